@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/anchor.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * HashStore - what dedupd remembers of one filesystem, in one SQLite file.
+ *
+ * The file is DIRECTORY/UUID.sqlite, mode 0600, in WAL mode with synchronous=NORMAL.  A store
+ * opened for writing also holds DIRECTORY/UUID.lock (flock), so that a second writer is refused;
+ * readers are never in the way.  It is a cache: losing it costs a new fingerprinting.
+ *
+ * A write transaction begins by itself with the first change and ends with hash_store_commit().
+ * A pass that changes nothing opens none, so it writes nothing.
+ *
+ * Thread: the filesystem's worker; each thread that reads opens a store of its own.
+ */
+typedef struct HashStore HashStore;
+
+#define HASH_STORE_ERROR (hash_store_error_quark())
+GQuark hash_store_error_quark(void);
+
+typedef enum {
+	HASH_STORE_ERROR_ABSENT,     /* no such store */
+	HASH_STORE_ERROR_FOREIGN,    /* the file is not a store of dedupd, or of another filesystem */
+	HASH_STORE_ERROR_NEWER,      /* written by a newer dedupd */
+	HASH_STORE_ERROR_CORRUPT,    /* damaged: --rebuild moves it aside */
+	HASH_STORE_ERROR_IN_USE,     /* another process writes it */
+	HASH_STORE_ERROR_FULL,       /* no space left, or no permission to write */
+	HASH_STORE_ERROR_FAILED,
+} HashStoreError;
+
+#define HASH_STORE_SECRET_BYTES 192
+#define HASH_STORE_UUID_TEXT_BYTES 37
+
+/* What a store is about.  Set when it is made, never changed. */
+typedef struct {
+	char uuid[HASH_STORE_UUID_TEXT_BYTES];
+	char kind[8]; /* "btrfs" or "XFS" */
+	uint32_t block_bytes;
+	uint32_t anchor_blocks;                  /* k: sums in one anchor */
+	uint32_t window_anchors;                 /* w: windows of which one is kept */
+	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* random; key of every digest */
+} HashStoreAbout;
+
+typedef struct {
+	const char *directory; /* made if absent, mode 0700 */
+	const char *uuid;
+	const char *kind;
+	uint32_t block_bytes;
+	uint32_t anchor_blocks;
+	uint32_t window_anchors;
+	size_t memory_bytes; /* limit for sorting anchors; at least 1 MiB */
+	bool rebuild;        /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
+} HashStoreOptions;
+
+/*
+ * Open for writing, made if absent.  A file that is foreign, newer, corrupt, or was made with other
+ * k, w or block size is refused by name and left as it is, unless @options->rebuild.
+ */
+HashStore *hash_store_open(const HashStoreOptions *options, GError **error);
+
+/* Open the store in the file @path for reading only; never changes or makes a file. */
+HashStore *hash_store_open_to_read(const char *path, GError **error);
+
+/* What was not committed is lost.  Accepts NULL. */
+void hash_store_close(HashStore *store);
+
+const HashStoreAbout *hash_store_about(const HashStore *store);
+const char *hash_store_path(const HashStore *store);
+
+/* Size of the database file and its WAL on disk. */
+uint64_t hash_store_file_bytes(const HashStore *store);
+
+/*
+ * Keep all changes so far: sorts and packs the anchors held in memory into a segment, merges
+ * segments when there are too many, and commits.  Does nothing when nothing changed.
+ */
+bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * An id for an object that is about to be fingerprinted: larger than every id given before, also by
+ * passes that were cut short after they had committed something.
+ */
+bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Settled means: matched with everything that is in the store.  Objects with an id below the
+ * returned one are settled; 1 when none is.
+ */
+uint32_t hash_store_settled_below(const HashStore *store);
+
+/*
+ * Called when a pass got through to its end: all objects are settled and the segments are merged
+ * as the size rule asks (at most 8 stay), entries of objects for which @is_live says false falling
+ * out.  Does not commit.
+ */
+bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
+		       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Begin again with matching: nothing is settled, all fingerprints stay.  For a changed policy that
+ * may find more.  Does not commit.
+ */
+bool hash_store_unsettle(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Small named values of the engine, for instance the policy under which all was settled. */
+bool hash_store_get_note(HashStore *store, const char *name, char **ret_text, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT; /* *ret_text is NULL when there is none */
+bool hash_store_set_note(HashStore *store, const char *name, const char *text, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Keep @anchor.  Its object's row may follow later, in the same commit. */
+bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Anchors in all segments, and the number of segments. */
+bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,
+			      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(HashStore, hash_store_close)

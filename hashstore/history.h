@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * History - what each pass did, and what was left alone.
+ *
+ * Thread: the filesystem's worker; any for a store opened to read.
+ */
+typedef enum {
+	PASS_COMPLETE,
+	PASS_INTERRUPTED, /* asked to stop */
+	PASS_FAILED,
+} PassOutcome;
+
+typedef struct {
+	int64_t id; /* given by hash_store_put_pass() */
+	int64_t started_usec; /* since 1970 */
+	int64_t ended_usec;
+	PassOutcome outcome;
+	char *mount_point; /* owned by the record */
+	/* Counts of this pass. */
+	uint64_t files;          /* seen by the walk */
+	uint64_t objects_read;   /* fingerprinted */
+	uint64_t finding_bytes;  /* read to fingerprint */
+	uint64_t compare_bytes;  /* read to compare, both sides */
+	uint64_t shared_bytes;   /* logical bytes of targets that now share */
+	uint64_t freed_bytes;    /* physical bytes that no file uses any more */
+	uint64_t hole_bytes;     /* part of freed_bytes: zeros that became holes */
+	uint64_t runs_shared;
+	uint64_t runs_differed;  /* the kernel found different */
+	uint64_t capped;         /* members of groups beyond the cap */
+} PassRecord;
+
+void pass_record_clear(PassRecord *record);
+
+bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+typedef struct PassCursor PassCursor;
+
+/* Newest first. */
+PassCursor *pass_cursor_open(HashStore *store, GError **error);
+bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+void pass_cursor_close(PassCursor *cursor);
+
+/* Totals over all passes. */
+typedef struct {
+	uint64_t passes;
+	uint64_t freed_bytes;
+	uint64_t finding_bytes;
+	uint64_t compare_bytes;
+} PassTotals;
+
+bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* What the last pass left alone, by reason; a pass replaces all of it. */
+typedef struct {
+	const char *reason; /* a word such as "leased" */
+	uint64_t count;
+	uint64_t bytes;
+	const char *const *examples; /* paths, escaped for a terminal; NULL-terminated */
+} SkipRecord;
+
+bool hash_store_clear_skips(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_put_skip(HashStore *store, const SkipRecord *skip, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+typedef struct SkipCursor SkipCursor;
+
+/* By bytes, largest first. */
+SkipCursor *skip_cursor_open(HashStore *store, GError **error);
+bool skip_cursor_next(SkipCursor *cursor, const SkipRecord **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+void skip_cursor_close(SkipCursor *cursor);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PassRecord, pass_record_clear)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassCursor, pass_cursor_close)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SkipCursor, skip_cursor_close)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * Names of directories, so that a path can be put together from an object's parent.
+ *
+ * Hints only: what is opened by them is checked against the object's stamp.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t parent_subvolume; /* differs from subvolume for a subvolume's top directory */
+	uint64_t parent;           /* 0: the directory that the walk began with; name is its path */
+	const uint8_t *name;       /* valid until the next call on the same cursor or store */
+	size_t name_bytes;
+} DirectoryName;
+
+bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
+			       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
+			       const DirectoryName **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL when there is none */
+
+/* All directories in order of (subvolume, inode), through a connection of its own. */
+typedef struct DirectoryCursor DirectoryCursor;
+
+DirectoryCursor *directory_cursor_open(HashStore *store, GError **error);
+bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+void directory_cursor_close(DirectoryCursor *cursor);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DirectoryCursor, directory_cursor_close)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * Object - a version of a file as the store remembers it, keyed by (subvolume, inode).
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef enum {
+	OBJECT_DONE,    /* fingerprinted to its end */
+	OBJECT_HALF,    /* a large file of which the first done_blocks are fingerprinted */
+	OBJECT_SKIPPED, /* looked at and left alone while its stamp holds: see skip_reason */
+} ObjectState;
+
+typedef enum {
+	OBJECT_RACY = 1 << 0,       /* changed too shortly before it was listed: look again */
+	OBJECT_IMMUTABLE = 1 << 1,  /* can be a source only */
+	OBJECT_NO_COW = 1 << 2,     /* shares with its like only */
+	OBJECT_SHARED = 1 << 3,     /* most of its blocks were shared when it was read */
+	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
+} ObjectFlags;
+
+typedef struct {
+	uint32_t id;
+	/* The stamp. */
+	uint64_t subvolume;
+	uint64_t inode;
+	uint32_t generation; /* 0 until it was opened once */
+	uint64_t size_bytes;
+	int64_t btime_nsec;
+	int64_t mtime_nsec;
+	int64_t ctime_nsec;
+	/* What was learned. */
+	ObjectState state;
+	unsigned flags;        /* ObjectFlags */
+	uint32_t skip_reason;  /* the engine's number, when OBJECT_SKIPPED */
+	uint32_t doubted_day;  /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
+	uint64_t digest;       /* over the whole object, when OBJECT_DONE */
+	/* One of its names: a hint for messages, filters and opening without privilege. */
+	uint64_t parent;       /* inode of the directory, in the same subvolume */
+	const uint8_t *name;   /* any bytes; valid until the next call on the same cursor or store */
+	size_t name_bytes;
+} Object;
+
+/* Insert @object, or replace the one with its (subvolume, inode). */
+bool hash_store_put(HashStore *store, const Object *object, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Forget the object; no error if it is not there.  Its anchors fall out at a later merge. */
+bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* By id, through an index.  *ret is NULL when there is none; valid until the next call. */
+bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Half-read large files: the engine's own state at @done_blocks of the object, kept until the
+ * object's row is replaced by an OBJECT_DONE or OBJECT_SKIPPED one or dropped.  The row itself is
+ * put as OBJECT_HALF by the caller.
+ */
+bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
+			 size_t state_bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_blocks,
+			 GBytes **ret_state, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * ObjectCursor - all objects in order of (subvolume, inode), as they stood when it was opened: it
+ * reads through a connection of its own, so the store may be changed meanwhile.
+ */
+typedef struct ObjectCursor ObjectCursor;
+
+ObjectCursor *object_cursor_open(HashStore *store, GError **error);
+bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL at the end */
+void object_cursor_close(ObjectCursor *cursor);
+
+/* Number of objects in the store, committed or not. */
+bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectCursor, object_cursor_close)

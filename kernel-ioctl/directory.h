@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Directory - the entries of one open directory, a batch at a time.
+ *
+ * A batch is what one getdents64 into 32 KiB returns, in inode order, since inodes are read from
+ * the disk in that order; "." and ".." are left out.  Memory is one batch however large the
+ * directory is.
+ *
+ * Thread: any, one at a time.
+ */
+typedef struct Directory Directory;
+
+typedef struct {
+	uint64_t inode;
+	unsigned char type; /* DT_*; DT_UNKNOWN where the filesystem does not say */
+	const char *name;   /* any bytes but '/' and NUL; valid until the next batch */
+} DirectoryEntry;
+
+typedef enum {
+	DIRECTORY_OPENED,
+	DIRECTORY_GONE,        /* ENOENT, ENOTDIR, ELOOP: replaced or removed since it was listed */
+	DIRECTORY_OTHER_MOUNT, /* something is mounted there */
+	DIRECTORY_DENIED,      /* EACCES, EPERM */
+	DIRECTORY_FAILED,      /* any other errno */
+} DirectoryOutcome;
+
+/*
+ * Open the directory @name below @parent_fd without leaving the mount and without following a
+ * symlink: openat2(2) with RESOLVE_NO_XDEV where the kernel (5.6) and the sandbox allow it, else
+ * openat and a comparison of mount ids.  A nested btrfs subvolume is no other mount.
+ * *ret_errno is set unless DIRECTORY_OPENED.
+ */
+DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret,
+				   int *ret_errno);
+
+/* Take over the open directory @fd. */
+Directory *directory_new_take(int fd);
+
+void directory_free(Directory *directory);
+
+int directory_fd(const Directory *directory);
+
+/* The next entry; NULL at the end.  False: the directory could not be read on. */
+bool directory_next(Directory *directory, const DirectoryEntry **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Directory, directory_free)

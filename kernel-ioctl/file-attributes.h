@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * FileAttributes - what an inode's flags say about sharing its data.
+ *
+ * From FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR and FS_IOC_GETVERSION (the generation).  On btrfs a file
+ * can lack checksums without FS_NOCOW_FL saying so (mount option nodatasum); the kernel then
+ * answers EINVAL to sharing.
+ *
+ * Thread: any.
+ */
+typedef struct {
+	uint32_t generation;
+	bool is_immutable;   /* sharing into it answers EPERM, to root too */
+	bool is_append_only; /* no obstacle */
+	bool is_no_cow;      /* btrfs: shares only with its like */
+	bool is_realtime;    /* XFS: data on the realtime device */
+	bool is_dax;
+} FileAttributes;
+
+bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;

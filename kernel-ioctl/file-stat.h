@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * FileStat - what one statx(2) says of a file, as dedupd needs it.
+ *
+ * Times are nanoseconds since 1970 and may be negative.  btime stands for the generation until the
+ * file is opened: both filesystems keep it and set it anew when an inode number is reused.
+ *
+ * Thread: any.
+ */
+typedef struct {
+	uint64_t inode;
+	uint64_t mount_id; /* STATX_MNT_ID; 0 where the kernel does not say */
+	uint64_t size_bytes;
+	uint64_t allocated_bytes; /* st_blocks * 512: shared blocks count in each file */
+	int64_t btime_nsec;
+	int64_t mtime_nsec;
+	int64_t ctime_nsec;
+	uint32_t device_major; /* of the filesystem; differs per subvolume on btrfs */
+	uint32_t device_minor;
+	uint32_t nlink;
+	uint32_t uid;
+	mode_t mode;
+	bool is_immutable;
+	bool is_mount_root; /* STATX_ATTR_MOUNT_ROOT */
+} FileStat;
+
+/*
+ * Stat @name relative to the directory @dir_fd, not following a symlink and not triggering an
+ * automount; with an empty @name the descriptor itself.  Returns 0 or a positive errno value: a
+ * file that has just gone is nothing to make an error of.
+ */
+int file_stat_at(int dir_fd, const char *name, FileStat *ret);

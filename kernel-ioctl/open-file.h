@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/file-id.h"
+#include "kernel-ioctl/fs-identity.h"
+
+#include <stdbool.h>
+
+/*
+ * Opening regular files of other people for reading, safely.
+ *
+ * Always O_RDONLY|O_NONBLOCK|O_NOFOLLOW|O_CLOEXEC|O_NOCTTY, and O_NOATIME where permitted.  By name
+ * the type is checked through an O_PATH descriptor first and again on what was opened, so that a
+ * FIFO or device swapped in is neither waited for nor opened.  A file under a lease that an open
+ * for reading would break answers EAGAIN, since O_NONBLOCK does not wait for the lease's holder
+ * (who is told nevertheless; fcntl(2), F_SETLEASE).
+ *
+ * Thread: any.
+ */
+typedef enum {
+	OPEN_OPENED,
+	OPEN_GONE,        /* ENOENT, ESTALE, ELOOP, ENOTDIR: deleted or replaced */
+	OPEN_NOT_REGULAR, /* a symlink, directory, FIFO, socket or device */
+	OPEN_LEASED,      /* EAGAIN, EWOULDBLOCK */
+	OPEN_DENIED,      /* EACCES, EPERM */
+	OPEN_UNREADABLE,  /* EIO, EUCLEAN and their like: the disk or the filesystem is damaged */
+	OPEN_FAILED,      /* any other errno */
+} OpenOutcome;
+
+/*
+ * Open by handle.  @mount_fd is any descriptor of the filesystem that is not O_PATH; the caller
+ * needs CAP_DAC_READ_SEARCH.  The generation is part of the handle, so another file that has got
+ * the inode number is OPEN_GONE.  *ret_errno is 0 on OPEN_OPENED and OPEN_NOT_REGULAR.
+ */
+OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
+			    int *ret_errno);
+
+/* Whether this process may open by handle on this filesystem: tried on @mount_fd itself. */
+bool open_file_by_id_works(int mount_fd, FsKind kind);
+
+/* Open @name in the directory @dir_fd. */
+OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_errno);
