@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real btrfs or XFS of its own for one test, on a loop device over a sparse image.
+
+    with LoopFilesystem("xfs", "512M") as filesystem:
+        (pathlib.Path(filesystem.mount_point) / "file").write_bytes(b"data")
+
+Entering needs root, a free loop device, the mkfs of the kind and a kernel that knows it; where one
+of them is not to be had it raises FilesystemUnavailable, which a test turns into a skip.  Anything
+else that fails is a CommandFailed.  Whatever happens inside, leaving unmounts, detaches and deletes:
+the device is found by the image it belongs to, so that one attached just before an interruption
+goes too, and no other loop device is ever touched.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+MIN_XFS_BYTES = 300 << 20
+UNMOUNT_SECONDS = 10
+SECTOR_BYTES = 512
+
+
+class FilesystemUnavailable(Exception):
+    """This machine cannot make such a filesystem; the message says why."""
+
+
+class CommandFailed(Exception):
+    """A command did not do what it should; the message is what it complained of."""
+
+
+def parse_size(size):
+    """Bytes of a size such as 536870912, "512M" or "2G"."""
+    if isinstance(size, int):
+        return size
+    match = re.fullmatch(r"([0-9]+)([KMGT]?)", size)
+    if not match:
+        raise ValueError(f"not a size: {size!r} (a number, then K, M, G or T)")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2]]
+
+
+def _find_program(name):
+    return shutil.which(name, path=os.environ.get("PATH", "") + ":" + SYSTEM_PATH)
+
+
+def _run(*command):
+    """Run a command and return its standard output."""
+    program = _find_program(command[0])
+    if not program:
+        raise FilesystemUnavailable(f"{command[0]} is not installed")
+    done = subprocess.run([program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise CommandFailed(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+class LoopFilesystem:
+    """One filesystem, mounted while the context lasts.
+
+    mount_point and device are strings; device is such as "/dev/loop3".
+    """
+
+    def __init__(self, kind, size="512M", mkfs_options=(), mount_options=()):
+        if kind not in ("btrfs", "xfs"):
+            raise ValueError(f"not a kind of filesystem: {kind!r} (btrfs or xfs)")
+        self.kind = kind
+        self.size_bytes = parse_size(size)
+        if kind == "xfs" and self.size_bytes < MIN_XFS_BYTES:
+            raise ValueError(f"XFS needs {MIN_XFS_BYTES >> 20} MiB, not {self.size_bytes} bytes")
+        self.mkfs_options = list(mkfs_options)
+        self.mount_options = ([mount_options] if isinstance(mount_options, str)
+                              else list(mount_options))
+        self.directory = None
+        self.image = None
+        self.mount_point = None
+        self.device = None
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise FilesystemUnavailable("mounting needs root")
+        try:
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def _make(self):
+        self.directory = tempfile.mkdtemp(prefix="dedupd-fs-")
+        self.image = os.path.join(self.directory, "image")
+        self.mount_point = os.path.join(self.directory, "mount")
+        os.mkdir(self.mount_point)
+        with open(self.image, "wb") as image:
+            image.truncate(self.size_bytes)
+        self.device = self._attach()
+        _run(*self._mkfs_command())
+        self.mount()
+
+    def _attach(self):
+        command = ["losetup", "--find", "--show", self.image]
+        try:
+            return _run(*command, "--direct-io=on")
+        except CommandFailed:
+            # The image lies on a filesystem without direct I/O.
+            self._detach()
+        try:
+            return _run(*command)
+        except CommandFailed as failure:
+            raise FilesystemUnavailable(str(failure)) from failure
+
+    def _mkfs_command(self):
+        if self.kind == "xfs":
+            return ["mkfs.xfs", "-q", "-f", "-m", "reflink=1", *self.mkfs_options, self.device]
+        return ["mkfs.btrfs", "-q", "-f", "-m", "single", *self.mkfs_options, self.device]
+
+    def mount(self):
+        """Mount it where it was; for use after unmount()."""
+        options = ["-o", ",".join(self.mount_options)] if self.mount_options else []
+        try:
+            _run("mount", "-t", self.kind, *options, self.device, self.mount_point)
+        except CommandFailed as failure:
+            if not self._kernel_knows_kind():
+                raise FilesystemUnavailable(f"this kernel has no {self.kind}") from failure
+            raise
+
+    def _kernel_knows_kind(self):
+        # Read after a try to mount, which loads the module.
+        with open("/proc/filesystems", encoding="ascii") as filesystems:
+            return self.kind in filesystems.read().split()
+
+    def unmount(self):
+        """Unmount it, waiting for whoever is just closing a file there."""
+        self._unmount(self.mount_point)
+
+    @staticmethod
+    def _unmount(mount_point):
+        deadline = time.monotonic() + UNMOUNT_SECONDS
+        while True:
+            try:
+                _run("umount", mount_point)
+                return
+            except CommandFailed:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
+
+    def remount(self, options):
+        """Change mount options in place, such as "ro" or ["ro", "noatime"]."""
+        if not isinstance(options, str):
+            options = ",".join(options)
+        _run("mount", "-o", "remount," + options, self.mount_point)
+
+    def read_bytes(self):
+        """Bytes read from the device since it was attached."""
+        name = os.path.basename(self.device)
+        with open(f"/sys/block/{name}/stat", encoding="ascii") as stat:
+            return int(stat.read().split()[2]) * SECTOR_BYTES
+
+    def drop_caches(self):
+        """Write everything out and forget all clean pages, dentries and inodes (machine-wide)."""
+        _run("sync", "-f", self.mount_point)
+        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
+            control.write("3\n")
+
+    def close(self):
+        """Undo what was done, however far that got; harmless when repeated."""
+        if self.directory is None:
+            return
+        self._unmount_all()
+        self._detach()
+        shutil.rmtree(self.directory)
+        self.directory = None
+
+    def _unmount_all(self):
+        for mount_point in self._mounts_below():
+            try:
+                self._unmount(mount_point)
+            except CommandFailed:
+                # The device goes with its last user.
+                _run("umount", "--lazy", mount_point)
+
+    def _mounts_below(self):
+        """Mount points at and below the directory, the latest mounted first."""
+        mounts = []
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mountinfo:
+            for line in mountinfo:
+                escaped = line.split()[4]
+                path = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), escaped)
+                if path.startswith(self.directory + "/"):
+                    mounts.insert(0, path)
+        return mounts
+
+    def _detach(self):
+        for line in _run("losetup", "--noheadings", "--output", "NAME", "-j", self.image).split():
+            _run("losetup", "--detach", line)
