@@ -53,7 +53,10 @@ typedef struct {
  * block size; so is @length, unless every range ends at the end of its file.  1 to
  * DEDUPE_MAX_TARGETS targets.  A target that fails in a round is left out of the later ones.
  * Between rounds @stop (may be NULL) is looked at; what was not reached is DEDUPE_NOT_DONE, or
- * DEDUPE_SAME with a shorter same_bytes.
+ * DEDUPE_SAME with a shorter same_bytes.  A round is a multiple of 64 KiB per target, so that it
+ * suits every block size, and at least that, even where @round_bytes is less.
+ *
+ * Returns the number of ioctl calls made, for reports.
  */
-void dedupe_range(int source_fd, uint64_t source_offset, uint64_t length, DedupeTarget *targets,
-		  size_t n_targets, uint64_t round_bytes, const atomic_bool *stop);
+unsigned dedupe_range(int source_fd, uint64_t source_offset, uint64_t length, DedupeTarget *targets,
+		      size_t n_targets, uint64_t round_bytes, const atomic_bool *stop);

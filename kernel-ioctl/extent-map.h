@@ -46,7 +46,10 @@ void extent_map_start(ExtentMap *map, int fd, uint64_t offset, uint64_t length, 
 bool extent_map_next(ExtentMap *map, const MappedExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether the extent's data can be named by a physical address that is its own. */
+/*
+ * Whether the extent's data can be named by a physical address that is its own: it is not inline,
+ * not encoded, not unwritten (its zeros are not what lies there) and not still in memory.
+ */
 bool mapped_extent_is_addressed(const MappedExtent *extent);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentMap, extent_map_free)

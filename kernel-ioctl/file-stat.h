@@ -9,7 +9,8 @@
 /*
  * FileStat - what one statx(2) says of a file, as dedupd needs it.
  *
- * Times are nanoseconds since 1970 and may be negative.  btime stands for the generation until the
+ * Times are nanoseconds since 1970 and may be negative; one that 64 bits cannot hold (after the year
+ * 2262, which any owner can set as mtime) is the nearest that they can.  btime stands for the generation until the
  * file is opened: both filesystems keep it and set it anew when an inode number is reused.
  *
  * Thread: any.

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/file-attributes.h"
+
+#include "kernel-ioctl/system-call.h"
+
+#include <linux/fs.h>
+
+/* These ioctls are declared with long, and every filesystem reads and writes 32 bits. */
+typedef union {
+	long declared;
+	uint32_t written;
+} InodeWord;
+
+static bool read_inode_flags(int fd, FileAttributes *attributes)
+{
+	InodeWord flags = { 0 };
+
+	if (system_call_ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return false;
+
+	attributes->is_immutable = flags.written & FS_IMMUTABLE_FL;
+	attributes->is_append_only = flags.written & FS_APPEND_FL;
+	attributes->is_no_cow = flags.written & FS_NOCOW_FL;
+	attributes->is_dax = flags.written & FS_DAX_FL;
+	return true;
+}
+
+/* XFS says nothing of the realtime device in FS_IOC_GETFLAGS, and all the rest here too. */
+static bool read_xfs_flags(int fd, FileAttributes *attributes)
+{
+	struct fsxattr flags = { 0 };
+
+	if (system_call_ioctl(fd, FS_IOC_FSGETXATTR, &flags) < 0)
+		return false;
+
+	attributes->is_immutable = flags.fsx_xflags & FS_XFLAG_IMMUTABLE;
+	attributes->is_append_only = flags.fsx_xflags & FS_XFLAG_APPEND;
+	attributes->is_realtime = flags.fsx_xflags & FS_XFLAG_REALTIME;
+	attributes->is_dax = flags.fsx_xflags & FS_XFLAG_DAX;
+	return true;
+}
+
+bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
+{
+	FileAttributes attributes = { 0 };
+	InodeWord generation = { 0 };
+
+	if (system_call_ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
+		return system_call_failed(error, "read the generation of the file");
+	if (kind == FS_KIND_XFS ? !read_xfs_flags(fd, &attributes)
+				: !read_inode_flags(fd, &attributes))
+		return system_call_failed(error, "read the flags of the file");
+
+	attributes.generation = generation.written;
+	*ret = attributes;
+	return true;
+}

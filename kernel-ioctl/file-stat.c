@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/file-stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+/* Anyone can set the mtime of their file to a year that int64_t nanoseconds do not reach. */
+static int64_t nsec_of(const struct statx_timestamp *time)
+{
+	int64_t nsec;
+
+	if (__builtin_mul_overflow(time->tv_sec, NSEC_PER_SEC, &nsec) ||
+	    __builtin_add_overflow(nsec, (int64_t)time->tv_nsec, &nsec))
+		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return nsec;
+}
+
+int file_stat_at(int dir_fd, const char *name, FileStat *ret)
+{
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	struct statx stx;
+	int result;
+
+	memset(&stx, 0, sizeof(stx));
+	do
+		result = statx(dir_fd, name, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID,
+			       &stx);
+	while (result < 0 && errno == EINTR);
+	if (result < 0)
+		return errno;
+
+	*ret = (FileStat){
+		.inode = stx.stx_ino,
+		.mount_id = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0,
+		.size_bytes = stx.stx_size,
+		.allocated_bytes = stx.stx_blocks * 512,
+		.btime_nsec = stx.stx_mask & STATX_BTIME ? nsec_of(&stx.stx_btime) : 0,
+		.mtime_nsec = nsec_of(&stx.stx_mtime),
+		.ctime_nsec = nsec_of(&stx.stx_ctime),
+		.device_major = stx.stx_dev_major,
+		.device_minor = stx.stx_dev_minor,
+		.nlink = stx.stx_nlink,
+		.uid = stx.stx_uid,
+		.mode = stx.stx_mode,
+		.is_immutable = stx.stx_attributes & STATX_ATTR_IMMUTABLE,
+		.is_mount_root = stx.stx_attributes & STATX_ATTR_MOUNT_ROOT,
+	};
+	return 0;
+}

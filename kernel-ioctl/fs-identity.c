@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/fs-identity.h"
+
+#include "kernel-ioctl/system-call.h"
+
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+/*
+ * The kernel does not install XFS's headers, and those of xfsprogs are no reason for a dependency.
+ * This is struct xfs_fsop_geom as of kernel 5.2 (fs/xfs/libxfs/xfs_fs.h).
+ */
+typedef struct {
+	uint32_t block_bytes;
+	uint32_t before_uuid[15];
+	uint8_t uuid[FS_UUID_BYTES];
+	uint32_t stripe_unit;
+	uint32_t stripe_width;
+	int32_t version;
+	uint32_t flags;
+	uint32_t after_flags[40];
+} XfsGeometry;
+
+G_STATIC_ASSERT(sizeof(XfsGeometry) == 256);
+
+#define XFS_SUPER_MAGIC       0x58465342
+#define XFS_IOC_FSGEOMETRY    _IOR('X', 126, XfsGeometry)
+#define XFS_GEOMETRY_REFLINK  (1u << 20)
+#define BTRFS_TREE_OF_THIS_FD 0
+
+const char *fs_kind_name(FsKind kind)
+{
+	switch (kind) {
+	case FS_KIND_BTRFS:
+		return "btrfs";
+	case FS_KIND_XFS:
+		return "XFS";
+	case FS_KIND_OTHER:
+		break;
+	}
+	return "other";
+}
+
+void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	char *out = ret;
+
+	for (unsigned i = 0; i < FS_UUID_BYTES; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*out++ = '-';
+		*out++ = digits[uuid[i] >> 4];
+		*out++ = digits[uuid[i] & 0xf];
+	}
+	*out = '\0';
+}
+
+static bool read_statfs(int fd, struct statfs *ret, GError **error)
+{
+	int result;
+
+	do
+		result = fstatfs(fd, ret);
+	while (result < 0 && errno == EINTR);
+
+	return result == 0 || system_call_failed(error, "read the state of the filesystem");
+}
+
+static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+
+	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+		return system_call_failed(error, "read the UUID of the btrfs");
+
+	memcpy(ret->uuid, info.fsid, FS_UUID_BYTES);
+	ret->block_bytes = info.sectorsize;
+	ret->can_share = true;
+	return true;
+}
+
+static bool read_xfs(int fd, FsIdentity *ret, GError **error)
+{
+	XfsGeometry geometry = { 0 };
+
+	if (system_call_ioctl(fd, XFS_IOC_FSGEOMETRY, &geometry) < 0)
+		return system_call_failed(error, "read the geometry of the XFS");
+
+	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
+	ret->block_bytes = geometry.block_bytes;
+	ret->can_share = geometry.flags & XFS_GEOMETRY_REFLINK;
+	return true;
+}
+
+bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
+{
+	FsIdentity identity = { 0 };
+	struct statfs state;
+
+	if (!read_statfs(fd, &state, error))
+		return false;
+
+	switch ((unsigned long)state.f_type) {
+	case BTRFS_SUPER_MAGIC:
+		identity.kind = FS_KIND_BTRFS;
+		if (!read_btrfs(fd, &identity, error))
+			return false;
+		break;
+	case XFS_SUPER_MAGIC:
+		identity.kind = FS_KIND_XFS;
+		if (!read_xfs(fd, &identity, error))
+			return false;
+		break;
+	default:
+		break;
+	}
+
+	*ret = identity;
+	return true;
+}
+
+bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
+{
+	struct btrfs_ioctl_ino_lookup_args lookup = {
+		.treeid = BTRFS_TREE_OF_THIS_FD,
+		.objectid = BTRFS_FIRST_FREE_OBJECTID,
+	};
+
+	if (kind != FS_KIND_BTRFS) {
+		*ret = 0;
+		return true;
+	}
+	if (system_call_ioctl(fd, BTRFS_IOC_INO_LOOKUP, &lookup) < 0)
+		return system_call_failed(error, "read the id of the subvolume");
+
+	*ret = lookup.treeid;
+	return true;
+}
+
+static bool read_btrfs_data_bytes(int fd, uint64_t *ret, GError **error)
+{
+	struct btrfs_ioctl_space_args count = { 0 };
+	g_autofree struct btrfs_ioctl_space_args *spaces = NULL;
+	uint64_t used_bytes = 0;
+
+	if (system_call_ioctl(fd, BTRFS_IOC_SPACE_INFO, &count) < 0)
+		return system_call_failed(error, "count the block groups of the btrfs");
+
+	spaces = g_malloc0(sizeof(*spaces) + count.total_spaces * sizeof(spaces->spaces[0]));
+	spaces->space_slots = count.total_spaces;
+	if (system_call_ioctl(fd, BTRFS_IOC_SPACE_INFO, spaces) < 0)
+		return system_call_failed(error, "read the space in use by the btrfs");
+
+	for (uint64_t i = 0; i < MIN(spaces->total_spaces, count.total_spaces); i++)
+		if (spaces->spaces[i].flags & BTRFS_BLOCK_GROUP_DATA)
+			used_bytes += spaces->spaces[i].used_bytes;
+
+	*ret = used_bytes;
+	return true;
+}
+
+bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error)
+{
+	struct statfs state;
+
+	if (kind == FS_KIND_BTRFS)
+		return read_btrfs_data_bytes(fd, ret, error);
+	if (!read_statfs(fd, &state, error))
+		return false;
+
+	*ret = (uint64_t)(state.f_blocks - state.f_bfree) * (uint64_t)state.f_bsize;
+	return true;
+}
