@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Scratch - a directory of a test's own, removed with all that is in it.
+ *
+ * It lies in $DEDUPD_TEST_DIR where that is set, which is a real btrfs or XFS, else in the
+ * directory for temporary files.  What fails in here fails the test.
+ */
+typedef struct {
+	char *path;
+	int fd;
+} Scratch;
+
+Scratch *scratch_new(void);
+void scratch_free(Scratch *scratch);
+
+/* Create @name with @size bytes that depend on @seed alone and do not compress; open O_RDWR. */
+int scratch_create(Scratch *scratch, const char *name, size_t size, uint32_t seed);
+
+/* Write such bytes at @offset; those of one seed start at its first byte. */
+void scratch_fill(int fd, uint64_t offset, size_t size, uint32_t seed);
+
+/* The absolute path of @name, to be freed. */
+char *scratch_path(const Scratch *scratch, const char *name);
+
+/*
+ * Run @body in a child process, so that it may change its user or namespace or refuse itself a
+ * system call; it must end well.
+ */
+void scratch_run_in_child(void (*body)(void *data), void *data);
+
+/* From now on the system call @number fails with @error in this process (seccomp). */
+void scratch_refuse_system_call(unsigned number, int error);
+
+/* From now on this process is the user nobody, if it was root. */
+void scratch_become_nobody(void);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scratch, scratch_free)
