@@ -179,10 +179,19 @@ class LoopFilesystem:
         """Undo what was done, however far that got; harmless when repeated."""
         if self.directory is None:
             return
+        self._swap_off()
         self._unmount_all()
         self._detach()
         shutil.rmtree(self.directory)
         self.directory = None
+
+    def _swap_off(self):
+        # A swap file that a test left active would keep the device for ever.
+        with open("/proc/swaps", encoding="utf-8", errors="surrogateescape") as swaps:
+            paths = [line.split()[0] for line in swaps]
+        for path in paths:
+            if path.startswith(self.directory + "/"):
+                _run("swapoff", path)
 
     def _unmount_all(self):
         for mount_point in self._mounts_below():
