@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench-anchors - what anchors cost: to keep, to group, to settle, and to look up a few new ones.
+ *
+ * bench-anchors [--directory=DIR] [--memory=MIB] [MILLIONS…]
+ *
+ * For each number of anchors one line: put (hash_store_put_anchor(), sorting and packing), commit,
+ * group (groups_open() and a walk over all groups), the three together, then settle with its
+ * commit, then the walk after 1,000 more anchors with all caches dropped (as root), with the bytes
+ * that it read from the disk.  Digests are uniform, every fifth one equals an earlier one, and an
+ * object has 4,000 anchors.
+ */
+#include "hashstore/groups.h"
+#include "hashstore/objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define ANCHORS_PER_OBJECT 4000
+#define NEW_ANCHORS        1000
+#define UUID               "6c2f3d4e-0000-4000-8000-000000000001"
+
+typedef struct {
+	const char *directory;
+	int memory_mib;
+} Bench;
+
+typedef struct {
+	double put, commit, group, settle, look_up_put, look_up; /* seconds */
+	uint64_t n_groups, n_members, n_found;
+	uint64_t file_bytes, settled_bytes, read_bytes;
+	uint32_t n_segments, n_settled;
+	long peak_kib;
+} Result;
+
+static double now(void)
+{
+	return (double)g_get_monotonic_time() / 1e6;
+}
+
+static void check(bool done, GError *error)
+{
+	if (done)
+		return;
+	fprintf(stderr, "bench-anchors: %s\n", error->message);
+	exit(1);
+}
+
+static bool is_live(uint32_t object, void *data)
+{
+	return true;
+}
+
+/* A bijection of 64-bit numbers that looks random (splitmix64). */
+static uint64_t mix(uint64_t number)
+{
+	number += UINT64_C(0x9e3779b97f4a7c15);
+	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+
+	return number ^ number >> 31;
+}
+
+/* The digest of anchor number @i: that of an earlier one for every fifth. */
+static uint64_t digest_of(uint64_t i)
+{
+	if (i % 5 == 4)
+		i = mix(i) % i;
+
+	return mix(i) | 1;
+}
+
+static HashStore *open_store(const Bench *bench, bool rebuild)
+{
+	const HashStoreOptions options = {
+		.directory = bench->directory,
+		.uuid = UUID,
+		.kind = "btrfs",
+		.block_bytes = 4096,
+		.anchor_blocks = 4,
+		.window_anchors = 16,
+		.memory_bytes = (size_t)bench->memory_mib << 20,
+		.rebuild = rebuild,
+	};
+	GError *error = NULL;
+	HashStore *store = hash_store_open(&options, &error);
+
+	check(store, error);
+
+	return store;
+}
+
+static void put_anchors(HashStore *store, uint64_t begin, uint64_t end)
+{
+	uint32_t object = 0, block = 0;
+	GError *error = NULL;
+
+	for (uint64_t i = begin; i < end; i++) {
+		Anchor anchor;
+
+		if ((i - begin) % ANCHORS_PER_OBJECT == 0) {
+			check(hash_store_new_object(store, &object, &error), error);
+			block = 0;
+		}
+		block += 1 + mix(i) % 16;
+		anchor = (Anchor){ .digest = digest_of(i), .object = object, .block = block };
+		check(hash_store_put_anchor(store, &anchor, &error), error);
+	}
+}
+
+static void walk(HashStore *store, uint64_t *ret_groups, uint64_t *ret_members)
+{
+	GError *error = NULL;
+	g_autoptr(Groups) groups = groups_open(store, is_live, NULL, &error);
+	const Group *group;
+
+	check(groups, error);
+	*ret_groups = 0;
+	*ret_members = 0;
+	for (;;) {
+		check(groups_next(groups, &group, &error), error);
+		if (!group)
+			break;
+		(*ret_groups)++;
+		*ret_members += group->n_members;
+	}
+}
+
+static uint64_t read_from_disk(void)
+{
+	g_autofree char *text = NULL;
+	const char *line;
+
+	if (!g_file_get_contents("/proc/self/io", &text, NULL, NULL))
+		return 0;
+	line = strstr(text, "\nread_bytes:");
+
+	return line ? g_ascii_strtoull(line + strlen("\nread_bytes:"), NULL, 10) : 0;
+}
+
+static void drop_caches(void)
+{
+	int fd;
+
+	sync();
+	fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "3", 1) != 1)
+		fprintf(stderr, "bench-anchors: caches are warm: %s\n", g_strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static void measure_first_pass(const Bench *bench, uint64_t n_anchors, Result *result)
+{
+	HashStore *store = open_store(bench, true);
+	struct rusage usage;
+	GError *error = NULL;
+	double began = now(), put, committed;
+	uint64_t n;
+
+	put_anchors(store, 0, n_anchors);
+	put = now();
+	check(hash_store_commit(store, &error), error);
+	committed = now();
+	walk(store, &result->n_groups, &result->n_members);
+	result->group = now() - committed;
+	result->put = put - began;
+	result->commit = committed - put;
+	result->file_bytes = hash_store_file_bytes(store);
+	check(hash_store_count_anchors(store, &n, &result->n_segments, &error), error);
+
+	began = now();
+	check(hash_store_settle(store, is_live, NULL, &error), error);
+	check(hash_store_commit(store, &error), error);
+	hash_store_close(store);
+	result->settle = now() - began;
+
+	getrusage(RUSAGE_SELF, &usage);
+	result->peak_kib = usage.ru_maxrss;
+}
+
+static void measure_later_pass(const Bench *bench, uint64_t n_anchors, Result *result)
+{
+	HashStore *store;
+	GError *error = NULL;
+	uint64_t n, before;
+	double began;
+
+	drop_caches();
+	store = open_store(bench, false);
+	check(hash_store_count_anchors(store, &n, &result->n_settled, &error), error);
+	result->settled_bytes = hash_store_file_bytes(store);
+
+	before = read_from_disk();
+	began = now();
+	put_anchors(store, n_anchors - n_anchors % 5, n_anchors - n_anchors % 5 + NEW_ANCHORS);
+	check(hash_store_commit(store, &error), error);
+	result->look_up_put = now() - began;
+	began = now();
+	walk(store, &n, &result->n_found);
+	result->look_up = now() - began;
+	result->n_found = n;
+	result->read_bytes = read_from_disk() - before;
+	hash_store_close(store);
+}
+
+static void remove_files(const Bench *bench)
+{
+	static const char *const suffixes[] = { ".sqlite", ".sqlite-wal", ".sqlite-shm", ".lock" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(suffixes); i++) {
+		g_autofree char *path = g_strconcat(bench->directory, "/", UUID, suffixes[i], NULL);
+
+		g_unlink(path);
+	}
+}
+
+static void measure(const Bench *bench, uint64_t millions)
+{
+	uint64_t n = millions * 1000000;
+	Result result = { 0 };
+	double total;
+
+	remove_files(bench);
+	measure_first_pass(bench, n, &result);
+	measure_later_pass(bench, n, &result);
+	remove_files(bench);
+
+	total = result.put + result.commit + result.group;
+	printf("%7" PRIu64 "M %6.2f %6.2f %6.2f %6.2f %7.2f %4u %10" PRIu64 " %6.2f %4u %6.2f %8ld "
+	       "%7.1f %7.1f %6.2f %5" PRIu64 "\n",
+	       millions, result.put, result.commit, result.group, total, (double)n / 1e6 / total,
+	       result.n_segments, result.n_groups, result.settle, result.n_settled,
+	       (double)result.settled_bytes / (double)n, result.peak_kib, result.look_up_put * 1e3,
+	       result.look_up * 1e3, (double)result.read_bytes / 1048576, result.n_found);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *directory = NULL;
+	int memory_mib = 64;
+	const GOptionEntry entries[] = {
+		{ "directory", 0, 0, G_OPTION_ARG_FILENAME, &directory, "On a real disk", "DIR" },
+		{ "memory", 0, 0, G_OPTION_ARG_INT, &memory_mib, "Limit for sorting", "MIB" },
+		G_OPTION_ENTRY_NULL,
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("[MILLIONS…]");
+	g_autoptr(GError) error = NULL;
+	Bench bench;
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse(context, &argc, &argv, &error)) {
+		fprintf(stderr, "bench-anchors: %s\n", error->message);
+		return 2;
+	}
+	bench.directory = directory ? directory : "/var/tmp/bench-anchors";
+	bench.memory_mib = memory_mib;
+
+	printf("%8s %6s %6s %6s %6s %7s %4s %10s %6s %4s %6s %8s %7s %7s %6s %5s\n", "anchors",
+	       "put s", "commit", "group", "total", "M/s", "segs", "groups", "settle", "segs",
+	       "B/each", "peak KiB", "new ms", "find ms", "MiB", "found");
+	for (int i = 1; i < argc; i++)
+		measure(&bench, g_ascii_strtoull(argv[i], NULL, 10));
+	if (argc == 1)
+		measure(&bench, 1);
+
+	return 0;
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The programs that are compared, each as a user would call it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+class Deduper:
+    """One program; what it verifies before it has blocks shared is part of the comparison."""
+
+    name = ""
+    verifies = ""
+
+    def __init__(self, program):
+        self.program = program
+
+    def version(self):
+        """What it calls itself."""
+        return _version([self.program, "--version"])
+
+    def command(self, state, tree):
+        """Argument vector of a run over @tree with its memory in the directory @state."""
+        raise NotImplementedError
+
+
+class Dedupd(Deduper):
+    """This project."""
+
+    name = "dedupd"
+    verifies = "the kernel compares"
+
+    def command(self, state, tree, *options):
+        return [self.program, "--once", "--json", "--state-dir", state, *options, tree]
+
+
+class Duperemove(Deduper):
+    """Extents by their content, with a file of hashes kept from run to run."""
+
+    name = "duperemove"
+    verifies = "the kernel compares"
+
+    def command(self, state, tree):
+        return [self.program, "-dr", "-b", "64K", f"--hashfile={state}/hashes", tree]
+
+
+class Jdupes(Deduper):
+    """Identical files; keeps nothing."""
+
+    name = "jdupes"
+    verifies = "reads and compares, then the kernel does"
+
+    def version(self):
+        return _version([self.program, "-v"])
+
+    def command(self, state, tree):
+        return [self.program, "-q", "-r", "-B", tree]
+
+
+class Oans(Duperemove):
+    """A relative of duperemove."""
+
+    name = "oans"
+
+
+def _version(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+[^\s]*", done.stdout + done.stderr)
+    return found[0] if found else "unknown"
+
+
+def find_dedupd(path=None):
+    """The dedupd to measure: what was asked for, a release build of this tree, or an installed one."""
+    for candidate in (path, f"{ROOT}/build-bench/daemon/dedupd", shutil.which("dedupd")):
+        if candidate and os.access(candidate, os.X_OK):
+            return Dedupd(os.path.abspath(candidate))
+    raise SystemExit(f"no dedupd at {path}" if path else
+                     "no dedupd: build it in build-bench, or give --dedupd PATH")
+
+
+def find_all(wanted, path=None):
+    """The programs named in @wanted; a peer that is not installed is left out."""
+    found = []
+    for kind in (Dedupd, Duperemove, Jdupes, Oans):
+        if kind.name not in wanted:
+            continue
+        if kind is Dedupd:
+            found.append(find_dedupd(path))
+        elif shutil.which(kind.name):
+            found.append(kind(shutil.which(kind.name)))
+    return found
+
+
+def report_of(cost):
+    """The part of a dedupd report that speaks of the one filesystem; {} when there is none."""
+    try:
+        return json.loads(cost.output)["filesystems"][0]
+    except (ValueError, LookupError):
+        return {}
