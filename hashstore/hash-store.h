@@ -90,6 +90,9 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The id that the next object will get: every id given so far is below it. */
+uint32_t hash_store_next_object(const HashStore *store);
+
 /*
  * Settled means: matched with everything that is in the store.  Objects with an id below the
  * returned one are settled; 1 when none is.

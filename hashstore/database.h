@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+#include <sqlite3.h>
+
+/*
+ * Database - one SQLite connection, whose failures come as HASH_STORE_ERROR.
+ *
+ * Thread: one at a time.
+ */
+typedef struct {
+	sqlite3 *handle;
+	char *path;
+} Database;
+
+typedef enum {
+	DATABASE_WRITE, /* an existing file, which may be empty */
+	DATABASE_READ, /* makes no file */
+} DatabaseMode;
+
+/* A file that is no SQLite database is told by the first statement, not here. */
+Database *database_open(const char *path, DatabaseMode mode, GError **error);
+
+/* All statements must be finalized.  Accepts NULL. */
+void database_close(Database *database);
+
+/* Runs all statements of @sql, which return no rows that matter. */
+bool database_exec(Database *database, const char *sql, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The first column of the only row of @sql. */
+bool database_get_int(Database *database, const char *sql, int64_t *ret,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error);
+
+/* One step; resets @statement at its end and when it fails. */
+bool database_step(Database *database, sqlite3_stmt *statement, bool *ret_row,
+		   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* All steps of a statement whose rows do not matter; resets it. */
+bool database_run(Database *database, sqlite3_stmt *statement,
+		  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Set @error from what the last call on the connection returned. */
+void database_set_error(Database *database, int code, GError **error);
+
+/* Set HASH_STORE_ERROR_CORRUPT because of what was read: @what is a clause. */
+void database_set_corrupt(const Database *database, const char *what, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Database, database_close)
+
+/* Finalizes a statement; accepts NULL. */
+static inline void database_finalize(sqlite3_stmt *statement)
+{
+	sqlite3_finalize(statement);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sqlite3_stmt, database_finalize)

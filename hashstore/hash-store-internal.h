@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/database.h"
+#include "hashstore/hash-store.h"
+#include "hashstore/names.h"
+#include "hashstore/objects.h"
+#include "hashstore/statements.h"
+
+/*
+ * The inside of a HashStore, for the other files of this folder.
+ */
+
+/* Numbers that change with the store's content: kept in memory, saved by a commit. */
+typedef struct {
+	uint32_t next_object;
+	uint32_t settled_below;
+	uint64_t objects;
+} HashStoreCounts;
+
+struct HashStore {
+	/* Set at creation, never changed. */
+	char *path;
+	int lock_fd; /* -1 when opened to read */
+	size_t memory_bytes;
+	HashStoreAbout about;
+
+	/* Thread: the owner's. */
+	Database *database;
+	sqlite3_stmt *statements[N_STATEMENTS];
+	bool in_transaction;
+	bool failed; /* a change failed, perhaps half made: nothing more may be committed */
+	HashStoreCounts counts;
+	HashStoreCounts saved_counts;
+	uint64_t halves; /* rows of half, committed or not */
+
+	/* Anchors that lie in no segment yet; NULL while there are none. */
+	Anchor *anchors;
+	size_t n_anchors;
+
+	/* The last answer of a find. */
+	GByteArray *found_bytes;
+	Object found_object;
+	DirectoryName found_directory;
+};
+
+/* The statement, prepared and without values; for reading. */
+sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error);
+
+/* The same for changing: begins the transaction when there is none. */
+sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error);
+
+/* Run a statement of hash_store_change(), to its end. */
+bool hash_store_apply(HashStore *store, sqlite3_stmt *statement,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Begin the transaction when there is none. */
+bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* A second connection that sees what is committed now, until it is closed. */
+Database *hash_store_snapshot(const HashStore *store, GError **error);
+
+/* Write the anchors held in memory as a segment. */
+bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

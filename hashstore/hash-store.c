@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/hash-store.h"
+
+#include "hashstore/hash-store-internal.h"
+#include "hashstore/schema.h"
+#include "hashstore/segments.h"
+#include "hashstore/store-files.h"
+#include "hashstore/store-meta.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Below this a sort would be cut into more pieces than a merge has buffers for. */
+#define MEMORY_BYTES_MIN ((size_t)1 << 20)
+
+/* A WAL of that size and as large as the database itself is put into the database. */
+#define WAL_KEEP_BYTES (UINT64_C(64) << 20)
+
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number)  TEXT_OF_(number)
+
+G_DEFINE_QUARK(dedupd - hash - store - error - quark, hash_store_error)
+
+/*
+ * What must be said before anything is written.  No checkpoint by itself: see checkpoint_if_large().
+ * Debian's SQLite overwrites what is deleted, which would double what merges write.
+ */
+static const char prepare_to_write[] = "PRAGMA page_size = 4096;"
+				       "PRAGMA auto_vacuum = INCREMENTAL;"
+				       "PRAGMA journal_mode = WAL;"
+				       "PRAGMA synchronous = NORMAL;"
+				       "PRAGMA journal_size_limit = 16777216;"
+				       "PRAGMA wal_autocheckpoint = 0;"
+				       "PRAGMA secure_delete = OFF;"
+				       "PRAGMA temp_store = MEMORY;"
+				       "PRAGMA cache_size = -8192;";
+
+static HashStore *store_new(const char *path)
+{
+	HashStore *store = g_new0(HashStore, 1);
+
+	store->path = g_strdup(path);
+	store->lock_fd = -1;
+	store->found_bytes = g_byte_array_new();
+
+	return store;
+}
+
+static bool make_schema(HashStore *store, SchemaState state, const HashStoreOptions *options,
+			GError **error)
+{
+	if (state == SCHEMA_CURRENT)
+		return true;
+
+	if (!hash_store_begin(store, error) ||
+	    !schema_upgrade(store->database, &schema_current, error))
+		return false;
+	if (state == SCHEMA_EMPTY && !store_meta_begin(store, options, error))
+		return false;
+
+	store->in_transaction = false;
+
+	return database_exec(store->database, "COMMIT", error);
+}
+
+static bool open_database(HashStore *store, const HashStoreOptions *options, GError **error)
+{
+	SchemaState state;
+	int keep_wal = 1;
+
+	store->database = database_open(store->path, DATABASE_WRITE, error);
+	if (!store->database)
+		return false;
+
+	/* Looked at before the first change: what is not ours stays as it is. */
+	if (!schema_examine(store->database, &schema_current, &state, error))
+		return false;
+	if (state != SCHEMA_EMPTY &&
+	    (!store_meta_load(store, error) || !store_meta_check(store, options, error)))
+		return false;
+
+	/* An empty WAL stays at the end, so that neither passes nor readers make and unmake it. */
+	sqlite3_file_control(store->database->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
+
+	return database_exec(store->database, prepare_to_write, error) &&
+	       make_schema(store, state, options, error) && store_meta_load(store, error);
+}
+
+HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
+{
+	g_autofree char *name = g_strconcat(options->uuid, ".sqlite", NULL);
+	g_autofree char *path = g_build_filename(options->directory, name, NULL);
+	g_autoptr(HashStore) store = store_new(path);
+
+	store->memory_bytes = MAX(options->memory_bytes, MEMORY_BYTES_MIN);
+
+	if (!store_files_make_directory(options->directory, error))
+		return NULL;
+	store->lock_fd = store_files_lock(options->directory, options->uuid, error);
+	if (store->lock_fd < 0)
+		return NULL;
+	if (options->rebuild && !store_files_move_aside(path, error))
+		return NULL;
+	if (!store_files_make(path, error))
+		return NULL;
+	if (!open_database(store, options, error))
+		return NULL;
+
+	return g_steal_pointer(&store);
+}
+
+HashStore *hash_store_open_to_read(const char *path, GError **error)
+{
+	g_autoptr(HashStore) store = store_new(path);
+	SchemaState state;
+	struct stat st;
+
+	if (stat(path, &st) < 0 && errno == ENOENT) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT,
+			    "there is no store %s", path);
+		return NULL;
+	}
+
+	store->memory_bytes = MEMORY_BYTES_MIN;
+	store->database = database_open(path, DATABASE_READ, error);
+	if (!store->database)
+		return NULL;
+	if (!schema_examine(store->database, &schema_current, &state, error))
+		return NULL;
+	if (state != SCHEMA_CURRENT) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT, "the store %s %s",
+			    path,
+			    state == SCHEMA_EMPTY ? "is empty"
+						  : "is of an older dedupd: the next pass "
+						    "upgrades it");
+		return NULL;
+	}
+	if (!store_meta_load(store, error))
+		return NULL;
+
+	return g_steal_pointer(&store);
+}
+
+void hash_store_close(HashStore *store)
+{
+	if (!store)
+		return;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(store->statements); i++)
+		sqlite3_finalize(store->statements[i]);
+	database_close(store->database);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	g_byte_array_unref(store->found_bytes);
+	g_free(store->anchors);
+	g_free(store->path);
+	g_free(store);
+}
+
+const HashStoreAbout *hash_store_about(const HashStore *store)
+{
+	return &store->about;
+}
+
+const char *hash_store_path(const HashStore *store)
+{
+	return store->path;
+}
+
+uint64_t hash_store_file_bytes(const HashStore *store)
+{
+	return store_files_bytes(store->path);
+}
+
+Database *hash_store_snapshot(const HashStore *store, GError **error)
+{
+	g_autoptr(Database) database = database_open(store->path, DATABASE_READ, error);
+	int64_t ignored;
+
+	/* The snapshot is taken by the first read, not by BEGIN. */
+	if (!database || !database_exec(database, "PRAGMA cache_size = -1024; BEGIN", error) ||
+	    !database_get_int(database, "SELECT count(*) FROM segment", &ignored, error))
+		return NULL;
+
+	return g_steal_pointer(&database);
+}
+
+sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error)
+{
+	sqlite3_stmt **prepared = &store->statements[statement];
+
+	if (!*prepared)
+		*prepared = database_prepare(store->database, statement_sql(statement), error);
+	else
+		sqlite3_reset(*prepared);
+
+	return *prepared;
+}
+
+bool hash_store_begin(HashStore *store, GError **error)
+{
+	sqlite3_stmt *begin;
+
+	if (store->failed) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "the store %s is not written any more after an earlier failure",
+			    store->path);
+		return false;
+	}
+	if (store->in_transaction)
+		return true;
+
+	begin = hash_store_query(store, STATEMENT_BEGIN, error);
+	if (!begin || !database_run(store->database, begin, error))
+		return false;
+	store->in_transaction = true;
+
+	return true;
+}
+
+sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error)
+{
+	if (!hash_store_begin(store, error))
+		return NULL;
+
+	return hash_store_query(store, statement, error);
+}
+
+bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
+{
+	if (database_run(store->database, statement, error))
+		return true;
+
+	store->failed = true;
+
+	return false;
+}
+
+/* A checkpoint copies the WAL into the database and syncs both: seldom, so that it costs little. */
+static bool checkpoint_if_large(HashStore *store, GError **error)
+{
+	uint64_t wal_limit_bytes;
+	struct stat st;
+
+	if (stat(store->path, &st) < 0)
+		return true;
+	wal_limit_bytes = (uint64_t)st.st_size + WAL_KEEP_BYTES;
+	if (hash_store_file_bytes(store) - (uint64_t)st.st_size <= wal_limit_bytes)
+		return true;
+
+	return database_exec(store->database, "PRAGMA wal_checkpoint(PASSIVE)", error);
+}
+
+bool hash_store_commit(HashStore *store, GError **error)
+{
+	sqlite3_stmt *commit;
+
+	if (!store->in_transaction && !store->failed)
+		return true;
+
+	/* Begins nothing: it refuses a store that failed. */
+	if (!hash_store_begin(store, error) || !hash_store_flush_anchors(store, error) ||
+	    !store_meta_save_counts(store, error))
+		return false;
+
+	commit = hash_store_query(store, STATEMENT_COMMIT, error);
+	if (!commit || !hash_store_apply(store, commit, error))
+		return false;
+	store->in_transaction = false;
+	store->saved_counts = store->counts;
+
+	return checkpoint_if_large(store, error);
+}
+
+bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
+{
+	if (!hash_store_begin(store, error))
+		return false;
+	if (store->counts.next_object == UINT32_MAX) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "the store %s has no more numbers for objects: use --rebuild",
+			    store->path);
+		return false;
+	}
+	*ret = store->counts.next_object++;
+
+	return true;
+}
+
+uint32_t hash_store_next_object(const HashStore *store)
+{
+	return store->counts.next_object;
+}
+
+uint32_t hash_store_settled_below(const HashStore *store)
+{
+	return store->counts.settled_below;
+}
+
+bool hash_store_unsettle(HashStore *store, GError **error)
+{
+	if (store->counts.settled_below == 1)
+		return true;
+	if (!hash_store_begin(store, error))
+		return false;
+	store->counts.settled_below = 1;
+
+	return true;
+}

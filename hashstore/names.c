@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/names.h"
+
+#include "hashstore/hash-store-internal.h"
+
+struct DirectoryCursor {
+	Database *database;
+	sqlite3_stmt *all; /* NULL after the end */
+	DirectoryName name;
+};
+
+static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode)
+{
+	sqlite3_bind_int64(statement, 1, (int64_t)subvolume);
+	sqlite3_bind_int64(statement, 2, (int64_t)inode);
+}
+
+/* Of a row of all columns; the name lies in the row. */
+static void read_row(sqlite3_stmt *row, DirectoryName *ret)
+{
+	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
+	ret->inode = (uint64_t)sqlite3_column_int64(row, 1);
+	ret->parent_subvolume = (uint64_t)sqlite3_column_int64(row, 2);
+	ret->parent = (uint64_t)sqlite3_column_int64(row, 3);
+	ret->name = sqlite3_column_blob(row, 4);
+	ret->name_bytes = (size_t)sqlite3_column_bytes(row, 4);
+}
+
+bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GError **error)
+{
+	const void *bytes = name->name_bytes > 0 ? name->name : (const uint8_t *)"";
+	sqlite3_stmt *put;
+
+	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
+	if (name->subvolume > INT64_MAX || name->inode > INT64_MAX) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot keep inode %" G_GUINT64_FORMAT
+			    " of subvolume %" G_GUINT64_FORMAT " in the store %s: number too large",
+			    name->inode, name->subvolume, store->path);
+		return false;
+	}
+
+	put = hash_store_change(store, STATEMENT_PUT_DIRECTORY, error);
+	if (!put)
+		return false;
+	bind_key(put, name->subvolume, name->inode);
+	sqlite3_bind_int64(put, 3, (int64_t)name->parent_subvolume);
+	sqlite3_bind_int64(put, 4, (int64_t)name->parent);
+	sqlite3_bind_blob64(put, 5, bytes, name->name_bytes, SQLITE_STATIC);
+
+	return hash_store_apply(store, put, error);
+}
+
+bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
+{
+	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_DIRECTORY, error);
+
+	if (!drop)
+		return false;
+	bind_key(drop, subvolume, inode);
+
+	return hash_store_apply(store, drop, error);
+}
+
+bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
+			       const DirectoryName **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_DIRECTORY, error);
+	DirectoryName *name = &store->found_directory;
+	bool row;
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	bind_key(find, subvolume, inode);
+	if (!database_step(store->database, find, &row, error))
+		return false;
+	if (!row)
+		return true;
+
+	read_row(find, name);
+	g_byte_array_set_size(store->found_bytes, 0);
+	g_byte_array_append(store->found_bytes, name->name, (guint)name->name_bytes);
+	name->name = store->found_bytes->data;
+	sqlite3_reset(find);
+	*ret = name;
+
+	return true;
+}
+
+DirectoryCursor *directory_cursor_open(HashStore *store, GError **error)
+{
+	g_autoptr(DirectoryCursor) cursor = g_new0(DirectoryCursor, 1);
+
+	cursor->database = hash_store_snapshot(store, error);
+	if (!cursor->database)
+		return NULL;
+	cursor->all = database_prepare(cursor->database,
+				       "SELECT subvolume, inode, parent_subvolume, parent, name"
+				       " FROM directory ORDER BY subvolume, inode",
+				       error);
+	if (!cursor->all)
+		return NULL;
+
+	return g_steal_pointer(&cursor);
+}
+
+bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
+{
+	bool row;
+
+	*ret = NULL;
+	if (!cursor->all)
+		return true;
+	if (!database_step(cursor->database, cursor->all, &row, error))
+		return false;
+	if (!row) {
+		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
+		g_clear_pointer(&cursor->all, sqlite3_finalize);
+		g_clear_pointer(&cursor->database, database_close);
+		return true;
+	}
+	read_row(cursor->all, &cursor->name);
+	*ret = &cursor->name;
+
+	return true;
+}
+
+void directory_cursor_close(DirectoryCursor *cursor)
+{
+	if (!cursor)
+		return;
+
+	sqlite3_finalize(cursor->all);
+	database_close(cursor->database);
+	g_free(cursor);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/objects.h"
+
+#include "hashstore/hash-store-internal.h"
+#include "hashstore/object-record.h"
+
+#include <string.h>
+
+struct ObjectCursor {
+	Database *database;
+	sqlite3_stmt *all; /* NULL after the end */
+	Object object;
+};
+
+static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode)
+{
+	sqlite3_bind_int64(statement, 1, (int64_t)subvolume);
+	sqlite3_bind_int64(statement, 2, (int64_t)inode);
+}
+
+/* Of a row of (subvolume, inode, id, record). */
+static bool read_row(Database *database, sqlite3_stmt *row, Object *ret, GError **error)
+{
+	const uint8_t *record = sqlite3_column_blob(row, 3);
+	size_t record_bytes = (size_t)sqlite3_column_bytes(row, 3);
+
+	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
+	ret->inode = (uint64_t)sqlite3_column_int64(row, 1);
+	ret->id = (uint32_t)sqlite3_column_int64(row, 2);
+	if (!record || !object_record_read(record, record_bytes, ret)) {
+		database_set_corrupt(database, "an object's record is not valid", error);
+		return false;
+	}
+
+	return true;
+}
+
+static bool drop_half(HashStore *store, uint32_t id, GError **error)
+{
+	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_HALF, error);
+
+	if (!drop)
+		return false;
+	sqlite3_bind_int64(drop, 1, id);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+	store->halves -= (uint64_t)sqlite3_changes(store->database->handle);
+
+	return true;
+}
+
+/* Drop the state of the version of the file that is stored, unless that is @keep_id. */
+static bool drop_stored_half(HashStore *store, uint64_t subvolume, uint64_t inode, uint32_t keep_id,
+			     GError **error)
+{
+	sqlite3_stmt *find;
+	uint32_t id;
+	bool row;
+
+	if (store->halves == 0)
+		return true;
+
+	find = hash_store_query(store, STATEMENT_FIND_OBJECT_ID, error);
+	if (!find)
+		return false;
+	bind_key(find, subvolume, inode);
+	if (!database_step(store->database, find, &row, error))
+		return false;
+	if (!row)
+		return true;
+	id = (uint32_t)sqlite3_column_int64(find, 0);
+	sqlite3_reset(find);
+
+	return id == keep_id || drop_half(store, id, error);
+}
+
+static bool write_row(HashStore *store, Statement statement, const Object *object,
+		      const GByteArray *record, GError **error)
+{
+	sqlite3_stmt *write = hash_store_change(store, statement, error);
+
+	if (!write)
+		return false;
+	bind_key(write, object->subvolume, object->inode);
+	sqlite3_bind_int64(write, 3, object->id);
+	sqlite3_bind_blob(write, 4, record->data, (int)record->len, SQLITE_STATIC);
+
+	return hash_store_apply(store, write, error);
+}
+
+bool hash_store_put(HashStore *store, const Object *object, GError **error)
+{
+	g_autoptr(GByteArray) record = g_byte_array_sized_new(128);
+	uint32_t keep_half = object->state == OBJECT_HALF ? object->id : 0;
+
+	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
+	if (object->subvolume > INT64_MAX || object->inode > INT64_MAX) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot keep inode %" G_GUINT64_FORMAT
+			    " of subvolume %" G_GUINT64_FORMAT " in the store %s: number too large",
+			    object->inode, object->subvolume, store->path);
+		return false;
+	}
+
+	if (!drop_stored_half(store, object->subvolume, object->inode, keep_half, error))
+		return false;
+
+	object_record_write(object, record);
+	if (!write_row(store, STATEMENT_INSERT_OBJECT, object, record, error))
+		return false;
+	if (sqlite3_changes(store->database->handle) > 0) {
+		store->counts.objects++;
+		return true;
+	}
+
+	return write_row(store, STATEMENT_UPDATE_OBJECT, object, record, error);
+}
+
+bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
+{
+	sqlite3_stmt *drop;
+
+	if (!drop_stored_half(store, subvolume, inode, 0, error))
+		return false;
+
+	drop = hash_store_change(store, STATEMENT_DROP_OBJECT, error);
+	if (!drop)
+		return false;
+	bind_key(drop, subvolume, inode);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+	store->counts.objects -= (uint64_t)sqlite3_changes(store->database->handle);
+
+	return true;
+}
+
+bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+	Object *object = &store->found_object;
+	bool row;
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	sqlite3_bind_int64(find, 1, id);
+	if (!database_step(store->database, find, &row, error))
+		return false;
+	if (!row)
+		return true;
+	if (!read_row(store->database, find, object, error)) {
+		sqlite3_reset(find);
+		return false;
+	}
+
+	/* The name lies in the row, which goes with the end of the statement. */
+	g_byte_array_set_size(store->found_bytes, 0);
+	g_byte_array_append(store->found_bytes, object->name, (guint)object->name_bytes);
+	object->name = store->found_bytes->data;
+	sqlite3_reset(find);
+	*ret = object;
+
+	return true;
+}
+
+bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
+			 size_t state_bytes, GError **error)
+{
+	sqlite3_stmt *put;
+
+	/* To know afterwards whether a row was added. */
+	if (!drop_half(store, id, error))
+		return false;
+
+	put = hash_store_change(store, STATEMENT_PUT_HALF, error);
+	if (!put)
+		return false;
+	sqlite3_bind_int64(put, 1, id);
+	sqlite3_bind_int64(put, 2, (int64_t)done_blocks);
+	sqlite3_bind_blob64(put, 3, state ? state : "", state_bytes, SQLITE_STATIC);
+	if (!hash_store_apply(store, put, error))
+		return false;
+	store->halves++;
+
+	return true;
+}
+
+bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_blocks,
+			 GBytes **ret_state, GError **error)
+{
+	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_HALF, error);
+	bool row;
+
+	*ret_done_blocks = 0;
+	*ret_state = NULL;
+	if (!get)
+		return false;
+	sqlite3_bind_int64(get, 1, id);
+	if (!database_step(store->database, get, &row, error))
+		return false;
+	if (row) {
+		const void *state = sqlite3_column_blob(get, 1);
+
+		*ret_done_blocks = (uint64_t)sqlite3_column_int64(get, 0);
+		*ret_state = g_bytes_new(state, (size_t)sqlite3_column_bytes(get, 1));
+	}
+	sqlite3_reset(get);
+
+	return true;
+}
+
+bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
+{
+	*ret = store->counts.objects;
+
+	return true;
+}
+
+ObjectCursor *object_cursor_open(HashStore *store, GError **error)
+{
+	g_autoptr(ObjectCursor) cursor = g_new0(ObjectCursor, 1);
+
+	cursor->database = hash_store_snapshot(store, error);
+	if (!cursor->database)
+		return NULL;
+	cursor->all = database_prepare(cursor->database,
+				       "SELECT subvolume, inode, id, record FROM object"
+				       " ORDER BY subvolume, inode",
+				       error);
+	if (!cursor->all)
+		return NULL;
+
+	return g_steal_pointer(&cursor);
+}
+
+bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
+{
+	bool row;
+
+	*ret = NULL;
+	if (!cursor->all)
+		return true;
+	if (!database_step(cursor->database, cursor->all, &row, error))
+		return false;
+	if (!row) {
+		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
+		g_clear_pointer(&cursor->all, sqlite3_finalize);
+		g_clear_pointer(&cursor->database, database_close);
+		return true;
+	}
+	if (!read_row(cursor->database, cursor->all, &cursor->object, error))
+		return false;
+	*ret = &cursor->object;
+
+	return true;
+}
+
+void object_cursor_close(ObjectCursor *cursor)
+{
+	if (!cursor)
+		return;
+
+	sqlite3_finalize(cursor->all);
+	database_close(cursor->database);
+	g_free(cursor);
+}

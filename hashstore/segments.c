@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/segments.h"
+
+#include "hashstore/segment-merge.h"
+
+#include <string.h>
+
+#define UNSETTLED_MAX 64
+#define SETTLED_MAX   8
+
+/* A segment stays alone when it has that many times the anchors of all smaller ones together. */
+#define SIZE_RATIO 4
+
+/* What one segment of a merge should have, so that it reads several pages at a time. */
+#define MERGE_BYTES_EACH ((size_t)128 << 10)
+
+/* Free pages that are left to later passes: fewer, and less than 1/8 of the file. */
+#define FREE_PAGES_KEPT  256
+#define FREE_PAGES_SHARE 8
+
+typedef struct {
+	bool (*is_live)(uint32_t object, void *data);
+	void *data;
+} Liveness;
+
+unsigned segments_unsettled_max(size_t memory_bytes)
+{
+	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
+}
+
+/* Entries of dead objects fall out of @anchors. */
+static size_t keep_live(Anchor *to, const Anchor *anchors, size_t n_anchors,
+			const Liveness *liveness)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_anchors; i++) {
+		if (liveness->is_live(anchors[i].object, liveness->data))
+			to[n++] = anchors[i];
+	}
+
+	return n;
+}
+
+static uint64_t count_live(const GPtrArray *segments, const Liveness *liveness)
+{
+	uint32_t min_object = UINT32_MAX, max_object = 0;
+	uint64_t n = 0;
+
+	for (guint i = 0; i < segments->len; i++) {
+		const Segment *segment = segments->pdata[i];
+
+		min_object = MIN(min_object, segment->min_object);
+		max_object = MAX(max_object, segment->max_object);
+	}
+	for (uint64_t object = min_object; object <= max_object; object++)
+		n += liveness->is_live((uint32_t)object, liveness->data);
+
+	return n;
+}
+
+static bool drop_segment_row(HashStore *store, const Segment *segment, GError **error)
+{
+	uint32_t rows = segment->fences->len / FENCE_BYTES;
+	sqlite3_stmt *drop;
+
+	drop = hash_store_change(store, STATEMENT_DROP_FENCES, error);
+	if (!drop)
+		return false;
+	sqlite3_bind_int64(drop, 1, segment->first_fence);
+	sqlite3_bind_int64(drop, 2, segment->first_fence + rows);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+
+	drop = hash_store_change(store, STATEMENT_DROP_SEGMENT, error);
+	if (!drop)
+		return false;
+	sqlite3_bind_int64(drop, 1, segment->id);
+
+	return hash_store_apply(store, drop, error);
+}
+
+/* Copy all of @merge to @writer; @liveness may be NULL. */
+static bool copy_all(SegmentMerge *merge, SegmentWriter *writer, const Liveness *liveness,
+		     GError **error)
+{
+	g_autofree Anchor *kept = NULL;
+	size_t kept_size = 0;
+
+	for (;;) {
+		const Anchor *anchors;
+		size_t n;
+
+		if (!segment_merge_next(merge, &anchors, &n, error))
+			return false;
+		if (n == 0)
+			return true;
+		if (liveness) {
+			if (n > kept_size) {
+				g_free(kept);
+				kept = g_new(Anchor, n);
+				kept_size = n;
+			}
+			n = keep_live(kept, anchors, n, liveness);
+			anchors = kept;
+		}
+		if (!segment_writer_add(writer, anchors, n, error))
+			return false;
+	}
+}
+
+/* Make one of @segments, in the running transaction. */
+static bool merge_segments(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
+			   GError **error)
+{
+	g_autoptr(SegmentReader) reader = NULL;
+	g_autoptr(SegmentMerge) merge = NULL;
+	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
+	uint64_t n_live = liveness ? count_live(segments, liveness) : 0;
+
+	if (!writer)
+		return false;
+	reader = segment_reader_new(store->database, true, error);
+	if (!reader)
+		return false;
+	merge = segment_merge_new(reader, segments, store->memory_bytes);
+
+	for (guint i = 0; i < segments->len; i++) {
+		if (!drop_segment_row(store, segments->pdata[i], error))
+			return false;
+	}
+
+	/* Its cursors delete pages by themselves: cut short, nothing may be committed. */
+	if (!copy_all(merge, writer, liveness, error) ||
+	    !segment_writer_finish(writer, n_live, error)) {
+		store->failed = true;
+		return false;
+	}
+
+	return true;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const Segment *const *one = a, *const *other = b;
+
+	return ((*one)->anchors > (*other)->anchors) - ((*one)->anchors < (*other)->anchors);
+}
+
+static bool is_unsettled(const HashStore *store, const Segment *segment)
+{
+	return segment->max_object >= store->counts.settled_below;
+}
+
+bool segments_limit_unsettled(HashStore *store, GError **error)
+{
+	unsigned limit = segments_unsettled_max(store->memory_bytes);
+	g_autoptr(GPtrArray) segments = segment_list(store->database, error);
+	g_autoptr(GPtrArray) unsettled = g_ptr_array_new();
+
+	if (!segments)
+		return false;
+	for (guint i = 0; i < segments->len; i++) {
+		if (is_unsettled(store, segments->pdata[i]))
+			g_ptr_array_add(unsettled, segments->pdata[i]);
+	}
+	if (unsettled->len <= limit)
+		return true;
+
+	/* The smaller half and what is too many: paid by as many commits until the next time. */
+	g_ptr_array_sort(unsettled, compare_sizes);
+	g_ptr_array_set_size(unsettled, (int)(unsettled->len - limit / 2));
+
+	return merge_segments(store, unsettled, NULL, error);
+}
+
+/* The smallest of @segments, as many as the size rule asks to be one; none or at least two. */
+static GPtrArray *choose_small(GPtrArray *segments)
+{
+	GPtrArray *chosen = g_ptr_array_new();
+	uint64_t smaller = 0;
+	guint n = 0;
+
+	g_ptr_array_sort(segments, compare_sizes);
+	for (guint i = 0; i < segments->len; i++) {
+		const Segment *segment = segments->pdata[i];
+
+		if (i > 0 && segment->anchors < SIZE_RATIO * smaller)
+			n = i + 1;
+		smaller += segment->anchors;
+	}
+	if (segments->len > SETTLED_MAX)
+		n = MAX(n, segments->len - SETTLED_MAX + 1);
+	for (guint i = 0; i < n; i++)
+		g_ptr_array_add(chosen, segments->pdata[i]);
+
+	return chosen;
+}
+
+/* Rewrite those segments of which more than half fell dead since they were written. */
+static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liveness,
+		      GError **error)
+{
+	for (guint i = 0; i < segments->len; i++) {
+		g_autoptr(GPtrArray) one = g_ptr_array_new();
+		Segment *segment = segments->pdata[i];
+		sqlite3_stmt *set;
+		uint64_t n_live;
+
+		g_ptr_array_add(one, segment);
+		n_live = count_live(one, liveness);
+		if (segment->live_objects > 0) {
+			if (n_live < segment->live_objects / 2 &&
+			    !merge_segments(store, one, liveness, error))
+				return false;
+			continue;
+		}
+
+		set = hash_store_change(store, STATEMENT_SET_LIVE_OBJECTS, error);
+		if (!set)
+			return false;
+		sqlite3_bind_int64(set, 1, (int64_t)n_live);
+		sqlite3_bind_int64(set, 2, segment->id);
+		if (!hash_store_apply(store, set, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Give back what merges left free, unless the next passes will soon need it. */
+static bool shrink_file(HashStore *store, GError **error)
+{
+	g_autofree char *vacuum = NULL;
+	int64_t n_free, n_pages, excess;
+
+	if (!database_get_int(store->database, "PRAGMA freelist_count", &n_free, error) ||
+	    !database_get_int(store->database, "PRAGMA page_count", &n_pages, error))
+		return false;
+	excess = n_free - MAX(FREE_PAGES_KEPT, n_pages / FREE_PAGES_SHARE);
+	if (excess <= 0)
+		return true;
+
+	vacuum = g_strdup_printf("PRAGMA incremental_vacuum(%" G_GINT64_FORMAT ")", excess);
+
+	return database_exec(store->database, vacuum, error);
+}
+
+bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
+		       GError **error)
+{
+	const Liveness liveness = { .is_live = is_live, .data = data };
+	g_autoptr(GPtrArray) segments = NULL;
+	g_autoptr(GPtrArray) small = NULL;
+
+	/* Nothing new, nothing gone. */
+	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
+		return true;
+	if (!hash_store_begin(store, error) || !hash_store_flush_anchors(store, error))
+		return false;
+	store->counts.settled_below = store->counts.next_object;
+
+	segments = segment_list(store->database, error);
+	if (!segments)
+		return false;
+	small = choose_small(segments);
+	if (small->len > 0) {
+		if (!merge_segments(store, small, &liveness, error))
+			return false;
+		g_ptr_array_remove_range(segments, 0, small->len);
+	}
+
+	return drop_dead(store, segments, &liveness, error) && shrink_file(store, error);
+}
+
+bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,
+			      GError **error)
+{
+	int64_t anchors, segments;
+
+	if (!database_get_int(store->database, "SELECT sum(anchors) FROM segment", &anchors,
+			      error) ||
+	    !database_get_int(store->database, "SELECT count(*) FROM segment", &segments, error))
+		return false;
+	*ret_anchors = (uint64_t)anchors;
+	*ret_segments = (uint32_t)segments;
+
+	return true;
+}

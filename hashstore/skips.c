@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/hash-store-internal.h"
+#include "hashstore/history.h"
+
+#include <string.h>
+
+/* Examples lie in one BLOB, each with its NUL. */
+struct SkipCursor {
+	Database *database;
+	sqlite3_stmt *all;
+	SkipRecord record;
+	GPtrArray *examples; /* pointers into the row, and a NULL */
+};
+
+bool hash_store_clear_skips(HashStore *store, GError **error)
+{
+	sqlite3_stmt *any = hash_store_query(store, STATEMENT_ANY_SKIP, error);
+	sqlite3_stmt *clear;
+	bool row;
+
+	if (!any || !database_step(store->database, any, &row, error))
+		return false;
+	if (!row)
+		return true;
+	sqlite3_reset(any);
+
+	clear = hash_store_change(store, STATEMENT_CLEAR_SKIPS, error);
+
+	return clear && hash_store_apply(store, clear, error);
+}
+
+bool hash_store_put_skip(HashStore *store, const SkipRecord *skip, GError **error)
+{
+	g_autoptr(GByteArray) examples = g_byte_array_sized_new(256);
+	sqlite3_stmt *put = hash_store_change(store, STATEMENT_PUT_SKIP, error);
+
+	if (!put)
+		return false;
+	for (size_t i = 0; skip->examples && skip->examples[i]; i++) {
+		const char *example = skip->examples[i];
+
+		g_byte_array_append(examples, (const guint8 *)example, (guint)strlen(example) + 1);
+	}
+	sqlite3_bind_text(put, 1, skip->reason, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(put, 2, (int64_t)skip->count);
+	sqlite3_bind_int64(put, 3, (int64_t)skip->bytes);
+	sqlite3_bind_blob64(put, 4, examples->data, examples->len, SQLITE_TRANSIENT);
+
+	return hash_store_apply(store, put, error);
+}
+
+SkipCursor *skip_cursor_open(HashStore *store, GError **error)
+{
+	g_autoptr(SkipCursor) cursor = g_new0(SkipCursor, 1);
+
+	cursor->examples = g_ptr_array_new();
+	cursor->database = hash_store_snapshot(store, error);
+	if (!cursor->database)
+		return NULL;
+	cursor->all = database_prepare(cursor->database,
+				       "SELECT reason, count, bytes, examples FROM skipped"
+				       " ORDER BY bytes DESC, count DESC, reason",
+				       error);
+	if (!cursor->all)
+		return NULL;
+
+	return g_steal_pointer(&cursor);
+}
+
+static bool read_examples(SkipCursor *cursor, GError **error)
+{
+	const char *next = sqlite3_column_blob(cursor->all, 3);
+	const char *end = next + sqlite3_column_bytes(cursor->all, 3);
+
+	g_ptr_array_set_size(cursor->examples, 0);
+	while (next < end) {
+		const char *nul = memchr(next, '\0', (size_t)(end - next));
+
+		if (!nul) {
+			database_set_corrupt(cursor->database, "an example has no end", error);
+			return false;
+		}
+		g_ptr_array_add(cursor->examples, (gpointer)next);
+		next = nul + 1;
+	}
+	g_ptr_array_add(cursor->examples, NULL);
+
+	return true;
+}
+
+bool skip_cursor_next(SkipCursor *cursor, const SkipRecord **ret, GError **error)
+{
+	bool row;
+
+	*ret = NULL;
+	if (!cursor->all)
+		return true;
+	if (!database_step(cursor->database, cursor->all, &row, error))
+		return false;
+	if (!row) {
+		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
+		g_clear_pointer(&cursor->all, sqlite3_finalize);
+		g_clear_pointer(&cursor->database, database_close);
+		return true;
+	}
+
+	cursor->record.reason = (const char *)sqlite3_column_text(cursor->all, 0);
+	cursor->record.count = (uint64_t)sqlite3_column_int64(cursor->all, 1);
+	cursor->record.bytes = (uint64_t)sqlite3_column_int64(cursor->all, 2);
+	if (!read_examples(cursor, error))
+		return false;
+	cursor->record.examples = (const char *const *)cursor->examples->pdata;
+	*ret = &cursor->record;
+
+	return true;
+}
+
+void skip_cursor_close(SkipCursor *cursor)
+{
+	if (!cursor)
+		return;
+
+	sqlite3_finalize(cursor->all);
+	database_close(cursor->database);
+	g_ptr_array_unref(cursor->examples);
+	g_free(cursor);
+}

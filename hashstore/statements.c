@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/statements.h"
+
+static const char *const sql[N_STATEMENTS] = {
+	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
+	[STATEMENT_COMMIT] = "COMMIT",
+	[STATEMENT_PUT_META] = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
+	[STATEMENT_GET_NOTE] = "SELECT text FROM note WHERE name = ?",
+	[STATEMENT_PUT_NOTE] = "INSERT OR REPLACE INTO note (name, text) VALUES (?, ?)",
+	[STATEMENT_INSERT_OBJECT] =
+		"INSERT INTO object (subvolume, inode, id, record) VALUES (?, ?, ?, ?)"
+		" ON CONFLICT (subvolume, inode) DO NOTHING",
+	[STATEMENT_UPDATE_OBJECT] =
+		"UPDATE object SET id = ?3, record = ?4 WHERE subvolume = ?1 AND inode = ?2",
+	[STATEMENT_DROP_OBJECT] = "DELETE FROM object WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_FIND_OBJECT] = "SELECT subvolume, inode, id, record FROM object WHERE id = ?",
+	[STATEMENT_FIND_OBJECT_ID] = "SELECT id FROM object WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_PUT_HALF] =
+		"INSERT OR REPLACE INTO half (id, done_blocks, state) VALUES (?, ?, ?)",
+	[STATEMENT_GET_HALF] = "SELECT done_blocks, state FROM half WHERE id = ?",
+	[STATEMENT_DROP_HALF] = "DELETE FROM half WHERE id = ?",
+	[STATEMENT_PUT_DIRECTORY] =
+		"INSERT INTO directory (subvolume, inode, parent_subvolume, parent, name)"
+		" VALUES (?, ?, ?, ?, ?) ON CONFLICT (subvolume, inode) DO UPDATE SET"
+		" parent_subvolume = ?3, parent = ?4, name = ?5",
+	[STATEMENT_DROP_DIRECTORY] = "DELETE FROM directory WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_FIND_DIRECTORY] =
+		"SELECT subvolume, inode, parent_subvolume, parent, name FROM directory"
+		" WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_PUT_SEGMENT] =
+		"INSERT INTO segment (id, anchors, first_page, pages, first_fence, min_object,"
+		" max_object, live_objects, fences) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STATEMENT_DROP_SEGMENT] = "DELETE FROM segment WHERE id = ?",
+	[STATEMENT_SET_LIVE_OBJECTS] = "UPDATE segment SET live_objects = ? WHERE id = ?",
+	[STATEMENT_PUT_FENCE] = "INSERT INTO fence (id, digests) VALUES (?, ?)",
+	[STATEMENT_DROP_FENCES] = "DELETE FROM fence WHERE id >= ? AND id < ?",
+	[STATEMENT_PUT_PAGE] = "INSERT INTO page (id, entries) VALUES (?, ?)",
+	[STATEMENT_PUT_PASS] =
+		"INSERT INTO pass (started_usec, ended_usec, outcome, mount_point, files,"
+		" objects_read, finding_bytes, compare_bytes, shared_bytes, freed_bytes,"
+		" hole_bytes, runs_shared, runs_differed, capped)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
+	[STATEMENT_ADD_TOTAL] =
+		"UPDATE pass_total SET passes = passes + 1, freed_bytes = freed_bytes + ?,"
+		" finding_bytes = finding_bytes + ?, compare_bytes = compare_bytes + ?",
+	[STATEMENT_GET_TOTAL] =
+		"SELECT passes, freed_bytes, finding_bytes, compare_bytes FROM pass_total",
+	[STATEMENT_PUT_SKIP] = "INSERT OR REPLACE INTO skipped (reason, count, bytes, examples)"
+			       " VALUES (?, ?, ?, ?)",
+	[STATEMENT_ANY_SKIP] = "SELECT 1 FROM skipped LIMIT 1",
+	[STATEMENT_CLEAR_SKIPS] = "DELETE FROM skipped",
+};
+
+const char *statement_sql(Statement statement)
+{
+	return sql[statement];
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/store-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What belongs to a database file, by its suffix. */
+static const char *const companions[] = { "", "-wal", "-shm" };
+
+static bool set_file_error(const char *tried, const char *path, int cause, GError **error)
+{
+	bool full = cause == ENOSPC || cause == EDQUOT || cause == EROFS || cause == EACCES ||
+		    cause == EPERM;
+
+	g_set_error(error, HASH_STORE_ERROR, full ? HASH_STORE_ERROR_FULL : HASH_STORE_ERROR_FAILED,
+		    "cannot %s %s: %s", tried, path, g_strerror(cause));
+	return false;
+}
+
+bool store_files_make_directory(const char *directory, GError **error)
+{
+	if (g_mkdir_with_parents(directory, 0700) < 0)
+		return set_file_error("make the directory", directory, errno, error);
+
+	return true;
+}
+
+int store_files_lock(const char *directory, const char *uuid, GError **error)
+{
+	g_autofree char *name = g_strconcat(uuid, ".lock", NULL);
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	int fd, cause;
+
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+	if (fd < 0) {
+		set_file_error("open the lock", path, errno, error);
+		return -1;
+	}
+
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+
+	cause = errno;
+	if (cause == EWOULDBLOCK)
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE,
+			    "another process writes the store: it holds the lock %s", path);
+	else
+		set_file_error("lock", path, cause, error);
+	close(fd);
+
+	return -1;
+}
+
+bool store_files_make(const char *path, GError **error)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0 && errno == EEXIST)
+		return true;
+	if (fd < 0)
+		return set_file_error("make", path, errno, error);
+	close(fd);
+
+	return true;
+}
+
+static bool is_free_number(const char *path, unsigned number)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
+		g_autofree char *old = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
+		struct stat st;
+
+		if (lstat(old, &st) == 0 || errno != ENOENT)
+			return false;
+	}
+
+	return true;
+}
+
+bool store_files_move_aside(const char *path, GError **error)
+{
+	unsigned number = 1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 && errno == ENOENT)
+		return true;
+
+	while (number < UINT16_MAX && !is_free_number(path, number))
+		number++;
+
+	/* The database goes last: cut short, the next attempt finds it and takes the next number. */
+	for (size_t i = G_N_ELEMENTS(companions); i-- > 0;) {
+		g_autofree char *from = g_strconcat(path, companions[i], NULL);
+		g_autofree char *to = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
+
+		if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0 &&
+		    (errno != ENOENT || i == 0))
+			return set_file_error("move aside", from, errno, error);
+	}
+
+	return true;
+}
+
+uint64_t store_files_bytes(const char *path)
+{
+	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+	if (stat(wal, &st) == 0)
+		bytes += (uint64_t)st.st_size;
+
+	return bytes;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * StoreFiles - the files of one store in its directory: making, locking, moving aside.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/* Make the directory if it is absent, mode 0700. */
+bool store_files_make_directory(const char *directory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* A file descriptor that holds the writer's lock of @uuid; -1 on error. */
+int store_files_lock(const char *directory, const char *uuid, GError **error);
+
+/* Make an empty file of mode 0600 unless @path exists. */
+bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Rename @path, its -wal and its -shm to .old-N, N being the first number that is free. */
+bool store_files_move_aside(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Size of @path and its -wal. */
+uint64_t store_files_bytes(const char *path);
