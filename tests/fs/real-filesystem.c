@@ -62,10 +62,11 @@ void real_filesystem_bind(Scratch *scratch, const char *from, const char *to, bo
 	g_autofree char *source = scratch_path(scratch, from);
 	g_autofree char *target = scratch_path(scratch, to);
 
-	g_assert_cmpint(mount(source, target, NULL, MS_BIND, NULL), ==, 0);
+	g_assert_cmpint(mount(source, target, "none", MS_BIND, NULL), ==, 0);
 	if (is_read_only)
-		g_assert_cmpint(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL),
-				==, 0);
+		g_assert_cmpint(
+			mount("none", target, "none", MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==,
+			0);
 }
 
 void real_filesystem_unbind(Scratch *scratch, const char *to)

@@ -212,13 +212,13 @@ static void share_as_nobody(void *data)
 static void test_only_the_owner_and_root_may_have_a_file_shared_into(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_auto(Fd) a = scratch_create(scratch, "a", SIZE, 1);
-	g_auto(Fd) b = scratch_create(scratch, "b", SIZE, 1);
-	g_auto(Fd) source = open_read_only(scratch, "a");
-	g_auto(Fd) target = open_read_only(scratch, "b");
+	g_auto(Fd) source = scratch_create(scratch, "source", SIZE, 1);
+	g_auto(Fd) target = -1;
 
+	close(scratch_create(scratch, "target", SIZE, 1));
+	target = open_read_only(scratch, "target");
 	scratch_run_in_child(share_as_nobody, &(UserShare){ source, target, DEDUPE_DENIED });
-	g_assert_cmpint(fchown(b, 65534, 65534), ==, 0);
+	g_assert_cmpint(fchown(target, 65534, 65534), ==, 0);
 	scratch_run_in_child(share_as_nobody, &(UserShare){ source, target, DEDUPE_SAME });
 }
 
