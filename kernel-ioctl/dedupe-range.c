@@ -82,7 +82,7 @@ static bool target_take_status(DedupeTarget *target, int32_t status, uint64_t le
 	if (status == FILE_DEDUPE_RANGE_DIFFERS)
 		target->outcome = DEDUPE_DIFFERS;
 	else
-		target_fail(target, status < 0 ? -status : EIO);
+		target_fail(target, status < 0 ? -status : EPROTO);
 	return false;
 }
 

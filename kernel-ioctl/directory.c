@@ -74,12 +74,19 @@ static int compare_mounts(int parent_fd, int fd, const char *name)
 
 static int open_and_compare(int parent_fd, const char *name, int flags)
 {
-	g_auto(Fd) fd = open_anywhere(parent_fd, name, flags);
+	int fd = open_anywhere(parent_fd, name, flags);
+	int error;
 
 	if (fd < 0)
 		return -1;
-	errno = compare_mounts(parent_fd, fd, "");
-	return errno ? -1 : fd_steal(&fd);
+
+	error = compare_mounts(parent_fd, fd, "");
+	if (!error)
+		return fd;
+
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /*

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY)
+/* open_by_handle_at(2) is not told of large files by the C library, as openat(2) is. */
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_LARGEFILE)
 
 /* Handles as the filesystems make them: fs/xfs/xfs_export.c, fs/btrfs/export.h. */
 #define HANDLE_TYPE_XFS   0x81

@@ -30,7 +30,8 @@ typedef enum {
 /*
  * Open by handle.  @mount_fd is any descriptor of the filesystem that is not O_PATH; the caller
  * needs CAP_DAC_READ_SEARCH.  The generation is part of the handle, so another file that has got
- * the inode number is OPEN_GONE.  *ret_errno is 0 on OPEN_OPENED and OPEN_NOT_REGULAR.
+ * the inode number is OPEN_GONE.  The id is to be of what was seen to be a regular file: a device
+ * would be opened before it is refused.  *ret_errno is 0 on OPEN_OPENED and OPEN_NOT_REGULAR.
  */
 OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 			    int *ret_errno);
