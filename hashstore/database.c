@@ -188,12 +188,16 @@ sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **err
 
 	code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
 				  NULL);
-	if (code != SQLITE_OK) {
-		database_set_error(database, code, error);
-		return NULL;
-	}
+	if (code == SQLITE_OK)
+		return statement;
 
-	return statement;
+	/* The SQL is ours and right, so it is the tables that are not. */
+	if (code == SQLITE_ERROR)
+		database_set_corrupt(database, sqlite3_errmsg(database->handle), error);
+	else
+		database_set_error(database, code, error);
+
+	return NULL;
 }
 
 bool database_step(Database *database, sqlite3_stmt *statement, bool *ret_row, GError **error)

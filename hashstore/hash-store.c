@@ -21,15 +21,17 @@
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
 
-G_DEFINE_QUARK(dedupd - hash - store - error - quark, hash_store_error)
+G_DEFINE_QUARK(dedupd_hash_store_error, hash_store_error)
+
+/* What only an empty file takes; told again, SQLite would write it again. */
+static const char prepare_to_make[] = "PRAGMA page_size = 4096;"
+				      "PRAGMA auto_vacuum = INCREMENTAL;";
 
 /*
- * What must be said before anything is written.  No checkpoint by itself: see checkpoint_if_large().
- * Debian's SQLite overwrites what is deleted, which would double what merges write.
+ * What a connection must be told.  No checkpoint by itself: see checkpoint_if_large().  Debian's
+ * SQLite overwrites what is deleted, which would double what merges write.
  */
-static const char prepare_to_write[] = "PRAGMA page_size = 4096;"
-				       "PRAGMA auto_vacuum = INCREMENTAL;"
-				       "PRAGMA journal_mode = WAL;"
+static const char prepare_to_write[] = "PRAGMA journal_mode = WAL;"
 				       "PRAGMA synchronous = NORMAL;"
 				       "PRAGMA journal_size_limit = 16777216;"
 				       "PRAGMA wal_autocheckpoint = 0;"
@@ -83,6 +85,9 @@ static bool open_database(HashStore *store, const HashStoreOptions *options, GEr
 
 	/* An empty WAL stays at the end, so that neither passes nor readers make and unmake it. */
 	sqlite3_file_control(store->database->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
+
+	if (state == SCHEMA_EMPTY && !database_exec(store->database, prepare_to_make, error))
+		return false;
 
 	return database_exec(store->database, prepare_to_write, error) &&
 	       make_schema(store, state, options, error) && store_meta_load(store, error);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/store/store-fixture.h"
+
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+StoreFixture *store_fixture_new(void)
+{
+	StoreFixture *fixture = g_new0(StoreFixture, 1);
+	GError *error = NULL;
+
+	fixture->directory = g_dir_make_tmp("dedupd-store-XXXXXX", &error);
+	g_assert_no_error(error);
+	fixture->path = g_build_filename(fixture->directory, FIXTURE_UUID ".sqlite", NULL);
+	fixture->options = (HashStoreOptions){
+		.directory = fixture->directory,
+		.uuid = FIXTURE_UUID,
+		.kind = "btrfs",
+		.block_bytes = 4096,
+		.anchor_blocks = 4,
+		.window_anchors = 16,
+		.memory_bytes = 1 << 20,
+	};
+
+	return fixture;
+}
+
+static void remove_tree(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *child = g_build_filename(path, name, NULL);
+
+		remove_tree(child);
+	}
+	g_remove(path);
+}
+
+void store_fixture_free(StoreFixture *fixture)
+{
+	if (!fixture)
+		return;
+
+	remove_tree(fixture->directory);
+	g_free(fixture->directory);
+	g_free(fixture->path);
+	g_free(fixture);
+}
+
+HashStore *store_fixture_open(const StoreFixture *fixture)
+{
+	GError *error = NULL;
+	HashStore *store = hash_store_open(&fixture->options, &error);
+
+	g_assert_no_error(error);
+	g_assert_nonnull(store);
+
+	return store;
+}
+
+void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(HashStore) store = hash_store_open(&fixture->options, &error);
+
+	g_assert_null(store);
+	g_assert_error(error, HASH_STORE_ERROR, (int)code);
+	if (!strstr(error->message, text))
+		g_error("\"%s\" does not say \"%s\"", error->message, text);
+}
+
+void store_fixture_sql(const char *path, const char *sql)
+{
+	sqlite3 *database = NULL;
+	char *message = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &database), ==, SQLITE_OK);
+	sqlite3_exec(database, sql, NULL, NULL, &message);
+	g_assert_null(message);
+	sqlite3_close(database);
+}
+
+char *store_fixture_state(const char *path)
+{
+	g_autofree char *content = NULL;
+	g_autofree char *sum = NULL;
+	GError *error = NULL;
+	struct stat st;
+	gsize size;
+
+	g_assert_cmpint(stat(path, &st), ==, 0);
+	g_file_get_contents(path, &content, &size, &error);
+	g_assert_no_error(error);
+	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)content, size);
+
+	return g_strdup_printf("%s %" G_GSIZE_FORMAT " %" G_GINT64_FORMAT ".%09ld %s", path, size,
+			       (gint64)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, sum);
+}
+
+bool store_fixture_all_live(uint32_t object, void *data)
+{
+	return true;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * StoreFixture - a directory of its own for a test, and the options of a store in it.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	char *directory;
+	char *path; /* of the store's file */
+	HashStoreOptions options;
+} StoreFixture;
+
+#define FIXTURE_UUID "0d8a5e5c-36c5-4d7b-9c50-3f0f0a3c8a01"
+
+StoreFixture *store_fixture_new(void);
+void store_fixture_free(StoreFixture *fixture);
+
+/* The store, which must open. */
+HashStore *store_fixture_open(const StoreFixture *fixture);
+
+/* Opening it for writing must fail with @code and a message that holds @text. */
+void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text);
+
+/* Run SQL on the file from outside. */
+void store_fixture_sql(const char *path, const char *sql);
+
+/* Name, size, mtime and content of the file, as one text to compare. */
+char *store_fixture_state(const char *path);
+
+/* Everything lives; the data are ignored. */
+bool store_fixture_all_live(uint32_t object, void *data);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreFixture, store_fixture_free)
