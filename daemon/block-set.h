@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * BlockSet - blocks of one target that are settled, as ranges; grows mostly at its end.
+ *
+ * Thread: one at a time.
+ */
+typedef struct BlockSet BlockSet;
+
+BlockSet *block_set_new(void);
+void block_set_free(BlockSet *set);
+
+/* Put [@first, @end) in. */
+void block_set_add(BlockSet *set, uint64_t first, uint64_t end);
+
+/*
+ * The first range of [@first, @end) that is not in the set, as long as possible.  False: all of it
+ * is in.
+ */
+bool block_set_gap(const BlockSet *set, uint64_t first, uint64_t end, uint64_t *ret_first,
+		   uint64_t *ret_end);
+
+/* Ranges that end at or before @block will not be asked for again. */
+void block_set_forget_before(BlockSet *set, uint64_t block);
+
+void block_set_clear(BlockSet *set);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BlockSet, block_set_free)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * What dedupd and dedupctl exit with; the manual pages promise it.
+ */
+typedef enum {
+	EXIT_STATUS_DONE = 0,
+	EXIT_STATUS_FAILED = 1,
+	EXIT_STATUS_USAGE = 2,
+	EXIT_STATUS_NEEDS_DAEMON = 3,
+	EXIT_STATUS_UNREADABLE = 4, /* done, but some files could not be read */
+	EXIT_STATUS_IN_USE = 5,     /* another process works on the filesystem or writes the store */
+	EXIT_STATUS_SIGNAL = 128,   /* plus the number of the signal that ended it */
+} ExitStatus;

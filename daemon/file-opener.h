@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/filesystem.h"
+#include "daemon/skip.h"
+#include "hashstore/hash-store.h"
+#include "kernel-ioctl/open-file.h"
+
+/*
+ * FileOpener - opens files that the store names: by handle where that is permitted and the
+ * generation is known, else by climbing from the directory names that the store keeps.
+ *
+ * Directories passed on the way stay open, at most 64 of them.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct FileOpener FileOpener;
+
+typedef struct {
+	FileId id; /* generation 0: not known yet */
+	uint64_t parent;
+	const char *name; /* NUL-terminated */
+} NamedFile;
+
+/* Both are borrowed. */
+FileOpener *file_opener_new(const Filesystem *filesystem, HashStore *store);
+void file_opener_free(FileOpener *opener);
+
+/*
+ * What was opened may be another file if names were used: the caller compares inode and stamp.
+ * *ret_errno as for open_file_at().
+ */
+OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd,
+			     int *ret_errno);
+
+/* The absolute path by the names in the store, "?/name" where they do not reach a root. */
+char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
+
+/* Why a file that did not open is left alone. */
+SkipReason file_opener_skip_reason(OpenOutcome outcome);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileOpener, file_opener_free)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/throttle.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/*
+ * FileReader - reads one open file within the budget and leaves the page cache as it was.
+ *
+ * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
+ * own).  The file is looked at in windows of 16 MiB: one of which less than half was cached before
+ * is dropped again, at the latest when four more were read.
+ *
+ * Thread: one at a time.
+ */
+#define FILE_READER_PIECE_BYTES (UINT64_C(1) << 20)
+
+typedef struct FileReader FileReader;
+
+typedef enum {
+	READ_DONE,
+	READ_STOPPED,
+	READ_SHORT,      /* the file ends before */
+	READ_UNREADABLE, /* EIO and its like */
+} ReadOutcome;
+
+/* Takes over @fd; the rest is borrowed. */
+FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
+				 const atomic_bool *stop);
+
+/* Closes the file, after dropping what is to be dropped.  Accepts NULL. */
+void file_reader_free(FileReader *reader);
+
+int file_reader_fd(const FileReader *reader);
+uint64_t file_reader_size_bytes(const FileReader *reader);
+
+/* Start reading a range, without waiting for it; the later read is not charged again. */
+ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length);
+
+/* Read @length bytes at @offset. */
+ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReader, file_reader_free)

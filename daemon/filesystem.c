@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/filesystem.h"
+
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/open-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The inode of every btrfs subvolume's top directory (BTRFS_FIRST_FREE_OBJECTID). */
+#define BTRFS_TOP_INODE 256
+
+typedef struct libmnt_table MountTable;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mnt_unref_table)
+
+G_DEFINE_QUARK(dedupd-filesystem-error-quark, filesystem_error)
+
+static void root_free(FilesystemRoot *root)
+{
+	g_free(root->path);
+	g_free(root);
+}
+
+void filesystem_free(Filesystem *filesystem)
+{
+	if (!filesystem)
+		return;
+
+	fd_close(&filesystem->fd);
+	g_free(filesystem->mount_point);
+	g_ptr_array_unref(filesystem->roots);
+	g_free(filesystem);
+}
+
+G_GNUC_PRINTF(3, 4)
+static void fail(GError **error, FilesystemError code, const char *format, ...)
+{
+	g_autofree char *message = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	message = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error_literal(error, FILESYSTEM_ERROR, code, message);
+}
+
+/* The mount that shows @path: the one with its mount id, else the one with the longest prefix. */
+static struct libmnt_fs *mount_of(MountTable *mounts, const char *path, const FileStat *stat)
+{
+	g_autoptr(GString) prefix = g_string_new(path);
+
+	if (stat->mount_id) {
+		struct libmnt_iter *iterator = mnt_new_iter(MNT_ITER_BACKWARD);
+		struct libmnt_fs *mount = NULL;
+
+		while (mnt_table_next_fs(mounts, iterator, &mount) == 0)
+			if ((uint64_t)mnt_fs_get_id(mount) == stat->mount_id)
+				break;
+		mnt_free_iter(iterator);
+		if (mount && (uint64_t)mnt_fs_get_id(mount) == stat->mount_id)
+			return mount;
+	}
+
+	for (;;) {
+		struct libmnt_fs *mount =
+			mnt_table_find_target(mounts, prefix->str, MNT_ITER_BACKWARD);
+		char *slash = strrchr(prefix->str, '/');
+
+		if (mount || prefix->len <= 1)
+			return mount;
+		g_string_truncate(prefix, MAX(slash - prefix->str, 1));
+	}
+}
+
+static Filesystem *find_known(GPtrArray *found, const FsIdentity *identity)
+{
+	for (size_t i = 0; i < found->len; i++) {
+		Filesystem *filesystem = found->pdata[i];
+
+		if (memcmp(filesystem->identity.uuid, identity->uuid, FS_UUID_BYTES) == 0)
+			return filesystem;
+	}
+
+	return NULL;
+}
+
+static bool is_suitable(const FsIdentity *identity, struct libmnt_fs *mount, const char *path,
+			GError **error)
+{
+	const char *options = mnt_fs_get_vfs_options(mount);
+
+	if (identity->kind == FS_KIND_OTHER) {
+		fail(error, FILESYSTEM_ERROR_PATH,
+		     "%s lies on %s; only btrfs and XFS can share blocks", path,
+		     mnt_fs_get_fstype(mount) ? mnt_fs_get_fstype(mount) : "another filesystem");
+		return false;
+	}
+	if (!identity->can_share) {
+		fail(error, FILESYSTEM_ERROR_UNSUITABLE,
+		     "%s lies on an XFS without reflink, which is chosen when it is made: "
+		     "mkfs.xfs -m reflink=1 and copying the files over would help",
+		     path);
+		return false;
+	}
+	if ((options && mnt_optstr_get_option(options, "ro", NULL, NULL) == 0) ||
+	    (mnt_fs_get_fs_options(mount) &&
+	     mnt_optstr_get_option(mnt_fs_get_fs_options(mount), "ro", NULL, NULL) == 0)) {
+		fail(error, FILESYSTEM_ERROR_UNSUITABLE,
+		     "%s is mounted read-only: nothing can be shared there",
+		     mnt_fs_get_target(mount));
+		return false;
+	}
+
+	return true;
+}
+
+static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_point,
+				  GError **error)
+{
+	g_autoptr(Filesystem) filesystem = g_new0(Filesystem, 1);
+
+	filesystem->identity = *identity;
+	filesystem->roots = g_ptr_array_new_with_free_func((GDestroyNotify)root_free);
+	filesystem->mount_point = g_strdup(mount_point);
+	fs_uuid_format(identity->uuid, filesystem->uuid);
+
+	filesystem->fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+	if (filesystem->fd < 0) {
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", mount_point,
+		     g_strerror(errno));
+		return NULL;
+	}
+
+	filesystem->opens_by_id = open_file_by_id_works(filesystem->fd, identity->kind);
+	return g_steal_pointer(&filesystem);
+}
+
+static bool lies_in(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strcmp(directory, "/") == 0 ||
+	       (strncmp(path, directory, length) == 0 &&
+		(path[length] == '/' || path[length] == '\0'));
+}
+
+/* Keep only roots that lie in no other. */
+static void add_root(Filesystem *filesystem, FilesystemRoot *root)
+{
+	for (size_t i = 0; i < filesystem->roots->len; i++) {
+		const FilesystemRoot *other = filesystem->roots->pdata[i];
+
+		if (!other->is_file && lies_in(root->path, other->path)) {
+			root_free(root);
+			return;
+		}
+	}
+
+	for (size_t i = filesystem->roots->len; i > 0; i--) {
+		const FilesystemRoot *other = filesystem->roots->pdata[i - 1];
+
+		if (!root->is_file && lies_in(other->path, root->path))
+			g_ptr_array_remove_index(filesystem->roots, i - 1);
+	}
+	g_ptr_array_add(filesystem->roots, root);
+}
+
+static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GError **error)
+{
+	g_autofree char *absolute = NULL;
+	char *resolved = realpath(path, NULL);
+	g_auto(Fd) fd = -1;
+	struct libmnt_fs *mount;
+	Filesystem *filesystem;
+	FilesystemRoot *root;
+	FsIdentity identity;
+	FileStat stat;
+
+	absolute = g_strdup(resolved);
+	free(resolved);
+	if (absolute)
+		fd = open(absolute, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", path, g_strerror(errno));
+		return false;
+	}
+
+	errno = file_stat_at(fd, "", &stat);
+	if (errno) {
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot stat %s: %s", path, g_strerror(errno));
+		return false;
+	}
+	if (!S_ISDIR(stat.mode) && !S_ISREG(stat.mode)) {
+		fail(error, FILESYSTEM_ERROR_PATH, "%s is neither a directory nor a regular file",
+		     path);
+		return false;
+	}
+	if (!fs_identity_read(fd, &identity, error))
+		return false;
+
+	mount = mount_of(mounts, absolute, &stat);
+	if (!mount) {
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot find the mount that shows %s", path);
+		return false;
+	}
+	if (!is_suitable(&identity, mount, path, error))
+		return false;
+
+	filesystem = find_known(found, &identity);
+	if (!filesystem) {
+		filesystem = filesystem_new(&identity, mnt_fs_get_target(mount), error);
+		if (!filesystem)
+			return false;
+		g_ptr_array_add(found, filesystem);
+	}
+
+	root = g_new0(FilesystemRoot, 1);
+	root->is_file = S_ISREG(stat.mode);
+	root->is_mount_root = strcmp(absolute, mnt_fs_get_target(mount)) == 0;
+	root->is_top = identity.kind == FS_KIND_BTRFS
+			       ? stat.inode == BTRFS_TOP_INODE
+			       : root->is_mount_root &&
+					 g_strcmp0(mnt_fs_get_root(mount), "/") == 0;
+	root->path = g_steal_pointer(&absolute);
+	add_root(filesystem, root);
+	return true;
+}
+
+GPtrArray *filesystems_find(char *const *paths, GError **error)
+{
+	g_autoptr(GPtrArray) found =
+		g_ptr_array_new_with_free_func((GDestroyNotify)filesystem_free);
+	g_autoptr(MountTable) mounts =
+		mnt_new_table_from_file("/proc/self/mountinfo");
+
+	if (!mounts) {
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot read /proc/self/mountinfo");
+		return NULL;
+	}
+
+	for (; *paths; paths++)
+		if (!add_path(found, mounts, *paths, error))
+			return NULL;
+
+	return g_steal_pointer(&found);
+}
+
+bool filesystem_flush(const Filesystem *filesystem, GError **error)
+{
+	if (syncfs(filesystem->fd) == 0)
+		return true;
+
+	fail(error, FILESYSTEM_ERROR_UNSUITABLE, "cannot flush %s: %s", filesystem->mount_point,
+	     g_strerror(errno));
+	return false;
+}

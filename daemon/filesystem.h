@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * Filesystem - one mounted btrfs or XFS that a pass works on, and where in it.
+ *
+ * Paths given by the user are grouped by UUID: one Filesystem has all of them, made absolute, free
+ * of symlinks, and without those that lie inside another one.
+ *
+ * Set when found, never changed.  Thread: any.
+ */
+#define FILESYSTEM_ERROR (filesystem_error_quark())
+GQuark filesystem_error_quark(void);
+
+typedef enum {
+	FILESYSTEM_ERROR_PATH,       /* a path that does not exist, or lies on another kind */
+	FILESYSTEM_ERROR_UNSUITABLE, /* read-only, no reflink */
+} FilesystemError;
+
+typedef struct {
+	char *path;         /* absolute, as raw bytes */
+	bool is_mount_root; /* all that the mount shows */
+	bool is_file;       /* a single regular file */
+	bool is_top;        /* the top directory of the subvolume, or of the XFS */
+} FilesystemRoot;
+
+typedef struct {
+	FsIdentity identity;
+	char uuid[FS_UUID_TEXT_BYTES];
+	char *mount_point;
+	int fd; /* of the mount point's directory; any handle is opened through it */
+	bool opens_by_id;
+	GPtrArray *roots; /* FilesystemRoot */
+} Filesystem;
+
+/* The filesystems of @paths, in the order in which they are first named (Filesystem). */
+GPtrArray *filesystems_find(char *const *paths, GError **error);
+
+void filesystem_free(Filesystem *filesystem);
+
+/* Write out all dirty data (syncfs). */
+bool filesystem_flush(const Filesystem *filesystem, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Filesystem, filesystem_free)

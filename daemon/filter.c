@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/filter.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+typedef struct {
+	char *glob;
+	bool has_slash;
+	bool matched;
+} Exclude;
+
+struct Filter {
+	GArray *excludes; /* Exclude */
+	uint64_t min_size_bytes;
+};
+
+static void exclude_clear(Exclude *exclude)
+{
+	g_free(exclude->glob);
+}
+
+Filter *filter_new(char *const *globs, uint64_t min_size_bytes)
+{
+	Filter *filter = g_new0(Filter, 1);
+
+	filter->min_size_bytes = min_size_bytes;
+	filter->excludes = g_array_new(false, true, sizeof(Exclude));
+	g_array_set_clear_func(filter->excludes, (GDestroyNotify)exclude_clear);
+
+	for (; globs && *globs; globs++) {
+		Exclude exclude = { .glob = g_strdup(*globs) };
+		size_t length = strlen(exclude.glob);
+
+		/* "tmp/" means the directory tmp. */
+		while (length > 1 && exclude.glob[length - 1] == '/')
+			exclude.glob[--length] = '\0';
+		exclude.has_slash = strchr(exclude.glob, '/');
+		g_array_append_val(filter->excludes, exclude);
+	}
+
+	return filter;
+}
+
+void filter_free(Filter *filter)
+{
+	if (!filter)
+		return;
+
+	g_array_unref(filter->excludes);
+	g_free(filter);
+}
+
+static bool glob_matches(const char *glob, const char *text)
+{
+	return fnmatch(glob, text, 0) == 0;
+}
+
+bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name)
+{
+	bool excluded = false;
+
+	/* Each glob is tried, so that every one that matches something is known. */
+	for (size_t i = 0; i < filter->excludes->len; i++) {
+		Exclude *exclude = &g_array_index(filter->excludes, Exclude, i);
+		bool matches = exclude->has_slash ? glob_matches(exclude->glob, path) ||
+							    glob_matches(exclude->glob, relative)
+						  : glob_matches(exclude->glob, name);
+
+		exclude->matched |= matches;
+		excluded |= matches;
+	}
+
+	return excluded;
+}
+
+bool filter_is_small(const Filter *filter, uint64_t size_bytes)
+{
+	return size_bytes < filter->min_size_bytes || size_bytes == 0;
+}
+
+const char **filter_unmatched(const Filter *filter)
+{
+	g_autoptr(GPtrArray) globs = g_ptr_array_new();
+
+	for (size_t i = 0; i < filter->excludes->len; i++) {
+		const Exclude *exclude = &g_array_index(filter->excludes, Exclude, i);
+
+		if (!exclude->matched)
+			g_ptr_array_add(globs, exclude->glob);
+	}
+	g_ptr_array_add(globs, NULL);
+
+	return (const char **)g_ptr_array_steal(globs, NULL);
+}

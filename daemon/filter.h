@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Filter - which files of a walk are looked at: --exclude and --min-size.
+ *
+ * A glob without a slash is matched with the last component of each name, one with a slash with the
+ * absolute path and with the path below the directory that the walk began with; `*` stops at no
+ * slash.  A directory that matches is not entered.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct Filter Filter;
+
+Filter *filter_new(char *const *globs, uint64_t min_size_bytes);
+void filter_free(Filter *filter);
+
+/* Whether the entry @name at the absolute @path is excluded; @relative is a tail of @path. */
+bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name);
+
+bool filter_is_small(const Filter *filter, uint64_t size_bytes);
+
+/* The globs that matched nothing so far: a NULL-terminated array to g_free(), texts borrowed. */
+const char **filter_unmatched(const Filter *filter);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Filter, filter_free)

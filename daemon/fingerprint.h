@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/inventory.h"
+
+/*
+ * Fingerprinting - reads files once and puts what was learned into the store: anchors, the starts
+ * of runs of zeros, a digest over the whole object, and its row.
+ *
+ * Holes and unwritten extents are not read; blocks that several files share are read for the first
+ * of them only (compressed ones excepted, whose blocks have no address of their own).  The next
+ * files are opened and their first bytes fetched while one is hashed.
+ *
+ * Commits twice a minute; of files over 1 GiB the state is kept every GiB and when stopped.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/* Read all that the inventory gives, until the end or until the pass is stopped. */
+bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;

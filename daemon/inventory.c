@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/inventory.h"
+
+#include "daemon/directory-merge.h"
+#include "daemon/name-spool.h"
+#include "daemon/walk.h"
+#include "hashstore/objects.h"
+#include "hashstore/sorter.h"
+#include "kernel-ioctl/extent-map.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-attributes.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define DAY_USEC (INT64_C(86400) * G_USEC_PER_SEC)
+
+/* A regular file as the walk met it. */
+typedef struct {
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t parent;
+	uint64_t name_hash;
+	uint64_t name_position; /* in the NameSpool */
+	Stamp stamp;
+	bool is_immutable;
+} FileRecord;
+
+/* A file that has to be read. */
+typedef struct {
+	uint64_t physical;
+	uint32_t generation;
+	uint32_t half_object;
+	FileRecord file;
+} ReadRecord;
+
+struct Inventory {
+	Pass *pass;
+	FileOpener *opener;
+	NameSpool *names;
+	ExtentMap *extents;
+	Walk *walk;
+	Sorter *files;
+	Sorter *to_read; /* ReadRecord */
+	InventoryItem item;
+	uint32_t today;
+	uint32_t settled_below;
+	bool is_flushed;
+	uint64_t read_files;
+	uint64_t read_bytes;
+	uint64_t unsettled;
+	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
+};
+
+static int compare_uint64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return compare_uint64(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static int compare_inodes(const FileRecord *a, uint64_t subvolume, uint64_t inode)
+{
+	int order = compare_uint64(a->subvolume, subvolume);
+
+	return order ? order : compare_uint64(a->inode, inode);
+}
+
+/* Of a file with several names the first in this order is kept: the same one in each pass. */
+static int compare_files(const void *a, const void *b)
+{
+	const FileRecord *one = a;
+	const FileRecord *other = b;
+	int order = compare_inodes(one, other->subvolume, other->inode);
+
+	if (!order)
+		order = compare_uint64(one->parent, other->parent);
+	return order ? order : compare_uint64(one->name_hash, other->name_hash);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const ReadRecord *one = a;
+	const ReadRecord *other = b;
+	int order = compare_uint64(one->physical, other->physical);
+
+	return order ? order : compare_files(&one->file, &other->file);
+}
+
+void inventory_free(Inventory *inventory)
+{
+	if (!inventory)
+		return;
+
+	name_spool_free(inventory->names);
+	extent_map_free(inventory->extents);
+	walk_free(inventory->walk);
+	sorter_free(inventory->files);
+	sorter_free(inventory->to_read);
+	sorter_free(inventory->outside);
+	g_free(inventory);
+}
+
+static uint64_t name_hash(const void *name, size_t bytes)
+{
+	return XXH3_64bits(name, bytes);
+}
+
+static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry *entry,
+		      GError **error)
+{
+	DirectoryRecord directory = {
+		.subvolume = entry->subvolume,
+		.inode = entry->stat.inode,
+		.parent_subvolume = entry->parent_subvolume,
+		.parent = entry->parent,
+	};
+	FileRecord file = {
+		.subvolume = entry->subvolume,
+		.inode = entry->stat.inode,
+		.parent = entry->parent,
+		.name_hash = name_hash(entry->name, strlen(entry->name)),
+		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
+			   entry->stat.ctime_nsec },
+		.is_immutable = entry->stat.is_immutable,
+	};
+	uint64_t position;
+
+	if (!name_spool_add(inventory->names, entry->name, &position, error))
+		return false;
+
+	directory.name_position = position;
+	file.name_position = position;
+	return entry->is_directory ? sorter_add(directories, &directory, error)
+				   : sorter_add(inventory->files, &file, error);
+}
+
+static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
+{
+	Pass *pass = inventory->pass;
+
+	while (pass_may_continue(pass)) {
+		const WalkEntry *entry;
+
+		if (!walk_next(inventory->walk, &entry, error))
+			return false;
+		if (!entry)
+			break;
+		if (!add_entry(inventory, directories, entry, error))
+			return false;
+		atomic_store(&pass->progress->files, walk_names(inventory->walk));
+	}
+
+	return sorter_sort(directories, error) && sorter_sort(inventory->files, error);
+}
+
+/* Find out where the file lies and its generation; what cannot be found out stays 0. */
+static void locate(Inventory *inventory, ReadRecord *record, const char *name)
+{
+	Pass *pass = inventory->pass;
+	NamedFile file = { { record->file.subvolume, record->file.inode, 0 },
+			   record->file.parent, name };
+	g_autoptr(GError) ignored = NULL;
+	const MappedExtent *extent = NULL;
+	FileAttributes attributes;
+	g_auto(Fd) fd = -1;
+	FileStat stat;
+	int failed;
+
+	if (file_opener_open(inventory->opener, &file, &fd, &failed) != OPEN_OPENED ||
+	    file_stat_at(fd, "", &stat) != 0 || stat.inode != record->file.inode)
+		return;
+	if (!file_attributes_read(fd, pass->filesystem->identity.kind, &attributes, &ignored))
+		return;
+
+	record->generation = attributes.generation;
+	extent_map_start(inventory->extents, fd, 0, record->file.stamp.size_bytes, false);
+	if (extent_map_next(inventory->extents, &extent, &ignored) && extent)
+		record->physical = extent->physical;
+}
+
+static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t half_object,
+			GError **error)
+{
+	ReadRecord record = { .half_object = half_object, .file = *file };
+	const char *name;
+
+	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
+	if (!inventory->is_flushed && !filesystem_flush(inventory->pass->filesystem, error))
+		return false;
+	inventory->is_flushed = true;
+
+	if (!name_spool_get(inventory->names, file->name_position, &name, error))
+		return false;
+
+	locate(inventory, &record, name);
+	inventory->read_files++;
+	inventory->read_bytes += file->stamp.size_bytes;
+	return sorter_add(inventory->to_read, &record, error);
+}
+
+static bool update_row(Inventory *inventory, const Object *known, const FileRecord *seen,
+		       uint32_t doubted_day, GError **error)
+{
+	Object current = *known;
+	const char *name;
+
+	if (!name_spool_get(inventory->names, seen->name_position, &name, error))
+		return false;
+
+	current.ctime_nsec = seen->stamp.ctime_nsec;
+	current.doubted_day = doubted_day;
+	current.parent = seen->parent;
+	current.name = (const uint8_t *)name;
+	current.name_bytes = strlen(name);
+	return hash_store_put(inventory->pass->store, &current, error);
+}
+
+static void note_skipped(Inventory *inventory, const Object *known)
+{
+	SkipLedger *skips = &inventory->pass->result->skips;
+	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
+	g_autofree char *path = NULL;
+
+	if (skip_ledger_wants_example(skips, known->skip_reason))
+		path = file_opener_path(inventory->opener, known->subvolume, known->parent, name);
+	skip_ledger_add(skips, known->skip_reason, known->size_bytes, path);
+}
+
+/* The store knows the file: is what it knows still true? */
+static bool merge_known(Inventory *inventory, const FileRecord *seen, const Object *known,
+			GError **error)
+{
+	PassResult *result = inventory->pass->result;
+	Stamp stored = { known->size_bytes, known->btime_nsec, known->mtime_nsec,
+			 known->ctime_nsec };
+	StampVerdict verdict = stamp_compare(&stored, &seen->stamp);
+	bool is_named = known->parent == seen->parent &&
+			name_hash(known->name, known->name_bytes) == seen->name_hash;
+
+	if (known->flags & OBJECT_RACY ||
+	    (verdict == STAMP_DOUBTED && known->state != OBJECT_DONE) ||
+	    stamp_recheck_is_due(known->doubted_day, inventory->today, known->id))
+		verdict = STAMP_CHANGED;
+
+	if (verdict == STAMP_CHANGED) {
+		result->files.changed++;
+		return add_to_read(inventory, seen, 0, error);
+	}
+
+	if (known->id >= inventory->settled_below && known->state == OBJECT_DONE)
+		inventory->unsettled++;
+
+	if (verdict == STAMP_DOUBTED) {
+		result->files.doubted++;
+		return update_row(inventory, known, seen, inventory->today, error);
+	}
+
+	result->files.unchanged++;
+	if (known->state == OBJECT_SKIPPED)
+		note_skipped(inventory, known);
+	if (known->state == OBJECT_HALF)
+		return add_to_read(inventory, seen, known->id, error);
+	return is_named || update_row(inventory, known, seen, known->doubted_day, error);
+}
+
+/* The walk did not meet an object of the store. */
+static bool merge_unseen(Inventory *inventory, const Object *known, GError **error)
+{
+	if (!walk_saw_all_of(inventory->walk, known->subvolume)) {
+		bool is_unsettled = known->id >= inventory->settled_below &&
+				    known->state == OBJECT_DONE;
+
+		return !is_unsettled || sorter_add(inventory->outside, &known->id, error);
+	}
+
+	inventory->pass->result->files.gone++;
+	return hash_store_drop(inventory->pass->store, known->subvolume, known->inode, error);
+}
+
+/* The next file of another inode than @last. */
+static bool next_file(Inventory *inventory, const FileRecord *last, const FileRecord **ret,
+		      GError **error)
+{
+	do {
+		if (!sorter_next(inventory->files, (const void **)ret, error))
+			return false;
+	} while (*ret && last && compare_inodes(*ret, last->subvolume, last->inode) == 0);
+
+	return true;
+}
+
+static bool merge_files(Inventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	g_autoptr(ObjectCursor) cursor = object_cursor_open(pass->store, error);
+	const FileRecord *seen;
+	const Object *known;
+
+	if (!cursor || !object_cursor_next(cursor, &known, error) ||
+	    !next_file(inventory, NULL, &seen, error))
+		return false;
+
+	while ((seen || known) && pass_may_continue(pass)) {
+		int order = !known ? -1
+			    : !seen ? 1
+				    : compare_inodes(seen, known->subvolume, known->inode);
+		bool merged;
+
+		if (order < 0) {
+			pass->result->files.new++;
+			merged = add_to_read(inventory, seen, 0, error);
+		} else if (order == 0) {
+			merged = merge_known(inventory, seen, known, error);
+		} else {
+			merged = merge_unseen(inventory, known, error);
+		}
+		if (!merged)
+			return false;
+
+		if (order <= 0) {
+			FileRecord last = *seen;
+
+			pass->result->files.seen++;
+			if (!next_file(inventory, &last, &seen, error))
+				return false;
+		}
+		if (order >= 0 && !object_cursor_next(cursor, &known, error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool build(Inventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	g_autoptr(Sorter) directories =
+		sorter_new(sizeof(DirectoryRecord), directory_record_compare,
+			   pass->settings->memory_bytes / 8, pass->settings->state_directory);
+
+	progress_begin(pass->progress, STAGE_WALK, 0);
+	if (!walk_all(inventory, directories, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_COMPARE, 0);
+	if (!directory_merge(pass, inventory->walk, directories, inventory->names, error) ||
+	    !merge_files(inventory, error))
+		return false;
+
+	g_clear_pointer(&inventory->files, sorter_free);
+	return sorter_sort(inventory->to_read, error) && sorter_sort(inventory->outside, error);
+}
+
+Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
+{
+	g_autoptr(Inventory) inventory = g_new0(Inventory, 1);
+	const char *directory = pass->settings->state_directory;
+	FileStat state;
+
+	if (file_stat_at(AT_FDCWD, directory, &state) != 0)
+		state = (FileStat){ 0 };
+
+	inventory->pass = pass;
+	inventory->opener = opener;
+	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
+	inventory->settled_below = hash_store_settled_below(pass->store);
+	inventory->extents = extent_map_new();
+	inventory->names = name_spool_new(directory);
+	inventory->walk = walk_new(pass->filesystem, pass->filter, &pass->result->skips, &state);
+	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
+				      pass->settings->memory_bytes / 4, directory);
+	inventory->to_read = sorter_new(sizeof(ReadRecord), compare_places,
+					pass->settings->memory_bytes / 4, directory);
+
+	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
+					pass->settings->memory_bytes / 8, directory);
+
+	if (!build(inventory, error))
+		return NULL;
+
+	return g_steal_pointer(&inventory);
+}
+
+bool inventory_next(Inventory *inventory, const InventoryItem **ret, GError **error)
+{
+	InventoryItem *item = &inventory->item;
+	const ReadRecord *record;
+
+	*ret = NULL;
+	if (!sorter_next(inventory->to_read, (const void **)&record, error))
+		return false;
+	if (!record)
+		return true;
+
+	item->id = (FileId){ record->file.subvolume, record->file.inode, record->generation };
+	item->stamp = record->file.stamp;
+	item->parent = record->file.parent;
+	item->half_object = record->half_object;
+	item->physical = record->physical;
+	item->is_immutable = record->file.is_immutable;
+	if (!name_spool_get(inventory->names, record->file.name_position, &item->name, error))
+		return false;
+
+	*ret = item;
+	return true;
+}
+
+uint64_t inventory_files(const Inventory *inventory)
+{
+	return inventory->read_files;
+}
+
+uint64_t inventory_bytes(const Inventory *inventory)
+{
+	return inventory->read_bytes;
+}
+
+uint64_t inventory_unsettled(const Inventory *inventory)
+{
+	return inventory->unsettled;
+}
+
+uint64_t inventory_unsettled_outside(const Inventory *inventory)
+{
+	return sorter_count(inventory->outside);
+}
+
+bool inventory_next_outside(Inventory *inventory, uint32_t *ret, GError **error)
+{
+	const uint32_t *id;
+
+	if (!sorter_next(inventory->outside, (const void **)&id, error))
+		return false;
+
+	*ret = id ? *id : 0;
+	return true;
+}

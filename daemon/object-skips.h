@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/file-opener.h"
+#include "daemon/pass.h"
+
+/*
+ * Count objects of the store as left alone, with their paths as examples.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/* @bytes of @object are left alone for @reason; UINT64_MAX: all of it. */
+bool object_skips_add(Pass *pass, FileOpener *opener, uint32_t object, SkipReason reason,
+		      uint64_t bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;

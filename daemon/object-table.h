@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * ObjectTable - a few facts about each object by its id, for planning: 8 bytes per id in a mapped
+ * temporary file.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ObjectTable ObjectTable;
+
+typedef enum {
+	FACT_LIVE = 1 << 0,       /* fingerprinted, and still in the store */
+	FACT_SETTLED = 1 << 1,    /* matched with everything before this pass */
+	FACT_OUTSIDE = 1 << 2,    /* not met by this pass's walk: may be a source only */
+	FACT_IMMUTABLE = 1 << 3,
+	FACT_NO_COW = 1 << 4,
+	FACT_SHARED = 1 << 5,
+	FACT_KEEP_ZEROS = 1 << 6,
+	FACT_NOTED = 1 << 7, /* counted as skipped */
+} ObjectFacts;
+
+/* Of all objects that @store has now. */
+ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error);
+void object_table_free(ObjectTable *table);
+
+/* 0 for an id that no object has. */
+unsigned object_table_facts(const ObjectTable *table, uint32_t object);
+void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
+
+/* Entries that the object has in groups with others. */
+void object_table_count(ObjectTable *table, uint32_t object);
+
+/*
+ * The object's place in the order of this pass, its id in the lower 32 bits.  In a group the lower
+ * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
+ * after something was shared with it.  First come objects that cannot be targets (settled, outside,
+ * immutable), then those whose blocks are shared already, then those with most to gain.
+ */
+uint64_t object_table_rank(const ObjectTable *table, uint32_t object);
+
+/* For groups_open(): whether the object is live; @data is the ObjectTable. */
+bool object_table_is_live(uint32_t object, void *data);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectTable, object_table_free)

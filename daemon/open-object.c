@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/open-object.h"
+
+#include "daemon/object-skips.h"
+#include "daemon/stamp.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
+
+void open_object_free(OpenObject *object)
+{
+	if (!object)
+		return;
+
+	file_reader_free(object->reader);
+	g_free(object);
+}
+
+static bool is_as_stored(const Object *stored, const FileStat *stat)
+{
+	Stamp then = { stored->size_bytes, stored->btime_nsec, stored->mtime_nsec,
+		       stored->ctime_nsec };
+	Stamp now = { stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+
+	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
+}
+
+/* Open what @stored says, whose name is @name; the outcome says why not. */
+static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
+			       Fd *ret_fd)
+{
+	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
+			   stored->parent, name };
+	OpenOutcome outcome;
+	FileStat stat;
+	int failed;
+
+	outcome = file_opener_open(opener, &file, ret_fd, &failed);
+	if (outcome != OPEN_OPENED)
+		return outcome;
+	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
+		return OPEN_GONE;
+
+	return OPEN_OPENED;
+}
+
+bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+{
+	g_autoptr(OpenObject) object = g_new0(OpenObject, 1);
+	g_autofree char *name = NULL;
+	const Object *found;
+	OpenOutcome outcome;
+	g_auto(Fd) fd = -1;
+	Object stored;
+
+	object->id = id;
+	if (!hash_store_find(pass->store, id, &found, error))
+		return false;
+	if (!found) {
+		*ret = g_steal_pointer(&object);
+		return true;
+	}
+
+	/* What was found holds until the store is asked again. */
+	stored = *found;
+	name = g_strndup((const char *)found->name, found->name_bytes);
+	object->subvolume = stored.subvolume;
+	object->inode = stored.inode;
+	object->size_bytes = stored.size_bytes;
+	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
+
+	outcome = open_stored(opener, &stored, name, &fd);
+	if (outcome == OPEN_OPENED)
+		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
+						      pass->throttle, pass->stop);
+	else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
+				      UINT64_MAX, outcome != OPEN_UNREADABLE, error))
+		return false;
+
+	*ret = g_steal_pointer(&object);
+	return true;
+}
+
+bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
+			 uint64_t bytes, bool look_again, GError **error)
+{
+	g_clear_pointer(&object->reader, file_reader_free);
+	if (!object_skips_add(pass, opener, object->id, reason, bytes, error))
+		return false;
+
+	return !look_again ||
+	       hash_store_drop(pass->store, object->subvolume, object->inode, error);
+}
+
+uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)
+{
+	return MIN(end_block * block_bytes, object->size_bytes);
+}

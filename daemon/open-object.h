@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/file-opener.h"
+#include "daemon/file-reader.h"
+#include "daemon/pass.h"
+
+/*
+ * OpenObject - an object of the store, opened and found to be as the store knows it.
+ *
+ * A difference in ctime alone is no hindrance, since whatever is shared is compared.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	uint32_t id;
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t size_bytes;
+	uint64_t blocks;
+	FileReader *reader; /* NULL: it cannot be used */
+} OpenObject;
+
+/*
+ * Open the object @id.  What cannot be used is counted as skipped, and forgotten where that is for
+ * the moment only, so that the next pass looks at it anew.
+ */
+bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+void open_object_free(OpenObject *object);
+
+/*
+ * Stop using the object for the rest of the pass: count @bytes for @reason and close it.  With
+ * @look_again it is forgotten, too.
+ */
+bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
+			 uint64_t bytes, bool look_again, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
+uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenObject, open_object_free)

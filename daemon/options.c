@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/options.h"
+
+#include "daemon/size-text.h"
+#include "daemon/state-directory.h"
+#include "daemon/winnow.h"
+#include "daemon/zeros.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MEMORY_MIN_BYTES (UINT64_C(4) << 20)
+
+/* Options as texts, before they are checked. */
+typedef struct {
+	char *memory;
+	char *min_size;
+	char *rate;
+	char *zeros;
+	int anchor_blocks;
+	int window_anchors;
+	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
+} Given;
+
+static void given_clear(Given *given)
+{
+	g_free(given->memory);
+	g_free(given->min_size);
+	g_free(given->rate);
+	g_free(given->zeros);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
+
+static void refuse(GError **error, const char *message)
+{
+	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, message);
+}
+
+/* Parse a size of at least @least bytes, if it was given. */
+static bool take_size(const char *option, const char *text, uint64_t least, uint64_t *ret,
+		      GError **error)
+{
+	g_autofree char *least_text = size_text(least);
+
+	if (!text)
+		return true;
+	if (!size_parse(text, ret, error)) {
+		g_prefix_error(error, "%s: ", option);
+		return false;
+	}
+	if (*ret < least) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "%s %s is too small: at least %s", option, text, least_text);
+		return false;
+	}
+
+	return true;
+}
+
+static bool take_number(const char *option, int given, uint32_t least, uint32_t most, uint32_t *ret,
+			GError **error)
+{
+	if (given < (int)least || given > (int)most) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "%s %d is out of range: %u to %u", option, given, least, most);
+		return false;
+	}
+
+	*ret = (uint32_t)given;
+	return true;
+}
+
+static bool check(const Given *given, Settings *settings, GError **error)
+{
+	settings->once = given->once;
+	settings->dry_run = given->dry_run;
+	settings->rebuild = given->rebuild;
+	settings->json = given->json;
+	settings->quiet = given->quiet;
+	settings->verbose = given->verbose;
+
+	if (!take_size("--memory", given->memory, MEMORY_MIN_BYTES, &settings->memory_bytes, error) ||
+	    !take_size("--min-size", given->min_size, 0, &settings->min_size_bytes, error) ||
+	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
+	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
+			 &settings->anchor_blocks, error) ||
+	    !take_number("--window", given->window_anchors, 2, WINNOW_WINDOW_MAX,
+			 &settings->window_anchors, error))
+		return false;
+
+	if (given->zeros && !zeros_policy_parse(given->zeros, &settings->zeros)) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--zeros %s is unknown: auto, hole or keep", given->zeros);
+		return false;
+	}
+	if (given->quiet && given->verbose) {
+		refuse(error, "--quiet and --verbose exclude each other");
+		return false;
+	}
+	if (!settings->once) {
+		refuse(error, "what to do?  --once PATH… works on the filesystems of the paths");
+		return false;
+	}
+	if (!settings->paths || !settings->paths[0]) {
+		refuse(error, "--once needs a PATH: a mount point, a directory or a file on btrfs "
+			      "or XFS");
+		return false;
+	}
+
+	return true;
+}
+
+static bool take_state_directory(Settings *settings, GError **error)
+{
+	if (!settings->state_directory)
+		settings->state_directory = state_directory_default();
+	if (!settings->state_directory[0]) {
+		refuse(error, "--state-dir is empty");
+		return false;
+	}
+
+	return true;
+}
+
+bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
+{
+	g_auto(Given) given = { .anchor_blocks = SETTINGS_ANCHOR_BLOCKS,
+				.window_anchors = SETTINGS_WINDOW_ANCHORS };
+	const GOptionEntry entries[] = {
+		{ "once", 0, 0, G_OPTION_ARG_NONE, &given.once,
+		  "Make one pass over the filesystems of the paths, then end", NULL },
+		{ "dry-run", 0, 0, G_OPTION_ARG_NONE, &given.dry_run,
+		  "Find and report, but share nothing", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &given.json,
+		  "Print the report as JSON on standard output", NULL },
+		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &settings->state_directory,
+		  "Keep the hash stores in DIR", "DIR" },
+		{ "memory", 0, 0, G_OPTION_ARG_STRING, &given.memory,
+		  "Sort within SIZE of memory (default 64M)", "SIZE" },
+		{ "min-size", 0, 0, G_OPTION_ARG_STRING, &given.min_size,
+		  "Leave files below SIZE alone (default 2K)", "SIZE" },
+		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
+		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
+		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
+		  "What becomes of zero blocks (default auto)", "auto|hole|keep" },
+		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
+		  "Read no more than SIZE of data per second", "SIZE" },
+		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,
+		  "Blocks in an anchor (default 4)", "N" },
+		{ "window", 0, 0, G_OPTION_ARG_INT, &given.window_anchors,
+		  "Positions of which one is an anchor (default 16)", "N" },
+		{ "rebuild", 0, 0, G_OPTION_ARG_NONE, &given.rebuild,
+		  "Move an existing store aside and begin a new one", NULL },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &given.quiet,
+		  "Show neither progress nor the report for people", NULL },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &given.verbose,
+		  "Name examples of what was left alone", NULL },
+		{ "version", 0, 0, G_OPTION_ARG_NONE, &given.version, "Print the version", NULL },
+		{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->paths, NULL,
+		  NULL },
+		{ NULL }
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("[PATH…]");
+
+	g_option_context_set_summary(
+		context, "Finds equal data on mounted btrfs and XFS filesystems and has the kernel "
+			 "share it.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	settings->memory_bytes = SETTINGS_MEMORY_BYTES;
+	settings->min_size_bytes = SETTINGS_MIN_SIZE_BYTES;
+
+	if (!g_option_context_parse_strv(context, arguments, error))
+		return false;
+
+	*ret_done = given.version;
+	if (given.version) {
+		puts("dedupd " DEDUPD_VERSION);
+		return true;
+	}
+
+	return check(&given, settings, error) && take_state_directory(settings, error);
+}

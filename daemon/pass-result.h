@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/skip.h"
+#include "hashstore/history.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * PassResult - what one pass over one filesystem did; docs/report.md says what each figure means.
+ *
+ * Thread: the filesystem's worker until the pass ends, then whoever reports it.
+ */
+typedef struct {
+	PassOutcome outcome;
+	GError *error; /* when PASS_FAILED */
+	int64_t started_usec; /* since 1970 */
+	int64_t ended_usec;
+	struct {
+		uint64_t seen, unchanged, new, changed, doubted, gone, read;
+	} files;
+	uint64_t finding_bytes;
+	uint64_t compare_bytes;
+	struct {
+		uint64_t runs, bytes, already_bytes, calls, differed, capped;
+	} shared;
+	struct {
+		uint64_t bytes, hole_bytes, used_before_bytes, used_after_bytes;
+	} freed;
+	SkipLedger skips;
+	struct {
+		char *path;
+		uint64_t bytes, objects, anchors;
+		uint32_t segments;
+	} store;
+} PassResult;
+
+void pass_result_clear(PassResult *result);

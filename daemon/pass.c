@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass.h"
+
+#include "daemon/file-opener.h"
+#include "daemon/filesystem-lock.h"
+#include "daemon/fingerprint.h"
+#include "daemon/inventory.h"
+#include "daemon/match.h"
+#include "daemon/object-table.h"
+#include "daemon/planner.h"
+#include "daemon/run.h"
+#include "daemon/share.h"
+#include "daemon/zeros.h"
+#include "hashstore/objects.h"
+#include "hashstore/sorter.h"
+#include "kernel-ioctl/fd.h"
+
+/* Under which policy everything was settled: another one may find more. */
+#define POLICY_NOTE "zeros"
+
+static bool pass_open(Pass *pass, GError **error)
+{
+	const Settings *settings = pass->settings;
+	HashStoreOptions options = {
+		.directory = settings->state_directory,
+		.uuid = pass->filesystem->uuid,
+		.kind = fs_kind_name(pass->filesystem->identity.kind),
+		.block_bytes = pass->block_bytes,
+		.anchor_blocks = settings->anchor_blocks,
+		.window_anchors = settings->window_anchors,
+		.memory_bytes = settings->memory_bytes / 2,
+		.rebuild = settings->rebuild,
+	};
+
+	pass->store = hash_store_open(&options, error);
+	if (!pass->store)
+		return false;
+
+	pass->filter = filter_new(settings->excludes, settings->min_size_bytes);
+	pass->throttle = throttle_new(settings->rate_bytes, NULL);
+	return true;
+}
+
+static void pass_close(Pass *pass)
+{
+	g_clear_pointer(&pass->filter, filter_free);
+	g_clear_pointer(&pass->throttle, throttle_free);
+	g_clear_pointer(&pass->store, hash_store_close);
+}
+
+/* Match everything anew if the policy is not the one under which it was settled. */
+static bool apply_policy(Pass *pass, GError **error)
+{
+	const char *policy = zeros_policy_name(pass->settings->zeros);
+	g_autofree char *known = NULL;
+
+	if (!hash_store_get_note(pass->store, POLICY_NOTE, &known, error))
+		return false;
+	if (g_strcmp0(known, policy) == 0)
+		return true;
+
+	return hash_store_unsettle(pass->store, error) &&
+	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
+}
+
+static void warn_of_unmatched(Pass *pass)
+{
+	g_autofree const char **globs = filter_unmatched(pass->filter);
+
+	for (size_t i = 0; globs[i]; i++)
+		g_warning("--exclude %s matched nothing on %s", globs[i],
+			  pass->filesystem->mount_point);
+}
+
+static bool note_outside(Inventory *inventory, ObjectTable *table, GError **error)
+{
+	uint32_t object;
+
+	do {
+		if (!inventory_next_outside(inventory, &object, error))
+			return false;
+		object_table_add_fact(table, object, FACT_OUTSIDE);
+	} while (object);
+
+	return true;
+}
+
+static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *opener,
+				 GError **error)
+{
+	const char *directory = pass->settings->state_directory;
+	g_autoptr(ObjectTable) table = object_table_new(pass->store, directory, error);
+	g_autoptr(Planner) planner = NULL;
+	g_autoptr(Sorter) runs = NULL;
+	uint64_t blocks = 0;
+
+	progress_begin(pass->progress, STAGE_MATCH, 0);
+	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory);
+	if (!table || !note_outside(inventory, table, error) ||
+	    !match_all(pass, table, opener, runs, &blocks, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
+	planner = planner_new(runs);
+	if (!share_all(pass, planner, opener, error))
+		return false;
+	if (!pass_may_continue(pass) || pass->settings->dry_run ||
+	    inventory_unsettled_outside(inventory) > 0)
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	return hash_store_settle(pass->store, object_table_is_live, table, error);
+}
+
+static bool pass_steps(Pass *pass, GError **error)
+{
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(Inventory) inventory = NULL;
+	int fd = pass->filesystem->fd;
+	FsKind kind = pass->filesystem->identity.kind;
+	PassResult *result = pass->result;
+
+	if (!apply_policy(pass, error))
+		return false;
+
+	inventory = inventory_build(pass, opener, error);
+	if (!inventory)
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+
+	warn_of_unmatched(pass);
+	if (inventory_files(inventory) > 0) {
+		progress_begin(pass->progress, STAGE_READ, inventory_bytes(inventory));
+		if (!fingerprint_all(pass, inventory, opener, error))
+			return false;
+	}
+	if (!fs_used_bytes(fd, kind, &result->freed.used_before_bytes, error))
+		return false;
+	result->freed.used_after_bytes = result->freed.used_before_bytes;
+
+	if (!pass_may_continue(pass) ||
+	    (result->files.read == 0 && inventory_unsettled(inventory) == 0))
+		return true;
+	if (!hash_store_commit(pass->store, error) ||
+	    !pass_match_and_share(pass, inventory, opener, error))
+		return false;
+
+	/* btrfs gives space back when a transaction commits. */
+	if (result->shared.runs > 0 && pass_may_continue(pass) && !pass->settings->dry_run &&
+	    !filesystem_flush(pass->filesystem, error))
+		return false;
+	return fs_used_bytes(fd, kind, &result->freed.used_after_bytes, error);
+}
+
+static bool put_skips(Pass *pass, GError **error)
+{
+	if (!hash_store_clear_skips(pass->store, error))
+		return false;
+
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
+		const SkipEntry *entry = &pass->result->skips.entries[reason];
+		SkipRecord record = {
+			.reason = skip_reason_name(reason),
+			.count = entry->count,
+			.bytes = entry->bytes,
+			.examples = (const char *const *)entry->examples,
+		};
+
+		if (entry->count > 0 && !hash_store_put_skip(pass->store, &record, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Whether the pass did anything worth remembering; one that found nothing writes nothing. */
+static bool has_done_something(const PassResult *result)
+{
+	return result->files.new + result->files.changed + result->files.doubted +
+		       result->files.gone + result->files.read + result->shared.runs >
+	       0;
+}
+
+/* Put the pass into the history and keep all that was learned. */
+static bool pass_note(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	PassRecord record = {
+		.started_usec = result->started_usec,
+		.ended_usec = g_get_real_time(),
+		.outcome = result->outcome,
+		.mount_point = pass->filesystem->mount_point,
+		.files = result->files.seen,
+		.objects_read = result->files.read,
+		.finding_bytes = result->finding_bytes,
+		.compare_bytes = result->compare_bytes,
+		.shared_bytes = result->shared.bytes,
+		.freed_bytes = result->freed.bytes,
+		.hole_bytes = result->freed.hole_bytes,
+		.runs_shared = result->shared.runs,
+		.runs_differed = result->shared.differed,
+		.capped = result->shared.capped,
+	};
+
+	if (has_done_something(result) && !pass->settings->dry_run &&
+	    (!hash_store_put_pass(pass->store, &record, error) || !put_skips(pass, error)))
+		return false;
+
+	return hash_store_commit(pass->store, error);
+}
+
+static bool describe_store(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+
+	g_free(result->store.path);
+	result->store.path = g_strdup(hash_store_path(pass->store));
+	result->store.bytes = hash_store_file_bytes(pass->store);
+	return hash_store_count_objects(pass->store, &result->store.objects, error) &&
+	       hash_store_count_anchors(pass->store, &result->store.anchors,
+					&result->store.segments, error);
+}
+
+void pass_run(const Settings *settings, const Filesystem *filesystem, const atomic_bool *stop,
+	      Progress *progress, PassResult *result)
+{
+	Pass pass = {
+		.settings = settings,
+		.filesystem = filesystem,
+		.stop = stop,
+		.progress = progress,
+		.block_bytes = filesystem->identity.block_bytes,
+		.result = result,
+	};
+	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);
+	GError **error = &result->error;
+
+	result->started_usec = g_get_real_time();
+	result->outcome = PASS_FAILED;
+	if (lock >= 0 && pass_open(&pass, error)) {
+		if (pass_steps(&pass, error))
+			result->outcome = pass_may_continue(&pass) ? PASS_COMPLETE : PASS_INTERRUPTED;
+		if (!pass_note(&pass, result->error ? NULL : error) ||
+		    !describe_store(&pass, result->error ? NULL : error))
+			result->outcome = PASS_FAILED;
+	}
+
+	pass_close(&pass);
+	result->ended_usec = g_get_real_time();
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/filesystem.h"
+#include "daemon/filter.h"
+#include "daemon/pass-result.h"
+#include "daemon/progress.h"
+#include "daemon/settings.h"
+#include "daemon/throttle.h"
+#include "hashstore/hash-store.h"
+
+#include <stdatomic.h>
+
+/*
+ * Pass - one run over one filesystem: inventory, fingerprint, match, plan, share.
+ *
+ * The steps live in files of their own and take the Pass as their context.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	/* Set at creation, never changed. */
+	const Settings *settings;
+	const Filesystem *filesystem;
+	const atomic_bool *stop;
+	Progress *progress;
+	uint32_t block_bytes;
+
+	/* Owned by the pass. */
+	HashStore *store;
+	Filter *filter;
+	Throttle *throttle;
+	PassResult *result; /* the caller's */
+} Pass;
+
+/*
+ * Do the whole pass.  How it ended is in @result, of which each figure holds whatever the outcome.
+ * When @stop is raised it ends within two seconds, with all that was learned kept.
+ */
+void pass_run(const Settings *settings, const Filesystem *filesystem, const atomic_bool *stop,
+	      Progress *progress, PassResult *result);
+
+static inline bool pass_may_continue(const Pass *pass)
+{
+	return !atomic_load(pass->stop);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/report.h"
+
+#include "daemon/name-text.h"
+#include "daemon/size-text.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#define REPORT_SCHEMA  "dedupd-report"
+#define REPORT_VERSION 1
+
+static const char *outcome_name(PassOutcome outcome)
+{
+	switch (outcome) {
+	case PASS_COMPLETE:
+		return "complete";
+	case PASS_INTERRUPTED:
+		return "interrupted";
+	case PASS_FAILED:
+		break;
+	}
+
+	return "failed";
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *text(const char *bytes)
+{
+	g_autofree char *escaped = name_text(bytes, strlen(bytes));
+
+	return json_string(escaped);
+}
+
+static json_t *started_json(const PassResult *result)
+{
+	g_autoptr(GDateTime) started =
+		g_date_time_new_from_unix_utc(result->started_usec / G_USEC_PER_SEC);
+	g_autofree char *formatted = g_date_time_format(started, "%Y-%m-%dT%H:%M:%SZ");
+
+	return json_string(formatted);
+}
+
+static json_t *paths_json(const Filesystem *filesystem)
+{
+	json_t *paths = json_array();
+
+	for (size_t i = 0; i < filesystem->roots->len; i++) {
+		const FilesystemRoot *root = filesystem->roots->pdata[i];
+
+		json_array_append_new(paths, text(root->path));
+	}
+
+	return paths;
+}
+
+static json_t *skips_json(const SkipLedger *skips)
+{
+	json_t *list = json_array();
+
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
+		const SkipEntry *entry = &skips->entries[reason];
+		json_t *examples;
+
+		if (entry->count == 0)
+			continue;
+
+		examples = json_array();
+		for (size_t i = 0; entry->examples[i]; i++)
+			json_array_append_new(examples, json_string(entry->examples[i]));
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:o}", "reason", skip_reason_name(reason),
+					"count", number(entry->count), "bytes",
+					number(entry->bytes), "examples", examples));
+	}
+
+	return list;
+}
+
+static json_t *files_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seen", number(result->files.seen),
+			 "unchanged", number(result->files.unchanged), "new",
+			 number(result->files.new), "changed", number(result->files.changed),
+			 "doubted", number(result->files.doubted), "gone",
+			 number(result->files.gone), "read", number(result->files.read));
+}
+
+static json_t *shared_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "runs", number(result->shared.runs),
+			 "bytes", number(result->shared.bytes), "already_bytes",
+			 number(result->shared.already_bytes), "calls",
+			 number(result->shared.calls), "differed", number(result->shared.differed),
+			 "capped", number(result->shared.capped));
+}
+
+static json_t *freed_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "bytes", number(result->freed.bytes),
+			 "hole_bytes", number(result->freed.hole_bytes), "used_before_bytes",
+			 number(result->freed.used_before_bytes), "used_after_bytes",
+			 number(result->freed.used_after_bytes));
+}
+
+static json_t *store_json(const PassResult *result)
+{
+	if (!result->store.path)
+		return json_null();
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "path", text(result->store.path), "bytes",
+			 number(result->store.bytes), "objects", number(result->store.objects),
+			 "anchors", number(result->store.anchors), "segments",
+			 number(result->store.segments));
+}
+
+static json_t *pass_json(const ReportedPass *pass)
+{
+	const Filesystem *filesystem = pass->filesystem;
+	const PassResult *result = pass->result;
+	json_t *json = json_pack(
+		"{s:s, s:s, s:o, s:o, s:o}", "uuid", filesystem->uuid, "kind",
+		fs_kind_name(filesystem->identity.kind), "mount_point",
+		text(filesystem->mount_point), "paths", paths_json(filesystem), "block_bytes",
+		number(filesystem->identity.block_bytes));
+
+	json_object_set_new(json, "outcome", json_string(outcome_name(result->outcome)));
+	json_object_set_new(json, "error", result->error ? text(result->error->message) : json_null());
+	json_object_set_new(json, "started", started_json(result));
+	json_object_set_new(json, "seconds",
+			    json_real((double)(result->ended_usec - result->started_usec) /
+				      G_USEC_PER_SEC));
+	json_object_set_new(json, "files", files_json(result));
+	json_object_set_new(json, "read",
+			    json_pack("{s:o, s:o}", "finding_bytes", number(result->finding_bytes),
+				      "compare_bytes", number(result->compare_bytes)));
+	json_object_set_new(json, "shared", shared_json(result));
+	json_object_set_new(json, "freed", freed_json(result));
+	json_object_set_new(json, "skipped", skips_json(&result->skips));
+	json_object_set_new(json, "store", store_json(result));
+	return json;
+}
+
+char *report_json(const Settings *settings, const ReportedPass *passes, size_t n_passes)
+{
+	PassOutcome outcome = PASS_COMPLETE;
+	json_t *filesystems = json_array();
+	json_t *report;
+	char *dumped;
+
+	for (size_t i = 0; i < n_passes; i++) {
+		json_array_append_new(filesystems, pass_json(&passes[i]));
+		outcome = MAX(outcome, passes[i].result->outcome);
+	}
+
+	report = json_pack("{s:s, s:i, s:s, s:s, s:b, s:o}", "schema", REPORT_SCHEMA, "version",
+			   REPORT_VERSION, "dedupd", DEDUPD_VERSION, "outcome",
+			   outcome_name(outcome), "dry_run", settings->dry_run, "filesystems",
+			   filesystems);
+	dumped = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	json_decref(report);
+	return dumped;
+}
+
+static void add_line(GString *lines, const char *label, const char *format, ...)
+	G_GNUC_PRINTF(3, 4);
+
+static void add_line(GString *lines, const char *label, const char *format, ...)
+{
+	va_list arguments;
+
+	g_string_append_printf(lines, "  %-15s", label);
+	va_start(arguments, format);
+	g_string_append_vprintf(lines, format, arguments);
+	va_end(arguments);
+	g_string_append_c(lines, '\n');
+}
+
+static void add_work(GString *lines, const PassResult *result)
+{
+	g_autofree char *finding = size_text(result->finding_bytes);
+	g_autofree char *comparing = size_text(result->compare_bytes);
+	g_autofree char *shared = size_text(result->shared.bytes);
+	g_autofree char *already = size_text(result->shared.already_bytes);
+
+	add_line(lines, "files",
+		 "%" G_GUINT64_FORMAT " looked at, %" G_GUINT64_FORMAT " new, %" G_GUINT64_FORMAT
+		 " changed, %" G_GUINT64_FORMAT " gone",
+		 result->files.seen, result->files.new, result->files.changed, result->files.gone);
+	add_line(lines, "read", "%s to find, %s to compare", finding, comparing);
+	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)", shared,
+		 result->shared.runs, already);
+}
+
+static void add_freed(GString *lines, const Settings *settings, const PassResult *result)
+{
+	int64_t gained = (int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
+	g_autofree char *freed = size_text(result->freed.bytes);
+	g_autofree char *holes = size_text(result->freed.hole_bytes);
+	g_autofree char *counted = size_text((uint64_t)ABS(gained));
+
+	if (settings->dry_run) {
+		add_line(lines, "would free", "about %s (dry run: nothing was changed)", freed);
+		return;
+	}
+
+	add_line(lines, "freed", "%s (the filesystem counts %s%s %s)", freed, counted,
+		 gained < 0 ? " more" : "", gained < 0 ? "in use" : "less in use");
+	if (result->freed.hole_bytes > 0)
+		add_line(lines, "", "%s of it zeros, now holes: space the files will need again "
+				    "when written", holes);
+}
+
+static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
+{
+	const char *label = "left alone";
+
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
+		const SkipEntry *entry = &skips->entries[reason];
+		g_autofree char *bytes = size_text(entry->bytes);
+
+		if (entry->count == 0)
+			continue;
+
+		add_line(lines, label, "%-12s %8" G_GUINT64_FORMAT "  %10s",
+			 skip_reason_name(reason), entry->count, bytes);
+		label = "";
+		for (size_t i = 0; (verbose || reason == SKIP_UNREADABLE) && entry->examples[i]; i++)
+			add_line(lines, "", "  %s", entry->examples[i]);
+	}
+}
+
+char *report_text(const Settings *settings, const ReportedPass *pass)
+{
+	const PassResult *result = pass->result;
+	g_autoptr(GString) lines = g_string_new(NULL);
+	g_autofree char *mount_point =
+		name_text(pass->filesystem->mount_point, strlen(pass->filesystem->mount_point));
+
+	g_string_append_printf(lines, "%s (%s %s): %s in %.1f s\n", mount_point,
+			       fs_kind_name(pass->filesystem->identity.kind),
+			       pass->filesystem->uuid, outcome_name(result->outcome),
+			       (double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC);
+	add_work(lines, result);
+	add_freed(lines, settings, result);
+	add_skips(lines, &result->skips, settings->verbose);
+	return g_string_free(g_steal_pointer(&lines), false);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Settings - what the user asked for, checked.
+ *
+ * Set before a pass starts, never changed while it runs.  Thread: any.
+ */
+typedef enum {
+	ZEROS_AUTO, /* holes, but not in what looks thick-provisioned */
+	ZEROS_HOLE,
+	ZEROS_KEEP,
+} ZerosPolicy;
+
+typedef struct {
+	char **paths; /* NULL-terminated, as the user gave them */
+	char *state_directory;
+	char **excludes;         /* globs; NULL-terminated, may be NULL */
+	uint64_t memory_bytes;   /* for sorting, over all sorters of a pass */
+	uint64_t min_size_bytes; /* smaller files are left alone */
+	uint64_t rate_bytes;     /* per second, for all reads of data; 0: no limit */
+	uint32_t anchor_blocks;
+	uint32_t window_anchors;
+	ZerosPolicy zeros;
+	bool once;
+	bool dry_run;
+	bool rebuild;
+	bool json;
+	bool quiet;
+	bool verbose;
+} Settings;
+
+#define SETTINGS_MEMORY_BYTES   (UINT64_C(64) << 20)
+#define SETTINGS_MIN_SIZE_BYTES UINT64_C(2048)
+#define SETTINGS_ANCHOR_BLOCKS  4
+#define SETTINGS_WINDOW_ANCHORS 16
+
+void settings_clear(Settings *settings);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Settings, settings_clear)

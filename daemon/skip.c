@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/skip.h"
+
+#include "daemon/name-text.h"
+
+#include <string.h>
+
+static const char *const reason_names[SKIP_REASONS] = {
+	[SKIP_SPECIAL] = "special",
+	[SKIP_SMALL] = "small",
+	[SKIP_EXCLUDED] = "excluded",
+	[SKIP_OWN_STATE] = "own-state",
+	[SKIP_OTHER_MOUNT] = "other-mount",
+	[SKIP_TOO_DEEP] = "too-deep",
+	[SKIP_DENIED] = "denied",
+	[SKIP_LEASED] = "leased",
+	[SKIP_UNREADABLE] = "unreadable",
+	[SKIP_SWAP_FILE] = "swap-file",
+	[SKIP_BOOT] = "boot",
+	[SKIP_IMMUTABLE] = "immutable",
+	[SKIP_NO_COW] = "nodatacow",
+	[SKIP_KEEP_ZEROS] = "keep-zeros",
+	[SKIP_INLINE] = "inline",
+	[SKIP_BUSY] = "busy",
+	[SKIP_CHANGED] = "changed",
+	[SKIP_DIFFERS] = "differs",
+	[SKIP_NO_SPACE] = "no-space",
+	[SKIP_READ_ONLY] = "read-only",
+	[SKIP_REALTIME] = "realtime",
+	[SKIP_UNSUPPORTED] = "unsupported",
+	[SKIP_CAPPED] = "capped",
+};
+
+const char *skip_reason_name(SkipReason reason)
+{
+	return reason < SKIP_REASONS ? reason_names[reason] : "unknown";
+}
+
+void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path)
+{
+	SkipEntry *entry = &ledger->entries[reason];
+
+	entry->count++;
+	entry->bytes += bytes;
+	if (!path)
+		return;
+
+	for (size_t i = 0; i < SKIP_EXAMPLES; i++) {
+		if (entry->examples[i])
+			continue;
+		entry->examples[i] = name_text(path, strlen(path));
+		return;
+	}
+}
+
+bool skip_ledger_wants_example(const SkipLedger *ledger, SkipReason reason)
+{
+	return !ledger->entries[reason].examples[SKIP_EXAMPLES - 1];
+}
+
+void skip_ledger_clear(SkipLedger *ledger)
+{
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++)
+		for (size_t i = 0; i < SKIP_EXAMPLES; i++)
+			g_clear_pointer(&ledger->entries[reason].examples[i], g_free);
+
+	memset(ledger, 0, sizeof(*ledger));
+}

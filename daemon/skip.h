@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * SkipLedger - what a pass left alone, and why: a count, bytes and a few examples per reason.
+ *
+ * The words of the reasons are those of docs/report.md; their numbers are kept in stores, so new
+ * ones go at the end.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef enum {
+	SKIP_SPECIAL,
+	SKIP_SMALL,
+	SKIP_EXCLUDED,
+	SKIP_OWN_STATE,
+	SKIP_OTHER_MOUNT,
+	SKIP_TOO_DEEP,
+	SKIP_DENIED,
+	SKIP_LEASED,
+	SKIP_UNREADABLE,
+	SKIP_SWAP_FILE,
+	SKIP_BOOT,
+	SKIP_IMMUTABLE,
+	SKIP_NO_COW,
+	SKIP_KEEP_ZEROS,
+	SKIP_INLINE,
+	SKIP_BUSY,
+	SKIP_CHANGED,
+	SKIP_DIFFERS,
+	SKIP_NO_SPACE,
+	SKIP_READ_ONLY,
+	SKIP_REALTIME,
+	SKIP_UNSUPPORTED,
+	SKIP_CAPPED,
+	SKIP_REASONS,
+} SkipReason;
+
+#define SKIP_EXAMPLES 5
+
+typedef struct {
+	uint64_t count;
+	uint64_t bytes;
+	char *examples[SKIP_EXAMPLES + 1]; /* escaped; NULL-terminated */
+} SkipEntry;
+
+typedef struct {
+	SkipEntry entries[SKIP_REASONS];
+} SkipLedger;
+
+const char *skip_reason_name(SkipReason reason);
+
+/*
+ * Count @bytes left alone for @reason.  @path, raw bytes and NUL-terminated, is kept as an example
+ * while there is room; NULL when there is none to give.
+ */
+void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path);
+
+/* Whether another example would be kept: spares finding out the path. */
+bool skip_ledger_wants_example(const SkipLedger *ledger, SkipReason reason);
+
+void skip_ledger_clear(SkipLedger *ledger);

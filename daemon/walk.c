@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/walk.h"
+
+#include "kernel-ioctl/directory.h"
+#include "kernel-ioctl/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+/* Descriptors that a walk leaves to the rest of the process. */
+#define SPARE_DESCRIPTORS 128
+#define DEPTH_MAX         4096
+
+/* The subvolume that holds all others (BTRFS_FS_TREE_OBJECTID), and the only one of an XFS. */
+#define BTRFS_TOP_SUBVOLUME 5
+
+typedef struct {
+	Directory *directory;
+	uint64_t subvolume;
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+	size_t path_bytes;
+} Level;
+
+struct Walk {
+	const Filesystem *filesystem;
+	Filter *filter;
+	SkipLedger *skips;
+	FileStat state_directory;
+	size_t depth_max;
+
+	size_t next_root;
+	const FilesystemRoot *root;
+	char *root_name;    /* of a root that is a file, still to be visited */
+	GArray *levels;     /* Level */
+	GString *path;      /* of the innermost level */
+	GHashTable *whole;  /* subvolumes entered by their top */
+	uint64_t names;
+	WalkEntry entry;
+};
+
+static void level_clear(Level *level)
+{
+	directory_free(level->directory);
+}
+
+Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
+	       const FileStat *state_directory)
+{
+	Walk *walk = g_new0(Walk, 1);
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	walk->filesystem = filesystem;
+	walk->filter = filter;
+	walk->skips = skips;
+	walk->state_directory = *state_directory;
+	walk->depth_max = CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
+	walk->path = g_string_new(NULL);
+	walk->levels = g_array_new(false, true, sizeof(Level));
+	g_array_set_clear_func(walk->levels, (GDestroyNotify)level_clear);
+	walk->whole = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	return walk;
+}
+
+void walk_free(Walk *walk)
+{
+	if (!walk)
+		return;
+
+	g_array_unref(walk->levels);
+	g_string_free(walk->path, true);
+	g_hash_table_unref(walk->whole);
+	g_free(walk->root_name);
+	g_free(walk);
+}
+
+uint64_t walk_names(const Walk *walk)
+{
+	return walk->names;
+}
+
+bool walk_saw_all_of(const Walk *walk, uint64_t subvolume)
+{
+	gint64 top = BTRFS_TOP_SUBVOLUME;
+
+	return g_hash_table_contains(walk->whole, &subvolume) ||
+	       g_hash_table_contains(walk->whole, &top);
+}
+
+static Level *innermost(Walk *walk)
+{
+	return &g_array_index(walk->levels, Level, walk->levels->len - 1);
+}
+
+/* The path of @name in the innermost directory; valid until the next call. */
+static const char *path_of(Walk *walk, const char *name)
+{
+	if (walk->levels->len == 0)
+		return walk->path->str;
+
+	g_string_truncate(walk->path, innermost(walk)->path_bytes);
+	if (walk->path->len == 0 || walk->path->str[walk->path->len - 1] != '/')
+		g_string_append_c(walk->path, '/');
+	return g_string_append(walk->path, name)->str;
+}
+
+static void skip(Walk *walk, SkipReason reason, uint64_t bytes, const char *name)
+{
+	bool wanted = skip_ledger_wants_example(walk->skips, reason);
+
+	skip_ledger_add(walk->skips, reason, bytes, wanted ? path_of(walk, name) : NULL);
+}
+
+/* Whether boot loaders may read the files of this directory by block address. */
+static bool is_boot_directory(const Walk *walk, const char *path)
+{
+	static const char *const directories[] = { "/boot", "/efi" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(directories); i++)
+		if (strcmp(path, directories[i]) == 0)
+			return !g_str_has_prefix(walk->root->path, path);
+
+	return false;
+}
+
+static bool is_state_directory(const Walk *walk, const FileStat *stat)
+{
+	return stat->inode == walk->state_directory.inode &&
+	       stat->device_major == walk->state_directory.device_major &&
+	       stat->device_minor == walk->state_directory.device_minor;
+}
+
+/* Enter the open @directory; the walk owns it from here on. */
+static bool enter_take(Walk *walk, Directory *directory, const char *name, GError **error)
+{
+	Level level = { .directory = directory };
+	bool is_top = walk->levels->len == 0 && walk->root->is_top;
+	WalkEntry *entry = &walk->entry;
+	int failed;
+
+	entry->is_directory = true;
+	entry->name = name;
+	failed = file_stat_at(directory_fd(directory), "", &entry->stat);
+	if (failed) {
+		directory_free(directory);
+		skip(walk, SKIP_DENIED, 0, name);
+		entry->is_directory = false;
+		return true;
+	}
+
+	level.inode = entry->stat.inode;
+	level.device_major = entry->stat.device_major;
+	level.device_minor = entry->stat.device_minor;
+	level.path_bytes = walk->path->len;
+	if (walk->levels->len > 0) {
+		const Level *outer = innermost(walk);
+
+		entry->parent = outer->inode;
+		entry->parent_subvolume = level.subvolume = outer->subvolume;
+		is_top = level.device_major != outer->device_major ||
+			 level.device_minor != outer->device_minor;
+	} else {
+		entry->parent = 0;
+	}
+
+	if ((is_top || walk->levels->len == 0) &&
+	    !fs_subvolume_read(directory_fd(directory), walk->filesystem->identity.kind,
+			       &level.subvolume, error)) {
+		directory_free(directory);
+		return false;
+	}
+	if (walk->levels->len == 0)
+		entry->parent_subvolume = level.subvolume;
+	if (is_top)
+		g_hash_table_add(walk->whole, g_memdup2(&level.subvolume, sizeof(gint64)));
+
+	entry->subvolume = level.subvolume;
+	g_array_append_val(walk->levels, level);
+	return true;
+}
+
+/* Begin with the next root.  False: there is none, or an error. */
+static bool next_root(Walk *walk, GError **error)
+{
+	g_autofree char *directory_path = NULL;
+	g_auto(Fd) fd = -1;
+
+	if (walk->next_root == walk->filesystem->roots->len)
+		return false;
+
+	walk->root = walk->filesystem->roots->pdata[walk->next_root++];
+	if (walk->root->is_file) {
+		directory_path = g_path_get_dirname(walk->root->path);
+		walk->root_name = g_path_get_basename(walk->root->path);
+	} else {
+		directory_path = g_strdup(walk->root->path);
+	}
+
+	fd = open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH, "cannot open %s: %s",
+			    directory_path, g_strerror(errno));
+		return false;
+	}
+
+	g_string_assign(walk->path, directory_path);
+	return enter_take(walk, directory_new_take(fd_steal(&fd)), walk->path->str, error);
+}
+
+static bool visit_directory(Walk *walk, const char *name, GError **error)
+{
+	const char *path = path_of(walk, name);
+	Directory *directory = NULL;
+	FileStat stat;
+	int failed;
+
+	if (is_boot_directory(walk, path)) {
+		skip(walk, SKIP_BOOT, 0, name);
+		return true;
+	}
+	if (walk->levels->len >= walk->depth_max) {
+		skip(walk, SKIP_TOO_DEEP, 0, name);
+		return true;
+	}
+
+	switch (directory_open_at(directory_fd(innermost(walk)->directory), name, &directory,
+				  &failed)) {
+	case DIRECTORY_OPENED:
+		break;
+	case DIRECTORY_GONE:
+		return true;
+	case DIRECTORY_OTHER_MOUNT:
+		skip(walk, SKIP_OTHER_MOUNT, 0, name);
+		return true;
+	case DIRECTORY_DENIED:
+		skip(walk, SKIP_DENIED, 0, name);
+		return true;
+	case DIRECTORY_FAILED:
+		skip(walk, failed == EIO ? SKIP_UNREADABLE : SKIP_DENIED, 0, name);
+		return true;
+	}
+
+	if (file_stat_at(directory_fd(directory), "", &stat) == 0 &&
+	    is_state_directory(walk, &stat)) {
+		skip(walk, SKIP_OWN_STATE, 0, name);
+		directory_free(directory);
+		return true;
+	}
+
+	path_of(walk, name);
+	return enter_take(walk, directory, name, error);
+}
+
+/* Fill the entry if the file is to be looked at. */
+static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
+{
+	const Level *level = innermost(walk);
+
+	walk->names++;
+	if (filter_is_small(walk->filter, stat->size_bytes)) {
+		skip(walk, SKIP_SMALL, stat->size_bytes, name);
+		return false;
+	}
+
+	walk->entry = (WalkEntry){
+		.subvolume = level->subvolume,
+		.parent_subvolume = level->subvolume,
+		.parent = level->inode,
+		.name = name,
+		.stat = *stat,
+	};
+	return true;
+}
+
+/* *ret_found: the entry is one to give out. */
+static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_found,
+		  GError **error)
+{
+	const char *path = path_of(walk, name);
+	const char *relative = path + strlen(walk->root->path);
+	FileStat stat;
+	int failed;
+
+	*ret_found = false;
+	if (filter_excludes(walk->filter, path, *relative == '/' ? relative + 1 : relative, name)) {
+		skip(walk, SKIP_EXCLUDED, 0, name);
+		return true;
+	}
+
+	if (type != DT_DIR && type != DT_REG && type != DT_UNKNOWN) {
+		skip(walk, SKIP_SPECIAL, 0, name);
+		return true;
+	}
+
+	if (type != DT_DIR) {
+		failed = file_stat_at(directory_fd(innermost(walk)->directory), name, &stat);
+		if (failed) {
+			if (failed != ENOENT)
+				skip(walk, failed == EIO ? SKIP_UNREADABLE : SKIP_DENIED, 0, name);
+			return true;
+		}
+		if (S_ISREG(stat.mode) && stat.is_mount_root) {
+			skip(walk, SKIP_OTHER_MOUNT, 0, name);
+			return true;
+		}
+		if (S_ISREG(stat.mode)) {
+			*ret_found = visit_file(walk, name, &stat);
+			return true;
+		}
+		if (!S_ISDIR(stat.mode)) {
+			skip(walk, SKIP_SPECIAL, 0, name);
+			return true;
+		}
+	}
+
+	walk->entry.is_directory = false;
+	if (!visit_directory(walk, name, error))
+		return false;
+	*ret_found = walk->entry.is_directory;
+	return true;
+}
+
+bool walk_next(Walk *walk, const WalkEntry **ret, GError **error)
+{
+	*ret = NULL;
+
+	for (;;) {
+		const DirectoryEntry *listed;
+		GError *failed = NULL;
+		bool found = false;
+
+		if (walk->levels->len == 0) {
+			walk->entry.is_directory = false;
+			if (!next_root(walk, &failed)) {
+				if (failed)
+					g_propagate_error(error, failed);
+				return !failed;
+			}
+			if (!walk->entry.is_directory)
+				continue;
+			*ret = &walk->entry;
+			return true;
+		}
+
+		if (walk->root->is_file) {
+			g_autofree char *name = g_steal_pointer(&walk->root_name);
+
+			if (name && !visit(walk, name, DT_UNKNOWN, &found, error))
+				return false;
+			if (found) {
+				/* The name stays valid: it is the tail of the root's path. */
+				walk->entry.name =
+					walk->root->path + strlen(walk->root->path) - strlen(name);
+				*ret = &walk->entry;
+				return true;
+			}
+			g_array_set_size(walk->levels, 0);
+			continue;
+		}
+
+		if (!directory_next(innermost(walk)->directory, &listed, &failed)) {
+			skip(walk, SKIP_UNREADABLE, 0, "");
+			g_clear_error(&failed);
+			listed = NULL;
+		}
+		if (!listed) {
+			g_array_set_size(walk->levels, walk->levels->len - 1);
+			continue;
+		}
+
+		if (!visit(walk, listed->name, listed->type, &found, error))
+			return false;
+		if (found) {
+			*ret = &walk->entry;
+			return true;
+		}
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/filesystem.h"
+#include "daemon/filter.h"
+#include "daemon/skip.h"
+#include "kernel-ioctl/file-stat.h"
+
+/*
+ * Walk - all directories and regular files below a Filesystem's roots, one statx each.
+ *
+ * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
+ * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
+ * special files, the state directory, /boot and /efi unless the walk begins in them, what may not be
+ * read, and directories deeper than descriptors suffice.
+ *
+ * A file with several names comes once for each of them.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct Walk Walk;
+
+typedef struct {
+	bool is_directory;
+	uint64_t subvolume;
+	uint64_t parent_subvolume;
+	uint64_t parent;  /* inode of the directory; 0 where a walk began */
+	const char *name; /* last component; where a walk began the absolute path */
+	FileStat stat;
+} WalkEntry;
+
+/* All arguments are borrowed.  @state_directory is what must not be entered. */
+Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
+	       const FileStat *state_directory);
+void walk_free(Walk *walk);
+
+/* The next directory or file of at least the minimal size; NULL at the end. */
+bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Regular files met so far, before any filter, every name counted. */
+uint64_t walk_names(const Walk *walk);
+
+/*
+ * Whether the finished walk saw all of the subvolume: it entered it by its top directory, or saw all
+ * of the one that holds all others.  What the store knows there and the walk did not meet is gone.
+ */
+bool walk_saw_all_of(const Walk *walk, uint64_t subvolume);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Walk, walk_free)
