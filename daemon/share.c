@@ -7,6 +7,8 @@
 #include "daemon/round.h"
 #include "kernel-ioctl/dedupe-range.h"
 
+#include <string.h>
+
 /* How far beyond its estimated ends a run is looked at, first and at most at a time. */
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
@@ -18,7 +20,8 @@ typedef struct {
 	FileOpener *opener;
 	Round *round;
 	HoleSource *hole;
-	BlockSet *settled; /* blocks of the target that are shared, or need not be */
+	BlockSet *settled;  /* blocks of the target that are shared, or need not be */
+	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first plan */
 	GQueue sources;     /* OpenObject, last used first */
@@ -221,6 +224,23 @@ static bool is_equal_state(uint8_t state)
 	return state == BLOCK_EQUAL || state == BLOCK_SAME_PLACE;
 }
 
+/*
+ * btrfs calls an extent shared as soon as one file refers to it twice, so once a part of it was
+ * replaced: what counts is how it was before.
+ */
+static void recall_others(Sharer *sharer)
+{
+	Round *round = sharer->round;
+	uint64_t end = round->first + round->n;
+	uint64_t gap_first, gap_end;
+
+	memset(round->target_shared, true, round->n * sizeof(*round->target_shared));
+	for (uint64_t from = round->first;
+	     block_set_gap(sharer->had_others, from, end, &gap_first, &gap_end); from = gap_end)
+		memset(round->target_shared + (gap_first - round->first), false,
+		       (gap_end - gap_first) * sizeof(*round->target_shared));
+}
+
 /* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
 static bool share_round(Sharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			size_t n, RunEnds *ret_ends, GError **error)
@@ -233,6 +253,8 @@ static bool share_round(Sharer *sharer, OpenObject *source, uint64_t diagonal, u
 	if (!round_map(round, sharer->target, source, diagonal, first, n, error))
 		return false;
 
+	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+		recall_others(sharer);
 	settle_same_place(sharer);
 	if (sharer->pass->settings->dry_run) {
 		estimate(sharer);
@@ -388,11 +410,40 @@ static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	return true;
 }
 
+static bool note_others(Sharer *sharer, GError **error)
+{
+	g_autoptr(ExtentMap) extents = extent_map_new();
+	uint32_t block_bytes = sharer->pass->block_bytes;
+
+	block_set_clear(sharer->had_others);
+	extent_map_start(extents, file_reader_fd(sharer->target->reader), 0,
+			 sharer->target->size_bytes, false);
+	for (;;) {
+		const MappedExtent *extent;
+		uint64_t first;
+
+		if (!extent_map_next(extents, &extent, error))
+			return false;
+		if (!extent)
+			return true;
+
+		first = extent->logical / block_bytes;
+		if (extent->flags & EXTENT_SHARED)
+			block_set_add(sharer->had_others, first,
+				      first + (extent->length + block_bytes - 1) / block_bytes);
+	}
+}
+
 static bool begin_target(Sharer *sharer, uint32_t id, GError **error)
 {
 	g_clear_pointer(&sharer->target, open_object_free);
 	block_set_clear(sharer->settled);
-	return open_object(sharer->pass, sharer->opener, id, &sharer->target, error);
+	if (!open_object(sharer->pass, sharer->opener, id, &sharer->target, error))
+		return false;
+
+	return !sharer->target->reader ||
+	       sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS ||
+	       note_others(sharer, error);
 }
 
 static bool execute(Sharer *sharer, const Plan *plan, GError **error)
@@ -439,6 +490,7 @@ bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
 {
 	g_autoptr(Round) round = round_new(pass->block_bytes);
 	g_autoptr(BlockSet) settled = block_set_new();
+	g_autoptr(BlockSet) had_others = block_set_new();
 	g_autoptr(HoleSource) hole =
 		hole_source_new(pass->filesystem->mount_point, pass->block_bytes);
 	Sharer sharer = {
@@ -447,6 +499,7 @@ bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
 		.round = round,
 		.hole = hole,
 		.settled = settled,
+		.had_others = had_others,
 		.min_blocks = hash_store_about(pass->store)->anchor_blocks,
 		.sources = G_QUEUE_INIT,
 	};
