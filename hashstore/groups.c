@@ -2,6 +2,7 @@
 #include "hashstore/groups.h"
 
 #include "hashstore/group-members.h"
+#include "hashstore/look-ahead.h"
 #include "hashstore/segment-merge.h"
 #include "hashstore/segments.h"
 
@@ -17,10 +18,11 @@ struct Groups {
 	void *data;
 
 	/* Thread: the owner's. */
-	GPtrArray *walked; /* segments of which all anchors are walked */
+	GPtrArray *walked;    /* segments of which all anchors are walked */
 	GPtrArray *looked_up; /* settled segments in which only some are looked up; or none */
-	SegmentMerge *merge; /* of the walked ones */
-	GPtrArray *lookups; /* a SegmentCursor for each one of looked_up */
+	SegmentMerge *merge;  /* of the walked ones */
+	GPtrArray *lookups;   /* a SegmentCursor for each one of looked_up */
+	LookAhead *ahead;     /* of the lookups; or NULL */
 	const Anchor *round;
 	size_t n_round;
 	size_t next; /* of the round */
@@ -29,8 +31,9 @@ struct Groups {
 };
 
 /* Begin the walk. */
-static void begin(Groups *groups)
+static bool begin(Groups *groups, GError **error)
 {
+	g_clear_pointer(&groups->ahead, look_ahead_free);
 	g_clear_pointer(&groups->merge, segment_merge_free);
 	g_ptr_array_set_size(groups->lookups, 0);
 	group_members_clear(&groups->gathered);
@@ -38,9 +41,15 @@ static void begin(Groups *groups)
 	groups->next = 0;
 
 	groups->merge = segment_merge_new(groups->reader, groups->walked, groups->memory_bytes);
+	if (groups->looked_up->len == 0)
+		return true;
+
 	for (guint i = 0; i < groups->looked_up->len; i++)
 		g_ptr_array_add(groups->lookups,
 				segment_cursor_new(groups->reader, groups->looked_up->pdata[i], 1));
+	groups->ahead = look_ahead_new(groups->database, groups->walked, groups->looked_up, error);
+
+	return groups->ahead;
 }
 
 /* Settled segments can be left to look-ups when no settled anchor lies elsewhere. */
@@ -107,9 +116,8 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	groups->reader = segment_reader_new(groups->database, false, error);
 	if (!groups->reader)
 		return NULL;
-	if (!choose_segments(groups, error))
+	if (!choose_segments(groups, error) || !begin(groups, error))
 		return NULL;
-	begin(groups);
 
 	return g_steal_pointer(&groups);
 }
@@ -161,6 +169,8 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 /* Gather the settled members of @digest. */
 static bool look_up(Groups *groups, uint64_t digest, GError **error)
 {
+	if (groups->ahead && !look_ahead_reach(groups->ahead, digest, error))
+		return false;
 	for (guint i = 0; i < groups->lookups->len; i++) {
 		if (!look_up_in(groups, groups->lookups->pdata[i], digest, error))
 			return false;
@@ -228,9 +238,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 
 bool groups_rewind(Groups *groups, GError **error)
 {
-	begin(groups);
-
-	return true;
+	return begin(groups, error);
 }
 
 void groups_close(Groups *groups)
@@ -238,6 +246,7 @@ void groups_close(Groups *groups)
 	if (!groups)
 		return;
 
+	look_ahead_free(groups->ahead);
 	segment_merge_free(groups->merge);
 	g_ptr_array_unref(groups->lookups);
 	g_ptr_array_unref(groups->walked);

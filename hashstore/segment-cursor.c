@@ -11,8 +11,7 @@ SegmentReader *segment_reader_new(Database *database, bool consume, GError **err
 
 	reader->database = database;
 	reader->read_pages = database_prepare(
-		database, "SELECT id, entries FROM page WHERE id >= ? AND id < ? ORDER BY id",
-		error);
+		database, "SELECT id, entries FROM page WHERE id >= ? ORDER BY id", error);
 	if (!reader->read_pages)
 		return NULL;
 	reader->read_fences =
@@ -103,15 +102,14 @@ static bool read_slots(SegmentCursor *cursor, GError **error)
 	cursor->n_read = 0;
 	cursor->next_slot = 0;
 	sqlite3_bind_int64(reader->read_pages, 1, begin);
-	sqlite3_bind_int64(reader->read_pages, 2, begin + n);
-	do {
+	/* Not stepped to its end: that would read one page more. */
+	while (cursor->n_read < n) {
 		if (!database_step(reader->database, reader->read_pages, &row, error))
 			return false;
-		if (row && !keep_row(cursor, reader->read_pages, begin + cursor->n_read)) {
-			sqlite3_reset(reader->read_pages);
+		if (!row || !keep_row(cursor, reader->read_pages, begin + cursor->n_read))
 			break;
-		}
-	} while (row);
+	}
+	sqlite3_reset(reader->read_pages);
 
 	if (cursor->n_read != n) {
 		database_set_corrupt(reader->database, "a page of anchors is missing", error);
