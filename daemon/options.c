@@ -139,7 +139,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "memory", 0, 0, G_OPTION_ARG_STRING, &given.memory,
 		  "Sort within SIZE of memory (default 64M)", "SIZE" },
 		{ "min-size", 0, 0, G_OPTION_ARG_STRING, &given.min_size,
-		  "Leave files below SIZE alone (default 2K)", "SIZE" },
+		  "Leave files below SIZE alone (default 2K on btrfs, 1 on XFS)", "SIZE" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
 		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
@@ -168,7 +168,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 			 "share it.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	settings->memory_bytes = SETTINGS_MEMORY_BYTES;
-	settings->min_size_bytes = SETTINGS_MIN_SIZE_BYTES;
+	settings->min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
 
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;

@@ -18,6 +18,19 @@
 /* Under which policy everything was settled: another one may find more. */
 #define POLICY_NOTE "zeros"
 
+/* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
+#define BTRFS_MIN_SIZE_BYTES 2048
+#define XFS_MIN_SIZE_BYTES   1
+
+static uint64_t min_size_bytes(const Pass *pass)
+{
+	if (pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
+		return pass->settings->min_size_bytes;
+
+	return pass->filesystem->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES
+								: XFS_MIN_SIZE_BYTES;
+}
+
 static bool pass_open(Pass *pass, GError **error)
 {
 	const Settings *settings = pass->settings;
@@ -36,7 +49,7 @@ static bool pass_open(Pass *pass, GError **error)
 	if (!pass->store)
 		return false;
 
-	pass->filter = filter_new(settings->excludes, settings->min_size_bytes);
+	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	return true;
 }

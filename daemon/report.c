@@ -196,8 +196,9 @@ static void add_work(GString *lines, const PassResult *result)
 		 result->shared.runs, already);
 }
 
-static void add_freed(GString *lines, const Settings *settings, const PassResult *result)
+static void add_freed(GString *lines, const Settings *settings, const ReportedPass *pass)
 {
+	const PassResult *result = pass->result;
 	int64_t gained = (int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
 	g_autofree char *freed = size_text(result->freed.bytes);
 	g_autofree char *holes = size_text(result->freed.hole_bytes);
@@ -208,8 +209,15 @@ static void add_freed(GString *lines, const Settings *settings, const PassResult
 		return;
 	}
 
-	add_line(lines, "freed", "%s (the filesystem counts %s%s %s)", freed, counted,
-		 gained < 0 ? " more" : "", gained < 0 ? "in use" : "less in use");
+	if (pass->filesystem->identity.kind == FS_KIND_BTRFS) {
+		add_line(lines, "freed", "%s by the filesystem's count%s", counted,
+			 gained < 0 ? " MORE in use: others write, too" : "");
+		add_line(lines, "", "%s that no file uses any more: btrfs gives an extent back "
+				    "when all of it is unused", freed);
+	} else {
+		add_line(lines, "freed", "%s (the filesystem counts %s %s in use)", freed, counted,
+			 gained < 0 ? "more" : "less");
+	}
 	if (result->freed.hole_bytes > 0)
 		add_line(lines, "", "%s of it zeros, now holes: space the files will need again "
 				    "when written", holes);
@@ -246,7 +254,7 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 			       pass->filesystem->uuid, outcome_name(result->outcome),
 			       (double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC);
 	add_work(lines, result);
-	add_freed(lines, settings, result);
+	add_freed(lines, settings, pass);
 	add_skips(lines, &result->skips, settings->verbose);
 	return g_string_free(g_steal_pointer(&lines), false);
 }

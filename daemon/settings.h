@@ -21,7 +21,7 @@ typedef struct {
 	char *state_directory;
 	char **excludes;         /* globs; NULL-terminated, may be NULL */
 	uint64_t memory_bytes;   /* for sorting, over all sorters of a pass */
-	uint64_t min_size_bytes; /* smaller files are left alone */
+	uint64_t min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
 	uint64_t rate_bytes;     /* per second, for all reads of data; 0: no limit */
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
@@ -35,7 +35,7 @@ typedef struct {
 } Settings;
 
 #define SETTINGS_MEMORY_BYTES   (UINT64_C(64) << 20)
-#define SETTINGS_MIN_SIZE_BYTES UINT64_C(2048)
+#define SETTINGS_MIN_SIZE_UNSET UINT64_MAX
 #define SETTINGS_ANCHOR_BLOCKS  4
 #define SETTINGS_WINDOW_ANCHORS 16
 

@@ -76,7 +76,7 @@ static void keep_hash(Winnow *winnow, uint64_t number, WinnowKeep keep, void *da
 static void choose(Winnow *winnow, uint64_t first, WinnowKeep keep, void *data)
 {
 	bool has_repeats = winnow->n_hashes <= winnow->repeats_until;
-	uint64_t chosen;
+	uint64_t chosen = 0;
 
 	/* The choice of the window before stands, unless the newest hash is smaller. */
 	if (winnow->n_hashes - 1 > winnow->repeats_until && winnow->last_kept > first &&
