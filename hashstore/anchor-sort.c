@@ -2,18 +2,26 @@
 #include "hashstore/anchor-sort.h"
 
 #include <glib.h>
-#include <stdbool.h>
+#include <string.h>
 
 /*
  * A radix sort from the high end, in place ("American flag sort": McIlroy, Bostic, McIlroy 1993).
  * Digits are cut from the distance to the least key of the range, so that a narrow range, as a
  * merge has it, is divided as well as a wide one, and equal digests cost one look.
  */
-#define DIGIT_BITS 8
-#define DIGITS     (1 << DIGIT_BITS)
+#define DIGIT_BITS_MIN   4
+#define DIGIT_BITS_MAX   11
+#define DIGIT_BITS_LARGE 8
+#define DIGITS_MAX       (1 << DIGIT_BITS_MAX)
+
+/* Anchors of which the processor's cache holds all. */
+#define CACHED_MAX 65536
+
+/* Anchors that a bucket should have: 2 to this. */
+#define BUCKET_BITS 2
 
 /* Fewer are sorted by insertion. */
-#define INSERTION_MAX 24
+#define INSERTION_MAX 20
 
 typedef enum {
 	KEY_DIGEST,
@@ -28,11 +36,11 @@ static inline uint64_t key_of(const Anchor *anchor, Key key)
 	return (uint64_t)anchor->object << 32 | anchor->block;
 }
 
-static void sort_by_insertion(Anchor *anchors, size_t n_anchors)
+static void sort_by_insertion(Anchor *anchors, uint32_t n_anchors)
 {
-	for (size_t i = 1; i < n_anchors; i++) {
+	for (uint32_t i = 1; i < n_anchors; i++) {
 		Anchor moved = anchors[i];
-		size_t to = i;
+		uint32_t to = i;
 
 		while (to > 0 && anchor_compare(&moved, &anchors[to - 1]) < 0) {
 			anchors[to] = anchors[to - 1];
@@ -42,23 +50,25 @@ static void sort_by_insertion(Anchor *anchors, size_t n_anchors)
 	}
 }
 
-/* Put each anchor into its bucket; @ret_ends are the buckets' ends. */
-static inline void distribute(Anchor *anchors, size_t n_anchors, Key key, uint64_t least,
-			      unsigned shift, size_t *ret_ends)
+/* Put each anchor into its bucket, of which there are @n_digits; @ret_ends are their ends. */
+static inline void distribute(Anchor *anchors, uint32_t n_anchors, Key key, uint64_t least,
+			      unsigned shift, unsigned n_digits, uint32_t *ret_ends)
 {
-	size_t next[DIGITS];
-	size_t counts[DIGITS] = { 0 };
-	size_t sum = 0;
+	uint32_t next[DIGITS_MAX];
+	uint32_t sum = 0;
 
-	for (size_t i = 0; i < n_anchors; i++)
-		counts[(key_of(&anchors[i], key) - least) >> shift]++;
-	for (unsigned digit = 0; digit < DIGITS; digit++) {
+	memset(next, 0, n_digits * sizeof(*next));
+	for (uint32_t i = 0; i < n_anchors; i++)
+		next[(key_of(&anchors[i], key) - least) >> shift]++;
+	for (unsigned digit = 0; digit < n_digits; digit++) {
+		uint32_t count = next[digit];
+
 		next[digit] = sum;
-		sum += counts[digit];
+		sum += count;
 		ret_ends[digit] = sum;
 	}
 
-	for (unsigned digit = 0; digit < DIGITS; digit++) {
+	for (unsigned digit = 0; digit < n_digits; digit++) {
 		while (next[digit] < ret_ends[digit]) {
 			Anchor moved = anchors[next[digit]];
 			size_t to = (key_of(&moved, key) - least) >> shift;
@@ -75,20 +85,31 @@ static inline void distribute(Anchor *anchors, size_t n_anchors, Key key, uint64
 	}
 }
 
-/* Recurses at most 8 deep for each of the keys. */
-static void sort_by_key(Anchor *anchors, size_t n_anchors, Key key)
+static unsigned digit_bits(uint32_t n_anchors)
+{
+	int bits = 31 - __builtin_clz(n_anchors) - BUCKET_BITS;
+
+	/* Of what is larger than the processor's cache no more buckets than its TLB can follow. */
+	if (n_anchors > CACHED_MAX)
+		return DIGIT_BITS_LARGE;
+
+	return (unsigned)CLAMP(bits, DIGIT_BITS_MIN, DIGIT_BITS_MAX);
+}
+
+/* Recurses at most 16 deep for each of the keys, with 16 KiB of stack each. */
+static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key)
 {
 	uint64_t least = UINT64_MAX, most = 0;
-	size_t ends[DIGITS];
-	size_t begin = 0;
-	unsigned bits;
+	uint32_t ends[DIGITS_MAX];
+	uint32_t begin = 0;
+	unsigned bits, shift, n_digits;
 
 	if (n_anchors <= INSERTION_MAX) {
 		sort_by_insertion(anchors, n_anchors);
 		return;
 	}
 
-	for (size_t i = 0; i < n_anchors; i++) {
+	for (uint32_t i = 0; i < n_anchors; i++) {
 		uint64_t value = key_of(&anchors[i], key);
 
 		least = MIN(least, value);
@@ -101,8 +122,10 @@ static void sort_by_key(Anchor *anchors, size_t n_anchors, Key key)
 	}
 
 	bits = 64 - (unsigned)__builtin_clzll(most - least);
-	distribute(anchors, n_anchors, key, least, bits > DIGIT_BITS ? bits - DIGIT_BITS : 0, ends);
-	for (unsigned digit = 0; digit < DIGITS; digit++) {
+	shift = bits - MIN(bits, digit_bits(n_anchors));
+	n_digits = (unsigned)((most - least) >> shift) + 1;
+	distribute(anchors, n_anchors, key, least, shift, n_digits, ends);
+	for (unsigned digit = 0; digit < n_digits; digit++) {
 		if (ends[digit] - begin > 1)
 			sort_by_key(anchors + begin, ends[digit] - begin, key);
 		begin = ends[digit];
@@ -111,7 +134,8 @@ static void sort_by_key(Anchor *anchors, size_t n_anchors, Key key)
 
 void anchor_sort(Anchor *anchors, size_t n_anchors)
 {
-	sort_by_key(anchors, n_anchors, KEY_DIGEST);
+	g_assert(n_anchors <= ANCHOR_SORT_MAX);
+	sort_by_key(anchors, (uint32_t)n_anchors, KEY_DIGEST);
 }
 
 size_t anchor_unique(Anchor *anchors, size_t n_anchors)

@@ -22,7 +22,9 @@ static inline int anchor_compare(const Anchor *a, const Anchor *b)
 	return (a->block > b->block) - (a->block < b->block);
 }
 
-/* In place; no memory is asked for. */
+#define ANCHOR_SORT_MAX UINT32_MAX
+
+/* In place; no memory is asked for.  Up to ANCHOR_SORT_MAX anchors. */
 void anchor_sort(Anchor *anchors, size_t n_anchors);
 
 /* Drop all but one of equal anchors, which lie side by side; returns how many are left. */

@@ -15,8 +15,9 @@
 /* Below this a sort would be cut into more pieces than a merge has buffers for. */
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
-/* A WAL of that size and as large as the database itself is put into the database. */
-#define WAL_KEEP_BYTES (UINT64_C(64) << 20)
+/* What a WAL may have, beside what the database has, before it is put into the database. */
+#define WAL_BYTES_IN_PASS (UINT64_C(1) << 30)
+#define WAL_BYTES_SETTLED (UINT64_C(16) << 20)
 
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
@@ -243,16 +244,23 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 	return false;
 }
 
-/* A checkpoint copies the WAL into the database and syncs both: seldom, so that it costs little. */
+/*
+ * A checkpoint copies the WAL into the database and syncs both, so that all is written twice and
+ * waited for: in a pass seldom, and at its end.
+ */
 static bool checkpoint_if_large(HashStore *store, GError **error)
 {
-	uint64_t wal_limit_bytes;
+	bool settled = store->counts.settled_below == store->counts.next_object;
+	uint64_t limit_bytes = WAL_BYTES_SETTLED;
+	uint64_t wal_bytes;
 	struct stat st;
 
 	if (stat(store->path, &st) < 0)
 		return true;
-	wal_limit_bytes = (uint64_t)st.st_size + WAL_KEEP_BYTES;
-	if (hash_store_file_bytes(store) - (uint64_t)st.st_size <= wal_limit_bytes)
+	wal_bytes = hash_store_file_bytes(store) - (uint64_t)st.st_size;
+	if (!settled)
+		limit_bytes = WAL_BYTES_IN_PASS + (uint64_t)st.st_size;
+	if (wal_bytes <= limit_bytes)
 		return true;
 
 	return database_exec(store->database, "PRAGMA wal_checkpoint(PASSIVE)", error);

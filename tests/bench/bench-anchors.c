@@ -5,7 +5,8 @@
  * bench-anchors [--directory=DIR] [--memory=MIB] [MILLIONS…]
  *
  * For each number of anchors one line: put (hash_store_put_anchor(), sorting and packing), commit,
- * group (groups_open() and a walk over all groups), the three together, then settle with its
+ * group (groups_open() and a walk over all groups), the three together, the processor time of the
+ * three, then settle with its
  * commit, then the walk after 1,000 more anchors with all caches dropped (as root), with the bytes
  * that it read from the disk.  Digests are uniform, every fifth one equals an earlier one, and an
  * object has 4,000 anchors.
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANCHORS_PER_OBJECT 4000
@@ -33,7 +35,7 @@ typedef struct {
 } Bench;
 
 typedef struct {
-	double put, commit, group, settle, look_up_put, look_up; /* seconds */
+	double put, commit, group, cpu, settle, look_up_put, look_up; /* seconds */
 	uint64_t n_groups, n_members, n_found;
 	uint64_t file_bytes, settled_bytes, read_bytes;
 	uint32_t n_segments, n_settled;
@@ -43,6 +45,16 @@ typedef struct {
 static double now(void)
 {
 	return (double)g_get_monotonic_time() / 1e6;
+}
+
+/* Seconds that all threads of this process spent on a processor. */
+static double cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static void check(bool done, GError *error)
@@ -162,7 +174,7 @@ static void measure_first_pass(const Bench *bench, uint64_t n_anchors, Result *r
 	HashStore *store = open_store(bench, true);
 	struct rusage usage;
 	GError *error = NULL;
-	double began = now(), put, committed;
+	double began = now(), cpu_began = cpu_now(), put, committed;
 	uint64_t n;
 
 	put_anchors(store, 0, n_anchors);
@@ -171,6 +183,7 @@ static void measure_first_pass(const Bench *bench, uint64_t n_anchors, Result *r
 	committed = now();
 	walk(store, &result->n_groups, &result->n_members);
 	result->group = now() - committed;
+	result->cpu = cpu_now() - cpu_began;
 	result->put = put - began;
 	result->commit = committed - put;
 	result->file_bytes = hash_store_file_bytes(store);
@@ -234,12 +247,14 @@ static void measure(const Bench *bench, uint64_t millions)
 	remove_files(bench);
 
 	total = result.put + result.commit + result.group;
-	printf("%7" PRIu64 "M %6.2f %6.2f %6.2f %6.2f %7.2f %4u %10" PRIu64 " %6.2f %4u %6.2f %8ld "
+	printf("%7" PRIu64 "M %6.2f %6.2f %6.2f %6.2f %6.2f %7.2f %4u %10" PRIu64
+	       " %6.2f %4u %6.2f %8ld "
 	       "%7.1f %7.1f %6.2f %5" PRIu64 "\n",
-	       millions, result.put, result.commit, result.group, total, (double)n / 1e6 / total,
-	       result.n_segments, result.n_groups, result.settle, result.n_settled,
-	       (double)result.settled_bytes / (double)n, result.peak_kib, result.look_up_put * 1e3,
-	       result.look_up * 1e3, (double)result.read_bytes / 1048576, result.n_found);
+	       millions, result.put, result.commit, result.group, total, result.cpu,
+	       (double)n / 1e6 / total, result.n_segments, result.n_groups, result.settle,
+	       result.n_settled, (double)result.settled_bytes / (double)n, result.peak_kib,
+	       result.look_up_put * 1e3, result.look_up * 1e3, (double)result.read_bytes / 1048576,
+	       result.n_found);
 	fflush(stdout);
 }
 
@@ -264,9 +279,9 @@ int main(int argc, char **argv)
 	bench.directory = directory ? directory : "/var/tmp/bench-anchors";
 	bench.memory_mib = memory_mib;
 
-	printf("%8s %6s %6s %6s %6s %7s %4s %10s %6s %4s %6s %8s %7s %7s %6s %5s\n", "anchors",
-	       "put s", "commit", "group", "total", "M/s", "segs", "groups", "settle", "segs",
-	       "B/each", "peak KiB", "new ms", "find ms", "MiB", "found");
+	printf("%8s %6s %6s %6s %6s %6s %7s %4s %10s %6s %4s %6s %8s %7s %7s %6s %5s\n", "anchors",
+	       "put s", "commit", "group", "total", "CPU s", "M/s", "segs", "groups", "settle",
+	       "segs", "B/each", "peak KiB", "new ms", "find ms", "MiB", "found");
 	for (int i = 1; i < argc; i++)
 		measure(&bench, g_ascii_strtoull(argv[i], NULL, 10));
 	if (argc == 1)
