@@ -101,6 +101,10 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 		.blocks = is_whole ? ANCHOR_WHOLE_BLOCK : matcher->anchor_blocks,
 	};
 
+	/* Two entries of one position say nothing. */
+	if (source->object == target->object && source->block == target->block)
+		return true;
+
 	return sorter_add(matcher->pairs, &pair, error);
 }
 

@@ -217,6 +217,17 @@ static void settle_zeros(Round *round)
 	}
 }
 
+void round_fetch(Round *round, size_t first, size_t end)
+{
+	uint64_t block = round->first + first;
+	uint64_t length = (uint64_t)(end - first) * round->block_bytes;
+
+	file_reader_fetch(round->target->reader, block * round->block_bytes, length);
+	if (round->source)
+		file_reader_fetch(round->source->reader,
+				  (block - round->diagonal) * round->block_bytes, length);
+}
+
 ReadOutcome round_compare(Round *round, OpenObject **ret_unreadable)
 {
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / round->block_bytes;
@@ -227,11 +238,7 @@ ReadOutcome round_compare(Round *round, OpenObject **ret_unreadable)
 		ReadOutcome outcome;
 
 		end = MIN(end, first + piece_blocks);
-		if (round->source)
-			file_reader_fetch(round->source->reader,
-					  (target_block - round->diagonal) * round->block_bytes,
-					  (end - first) * round->block_bytes);
-
+		round_fetch(round, first, end);
 		*ret_unreadable = round->target;
 		outcome = read_side(round, round->target, target_block, end - first,
 				    round->target_buffer);

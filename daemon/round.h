@@ -55,6 +55,9 @@ bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t di
 bool round_map_again(Round *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool round_is_shared(const Round *round, size_t i);
 
+/* Start reading the round's blocks [@first, @end) on both sides. */
+void round_fetch(Round *round, size_t first, size_t end);
+
 /*
  * Read and compare all candidates.  *ret_unreadable is the object that could not be read, when the
  * outcome is READ_UNREADABLE or READ_SHORT.

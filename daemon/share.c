@@ -13,7 +13,17 @@
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
 
-#define OPEN_SOURCES 16
+#define OPEN_SOURCES 32
+
+/* Plans looked at ahead, and the longest of which the data is fetched then. */
+#define AHEAD_PLANS  16
+#define AHEAD_BLOCKS 256
+
+/* A plan to come. */
+typedef struct {
+	Plan plan;
+	OpenObject *target; /* opened already, when the plan begins it; else NULL */
+} Ahead;
 
 typedef struct {
 	Pass *pass;
@@ -25,6 +35,7 @@ typedef struct {
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first plan */
 	GQueue sources;     /* OpenObject, last used first */
+	GQueue ahead;       /* Ahead, in the order of planning */
 } Sharer;
 
 /* What a part of a run turned out to be. */
@@ -434,23 +445,82 @@ static bool note_others(Sharer *sharer, GError **error)
 	}
 }
 
-static bool begin_target(Sharer *sharer, uint32_t id, GError **error)
+/* Make @target, opened ahead, the one in hand. */
+static bool begin_target(Sharer *sharer, OpenObject *target, GError **error)
 {
-	g_clear_pointer(&sharer->target, open_object_free);
+	open_object_free(sharer->target);
+	sharer->target = target;
 	block_set_clear(sharer->settled);
-	if (!open_object(sharer->pass, sharer->opener, id, &sharer->target, error))
-		return false;
 
-	return !sharer->target->reader ||
+	return !target->reader ||
 	       sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS ||
 	       note_others(sharer, error);
 }
 
-static bool execute(Sharer *sharer, const Plan *plan, GError **error)
+/* Start reading what a short plan will compare, so that the disk has several requests at a time. */
+static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
+	const Run *run = &ahead->plan.run;
+	Round *round = sharer->round;
+	OpenObject *source = NULL;
+	size_t first, end;
+
+	if (!ahead->target || !ahead->target->reader || run->blocks > AHEAD_BLOCKS ||
+	    sharer->pass->settings->dry_run || run_target(run) == run->source)
+		return true;
+	if (run->source != RUN_HOLE && !find_source(sharer, run->source, &source, error))
+		return false;
+	if (source && !source->reader)
+		return true;
+	if (!round_map(round, ahead->target, source, run->target_block - run->source_block,
+		       run->target_block, run->blocks, error))
+		return false;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end)
+		round_fetch(round, first, end);
+	return true;
+}
+
+/* Open the targets of plans to come. */
+static bool look_ahead(Sharer *sharer, Planner *planner, GError **error)
+{
+	while (g_queue_get_length(&sharer->ahead) < AHEAD_PLANS) {
+		const Plan *plan;
+		Ahead *ahead;
+
+		if (!plan_next(planner, &plan, error))
+			return false;
+		if (!plan)
+			break;
+
+		ahead = g_new0(Ahead, 1);
+		ahead->plan = *plan;
+		g_queue_push_tail(&sharer->ahead, ahead);
+		if (plan->begins_target && !open_object(sharer->pass, sharer->opener,
+							run_target(&plan->run), &ahead->target, error))
+			return false;
+		if (!fetch_ahead(sharer, ahead, error))
+			return false;
+	}
+
+	return true;
+}
+
+static void ahead_free(Ahead *ahead)
+{
+	open_object_free(ahead->target);
+	g_free(ahead);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
+
+static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
+{
+	const Plan *plan = &ahead->plan;
 	OpenObject *source = NULL;
 
-	if (plan->begins_target && !begin_target(sharer, run_target(&plan->run), error))
+	if (plan->begins_target &&
+	    !begin_target(sharer, g_steal_pointer(&ahead->target), error))
 		return false;
 	if (!sharer->target->reader)
 		return true;
@@ -471,16 +541,17 @@ static bool execute(Sharer *sharer, const Plan *plan, GError **error)
 static bool execute_all(Sharer *sharer, Planner *planner, GError **error)
 {
 	while (pass_may_continue(sharer->pass)) {
-		const Plan *plan;
+		g_autoptr(Ahead) ahead = NULL;
 
-		if (!plan_next(planner, &plan, error))
+		if (!look_ahead(sharer, planner, error))
 			return false;
-		if (!plan)
+		ahead = g_queue_pop_head(&sharer->ahead);
+		if (!ahead)
 			break;
-		if (!execute(sharer, plan, error))
+		if (!execute(sharer, ahead, error))
 			return false;
 		atomic_fetch_add(&sharer->pass->progress->done_bytes,
-				 plan->run.blocks * sharer->pass->block_bytes);
+				 ahead->plan.run.blocks * sharer->pass->block_bytes);
 	}
 
 	return true;
@@ -502,10 +573,12 @@ bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
 		.had_others = had_others,
 		.min_blocks = hash_store_about(pass->store)->anchor_blocks,
 		.sources = G_QUEUE_INIT,
+		.ahead = G_QUEUE_INIT,
 	};
 	bool done = execute_all(&sharer, planner, error);
 
 	open_object_free(sharer.target);
 	g_queue_clear_full(&sharer.sources, (GDestroyNotify)open_object_free);
+	g_queue_clear_full(&sharer.ahead, (GDestroyNotify)ahead_free);
 	return done;
 }

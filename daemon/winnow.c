@@ -62,14 +62,29 @@ static bool smallest(const Winnow *winnow, uint64_t first, bool only_unique, uin
 	return found;
 }
 
+static bool is_kept(const Winnow *winnow, uint64_t number)
+{
+	return winnow->kept >> (winnow->n_hashes - 1 - number) & 1;
+}
+
+/* Whether a hash with this digest was kept, from the @first on. */
+static bool has_kept_digest(const Winnow *winnow, uint64_t digest, uint64_t first)
+{
+	for (uint64_t i = first; i < winnow->n_hashes; i++)
+		if (is_kept(winnow, i) && hash_at(winnow, i) == digest)
+			return true;
+
+	return false;
+}
+
 static void keep_hash(Winnow *winnow, uint64_t number, WinnowKeep keep, void *data)
 {
-	uint64_t digest = hash_at(winnow, number);
-	uint64_t first_sum = winnow->next_block - winnow->n_sums;
+	winnow->last_choice = number;
+	if (is_kept(winnow, number))
+		return;
 
-	winnow->last_kept = number + 1;
-	winnow->last_digest = digest;
-	keep(digest, first_sum + number, data);
+	winnow->kept |= UINT64_C(1) << (winnow->n_hashes - 1 - number);
+	keep(hash_at(winnow, number), winnow->next_block - winnow->n_sums + number, data);
 }
 
 /* Choose among the hashes from @first to the newest. */
@@ -79,19 +94,19 @@ static void choose(Winnow *winnow, uint64_t first, WinnowKeep keep, void *data)
 	uint64_t chosen = 0;
 
 	/* The choice of the window before stands, unless the newest hash is smaller. */
-	if (winnow->n_hashes - 1 > winnow->repeats_until && winnow->last_kept > first &&
-	    hash_at(winnow, winnow->n_hashes - 1) > winnow->last_digest)
+	if (winnow->n_hashes - 1 > winnow->repeats_until && winnow->n_hashes > first + 1 &&
+	    winnow->last_choice >= first && winnow->kept &&
+	    hash_at(winnow, winnow->n_hashes - 1) > hash_at(winnow, winnow->last_choice))
 		return;
 
 	if (smallest(winnow, first, has_repeats, &chosen)) {
-		if (winnow->last_kept != chosen + 1)
-			keep_hash(winnow, chosen, keep, data);
+		keep_hash(winnow, chosen, keep, data);
 		return;
 	}
 
 	/* All are repeated: one of the smallest digest per w is enough. */
 	smallest(winnow, first, false, &chosen);
-	if (winnow->last_kept <= first || winnow->last_digest != hash_at(winnow, chosen))
+	if (!has_kept_digest(winnow, hash_at(winnow, chosen), first))
 		keep_hash(winnow, chosen, keep, data);
 }
 
@@ -125,6 +140,7 @@ void winnow_add(Winnow *winnow, uint64_t sum, WinnowKeep keep, void *data)
 	note_repeats(winnow, hash);
 	winnow->hashes[winnow->n_hashes % w] = hash;
 	winnow->n_hashes++;
+	winnow->kept <<= 1;
 	if (winnow->n_hashes >= w)
 		choose(winnow, winnow->n_hashes - w, keep, data);
 }
@@ -138,5 +154,6 @@ void winnow_break(Winnow *winnow, uint64_t blocks, WinnowKeep keep, void *data)
 	winnow->n_sums = 0;
 	winnow->n_hashes = 0;
 	winnow->repeats_until = 0;
-	winnow->last_kept = 0;
+	winnow->last_choice = 0;
+	winnow->kept = 0;
 }

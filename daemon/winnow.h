@@ -28,8 +28,8 @@ typedef struct {
 	uint64_t n_sums;         /* of the current stretch */
 	uint64_t n_hashes;       /* of the current stretch */
 	uint64_t repeats_until;  /* up to this hash the last w contain a repeated one */
-	uint64_t last_kept;      /* 1 + its number in the stretch; 0: none */
-	uint64_t last_digest;
+	uint64_t last_choice;    /* number of a hash in the stretch */
+	uint64_t kept;           /* bit i: the i-th newest hash was kept */
 	uint64_t sums[WINNOW_ANCHOR_BLOCKS_MAX];
 	uint64_t hashes[WINNOW_WINDOW_MAX];
 } Winnow;
