@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/message.h"
+#include "cli/nearest-word.h"
+#include "cli/verb.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const Verb verbs[] = {
+	{ "status", "Show each filesystem: its last pass, what was freed, what was left alone",
+	  VERB_TAKES_VERBOSE, verb_status },
+	{ "history", "Show each pass over each filesystem, newest first", 0, verb_history },
+};
+
+static char *verb_list(void)
+{
+	GString *list = g_string_new("Verbs:\n");
+
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		g_string_append_printf(list, "  %-26s %s\n", verbs[i].name, verbs[i].summary);
+	g_string_append(list, "\n'dedupctl VERB --help' shows the options of a verb.\n");
+	return g_string_free(list, FALSE);
+}
+
+static const Verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+static void say_unknown(const char *name)
+{
+	const char *names[G_N_ELEMENTS(verbs)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		names[i] = verbs[i].name;
+
+	const char *nearest = nearest_word(name, names, G_N_ELEMENTS(names));
+	if (nearest)
+		message_print("unknown verb '%s': did you mean '%s'?", name, nearest);
+	else
+		message_print("unknown verb '%s': 'dedupctl --help' lists the verbs", name);
+}
+
+static ExitStatus run(char ***arguments)
+{
+	g_autofree char *list = verb_list();
+	g_autoptr(GError) error = NULL;
+	g_auto(Options) options = { 0 };
+
+	if (!options_parse_common(&options, arguments, list, &error)) {
+		message_print("%s", error->message);
+		return EXIT_STATUS_USAGE;
+	}
+	if (options.version) {
+		puts("dedupctl " DEDUPD_VERSION);
+		return EXIT_STATUS_DONE;
+	}
+
+	const char *name = (*arguments)[0] ? (*arguments)[1] : NULL;
+	if (!name) {
+		message_print("no verb: 'dedupctl status' shows all filesystems, "
+			      "'dedupctl --help' lists the verbs");
+		return EXIT_STATUS_USAGE;
+	}
+
+	const Verb *verb = verb_find(name);
+	if (!verb) {
+		say_unknown(name);
+		return EXIT_STATUS_USAGE;
+	}
+
+	g_auto(GStrv) rest = g_strdupv(*arguments + 1);
+	if (!options_parse_verb(&options, &rest, verb->summary, verb->takes, &error)) {
+		message_print("%s: %s", verb->name, error->message);
+		return EXIT_STATUS_USAGE;
+	}
+	return verb->run(&options);
+}
+
+int main(int argc, char **argv)
+{
+	g_auto(GStrv) arguments = g_strdupv(argv);
+
+	setlocale(LC_ALL, "");
+	ExitStatus status = run(&arguments);
+
+	/* A full disk or a closed pipe must not look like an answer. */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		message_print("cannot write to standard output: %s", g_strerror(errno));
+		return EXIT_STATUS_FAILED;
+	}
+	return (int)status;
+}

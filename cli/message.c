@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/message.h"
+
+#include "daemon/name-text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *message_text(const char *text)
+{
+	if (!text)
+		return g_strdup("");
+
+	/* With the backslashes out of the way, any change is a character that needed escaping. */
+	g_autofree char *plain = g_strdelimit(g_strdup(text), "\\", '/');
+	g_autofree char *escaped = name_text(plain, strlen(plain));
+
+	if (strcmp(plain, escaped) == 0)
+		return g_strdup(text);
+	return name_text(text, strlen(text));
+}
+
+void message_print(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_autofree char *message = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+
+	g_autofree char *text = message_text(message);
+	fprintf(stderr, "dedupctl: %s\n", text);
+}

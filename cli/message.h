@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/*
+ * What dedupctl says on standard error, and texts from a store made fit for a terminal.
+ *
+ * Thread: main.
+ */
+void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/*
+ * A text that was escaped before stays as it is; one that a terminal should not see is escaped as a
+ * whole, so that no store and no argument can move the cursor.  "" for NULL.
+ */
+char *message_text(const char *text);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/options.h"
+
+#include "daemon/state-directory.h"
+
+#define PROGRAM "dedupctl"
+
+/* GOption writes gboolean. */
+typedef struct {
+	gboolean json, bytes, verbose, version;
+} Flags;
+
+void options_clear(Options *options)
+{
+	g_clear_pointer(&options->state_directory, g_free);
+	g_clear_pointer(&options->names, g_strfreev);
+}
+
+static void add_common_entries(GOptionContext *context, Options *options, Flags *flags)
+{
+	const GOptionEntry entries[] = {
+		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &options->state_directory,
+		  "Read the stores in DIR", "DIR" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &flags->json, "Print JSON", NULL },
+		{ "bytes", 'b', 0, G_OPTION_ARG_NONE, &flags->bytes, "Print sizes in bytes", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void take_flags(Options *options, const Flags *flags)
+{
+	options->json |= flags->json;
+	options->bytes |= flags->bytes;
+	options->verbose |= flags->verbose;
+	options->version |= flags->version;
+}
+
+bool options_parse_common(Options *options, char ***arguments, const char *description,
+			  GError **error)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("VERB [UUID|MOUNT…]");
+	Flags flags = { 0 };
+	const GOptionEntry entries[] = { { "version", 0, 0, G_OPTION_ARG_NONE, &flags.version,
+					   "Print the version", NULL },
+					 { NULL } };
+
+	g_set_prgname(PROGRAM);
+	g_option_context_set_summary(context, "Shows what dedupd did and what it remembers.");
+	g_option_context_set_description(context, description);
+	g_option_context_set_strict_posix(context, TRUE);
+	add_common_entries(context, options, &flags);
+	g_option_context_add_main_entries(context, entries, NULL);
+
+	if (!g_option_context_parse_strv(context, arguments, error))
+		return false;
+	take_flags(options, &flags);
+	return true;
+}
+
+static bool check(Options *options, GError **error)
+{
+	if (!options->state_directory)
+		options->state_directory = state_directory_default();
+	if (options->state_directory[0] == '\0') {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--state-dir is empty: it takes a directory");
+		return false;
+	}
+	for (char **name = options->names; name && *name; name++) {
+		if (**name != '\0')
+			continue;
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "an empty name: give a UUID or a mount point");
+		return false;
+	}
+
+	return true;
+}
+
+bool options_parse_verb(Options *options, char ***arguments, const char *summary, VerbOptions takes,
+			GError **error)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new("[UUID|MOUNT…]");
+	g_autofree char *program = g_strdup_printf("%s %s", PROGRAM, **arguments);
+	Flags flags = { 0 };
+	const GOptionEntry names[] = { { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY,
+					 &options->names, NULL, NULL },
+				       { NULL } };
+	const GOptionEntry verbose[] = {
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &flags.verbose,
+		  "Show what was left alone on every filesystem, with examples", NULL },
+		{ NULL }
+	};
+
+	g_set_prgname(program);
+	g_option_context_set_summary(context, summary);
+	add_common_entries(context, options, &flags);
+	if (takes & VERB_TAKES_VERBOSE)
+		g_option_context_add_main_entries(context, verbose, NULL);
+	g_option_context_add_main_entries(context, names, NULL);
+
+	if (!g_option_context_parse_strv(context, arguments, error))
+		return false;
+	take_flags(options, &flags);
+	return check(options, error);
+}

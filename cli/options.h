@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * Options - the command line of dedupctl, checked.
+ *
+ * Options stand before the verb or behind it; those of one verb stand behind it.
+ *
+ * Thread: main.
+ */
+typedef enum {
+	VERB_TAKES_VERBOSE = 1 << 0,
+} VerbOptions;
+
+typedef struct {
+	char *state_directory;
+	bool json;
+	bool bytes;
+	bool verbose;
+	bool version;
+	char **names; /* UUIDs and mount points as typed; NULL-terminated, may be NULL: all */
+} Options;
+
+void options_clear(Options *options);
+
+/*
+ * Take the options before the verb from *@arguments, a program name and what follows it; leaves the
+ * program name, the verb and what follows that.  @description is the end of --help, which is printed
+ * and ends the process when asked for.
+ */
+bool options_parse_common(Options *options, char ***arguments, const char *description,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Take all options and names that follow a verb; *@arguments begins with the verb. */
+bool options_parse_verb(Options *options, char ***arguments, const char *summary, VerbOptions takes,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/history.h"
+
+/*
+ * The words for a pass, the same for every verb.
+ *
+ * Thread: any.
+ */
+
+/* "complete", "interrupted" or "failed". */
+const char *pass_outcome_name(PassOutcome outcome);
+
+/* Escaped for a terminal. */
+char *pass_mount_point(const PassRecord *pass);

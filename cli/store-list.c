@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/store-list.h"
+
+#include "cli/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORE_SUFFIX ".sqlite"
+
+struct StoreList {
+	char *directory;
+	GPtrArray *uuids;  /* of the files, as their names say */
+	GPtrArray *names;  /* as typed */
+	GPtrArray *places; /* the same, as absolute paths without links */
+	GHashTable *known; /* names that a store answered to; borrowed from names */
+	size_t n_opened;   /* of uuids */
+	size_t n_asked;
+	bool failed;
+	StoreEntry entry;
+};
+
+static int compare_strings(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of files in the directory that are stores by their suffix. */
+static bool list_files(StoreList *list, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(GDir) directory = g_dir_open(list->directory, 0, &cause);
+	const char *name;
+
+	if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		return true;
+	if (!directory) {
+		g_propagate_error(error, g_steal_pointer(&cause));
+		return false;
+	}
+
+	while ((name = g_dir_read_name(directory)))
+		if (g_str_has_suffix(name, STORE_SUFFIX))
+			g_ptr_array_add(list->uuids,
+					g_strndup(name, strlen(name) - strlen(STORE_SUFFIX)));
+	g_ptr_array_sort(list->uuids, compare_strings);
+
+	return true;
+}
+
+static char *place_of(const char *name)
+{
+	char *real = realpath(name, NULL);
+
+	return real ? real : g_canonicalize_filename(name, NULL);
+}
+
+StoreList *store_list_open(const char *directory, char *const *names, GError **error)
+{
+	g_autoptr(StoreList) list = g_new0(StoreList, 1);
+
+	list->directory = g_strdup(directory);
+	list->uuids = g_ptr_array_new_with_free_func(g_free);
+	list->names = g_ptr_array_new_with_free_func(g_free);
+	list->places = g_ptr_array_new_with_free_func(free);
+	list->known = g_hash_table_new(g_str_hash, g_str_equal);
+	for (; names && *names; names++) {
+		g_ptr_array_add(list->names, g_strdup(*names));
+		g_ptr_array_add(list->places, place_of(*names));
+	}
+	if (!list_files(list, error))
+		return NULL;
+
+	return g_steal_pointer(&list);
+}
+
+static void entry_clear(StoreEntry *entry)
+{
+	pass_record_clear(&entry->last_pass);
+	g_clear_pointer(&entry->store, hash_store_close);
+	memset(entry, 0, sizeof(*entry));
+}
+
+/* Whether the store of @uuid could be meant: a UUID says so at once, a mount point needs a look. */
+static bool may_be_asked(StoreList *list, const char *uuid)
+{
+	bool may_be = list->names->len == 0;
+
+	for (size_t i = 0; i < list->names->len; i++) {
+		char *name = list->names->pdata[i];
+
+		if (g_ascii_strcasecmp(name, uuid) == 0)
+			g_hash_table_add(list->known, name);
+		else if (g_uuid_string_is_valid(name))
+			continue;
+		may_be = true;
+	}
+	return may_be;
+}
+
+static bool is_asked(StoreList *list, const char *uuid)
+{
+	bool is_asked = list->names->len == 0;
+
+	for (size_t i = 0; i < list->names->len; i++) {
+		char *name = list->names->pdata[i];
+
+		if (g_ascii_strcasecmp(name, uuid) != 0 &&
+		    g_strcmp0(list->places->pdata[i], list->entry.last_pass.mount_point) != 0)
+			continue;
+		g_hash_table_add(list->known, name);
+		is_asked = true;
+	}
+	return is_asked;
+}
+
+static bool load_last_pass(StoreEntry *entry, GError **error)
+{
+	g_autoptr(PassCursor) cursor = pass_cursor_open(entry->store, error);
+	const PassRecord *last;
+
+	if (!cursor || !pass_cursor_next(cursor, &last, error))
+		return false;
+	if (!last)
+		return true;
+
+	entry->has_pass = true;
+	entry->last_pass = *last;
+	entry->last_pass.mount_point = g_strdup(last->mount_point);
+	return true;
+}
+
+static bool entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
+{
+	g_autofree char *file = g_strconcat(uuid, STORE_SUFFIX, NULL);
+	g_autofree char *path = g_build_filename(directory, file, NULL);
+
+	entry->store = hash_store_open_to_read(path, error);
+	if (!entry->store)
+		return false;
+	if (g_ascii_strcasecmp(hash_store_about(entry->store)->uuid, uuid) != 0) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FOREIGN,
+			    "%s is the store of the filesystem %s", path,
+			    hash_store_about(entry->store)->uuid);
+		return false;
+	}
+	return load_last_pass(entry, error);
+}
+
+const StoreEntry *store_list_next(StoreList *list)
+{
+	while (list->n_opened < list->uuids->len) {
+		const char *uuid = list->uuids->pdata[list->n_opened++];
+		g_autoptr(GError) error = NULL;
+
+		entry_clear(&list->entry);
+		if (!may_be_asked(list, uuid))
+			continue;
+		if (!entry_open(&list->entry, list->directory, uuid, &error)) {
+			list->n_asked++;
+			store_list_failed_take(list, g_steal_pointer(&error));
+			continue;
+		}
+		if (!is_asked(list, uuid))
+			continue;
+		list->n_asked++;
+		return &list->entry;
+	}
+
+	entry_clear(&list->entry);
+	return NULL;
+}
+
+void store_list_failed_take(StoreList *list, GError *error)
+{
+	message_print("%s", error->message);
+	/* A store that was just begun, or awaits its upgrade by the next pass, is in order. */
+	if (!g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))
+		list->failed = true;
+	g_error_free(error);
+}
+
+bool store_list_finish(StoreList *list)
+{
+	for (size_t i = 0; i < list->names->len; i++) {
+		const char *name = list->names->pdata[i];
+
+		if (g_hash_table_contains(list->known, name))
+			continue;
+		message_print("no store in %s is of the filesystem %s", list->directory, name);
+		list->failed = true;
+	}
+
+	return !list->failed;
+}
+
+size_t store_list_count(const StoreList *list)
+{
+	return list->n_asked;
+}
+
+void store_list_say_none(const StoreList *list)
+{
+	g_autofree char *directory = message_text(list->directory);
+
+	printf("There is no store in %s: dedupd made no pass that is remembered there.\n",
+	       directory);
+}
+
+void store_list_close(StoreList *list)
+{
+	if (!list)
+		return;
+
+	entry_clear(&list->entry);
+	g_hash_table_unref(list->known);
+	g_ptr_array_unref(list->places);
+	g_ptr_array_unref(list->names);
+	g_ptr_array_unref(list->uuids);
+	g_free(list->directory);
+	g_free(list);
+}

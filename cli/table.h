@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Table - rows for people, or for programs as JSON, from one description of the columns.
+ *
+ * For programs sizes are bytes, times are UTC (ISO 8601) and durations seconds, always.
+ *
+ * Thread: main.
+ */
+typedef struct Table Table;
+
+typedef enum {
+	COLUMN_TEXT,     /* set by table_set_text() */
+	COLUMN_TEXT_CUT, /* the same; cut short where a terminal is too narrow */
+	COLUMN_LINES,    /* set by table_set_text(), lines of it; in JSON an array of them */
+	COLUMN_NUMBER,   /* set by the functions for numbers */
+	COLUMN_TABLE,    /* set by table_set_table(); in JSON only */
+} ColumnKind;
+
+typedef struct {
+	const char *heading; /* for people; NULL: not shown to them */
+	const char *key;     /* in JSON; NULL: not in there */
+	ColumnKind kind;
+} TableColumn;
+
+/* @columns is borrowed.  @name is the key of the array of rows in JSON. */
+Table *table_new(const char *name, const TableColumn *columns, size_t n_columns,
+		 const Options *options);
+void table_free(Table *table);
+
+void table_add_row(Table *table);
+size_t table_count_rows(const Table *table);
+
+/* Set a cell of the last row; one that is never set is empty, in JSON null.  NULL sets nothing. */
+void table_set_text(Table *table, size_t column, const char *text);
+void table_set_count(Table *table, size_t column, uint64_t count);
+void table_set_size(Table *table, size_t column, uint64_t bytes);
+void table_set_time(Table *table, size_t column, int64_t usec); /* since 1970 */
+void table_set_duration(Table *table, size_t column, int64_t usec);
+void table_set_table(Table *table, size_t column, Table *rows); /* borrowed for the call */
+
+/* On standard output. */
+void table_print(Table *table);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/message.h"
+#include "cli/pass-text.h"
+#include "cli/store-list.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+
+enum {
+	HISTORY_MOUNT,
+	HISTORY_UUID,
+	HISTORY_STARTED,
+	HISTORY_TOOK,
+	HISTORY_OUTCOME,
+	HISTORY_FILES,
+	HISTORY_OBJECTS_READ,
+	HISTORY_FINDING,
+	HISTORY_COMPARED,
+	HISTORY_SHARED,
+	HISTORY_FREED,
+	HISTORY_HOLES,
+	HISTORY_RUNS_SHARED,
+	HISTORY_RUNS_DIFFERED,
+	HISTORY_CAPPED,
+};
+
+static const TableColumn history_columns[] = {
+	[HISTORY_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
+	[HISTORY_UUID] = { NULL, "uuid", COLUMN_TEXT },
+	[HISTORY_STARTED] = { "WHEN", "started", COLUMN_TEXT },
+	[HISTORY_TOOK] = { "TOOK", "seconds", COLUMN_NUMBER },
+	[HISTORY_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
+	[HISTORY_FILES] = { "FILES", "files", COLUMN_NUMBER },
+	[HISTORY_OBJECTS_READ] = { NULL, "objects_read", COLUMN_NUMBER },
+	[HISTORY_FINDING] = { "READ", "finding_bytes", COLUMN_NUMBER },
+	[HISTORY_COMPARED] = { "COMPARED", "compare_bytes", COLUMN_NUMBER },
+	[HISTORY_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
+	[HISTORY_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
+	[HISTORY_HOLES] = { NULL, "hole_bytes", COLUMN_NUMBER },
+	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
+	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
+	[HISTORY_CAPPED] = { NULL, "capped", COLUMN_NUMBER },
+};
+
+static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
+{
+	g_autofree char *mount_point = pass_mount_point(pass);
+	g_autofree char *uuid = message_text(about->uuid);
+
+	table_add_row(table);
+	table_set_text(table, HISTORY_MOUNT, mount_point);
+	table_set_text(table, HISTORY_UUID, uuid);
+	table_set_time(table, HISTORY_STARTED, pass->started_usec);
+	table_set_duration(table, HISTORY_TOOK, pass->ended_usec - pass->started_usec);
+	table_set_text(table, HISTORY_OUTCOME, pass_outcome_name(pass->outcome));
+	table_set_count(table, HISTORY_FILES, pass->files);
+	table_set_count(table, HISTORY_OBJECTS_READ, pass->objects_read);
+	table_set_size(table, HISTORY_FINDING, pass->finding_bytes);
+	table_set_size(table, HISTORY_COMPARED, pass->compare_bytes);
+	table_set_size(table, HISTORY_SHARED, pass->shared_bytes);
+	table_set_size(table, HISTORY_FREED, pass->freed_bytes);
+	table_set_size(table, HISTORY_HOLES, pass->hole_bytes);
+	table_set_count(table, HISTORY_RUNS_SHARED, pass->runs_shared);
+	table_set_count(table, HISTORY_RUNS_DIFFERED, pass->runs_differed);
+	table_set_count(table, HISTORY_CAPPED, pass->capped);
+}
+
+static bool add_passes(Table *table, HashStore *store, GError **error)
+{
+	g_autoptr(PassCursor) cursor = pass_cursor_open(store, error);
+	const PassRecord *pass;
+
+	if (!cursor)
+		return false;
+
+	while (true) {
+		if (!pass_cursor_next(cursor, &pass, error))
+			return false;
+		if (!pass)
+			return true;
+		add_pass(table, hash_store_about(store), pass);
+	}
+}
+
+ExitStatus verb_history(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(StoreList) list =
+		store_list_open(options->state_directory, options->names, &error);
+	g_autoptr(Table) table =
+		table_new("passes", history_columns, G_N_ELEMENTS(history_columns), options);
+	const StoreEntry *entry;
+
+	if (!list) {
+		message_print("cannot read the stores: %s", error->message);
+		return EXIT_STATUS_FAILED;
+	}
+
+	while ((entry = store_list_next(list))) {
+		GError *cause = NULL;
+
+		if (!add_passes(table, entry->store, &cause))
+			store_list_failed_take(list, cause);
+	}
+
+	if (!options->json && store_list_count(list) == 0 && !options->names)
+		store_list_say_none(list);
+	else
+		table_print(table);
+
+	return store_list_finish(list) ? EXIT_STATUS_DONE : EXIT_STATUS_FAILED;
+}

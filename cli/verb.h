@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/options.h"
+#include "daemon/exit-status.h"
+
+/*
+ * Verb - one thing that dedupctl can be asked for; each has a file verb-NAME.c.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	const char *name;
+	const char *summary; /* one line for --help */
+	VerbOptions takes;   /* options beyond those of all verbs */
+	/* Prints on standard output; says on standard error what went wrong. */
+	ExitStatus (*run)(const Options *options);
+} Verb;
+
+ExitStatus verb_status(const Options *options);
+ExitStatus verb_history(const Options *options);
