@@ -375,6 +375,7 @@ static FingerprintOutcome add_extents(Fingerprinter *printer, GError **error)
 	Job *job = printer->job;
 	uint64_t start = object_sums_blocks(&job->sums) * printer->pass->block_bytes;
 	uint64_t size = job->stamp.size_bytes;
+	g_autoptr(GError) unmapped = NULL;
 
 	extent_map_start(printer->extents, file_reader_fd(job->reader), start,
 			 size > start ? size - start : 0, false);
@@ -383,8 +384,8 @@ static FingerprintOutcome add_extents(Fingerprinter *printer, GError **error)
 		FingerprintOutcome outcome = FINGERPRINT_DONE;
 		const MappedExtent *extent;
 
-		if (!extent_map_next(printer->extents, &extent, error))
-			return FINGERPRINT_FAILED;
+		if (!extent_map_next(printer->extents, &extent, &unmapped))
+			return skip_for_good(printer, job, SKIP_UNREADABLE, error);
 		if (!extent)
 			break;
 		if (extent->flags & EXTENT_INLINE)

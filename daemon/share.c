@@ -257,12 +257,14 @@ static bool share_round(Sharer *sharer, OpenObject *source, uint64_t diagonal, u
 			size_t n, RunEnds *ret_ends, GError **error)
 {
 	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
 	OpenObject *unreadable = NULL;
 	ReadOutcome outcome;
 
 	*ret_ends = (RunEnds){ 0 };
-	if (!round_map(round, sharer->target, source, diagonal, first, n, error))
-		return false;
+	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_UNREADABLE, UINT64_MAX, false, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		recall_others(sharer);
@@ -421,8 +423,10 @@ static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	return true;
 }
 
-static bool note_others(Sharer *sharer, GError **error)
+/* Note which blocks of the target others use.  Where that cannot be found out, all. */
+static void note_others(Sharer *sharer)
 {
+	g_autoptr(GError) unmapped = NULL;
 	g_autoptr(ExtentMap) extents = extent_map_new();
 	uint32_t block_bytes = sharer->pass->block_bytes;
 
@@ -433,10 +437,12 @@ static bool note_others(Sharer *sharer, GError **error)
 		const MappedExtent *extent;
 		uint64_t first;
 
-		if (!extent_map_next(extents, &extent, error))
-			return false;
+		if (!extent_map_next(extents, &extent, &unmapped)) {
+			block_set_add(sharer->had_others, 0, sharer->target->blocks);
+			return;
+		}
 		if (!extent)
-			return true;
+			return;
 
 		first = extent->logical / block_bytes;
 		if (extent->flags & EXTENT_SHARED)
@@ -446,15 +452,14 @@ static bool note_others(Sharer *sharer, GError **error)
 }
 
 /* Make @target, opened ahead, the one in hand. */
-static bool begin_target(Sharer *sharer, OpenObject *target, GError **error)
+static void begin_target(Sharer *sharer, OpenObject *target)
 {
 	open_object_free(sharer->target);
 	sharer->target = target;
 	block_set_clear(sharer->settled);
 
-	return !target->reader ||
-	       sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS ||
-	       note_others(sharer, error);
+	if (target->reader && sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+		note_others(sharer);
 }
 
 /* Start reading what a short plan will compare, so that the disk has several requests at a time. */
@@ -462,6 +467,7 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
 	const Run *run = &ahead->plan.run;
 	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
 	OpenObject *source = NULL;
 	size_t first, end;
 
@@ -473,8 +479,8 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 	if (source && !source->reader)
 		return true;
 	if (!round_map(round, ahead->target, source, run->target_block - run->source_block,
-		       run->target_block, run->blocks, error))
-		return false;
+		       run->target_block, run->blocks, &unmapped))
+		return true;
 
 	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end)
 		round_fetch(round, first, end);
@@ -519,9 +525,8 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 	const Plan *plan = &ahead->plan;
 	OpenObject *source = NULL;
 
-	if (plan->begins_target &&
-	    !begin_target(sharer, g_steal_pointer(&ahead->target), error))
-		return false;
+	if (plan->begins_target)
+		begin_target(sharer, g_steal_pointer(&ahead->target));
 	if (!sharer->target->reader)
 		return true;
 
