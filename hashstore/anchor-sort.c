@@ -140,10 +140,16 @@ void anchor_sort(Anchor *anchors, size_t n_anchors)
 
 size_t anchor_unique(Anchor *anchors, size_t n_anchors)
 {
-	size_t n = 0;
+	size_t begin = 1, n;
 
-	for (size_t i = 0; i < n_anchors; i++) {
-		if (n == 0 || anchor_compare(&anchors[n - 1], &anchors[i]) != 0)
+	/* Mostly there are none: nothing is moved then. */
+	while (begin < n_anchors && (anchors[begin].digest != anchors[begin - 1].digest ||
+				     anchor_compare(&anchors[begin], &anchors[begin - 1]) != 0))
+		begin++;
+
+	n = MIN(begin, n_anchors);
+	for (size_t i = begin; i < n_anchors; i++) {
+		if (anchor_compare(&anchors[n - 1], &anchors[i]) != 0)
 			anchors[n++] = anchors[i];
 	}
 

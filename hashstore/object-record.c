@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+/* The first number: the state, whether a day of doubt follows, the flags. */
+#define STATE_MASK    3
+#define DOUBTED_SHIFT 2
+#define FLAGS_SHIFT   3
+
 typedef struct {
 	const uint8_t *next;
 	const uint8_t *end;
@@ -80,14 +85,19 @@ static uint64_t read_fixed(Reader *reader)
 
 void object_record_write(const Object *object, GByteArray *bytes)
 {
-	write_number(bytes, (uint64_t)object->state | (uint64_t)object->flags << 2);
+	bool doubted = object->doubted_day != 0;
+
+	write_number(bytes, (uint64_t)object->state | (uint64_t)doubted << DOUBTED_SHIFT |
+				    (uint64_t)object->flags << FLAGS_SHIFT);
 	write_number(bytes, object->generation);
 	write_number(bytes, object->size_bytes);
 	write_fixed(bytes, (uint64_t)object->mtime_nsec);
 	write_difference(bytes, (uint64_t)object->ctime_nsec, (uint64_t)object->mtime_nsec);
 	write_difference(bytes, (uint64_t)object->btime_nsec, (uint64_t)object->ctime_nsec);
-	write_number(bytes, object->skip_reason);
-	write_number(bytes, object->doubted_day);
+	if (doubted)
+		write_number(bytes, object->doubted_day);
+	if (object->state == OBJECT_SKIPPED)
+		write_number(bytes, object->skip_reason);
 	if (object->state == OBJECT_DONE)
 		write_fixed(bytes, object->digest);
 	write_difference(bytes, object->parent, object->inode);
@@ -100,15 +110,15 @@ bool object_record_read(const uint8_t *bytes, size_t n_bytes, Object *ret)
 	Reader reader = { .next = bytes, .end = bytes + n_bytes, .valid = true };
 	uint64_t first = read_number(&reader);
 
-	ret->state = (ObjectState)(first & 3);
-	ret->flags = (unsigned)(first >> 2);
+	ret->state = (ObjectState)(first & STATE_MASK);
+	ret->flags = (unsigned)(first >> FLAGS_SHIFT);
 	ret->generation = (uint32_t)read_number(&reader);
 	ret->size_bytes = read_number(&reader);
 	ret->mtime_nsec = (int64_t)read_fixed(&reader);
 	ret->ctime_nsec = (int64_t)read_difference(&reader, (uint64_t)ret->mtime_nsec);
 	ret->btime_nsec = (int64_t)read_difference(&reader, (uint64_t)ret->ctime_nsec);
-	ret->skip_reason = (uint32_t)read_number(&reader);
-	ret->doubted_day = (uint32_t)read_number(&reader);
+	ret->doubted_day = first >> DOUBTED_SHIFT & 1 ? (uint32_t)read_number(&reader) : 0;
+	ret->skip_reason = ret->state == OBJECT_SKIPPED ? (uint32_t)read_number(&reader) : 0;
 	ret->digest = ret->state == OBJECT_DONE ? read_fixed(&reader) : 0;
 	ret->parent = read_difference(&reader, ret->inode);
 	ret->name = reader.next;

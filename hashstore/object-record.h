@@ -7,7 +7,7 @@
  * ObjectRecord - an object as the store keeps it: all but its key and id in one small BLOB.
  *
  * Numbers are of variable length and times differences of each other, for an unchanged pass reads
- * every record: about 45 bytes and the name.
+ * every record: about 40 bytes and the name.
  *
  * Thread: any.
  */
