@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/anchor-sort.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+	return anchor_compare(a, b);
+}
+
+static uint64_t random_number(void)
+{
+	return (uint64_t)g_random_int() << 32 | g_random_int();
+}
+
+/* Sort numbers cut to @digest_bits and the rest to @place_bits, and compare with qsort(). */
+static void check_sort(size_t n, unsigned digest_bits, unsigned place_bits, uint64_t base)
+{
+	g_autofree Anchor *anchors = g_new(Anchor, n + 1);
+	g_autofree Anchor *expected = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		anchors[i].digest =
+			base + (digest_bits == 0 ? 0 : random_number() >> (64 - digest_bits));
+		anchors[i].object =
+			place_bits == 0 ? 7 : (uint32_t)g_random_int() >> (32 - place_bits);
+		anchors[i].block =
+			place_bits == 0 ? 7 : (uint32_t)g_random_int() >> (32 - place_bits);
+	}
+	expected = g_memdup2(anchors, n * sizeof(*anchors));
+	if (n > 0)
+		qsort(expected, n, sizeof(*expected), compare);
+	anchor_sort(anchors, n);
+	g_assert_cmpmem(anchors, n * sizeof(*anchors), expected, n * sizeof(*anchors));
+}
+
+static void test_any_distribution_is_sorted(void)
+{
+	static const size_t sizes[] = { 0, 1, 2, 20, 21, 100, 1000, 20000, 70000 };
+	static const unsigned widths[] = { 0, 1, 7, 20, 32 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		for (size_t j = 0; j < G_N_ELEMENTS(widths); j++) {
+			check_sort(sizes[i], 64, widths[j], 0);
+			check_sort(sizes[i], widths[j], widths[j], UINT64_MAX / 3);
+			check_sort(sizes[i], widths[j], 32, (UINT64_C(1) << 63) - 5);
+		}
+	}
+}
+
+static void test_powers_of_two_are_sorted(void)
+{
+	/* Each digit parts off one anchor: the deepest recursion. */
+	g_autofree Anchor *anchors = g_new(Anchor, 64 * 64);
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 64; i++) {
+		for (unsigned j = 0; j < 64; j++) {
+			uint64_t place = UINT64_C(1) << (j * 37 % 64);
+
+			anchors[n].digest = UINT64_C(1) << (i * 29 % 64);
+			anchors[n].object = (uint32_t)(place >> 32);
+			anchors[n++].block = (uint32_t)place;
+		}
+	}
+	anchor_sort(anchors, n);
+	for (size_t i = 1; i < n; i++)
+		g_assert_cmpint(anchor_compare(&anchors[i - 1], &anchors[i]), <, 0);
+}
+
+static void test_equal_anchors_are_kept_once(void)
+{
+	Anchor anchors[] = { { 1, 1, 1 }, { 1, 1, 1 }, { 1, 1, 2 }, { 1, 2, 2 },
+			     { 1, 2, 2 }, { 1, 2, 2 }, { 2, 2, 2 } };
+	const Anchor expected[] = { { 1, 1, 1 }, { 1, 1, 2 }, { 1, 2, 2 }, { 2, 2, 2 } };
+
+	g_assert_cmpuint(anchor_unique(anchors, G_N_ELEMENTS(anchors)), ==, 4);
+	g_assert_cmpmem(anchors, sizeof(expected), expected, sizeof(expected));
+	g_assert_cmpuint(anchor_unique(anchors, 4), ==, 4);
+	g_assert_cmpuint(anchor_unique(anchors, 1), ==, 1);
+	g_assert_cmpuint(anchor_unique(anchors, 0), ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/anchor-sort/any-distribution-is-sorted", test_any_distribution_is_sorted);
+	g_test_add_func("/anchor-sort/powers-of-two-are-sorted", test_powers_of_two_are_sorted);
+	g_test_add_func("/anchor-sort/equal-anchors-are-kept-once",
+			test_equal_anchors_are_kept_once);
+
+	return g_test_run();
+}
