@@ -6,12 +6,8 @@
 #include "daemon/planner.h"
 
 /*
- * Sharing - carries out plans: what is shared already is recognised by its place, the rest is
- * compared, and maximal equal stretches are given to the kernel; what it shared is seen by its
- * place again.  A run is extended both ways for as long as the data is equal.
- *
- * Stretches shorter than an anchor are left alone, unless they continue others: each would be an
- * extent of its own.
+ * Sharing - carries out all plans, one after another, with the next ones looked at ahead so that the
+ * disk has several requests at a time.  Sources last used stay open.
  *
  * With --dry-run nothing is read or shared; what would be shared is estimated from the places.
  *

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/run-sharer.h"
+
+#include "daemon/block-set.h"
+#include "daemon/hole-source.h"
+#include "daemon/round.h"
+#include "kernel-ioctl/dedupe-range.h"
+
+#include <string.h>
+
+/* How far beyond its estimated ends a run is looked at, first and at most at a time. */
+#define EXTEND_BLOCKS     16
+#define EXTEND_MAX_BLOCKS 1024
+
+struct RunSharer {
+	Pass *pass;
+	FileOpener *opener;
+	Round *round;
+	HoleSource *hole;
+	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
+	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
+	uint32_t min_blocks;
+	OpenObject *target; /* NULL until the first one is begun */
+};
+
+/* What a part of a run turned out to be. */
+typedef struct {
+	bool first_equal; /* its first block, and its last: the run may go on there */
+	bool last_equal;
+} RunEnds;
+
+RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
+{
+	RunSharer *sharer = g_new0(RunSharer, 1);
+
+	sharer->pass = pass;
+	sharer->opener = opener;
+	sharer->round = round_new(pass->block_bytes);
+	sharer->hole = hole_source_new(pass->filesystem->mount_point, pass->block_bytes);
+	sharer->settled = block_set_new();
+	sharer->had_others = block_set_new();
+	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
+	return sharer;
+}
+
+void run_sharer_free(RunSharer *sharer)
+{
+	if (!sharer)
+		return;
+
+	round_free(sharer->round);
+	hole_source_free(sharer->hole);
+	block_set_free(sharer->settled);
+	block_set_free(sharer->had_others);
+	open_object_free(sharer->target);
+	g_free(sharer);
+}
+
+OpenObject *run_sharer_target(const RunSharer *sharer)
+{
+	return sharer->target;
+}
+
+/* Note which blocks of the target others use.  Where that cannot be found out, all. */
+static void note_others(RunSharer *sharer)
+{
+	g_autoptr(GError) unmapped = NULL;
+	g_autoptr(ExtentMap) extents = extent_map_new();
+	uint32_t block_bytes = sharer->pass->block_bytes;
+
+	block_set_clear(sharer->had_others);
+	extent_map_start(extents, file_reader_fd(sharer->target->reader), 0,
+			 sharer->target->size_bytes, false);
+	for (;;) {
+		const MappedExtent *extent;
+		uint64_t first;
+
+		if (!extent_map_next(extents, &extent, &unmapped)) {
+			block_set_add(sharer->had_others, 0, sharer->target->blocks);
+			return;
+		}
+		if (!extent)
+			return;
+
+		first = extent->logical / block_bytes;
+		if (extent->flags & EXTENT_SHARED)
+			block_set_add(sharer->had_others, first,
+				      first + (extent->length + block_bytes - 1) / block_bytes);
+	}
+}
+
+void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
+{
+	open_object_free(sharer->target);
+	sharer->target = target;
+	block_set_clear(sharer->settled);
+
+	if (target->reader && sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+		note_others(sharer);
+}
+
+static SkipReason reason_of(DedupeOutcome outcome)
+{
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
+		return SKIP_DIFFERS;
+	case DEDUPE_DENIED:
+		return SKIP_DENIED;
+	case DEDUPE_READ_ONLY:
+		return SKIP_READ_ONLY;
+	case DEDUPE_SWAP_FILE:
+		return SKIP_SWAP_FILE;
+	case DEDUPE_NO_SPACE:
+		return SKIP_NO_SPACE;
+	case DEDUPE_UNREADABLE:
+		return SKIP_UNREADABLE;
+	case DEDUPE_INVALID:
+	case DEDUPE_UNSUPPORTED:
+		return SKIP_UNSUPPORTED;
+	case DEDUPE_NOT_DONE:
+	case DEDUPE_SAME:
+	case DEDUPE_BUSY:
+	case DEDUPE_FAILED:
+		break;
+	}
+
+	return SKIP_BUSY;
+}
+
+/* Whether the next pass should try again, even if the file does not change. */
+static bool is_passing(DedupeOutcome outcome)
+{
+	return outcome == DEDUPE_BUSY || outcome == DEDUPE_NO_SPACE || outcome == DEDUPE_FAILED ||
+	       outcome == DEDUPE_DIFFERS || outcome == DEDUPE_READ_ONLY;
+}
+
+/* The kernel said no: count it, and leave the target alone unless it is a matter of this range. */
+static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
+			   GError **error)
+{
+	SkipReason reason = reason_of(asked->outcome);
+	bool look_again = is_passing(asked->outcome);
+
+	if (asked->outcome == DEDUPE_NOT_DONE)
+		return true;
+	if (asked->outcome == DEDUPE_DIFFERS)
+		sharer->pass->result->shared.differed++;
+
+	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
+				   look_again, error);
+}
+
+/* Ask the kernel to share [@first, @end) of the round, in pieces that do not overlap themselves. */
+static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
+{
+	Round *round = sharer->round;
+	uint32_t block_bytes = round->block_bytes;
+	size_t piece_blocks = end - first;
+
+	if (round->source == round->target)
+		piece_blocks = MIN(piece_blocks, round->diagonal);
+
+	for (size_t i = first; i < end && sharer->target->reader; i += piece_blocks) {
+		uint64_t block = round->first + i;
+		uint64_t start = block * block_bytes;
+		uint64_t stop = open_object_end_bytes(
+			round->target, round->first + MIN(i + piece_blocks, end), block_bytes);
+		uint64_t source_start =
+			round->source ? (block - round->diagonal) * block_bytes : 0;
+		int source_fd = round->source ? file_reader_fd(round->source->reader)
+					      : hole_source_fd(sharer->hole, stop - start);
+		DedupeTarget target = {
+			.fd = file_reader_fd(round->target->reader),
+			.offset_bytes = start,
+		};
+
+		if (source_fd < 0)
+			return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+						   SKIP_UNSUPPORTED, stop - start, false, error);
+
+		sharer->pass->result->shared.calls +=
+			dedupe_range(source_fd, source_start, stop - start, &target, 1,
+				     DEDUPE_ROUND_BYTES, sharer->pass->stop);
+		if (target.outcome != DEDUPE_SAME)
+			return handle_refusal(sharer, &target, stop - start, error);
+	}
+
+	return true;
+}
+
+/* Blocks of the round's [@first, @end) that now lie where their source does. */
+static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
+{
+	PassResult *result = sharer->pass->result;
+	Round *round = sharer->round;
+	uint64_t freed_bytes = 0;
+	uint64_t shared_blocks = 0;
+
+	for (size_t i = first; i < end; i++) {
+		if (!round_is_shared(round, i))
+			continue;
+		shared_blocks++;
+		freed_bytes += round->target_shared[i] ? 0 : round->block_bytes;
+	}
+
+	if (shared_blocks == 0)
+		return;
+
+	result->shared.runs++;
+	result->shared.bytes += shared_blocks * round->block_bytes;
+	result->freed.bytes += freed_bytes;
+	result->freed.hole_bytes += round->source ? 0 : freed_bytes;
+	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
+}
+
+/* Whether the equal stretch [@first, @end) is long enough to be shared, or continues another. */
+static bool is_worth_it(const RunSharer *sharer, size_t first, size_t end)
+{
+	const Round *round = sharer->round;
+
+	return end - first >= sharer->min_blocks || first == 0 || end == round->n ||
+	       round->states[first - 1] == BLOCK_SAME_PLACE ||
+	       round->states[end] == BLOCK_SAME_PLACE;
+}
+
+static bool share_equal(RunSharer *sharer, GError **error)
+{
+	Round *round = sharer->round;
+	size_t first, end;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
+		if (!is_worth_it(sharer, first, end))
+			continue;
+		if (!dedupe_stretch(sharer, first, end, error))
+			return false;
+		if (!sharer->target->reader)
+			return true;
+	}
+
+	if (!round_map_again(round, error))
+		return false;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
+		if (!is_worth_it(sharer, first, end))
+			continue;
+		credit_stretch(sharer, first, end);
+		block_set_add(sharer->settled, round->first + first, round->first + end);
+	}
+
+	return true;
+}
+
+/* What is shared already needs no work now or later. */
+static void settle_same_place(RunSharer *sharer)
+{
+	Round *round = sharer->round;
+	size_t first, end;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_SAME_PLACE, from, &first, &end);
+	     from = end) {
+		block_set_add(sharer->settled, round->first + first, round->first + end);
+		sharer->pass->result->shared.already_bytes +=
+			(uint64_t)(end - first) * round->block_bytes;
+	}
+}
+
+/* Without reading: all that does not lie in one place already would be shared. */
+static void estimate(RunSharer *sharer)
+{
+	PassResult *result = sharer->pass->result;
+	Round *round = sharer->round;
+	size_t first, end;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end);
+	     from = end) {
+		uint64_t freed_bytes = 0;
+
+		for (size_t i = first; i < end; i++)
+			freed_bytes += round->target_shared[i] ? 0 : round->block_bytes;
+		result->shared.runs++;
+		result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
+		result->freed.bytes += freed_bytes;
+		result->freed.hole_bytes += round->source ? 0 : freed_bytes;
+		block_set_add(sharer->settled, round->first + first, round->first + end);
+	}
+}
+
+static bool is_equal_state(uint8_t state)
+{
+	return state == BLOCK_EQUAL || state == BLOCK_SAME_PLACE;
+}
+
+/*
+ * btrfs calls an extent shared as soon as one file refers to it twice, so once a part of it was
+ * replaced: what counts is how it was before.
+ */
+static void recall_others(RunSharer *sharer)
+{
+	Round *round = sharer->round;
+	uint64_t end = round->first + round->n;
+	uint64_t gap_first, gap_end;
+
+	memset(round->target_shared, true, round->n * sizeof(*round->target_shared));
+	for (uint64_t from = round->first;
+	     block_set_gap(sharer->had_others, from, end, &gap_first, &gap_end); from = gap_end)
+		memset(round->target_shared + (gap_first - round->first), false,
+		       (gap_end - gap_first) * sizeof(*round->target_shared));
+}
+
+/* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
+static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			size_t n, RunEnds *ret_ends, GError **error)
+{
+	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
+	OpenObject *unreadable = NULL;
+	ReadOutcome outcome;
+
+	*ret_ends = (RunEnds){ 0 };
+	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_UNREADABLE, UINT64_MAX, false, error);
+
+	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+		recall_others(sharer);
+	settle_same_place(sharer);
+	if (sharer->pass->settings->dry_run) {
+		estimate(sharer);
+		return true;
+	}
+
+	outcome = round_compare(round, &unreadable);
+	sharer->pass->result->compare_bytes += round->read_bytes;
+	round->read_bytes = 0;
+	if (outcome == READ_STOPPED)
+		return true;
+	if (outcome != READ_DONE)
+		return open_object_give_up(
+			sharer->pass, sharer->opener, unreadable,
+			outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE, UINT64_MAX,
+			outcome == READ_SHORT, error);
+
+	ret_ends->first_equal = is_equal_state(round->states[0]);
+	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	return share_equal(sharer, error);
+}
+
+static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
+{
+	return pass_may_continue(sharer->pass) && sharer->target->reader &&
+	       (!source || source->reader);
+}
+
+/* Share [@first, @end) of the target, none of which is settled, in rounds. */
+static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			uint64_t end, RunEnds *ret_ends, GError **error)
+{
+	*ret_ends = (RunEnds){ 0 };
+	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
+		size_t n = MIN(end - block, sharer->round->n_max);
+		RunEnds ends;
+
+		if (!share_round(sharer, source, diagonal, block, n, &ends, error))
+			return false;
+		if (block == first)
+			ret_ends->first_equal = ends.first_equal;
+		ret_ends->last_equal = ends.last_equal;
+		block += n;
+	}
+
+	return true;
+}
+
+/* The blocks that a run on this diagonal can reach at all. */
+static void run_bounds(const RunSharer *sharer, const OpenObject *source, uint64_t diagonal,
+		       uint64_t *ret_low, uint64_t *ret_high)
+{
+	*ret_low = source && (int64_t)diagonal > 0 ? diagonal : 0;
+	*ret_high = sharer->target->blocks;
+	if (source)
+		*ret_high = MIN(*ret_high, source->blocks + diagonal);
+}
+
+/* The blocks next to @block on one side, at most @step, of which none is settled. */
+static bool next_step(const RunSharer *sharer, uint64_t block, uint64_t step, bool forward,
+		      uint64_t low, uint64_t high, uint64_t *ret_first, uint64_t *ret_end)
+{
+	uint64_t first = forward ? block : MAX(low, block - MIN(block, step));
+	uint64_t end = forward ? MIN(high, block + step) : block;
+
+	while (first < end && block_set_gap(sharer->settled, first, end, ret_first, ret_end)) {
+		if (forward)
+			return *ret_first == block;
+		if (*ret_end == block)
+			return true;
+		first = *ret_end;
+	}
+
+	return false;
+}
+
+/*
+ * Go on from @block in one direction for as long as the data is equal.  The steps grow, so that a
+ * long stretch is not shared in many small pieces.
+ */
+static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t block,
+		       bool forward, GError **error)
+{
+	uint64_t low, high, first, end;
+
+	run_bounds(sharer, source, diagonal, &low, &high);
+	for (uint64_t step = EXTEND_BLOCKS;
+	     may_go_on(sharer, source) &&
+	     next_step(sharer, block, step, forward, low, high, &first, &end);
+	     step = MIN(step * 2, EXTEND_MAX_BLOCKS)) {
+		RunEnds ends;
+
+		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
+			return false;
+		if (!(forward ? ends.last_equal : ends.first_equal))
+			return true;
+		block = forward ? end : first;
+	}
+
+	return true;
+}
+
+bool share_run(RunSharer *sharer, const Run *run, uint64_t first_to_come, OpenObject *source,
+	       GError **error)
+{
+	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
+	uint64_t margin = source && !sharer->pass->settings->dry_run ? EXTEND_BLOCKS : 0;
+	uint64_t core_end = run->target_block + run->blocks;
+	uint64_t low, high, first, end, from;
+
+	block_set_forget_before(sharer->settled,
+				first_to_come - MIN(first_to_come, EXTEND_MAX_BLOCKS));
+	run_bounds(sharer, source, diagonal, &low, &high);
+	core_end = MIN(core_end, high);
+	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
+		return true;
+
+	from = MAX(low, run->target_block - MIN(run->target_block, margin));
+	while (may_go_on(sharer, source) &&
+	       block_set_gap(sharer->settled, from, MIN(core_end + margin, high), &first, &end)) {
+		RunEnds ends;
+
+		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
+			return false;
+		if (ends.first_equal && !run_extend(sharer, source, diagonal, first, false, error))
+			return false;
+		if (ends.last_equal && !run_extend(sharer, source, diagonal, end, true, error))
+			return false;
+		from = end;
+	}
+
+	return true;
+}

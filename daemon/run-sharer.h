@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/open-object.h"
+#include "daemon/run.h"
+
+/*
+ * RunSharer - shares the runs of one target after another.
+ *
+ * What is shared already is recognised by its place, the rest is compared, and maximal equal
+ * stretches are given to the kernel; what it shared is seen by its place again.  A run is extended
+ * both ways for as long as the data is equal.
+ *
+ * Stretches shorter than an anchor are left alone, unless they continue others: each would be an
+ * extent of its own.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct RunSharer RunSharer;
+
+/* Both are borrowed. */
+RunSharer *run_sharer_new(Pass *pass, FileOpener *opener);
+void run_sharer_free(RunSharer *sharer);
+
+/* Go on to @target and close the one before. */
+void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
+
+/* The target in hand; NULL before the first one. */
+OpenObject *run_sharer_target(const RunSharer *sharer);
+
+/*
+ * Share the part of @run, of the target in hand, that is not shared yet.  @source is what it equals,
+ * NULL for a hole.  No later run of the target begins before block @first_to_come.  A target or
+ * source that proves unusable is given up: its reader is NULL afterwards.
+ */
+bool share_run(RunSharer *sharer, const Run *run, uint64_t first_to_come, OpenObject *source,
+	       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)
