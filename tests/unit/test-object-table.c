@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/pass-fixture.h"
+
+static void count(ObjectTable *table, uint32_t object, unsigned n)
+{
+	while (n-- > 0)
+		object_table_count(table, object);
+}
+
+static void assert_before(const ObjectTable *table, uint32_t first, uint32_t second)
+{
+	g_assert_cmpuint(object_table_rank(table, first), <, object_table_rank(table, second));
+}
+
+static void test_facts_are_those_of_the_store(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t plain = pass_fixture_put(fixture, 8, 0);
+	uint32_t immutable = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
+	uint32_t no_cow = pass_fixture_put(fixture, 8, OBJECT_NO_COW | OBJECT_RACY);
+	uint32_t shared = pass_fixture_put(fixture, 8, OBJECT_SHARED | OBJECT_KEEP_ZEROS);
+	uint32_t half = pass_fixture_put_object(
+		fixture, &(Object){ .size_bytes = 1 << 30, .state = OBJECT_HALF });
+	uint32_t skipped = pass_fixture_put_object(
+		fixture, &(Object){ .state = OBJECT_SKIPPED, .skip_reason = SKIP_SWAP_FILE });
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	g_assert_cmpuint(object_table_facts(table, plain), ==, FACT_LIVE);
+	g_assert_cmpuint(object_table_facts(table, immutable), ==, FACT_LIVE | FACT_IMMUTABLE);
+	g_assert_cmpuint(object_table_facts(table, no_cow), ==, FACT_LIVE | FACT_NO_COW);
+	g_assert_cmpuint(object_table_facts(table, shared), ==,
+			 FACT_LIVE | FACT_SHARED | FACT_KEEP_ZEROS);
+	g_assert_cmpuint(object_table_facts(table, half), ==, 0);
+	g_assert_cmpuint(object_table_facts(table, skipped), ==, 0);
+
+	g_assert_true(object_table_is_live(plain, table));
+	g_assert_false(object_table_is_live(half, table));
+	g_assert_false(object_table_is_live(skipped, table));
+}
+
+static void test_an_id_that_no_object_has_knows_nothing(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t gone = pass_fixture_put(fixture, 8, 0);
+	uint32_t stays = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = NULL;
+
+	g_assert_true(hash_store_drop(fixture->pass.store, 0, 1000 + gone, NULL));
+	table = pass_fixture_table(fixture);
+
+	g_assert_cmpuint(object_table_facts(table, 0), ==, 0);
+	g_assert_cmpuint(object_table_facts(table, gone), ==, 0);
+	g_assert_cmpuint(object_table_facts(table, stays), ==, FACT_LIVE);
+	g_assert_cmpuint(object_table_facts(table, stays + 1000), ==, 0);
+	g_assert_cmpuint(object_table_facts(table, UINT32_MAX), ==, 0);
+	object_table_add_fact(table, UINT32_MAX, FACT_NOTED);
+	object_table_count(table, UINT32_MAX);
+	g_assert_false(object_table_is_live(UINT32_MAX, table));
+}
+
+static void test_what_was_settled_is_known_as_such(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t old = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = NULL;
+	uint32_t new;
+
+	pass_fixture_settle(fixture);
+	new = pass_fixture_put(fixture, 8, 0);
+	table = pass_fixture_table(fixture);
+	g_assert_cmpuint(object_table_facts(table, old), ==, FACT_LIVE | FACT_SETTLED);
+	g_assert_cmpuint(object_table_facts(table, new), ==, FACT_LIVE);
+}
+
+static void test_a_fact_added_is_one_more(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t one = pass_fixture_put(fixture, 8, OBJECT_NO_COW);
+	uint32_t other = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	object_table_add_fact(table, one, FACT_NOTED);
+	object_table_add_fact(table, one, FACT_OUTSIDE);
+	g_assert_cmpuint(object_table_facts(table, one), ==,
+			 FACT_LIVE | FACT_NO_COW | FACT_NOTED | FACT_OUTSIDE);
+	g_assert_cmpuint(object_table_facts(table, other), ==, FACT_LIVE);
+}
+
+static void test_what_cannot_be_a_target_comes_first(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t settled = pass_fixture_put(fixture, 8, 0);
+	uint32_t large, shared, immutable, outside;
+	g_autoptr(ObjectTable) table = NULL;
+
+	pass_fixture_settle(fixture);
+	large = pass_fixture_put(fixture, 8, 0);
+	shared = pass_fixture_put(fixture, 8, OBJECT_SHARED);
+	immutable = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
+	outside = pass_fixture_put(fixture, 8, 0);
+	table = pass_fixture_table(fixture);
+	object_table_add_fact(table, outside, FACT_OUTSIDE);
+	count(table, large, 1000);
+	count(table, shared, 1000);
+
+	assert_before(table, settled, large);
+	assert_before(table, settled, shared);
+	assert_before(table, immutable, large);
+	assert_before(table, immutable, shared);
+	assert_before(table, outside, large);
+	assert_before(table, outside, shared);
+}
+
+static void test_what_is_shared_already_comes_before_what_is_not(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t large = pass_fixture_put(fixture, 8, 0);
+	uint32_t shared = pass_fixture_put(fixture, 8, OBJECT_SHARED);
+	uint32_t fixed = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
+	uint32_t shared_and_fixed = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE | OBJECT_SHARED);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	count(table, large, 1000);
+	assert_before(table, shared, large);
+	assert_before(table, shared_and_fixed, fixed);
+	assert_before(table, fixed, shared);
+}
+
+static void test_what_has_most_in_common_comes_first(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t none = pass_fixture_put(fixture, 8, 0);
+	uint32_t little = pass_fixture_put(fixture, 8, 0);
+	uint32_t much = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	count(table, little, 3);
+	count(table, much, 4);
+	assert_before(table, much, little);
+	assert_before(table, little, none);
+}
+
+static void test_like_objects_come_by_id(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t first = pass_fixture_put(fixture, 8, 0);
+	uint32_t second = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	assert_before(table, first, second);
+	g_assert_cmpuint((uint32_t)object_table_rank(table, first), ==, first);
+	g_assert_cmpuint((uint32_t)object_table_rank(table, second), ==, second);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/object-table/facts-are-those-of-the-store",
+			test_facts_are_those_of_the_store);
+	g_test_add_func("/object-table/an-id-that-no-object-has-knows-nothing",
+			test_an_id_that_no_object_has_knows_nothing);
+	g_test_add_func("/object-table/what-was-settled-is-known-as-such",
+			test_what_was_settled_is_known_as_such);
+	g_test_add_func("/object-table/a-fact-added-is-one-more", test_a_fact_added_is_one_more);
+	g_test_add_func("/object-table/what-cannot-be-a-target-comes-first",
+			test_what_cannot_be_a_target_comes_first);
+	g_test_add_func("/object-table/what-is-shared-already-comes-before-what-is-not",
+			test_what_is_shared_already_comes_before_what_is_not);
+	g_test_add_func("/object-table/what-has-most-in-common-comes-first",
+			test_what_has_most_in_common_comes_first);
+	g_test_add_func("/object-table/like-objects-come-by-id", test_like_objects_come_by_id);
+
+	return g_test_run();
+}
