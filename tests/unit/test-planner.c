@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/planner.h"
+#include "tests/unit/scratch.h"
+
+#define SEED 20231
+
+static Sorter *runs_new(const Scratch *scratch)
+{
+	return sorter_new(sizeof(Run), run_compare, 1 << 20, scratch->path);
+}
+
+static void add(Sorter *runs, Run run)
+{
+	g_assert_true(sorter_add(runs, &run, NULL));
+}
+
+static const Plan *next(Planner *planner)
+{
+	g_autoptr(GError) error = NULL;
+	const Plan *plan;
+
+	if (!plan_next(planner, &plan, &error))
+		g_error("%s", error->message);
+	return plan;
+}
+
+static void assert_next(Planner *planner, Run expected, bool begins_target, uint64_t first_to_come)
+{
+	const Plan *plan = next(planner);
+
+	g_assert_nonnull(plan);
+	g_assert_cmpint(run_compare(&plan->run, &expected), ==, 0);
+	g_assert_cmpint(plan->begins_target, ==, begins_target);
+	g_assert_cmpuint(plan->first_to_come, ==, first_to_come);
+}
+
+static void test_without_runs_there_are_no_plans(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	g_assert_true(sorter_sort(runs, NULL));
+	g_assert_null(next(planner));
+	g_assert_null(next(planner));
+}
+
+static void test_targets_come_by_rank_and_runs_by_position(void)
+{
+	static const Run ordered[] = {
+		{ 1, 0, 50, 10, 7 }, { 1, 10, 90, 5, 7 }, { 1, 30, 0, 100, 8 },
+		{ 2, 0, 0, 4, 1 },   { 3, 9, 9, 4, 1 },	  { 3, 13, 9, 4, 1 },
+	};
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
+		add(runs, ordered[i - 1]);
+	g_assert_true(sorter_sort(runs, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
+		assert_next(planner, ordered[i],
+			    i == 0 || ordered[i].target_rank != ordered[i - 1].target_rank,
+			    ordered[i].target_block);
+	g_assert_null(next(planner));
+	g_assert_null(next(planner));
+}
+
+static void test_of_runs_that_overlap_the_longest_comes_first(void)
+{
+	static const Run short_first = { 1, 0, 0, 10, 7 };
+	static const Run long_second = { 1, 5, 0, 50, 8 };
+	static const Run inside = { 1, 20, 0, 30, 9 };
+	static const Run last = { 1, 54, 0, 20, 9 };
+	static const Run alone = { 1, 74, 0, 90, 9 };
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	add(runs, short_first);
+	add(runs, long_second);
+	add(runs, inside);
+	add(runs, last);
+	add(runs, alone);
+	g_assert_true(sorter_sort(runs, NULL));
+
+	assert_next(planner, long_second, true, 0);
+	assert_next(planner, inside, false, 0);
+	assert_next(planner, last, false, 0);
+	assert_next(planner, short_first, false, 0);
+	/* It only touches them. */
+	assert_next(planner, alone, false, 74);
+	g_assert_null(next(planner));
+}
+
+static void test_runs_of_other_targets_do_not_overlap(void)
+{
+	static const Run first = { 1, 0, 0, 10, 7 };
+	static const Run second = { 2, 0, 0, 90, 7 };
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	add(runs, second);
+	add(runs, first);
+	g_assert_true(sorter_sort(runs, NULL));
+	assert_next(planner, first, true, 0);
+	assert_next(planner, second, true, 0);
+}
+
+static void test_of_equally_long_runs_the_order_is_fixed(void)
+{
+	static const Run ordered[] = {
+		{ 1, 0, 3, 10, 5 }, { 1, 0, 4, 10, 5 }, { 1, 0, 0, 10, 6 }, { 1, 1, 0, 10, 2 },
+	};
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
+		add(runs, ordered[i - 1]);
+	g_assert_true(sorter_sort(runs, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
+		assert_next(planner, ordered[i], i == 0, 0);
+}
+
+/* Each run once; none of a target behind first_to_come; targets by rank. */
+static void test_any_runs_come_once_and_hold_the_promise(void)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(SEED);
+
+	for (int round = 0; round < 20; round++) {
+		g_autoptr(Scratch) scratch = scratch_new();
+		g_autoptr(Sorter) runs = runs_new(scratch);
+		g_autoptr(Planner) planner = planner_new(runs);
+		uint32_t n = 1 + g_rand_int(rand) % 2000;
+		uint32_t span = round % 2 ? 1000 : 100000;
+		g_autofree bool *seen = g_new0(bool, n);
+		uint64_t promised = 0, rank = 0;
+		const Plan *plan;
+
+		for (uint32_t i = 0; i < n; i++)
+			add(runs, (Run){ 1 + g_rand_int(rand) % 5, g_rand_int(rand) % span,
+					 g_rand_int(rand) % span, 1 + g_rand_int(rand) % 300, i });
+		g_assert_true(sorter_sort(runs, NULL));
+
+		while ((plan = next(planner))) {
+			g_assert_cmpint(plan->begins_target, ==, plan->run.target_rank != rank);
+			g_assert_cmpuint(plan->run.target_rank, >=, rank);
+			promised = plan->begins_target ? 0 : promised;
+			rank = plan->run.target_rank;
+			g_assert_cmpuint(plan->run.target_block, >=, promised);
+			g_assert_cmpuint(plan->run.target_block, >=, plan->first_to_come);
+			g_assert_cmpuint(plan->first_to_come, >=, promised);
+			promised = plan->first_to_come;
+			g_assert_false(seen[plan->run.source]);
+			seen[plan->run.source] = true;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			g_assert_true(seen[i]);
+	}
+}
+
+static void test_runs_compare_in_the_order_of_planning(void)
+{
+	static const Run ordered[] = {
+		{ 1, 9, 9, 9, 9 }, { 2, 0, 9, 1, 9 }, { 2, 1, 9, 8, 9 }, { 2, 1, 9, 7, 1 },
+		{ 2, 1, 2, 7, 2 }, { 2, 1, 3, 7, 2 }, { UINT64_MAX, 0, 0, 1, 0 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++) {
+		for (size_t j = 0; j < G_N_ELEMENTS(ordered); j++) {
+			int compared = run_compare(&ordered[i], &ordered[j]);
+
+			g_assert_cmpint((compared > 0) - (compared < 0), ==, (i > j) - (i < j));
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/planner/without-runs-there-are-no-plans",
+			test_without_runs_there_are_no_plans);
+	g_test_add_func("/planner/targets-come-by-rank-and-runs-by-position",
+			test_targets_come_by_rank_and_runs_by_position);
+	g_test_add_func("/planner/of-runs-that-overlap-the-longest-comes-first",
+			test_of_runs_that_overlap_the_longest_comes_first);
+	g_test_add_func("/planner/runs-of-other-targets-do-not-overlap",
+			test_runs_of_other_targets_do_not_overlap);
+	g_test_add_func("/planner/of-equally-long-runs-the-order-is-fixed",
+			test_of_equally_long_runs_the_order_is_fixed);
+	g_test_add_func("/planner/any-runs-come-once-and-hold-the-promise",
+			test_any_runs_come_once_and_hold_the_promise);
+	g_test_add_func("/planner/runs-compare-in-the-order-of-planning",
+			test_runs_compare_in_the_order_of_planning);
+
+	return g_test_run();
+}
