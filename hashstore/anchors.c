@@ -4,7 +4,7 @@
 #include "hashstore/segment.h"
 #include "hashstore/segments.h"
 
-/* Make a segment of the anchors in memory, which stays allocated. */
+/* Make a segment of the anchors in memory. */
 static bool write_segment(HashStore *store, GError **error)
 {
 	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
@@ -37,17 +37,18 @@ bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **erro
 	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
 		return true;
 
-	return write_segment(store, error);
+	return hash_store_flush_anchors(store, error);
 }
 
 bool hash_store_flush_anchors(HashStore *store, GError **error)
 {
-	bool any = store->anchors;
-
+	if (!store->anchors)
+		return true;
 	if (store->n_anchors > 0 && !write_segment(store, error))
 		return false;
-	/* A merge has the same memory. */
+
+	/* A merge has the same memory, and what is written next as well. */
 	g_clear_pointer(&store->anchors, g_free);
 
-	return !any || segments_limit_unsettled(store, error);
+	return segments_limit_unsettled(store, error);
 }

@@ -69,8 +69,9 @@ void database_set_error(Database *database, int code, GError **error)
 			    "the store %s is locked by another process", database->path);
 		break;
 	case HASH_STORE_ERROR_FULL:
-		g_set_error(error, HASH_STORE_ERROR, kind, "cannot write the store %s: %s",
-			    database->path, reason);
+		g_set_error(error, HASH_STORE_ERROR, kind, "cannot %s the store %s: %s",
+			    (code & 0xff) == SQLITE_CANTOPEN ? "open" : "write", database->path,
+			    reason);
 		break;
 	default:
 		g_set_error(error, HASH_STORE_ERROR, kind, "cannot use the store %s: %s (%d)",
@@ -119,8 +120,7 @@ static bool database_connect_to_read(Database *database, GError **error)
 				return false;
 
 			/* The writer alone decides when the WAL goes into the database. */
-			sqlite3_db_config(database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-					  NULL);
+			database_keep_wal(database);
 			return true;
 		}
 	}
@@ -167,6 +167,22 @@ bool database_exec(Database *database, const char *sql, GError **error)
 	}
 
 	return true;
+}
+
+bool database_checkpoint(Database *database, GError **error)
+{
+	bool done;
+
+	sqlite3_busy_timeout(database->handle, 0);
+	done = database_exec(database, "PRAGMA wal_checkpoint(TRUNCATE)", error);
+	sqlite3_busy_timeout(database->handle, BUSY_TIMEOUT_MSEC);
+
+	return done;
+}
+
+void database_keep_wal(Database *database)
+{
+	sqlite3_db_config(database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
 bool database_get_int(Database *database, const char *sql, int64_t *ret, GError **error)

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef enum {
 	DATABASE_WRITE, /* an existing file, which may be empty */
-	DATABASE_READ, /* makes no file */
+	DATABASE_READ,  /* makes no file */
 } DatabaseMode;
 
 /* A file that is no SQLite database is told by the first statement, not here. */
@@ -28,6 +28,14 @@ void database_close(Database *database);
 
 /* Runs all statements of @sql, which return no rows that matter. */
 bool database_exec(Database *database, const char *sql, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Put the WAL into the database and empty it, as far as readers let it: they are not waited for.
+ */
+bool database_checkpoint(Database *database, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Closing shall leave the WAL as it is. */
+void database_keep_wal(Database *database);
 
 /* The first column of the only row of @sql. */
 bool database_get_int(Database *database, const char *sql, int64_t *ret,

@@ -156,6 +156,9 @@ void hash_store_close(HashStore *store)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(store->statements); i++)
 		sqlite3_finalize(store->statements[i]);
+	/* Whoever stops in the middle of a pass shall not wait for the disk. */
+	if (store->database && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED)
+		database_keep_wal(store->database);
 	database_close(store->database);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -177,7 +180,7 @@ const char *hash_store_path(const HashStore *store)
 
 uint64_t hash_store_file_bytes(const HashStore *store)
 {
-	return store_files_bytes(store->path);
+	return store_files_database_bytes(store->path) + store_files_wal_bytes(store->path);
 }
 
 Database *hash_store_snapshot(const HashStore *store, GError **error)
@@ -246,24 +249,19 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 
 /*
  * A checkpoint copies the WAL into the database and syncs both, so that all is written twice and
- * waited for: in a pass seldom, and at its end.
+ * waited for: in a pass seldom, and at its end.  A reader in the way is not waited for.
  */
 static bool checkpoint_if_large(HashStore *store, GError **error)
 {
 	bool settled = store->counts.settled_below == store->counts.next_object;
 	uint64_t limit_bytes = WAL_BYTES_SETTLED;
-	uint64_t wal_bytes;
-	struct stat st;
 
-	if (stat(store->path, &st) < 0)
-		return true;
-	wal_bytes = hash_store_file_bytes(store) - (uint64_t)st.st_size;
 	if (!settled)
-		limit_bytes = WAL_BYTES_IN_PASS + (uint64_t)st.st_size;
-	if (wal_bytes <= limit_bytes)
+		limit_bytes = WAL_BYTES_IN_PASS + store_files_database_bytes(store->path);
+	if (store_files_wal_bytes(store->path) <= limit_bytes)
 		return true;
 
-	return database_exec(store->database, "PRAGMA wal_checkpoint(PASSIVE)", error);
+	return database_checkpoint(store->database, error);
 }
 
 bool hash_store_commit(HashStore *store, GError **error)

@@ -82,7 +82,6 @@ static gpointer run_share(gpointer data)
 		reader = segment_reader_new(database, false, NULL);
 	for (guint i = 0; reader && i < ahead->looked_up->len; i++)
 		look_up_share(share, reader, ahead->looked_up->pdata[i]);
-	g_clear_pointer(&reader, segment_reader_free);
 
 	return NULL;
 }

@@ -109,7 +109,7 @@ static bool copy_all(SegmentMerge *merge, SegmentWriter *writer, const Liveness 
 	}
 }
 
-/* Make one of @segments, in the running transaction. */
+/* Make one of @segments.  Cut short by an error, nothing may be committed any more. */
 static bool merge_segments(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
 			   GError **error)
 {
@@ -130,14 +130,8 @@ static bool merge_segments(HashStore *store, const GPtrArray *segments, const Li
 			return false;
 	}
 
-	/* Its cursors delete pages by themselves: cut short, nothing may be committed. */
-	if (!copy_all(merge, writer, liveness, error) ||
-	    !segment_writer_finish(writer, n_live, error)) {
-		store->failed = true;
-		return false;
-	}
-
-	return true;
+	return copy_all(merge, writer, liveness, error) &&
+	       segment_writer_finish(writer, n_live, error);
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -171,7 +165,12 @@ bool segments_limit_unsettled(HashStore *store, GError **error)
 	g_ptr_array_sort(unsettled, compare_sizes);
 	g_ptr_array_set_size(unsettled, (int)(unsettled->len - limit / 2));
 
-	return merge_segments(store, unsettled, NULL, error);
+	if (!merge_segments(store, unsettled, NULL, error)) {
+		store->failed = true;
+		return false;
+	}
+
+	return true;
 }
 
 /* The smallest of @segments, as many as the size rule asks to be one; none or at least two. */
@@ -219,7 +218,7 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 		set = hash_store_change(store, STATEMENT_SET_LIVE_OBJECTS, error);
 		if (!set)
 			return false;
-		sqlite3_bind_int64(set, 1, (int64_t)n_live);
+		sqlite3_bind_int64(set, 1, (int64_t)MAX(n_live, 1));
 		sqlite3_bind_int64(set, 2, segment->id);
 		if (!hash_store_apply(store, set, error))
 			return false;
@@ -246,31 +245,41 @@ static bool shrink_file(HashStore *store, GError **error)
 	return database_exec(store->database, vacuum, error);
 }
 
+static bool settle_segments(HashStore *store, const Liveness *liveness, GError **error)
+{
+	g_autoptr(GPtrArray) segments = segment_list(store->database, error);
+	g_autoptr(GPtrArray) small = NULL;
+
+	if (!segments)
+		return false;
+	small = choose_small(segments);
+	if (small->len > 0) {
+		if (!merge_segments(store, small, liveness, error))
+			return false;
+		g_ptr_array_remove_range(segments, 0, small->len);
+	}
+
+	return drop_dead(store, segments, liveness, error) && shrink_file(store, error);
+}
+
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error)
 {
 	const Liveness liveness = { .is_live = is_live, .data = data };
-	g_autoptr(GPtrArray) segments = NULL;
-	g_autoptr(GPtrArray) small = NULL;
 
 	/* Nothing new, nothing gone. */
 	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
 		return true;
 	if (!hash_store_begin(store, error) || !hash_store_flush_anchors(store, error))
 		return false;
+
+	if (!settle_segments(store, &liveness, error)) {
+		store->failed = true;
+		return false;
+	}
 	store->counts.settled_below = store->counts.next_object;
 
-	segments = segment_list(store->database, error);
-	if (!segments)
-		return false;
-	small = choose_small(segments);
-	if (small->len > 0) {
-		if (!merge_segments(store, small, &liveness, error))
-			return false;
-		g_ptr_array_remove_range(segments, 0, small->len);
-	}
-
-	return drop_dead(store, segments, &liveness, error) && shrink_file(store, error);
+	return true;
 }
 
 bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,

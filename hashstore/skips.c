@@ -70,17 +70,18 @@ SkipCursor *skip_cursor_open(HashStore *store, GError **error)
 static bool read_examples(SkipCursor *cursor, GError **error)
 {
 	const char *next = sqlite3_column_blob(cursor->all, 3);
-	const char *end = next + sqlite3_column_bytes(cursor->all, 3);
+	size_t left = (size_t)sqlite3_column_bytes(cursor->all, 3);
 
 	g_ptr_array_set_size(cursor->examples, 0);
-	while (next < end) {
-		const char *nul = memchr(next, '\0', (size_t)(end - next));
+	while (left > 0) {
+		const char *nul = memchr(next, '\0', left);
 
 		if (!nul) {
 			database_set_corrupt(cursor->database, "an example has no end", error);
 			return false;
 		}
 		g_ptr_array_add(cursor->examples, (gpointer)next);
+		left -= (size_t)(nul + 1 - next);
 		next = nul + 1;
 	}
 	g_ptr_array_add(cursor->examples, NULL);

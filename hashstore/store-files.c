@@ -106,16 +106,16 @@ bool store_files_move_aside(const char *path, GError **error)
 	return true;
 }
 
-uint64_t store_files_bytes(const char *path)
+uint64_t store_files_database_bytes(const char *path)
 {
-	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
-	uint64_t bytes = 0;
 	struct stat st;
 
-	if (stat(path, &st) == 0)
-		bytes += (uint64_t)st.st_size;
-	if (stat(wal, &st) == 0)
-		bytes += (uint64_t)st.st_size;
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
 
-	return bytes;
+uint64_t store_files_wal_bytes(const char *path)
+{
+	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
+
+	return store_files_database_bytes(wal);
 }

@@ -21,5 +21,6 @@ bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESUL
 /* Rename @path, its -wal and its -shm to .old-N, N being the first number that is free. */
 bool store_files_move_aside(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Size of @path and its -wal. */
-uint64_t store_files_bytes(const char *path);
+/* Size of @path, and of its -wal; 0 if there is none. */
+uint64_t store_files_database_bytes(const char *path);
+uint64_t store_files_wal_bytes(const char *path);
