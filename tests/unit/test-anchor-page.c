@@ -120,7 +120,7 @@ static void test_damaged_page_is_not_read(void)
 /* A page with a right checksum over wrong bytes must be refused or read, never overrun. */
 static void test_page_of_nonsense_is_not_overrun(void)
 {
-	AnchorPage page;
+	AnchorPage page = { 0 };
 	Anchor back[ANCHOR_PAGE_ENTRIES];
 
 	for (int round = 0; round < 20000; round++) {
