@@ -18,7 +18,7 @@
 #define CACHED_MAX 65536
 
 /* Anchors that a bucket should have: 2 to this. */
-#define BUCKET_BITS 2
+#define BUCKET_BITS 1
 
 /* Fewer are sorted by insertion. */
 #define INSERTION_MAX 20

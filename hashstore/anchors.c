@@ -37,7 +37,7 @@ bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **erro
 	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
 		return true;
 
-	return hash_store_flush_anchors(store, error);
+	return write_segment(store, error) && segments_limit_unsettled(store, error);
 }
 
 bool hash_store_flush_anchors(HashStore *store, GError **error)
@@ -47,7 +47,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error)
 	if (store->n_anchors > 0 && !write_segment(store, error))
 		return false;
 
-	/* A merge has the same memory, and what is written next as well. */
+	/* Whoever comes next may use as much. */
 	g_clear_pointer(&store->anchors, g_free);
 
 	return segments_limit_unsettled(store, error);

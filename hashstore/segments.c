@@ -161,6 +161,9 @@ bool segments_limit_unsettled(HashStore *store, GError **error)
 	if (unsettled->len <= limit)
 		return true;
 
+	/* A merge has the same memory. */
+	g_clear_pointer(&store->anchors, g_free);
+
 	/* The smaller half and what is too many: paid by as many commits until the next time. */
 	g_ptr_array_sort(unsettled, compare_sizes);
 	g_ptr_array_set_size(unsettled, (int)(unsettled->len - limit / 2));

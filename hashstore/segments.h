@@ -17,5 +17,5 @@
 /* Segments of unsettled anchors at most, given the memory that a merge of all would have. */
 unsigned segments_unsettled_max(size_t memory_bytes);
 
-/* Merge unsettled ones if there are too many. */
+/* Merge unsettled ones if there are too many.  No anchors are in memory. */
 bool segments_limit_unsettled(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
