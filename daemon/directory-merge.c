@@ -20,7 +20,25 @@ int directory_record_compare(const void *a, const void *b)
 	const DirectoryRecord *one = a;
 	const DirectoryRecord *other = b;
 
-	return compare_keys(one->subvolume, one->inode, other->subvolume, other->inode);
+	int order = compare_keys(one->subvolume, one->inode, other->subvolume, other->inode);
+
+	/* Of a directory met by several mounts the first name counts. */
+	return order ? order
+		     : (one->name_position > other->name_position) -
+			       (one->name_position < other->name_position);
+}
+
+/* The next directory that is not @last. */
+static bool next_directory(Sorter *directories, const DirectoryRecord *last,
+			   const DirectoryRecord **ret, GError **error)
+{
+	do {
+		if (!sorter_next(directories, (const void **)ret, error))
+			return false;
+	} while (*ret && last &&
+		 compare_keys((*ret)->subvolume, (*ret)->inode, last->subvolume, last->inode) == 0);
+
+	return true;
 }
 
 static bool is_current(const DirectoryName *known, const DirectoryRecord *seen, const char *name)
@@ -60,7 +78,7 @@ bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpoo
 	const DirectoryRecord *seen;
 
 	if (!cursor || !directory_cursor_next(cursor, &known, error) ||
-	    !sorter_next(directories, (const void **)&seen, error))
+	    !next_directory(directories, NULL, &seen, error))
 		return false;
 
 	while (seen || known) {
@@ -75,8 +93,12 @@ bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpoo
 		if (order > 0 && walk_saw_all_of(walk, known->subvolume) &&
 		    !hash_store_drop_directory(pass->store, known->subvolume, known->inode, error))
 			return false;
-		if (order <= 0 && !sorter_next(directories, (const void **)&seen, error))
-			return false;
+		if (order <= 0) {
+			DirectoryRecord last = *seen;
+
+			if (!next_directory(directories, &last, &seen, error))
+				return false;
+		}
 		if (order >= 0 && !directory_cursor_next(cursor, &known, error))
 			return false;
 	}

@@ -33,6 +33,7 @@ void filesystem_free(Filesystem *filesystem)
 		return;
 
 	fd_close(&filesystem->fd);
+	g_clear_error(&filesystem->refusal);
 	g_free(filesystem->mount_point);
 	g_ptr_array_unref(filesystem->roots);
 	g_free(filesystem);
@@ -90,34 +91,25 @@ static Filesystem *find_known(GPtrArray *found, const FsIdentity *identity)
 	return NULL;
 }
 
-static bool is_suitable(const FsIdentity *identity, struct libmnt_fs *mount, const char *path,
-			GError **error)
+/* Whether blocks can be shared through @mount; else the filesystem's refusal says why not. */
+static void examine(Filesystem *filesystem, struct libmnt_fs *mount, const char *path)
 {
 	const char *options = mnt_fs_get_vfs_options(mount);
+	const char *own_options = mnt_fs_get_fs_options(mount);
 
-	if (identity->kind == FS_KIND_OTHER) {
-		fail(error, FILESYSTEM_ERROR_PATH,
-		     "%s lies on %s; only btrfs and XFS can share blocks", path,
-		     mnt_fs_get_fstype(mount) ? mnt_fs_get_fstype(mount) : "another filesystem");
-		return false;
-	}
-	if (!identity->can_share) {
-		fail(error, FILESYSTEM_ERROR_UNSUITABLE,
+	if (filesystem->refusal)
+		return;
+
+	if (!filesystem->identity.can_share)
+		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE,
 		     "%s lies on an XFS without reflink, which is chosen when it is made: "
 		     "mkfs.xfs -m reflink=1 and copying the files over would help",
 		     path);
-		return false;
-	}
-	if ((options && mnt_optstr_get_option(options, "ro", NULL, NULL) == 0) ||
-	    (mnt_fs_get_fs_options(mount) &&
-	     mnt_optstr_get_option(mnt_fs_get_fs_options(mount), "ro", NULL, NULL) == 0)) {
-		fail(error, FILESYSTEM_ERROR_UNSUITABLE,
+	else if ((options && mnt_optstr_get_option(options, "ro", NULL, NULL) == 0) ||
+		 (own_options && mnt_optstr_get_option(own_options, "ro", NULL, NULL) == 0))
+		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE,
 		     "%s is mounted read-only: nothing can be shared there",
 		     mnt_fs_get_target(mount));
-		return false;
-	}
-
-	return true;
 }
 
 static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_point,
@@ -209,8 +201,12 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot find the mount that shows %s", path);
 		return false;
 	}
-	if (!is_suitable(&identity, mount, path, error))
+	if (identity.kind == FS_KIND_OTHER) {
+		fail(error, FILESYSTEM_ERROR_PATH,
+		     "%s lies on %s; only btrfs and XFS can share blocks", path,
+		     mnt_fs_get_fstype(mount) ? mnt_fs_get_fstype(mount) : "another filesystem");
 		return false;
+	}
 
 	filesystem = find_known(found, &identity);
 	if (!filesystem) {
@@ -220,6 +216,7 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 		g_ptr_array_add(found, filesystem);
 	}
 
+	examine(filesystem, mount, path);
 	root = g_new0(FilesystemRoot, 1);
 	root->is_file = S_ISREG(stat.mode);
 	root->is_mount_root = strcmp(absolute, mnt_fs_get_target(mount)) == 0;

@@ -36,9 +36,14 @@ typedef struct {
 	int fd; /* of the mount point's directory; any handle is opened through it */
 	bool opens_by_id;
 	GPtrArray *roots; /* FilesystemRoot */
+	GError *refusal;  /* why nothing can be shared here; NULL: it can */
 } Filesystem;
 
-/* The filesystems of @paths, in the order in which they are first named (Filesystem). */
+/*
+ * The filesystems of @paths, in the order in which they are first named (Filesystem).  One that
+ * cannot share, or is mounted read-only, is among them with its refusal; a path that does not
+ * exist or lies on another kind of filesystem is an error.
+ */
 GPtrArray *filesystems_find(char *const *paths, GError **error);
 
 void filesystem_free(Filesystem *filesystem);

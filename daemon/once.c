@@ -164,9 +164,7 @@ int once_run(const Settings *settings)
 
 	if (!filesystems) {
 		g_critical("%s", error->message);
-		return g_error_matches(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE)
-			       ? EXIT_STATUS_FAILED
-			       : EXIT_STATUS_USAGE;
+		return EXIT_STATUS_USAGE;
 	}
 
 	results = g_new0(PassResult, filesystems->len);

@@ -33,17 +33,23 @@ static uint64_t min_size_bytes(const Pass *pass)
 
 static bool pass_open(Pass *pass, GError **error)
 {
+	const Filesystem *filesystem = pass->filesystem;
 	const Settings *settings = pass->settings;
 	HashStoreOptions options = {
 		.directory = settings->state_directory,
-		.uuid = pass->filesystem->uuid,
-		.kind = fs_kind_name(pass->filesystem->identity.kind),
+		.uuid = filesystem->uuid,
+		.kind = fs_kind_name(filesystem->identity.kind),
 		.block_bytes = pass->block_bytes,
 		.anchor_blocks = settings->anchor_blocks,
 		.window_anchors = settings->window_anchors,
 		.memory_bytes = settings->memory_bytes / 2,
 		.rebuild = settings->rebuild,
 	};
+
+	if (filesystem->refusal) {
+		g_propagate_error(error, g_error_copy(filesystem->refusal));
+		return false;
+	}
 
 	pass->store = hash_store_open(&options, error);
 	if (!pass->store)

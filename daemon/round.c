@@ -2,6 +2,7 @@
 #include "daemon/round.h"
 
 #include "daemon/zeros.h"
+#include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/dedupe-range.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ Round *round_new(uint32_t block_bytes)
 	round->target_places = g_new(uint64_t, round->n_max);
 	round->source_places = g_new(uint64_t, round->n_max);
 	round->target_shared = g_new(bool, round->n_max);
+	round->target_costs = g_new(uint32_t, round->n_max);
 	round->target_buffer = g_malloc(FILE_READER_PIECE_BYTES);
 	round->source_buffer = g_malloc(FILE_READER_PIECE_BYTES);
 	round->extents = extent_map_new();
@@ -34,6 +36,7 @@ void round_free(Round *round)
 	g_free(round->target_places);
 	g_free(round->source_places);
 	g_free(round->target_shared);
+	g_free(round->target_costs);
 	g_free(round->target_buffer);
 	g_free(round->source_buffer);
 	extent_map_free(round->extents);
@@ -49,6 +52,32 @@ static uint64_t place_in(const MappedExtent *extent, uint64_t offset)
 	return mapped_extent_is_addressed(extent) ? extent->physical + offset : PLACE_UNUSABLE;
 }
 
+/*
+ * What the blocks [@i, @end) of a compressed extent of the target take: their part of what the whole
+ * extent does.  Nothing where that cannot be found out, rather than too much.
+ */
+static void map_costs(Round *round, uint64_t first, size_t i, size_t end)
+{
+	uint32_t block_bytes = round->block_bytes;
+	g_autoptr(GError) ignored = NULL;
+	BtrfsFileExtent extent;
+
+	memset(round->target_costs + i, 0, (end - i) * sizeof(*round->target_costs));
+	if (!btrfs_file_extent_read(file_reader_fd(round->target->reader), round->target->inode,
+				    (first + i) * block_bytes, &extent, &ignored) ||
+	    extent.ram_bytes < block_bytes)
+		return;
+
+	for (; i < end; i++) {
+		uint64_t block = ((first + i) * block_bytes - extent.logical + extent.offset) /
+				 block_bytes;
+		uint64_t blocks = (extent.ram_bytes + block_bytes - 1) / block_bytes;
+
+		round->target_costs[i] = (uint32_t)(extent.disk_bytes * (block + 1) / blocks -
+						    extent.disk_bytes * block / blocks);
+	}
+}
+
 /* The places of @n blocks of @object from block @first on; @shared may be NULL. */
 static bool map_places(Round *round, const OpenObject *object, uint64_t first, size_t n,
 		       uint64_t *places, bool *shared, GError **error)
@@ -58,19 +87,26 @@ static bool map_places(Round *round, const OpenObject *object, uint64_t first, s
 
 	for (size_t i = 0; i < n; i++)
 		places[i] = PLACE_HOLE;
-	if (shared)
-		memset(shared, 0, n * sizeof(*shared));
+	for (size_t i = 0; shared && i < n; i++) {
+		shared[i] = false;
+		round->target_costs[i] = block_bytes;
+	}
 
 	extent_map_start(round->extents, file_reader_fd(object->reader), start,
 			 (uint64_t)n * block_bytes, false);
 	for (;;) {
 		const MappedExtent *extent;
+		size_t at;
 
 		if (!extent_map_next(round->extents, &extent, error))
 			return false;
 		if (!extent)
 			return true;
 
+		at = (extent->logical - start) / block_bytes;
+		if (shared && extent->flags & EXTENT_ENCODED)
+			map_costs(round, first, at,
+				  MIN(n, at + (extent->length + block_bytes - 1) / block_bytes));
 		for (uint64_t offset = 0; offset < extent->length; offset += block_bytes) {
 			size_t i = (extent->logical + offset - start) / block_bytes;
 

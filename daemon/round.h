@@ -35,6 +35,7 @@ typedef struct {
 	uint64_t *target_places;
 	uint64_t *source_places;
 	bool *target_shared; /* other files, or places, use the target's block too */
+	uint32_t *target_costs; /* bytes that the target's block takes on the disk */
 	uint8_t *target_buffer;
 	uint8_t *source_buffer;
 	uint64_t read_bytes; /* since the round was made, both sides */

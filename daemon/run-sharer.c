@@ -200,7 +200,7 @@ static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
 		if (!round_is_shared(round, i))
 			continue;
 		shared_blocks++;
-		freed_bytes += round->target_shared[i] ? 0 : round->block_bytes;
+		freed_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
 	}
 
 	if (shared_blocks == 0)
@@ -264,19 +264,18 @@ static void settle_same_place(RunSharer *sharer)
 	}
 }
 
-/* Without reading: all that does not lie in one place already would be shared. */
-static void estimate(RunSharer *sharer)
+/* With --dry-run: all blocks in @state would be shared. */
+static void estimate(RunSharer *sharer, BlockState state)
 {
 	PassResult *result = sharer->pass->result;
 	Round *round = sharer->round;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end);
-	     from = end) {
+	for (size_t from = 0; round_stretch(round, state, from, &first, &end); from = end) {
 		uint64_t freed_bytes = 0;
 
 		for (size_t i = first; i < end; i++)
-			freed_bytes += round->target_shared[i] ? 0 : round->block_bytes;
+			freed_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
 		result->shared.runs++;
 		result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
 		result->freed.bytes += freed_bytes;
@@ -324,8 +323,8 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		recall_others(sharer);
 	settle_same_place(sharer);
-	if (sharer->pass->settings->dry_run) {
-		estimate(sharer);
+	if (sharer->pass->settings->dry_run && source) {
+		estimate(sharer, BLOCK_CANDIDATE);
 		return true;
 	}
 
@@ -342,6 +341,11 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 
 	ret_ends->first_equal = is_equal_state(round->states[0]);
 	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	if (sharer->pass->settings->dry_run) {
+		estimate(sharer, BLOCK_EQUAL);
+		return true;
+	}
+
 	return share_equal(sharer, error);
 }
 

@@ -9,7 +9,8 @@
  * Sharing - carries out all plans, one after another, with the next ones looked at ahead so that the
  * disk has several requests at a time.  Sources last used stay open.
  *
- * With --dry-run nothing is read or shared; what would be shared is estimated from the places.
+ * With --dry-run nothing is shared, and read only where runs of zeros end: only where they begin is
+ * known.  What would be shared is estimated from the places.
  *
  * Thread: the filesystem's worker.
  */
