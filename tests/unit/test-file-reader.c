@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/file-reader.h"
+
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/page-cache.h"
+#include "tests/unit/scratch.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#define MIB    (UINT64_C(1) << 20)
+#define WINDOW (16 * MIB)
+
+/* A clock that stands still but for sleeping, and what a reader needs. */
+typedef struct {
+	Scratch *scratch;
+	Throttle *throttle;
+	int64_t now_usec;
+	atomic_bool stop;
+} Fixture;
+
+static int64_t now_usec(void *data)
+{
+	return ((Fixture *)data)->now_usec;
+}
+
+static void sleep_usec(int64_t usec, void *data)
+{
+	((Fixture *)data)->now_usec += usec;
+}
+
+static Fixture *fixture_new(uint64_t rate_bytes)
+{
+	Fixture *fixture = g_new0(Fixture, 1);
+	ThrottleClock clock = { now_usec, sleep_usec, fixture };
+
+	fixture->scratch = scratch_new();
+	fixture->throttle = throttle_new(rate_bytes, &clock);
+	return fixture;
+}
+
+static void fixture_free(Fixture *fixture)
+{
+	throttle_free(fixture->throttle);
+	scratch_free(fixture->scratch);
+	g_free(fixture);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
+
+static bool can_drop(const Fixture *fixture)
+{
+	struct statfs state;
+
+	g_assert_cmpint(fstatfs(fixture->scratch->fd, &state), ==, 0);
+	if (state.f_type != TMPFS_MAGIC)
+		return true;
+	g_test_skip("tmpfs is page cache, which cannot be dropped");
+	return false;
+}
+
+/* A file of which nothing is cached. */
+static int create_cold(Fixture *fixture, size_t size)
+{
+	int fd = scratch_create(fixture->scratch, "file", size, 1);
+
+	g_assert_cmpint(fsync(fd), ==, 0);
+	page_cache_drop(fd, 0, UINT64_MAX);
+	return fd;
+}
+
+/* The same, of a hole. */
+static int create_cold_hole(Fixture *fixture, uint64_t size)
+{
+	int fd = scratch_create(fixture->scratch, "file", 0, 1);
+
+	g_assert_cmpint(ftruncate(fd, (off_t)size), ==, 0);
+	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
+	return fd;
+}
+
+static FileReader *open_reader(Fixture *fixture, uint64_t size)
+{
+	int fd = openat(fixture->scratch->fd, "file", O_RDONLY | O_CLOEXEC);
+
+	g_assert_cmpint(fd, >=, 0);
+	return file_reader_new_take(fd, size, fixture->throttle, &fixture->stop);
+}
+
+static void read_well(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	g_autofree char *buffer = g_malloc(length);
+
+	g_assert_cmpint(file_reader_read(reader, offset, length, buffer), ==, READ_DONE);
+}
+
+static void test_what_is_read_is_what_is_there(void)
+{
+	static const struct {
+		uint64_t offset;
+		uint64_t length;
+	} ranges[] = { { 0, 1 }, { 0, MIB }, { 4095, 2 }, { MIB - 1, 300 }, { 2 * MIB, 1000 } };
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	uint64_t size = 2 * MIB + 1000;
+	g_auto(Fd) fd = create_cold(fixture, size);
+	g_autoptr(FileReader) reader = open_reader(fixture, size);
+	g_autofree char *content = g_malloc(size);
+	g_autofree char *buffer = g_malloc(size);
+
+	g_assert_cmpint(pread(fd, content, size, 0), ==, (ssize_t)size);
+	g_assert_cmpuint(file_reader_size_bytes(reader), ==, size);
+	for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++) {
+		uint64_t length = ranges[i].length;
+
+		g_assert_cmpint(file_reader_read(reader, ranges[i].offset, length, buffer), ==,
+				READ_DONE);
+		g_assert_cmpmem(buffer, length, content + ranges[i].offset, length);
+	}
+}
+
+static void test_a_file_that_shrank_is_short(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, 10000);
+	g_autoptr(FileReader) reader = open_reader(fixture, 10000);
+	char buffer[10001];
+
+	g_assert_cmpint(file_reader_read(reader, 0, 10001, buffer), ==, READ_SHORT);
+	g_assert_cmpint(file_reader_read(reader, 10000, 1, buffer), ==, READ_SHORT);
+	g_assert_cmpint(file_reader_read(reader, UINT64_C(1) << 40, 1, buffer), ==, READ_SHORT);
+
+	g_assert_cmpint(ftruncate(fd, 5000), ==, 0);
+	g_assert_cmpint(file_reader_read(reader, 0, 10000, buffer), ==, READ_SHORT);
+	g_assert_cmpint(file_reader_read(reader, 0, 5000, buffer), ==, READ_DONE);
+}
+
+static void test_what_cannot_be_read_says_so(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	int fd = openat(fixture->scratch->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_autoptr(FileReader) reader =
+		file_reader_new_take(fd, 4096, fixture->throttle, &fixture->stop);
+	char buffer[4096];
+
+	g_assert_cmpint(file_reader_read(reader, 0, 4096, buffer), ==, READ_UNREADABLE);
+}
+
+static void test_a_raised_stop_reads_nothing(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, 10000);
+	g_autoptr(FileReader) reader = open_reader(fixture, 10000);
+	char buffer[100] = { 0 };
+
+	atomic_store(&fixture->stop, true);
+	g_assert_cmpint(file_reader_fetch(reader, 0, 100), ==, READ_STOPPED);
+	g_assert_cmpint(file_reader_read(reader, 0, 100, buffer), ==, READ_STOPPED);
+	g_assert_cmpint(buffer[0], ==, 0);
+}
+
+static void test_the_descriptor_is_closed_with_the_reader(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, 10000);
+	FileReader *reader = open_reader(fixture, 10000);
+	int taken = file_reader_fd(reader);
+
+	g_assert_cmpint(fcntl(taken, F_GETFD), >=, 0);
+	file_reader_free(reader);
+	g_assert_cmpint(fcntl(taken, F_GETFD), ==, -1);
+	file_reader_free(NULL);
+}
+
+static void test_what_was_not_cached_is_dropped(void)
+{
+	static const size_t sizes[] = { 1, 2, 4095, 4096, 100000, 3 * MIB };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		g_autoptr(Fixture) fixture = fixture_new(0);
+		g_auto(Fd) fd = create_cold(fixture, sizes[i]);
+		FileReader *reader;
+
+		if (!can_drop(fixture))
+			return;
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
+		reader = open_reader(fixture, sizes[i]);
+		for (uint64_t at = 0; at < sizes[i]; at += MIB)
+			read_well(reader, at, MIN(sizes[i] - at, MIB));
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, sizes[i]);
+		file_reader_free(reader);
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
+	}
+}
+
+static void test_what_was_cached_stays(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, MIB);
+	g_autofree char *buffer = g_malloc(MIB);
+	FileReader *reader;
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_cmpint(pread(fd, buffer, MIB, 0), ==, (ssize_t)MIB);
+	reader = open_reader(fixture, MIB);
+	read_well(reader, 0, MIB);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, MIB);
+}
+
+static void test_a_window_is_kept_if_half_of_it_was_cached(void)
+{
+	static const struct {
+		uint64_t cached_mib;
+		bool kept;
+	} cases[] = { { 0, false }, { 7, false }, { 8, true }, { 15, true } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(Fixture) fixture = fixture_new(0);
+		g_auto(Fd) fd = create_cold_hole(fixture, WINDOW);
+		g_autofree char *buffer = g_malloc(WINDOW);
+		uint64_t cached = cases[i].cached_mib * MIB;
+		FileReader *reader;
+
+		if (!can_drop(fixture))
+			return;
+		g_assert_cmpint(pread(fd, buffer, cached, 0), ==, (ssize_t)cached);
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, cached);
+		reader = open_reader(fixture, WINDOW);
+		for (uint64_t at = 0; at < WINDOW; at += MIB)
+			read_well(reader, at, MIB);
+		file_reader_free(reader);
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==,
+				 cases[i].kept ? WINDOW : 0);
+	}
+}
+
+static void test_a_window_is_dropped_when_four_more_were_read(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold_hole(fixture, 6 * WINDOW);
+	g_autoptr(FileReader) reader = open_reader(fixture, 6 * WINDOW);
+
+	if (!can_drop(fixture))
+		return;
+	for (uint64_t window = 0; window < 4; window++)
+		read_well(reader, window * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 4 * MIB);
+	read_well(reader, 4 * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, WINDOW), ==, 0);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 4 * MIB);
+}
+
+static void test_no_more_than_was_asked_for_is_read(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, 8 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 8 * MIB);
+
+	if (!can_drop(fixture))
+		return;
+	read_well(reader, 2 * MIB, MIB);
+	read_well(reader, 3 * MIB, MIB);
+	read_well(reader, 6 * MIB, 4096);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 2 * MIB + 4096);
+}
+
+/* How long the next one has to wait, in bytes of the budget: what was charged so far. */
+static uint64_t charged(Fixture *fixture, uint64_t rate_bytes)
+{
+	int64_t start_usec = fixture->now_usec;
+
+	g_assert_true(throttle_take(fixture->throttle, 1, &fixture->stop));
+	return (uint64_t)(fixture->now_usec - start_usec) * rate_bytes / G_USEC_PER_SEC;
+}
+
+static void assert_charged(Fixture *fixture, uint64_t expected)
+{
+	uint64_t found = charged(fixture, MIB);
+
+	g_assert_cmpuint(found, <=, expected + 100);
+	g_assert_cmpuint(found + 100, >=, expected);
+}
+
+static void test_the_budget_is_charged_for_what_is_not_cached(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+
+	if (!can_drop(fixture))
+		return;
+	read_well(reader, 0, 2 * MIB);
+	assert_charged(fixture, 2 * MIB);
+	read_well(reader, 0, 2 * MIB);
+	assert_charged(fixture, 0);
+	read_well(reader, MIB, 3 * MIB);
+	assert_charged(fixture, 2 * MIB);
+}
+
+static void test_what_was_fetched_is_charged_once(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_cmpint(file_reader_fetch(reader, MIB, MIB), ==, READ_DONE);
+	assert_charged(fixture, MIB);
+	read_well(reader, MIB, MIB);
+	assert_charged(fixture, 0);
+	/* To the end of the file, and no farther. */
+	g_assert_cmpint(file_reader_fetch(reader, 3 * MIB, 64 * MIB), ==, READ_DONE);
+	assert_charged(fixture, MIB);
+	read_well(reader, 3 * MIB, MIB);
+	assert_charged(fixture, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/file-reader/what-is-read-is-what-is-there",
+			test_what_is_read_is_what_is_there);
+	g_test_add_func("/file-reader/a-file-that-shrank-is-short",
+			test_a_file_that_shrank_is_short);
+	g_test_add_func("/file-reader/what-cannot-be-read-says-so",
+			test_what_cannot_be_read_says_so);
+	g_test_add_func("/file-reader/a-raised-stop-reads-nothing",
+			test_a_raised_stop_reads_nothing);
+	g_test_add_func("/file-reader/the-descriptor-is-closed-with-the-reader",
+			test_the_descriptor_is_closed_with_the_reader);
+	g_test_add_func("/file-reader/what-was-not-cached-is-dropped",
+			test_what_was_not_cached_is_dropped);
+	g_test_add_func("/file-reader/what-was-cached-stays", test_what_was_cached_stays);
+	g_test_add_func("/file-reader/a-window-is-kept-if-half-of-it-was-cached",
+			test_a_window_is_kept_if_half_of_it_was_cached);
+	g_test_add_func("/file-reader/a-window-is-dropped-when-four-more-were-read",
+			test_a_window_is_dropped_when_four_more_were_read);
+	g_test_add_func("/file-reader/no-more-than-was-asked-for-is-read",
+			test_no_more_than_was_asked_for_is_read);
+	g_test_add_func("/file-reader/the-budget-is-charged-for-what-is-not-cached",
+			test_the_budget_is_charged_for_what_is_not_cached);
+	g_test_add_func("/file-reader/what-was-fetched-is-charged-once",
+			test_what_was_fetched_is_charged_once);
+
+	return g_test_run();
+}

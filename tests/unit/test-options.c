@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/options.h"
+
+#include "daemon/state-directory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Parse @line, in which a space ends each argument. */
+static bool parse(const char *line, Settings *settings, bool *ret_done, GError **error)
+{
+	g_autofree char *whole = g_strconcat("dedupd ", line, NULL);
+	g_auto(GStrv) arguments = g_strsplit(whole, " ", -1);
+
+	return options_parse(&arguments, settings, ret_done, error);
+}
+
+static void parse_well(const char *line, Settings *settings)
+{
+	g_autoptr(GError) error = NULL;
+	bool done = true;
+
+	if (!parse(line, settings, &done, &error))
+		g_error("%s: %s", line, error->message);
+	g_assert_false(done);
+}
+
+static void test_a_path_alone_has_the_defaults(void)
+{
+	g_autofree char *state_directory = state_directory_default();
+	g_auto(Settings) settings = { 0 };
+
+	parse_well("--once /srv", &settings);
+	g_assert_true(settings.once);
+	g_assert_cmpuint(g_strv_length(settings.paths), ==, 1);
+	g_assert_cmpstr(settings.paths[0], ==, "/srv");
+	g_assert_cmpstr(settings.state_directory, ==, state_directory);
+	g_assert_null(settings.excludes);
+	g_assert_cmpuint(settings.memory_bytes, ==, 64 * MIB);
+	g_assert_cmpuint(settings.min_size_bytes, ==, SETTINGS_MIN_SIZE_UNSET);
+	g_assert_cmpuint(settings.rate_bytes, ==, 0);
+	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
+	g_assert_cmpuint(settings.window_anchors, ==, 16);
+	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
+	g_assert_false(settings.dry_run || settings.rebuild || settings.json || settings.quiet ||
+		       settings.verbose);
+}
+
+static void test_every_option_is_taken(void)
+{
+	g_auto(Settings) settings = { 0 };
+
+	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
+		   "--min-size 0 --exclude *.tmp --exclude=/a/b --zeros hole --limit-rate 1.5M "
+		   "--anchor-blocks 1 --window=64 /a /b",
+		   &settings);
+	g_assert_true(settings.once && settings.dry_run && settings.json && settings.rebuild &&
+		      settings.quiet);
+	g_assert_cmpstr(settings.state_directory, ==, "/state");
+	g_assert_cmpuint(settings.memory_bytes, ==, 100 * MIB);
+	g_assert_cmpuint(settings.min_size_bytes, ==, 0);
+	g_assert_cmpstr(settings.excludes[0], ==, "*.tmp");
+	g_assert_cmpstr(settings.excludes[1], ==, "/a/b");
+	g_assert_null(settings.excludes[2]);
+	g_assert_cmpint(settings.zeros, ==, ZEROS_HOLE);
+	g_assert_cmpuint(settings.rate_bytes, ==, 3 * MIB / 2);
+	g_assert_cmpuint(settings.anchor_blocks, ==, 1);
+	g_assert_cmpuint(settings.window_anchors, ==, 64);
+	g_assert_cmpuint(g_strv_length(settings.paths), ==, 2);
+}
+
+static void test_short_options_and_a_double_dash_are_taken(void)
+{
+	g_auto(Settings) verbose = { 0 };
+	g_auto(Settings) dashed = { 0 };
+
+	parse_well("-v --once /a", &verbose);
+	g_assert_true(verbose.verbose);
+	parse_well("--once -q -- --json", &dashed);
+	g_assert_true(dashed.quiet);
+	g_assert_false(dashed.json);
+	/* The file's name is --json. */
+	g_assert_true(g_str_has_suffix(dashed.paths[0], "--json"));
+}
+
+static void test_values_at_the_edges_are_taken(void)
+{
+	static const char *const lines[] = {
+		"--once --memory 4M /a",	 "--once --limit-rate 1 /a",
+		"--once --anchor-blocks 16 /a", "--once --window 2 /a",
+		"--once --min-size 16383P /a",	 "--once --zeros keep /a",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+		g_auto(Settings) settings = { 0 };
+
+		parse_well(lines[i], &settings);
+	}
+}
+
+static void test_what_is_wrong_is_refused_by_name(void)
+{
+	static const struct {
+		const char *line;
+		const char *named; /* what is wrong */
+		const char *right; /* what would be right */
+	} cases[] = {
+		{ "--once --memory 64KB /a", "--memory", "64K" },
+		{ "--once --memory 4095K /a", "--memory 4095K", "4 MiB" },
+		{ "--once --memory -1 /a", "--memory", "4096" },
+		{ "--once --min-size x /a", "--min-size", "4096" },
+		{ "--once --limit-rate 0 /a", "--limit-rate 0", "1 B" },
+		{ "--once --limit-rate fast /a", "--limit-rate", "64K" },
+		{ "--once --zeros maybe /a", "--zeros maybe", "auto, hole or keep" },
+		{ "--once --zeros= /a", "--zeros", "auto, hole or keep" },
+		{ "--once --anchor-blocks 0 /a", "--anchor-blocks 0", "1 to 16" },
+		{ "--once --anchor-blocks 17 /a", "--anchor-blocks 17", "1 to 16" },
+		{ "--once --anchor-blocks -4 /a", "--anchor-blocks -4", "1 to 16" },
+		{ "--once --anchor-blocks four /a", "anchor-blocks", "four" },
+		{ "--once --anchor-blocks 99999999999 /a", "anchor-blocks", "99999999999" },
+		{ "--once --window 1 /a", "--window 1", "2 to 64" },
+		{ "--once --window 65 /a", "--window 65", "2 to 64" },
+		{ "--once --state-dir= /a", "--state-dir", "empty" },
+		{ "--once --quiet --verbose /a", "--quiet", "--verbose" },
+		{ "--once", "PATH", "mount point" },
+		{ "/a", "--once", "PATH" },
+		{ "--once --bogus /a", "--bogus", "" },
+		{ "--once -x /a", "-x", "" },
+		{ "--once /a --memory", "memory", "" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(Settings) settings = { 0 };
+		g_autoptr(GError) error = NULL;
+		bool done = false;
+
+		if (parse(cases[i].line, &settings, &done, &error))
+			g_error("%s was taken", cases[i].line);
+		g_assert_cmpint(error->domain, ==, G_OPTION_ERROR);
+		g_assert_false(done);
+		if (!strstr(error->message, cases[i].named) ||
+		    !strstr(error->message, cases[i].right))
+			g_error("%s: %s", cases[i].line, error->message);
+	}
+}
+
+static void test_what_is_refused_is_shown_fit_for_a_terminal(void)
+{
+	static const char *const lines[] = {
+		"--once --zeros \033[2J /a",
+		"--once --memory 5\033[2J /a",
+		"--once --limit-rate \033[2J /a",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+		g_auto(Settings) settings = { 0 };
+		g_autoptr(GError) error = NULL;
+		bool done;
+
+		g_assert_false(parse(lines[i], &settings, &done, &error));
+		g_assert_null(strchr(error->message, '\033'));
+	}
+}
+
+static void test_paths_and_globs_are_bytes(void)
+{
+	g_auto(Settings) settings = { 0 };
+
+	parse_well("--once --exclude \xff* /\xfe\n", &settings);
+	g_assert_cmpstr(settings.excludes[0], ==, "\xff*");
+	g_assert_cmpstr(settings.paths[0], ==, "/\xfe\n");
+}
+
+static void test_the_version_is_told(void)
+{
+	if (g_test_subprocess()) {
+		g_auto(Settings) settings = { 0 };
+		bool done = false;
+
+		g_assert_true(parse("--version", &settings, &done, NULL));
+		exit(done ? 0 : 1);
+	}
+
+	g_test_trap_subprocess(NULL, 0, 0);
+	g_test_trap_assert_passed();
+	g_test_trap_assert_stdout("*dedupd [0-9]*.[0-9]*\n*");
+}
+
+static void test_help_names_every_option(void)
+{
+	static const char *const options[] = {
+		"--once",	"--dry-run", "--json",	     "--state-dir=DIR", "--memory=SIZE",
+		"--min-size",	"--exclude", "--zeros",	     "--limit-rate",	"--anchor-blocks",
+		"--window=N", "--rebuild", "-q, --quiet", "-v, --verbose",	"--version",
+		"[PATH…]",
+	};
+
+	if (g_test_subprocess()) {
+		g_auto(Settings) settings = { 0 };
+		bool done;
+
+		exit(parse("--help", &settings, &done, NULL));
+	}
+
+	g_test_trap_subprocess(NULL, 0, 0);
+	g_test_trap_assert_passed();
+	for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
+		g_autofree char *pattern = g_strdup_printf("*%s*", options[i]);
+
+		g_test_trap_assert_stdout(pattern);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/options/a-path-alone-has-the-defaults",
+			test_a_path_alone_has_the_defaults);
+	g_test_add_func("/options/every-option-is-taken", test_every_option_is_taken);
+	g_test_add_func("/options/short-options-and-a-double-dash-are-taken",
+			test_short_options_and_a_double_dash_are_taken);
+	g_test_add_func("/options/values-at-the-edges-are-taken",
+			test_values_at_the_edges_are_taken);
+	g_test_add_func("/options/what-is-wrong-is-refused-by-name",
+			test_what_is_wrong_is_refused_by_name);
+	g_test_add_func("/options/what-is-refused-is-shown-fit-for-a-terminal",
+			test_what_is_refused_is_shown_fit_for_a_terminal);
+	g_test_add_func("/options/paths-and-globs-are-bytes", test_paths_and_globs_are_bytes);
+	g_test_add_func("/options/the-version-is-told", test_the_version_is_told);
+	g_test_add_func("/options/help-names-every-option", test_help_names_every_option);
+
+	return g_test_run();
+}

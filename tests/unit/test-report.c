@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "3d0e6d5b-7c4f-4b4a-9d51-0c5e8a1b2c3d"
+
+/* 2026-11-21T04:06:19Z */
+#define STARTED_USEC (INT64_C(1795233979) * 1000000 + 999999)
+
+typedef struct {
+	Settings settings;
+	FilesystemRoot root;
+	Filesystem filesystem;
+	PassResult result;
+	ReportedPass pass;
+} Sample;
+
+static Sample *sample_new(const char *path)
+{
+	Sample *sample = g_new0(Sample, 1);
+
+	sample->root.path = (char *)path;
+	sample->filesystem.roots = g_ptr_array_new();
+	g_ptr_array_add(sample->filesystem.roots, &sample->root);
+	sample->filesystem.mount_point = (char *)path;
+	sample->filesystem.identity.kind = FS_KIND_XFS;
+	sample->filesystem.identity.block_bytes = 4096;
+	memcpy(sample->filesystem.uuid, UUID, sizeof(UUID));
+
+	sample->result.started_usec = STARTED_USEC;
+	sample->result.ended_usec = STARTED_USEC + 1250000;
+	sample->result.store.path = g_strdup("/state/store.sqlite");
+	skip_ledger_add(&sample->result.skips, SKIP_LEASED, 8388608, "/srv/a");
+	sample->pass = (ReportedPass){ &sample->filesystem, &sample->result };
+	return sample;
+}
+
+static void sample_free(Sample *sample)
+{
+	g_ptr_array_unref(sample->filesystem.roots);
+	pass_result_clear(&sample->result);
+	g_free(sample);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sample, sample_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(json_t, json_decref)
+
+static json_t *report_of(const Settings *settings, const ReportedPass *passes, size_t n_passes)
+{
+	char *text = report_json(settings, passes, n_passes);
+	json_error_t failed;
+	json_t *report;
+
+	g_assert_nonnull(text);
+	report = json_loads(text, JSON_REJECT_DUPLICATES, &failed);
+	if (!report)
+		g_error("%s in line %d: %s", failed.text, failed.line, text);
+	free(text);
+	return report;
+}
+
+static json_t *sample_report(const Sample *sample)
+{
+	return report_of(&sample->settings, &sample->pass, 1);
+}
+
+/* The value at a path such as "filesystems.0.files.seen". */
+static json_t *value_at(json_t *json, const char *path)
+{
+	g_auto(GStrv) steps = g_strsplit(path, ".", -1);
+
+	for (char **step = steps; *step; step++) {
+		json = json_is_array(json) ? json_array_get(json, (size_t)atoi(*step))
+					   : json_object_get(json, *step);
+		if (!json)
+			g_error("%s is absent", path);
+	}
+
+	return json;
+}
+
+static void assert_text(json_t *report, const char *path, const char *expected)
+{
+	g_assert_cmpstr(json_string_value(value_at(report, path)), ==, expected);
+}
+
+static void assert_number(json_t *report, const char *path, uint64_t expected)
+{
+	g_assert_true(json_is_integer(value_at(report, path)));
+	g_assert_cmpint(json_integer_value(value_at(report, path)), ==, (json_int_t)expected);
+}
+
+static void add_keys(json_t *json, const char *prefix, GString *keys)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	json_object_foreach (json, key, value) {
+		g_string_append_printf(keys, "%s%s\n", prefix, key);
+		add_keys(value, prefix, keys);
+	}
+	json_array_foreach (json, i, value)
+		add_keys(value, prefix, keys);
+}
+
+/* The keys of the page's example, which is JSON save for its alternatives, in order. */
+static char *documented_keys(void)
+{
+	g_autofree char *page = NULL;
+	g_auto(GStrv) fenced = NULL;
+	g_autoptr(GRegex) pattern = g_regex_new("\"([a-z_]+)\":", 0, 0, NULL);
+	g_autoptr(GMatchInfo) match = NULL;
+	g_autoptr(GString) keys = g_string_new(NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_file_get_contents(REPORT_PAGE, &page, NULL, &error);
+	g_assert_no_error(error);
+	fenced = g_strsplit(page, "```", 3);
+	g_assert_cmpuint(g_strv_length(fenced), ==, 3);
+
+	for (g_regex_match(pattern, fenced[1], 0, &match); g_match_info_matches(match);
+	     g_match_info_next(match, NULL)) {
+		g_autofree char *key = g_match_info_fetch(match, 1);
+
+		g_string_append_printf(keys, "%s\n", key);
+	}
+	return g_string_free(g_steal_pointer(&keys), false);
+}
+
+static void test_fields_are_those_of_the_page_in_its_order(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	g_autoptr(json_t) report = sample_report(sample);
+	g_autofree char *documented = documented_keys();
+	g_autoptr(GString) keys = g_string_new(NULL);
+
+	add_keys(report, "", keys);
+	g_assert_cmpstr(keys->str, ==, documented);
+}
+
+static void test_every_reason_is_on_the_page(void)
+{
+	g_autofree char *page = NULL;
+
+	g_assert_true(g_file_get_contents(REPORT_PAGE, &page, NULL, NULL));
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
+		g_autofree char *quoted = g_strdup_printf("`%s`", skip_reason_name(reason));
+
+		if (!strstr(page, quoted))
+			g_error("%s is not on the page", quoted);
+	}
+}
+
+static void test_every_figure_is_in_its_field(void)
+{
+	static const char *const fields[] = {
+		"files.seen",	   "files.unchanged",	    "files.new",
+		"files.changed",   "files.doubted",	    "files.gone",
+		"files.read",	   "read.finding_bytes",    "read.compare_bytes",
+		"shared.runs",	   "shared.bytes",	    "shared.already_bytes",
+		"shared.calls",	   "shared.differed",	    "shared.capped",
+		"freed.bytes",	   "freed.hole_bytes",	    "freed.used_before_bytes",
+		"freed.used_after_bytes", "store.bytes", "store.objects", "store.anchors",
+		"store.segments",
+	};
+	g_autoptr(Sample) sample = sample_new("/srv");
+	PassResult *result = &sample->result;
+	uint64_t *const figures[] = {
+		&result->files.seen,	      &result->files.unchanged,
+		&result->files.new,	      &result->files.changed,
+		&result->files.doubted,	      &result->files.gone,
+		&result->files.read,	      &result->finding_bytes,
+		&result->compare_bytes,	      &result->shared.runs,
+		&result->shared.bytes,	      &result->shared.already_bytes,
+		&result->shared.calls,	      &result->shared.differed,
+		&result->shared.capped,	      &result->freed.bytes,
+		&result->freed.hole_bytes,    &result->freed.used_before_bytes,
+		&result->freed.used_after_bytes, &result->store.bytes,
+		&result->store.objects,	      &result->store.anchors,
+	};
+	g_autoptr(json_t) report = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(figures); i++)
+		*figures[i] = (UINT64_C(1) << 62) + i;
+	result->store.segments = 7;
+	report = sample_report(sample);
+	for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+		g_autofree char *path = g_strconcat("filesystems.0.", fields[i], NULL);
+
+		assert_number(report, path,
+			      i < G_N_ELEMENTS(figures) ? (UINT64_C(1) << 62) + i : 7);
+	}
+}
+
+static void test_a_pass_is_described(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	g_autoptr(json_t) report = sample_report(sample);
+	json_t *seconds = value_at(report, "filesystems.0.seconds");
+
+	assert_text(report, "schema", "dedupd-report");
+	assert_number(report, "version", 1);
+	g_assert_true(g_ascii_isdigit(*json_string_value(value_at(report, "dedupd"))));
+	g_assert_true(json_is_false(value_at(report, "dry_run")));
+	assert_text(report, "filesystems.0.uuid", UUID);
+	assert_text(report, "filesystems.0.kind", "XFS");
+	assert_text(report, "filesystems.0.mount_point", "/srv");
+	assert_text(report, "filesystems.0.paths.0", "/srv");
+	assert_number(report, "filesystems.0.block_bytes", 4096);
+	assert_text(report, "filesystems.0.outcome", "complete");
+	g_assert_true(json_is_null(value_at(report, "filesystems.0.error")));
+	assert_text(report, "filesystems.0.started", "2026-11-21T04:06:19Z");
+	g_assert_cmpfloat_with_epsilon(json_real_value(seconds), 1.25, 1e-6);
+	assert_text(report, "filesystems.0.skipped.0.reason", "leased");
+	assert_number(report, "filesystems.0.skipped.0.count", 1);
+	assert_number(report, "filesystems.0.skipped.0.bytes", 8388608);
+	assert_text(report, "filesystems.0.skipped.0.examples.0", "/srv/a");
+	assert_text(report, "filesystems.0.store.path", "/state/store.sqlite");
+}
+
+static void test_a_failed_pass_says_why(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	g_autoptr(json_t) report = NULL;
+
+	sample->result.outcome = PASS_FAILED;
+	sample->result.error = g_error_new_literal(G_FILE_ERROR, 0, "cannot read /srv: \xff\n");
+	g_clear_pointer(&sample->result.store.path, g_free);
+	skip_ledger_clear(&sample->result.skips);
+	sample->settings.dry_run = true;
+	report = sample_report(sample);
+	assert_text(report, "filesystems.0.outcome", "failed");
+	assert_text(report, "filesystems.0.error", "cannot read /srv: \\xff\\n");
+	g_assert_true(json_is_null(value_at(report, "filesystems.0.store")));
+	g_assert_cmpuint(json_array_size(value_at(report, "filesystems.0.skipped")), ==, 0);
+	g_assert_true(json_is_true(value_at(report, "dry_run")));
+}
+
+static void test_the_worst_outcome_is_that_of_all(void)
+{
+	static const struct {
+		PassOutcome first, second;
+		const char *name;
+	} cases[] = {
+		{ PASS_COMPLETE, PASS_COMPLETE, "complete" },
+		{ PASS_INTERRUPTED, PASS_COMPLETE, "interrupted" },
+		{ PASS_COMPLETE, PASS_INTERRUPTED, "interrupted" },
+		{ PASS_FAILED, PASS_INTERRUPTED, "failed" },
+		{ PASS_COMPLETE, PASS_FAILED, "failed" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(Sample) first = sample_new("/srv");
+		g_autoptr(Sample) second = sample_new("/home");
+		ReportedPass passes[] = { first->pass, second->pass };
+		g_autoptr(json_t) report = NULL;
+
+		first->result.outcome = cases[i].first;
+		second->result.outcome = cases[i].second;
+		report = report_of(&first->settings, passes, 2);
+		assert_text(report, "outcome", cases[i].name);
+		assert_text(report, "filesystems.0.mount_point", "/srv");
+		assert_text(report, "filesystems.1.mount_point", "/home");
+	}
+}
+
+static void test_no_pass_at_all_is_a_report_too(void)
+{
+	Settings settings = { 0 };
+	g_autoptr(json_t) report = report_of(&settings, NULL, 0);
+
+	assert_text(report, "outcome", "complete");
+	g_assert_cmpuint(json_array_size(value_at(report, "filesystems")), ==, 0);
+}
+
+static void test_odd_names_are_escaped(void)
+{
+	static const struct {
+		const char *name;
+		const char *shown;
+	} cases[] = {
+		{ "/\xff", "/\\xff" },
+		{ "/a\nb\t", "/a\\nb\\t" },
+		{ "/\033[2J", "/\\e[2J" },
+		{ "/\"quoted\"", "/\"quoted\"" },
+		{ "/back\\slash", "/back\\\\slash" },
+		{ "/gr\xc3\xbc\xc3\x9f", "/gr\xc3\xbc\xc3\x9f" },
+		{ "/%s%n", "/%s%n" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(Sample) sample = sample_new(cases[i].name);
+		g_autoptr(json_t) report = NULL;
+		g_autofree char *text = NULL;
+
+		sample->settings.verbose = true;
+		skip_ledger_add(&sample->result.skips, SKIP_BUSY, 1, cases[i].name);
+		report = sample_report(sample);
+		assert_text(report, "filesystems.0.mount_point", cases[i].shown);
+		assert_text(report, "filesystems.0.paths.0", cases[i].shown);
+		assert_text(report, "filesystems.0.skipped.1.examples.0", cases[i].shown);
+
+		text = report_text(&sample->settings, &sample->pass);
+		g_assert_true(g_str_has_prefix(text, cases[i].shown));
+		g_assert_true(g_utf8_validate(text, -1, NULL));
+		g_assert_null(strchr(text, '\033'));
+	}
+}
+
+static void assert_says(const Sample *sample, const char *words)
+{
+	g_autofree char *text = report_text(&sample->settings, &sample->pass);
+
+	if (!strstr(text, words))
+		g_error("\"%s\" is not in:\n%s", words, text);
+}
+
+static void assert_does_not_say(const Sample *sample, const char *words)
+{
+	g_autofree char *text = report_text(&sample->settings, &sample->pass);
+
+	if (strstr(text, words))
+		g_error("\"%s\" is in:\n%s", words, text);
+}
+
+static void test_people_are_told_what_was_done(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+
+	sample->result.files.seen = 12345;
+	sample->result.shared.bytes = 3 << 20;
+	sample->result.freed.bytes = 2 << 20;
+	sample->result.freed.used_before_bytes = 10 << 20;
+	sample->result.freed.used_after_bytes = 9 << 20;
+	assert_says(sample, "/srv (XFS " UUID "): complete in 1.2 s\n");
+	assert_says(sample, "12345");
+	assert_says(sample, "3 MiB");
+	assert_says(sample, "2 MiB");
+	assert_says(sample, "1 MiB less");
+	assert_does_not_say(sample, "would");
+
+	sample->result.freed.used_after_bytes = 15 << 20;
+	assert_says(sample, "5 MiB more");
+	sample->result.freed.hole_bytes = 1 << 19;
+	assert_says(sample, "512 KiB of it zeros");
+	sample->result.outcome = PASS_INTERRUPTED;
+	assert_says(sample, "): interrupted in");
+}
+
+static void test_a_dry_run_tells_what_would_be(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+
+	sample->settings.dry_run = true;
+	sample->result.freed.bytes = 2 << 20;
+	assert_says(sample, "would free");
+	assert_says(sample, "about 2 MiB");
+	assert_does_not_say(sample, "  freed");
+}
+
+static void test_what_was_left_alone_is_told_and_named_on_demand(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+
+	skip_ledger_add(&sample->result.skips, SKIP_UNREADABLE, 4096, "/srv/broken");
+	assert_says(sample, "leased");
+	assert_says(sample, "8 MiB");
+	assert_does_not_say(sample, "/srv/a");
+	assert_does_not_say(sample, "busy");
+	/* What the disk no longer gives is named in any case. */
+	assert_says(sample, "/srv/broken");
+
+	sample->settings.verbose = true;
+	assert_says(sample, "/srv/a");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/report/fields-are-those-of-the-page-in-its-order",
+			test_fields_are_those_of_the_page_in_its_order);
+	g_test_add_func("/report/every-reason-is-on-the-page", test_every_reason_is_on_the_page);
+	g_test_add_func("/report/every-figure-is-in-its-field", test_every_figure_is_in_its_field);
+	g_test_add_func("/report/a-pass-is-described", test_a_pass_is_described);
+	g_test_add_func("/report/a-failed-pass-says-why", test_a_failed_pass_says_why);
+	g_test_add_func("/report/the-worst-outcome-is-that-of-all",
+			test_the_worst_outcome_is_that_of_all);
+	g_test_add_func("/report/no-pass-at-all-is-a-report-too",
+			test_no_pass_at_all_is_a_report_too);
+	g_test_add_func("/report/odd-names-are-escaped", test_odd_names_are_escaped);
+	g_test_add_func("/report/people-are-told-what-was-done",
+			test_people_are_told_what_was_done);
+	g_test_add_func("/report/a-dry-run-tells-what-would-be",
+			test_a_dry_run_tells_what_would_be);
+	g_test_add_func("/report/what-was-left-alone-is-told-and-named-on-demand",
+			test_what_was_left_alone_is_told_and_named_on_demand);
+
+	return g_test_run();
+}
