@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/walk.h"
+
+#include "kernel-ioctl/fd.h"
+#include "tests/unit/scratch.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+/* A tree in a scratch directory that says it is an XFS. */
+typedef struct {
+	Scratch *scratch;
+	Filesystem filesystem;
+	SkipLedger skips;
+	FileStat state_directory;
+	char **excludes;
+	uint64_t min_size_bytes;
+	/* Of the last walk. */
+	uint64_t names;
+	bool saw_all;
+} Fixture;
+
+static Fixture *fixture_new(void)
+{
+	Fixture *fixture = g_new0(Fixture, 1);
+
+	fixture->scratch = scratch_new();
+	fixture->filesystem.identity.kind = FS_KIND_XFS;
+	fixture->filesystem.identity.block_bytes = 4096;
+	fixture->filesystem.mount_point = fixture->scratch->path;
+	fixture->filesystem.fd = fixture->scratch->fd;
+	fixture->filesystem.roots = g_ptr_array_new_with_free_func(g_free);
+	return fixture;
+}
+
+static void fixture_free(Fixture *fixture)
+{
+	g_ptr_array_unref(fixture->filesystem.roots);
+	skip_ledger_clear(&fixture->skips);
+	scratch_free(fixture->scratch);
+	g_free(fixture);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
+
+/* The walk begins at @path, too, which is to outlive it. */
+static FilesystemRoot *add_root(Fixture *fixture, const char *path)
+{
+	FilesystemRoot *root = g_new0(FilesystemRoot, 1);
+
+	root->path = (char *)path;
+	g_ptr_array_add(fixture->filesystem.roots, root);
+	return root;
+}
+
+static void make_file(Fixture *fixture, const char *path, size_t size)
+{
+	g_auto(Fd) fd = scratch_create(fixture->scratch, path, size, 1);
+}
+
+static void make_directory(Fixture *fixture, const char *path)
+{
+	g_assert_cmpint(mkdirat(fixture->scratch->fd, path, 0755), ==, 0);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Note the entry as its path below the scratch directory, of a directory with a slash behind. */
+static void note(Fixture *fixture, const WalkEntry *entry, GHashTable *directories,
+		 GPtrArray *found)
+{
+	const char *above = g_hash_table_lookup(directories, &entry->parent);
+	char *path = entry->parent ? g_strconcat(above, entry->name, NULL)
+				   : g_strdup(entry->name + strlen(fixture->scratch->path));
+
+	g_assert_true(entry->parent == 0 || above);
+	g_assert_cmpuint(entry->subvolume, ==, 0);
+	g_assert_cmpuint(entry->parent_subvolume, ==, 0);
+	g_assert_cmpint(S_ISDIR(entry->stat.mode), ==, entry->is_directory);
+	if (entry->is_directory) {
+		char *inside = g_strconcat(path, "/", NULL);
+
+		g_hash_table_insert(directories, g_memdup2(&entry->stat.inode, sizeof(gint64)),
+				    inside);
+		g_free(path);
+		path = g_strdup(inside);
+	}
+	g_ptr_array_add(found, path);
+}
+
+/* Walk; all that was met, sorted, as one text. */
+static char *walk_all(Fixture *fixture, GError **error)
+{
+	g_autoptr(Filter) filter = filter_new(fixture->excludes, fixture->min_size_bytes);
+	g_autoptr(Walk) walk = walk_new(&fixture->filesystem, filter, &fixture->skips,
+					&fixture->state_directory);
+	g_autoptr(GHashTable) directories =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
+	const WalkEntry *entry;
+
+	for (;;) {
+		if (!walk_next(walk, &entry, error))
+			return NULL;
+		if (!entry)
+			break;
+		note(fixture, entry, directories, found);
+	}
+
+	fixture->names = walk_names(walk);
+	fixture->saw_all = walk_saw_all_of(walk, 0);
+	qsort(found->pdata, found->len, sizeof(found->pdata[0]), compare_texts);
+	g_ptr_array_add(found, NULL);
+	return g_strjoinv(" ", (char **)found->pdata);
+}
+
+static void assert_met(Fixture *fixture, const char *expected)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *met = walk_all(fixture, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(met, ==, expected);
+}
+
+static void assert_skipped(const Fixture *fixture, SkipReason reason, uint64_t count,
+			   const char *example)
+{
+	const SkipEntry *entry = &fixture->skips.entries[reason];
+
+	g_assert_cmpuint(entry->count, ==, count);
+	if (example)
+		g_assert_true(g_str_has_suffix(entry->examples[0], example));
+}
+
+static void assert_nothing_skipped(const Fixture *fixture)
+{
+	for (size_t reason = 0; reason < SKIP_REASONS; reason++)
+		g_assert_cmpuint(fixture->skips.entries[reason].count, ==, 0);
+}
+
+static void test_all_files_and_directories_are_met(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	make_directory(fixture, "a");
+	make_directory(fixture, "a/b");
+	make_directory(fixture, "empty");
+	make_file(fixture, "top", 5000);
+	make_file(fixture, "a/one", 1);
+	make_file(fixture, "a/b/\xff\n", 4096);
+	make_file(fixture, "a/.hidden", 10);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /a/.hidden /a/b/ /a/b/\xff\n /a/one /empty/ /top");
+	assert_nothing_skipped(fixture);
+	g_assert_cmpuint(fixture->names, ==, 4);
+	g_assert_false(fixture->saw_all);
+}
+
+static void test_a_large_directory_is_met_whole(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *met = NULL;
+
+	for (int i = 0; i < 3000; i++) {
+		g_autofree char *name = g_strdup_printf("a-file-with-a-longer-name-%d", i);
+		g_auto(Fd) fd = scratch_create(fixture->scratch, name, 1, 1);
+	}
+	add_root(fixture, fixture->scratch->path);
+	met = walk_all(fixture, NULL);
+	g_assert_nonnull(strstr(met, "-2999"));
+	g_assert_cmpuint(fixture->names, ==, 3000);
+}
+
+static void test_each_name_of_a_file_is_met(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	int directory = fixture->scratch->fd;
+
+	make_directory(fixture, "a");
+	make_file(fixture, "one", 5000);
+	g_assert_cmpint(linkat(directory, "one", directory, "two", 0), ==, 0);
+	g_assert_cmpint(linkat(directory, "one", directory, "a/three", 0), ==, 0);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /a/three /one /two");
+	g_assert_cmpuint(fixture->names, ==, 3);
+}
+
+static void make_socket(Fixture *fixture, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	g_autofree char *path = scratch_path(fixture->scratch, name);
+
+	g_assert_cmpuint(g_strlcpy(address.sun_path, path, sizeof(address.sun_path)), <,
+			 sizeof(address.sun_path));
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+}
+
+static void test_special_files_are_counted(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	int directory = fixture->scratch->fd;
+
+	g_assert_cmpint(mkfifoat(directory, "fifo", 0644), ==, 0);
+	g_assert_cmpint(symlinkat(".", directory, "loop"), ==, 0);
+	g_assert_cmpint(symlinkat("nowhere", directory, "broken"), ==, 0);
+	make_socket(fixture, "socket");
+	make_file(fixture, "file", 5000);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /file");
+	assert_skipped(fixture, SKIP_SPECIAL, 4, NULL);
+	g_assert_cmpuint(fixture->names, ==, 1);
+}
+
+static void test_small_files_are_counted_with_their_bytes(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	fixture->min_size_bytes = 2048;
+	make_file(fixture, "empty", 0);
+	make_file(fixture, "small", 2047);
+	make_file(fixture, "large", 2048);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /large");
+	assert_skipped(fixture, SKIP_SMALL, 2, NULL);
+	g_assert_cmpuint(fixture->skips.entries[SKIP_SMALL].bytes, ==, 2047);
+	g_assert_cmpuint(fixture->names, ==, 3);
+}
+
+static void test_what_is_excluded_is_not_entered(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *absolute = scratch_path(fixture->scratch, "c/file");
+	char *globs[] = { (char *)"*.tmp", (char *)"a/b", absolute, NULL };
+
+	fixture->excludes = globs;
+	make_directory(fixture, "a");
+	make_directory(fixture, "a/b");
+	make_directory(fixture, "c");
+	make_directory(fixture, "c/a");
+	make_directory(fixture, "c/a/b");
+	make_directory(fixture, "d.tmp");
+	make_file(fixture, "a/b/file", 1);
+	make_file(fixture, "a/b.tmp", 1);
+	make_file(fixture, "c/file", 1);
+	make_file(fixture, "d.tmp/file", 1);
+	make_file(fixture, "c/a/b/file", 1);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /c/ /c/a/ /c/a/b/ /c/a/b/file");
+	assert_skipped(fixture, SKIP_EXCLUDED, 4, NULL);
+}
+
+static void test_the_state_directory_is_not_entered(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	make_directory(fixture, "a");
+	make_directory(fixture, "a/state");
+	make_file(fixture, "a/state/store.sqlite", 5000);
+	make_file(fixture, "a/file", 5000);
+	g_assert_cmpint(file_stat_at(fixture->scratch->fd, "a/state", &fixture->state_directory),
+			==, 0);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /a/file");
+	assert_skipped(fixture, SKIP_OWN_STATE, 1, "/a/state");
+}
+
+static void test_the_state_directory_is_not_entered_by_name_either(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *state = scratch_path(fixture->scratch, "state");
+	g_autofree char *store = scratch_path(fixture->scratch, "state/store.sqlite");
+	g_autofree char *met = NULL;
+
+	make_directory(fixture, "state");
+	make_file(fixture, "state/store.sqlite", 5000);
+	g_assert_cmpint(file_stat_at(fixture->scratch->fd, "state", &fixture->state_directory), ==,
+			0);
+	add_root(fixture, state);
+	add_root(fixture, store)->is_file = true;
+	met = walk_all(fixture, NULL);
+	g_assert_nonnull(met);
+	g_assert_null(strstr(met, "store.sqlite"));
+	g_assert_cmpuint(fixture->skips.entries[SKIP_OWN_STATE].count, >=, 1);
+}
+
+static void test_several_roots_are_walked_one_after_another(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *a = scratch_path(fixture->scratch, "a");
+	g_autofree char *b = scratch_path(fixture->scratch, "b");
+
+	make_directory(fixture, "a");
+	make_directory(fixture, "b");
+	make_directory(fixture, "c");
+	make_file(fixture, "a/one", 1);
+	make_file(fixture, "b/two", 1);
+	make_file(fixture, "c/three", 1);
+	add_root(fixture, b);
+	add_root(fixture, a);
+	assert_met(fixture, "/a/ /a/one /b/ /b/two");
+}
+
+static void test_a_root_may_be_a_file(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *one = scratch_path(fixture->scratch, "a/one");
+	g_autofree char *two = scratch_path(fixture->scratch, "a/two");
+
+	make_directory(fixture, "a");
+	make_file(fixture, "a/one", 100);
+	make_file(fixture, "a/two", 100);
+	make_file(fixture, "a/three", 100);
+	add_root(fixture, one)->is_file = true;
+	add_root(fixture, two)->is_file = true;
+	/* Its directory is met with it, so that its path is known. */
+	assert_met(fixture, "/a/ /a/ /a/one /a/two");
+	g_assert_cmpuint(fixture->names, ==, 2);
+	g_assert_false(fixture->saw_all);
+}
+
+static void test_a_walk_from_the_top_saw_all(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	add_root(fixture, fixture->scratch->path)->is_top = true;
+	assert_met(fixture, "/");
+	g_assert_true(fixture->saw_all);
+}
+
+static void test_a_root_that_is_gone_is_an_error_that_names_it(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *path = scratch_path(fixture->scratch, "gone");
+	g_autoptr(GError) error = NULL;
+
+	add_root(fixture, path);
+	g_assert_null(walk_all(fixture, &error));
+	g_assert_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH);
+	g_assert_nonnull(strstr(error->message, path));
+}
+
+static void test_a_file_root_that_is_gone_is_passed_over(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *path = scratch_path(fixture->scratch, "gone");
+
+	add_root(fixture, path)->is_file = true;
+	assert_met(fixture, "/");
+}
+
+static void walk_deep(void *data)
+{
+	Fixture *fixture = data;
+	struct rlimit limit = { 160, 160 }; /* which leaves 32 levels */
+	g_autofree char *met = NULL;
+
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	add_root(fixture, fixture->scratch->path);
+	met = walk_all(fixture, NULL);
+	g_assert_nonnull(met);
+	g_assert_cmpuint(fixture->names, ==, 32);
+	assert_skipped(fixture, SKIP_TOO_DEEP, 1, "/d");
+}
+
+static void test_directories_are_entered_as_deep_as_descriptors_suffice(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autoptr(GString) path = g_string_new(NULL);
+
+	for (int depth = 0; depth < 60; depth++) {
+		g_autofree char *file = g_strdup_printf("%sfile", path->str);
+
+		make_file(fixture, file, 1);
+		g_string_append(path, "d");
+		make_directory(fixture, path->str);
+		g_string_append(path, "/");
+	}
+	scratch_run_in_child(walk_deep, fixture);
+}
+
+static void test_a_walk_closes_what_it_leaves(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	int before = dup(0), after;
+
+	make_directory(fixture, "a");
+	make_directory(fixture, "a/b");
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /a/b/");
+	after = dup(0);
+	g_assert_cmpint(after, ==, before + 1);
+	close(before);
+	close(after);
+}
+
+static void walk_denied(void *data)
+{
+	Fixture *fixture = data;
+
+	scratch_become_nobody();
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /file");
+	assert_skipped(fixture, SKIP_DENIED, 1, "/closed");
+}
+
+static void test_what_may_not_be_read_is_denied(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	make_directory(fixture, "closed");
+	make_file(fixture, "file", 1);
+	g_assert_cmpint(fchmodat(fixture->scratch->fd, "closed", 0, 0), ==, 0);
+	scratch_run_in_child(walk_denied, fixture);
+}
+
+static void test_names_in_examples_are_whole_paths(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *expected = scratch_path(fixture->scratch, "a/b/fifo");
+
+	make_directory(fixture, "a");
+	make_directory(fixture, "a/b");
+	g_assert_cmpint(mkfifoat(fixture->scratch->fd, "a/b/fifo", 0644), ==, 0);
+	add_root(fixture, fixture->scratch->path);
+	assert_met(fixture, "/ /a/ /a/b/");
+	g_assert_cmpstr(fixture->skips.entries[SKIP_SPECIAL].examples[0], ==, expected);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/walk/all-files-and-directories-are-met",
+			test_all_files_and_directories_are_met);
+	g_test_add_func("/walk/a-large-directory-is-met-whole",
+			test_a_large_directory_is_met_whole);
+	g_test_add_func("/walk/each-name-of-a-file-is-met", test_each_name_of_a_file_is_met);
+	g_test_add_func("/walk/special-files-are-counted", test_special_files_are_counted);
+	g_test_add_func("/walk/small-files-are-counted-with-their-bytes",
+			test_small_files_are_counted_with_their_bytes);
+	g_test_add_func("/walk/what-is-excluded-is-not-entered",
+			test_what_is_excluded_is_not_entered);
+	g_test_add_func("/walk/the-state-directory-is-not-entered",
+			test_the_state_directory_is_not_entered);
+	g_test_add_func("/walk/the-state-directory-is-not-entered-by-name-either",
+			test_the_state_directory_is_not_entered_by_name_either);
+	g_test_add_func("/walk/several-roots-are-walked-one-after-another",
+			test_several_roots_are_walked_one_after_another);
+	g_test_add_func("/walk/a-root-may-be-a-file", test_a_root_may_be_a_file);
+	g_test_add_func("/walk/a-walk-from-the-top-saw-all", test_a_walk_from_the_top_saw_all);
+	g_test_add_func("/walk/a-root-that-is-gone-is-an-error-that-names-it",
+			test_a_root_that_is_gone_is_an_error_that_names_it);
+	g_test_add_func("/walk/a-file-root-that-is-gone-is-passed-over",
+			test_a_file_root_that_is_gone_is_passed_over);
+	g_test_add_func("/walk/directories-are-entered-as-deep-as-descriptors-suffice",
+			test_directories_are_entered_as_deep_as_descriptors_suffice);
+	g_test_add_func("/walk/a-walk-closes-what-it-leaves", test_a_walk_closes_what_it_leaves);
+	g_test_add_func("/walk/what-may-not-be-read-is-denied",
+			test_what_may_not_be_read_is_denied);
+	g_test_add_func("/walk/names-in-examples-are-whole-paths",
+			test_names_in_examples_are_whole_paths);
+
+	return g_test_run();
+}
