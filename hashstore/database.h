@@ -38,18 +38,18 @@ bool database_checkpoint(Database *database, GError **error) G_GNUC_WARN_UNUSED_
 void database_keep_wal(Database *database);
 
 /* The first column of the only row of @sql. */
-bool database_get_int(Database *database, const char *sql, int64_t *ret,
-		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool database_get_int(Database *database, const char *sql, int64_t *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error);
 
 /* One step; resets @statement at its end and when it fails. */
-bool database_step(Database *database, sqlite3_stmt *statement, bool *ret_row,
-		   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool database_step(Database *database, sqlite3_stmt *statement, bool *ret_row, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* All steps of a statement whose rows do not matter; resets it. */
-bool database_run(Database *database, sqlite3_stmt *statement,
-		  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool database_run(Database *database, sqlite3_stmt *statement, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Set @error from what the last call on the connection returned. */
 void database_set_error(Database *database, int code, GError **error);

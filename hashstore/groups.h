@@ -25,7 +25,7 @@ typedef struct Groups Groups;
 typedef struct {
 	const Anchor *members; /* valid until the next call */
 	size_t n_members;
-	uint64_t n_capped; /* members left out of this group */
+	uint64_t n_capped; /* members left out of this group, settled ones not counted */
 } Group;
 
 /* @is_live says which objects still stand; entries of others are passed over. */

@@ -51,8 +51,8 @@ sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **e
 sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error);
 
 /* Run a statement of hash_store_change(), to its end. */
-bool hash_store_apply(HashStore *store, sqlite3_stmt *statement,
-		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Begin the transaction when there is none. */
 bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -26,9 +26,9 @@ typedef enum {
 } SchemaState;
 
 /* What the file is; HASH_STORE_ERROR_FOREIGN, _NEWER or _CORRUPT if it cannot be used. */
-bool schema_examine(Database *database, const Schema *schema, SchemaState *ret,
-		    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Take the steps that are missing.  Inside the caller's transaction. */
-bool schema_upgrade(Database *database, const Schema *schema,
-		    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool schema_upgrade(Database *database, const Schema *schema, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;

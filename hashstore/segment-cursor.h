@@ -28,18 +28,18 @@ void segment_reader_free(SegmentReader *reader);
  * The anchors at hand are entries[next] to entries[n_entries - 1].
  */
 typedef struct {
-	SegmentReader *reader; /* not owned */
+	SegmentReader *reader;  /* not owned */
 	const Segment *segment; /* not owned */
 	/* Pages read and not yet unpacked, in slots of equal size. */
 	uint8_t *slots;
 	uint16_t *slot_bytes;
 	unsigned n_slots;
-	unsigned n_read; /* slots that are filled */
+	unsigned n_read;    /* slots that are filled */
 	unsigned next_slot; /* of the next page to unpack */
 	uint32_t next_page; /* of the segment, to be read after the slots */
 	/* The row of fences last used. */
 	uint8_t row_fences[FENCES_PER_ROW * FENCE_BYTES];
-	uint32_t fences_of; /* that row's number in the segment */
+	uint32_t fences_of;  /* that row's number in the segment */
 	size_t n_row_fences; /* 0: none was read yet */
 	/* The page unpacked last. */
 	unsigned next;
@@ -60,8 +60,8 @@ bool segment_cursor_fill(SegmentCursor *cursor, GError **error) G_GNUC_WARN_UNUS
  * Go forward to the first anchor of @digest, or of the next larger one, and have it at hand.  Pages
  * between are not read.
  */
-bool segment_cursor_seek(SegmentCursor *cursor, uint64_t digest,
-			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool segment_cursor_seek(SegmentCursor *cursor, uint64_t digest, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 static inline bool segment_cursor_at_hand(const SegmentCursor *cursor)
 {

@@ -20,7 +20,7 @@ SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments
 void segment_merge_free(SegmentMerge *merge);
 
 /* The next anchors, valid until the next call; none at the end. */
-bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n,
-			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SegmentMerge, segment_merge_free)

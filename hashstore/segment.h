@@ -4,7 +4,8 @@
 #include "hashstore/hash-store-internal.h"
 
 /*
- * Segment - an immutable sorted piece of the store's anchors, in consecutive rows of the table page.
+ * Segment - an immutable sorted piece of the store's anchors, in consecutive rows of the table
+ * page.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,7 +18,7 @@ typedef struct {
 	uint32_t min_object;
 	uint32_t max_object;
 	uint64_t live_objects; /* of its range of ids when last counted; 0: never counted */
-	GByteArray *fences; /* one for each row of fences; NULL if not asked for */
+	GByteArray *fences;    /* one for each row of fences; NULL if not asked for */
 } Segment;
 
 void segment_free(Segment *segment);
@@ -35,8 +36,8 @@ bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_a
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Write the segment's row, if it has any anchors. */
-bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects,
-			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Segment, segment_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SegmentWriter, segment_writer_free)

@@ -27,7 +27,7 @@ struct Sorter {
 	uint64_t n_records;
 	GPtrArray *runs; /* of SpillRun, those of higher levels first */
 	GPtrArray *heap; /* runs not at their end, by their record at hand */
-	bool taken; /* the first of the heap was given out */
+	bool taken;      /* the first of the heap was given out */
 };
 
 Sorter *sorter_new(size_t record_bytes, SorterCompare compare, size_t memory_bytes,

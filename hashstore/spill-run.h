@@ -20,12 +20,12 @@ void spill_run_free(SpillRun *run);
 unsigned spill_run_level(const SpillRun *run);
 
 /* Append @n records. */
-bool spill_run_write(SpillRun *run, const void *records, size_t n,
-		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool spill_run_write(SpillRun *run, const void *records, size_t n, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Read from the first record on, through @buffer of @size records, which the caller owns. */
-bool spill_run_rewind(SpillRun *run, void *buffer, size_t size,
-		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool spill_run_rewind(SpillRun *run, void *buffer, size_t size, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Go to the next record. */
 bool spill_run_next(SpillRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;

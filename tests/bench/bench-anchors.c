@@ -4,12 +4,14 @@
  *
  * bench-anchors [--directory=DIR] [--memory=MIB] [MILLIONS…]
  *
- * For each number of anchors one line: put (hash_store_put_anchor(), sorting and packing), commit,
- * group (groups_open() and a walk over all groups), the three together, the processor time of the
- * three, then settle with its
- * commit, then the walk after 1,000 more anchors with all caches dropped (as root), with the bytes
- * that it read from the disk.  Digests are uniform, every fifth one equals an earlier one, and an
- * object has 4,000 anchors.
+ * For each number of anchors one line: put (making them up and hash_store_put_anchor(), which sorts,
+ * packs and writes when its memory is full), commit, group (groups_open() and a walk over all
+ * groups), these three together, and their processor time; the size of the store at rest per
+ * anchor; the largest resident memory so far; settle, with its commit, checkpoint and close.  Then,
+ * as root with all caches dropped and the store opened anew: 1,000 more anchors put and committed,
+ * the walk over their groups, and what both read from the disk.  "found" has a member among the
+ * settled ones.  Digests are uniform, every fifth one equals an earlier one, and an object has
+ * 4,000 anchors.
  */
 #include "hashstore/groups.h"
 #include "hashstore/objects.h"

@@ -235,7 +235,7 @@ static void check_passes(const int *sizes, size_t n_sizes, uint64_t range)
 	for (size_t i = 0; i < n_sizes; i++) {
 		put_random(oracle, (unsigned)sizes[i], range);
 		commit(oracle);
-		g_assert_cmpuint(check_groups(oracle), >, 0);
+		check_groups(oracle);
 		kill_some(oracle, hash_store_next_object(oracle->store), 20);
 		check_groups(oracle);
 		settle(oracle);

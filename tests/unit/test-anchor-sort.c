@@ -50,6 +50,13 @@ static void test_any_distribution_is_sorted(void)
 	}
 }
 
+static void test_millions_are_sorted(void)
+{
+	check_sort(1100000, 64, 32, 0);
+	check_sort(1100000, 1, 32, 5);
+	check_sort(1100000, 0, 20, 5);
+}
+
 static void test_powers_of_two_are_sorted(void)
 {
 	/* Each digit parts off one anchor: the deepest recursion. */
@@ -88,6 +95,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/anchor-sort/any-distribution-is-sorted", test_any_distribution_is_sorted);
+	g_test_add_func("/anchor-sort/millions-are-sorted", test_millions_are_sorted);
 	g_test_add_func("/anchor-sort/powers-of-two-are-sorted", test_powers_of_two_are_sorted);
 	g_test_add_func("/anchor-sort/equal-anchors-are-kept-once",
 			test_equal_anchors_are_kept_once);
