@@ -20,6 +20,23 @@ char *message_text(const char *text)
 	return name_text(text, strlen(text));
 }
 
+char *message_terminal_text(const char *text)
+{
+	g_autofree char *safe = message_text(text);
+
+	if (g_get_charset(NULL))
+		return g_steal_pointer(&safe);
+
+	GString *ascii = g_string_new(NULL);
+	for (const char *at = safe; *at; at++) {
+		if ((unsigned char)*at < 0x80)
+			g_string_append_c(ascii, *at);
+		else
+			g_string_append_printf(ascii, "\\x%02x", (unsigned char)*at);
+	}
+	return g_string_free(ascii, FALSE);
+}
+
 void message_print(const char *format, ...)
 {
 	va_list arguments;
@@ -28,6 +45,6 @@ void message_print(const char *format, ...)
 	g_autofree char *message = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
 
-	g_autofree char *text = message_text(message);
+	g_autofree char *text = message_terminal_text(message);
 	fprintf(stderr, "dedupctl: %s\n", text);
 }

@@ -15,3 +15,9 @@ void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
  * whole, so that no store and no argument can move the cursor.  "" for NULL.
  */
 char *message_text(const char *text);
+
+/*
+ * The same for what is printed outside of tables: where the locale is not UTF-8, a byte that only
+ * UTF-8 makes harmless is escaped too.
+ */
+char *message_terminal_text(const char *text);

@@ -202,7 +202,7 @@ size_t store_list_count(const StoreList *list)
 
 void store_list_say_none(const StoreList *list)
 {
-	g_autofree char *directory = message_text(list->directory);
+	g_autofree char *directory = message_terminal_text(list->directory);
 
 	printf("There is no store in %s: dedupd made no pass that is remembered there.\n",
 	       directory);

@@ -63,11 +63,11 @@ static struct libscols_column *column_new(Table *table, const TableColumn *colum
 	if (!made)
 		check(-ENOMEM);
 	check(scols_column_set_json_type(made, column_json_type(column->kind)));
-	if (column->kind == COLUMN_LINES) {
-		check(scols_column_set_safechars(made, "\n"));
+	/* Without this libsmartcols would escape the backslash of an escaped byte. */
+	check(scols_column_set_safechars(made, column->kind == COLUMN_LINES ? "\\\n" : "\\"));
+	if (column->kind == COLUMN_LINES)
 		check(scols_column_set_wrapfunc(made, scols_wrapnl_chunksize,
 						scols_wrapnl_nextchunk, NULL));
-	}
 	return made;
 }
 

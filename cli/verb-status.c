@@ -163,11 +163,13 @@ static void left_alone_free(void *data)
 
 static void left_alone_print(const LeftAlone *left)
 {
+	g_autofree char *mount_point = message_terminal_text(left->mount_point);
+
 	if (table_count_rows(left->skipped) == 0) {
-		printf("\nThe last pass over %s left nothing alone.\n", left->mount_point);
+		printf("\nThe last pass over %s left nothing alone.\n", mount_point);
 		return;
 	}
-	printf("\nLeft alone by the last pass over %s:\n", left->mount_point);
+	printf("\nLeft alone by the last pass over %s:\n", mount_point);
 	table_print(left->skipped);
 }
 

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What dedupctl prints, says and exits with."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+DEDUPCTL = os.environ.get("DEDUPCTL")
+MAKE_STORE = os.environ.get("MAKE_STORE")
+pytestmark = pytest.mark.skipif(not (DEDUPCTL and MAKE_STORE),
+                                reason="DEDUPCTL and MAKE_STORE do not name the programs")
+
+UUID = "0d8a5e5c-36c5-4d7b-9c50-3f0f0a3c8a01"
+OTHER_UUID = "7f3c1f0e-9a44-4c6e-8b1d-2d8f6f1f9b02"
+MIB = 1 << 20
+
+
+def run(*arguments, environment=None, stdout=subprocess.PIPE):
+    return subprocess.run([DEDUPCTL, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          check=False, timeout=30,
+                          env={"PATH": "/usr/bin:/bin", "TZ": "Europe/Berlin", "LC_ALL": "C.UTF-8",
+                               **(environment or {})})
+
+
+@pytest.fixture
+def state(tmp_path):
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def make_store(state):
+    def make(uuid=UUID, mount_point="/srv", passes=2, examples=(), kind="btrfs"):
+        subprocess.run([MAKE_STORE, state, uuid, kind, mount_point, str(passes), *examples],
+                       check=True)
+        return state / f"{uuid}.sqlite"
+    return make
+
+
+@pytest.fixture
+def dedupctl(state):
+    def dedupctl(*arguments, **options):
+        return run(f"--state-dir={state}", *arguments, **options)
+    return dedupctl
+
+
+def rows(process):
+    """The only array of a JSON document."""
+    (array,) = json.loads(process.stdout).values()
+    return array
+
+
+def snapshot(directory):
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns)
+            for path in directory.iterdir() if path.suffix in (".sqlite", ".lock")}
+
+
+# Bad use.
+
+
+@pytest.mark.parametrize("typed, meant", [("statsu", "status"), ("Status", "status"),
+                                          ("hist", "history"), ("histroy", "history")])
+def test_unknown_verb_is_named_with_the_nearest_one(typed, meant):
+    process = run(typed)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert process.stderr == f"dedupctl: unknown verb '{typed}': did you mean '{meant}'?\n"
+
+
+@pytest.mark.parametrize("typed", ["frobnicate", "", "s" * 1000, "\x1b[2J"])
+def test_a_verb_like_no_other_points_to_help(typed):
+    process = run(typed)
+    assert process.returncode == 2
+    assert "dedupctl --help" in process.stderr or "did you mean" in process.stderr
+    assert "\x1b" not in process.stderr
+
+
+@pytest.mark.parametrize("arguments, named", [
+    (["--frob", "status"], "--frob"), (["status", "--frob"], "--frob"), (["-x"], "-x"),
+    (["history", "--verbose"], "--verbose"), (["status", "--state-dir"], "--state-dir"),
+    (["--state-dir=", "status"], "--state-dir"), (["status", ""], "empty name"),
+])
+def test_bad_options_are_refused_by_name(arguments, named):
+    process = run(*arguments)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert named in process.stderr
+
+
+def test_no_verb_is_bad_use():
+    process = run()
+    assert process.returncode == 2
+    assert "no verb" in process.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["status", "--help"], ["history", "-h"]])
+def test_help_is_no_error(arguments):
+    process = run(*arguments)
+    assert process.returncode == 0
+    assert process.stderr == ""
+    assert "--state-dir" in process.stdout
+
+
+def test_help_lists_the_verbs():
+    assert re.search(r"^  status +\S", run("--help").stdout, re.MULTILINE)
+    assert re.search(r"^  history +\S", run("--help").stdout, re.MULTILINE)
+
+
+def test_version_is_one_line():
+    assert re.fullmatch(r"dedupctl \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+# No stores.
+
+
+@pytest.mark.parametrize("verb", ["status", "history"])
+@pytest.mark.parametrize("exists", [False, True])
+def test_no_store_is_said_plainly(dedupctl, state, verb, exists):
+    if exists:
+        state.mkdir()
+    process = dedupctl(verb)
+    assert process.returncode == 0
+    assert f"There is no store in {state}" in process.stdout
+    assert process.stderr == ""
+
+
+@pytest.mark.parametrize("verb, key", [("status", "filesystems"), ("history", "passes")])
+def test_no_store_is_an_empty_array(dedupctl, verb, key):
+    process = dedupctl(verb, "--json")
+    assert process.returncode == 0
+    assert json.loads(process.stdout) == {key: []}
+
+
+@pytest.mark.parametrize("verb", ["status", "history"])
+def test_a_state_directory_that_is_none_is_an_error(state, dedupctl, verb):
+    state.write_text("")
+    process = dedupctl(verb)
+    assert process.returncode == 1
+    assert str(state) in process.stderr
+
+
+def test_an_ordinary_users_stores_lie_in_his_state_home(make_store, state, tmp_path):
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("to become somebody else takes root and setpriv")
+    process = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", DEDUPCTL, "status"],
+                             capture_output=True, text=True, check=False,
+                             env={"XDG_STATE_HOME": "/nonexistent/state", "HOME": "/nonexistent"})
+    if process.returncode == 127 or process.returncode == 126:
+        pytest.skip("nobody may not run the program where it lies")
+    assert process.stdout.startswith("There is no store in /nonexistent/state/dedupd")
+
+
+# What is shown.
+
+
+def test_status_as_json(make_store, dedupctl):
+    path = make_store(passes=2, examples=["/srv/a", "/srv/b"])
+    process = dedupctl("status", "--json")
+    assert (process.returncode, process.stderr) == (0, "")
+    (row,) = json.loads(process.stdout)["filesystems"]
+    assert row.pop("store_bytes") >= path.stat().st_size
+    assert row == {
+        "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
+        "outcome": "interrupted", "freed_bytes": 2 * MIB, "freed_total_bytes": 3 * MIB,
+        "passes": 2, "objects": 2, "store_path": str(path),
+        "skipped": [{"reason": "leased", "count": 2, "bytes": 16 * MIB,
+                     "examples": ["/srv/a", "/srv/b"]}],
+    }
+
+
+def test_history_as_json(make_store, dedupctl):
+    make_store(passes=4)
+    process = dedupctl("history", "--json")
+    assert (process.returncode, process.stderr) == (0, "")
+    passes = json.loads(process.stdout)["passes"]
+    assert [row["outcome"] for row in passes] == ["complete", "failed", "interrupted", "complete"]
+    assert [row["seconds"] for row in passes] == [4.0, 3.0, 2.0, 1.0]
+    assert passes[-1] == {
+        "mount_point": "/srv", "uuid": UUID, "started": "1970-01-02T00:00:00Z", "seconds": 1.0,
+        "outcome": "complete", "files": 101, "objects_read": 10, "finding_bytes": 5 * MIB,
+        "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
+        "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
+    }
+
+
+def test_status_for_people(make_store, dedupctl):
+    make_store(passes=2, examples=["/srv/a", "/srv/b"])
+    text = dedupctl("status").stdout
+    assert "/srv  btrfs 1970-01-03 01:00:00 interrupted 2 MiB  3 MiB       2" in text
+    assert "Left alone by the last pass over /srv:" in text
+    assert re.search(r"^leased +2 16 MiB /srv/a$", text, re.MULTILINE)
+    assert "/srv/b" not in text
+    assert "/srv/b" in dedupctl("status", "--verbose").stdout
+
+
+def test_history_for_people(make_store, dedupctl):
+    make_store(passes=1)
+    heading, row = dedupctl("history").stdout.splitlines()
+    assert heading.split() == ["MOUNT", "WHEN", "TOOK", "OUTCOME", "FILES", "READ", "COMPARED",
+                               "SHARED", "FREED"]
+    assert row.split() == ["/srv", "1970-01-02", "01:00:00", "1.00", "s", "complete", "101",
+                           "5", "MiB", "4", "MiB", "3", "MiB", "1", "MiB"]
+
+
+@pytest.mark.parametrize("options", [["--bytes", "status"], ["status", "--bytes"], ["status", "-b"]])
+def test_options_stand_on_either_side_of_the_verb(make_store, dedupctl, options):
+    make_store(passes=1)
+    assert f" {MIB} " in dedupctl(*options).stdout
+
+
+def test_a_filesystem_without_a_pass_is_shown(make_store, dedupctl):
+    make_store(passes=0)
+    (row,) = rows(dedupctl("status", "--json"))
+    assert (row["last_pass"], row["outcome"], row["mount_point"]) == (None, None, None)
+    assert row["freed_total_bytes"] == 0
+    assert UUID in dedupctl("status").stdout
+    assert rows(dedupctl("history", "--json")) == []
+
+
+def test_several_filesystems_show_what_was_left_alone_when_asked(make_store, dedupctl):
+    make_store(examples=["/srv/a"])
+    make_store(uuid=OTHER_UUID, mount_point="/home", kind="XFS")
+    assert [row["kind"] for row in rows(dedupctl("status", "--json"))] == ["btrfs", "XFS"]
+    assert "eft alone" not in dedupctl("status").stdout
+    verbose = dedupctl("status", "--verbose").stdout
+    assert "Left alone by the last pass over /srv:" in verbose
+    assert "The last pass over /home left nothing alone." in verbose
+
+
+def test_nothing_is_changed(make_store, dedupctl, state):
+    make_store(examples=["/srv/a"])
+    before = snapshot(state)
+    dedupctl("status")
+    dedupctl("history", "--json")
+    assert snapshot(state) == before
+
+
+# Names.
+
+
+def test_a_filesystem_is_named_by_uuid_or_mount_point(make_store, dedupctl, tmp_path):
+    mount_point = tmp_path / "mnt"
+    mount_point.mkdir()
+    (tmp_path / "link").symlink_to(mount_point)
+    make_store(mount_point=str(mount_point))
+    make_store(uuid=OTHER_UUID, mount_point="/gone")
+    for name, uuid in [(UUID, UUID), (UUID.upper(), UUID), (str(mount_point), UUID),
+                       (f"{mount_point}/", UUID), (str(tmp_path / "link"), UUID),
+                       (OTHER_UUID, OTHER_UUID), ("/gone", OTHER_UUID), ("/x/../gone", OTHER_UUID)]:
+        process = dedupctl("status", "--json", name)
+        assert process.returncode == 0, process.stderr
+        assert [row["uuid"] for row in rows(process)] == [uuid], name
+    both = dedupctl("status", "--json", OTHER_UUID, str(mount_point), UUID)
+    assert len(rows(both)) == 2
+
+
+@pytest.mark.parametrize("verb", ["status", "history"])
+@pytest.mark.parametrize("name", [OTHER_UUID, "/elsewhere"])
+def test_a_filesystem_that_is_not_known_is_named(make_store, dedupctl, verb, name):
+    make_store()
+    process = dedupctl(verb, "--json", name)
+    assert process.returncode == 1
+    assert name in process.stderr
+    assert rows(process) == []
+    known = dedupctl(verb, "--json", name, UUID)
+    assert known.returncode == 1
+    assert len(rows(known)) > 0
+
+
+HOSTILE = "/srv/new\nline\x1b[31m\ttab\\back\u202e"
+ESCAPED = r"/srv/new\nline\e[31m\ttab\\back\xe2\x80\xae"
+
+
+@pytest.mark.parametrize("verb", ["status", "history"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_names_are_escaped(make_store, dedupctl, verb, options):
+    make_store(mount_point=HOSTILE, examples=[HOSTILE])
+    text = dedupctl(verb, *options).stdout
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+    assert "\u202e" not in text
+    if options:
+        assert rows(dedupctl(verb, *options))[0]["mount_point"] == ESCAPED
+    else:
+        assert ESCAPED in text
+
+
+def test_bytes_that_are_no_text_are_escaped(make_store, dedupctl):
+    make_store(mount_point=b"/srv/\xff\xc3", examples=[b"/srv/\xfe"])
+    (row,) = rows(dedupctl("status", "--json"))
+    assert row["mount_point"] == r"/srv/\xff\xc3"
+    assert row["skipped"][0]["examples"] == [r"/srv/\xfe"]
+
+
+def test_what_a_pass_escaped_is_not_escaped_again(make_store, dedupctl):
+    make_store(examples=[r"/srv/a\nb\\c\xff", "/srv/grüße"])
+    (row,) = rows(dedupctl("status", "--json"))
+    assert row["skipped"][0]["examples"] == [r"/srv/a\nb\\c\xff", "/srv/grüße"]
+
+
+def test_names_are_fit_for_a_plain_locale_too(make_store, dedupctl):
+    make_store(mount_point="/srv/grüße")
+    process = dedupctl("status", environment={"LC_ALL": "C"})
+    assert process.returncode == 0
+    assert process.stdout.isascii()
+
+
+# Stores that cannot be read.
+
+
+def damage(path):
+    path.write_bytes(b"\xde\xad" * 4096)
+
+
+def make_foreign(path):
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (x)")
+    connection.commit()
+    connection.close()
+
+
+def make_newer(path):
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 1000000")
+    connection.commit()
+    connection.close()
+
+
+def make_a_directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("harm", [damage, make_foreign, make_newer, make_a_directory])
+@pytest.mark.parametrize("verb", ["status", "history"])
+def test_a_store_that_cannot_be_read_is_named_and_others_are_shown(make_store, dedupctl, harm, verb):
+    path = make_store()
+    make_store(uuid=OTHER_UUID, mount_point="/home")
+    harm(path)
+    process = dedupctl(verb, "--json")
+    assert process.returncode == 1
+    assert str(path) in process.stderr
+    assert len(process.stderr.splitlines()) == 1
+    assert {row["uuid"] for row in rows(process)} == {OTHER_UUID}
+    asked = dedupctl(verb, "--json", OTHER_UUID)
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+def test_a_store_under_another_name_is_refused(make_store, dedupctl, state):
+    shutil.copy(make_store(), state / f"{OTHER_UUID}.sqlite")
+    process = dedupctl("status", "--json")
+    assert process.returncode == 1
+    assert OTHER_UUID in process.stderr and UUID in process.stderr
+    assert [row["uuid"] for row in rows(process)] == [UUID]
+
+
+def test_a_store_cut_short_is_named(make_store, dedupctl):
+    path = make_store(passes=50, examples=["/srv/a"])
+    content = path.read_bytes()
+    for length in range(0, len(content), 4096):
+        path.write_bytes(content[:length])
+        process = dedupctl("status", "--json")
+        json.loads(process.stdout)
+        assert process.returncode in (0, 1)
+        assert (process.returncode == 0) == (not process.stderr) or length == 0, process.stderr
+
+
+def test_other_files_are_no_stores(make_store, dedupctl, state):
+    make_store()
+    (state / f"{OTHER_UUID}.sqlite.old-1").write_text("x")
+    (state / "notes.txt").write_text("x")
+    process = dedupctl("status", "--json")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert len(rows(process)) == 1
+
+
+def test_a_full_disk_is_an_error(make_store, dedupctl):
+    make_store()
+    with open("/dev/full", "w", encoding="ascii") as full:
+        process = dedupctl("history", stdout=full)
+    assert process.returncode == 1
+    assert "standard output" in process.stderr
+
+
+def test_it_answers_while_a_pass_writes(make_store, dedupctl):
+    connection = sqlite3.connect(make_store(), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    process = dedupctl("status", "--json")
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert (process.returncode, process.stderr) == (0, "")
+    assert len(rows(process)) == 1
