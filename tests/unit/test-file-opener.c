@@ -58,7 +58,9 @@ static uint64_t make_directory(PassFixture *fixture, uint64_t parent, const char
 
 static void make_file(PassFixture *fixture, const char *path)
 {
-	g_auto(Fd) fd = scratch_create(fixture->scratch, path, 100, 1);
+	int fd = scratch_create(fixture->scratch, path, 100, 1);
+
+	fd_close(&fd);
 }
 
 static OpenOutcome open_named(PassFixture *fixture, uint64_t parent, const char *name, int *ret_fd,

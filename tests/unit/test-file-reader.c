@@ -71,6 +71,13 @@ static int create_cold(Fixture *fixture, size_t size)
 	return fd;
 }
 
+static void make_cold(Fixture *fixture, size_t size)
+{
+	int fd = create_cold(fixture, size);
+
+	fd_close(&fd);
+}
+
 /* The same, of a hole. */
 static int create_cold_hole(Fixture *fixture, uint64_t size)
 {
@@ -150,10 +157,11 @@ static void test_what_cannot_be_read_says_so(void)
 static void test_a_raised_stop_reads_nothing(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold(fixture, 10000);
-	g_autoptr(FileReader) reader = open_reader(fixture, 10000);
+	g_autoptr(FileReader) reader = NULL;
 	char buffer[100] = { 0 };
 
+	make_cold(fixture, 10000);
+	reader = open_reader(fixture, 10000);
 	atomic_store(&fixture->stop, true);
 	g_assert_cmpint(file_reader_fetch(reader, 0, 100), ==, READ_STOPPED);
 	g_assert_cmpint(file_reader_read(reader, 0, 100, buffer), ==, READ_STOPPED);
@@ -163,10 +171,12 @@ static void test_a_raised_stop_reads_nothing(void)
 static void test_the_descriptor_is_closed_with_the_reader(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold(fixture, 10000);
-	FileReader *reader = open_reader(fixture, 10000);
-	int taken = file_reader_fd(reader);
+	FileReader *reader;
+	int taken;
 
+	make_cold(fixture, 10000);
+	reader = open_reader(fixture, 10000);
+	taken = file_reader_fd(reader);
 	g_assert_cmpint(fcntl(taken, F_GETFD), >=, 0);
 	file_reader_free(reader);
 	g_assert_cmpint(fcntl(taken, F_GETFD), ==, -1);
@@ -287,9 +297,10 @@ static void assert_charged(Fixture *fixture, uint64_t expected)
 static void test_the_budget_is_charged_for_what_is_not_cached(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
-	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = NULL;
 
+	make_cold(fixture, 4 * MIB);
+	reader = open_reader(fixture, 4 * MIB);
 	if (!can_drop(fixture))
 		return;
 	read_well(reader, 0, 2 * MIB);
@@ -303,9 +314,10 @@ static void test_the_budget_is_charged_for_what_is_not_cached(void)
 static void test_what_was_fetched_is_charged_once(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
-	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = NULL;
 
+	make_cold(fixture, 4 * MIB);
+	reader = open_reader(fixture, 4 * MIB);
 	if (!can_drop(fixture))
 		return;
 	g_assert_cmpint(file_reader_fetch(reader, MIB, MIB), ==, READ_DONE);
