@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Test data, the same in every run, and ways to lay it out on the disk."""
+
+import os
+import random
+
+KIB = 1 << 10
+MIB = 1 << 20
+BLOCK = 4 * KIB
+
+
+def noise(seed, size):
+    """Bytes that neither repeat nor compress."""
+    return random.Random(seed).randbytes(size)
+
+
+def text(seed, size):
+    """Bytes that compress well, yet whose blocks all differ."""
+    line = f"{seed:>10} ".encode()
+    lines = (line + f"{number:>20}\n".encode() * 3 for number in range(size // 64 + 1))
+    return b"".join(lines)[:size]
+
+
+def write(path, data, piece=None, order=None):
+    """Write a file; with @piece in pieces of that size, each on disk before the next is written.
+
+    @order, a random.Random, shuffles the pieces.  Pieces make extents of their own.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        offsets = list(range(0, len(data), piece or max(len(data), 1)))
+        if order:
+            order.shuffle(offsets)
+        for offset in offsets:
+            part = data[offset:offset + piece] if piece else data
+            os.pwrite(fd, part, offset)
+            if piece:
+                os.fdatasync(fd)
+    finally:
+        os.close(fd)
+    return path
+
+
+def write_sparse(path, size, pieces):
+    """A file of @size bytes with holes around @pieces, which maps offsets to data."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        os.ftruncate(fd, size)
+        for offset, data in pieces.items():
+            os.pwrite(fd, data, offset)
+    finally:
+        os.close(fd)
+    return path
+
+
+def overwrite(path, offset, data):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.pwrite(fd, data, offset)
+    finally:
+        os.close(fd)
+
+
+def preallocate(path, offset, length):
+    """Reserve space that reads as zeros."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.posix_fallocate(fd, offset, length)
+    finally:
+        os.close(fd)
+    return path
+
+
+def write_twins(directory, size, seed=1, names=("one", "two")):
+    """Equal files that share nothing yet."""
+    data = noise(seed, size)
+    return [write(directory / name, data) for name in names]

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Running dedupd, and the one check that every test which shares something goes through."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import oracle
+
+# A file that changed within a second before a pass is read again by the next one.
+RACY_SECONDS = 1.1
+# What a pass may read beyond what a walk over names, inodes and extents reads.
+METADATA_MARGIN_BYTES = 2 << 20
+
+SHARED_MEMORY_SUFFIX = ".sqlite-shm"
+
+REASONS = {
+    "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
+    "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
+    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped",
+}
+FIELDS = {
+    "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
+    "read": {"finding_bytes", "compare_bytes"},
+    "shared": {"runs", "bytes", "already_bytes", "calls", "differed", "capped"},
+    "freed": {"bytes", "hole_bytes", "used_before_bytes", "used_after_bytes"},
+    "store": {"path", "bytes", "objects", "anchors", "segments"},
+}
+OUTCOMES = {"complete", "interrupted", "failed"}
+
+
+@dataclasses.dataclass
+class Run:
+    """What one run of dedupd did and said."""
+    status: int
+    stdout: str
+    stderr: str
+    seconds: float
+    device_bytes: int  # read from the filesystem's device meanwhile
+
+    @property
+    def report(self):
+        return json.loads(self.stdout)
+
+    @property
+    def filesystem(self):
+        """The part of the report about the only filesystem."""
+        entries = self.report["filesystems"]
+        assert len(entries) == 1, entries
+        return entries[0]
+
+    def __getattr__(self, section):
+        if section not in FIELDS:
+            raise AttributeError(section)
+        return self.filesystem[section]
+
+    @property
+    def freed_bytes(self):
+        return self.filesystem["freed"]["bytes"]
+
+    @property
+    def skipped(self):
+        """Reason -> number of files left alone for it."""
+        return {entry["reason"]: entry["count"] for entry in self.filesystem["skipped"]}
+
+    def skip_of(self, reason):
+        """The whole entry of one reason."""
+        entries = [e for e in self.filesystem["skipped"] if e["reason"] == reason]
+        assert len(entries) == 1, f"{reason} in {self.filesystem['skipped']}"
+        return entries[0]
+
+
+def check_report(report):
+    """The report has the shape that docs/report.md promises."""
+    assert report["schema"] == "dedupd-report"
+    assert report["version"] == 1
+    assert report["outcome"] in OUTCOMES
+    assert isinstance(report["dry_run"], bool)
+    for entry in report["filesystems"]:
+        assert entry["kind"] in ("btrfs", "XFS")
+        assert entry["outcome"] in OUTCOMES
+        assert (entry["error"] is not None) == (entry["outcome"] == "failed"), entry["error"]
+        for section, names in FIELDS.items():
+            if section == "store" and entry["store"] is None:
+                assert entry["outcome"] == "failed"
+                continue
+            assert names <= entry[section].keys(), f"{section} lacks a field: {entry[section]}"
+        for skip in entry["skipped"]:
+            assert skip["reason"] in REASONS, f"unknown reason: {skip}"
+            assert skip["count"] > 0, skip
+            assert skip["bytes"] >= 0, skip
+            assert 0 < len(skip["examples"]) <= skip["count"], skip
+
+
+def option_words(options):
+    """dry_run=True, zeros="hole", exclude=["a", "b"] as the words of a command line."""
+    words = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(option)
+        elif value is not False and value is not None:
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                words += [option, str(one)]
+    return words
+
+
+class Dedupd:
+    """The program under test with a state directory of its own."""
+
+    def __init__(self, program, state_directory, filesystem):
+        self.program = program
+        self.state_directory = pathlib.Path(state_directory)
+        self.filesystem = filesystem
+
+    def environment(self):
+        """The test's own, save that what belongs to its user lies in the state directory."""
+        personal = {name for name in os.environ if name.startswith("XDG_")}
+        kept = {name: os.environ[name] for name in os.environ.keys() - personal}
+        return kept | {"HOME": str(self.state_directory)}
+
+    def command(self, *paths, user=None, **options):
+        options.setdefault("json", True)
+        options.setdefault("state_dir", self.state_directory)
+        paths = [os.fspath(path) for path in paths or [self.filesystem.mount_point]]
+        command = [self.program, "--once", *paths, *option_words(options)]
+        if user is not None:
+            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+        return command
+
+    def start(self, *paths, **options):
+        """Start it and return the process, its standard output and error piped."""
+        return subprocess.Popen(self.command(*paths, **options), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=self.environment())
+
+    def run(self, *paths, **options):
+        """Run it to its end.  A report is checked for its shape."""
+        read_before = self.filesystem.read_bytes()
+        begun = time.monotonic()
+        return self.finish(self.start(*paths, **options), begun, read_before)
+
+    def finish(self, process, begun=None, read_before=0, timeout=180):
+        """Wait for a started process and return its Run."""
+        begun = begun or time.monotonic()
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        run = Run(process.returncode, stdout.decode("utf-8", "surrogateescape"),
+                  stderr.decode("utf-8", "surrogateescape"), time.monotonic() - begun,
+                  self.filesystem.read_bytes() - read_before)
+        with contextlib.suppress(json.JSONDecodeError):
+            check_report(run.report)
+        return run
+
+    def store_contents(self):
+        """Name -> (mtime, digest of the bytes) of every file of the state directory.
+
+        SQLite's -shm is left out: it is memory that its readers share, written by each of them.
+        """
+        return {path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+                for path in sorted(self.state_directory.iterdir())
+                if path.is_file() and path.suffix != SHARED_MEMORY_SUFFIX}
+
+
+def settle(filesystem):
+    """Make what was written so far old enough for a pass to trust it."""
+    subprocess.run(["sync", "-f", filesystem.mount_point], check=True)
+    time.sleep(RACY_SECONDS)
+
+
+def metadata_bytes(filesystem, tree):
+    """What reading names, inodes and extents of a tree from a cold cache costs the device."""
+    filesystem.drop_caches()
+    before = filesystem.read_bytes()
+    oracle.layout(tree)
+    return filesystem.read_bytes() - before
+
+
+def used_data_bytes(filesystem):
+    """Bytes that btrfs counts as used in data block groups, everything being on the disk."""
+    subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
+                   stdout=subprocess.DEVNULL)
+    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
+                             check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split("used=")[1]) for line in listing.splitlines()
+               if line.startswith("Data"))
+
+
+@dataclasses.dataclass
+class CheckedPass:
+    """A pass that kept every promise, and the one after it, which had nothing to do."""
+    first: Run
+    second: Run
+    freed_bytes: int       # measured from outside
+    used_drop_bytes: int   # btrfs: by the filesystem's own count; XFS: as freed_bytes
+
+
+def assert_unchanged(before, tree):
+    changes = oracle.differences(before, oracle.snapshot(tree))
+    assert not changes, "the pass changed what it must not:\n" + "\n".join(changes)
+
+
+def lasting_layout(tree):
+    """Where all files lie, save SQLite's shared memory."""
+    return {path: extents for path, extents in oracle.layout(tree).items()
+            if not path.endswith(SHARED_MEMORY_SUFFIX)}
+
+
+def assert_converged(dedupd, tree, paths=(), status=0, **options):
+    """A pass over an unchanged tree shares, reads and writes nothing; returns its Run."""
+    filesystem = dedupd.filesystem
+    layout = lasting_layout(tree)
+    allowed = metadata_bytes(filesystem, tree) + METADATA_MARGIN_BYTES
+    store = dedupd.store_contents()
+    filesystem.drop_caches()
+
+    run = dedupd.run(*paths, **options)
+
+    assert run.status == status, run.stderr
+    assert run.shared["calls"] == 0, run.filesystem
+    assert run.shared["bytes"] == 0, run.filesystem
+    assert run.freed_bytes == 0, run.filesystem
+    assert run.read == {"finding_bytes": 0, "compare_bytes": 0}, run.filesystem
+    assert run.device_bytes <= allowed, "the second pass read data"
+    assert dedupd.store_contents() == store, "the second pass wrote to its store"
+    assert lasting_layout(tree) == layout
+    return run
+
+
+def check_pass(dedupd, tree=None, paths=(), status=0, user=None, **options):
+    """Run a pass and one more, and check all that holds for every pass.
+
+    Contents, times, owners, modes and xattrs stay; what is said to be freed is what was freed; the
+    second pass finds nothing to do, reads no data and writes nothing.
+    """
+    filesystem = dedupd.filesystem
+    tree = tree or filesystem.mount_point
+    settle(filesystem)
+    before = oracle.snapshot(tree)
+    physical_before = oracle.physical_bytes(tree)
+    used_before = used_data_bytes(filesystem) if filesystem.kind == "btrfs" else physical_before
+
+    first = dedupd.run(*paths, user=user, **options)
+
+    assert first.status == status, f"exit {first.status}: {first.stderr}"
+    assert first.report["outcome"] == "complete", first.report
+    assert_unchanged(before, tree)
+    freed = physical_before - oracle.physical_bytes(tree)
+    assert first.freed_bytes == freed, f"claimed {first.freed_bytes}, freed {freed}"
+    used_drop = freed
+    if filesystem.kind == "btrfs":
+        used_drop = used_before - used_data_bytes(filesystem)
+        claimed = first.freed["used_before_bytes"] - first.freed["used_after_bytes"]
+        assert claimed == used_drop, f"claimed {claimed} less in use, it is {used_drop}"
+    second = assert_converged(dedupd, tree, paths, status, user=user, **options)
+    return CheckedPass(first, second, freed, used_drop)

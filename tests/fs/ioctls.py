@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's calls that Python lacks: extent maps, cloning, sharing and inode flags.
+
+They are written anew here, so that what the tests measure does not rest on the code under test.
+"""
+
+import fcntl
+import os
+import struct
+from typing import NamedTuple
+
+FS_IOC_FIEMAP = 0xC020660B
+FS_IOC_GETFLAGS = 0x80086601
+FS_IOC_SETFLAGS = 0x40086602
+FICLONERANGE = 0x4020940D
+FIDEDUPERANGE = 0xC0189436
+BTRFS_IOC_SYNC = 0x9408
+BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
+
+FIEMAP_FLAG_SYNC = 0x1
+FIEMAP_EXTENT_LAST = 0x1
+EXTENT_UNKNOWN = 0x2
+EXTENT_DELALLOC = 0x4
+EXTENT_ENCODED = 0x8
+EXTENT_INLINE = 0x200
+EXTENT_UNWRITTEN = 0x800
+EXTENT_SHARED = 0x2000
+NO_ADDRESS = EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE
+
+FS_IMMUTABLE = 0x10
+FS_APPEND_ONLY = 0x20
+FS_NO_COW = 0x00800000
+
+SAME = 0
+DIFFERS = 1
+
+EXTENTS_PER_CALL = 512
+EXTENT_FORMAT = "=QQQQQLLLL"
+EXTENT_BYTES = struct.calcsize(EXTENT_FORMAT)
+U64_MAX = (1 << 64) - 1
+
+
+class Extent(NamedTuple):
+    logical: int
+    physical: int
+    length: int
+    flags: int
+
+    @property
+    def is_data(self):
+        """Written, and with an address that two files can be compared by."""
+        return not self.flags & (NO_ADDRESS | EXTENT_UNWRITTEN)
+
+
+def extents(fd):
+    """All extents of an open file in file order, dirty data flushed first."""
+    found = []
+    start = 0
+    while True:
+        header = struct.pack("=QQLLLL", start, U64_MAX - start, FIEMAP_FLAG_SYNC, 0,
+                             EXTENTS_PER_CALL, 0)
+        buffer = bytearray(header + bytes(EXTENTS_PER_CALL * EXTENT_BYTES))
+        fcntl.ioctl(fd, FS_IOC_FIEMAP, buffer)
+        mapped = struct.unpack_from("=L", buffer, 20)[0]
+        for index in range(mapped):
+            fields = struct.unpack_from(EXTENT_FORMAT, buffer, 32 + index * EXTENT_BYTES)
+            found.append(Extent(fields[0], fields[1], fields[2], fields[5]))
+        if mapped == 0 or found[-1].flags & FIEMAP_EXTENT_LAST:
+            return found
+        start = found[-1].logical + found[-1].length
+
+
+def clone_range(source_fd, source_offset, length, target_fd, target_offset):
+    fcntl.ioctl(target_fd, FICLONERANGE,
+                struct.pack("=qQQQ", source_fd, source_offset, length, target_offset))
+
+
+def dedupe_range(source_fd, source_offset, length, target_fd, target_offset):
+    """Share one range; returns SAME, DIFFERS or a negative errno value."""
+    request = bytearray(struct.pack("=QQHHL", source_offset, length, 1, 0, 0) +
+                        struct.pack("=qQQlL", target_fd, target_offset, 0, 0, 0))
+    fcntl.ioctl(source_fd, FIDEDUPERANGE, request)
+    return struct.unpack_from("=l", request, 24 + 24)[0]
+
+
+def flags(path):
+    return _with_file(path, lambda fd: struct.unpack(
+        "=L", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(8))[:4])[0])
+
+
+def set_flags(path, new_flags):
+    _with_file(path, lambda fd: fcntl.ioctl(fd, FS_IOC_SETFLAGS, struct.pack("=Q", new_flags)))
+
+
+def add_flags(path, more):
+    set_flags(path, flags(path) | more)
+
+
+def remove_flags(path, fewer):
+    set_flags(path, flags(path) & ~fewer)
+
+
+def _with_file(path, action):
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return action(fd)
+    finally:
+        os.close(fd)
+
+
+def btrfs_extent_bytes(fd, address):
+    """The bytes on disk of the btrfs data extent that starts at a logical address."""
+    fcntl.ioctl(fd, BTRFS_IOC_SYNC)
+    extent_tree, extent_item = 2, 168
+    key = struct.pack("=QQQQQQQLLLLQQQQ", extent_tree, address, address, 0, U64_MAX, 0, U64_MAX,
+                      extent_item, extent_item, 1, 0, 0, 0, 0, 0)
+    buffer = bytearray(key + struct.pack("=Q", 4096) + bytes(4096))
+    fcntl.ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, buffer)
+    if struct.unpack_from("=L", buffer, 64)[0] != 1:
+        raise LookupError(f"no data extent starts at {address}")
+    header = struct.unpack_from("=QQQLL", buffer, 112)
+    return header[2]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An ordinary user works on what is theirs, and no more."""
+
+import os
+import shutil
+
+import pytest
+
+import content
+import harness
+import oracle
+from content import MIB, noise, write
+
+USER = 65533
+OTHER = 65532
+
+
+@pytest.fixture
+def dedupd(dedupd, filesystem, tmp_path, program):
+    """dedupd with a state directory of the user, all on the way to it open to them."""
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o111 != 0o111:
+            directory.chmod(directory.stat().st_mode | 0o111)
+    os.chmod(filesystem.directory, 0o755)
+    filesystem.remount("noatime")  # Files of others cannot be read without moving their atime.
+    dedupd.program = shutil.copy(program, tmp_path / "dedupd")
+    os.chmod(dedupd.program, 0o755)
+    os.chown(dedupd.state_directory, USER, USER)
+    return dedupd
+
+
+def give(owner, *paths, mode=0o644):
+    for path in paths:
+        os.chown(path, owner, owner)
+        os.chmod(path, mode)
+
+
+def test_a_user_shares_their_own_files(tree, dedupd):
+    give(USER, *content.write_twins(tree, MIB))
+    give(USER, write(tree / "shifted", noise(2, 4096) + noise(1, MIB)), mode=0o400)
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes >= MIB
+
+
+def test_files_of_others_are_left_alone(tree, dedupd):
+    give(OTHER, *content.write_twins(tree, MIB))
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped["denied"] >= 1
+
+
+def test_a_readable_file_of_another_is_a_source_for_ones_own(tree, dedupd):
+    one, two = content.write_twins(tree, MIB)
+    give(OTHER, one)
+    give(USER, two)
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes == MIB
+
+
+@pytest.mark.parametrize("unreadable", [1, 2, 3, 4])
+def test_unreadable_members_of_a_group_do_not_hold_up_the_rest(tree, dedupd, unreadable):
+    paths = content.write_twins(tree, MIB, names="abcd")
+    give(USER, *paths[unreadable:])
+    give(OTHER, *paths[:unreadable], mode=0o600)
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes == max(0, 3 - unreadable) * MIB
+    assert done.first.skipped["denied"] == unreadable
+
+
+def test_an_unreadable_directory_is_counted(tree, dedupd):
+    (tree / "closed").mkdir(mode=0o700)
+    content.write_twins(tree / "closed", MIB)
+    give(USER, *content.write_twins(tree, MIB))
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.first.skip_of("denied")["examples"] == [str(tree / "closed")]
+    assert done.freed_bytes == MIB
+    assert not oracle.is_shared(tree / "closed/one", tree / "closed/two")

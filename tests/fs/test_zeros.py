@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs of zeros become holes where that is wanted, and reservations stay."""
+
+import pytest
+
+import content
+import harness
+import ioctls
+import oracle
+from content import BLOCK, KIB, MIB, noise, write
+
+DATA = noise(1, MIB)
+
+
+def has_reservation(path):
+    return any(e.flags & ioctls.EXTENT_UNWRITTEN for e in oracle.file_extents(path))
+
+
+def data_blocks(path):
+    return sum(address is not None for address in oracle.block_addresses(path))
+
+
+@pytest.mark.parametrize("policy", ["auto", "hole"])
+def test_a_run_of_zeros_becomes_a_hole(tree, dedupd, policy):
+    write(tree / "file", DATA + bytes(8 * MIB) + DATA[::-1])
+
+    done = harness.check_pass(dedupd, zeros=policy)
+
+    assert data_blocks(tree / "file") == 512
+    assert done.freed_bytes == 8 * MIB
+    assert done.first.freed["hole_bytes"] == 8 * MIB
+
+
+@pytest.mark.parametrize("policy", ["auto", "hole"])
+def test_a_file_of_zeros_gives_all_its_space_back(tree, dedupd, policy):
+    write(tree / "large", bytes(8 * MIB), piece=8 * MIB)
+    write(tree / "odd", bytes(3 * BLOCK + 5), piece=8 * MIB)
+
+    done = harness.check_pass(dedupd, zeros=policy)
+
+    assert oracle.physical_bytes(tree) == 0
+    assert done.used_drop_bytes == 8 * MIB + 4 * BLOCK
+
+
+def test_zeros_are_kept_on_request(tree, dedupd):
+    write(tree / "file", DATA + bytes(8 * MIB))
+    write(tree / "zeros", bytes(MIB))
+
+    done = harness.check_pass(dedupd, zeros="keep")
+
+    assert done.freed_bytes == 0
+    assert done.first.shared["calls"] == 0
+    assert done.first.skipped["keep-zeros"] == 2
+
+
+def test_short_runs_of_zeros_stay(tree, dedupd):
+    write(tree / "file", DATA + bytes(60 * KIB) + DATA[::-1])
+
+    done = harness.check_pass(dedupd, zeros="hole")
+
+    assert done.freed_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["disk.img", "DISK.RAW", "a.qcow2", "b.vmdk", "c.vdi", "d.vhd",
+                                  "e.vhdx"])
+def test_a_thick_disk_image_keeps_its_zeros(tree, dedupd, name):
+    write(tree / name, DATA + bytes(4 * MIB) + DATA[::-1])
+
+    done = harness.check_pass(dedupd, zeros="auto")
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped["keep-zeros"] == 1
+
+
+def test_a_disk_image_with_holes_is_thin_and_gets_more_of_them(tree, dedupd):
+    content.write_sparse(tree / "disk.img", 8 * MIB, {0: DATA + bytes(4 * MIB)})
+
+    done = harness.check_pass(dedupd, zeros="auto")
+
+    assert done.freed_bytes == 4 * MIB
+
+
+def test_a_disk_image_loses_its_zeros_on_request(tree, dedupd):
+    write(tree / "disk.img", DATA + bytes(4 * MIB) + DATA[::-1])
+
+    done = harness.check_pass(dedupd, zeros="hole")
+
+    assert done.freed_bytes == 4 * MIB
+
+
+def test_a_file_with_reserved_space_keeps_its_zeros(tree, dedupd):
+    write(tree / "file", DATA + bytes(4 * MIB))
+    content.preallocate(tree / "file", 5 * MIB, MIB)
+
+    done = harness.check_pass(dedupd, zeros="auto")
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped["keep-zeros"] == 1
+    assert has_reservation(tree / "file")
+
+
+@pytest.mark.parametrize("policy", ["auto", "hole", "keep"])
+def test_reservations_stay_whatever_their_twins_hold(tree, dedupd, policy):
+    content.preallocate(tree / "reserved", 0, 4 * MIB)
+    content.preallocate(tree / "reserved too", 0, 4 * MIB)
+    content.write_sparse(tree / "hole", 4 * MIB, {})
+    write(tree / "zeros", bytes(4 * MIB))
+
+    harness.check_pass(dedupd, zeros=policy)
+
+    for name in ("reserved", "reserved too"):
+        assert [e.length for e in oracle.file_extents(tree / name)
+                if e.flags & ioctls.EXTENT_UNWRITTEN] == [4 * MIB]
+    assert oracle.file_extents(tree / "hole") == []
+
+
+@pytest.mark.parametrize("policy", ["auto", "keep"])
+def test_holes_are_never_filled(tree, dedupd, policy):
+    content.write_sparse(tree / "sparse", 8 * MIB, {0: DATA, 7 * MIB: DATA[::-1]})
+    write(tree / "full", DATA + bytes(6 * MIB) + DATA[::-1])
+
+    harness.check_pass(dedupd, zeros=policy)
+
+    assert data_blocks(tree / "sparse") == 512
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_data_around_zeros_is_shared_whatever_becomes_of_them(tree, dedupd):
+    data = [noise(number, MIB) for number in range(3)]
+    write(tree / "one.img", data[0] + bytes(MIB) + data[1])
+    write(tree / "two.img", data[2] + data[0] + bytes(MIB) + data[1])
+
+    done = harness.check_pass(dedupd, zeros="keep")
+
+    assert done.freed_bytes >= 2 * MIB
