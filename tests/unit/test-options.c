@@ -185,7 +185,7 @@ static void test_the_version_is_told(void)
 
 	g_test_trap_subprocess(NULL, 0, 0);
 	g_test_trap_assert_passed();
-	g_test_trap_assert_stdout("*dedupd [0-9]*.[0-9]*\n*");
+	g_test_trap_assert_stdout("dedupd *.*.*\n");
 }
 
 static void test_help_names_every_option(void)
@@ -194,7 +194,7 @@ static void test_help_names_every_option(void)
 		"--once",	"--dry-run", "--json",	     "--state-dir=DIR", "--memory=SIZE",
 		"--min-size",	"--exclude", "--zeros",	     "--limit-rate",	"--anchor-blocks",
 		"--window=N", "--rebuild", "-q, --quiet", "-v, --verbose",	"--version",
-		"[PATH…]",
+		"[PATH",
 	};
 
 	if (g_test_subprocess()) {
