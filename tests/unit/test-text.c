@@ -103,10 +103,10 @@ static void test_names_are_fit_for_a_terminal(void)
 		{ "cut\xc3", 4, "cut\\xc3" },
 		{ "\0nul", 4, "\\x00nul" },
 		{ "\x7f\r", 2, "\\x7f\\x0d" },
-		{ "\xc2\x9b", 2, "\\xc2\\x9b" }, /* CSI in one character */
-		{ "\xe2\x80\xae", 3, "\\xe2\\x80\\xae" }, /* right-to-left override */
-		{ "\xe2\x80\xa8", 3, "\\xe2\\x80\\xa8" }, /* line separator */
-		{ "\xed\xa0\x80", 3, "\\xed\\xa0\\x80" }, /* a surrogate */
+		{ "\xc2\x9b", 2, "\\xc2\\x9b" },               /* CSI in one character */
+		{ "\xe2\x80\xae", 3, "\\xe2\\x80\\xae" },      /* right-to-left override */
+		{ "\xe2\x80\xa8", 3, "\\xe2\\x80\\xa8" },      /* line separator */
+		{ "\xed\xa0\x80", 3, "\\xed\\xa0\\x80" },      /* a surrogate */
 		{ "\xf0\x9f\x90\xa7", 4, "\xf0\x9f\x90\xa7" }, /* a penguin */
 	};
 
