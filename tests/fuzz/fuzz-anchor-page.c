@@ -6,11 +6,17 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The checksum at the beginning is over what follows it. */
+/* The checksum at the beginning is over what follows it, the number of entries in two bytes first. */
 #define CHECKSUM_BYTES 4
+#define HEADER_BYTES   6
 
 const char *const fuzz_seeds[] = {
-	"Fxxxx\x01\x01\x11\x22\x33", "Fxxxx\x02\x01\x11\x22\x33\x08\x01\x02\x03\x04\x05\x06\x07\x08",
+	/* The digest of one entry in 1, 8, 9 and 15 bytes; two entries. */
+	"Fxxxx\x01@\x01" "123",
+	"Fxxxx\x01@\xf8" "12345678abcdABCD",
+	"Fxxxx\x01@\x09" "123456789ab",
+	"Fxxxx\x01@\xff" "123456789012345abcdABCD",
+	"Fxxxx\x02@\x01" "123\x11" "123",
 	"Rxxxx\x01\x01\x11\x22\x33", "Babcdefghijklmnopqrstuvwxyz0123456789", "B", "\xff\xff\xff", NULL,
 };
 
@@ -46,6 +52,20 @@ static unsigned pack(const Anchor *anchors, unsigned n, AnchorPage *ret)
 	return n_packed;
 }
 
+/* An accepted page is full of entries as its header describes them. */
+static void check_layout(const uint8_t *page, size_t size, unsigned n)
+{
+	size_t at = HEADER_BYTES;
+
+	g_assert_cmpuint(n, ==, page[HEADER_BYTES - 2] | (unsigned)page[HEADER_BYTES - 1] << 8);
+	for (unsigned i = 0; i < n; i++) {
+		g_assert_cmpuint(at, <, size);
+		g_assert_cmpuint(page[at] & 0xf, <=, 8);
+		at += 3u + (page[at] & 0xf) + (page[at] >> 4 & 3) + (page[at] >> 6);
+	}
+	g_assert_cmpuint(at, ==, size);
+}
+
 /* A page with a checksum that is right, whatever else is wrong with it. */
 static void try_forged(const uint8_t *data, size_t size)
 {
@@ -56,8 +76,9 @@ static void try_forged(const uint8_t *data, size_t size)
 	unsigned n, n_again;
 	uint32_t sum;
 
-	if (size < CHECKSUM_BYTES)
+	if (size < HEADER_BYTES)
 		return;
+	page[HEADER_BYTES - 1] &= 7;
 	sum = GUINT32_TO_LE((uint32_t)XXH3_64bits(page + CHECKSUM_BYTES, size - CHECKSUM_BYTES));
 	memcpy(page, &sum, sizeof(sum));
 	if (!read_page(page, size, anchors, &n))
@@ -66,6 +87,7 @@ static void try_forged(const uint8_t *data, size_t size)
 	/* What was accepted can be packed again, in no more room. */
 	g_assert_cmpuint(n, >, 0);
 	g_assert_cmpuint(n, <=, ANCHOR_PAGE_ENTRIES);
+	check_layout(page, size, n);
 	g_assert_cmpuint(pack(anchors, n, packed), ==, n);
 	g_assert_cmpuint(packed->n_bytes, <=, size);
 	g_assert_true(read_page(packed->bytes, packed->n_bytes, again, &n_again));

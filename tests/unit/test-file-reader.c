@@ -314,14 +314,18 @@ static void test_the_budget_is_charged_for_what_is_not_cached(void)
 static void test_what_was_fetched_is_charged_once(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_autoptr(FileReader) reader = NULL;
+	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+	g_autofree char *buffer = g_malloc(4 * MIB);
 
-	make_cold(fixture, 4 * MIB);
-	reader = open_reader(fixture, 4 * MIB);
 	if (!can_drop(fixture))
 		return;
 	g_assert_cmpint(file_reader_fetch(reader, MIB, MIB), ==, READ_DONE);
 	assert_charged(fixture, MIB);
+	/* Even if the kernel has thrown it out again, when it has arrived. */
+	g_assert_cmpint(pread(fd, buffer, 4 * MIB, 0), ==, (ssize_t)(4 * MIB));
+	page_cache_drop(fd, 0, UINT64_MAX);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
 	read_well(reader, MIB, MIB);
 	assert_charged(fixture, 0);
 	/* To the end of the file, and no farther. */

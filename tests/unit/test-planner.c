@@ -124,6 +124,25 @@ static void test_of_equally_long_runs_the_order_is_fixed(void)
 		assert_next(planner, ordered[i], i == 0, 0);
 }
 
+static void test_no_more_than_256_runs_are_held_at_a_time(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) planner = planner_new(runs);
+	uint64_t n = 2 * 256;
+
+	/* Each is longer than the one before. */
+	for (uint64_t i = 0; i < n; i++)
+		add(runs, (Run){ 1, i, 0, 1000 + i, 7 });
+	g_assert_true(sorter_sort(runs, NULL));
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t first = i / 256 * 256;
+		uint64_t expected = first + 255 - i % 256;
+
+		assert_next(planner, (Run){ 1, expected, 0, 1000 + expected, 7 }, i == 0, first);
+	}
+}
+
 /* Each run once; none of a target behind first_to_come; targets by rank. */
 static void test_any_runs_come_once_and_hold_the_promise(void)
 {
@@ -191,6 +210,8 @@ int main(int argc, char **argv)
 			test_runs_of_other_targets_do_not_overlap);
 	g_test_add_func("/planner/of-equally-long-runs-the-order-is-fixed",
 			test_of_equally_long_runs_the_order_is_fixed);
+	g_test_add_func("/planner/no-more-than-256-runs-are-held-at-a-time",
+			test_no_more_than_256_runs_are_held_at_a_time);
 	g_test_add_func("/planner/any-runs-come-once-and-hold-the-promise",
 			test_any_runs_come_once_and_hold_the_promise);
 	g_test_add_func("/planner/runs-compare-in-the-order-of-planning",
