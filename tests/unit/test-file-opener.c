@@ -235,13 +235,15 @@ static void test_what_is_not_permitted_is_denied(void)
 static void open_without_descriptors(void *data)
 {
 	PassFixture *fixture = data;
-	struct rlimit limit = { 0 };
+	struct rlimit limit;
 	uint64_t root = put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	g_auto(Fd) fd = -1;
 	int failed;
 
 	make_file(fixture, "a/leaf");
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	limit.rlim_cur = 0;
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	g_assert_cmpint(open_named(fixture, a, "leaf", &fd, &failed), ==, OPEN_FAILED);
 	g_assert_cmpint(failed, ==, EMFILE);

@@ -368,9 +368,11 @@ static void test_a_file_root_that_is_gone_is_passed_over(void)
 static void walk_deep(void *data)
 {
 	Fixture *fixture = data;
-	struct rlimit limit = { 160, 160 }; /* which leaves 32 levels */
+	struct rlimit limit;
 	g_autofree char *met = NULL;
 
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	limit.rlim_cur = 160; /* which leaves 32 levels */
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	add_root(fixture, fixture->scratch->path);
 	met = walk_all(fixture, NULL);
