@@ -6,18 +6,28 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The checksum at the beginning is over what follows it, the number of entries in two bytes first. */
+/* The checksum is over what follows it: the number of entries, in two bytes, and these. */
 #define CHECKSUM_BYTES 4
 #define HEADER_BYTES   6
 
 const char *const fuzz_seeds[] = {
 	/* The digest of one entry in 1, 8, 9 and 15 bytes; two entries. */
-	"Fxxxx\x01@\x01" "123",
-	"Fxxxx\x01@\xf8" "12345678abcdABCD",
-	"Fxxxx\x01@\x09" "123456789ab",
-	"Fxxxx\x01@\xff" "123456789012345abcdABCD",
-	"Fxxxx\x02@\x01" "123\x11" "123",
-	"Rxxxx\x01\x01\x11\x22\x33", "Babcdefghijklmnopqrstuvwxyz0123456789", "B", "\xff\xff\xff", NULL,
+	"Fxxxx\x01@\x01"
+	"123",
+	"Fxxxx\x01@\xf8"
+	"12345678abcdABCD",
+	"Fxxxx\x01@\x09"
+	"123456789ab",
+	"Fxxxx\x01@\xff"
+	"123456789012345abcdABCD",
+	"Fxxxx\x02@\x01"
+	"123\x11"
+	"123",
+	"Rxxxx\x01\x01\x11\x22\x33",
+	"Babcdefghijklmnopqrstuvwxyz0123456789",
+	"B",
+	"\xff\xff\xff",
+	NULL,
 };
 
 /* As the store gives it: with nothing but slack behind. */

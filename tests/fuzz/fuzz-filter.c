@@ -10,8 +10,12 @@
 #define PATH_BYTES_MAX 128
 
 const char *const fuzz_seeds[] = {
-	"a/b.tmp\n*.tmp\n/srv/*\na/", "a\n[!a-z]\n[[:alpha:]]\n[\n[]\n\\", "x/y/z\n**/z\n?/y/*",
-	"\xff\xfe\n\xff*\n[\xfe]", "\n/\n//\n", NULL,
+	"a/b.tmp\n*.tmp\n/srv/*\na/",
+	"a\n[!a-z]\n[[:alpha:]]\n[\n[]\n\\",
+	"x/y/z\n**/z\n?/y/*",
+	"\xff\xfe\n\xff*\n[\xfe]",
+	"\n/\n//\n",
+	NULL,
 };
 
 /* The glob that means @name and nothing else. */

@@ -6,8 +6,18 @@
 #include <string.h>
 
 const char *const fuzz_seeds[] = {
-	"plain", "\033[31m", "a\nb\tc", "back\\slash\\x41", "gr\xc3\xbc\xc3\x9f", "\xe2\x80\xae",
-	"\xed\xa0\x80", "\xf0\x9f\x90\xa7", "\xf4\x90\x80\x80", "\xc0\x80", "\xff", NULL,
+	"plain",
+	"\033[31m",
+	"a\nb\tc",
+	"back\\slash\\x41",
+	"gr\xc3\xbc\xc3\x9f",
+	"\xe2\x80\xae",
+	"\xed\xa0\x80",
+	"\xf0\x9f\x90\xa7",
+	"\xf4\x90\x80\x80",
+	"\xc0\x80",
+	"\xff",
+	NULL,
 };
 
 /* The byte behind a backslash, of which *at is moved to the last character. */

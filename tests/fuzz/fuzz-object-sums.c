@@ -6,16 +6,20 @@
 #include <string.h>
 
 /*
- * The first byte chooses k and w, the second how holes and zeros are told, the third where to stop and
- * go on with a copy; every other one is a step: a block, or some zeros.
+ * The first byte chooses k and w, the second how holes and zeros are told, the third where to stop
+ * and go on with a copy; every other one is a step: a block, or some zeros.
  */
 #define HEAD_BYTES 3
 
 #define ZERO_RUN_BLOCKS 16
 
 const char *const fuzz_seeds[] = {
-	"000the quick brown fox", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "1xxabababababababababab", "2",
-	"bbbabcabcabcabcabcabcabcabcabcabcabcabcabcabc\xff\xfe\xfdzzzzzzzz", NULL,
+	"000the quick brown fox",
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	"1xxabababababababababab",
+	"2",
+	"bbbabcabcabcabcabcabcabcabcabcabcabcabcabcabc\xff\xfe\xfdzzzzzzzz",
+	NULL,
 };
 
 typedef struct {

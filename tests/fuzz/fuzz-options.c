@@ -9,10 +9,16 @@
 
 /* One argument a line. */
 const char *const fuzz_seeds[] = {
-	"--once\n/srv", "--once\n--memory\n64M\n--min-size=0\n/a\n/b", "--zeros\nhole\n--once\n/a",
-	"--exclude\n*.tmp\n--exclude=x\n--once\n/a", "--anchor-blocks=16\n--window\n64\n--once\n/a",
-	"--once\n-qv\n/a", "--once\n--\n--json", "--state-dir=\xff\n--limit-rate\n1.5G\n--once\n/a",
-	"--dry-run\n--json\n--rebuild\n--quiet\n--once\n/a", NULL,
+	"--once\n/srv",
+	"--once\n--memory\n64M\n--min-size=0\n/a\n/b",
+	"--zeros\nhole\n--once\n/a",
+	"--exclude\n*.tmp\n--exclude=x\n--once\n/a",
+	"--anchor-blocks=16\n--window\n64\n--once\n/a",
+	"--once\n-qv\n/a",
+	"--once\n--\n--json",
+	"--state-dir=\xff\n--limit-rate\n1.5G\n--once\n/a",
+	"--dry-run\n--json\n--rebuild\n--quiet\n--once\n/a",
+	NULL,
 };
 
 /* --help ends the process, and --version writes. */

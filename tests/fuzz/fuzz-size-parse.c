@@ -7,8 +7,19 @@
 #define UNTOUCHED UINT64_C(0x5ca1ab1e)
 
 const char *const fuzz_seeds[] = {
-	"0", "4096", "64K", "1.5 GiB", "15.99999999999999999999999E", "18446744073709551615",
-	"16383.5P", "0.000001t", "1e9", "\xff", "1.", "iB", NULL,
+	"0",
+	"4096",
+	"64K",
+	"1.5 GiB",
+	"15.99999999999999999999999E",
+	"18446744073709551615",
+	"16383.5P",
+	"0.000001t",
+	"1e9",
+	"\xff",
+	"1.",
+	"iB",
+	NULL,
 };
 
 static void check_message(const GError *error)

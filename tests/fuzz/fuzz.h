@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * A fuzzer is one program with these two.  Built with clang and -Dfuzz=true libFuzzer drives it, else
- * driver.c: over the files given, or over a few thousand inputs that it makes from the seeds.
+ * A fuzzer is one program with these two.  Built with clang and -Dfuzz=true libFuzzer drives it,
+ * else driver.c: over the files given, or over a few thousand inputs that it makes from the seeds.
  *
  * A fault aborts.
  */

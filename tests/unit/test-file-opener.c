@@ -262,12 +262,9 @@ static void test_paths_are_put_together_from_names(void)
 		uint64_t parent;
 		const char *path;
 	} cases[] = {
-		{ 11, "/srv/leaf" },
-		{ 12, "/srv/a/leaf" },
-		{ 13, "/srv/a/\xff\n/leaf" },
-		{ 21, "/leaf" }, /* the root directory */
-		{ 22, "/etc/leaf" },
-		{ 31, "?/lost/leaf" }, /* its parent is not known */
+		{ 11, "/srv/leaf" }, { 12, "/srv/a/leaf" }, { 13, "/srv/a/\xff\n/leaf" },
+		{ 21, "/leaf" },                            /* the root directory */
+		{ 22, "/etc/leaf" }, { 31, "?/lost/leaf" }, /* its parent is not known */
 		{ 99, "?/leaf" },
 	};
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -305,8 +302,8 @@ static void test_each_outcome_has_a_reason(void)
 		OpenOutcome outcome;
 		SkipReason reason;
 	} cases[] = {
-		{ OPEN_GONE, SKIP_CHANGED },	  { OPEN_NOT_REGULAR, SKIP_CHANGED },
-		{ OPEN_LEASED, SKIP_LEASED },	  { OPEN_DENIED, SKIP_DENIED },
+		{ OPEN_GONE, SKIP_CHANGED },          { OPEN_NOT_REGULAR, SKIP_CHANGED },
+		{ OPEN_LEASED, SKIP_LEASED },         { OPEN_DENIED, SKIP_DENIED },
 		{ OPEN_UNREADABLE, SKIP_UNREADABLE }, { OPEN_FAILED, SKIP_BUSY },
 	};
 

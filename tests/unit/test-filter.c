@@ -115,9 +115,9 @@ static void test_the_least_size_itself_is_large_enough(void)
 		uint64_t size_bytes;
 		bool small;
 	} cases[] = {
-		{ 2048, 2047, true }, { 2048, 2048, false }, { 2048, 0, true }, { 0, 1, false },
-		{ 0, 0, true }, /* an empty file has nothing to share */
-		{ 1, 0, true },	      { 1, 1, false },	     { UINT64_MAX, UINT64_MAX - 1, true },
+		{ 2048, 2047, true }, { 2048, 2048, false }, { 2048, 0, true },
+		{ 0, 1, false },      { 0, 0, true }, /* an empty file has nothing to share */
+		{ 1, 0, true },       { 1, 1, false },       { UINT64_MAX, UINT64_MAX - 1, true },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

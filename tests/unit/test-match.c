@@ -24,8 +24,8 @@ static void put_anchors(PassFixture *fixture, uint64_t digest, uint32_t object, 
 static Sorter *match_with(PassFixture *fixture, ObjectTable *table, uint64_t *ret_blocks)
 {
 	g_autoptr(GError) error = NULL;
-	Sorter *runs = sorter_new(sizeof(Run), run_compare, 1 << 20,
-				  fixture->settings.state_directory);
+	Sorter *runs =
+		sorter_new(sizeof(Run), run_compare, 1 << 20, fixture->settings.state_directory);
 
 	if (!match_all(&fixture->pass, table, fixture->opener, runs, ret_blocks, &error))
 		g_error("%s", error->message);
@@ -118,8 +118,7 @@ static void test_other_diagonals_are_other_runs(void)
 	put_anchors(fixture, 100, a, 0, 10, 6);
 	put_anchors(fixture, 100, b, 0, 10, 3);
 	put_anchors(fixture, 103, b, 31, 10, 3);
-	check(fixture,
-	      (Expected[]){ { b, 0, a, 0, 20 + K }, { b, 31, a, 30, 20 + K } }, 2);
+	check(fixture, (Expected[]){ { b, 0, a, 0, 20 + K }, { b, 31, a, 30, 20 + K } }, 2);
 }
 
 static void test_a_short_gap_is_bridged_and_a_long_one_is_not(void)
@@ -142,8 +141,8 @@ static void test_a_short_gap_is_bridged_and_a_long_one_is_not(void)
 		if (cases[i].bridged)
 			check(fixture, &(Expected){ b, 0, a, 0, next + K }, 1);
 		else
-			check(fixture,
-			      (Expected[]){ { b, 0, a, 0, K }, { b, next, a, next, K } }, 2);
+			check(fixture, (Expected[]){ { b, 0, a, 0, K }, { b, next, a, next, K } },
+			      2);
 	}
 }
 
@@ -256,8 +255,8 @@ static void test_what_has_most_in_common_is_the_source(void)
 	put_anchors(fixture, 100, small, 0, 0, 1);
 	put_anchors(fixture, 100, large, 0, 10, 3);
 	put_anchors(fixture, 101, other, 0, 10, 2);
-	check(fixture,
-	      (Expected[]){ { other, 0, large, 10, 10 + K }, { small, 0, large, 0, K } }, 2);
+	check(fixture, (Expected[]){ { other, 0, large, 10, 10 + K }, { small, 0, large, 0, K } },
+	      2);
 }
 
 static void test_settled_objects_are_sources_only(void)
@@ -272,8 +271,8 @@ static void test_settled_objects_are_sources_only(void)
 	pass_fixture_settle(fixture);
 	new = pass_fixture_put(fixture, 200, 0);
 	put_anchors(fixture, 100, new, 40, 10, 3);
-	check(fixture,
-	      (Expected[]){ { new, 40, old, 0, 20 + K }, { new, 40, older, 0, 20 + K } }, 2);
+	check(fixture, (Expected[]){ { new, 40, old, 0, 20 + K }, { new, 40, older, 0, 20 + K } },
+	      2);
 }
 
 static void test_objects_outside_the_walk_are_sources_only(void)

@@ -4,11 +4,11 @@
 #include <glib.h>
 #include <string.h>
 
-#define K         4
-#define W         16
-#define ZERO_RUN  16
-#define SEED      977
-#define BLOCK     UINT64_C(4096)
+#define K        4
+#define W        16
+#define ZERO_RUN 16
+#define SEED     977
+#define BLOCK    UINT64_C(4096)
 
 /* What came out, in order. */
 typedef struct {
@@ -106,9 +106,14 @@ static void test_equal_objects_have_one_digest(void)
 static void test_holes_and_zeros_count_alike(void)
 {
 	static const char *const pairs[][2] = {
-		{ "a.b", "a_b" },   { "a..b", "a._b" },	    { "_", "." },
-		{ "a_", "a." },	    { ".a", "_a" },	    { "#", "________________" },
-		{ "a#b", "a_.._______..____b" }, { "_._", "..." },
+		{ "a.b", "a_b" },
+		{ "a..b", "a._b" },
+		{ "_", "." },
+		{ "a_", "a." },
+		{ ".a", "_a" },
+		{ "#", "________________" },
+		{ "a#b", "a_.._______..____b" },
+		{ "_._", "..." },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
@@ -118,9 +123,8 @@ static void test_holes_and_zeros_count_alike(void)
 static void test_other_content_has_another_digest(void)
 {
 	static const char *const layouts[] = {
-		"",    "a",   "b",   "ab",  "ba",   "aa",  "aaa", ".",	  "..", "a.",
-		".a",  "a..", "..a", ".a.", "a.a",  "aa.", ".aa", "a.aa", "#",	"#.",
-		"a#a", "a.#a", "#aa",
+		"",    "a",   "b",   "ab",  "ba",  "aa",   "aaa", ".",  "..",  "a.",   ".a",  "a..",
+		"..a", ".a.", "a.a", "aa.", ".aa", "a.aa", "#",   "#.", "a#a", "a.#a", "#aa",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)

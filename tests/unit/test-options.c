@@ -88,9 +88,9 @@ static void test_short_options_and_a_double_dash_are_taken(void)
 static void test_values_at_the_edges_are_taken(void)
 {
 	static const char *const lines[] = {
-		"--once --memory 4M /a",	 "--once --limit-rate 1 /a",
+		"--once --memory 4M /a",        "--once --limit-rate 1 /a",
 		"--once --anchor-blocks 16 /a", "--once --window 2 /a",
-		"--once --min-size 16383P /a",	 "--once --zeros keep /a",
+		"--once --min-size 16383P /a",  "--once --zeros keep /a",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
@@ -191,10 +191,10 @@ static void test_the_version_is_told(void)
 static void test_help_names_every_option(void)
 {
 	static const char *const options[] = {
-		"--once",	"--dry-run", "--json",	     "--state-dir=DIR", "--memory=SIZE",
-		"--min-size",	"--exclude", "--zeros",	     "--limit-rate",	"--anchor-blocks",
-		"--window=N", "--rebuild", "-q, --quiet", "-v, --verbose",	"--version",
-		"[PATH",
+		"--once",        "--dry-run",       "--json",     "--state-dir=DIR",
+		"--memory=SIZE", "--min-size",      "--exclude",  "--zeros",
+		"--limit-rate",  "--anchor-blocks", "--window=N", "--rebuild",
+		"-q, --quiet",   "-v, --verbose",   "--version",  "[PATH",
 	};
 
 	if (g_test_subprocess()) {

@@ -49,7 +49,7 @@ static void test_targets_come_by_rank_and_runs_by_position(void)
 {
 	static const Run ordered[] = {
 		{ 1, 0, 50, 10, 7 }, { 1, 10, 90, 5, 7 }, { 1, 30, 0, 100, 8 },
-		{ 2, 0, 0, 4, 1 },   { 3, 9, 9, 4, 1 },	  { 3, 13, 9, 4, 1 },
+		{ 2, 0, 0, 4, 1 },   { 3, 9, 9, 4, 1 },   { 3, 13, 9, 4, 1 },
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
@@ -111,7 +111,10 @@ static void test_runs_of_other_targets_do_not_overlap(void)
 static void test_of_equally_long_runs_the_order_is_fixed(void)
 {
 	static const Run ordered[] = {
-		{ 1, 0, 3, 10, 5 }, { 1, 0, 4, 10, 5 }, { 1, 0, 0, 10, 6 }, { 1, 1, 0, 10, 2 },
+		{ 1, 0, 3, 10, 5 },
+		{ 1, 0, 4, 10, 5 },
+		{ 1, 0, 0, 10, 6 },
+		{ 1, 1, 0, 10, 2 },
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
@@ -183,7 +186,7 @@ static void test_any_runs_come_once_and_hold_the_promise(void)
 static void test_runs_compare_in_the_order_of_planning(void)
 {
 	static const Run ordered[] = {
-		{ 1, 9, 9, 9, 9 }, { 2, 0, 9, 1, 9 }, { 2, 1, 9, 8, 9 }, { 2, 1, 9, 7, 1 },
+		{ 1, 9, 9, 9, 9 }, { 2, 0, 9, 1, 9 }, { 2, 1, 9, 8, 9 },          { 2, 1, 9, 7, 1 },
 		{ 2, 1, 2, 7, 2 }, { 2, 1, 3, 7, 2 }, { UINT64_MAX, 0, 0, 1, 0 },
 	};
 

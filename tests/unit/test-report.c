@@ -99,12 +99,12 @@ static void add_keys(json_t *json, const char *prefix, GString *keys)
 	json_t *value;
 	size_t i;
 
-	json_object_foreach (json, key, value) {
+	json_object_foreach(json, key, value)
+	{
 		g_string_append_printf(keys, "%s%s\n", prefix, key);
 		add_keys(value, prefix, keys);
 	}
-	json_array_foreach (json, i, value)
-		add_keys(value, prefix, keys);
+	json_array_foreach(json, i, value) add_keys(value, prefix, keys);
 }
 
 /* The keys of the page's example, which is JSON save for its alternatives, in order. */
@@ -158,29 +158,55 @@ static void test_every_reason_is_on_the_page(void)
 static void test_every_figure_is_in_its_field(void)
 {
 	static const char *const fields[] = {
-		"files.seen",	   "files.unchanged",	    "files.new",
-		"files.changed",   "files.doubted",	    "files.gone",
-		"files.read",	   "read.finding_bytes",    "read.compare_bytes",
-		"shared.runs",	   "shared.bytes",	    "shared.already_bytes",
-		"shared.calls",	   "shared.differed",	    "shared.capped",
-		"freed.bytes",	   "freed.hole_bytes",	    "freed.used_before_bytes",
-		"freed.used_after_bytes", "store.bytes", "store.objects", "store.anchors",
+		"files.seen",
+		"files.unchanged",
+		"files.new",
+		"files.changed",
+		"files.doubted",
+		"files.gone",
+		"files.read",
+		"read.finding_bytes",
+		"read.compare_bytes",
+		"shared.runs",
+		"shared.bytes",
+		"shared.already_bytes",
+		"shared.calls",
+		"shared.differed",
+		"shared.capped",
+		"freed.bytes",
+		"freed.hole_bytes",
+		"freed.used_before_bytes",
+		"freed.used_after_bytes",
+		"store.bytes",
+		"store.objects",
+		"store.anchors",
 		"store.segments",
 	};
 	g_autoptr(Sample) sample = sample_new("/srv");
 	PassResult *result = &sample->result;
 	uint64_t *const figures[] = {
-		&result->files.seen,	      &result->files.unchanged,
-		&result->files.new,	      &result->files.changed,
-		&result->files.doubted,	      &result->files.gone,
-		&result->files.read,	      &result->finding_bytes,
-		&result->compare_bytes,	      &result->shared.runs,
-		&result->shared.bytes,	      &result->shared.already_bytes,
-		&result->shared.calls,	      &result->shared.differed,
-		&result->shared.capped,	      &result->freed.bytes,
-		&result->freed.hole_bytes,    &result->freed.used_before_bytes,
-		&result->freed.used_after_bytes, &result->store.bytes,
-		&result->store.objects,	      &result->store.anchors,
+		&result->files.seen,
+		&result->files.unchanged,
+		&result->files.new,
+		&result->files.changed,
+		&result->files.doubted,
+		&result->files.gone,
+		&result->files.read,
+		&result->finding_bytes,
+		&result->compare_bytes,
+		&result->shared.runs,
+		&result->shared.bytes,
+		&result->shared.already_bytes,
+		&result->shared.calls,
+		&result->shared.differed,
+		&result->shared.capped,
+		&result->freed.bytes,
+		&result->freed.hole_bytes,
+		&result->freed.used_before_bytes,
+		&result->freed.used_after_bytes,
+		&result->store.bytes,
+		&result->store.objects,
+		&result->store.anchors,
 	};
 	g_autoptr(json_t) report = NULL;
 

@@ -48,8 +48,8 @@ static void test_the_policy_decides_what_zeros_become(void)
 		bool provisioned;
 		bool become_holes;
 	} cases[] = {
-		{ ZEROS_AUTO, false, true }, { ZEROS_AUTO, true, false },
-		{ ZEROS_HOLE, false, true }, { ZEROS_HOLE, true, true },
+		{ ZEROS_AUTO, false, true },  { ZEROS_AUTO, true, false },
+		{ ZEROS_HOLE, false, true },  { ZEROS_HOLE, true, true },
 		{ ZEROS_KEEP, false, false }, { ZEROS_KEEP, true, false },
 	};
 
