@@ -177,6 +177,14 @@ def physical_bytes(tree):
     return _union_bytes(ranges)
 
 
+def data_blocks(tree, only_sole=False):
+    """Addresses of uncompressed blocks in use; with @only_sole of those FIEMAP calls unshared."""
+    unwanted = ioctls.EXTENT_ENCODED | (ioctls.EXTENT_SHARED if only_sole else 0)
+    return {address for _, fd in _regular_files(tree) for extent in ioctls.extents(fd)
+            if extent.is_data and not extent.flags & unwanted
+            for address in range(extent.physical, extent.physical + extent.length, BLOCK_BYTES)}
+
+
 def layout(tree):
     """Path -> extents as (logical, physical, length, kind) of every file.
 
