@@ -108,6 +108,8 @@ bool size_parse(const char *text, uint64_t *ret_bytes, GError **error)
 	if (whole > UINT64_MAX >> shift)
 		return refuse(text, "it is too large", error);
 
-	*ret_bytes = (whole << shift) + (uint64_t)(fraction * (double)(UINT64_C(1) << shift));
+	/* 0.999… of many digits is 1 in a double, which the sum may have no room for. */
+	uint64_t unit = UINT64_C(1) << shift;
+	*ret_bytes = (whole << shift) + MIN((uint64_t)(fraction * (double)unit), unit - 1);
 	return true;
 }
