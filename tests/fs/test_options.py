@@ -2,6 +2,7 @@
 """What the options do, and how bad ones are refused."""
 
 import os
+import pathlib
 
 import pytest
 
@@ -132,7 +133,7 @@ def test_quiet_is_silent(tree, dedupd):
 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_progress_into_a_pipe_is_plain_lines(tree, filesystem, dedupd):
-    content.write_twins(tree, 12 * MIB)
+    content.write_twins(tree, 8 * MIB)
     filesystem.drop_caches()
 
     run = dedupd.run(limit_rate="8M")
@@ -141,14 +142,27 @@ def test_progress_into_a_pipe_is_plain_lines(tree, filesystem, dedupd):
     assert not set("\r\x1b\x08") & set(run.stderr)
 
 
-@pytest.mark.parametrize("rate", [4 * MIB])
-def test_the_disk_is_read_no_faster_than_allowed(tree, filesystem, dedupd, rate):
-    content.write_twins(tree, 8 * MIB)
-    write(tree / "alone", noise(2, 8 * MIB))
-    harness.settle(filesystem)
-    filesystem.drop_caches()
+def cache_drops():
+    """How often anyone on this machine has emptied the page cache."""
+    with open("/proc/vmstat", encoding="ascii") as counters:
+        return dict(line.split() for line in counters)["drop_pagecache"]
 
-    run = dedupd.run(limit_rate=str(rate))
+
+def test_the_disk_is_read_no_faster_than_allowed(make_filesystem, make_dedupd, kind):
+    rate = 4 * MIB
+    for attempt in range(4):
+        filesystem = make_filesystem(kind)
+        tree = pathlib.Path(filesystem.mount_point)
+        content.write_twins(tree, 5 * MIB)
+        write(tree / "alone", noise(2, 4 * MIB))
+        harness.settle(filesystem)
+        filesystem.drop_caches()
+        drops = cache_drops()
+        run = make_dedupd(filesystem, state=f"state-{attempt}").run(limit_rate=rate)
+        if cache_drops() == drops:
+            break
+    else:
+        pytest.skip("someone else keeps emptying the page cache, so that all is read twice")
 
     assert run.status == 0, run.stderr
     assert 0.85 * rate <= run.device_bytes / run.seconds <= 1.15 * rate

@@ -61,15 +61,15 @@ def test_short_runs_of_zeros_stay(tree, dedupd):
     assert done.freed_bytes == 0
 
 
-@pytest.mark.parametrize("name", ["disk.img", "DISK.RAW", "a.qcow2", "b.vmdk", "c.vdi", "d.vhd",
-                                  "e.vhdx"])
-def test_a_thick_disk_image_keeps_its_zeros(tree, dedupd, name):
-    write(tree / name, DATA + bytes(4 * MIB) + DATA[::-1])
+def test_thick_disk_images_keep_their_zeros(tree, dedupd):
+    names = ["disk.img", "DISK.RAW", "a.qcow2", "b.vmdk", "c.vdi", "d.vhd", "e.vhdx"]
+    for number, name in enumerate(names):
+        write(tree / name, noise(number, MIB) + bytes(4 * MIB))
 
     done = harness.check_pass(dedupd, zeros="auto")
 
     assert done.freed_bytes == 0
-    assert done.first.skipped["keep-zeros"] == 1
+    assert done.first.skipped["keep-zeros"] == len(names)
 
 
 def test_a_disk_image_with_holes_is_thin_and_gets_more_of_them(tree, dedupd):
