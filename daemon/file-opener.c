@@ -161,8 +161,9 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 
 	directory = open_directory(opener, file->id.subvolume, file->parent);
 	if (directory < 0) {
+		*ret_fd = -1;
 		*ret_errno = errno;
-		return errno == EACCES || errno == EPERM ? OPEN_DENIED : OPEN_GONE;
+		return open_outcome_of(*ret_errno);
 	}
 
 	return open_file_at(directory, file->name, ret_fd, ret_errno);

@@ -85,7 +85,7 @@ static void enter_window(FileReader *reader, uint64_t start)
 
 	reader->windows[reader->n_windows++] = (Window){
 		.start = start,
-		.is_ours = page_cache_resident_bytes(reader->fd, start, length) < length / 2,
+		.is_ours = page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2,
 	};
 }
 

@@ -173,6 +173,7 @@ static FingerprintOutcome skip_for_good(Fingerprinter *printer, Job *job, SkipRe
 	row = row_of(job);
 	row.state = OBJECT_SKIPPED;
 	row.skip_reason = reason;
+	printer->pass->result->files.set_aside++;
 	return hash_store_put(printer->pass->store, &row, error) ? FINGERPRINT_SKIPPED
 								 : FINGERPRINT_FAILED;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/options.h"
 
+#include "daemon/name-text.h"
 #include "daemon/size-text.h"
 #include "daemon/state-directory.h"
 #include "daemon/winnow.h"
@@ -90,8 +91,10 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		return false;
 
 	if (given->zeros && !zeros_policy_parse(given->zeros, &settings->zeros)) {
+		g_autofree char *shown = name_text(given->zeros, strlen(given->zeros));
+
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--zeros %s is unknown: auto, hole or keep", given->zeros);
+			    "--zeros %s is unknown: auto, hole or keep", shown);
 		return false;
 	}
 	if (given->quiet && given->verbose) {

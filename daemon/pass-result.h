@@ -20,6 +20,7 @@ typedef struct {
 	int64_t ended_usec;
 	struct {
 		uint64_t seen, unchanged, new, changed, doubted, gone, read;
+		uint64_t set_aside; /* newly left alone for as long as they do not change */
 	} files;
 	uint64_t finding_bytes;
 	uint64_t compare_bytes;

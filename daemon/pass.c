@@ -198,8 +198,8 @@ static bool put_skips(Pass *pass, GError **error)
 /* Whether the pass did anything worth remembering; one that found nothing writes nothing. */
 static bool has_done_something(const PassResult *result)
 {
-	return result->files.new + result->files.changed + result->files.doubted +
-		       result->files.gone + result->files.read + result->shared.runs >
+	return result->files.read + result->files.set_aside + result->files.doubted +
+		       result->files.gone + result->shared.runs >
 	       0;
 }
 

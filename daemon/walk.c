@@ -147,9 +147,9 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 	entry->is_directory = true;
 	entry->name = name;
 	failed = file_stat_at(directory_fd(directory), "", &entry->stat);
-	if (failed) {
+	if (failed || is_state_directory(walk, &entry->stat)) {
 		directory_free(directory);
-		skip(walk, SKIP_DENIED, 0, name);
+		skip(walk, failed ? SKIP_DENIED : SKIP_OWN_STATE, 0, name);
 		entry->is_directory = false;
 		return true;
 	}
@@ -217,7 +217,6 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 {
 	const char *path = path_of(walk, name);
 	Directory *directory = NULL;
-	FileStat stat;
 	int failed;
 
 	if (is_boot_directory(walk, path)) {
@@ -243,13 +242,6 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 		return true;
 	case DIRECTORY_FAILED:
 		skip(walk, failed == EIO ? SKIP_UNREADABLE : SKIP_DENIED, 0, name);
-		return true;
-	}
-
-	if (file_stat_at(directory_fd(directory), "", &stat) == 0 &&
-	    is_state_directory(walk, &stat)) {
-		skip(walk, SKIP_OWN_STATE, 0, name);
-		directory_free(directory);
 		return true;
 	}
 

@@ -37,7 +37,7 @@ void walk_free(Walk *walk);
 /* The next directory or file of at least the minimal size; NULL at the end. */
 bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Regular files met so far, before any filter, every name counted. */
+/* Regular files met so far that are not excluded, every name counted; small ones too. */
 uint64_t walk_names(const Walk *walk);
 
 /*

@@ -37,7 +37,7 @@ typedef union {
 	uint8_t bytes[sizeof(struct file_handle) + sizeof(BtrfsHandle)];
 } HandleBuffer;
 
-static OpenOutcome outcome_of(int error)
+OpenOutcome open_outcome_of(int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -62,7 +62,7 @@ static OpenOutcome outcome_of(int error)
 static OpenOutcome refuse(int error, int *ret_errno)
 {
 	*ret_errno = error;
-	return outcome_of(error);
+	return open_outcome_of(error);
 }
 
 static OpenOutcome refuse_type(int *ret_errno)

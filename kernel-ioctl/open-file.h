@@ -41,3 +41,6 @@ bool open_file_by_id_works(int mount_fd, FsKind kind);
 
 /* Open @name in the directory @dir_fd. */
 OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_errno);
+
+/* What an errno value of opening a file or a directory on the way to it means. */
+OpenOutcome open_outcome_of(int error);
