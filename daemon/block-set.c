@@ -87,14 +87,26 @@ bool block_set_gap(const BlockSet *set, uint64_t first, uint64_t end, uint64_t *
 	return first < end;
 }
 
-void block_set_forget_before(BlockSet *set, uint64_t block)
+/* The range that @block lies in, or NULL. */
+static const Range *range_of(const BlockSet *set, uint64_t block)
 {
-	size_t n = 0;
+	size_t i = find(set, block + 1);
 
-	while (n < set->ranges->len && range_at(set, n)->end <= block)
-		n++;
-	if (n > 0)
-		g_array_remove_range(set->ranges, 0, n);
+	return i < set->ranges->len && range_at(set, i)->first <= block ? range_at(set, i) : NULL;
+}
+
+uint64_t block_set_start(const BlockSet *set, uint64_t block)
+{
+	const Range *range = range_of(set, block);
+
+	return range ? range->first : block;
+}
+
+uint64_t block_set_end(const BlockSet *set, uint64_t block)
+{
+	const Range *range = range_of(set, block);
+
+	return range ? range->end : block;
 }
 
 void block_set_clear(BlockSet *set)

@@ -25,8 +25,9 @@ void block_set_add(BlockSet *set, uint64_t first, uint64_t end);
 bool block_set_gap(const BlockSet *set, uint64_t first, uint64_t end, uint64_t *ret_first,
 		   uint64_t *ret_end);
 
-/* Ranges that end at or before @block will not be asked for again. */
-void block_set_forget_before(BlockSet *set, uint64_t block);
+/* Where the range begins and ends that @block lies in; @block itself if it is not in the set. */
+uint64_t block_set_start(const BlockSet *set, uint64_t block);
+uint64_t block_set_end(const BlockSet *set, uint64_t block);
 
 void block_set_clear(BlockSet *set);
 

@@ -82,13 +82,12 @@ bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpoo
 		return false;
 
 	while (seen || known) {
-		int order = !known ? -1
+		int order = !known  ? -1
 			    : !seen ? 1
 				    : compare_keys(seen->subvolume, seen->inode, known->subvolume,
 						   known->inode);
 
-		if (order <= 0 &&
-		    !merge_one(pass, names, seen, order == 0 ? known : NULL, error))
+		if (order <= 0 && !merge_one(pass, names, seen, order == 0 ? known : NULL, error))
 			return false;
 		if (order > 0 && walk_saw_all_of(walk, known->subvolume) &&
 		    !hash_store_drop_directory(pass->store, known->subvolume, known->inode, error))

@@ -105,8 +105,8 @@ static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 	if (!throttle_is_limited(reader->throttle))
 		return true;
 
-	absent = end - offset - MIN(end - offset,
-				    page_cache_resident_bytes(reader->fd, offset, end - offset));
+	absent = end - offset -
+		 MIN(end - offset, page_cache_resident_bytes(reader->fd, offset, end - offset));
 	return throttle_take(reader->throttle, absent, reader->stop);
 }
 
@@ -130,8 +130,8 @@ ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t lengt
 		return READ_STOPPED;
 
 	while (done < length) {
-		ssize_t got = pread(reader->fd, bytes + done, length - done,
-				    (off_t)(offset + done));
+		ssize_t got =
+			pread(reader->fd, bytes + done, length - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -19,7 +19,7 @@ typedef struct libmnt_table MountTable;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mnt_unref_table)
 
-G_DEFINE_QUARK(dedupd-filesystem-error-quark, filesystem_error)
+G_DEFINE_QUARK(dedupd - filesystem - error - quark, filesystem_error)
 
 static void root_free(FilesystemRoot *root)
 {
@@ -137,9 +137,8 @@ static bool lies_in(const char *path, const char *directory)
 {
 	size_t length = strlen(directory);
 
-	return strcmp(directory, "/") == 0 ||
-	       (strncmp(path, directory, length) == 0 &&
-		(path[length] == '/' || path[length] == '\0'));
+	return strcmp(directory, "/") == 0 || (strncmp(path, directory, length) == 0 &&
+					       (path[length] == '/' || path[length] == '\0'));
 }
 
 /* Keep only roots that lie in no other. */
@@ -148,7 +147,8 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 	for (size_t i = 0; i < filesystem->roots->len; i++) {
 		const FilesystemRoot *other = filesystem->roots->pdata[i];
 
-		if (!other->is_file && lies_in(root->path, other->path)) {
+		if (!other->is_file && root->mount_id == other->mount_id &&
+		    lies_in(root->path, other->path)) {
 			root_free(root);
 			return;
 		}
@@ -157,7 +157,8 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 	for (size_t i = filesystem->roots->len; i > 0; i--) {
 		const FilesystemRoot *other = filesystem->roots->pdata[i - 1];
 
-		if (!root->is_file && lies_in(other->path, root->path))
+		if (!root->is_file && root->mount_id == other->mount_id &&
+		    lies_in(other->path, root->path))
 			g_ptr_array_remove_index(filesystem->roots, i - 1);
 	}
 	g_ptr_array_add(filesystem->roots, root);
@@ -219,11 +220,11 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 	examine(filesystem, mount, path);
 	root = g_new0(FilesystemRoot, 1);
 	root->is_file = S_ISREG(stat.mode);
+	root->mount_id = stat.mount_id;
 	root->is_mount_root = strcmp(absolute, mnt_fs_get_target(mount)) == 0;
 	root->is_top = identity.kind == FS_KIND_BTRFS
 			       ? stat.inode == BTRFS_TOP_INODE
-			       : root->is_mount_root &&
-					 g_strcmp0(mnt_fs_get_root(mount), "/") == 0;
+			       : root->is_mount_root && g_strcmp0(mnt_fs_get_root(mount), "/") == 0;
 	root->path = g_steal_pointer(&absolute);
 	add_root(filesystem, root);
 	return true;
@@ -233,8 +234,7 @@ GPtrArray *filesystems_find(char *const *paths, GError **error)
 {
 	g_autoptr(GPtrArray) found =
 		g_ptr_array_new_with_free_func((GDestroyNotify)filesystem_free);
-	g_autoptr(MountTable) mounts =
-		mnt_new_table_from_file("/proc/self/mountinfo");
+	g_autoptr(MountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");
 
 	if (!mounts) {
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot read /proc/self/mountinfo");

@@ -15,10 +15,18 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define COMMIT_USEC      (30 * G_USEC_PER_SEC)
-#define HALF_FILE_BYTES  (UINT64_C(1) << 30)
-#define AHEAD_FILES      16
-#define AHEAD_BYTES      (UINT64_C(256) << 10)
+#define COMMIT_USEC     (30 * G_USEC_PER_SEC)
+#define HALF_FILE_BYTES (UINT64_C(1) << 30)
+#define AHEAD_FILES     16
+#define AHEAD_BYTES     (UINT64_C(256) << 10)
+
+/* What was learned of a file so far; kept as it is for one that is half read. */
+typedef struct {
+	uint64_t shared_bytes;
+	bool has_hole;
+	bool has_unwritten;
+	ObjectSums sums;
+} Learned;
 
 /* A file on its way through. */
 typedef struct {
@@ -30,13 +38,9 @@ typedef struct {
 	Stamp stamp;
 	FileAttributes attributes;
 	bool is_immutable;
-	/* Learned on the way. */
 	uint32_t object;
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */
-	uint64_t shared_bytes;
-	bool has_hole;
-	bool has_unwritten;
-	ObjectSums sums;
+	Learned learned;
 } Job;
 
 typedef struct {
@@ -116,7 +120,8 @@ static Job *job_open(Fingerprinter *printer, const InventoryItem *item)
 		return job;
 
 	if (file_stat_at(fd, "", &stat) != 0 || stat.inode != item->id.inode ||
-	    !file_attributes_read(fd, pass->filesystem->identity.kind, &job->attributes, &ignored)) {
+	    !file_attributes_read(fd, pass->filesystem->identity.kind, &job->attributes,
+				  &ignored)) {
 		job->outcome = OPEN_GONE;
 		return job;
 	}
@@ -124,8 +129,8 @@ static Job *job_open(Fingerprinter *printer, const InventoryItem *item)
 	job->stamp = stamp_of(&stat);
 	job->file.id.generation = job->attributes.generation;
 	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
-	job->reader = file_reader_new_take(fd_steal(&fd), stat.size_bytes, pass->throttle,
-					   pass->stop);
+	job->reader =
+		file_reader_new_take(fd_steal(&fd), stat.size_bytes, pass->throttle, pass->stop);
 	fetch_beginning(printer, job);
 	return job;
 }
@@ -221,9 +226,9 @@ static void add_sums(Fingerprinter *printer, size_t n_blocks)
 
 	for (size_t i = 0; i < n_blocks; i++) {
 		if (printer->piece_sums[i] == printer->zero_sum)
-			object_sums_add_zeros(&printer->job->sums, 1, &sink);
+			object_sums_add_zeros(&printer->job->learned.sums, 1, &sink);
 		else
-			object_sums_add(&printer->job->sums, printer->piece_sums[i], &sink);
+			object_sums_add(&printer->job->learned.sums, printer->piece_sums[i], &sink);
 	}
 }
 
@@ -266,10 +271,49 @@ static FingerprintOutcome read_piece(Fingerprinter *printer, uint64_t offset, si
 		file_reader_fetch(job->reader, offset + length, fetch_bytes);
 	memset(printer->buffer + length, 0, padded - length);
 	for (size_t i = 0; i < n_blocks; i++)
-		printer->piece_sums[i] = block_sum(printer, printer->buffer + i * pass->block_bytes);
+		printer->piece_sums[i] =
+			block_sum(printer, printer->buffer + i * pass->block_bytes);
 
 	pass->result->finding_bytes += length;
 	return FINGERPRINT_DONE;
+}
+
+static bool commit_when_due(Fingerprinter *printer, GError **error)
+{
+	int64_t now_usec = g_get_monotonic_time();
+
+	if (now_usec - printer->committed_usec < COMMIT_USEC)
+		return true;
+
+	printer->committed_usec = now_usec;
+	return hash_store_commit(printer->pass->store, error);
+}
+
+/* Keep how far a large file was read. */
+static bool keep_half(Fingerprinter *printer, GError **error)
+{
+	Job *job = printer->job;
+	HashStore *store = printer->pass->store;
+	Object row = row_of(job);
+
+	row.state = OBJECT_HALF;
+	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
+			       HALF_FILE_BYTES;
+	return hash_store_put(store, &row, error) &&
+	       hash_store_put_half(store, job->object, object_sums_blocks(&job->learned.sums),
+				   &job->learned, sizeof(job->learned), error);
+}
+
+/* Of a file that takes long to read, keep now and then how far it is. */
+static bool keep_half_when_due(Fingerprinter *printer, GError **error)
+{
+	const Job *job = printer->job;
+
+	if (object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes <
+	    job->next_half_bytes)
+		return true;
+
+	return keep_half(printer, error) && commit_when_due(printer, error);
 }
 
 /* Fingerprint the part of @extent that lies in the file. */
@@ -282,7 +326,7 @@ static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent 
 	bool is_cached = extent->flags & EXTENT_SHARED && mapped_extent_is_addressed(extent);
 
 	if (extent->flags & EXTENT_SHARED)
-		printer->job->shared_bytes += end - extent->logical;
+		printer->job->learned.shared_bytes += end - extent->logical;
 
 	for (uint64_t offset = extent->logical; offset < end;) {
 		uint64_t length = MIN(end - offset, FILE_READER_PIECE_BYTES);
@@ -306,6 +350,8 @@ static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent 
 		add_sums(printer, n_blocks);
 		atomic_fetch_add(&printer->pass->progress->done_bytes, length);
 		offset += length;
+		if (!keep_half_when_due(printer, error))
+			return FINGERPRINT_FAILED;
 	}
 
 	return FINGERPRINT_DONE;
@@ -315,33 +361,19 @@ static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent 
 static void add_gap(Fingerprinter *printer, uint64_t end, bool is_unwritten)
 {
 	uint32_t block_bytes = printer->pass->block_bytes;
-	uint64_t end_block = (MIN(end, printer->job->stamp.size_bytes) + block_bytes - 1) / block_bytes;
-	uint64_t position = object_sums_blocks(&printer->job->sums);
+	uint64_t end_block =
+		(MIN(end, printer->job->stamp.size_bytes) + block_bytes - 1) / block_bytes;
+	uint64_t position = object_sums_blocks(&printer->job->learned.sums);
 	ObjectSumsSink sink = sink_of(printer);
 
 	if (end_block <= position)
 		return;
 
-	printer->job->has_unwritten |= is_unwritten;
-	printer->job->has_hole |= !is_unwritten;
-	object_sums_add_hole(&printer->job->sums, end_block - position, &sink);
+	printer->job->learned.has_unwritten |= is_unwritten;
+	printer->job->learned.has_hole |= !is_unwritten;
+	object_sums_add_hole(&printer->job->learned.sums, end_block - position, &sink);
 	atomic_fetch_add(&printer->pass->progress->done_bytes,
 			 (end_block - position) * block_bytes);
-}
-
-/* Keep how far a large file was read. */
-static bool keep_half(Fingerprinter *printer, GError **error)
-{
-	Job *job = printer->job;
-	HashStore *store = printer->pass->store;
-	Object row = row_of(job);
-
-	row.state = OBJECT_HALF;
-	job->next_half_bytes =
-		object_sums_blocks(&job->sums) * printer->pass->block_bytes + HALF_FILE_BYTES;
-	return hash_store_put(store, &row, error) &&
-	       hash_store_put_half(store, job->object, object_sums_blocks(&job->sums), &job->sums,
-				   sizeof(job->sums), error);
 }
 
 /* Begin a new object, or go on with the half-read one. */
@@ -356,8 +388,8 @@ static bool begin_object(Fingerprinter *printer, GError **error)
 	if (job->half_object) {
 		if (!hash_store_get_half(store, job->half_object, &done_blocks, &state, error))
 			return false;
-		if (state && g_bytes_get_size(state) == sizeof(job->sums)) {
-			memcpy(&job->sums, g_bytes_get_data(state, NULL), sizeof(job->sums));
+		if (state && g_bytes_get_size(state) == sizeof(job->learned)) {
+			memcpy(&job->learned, g_bytes_get_data(state, NULL), sizeof(job->learned));
 			job->object = job->half_object;
 			job->next_half_bytes += done_blocks * printer->pass->block_bytes;
 			atomic_fetch_add(&printer->pass->progress->done_bytes,
@@ -366,7 +398,8 @@ static bool begin_object(Fingerprinter *printer, GError **error)
 		}
 	}
 
-	object_sums_init(&job->sums, printer->about->anchor_blocks, printer->about->window_anchors,
+	object_sums_init(&job->learned.sums, printer->about->anchor_blocks,
+			 printer->about->window_anchors,
 			 MAX(ZEROS_RUN_BYTES / printer->pass->block_bytes, 1));
 	return hash_store_new_object(store, &job->object, error);
 }
@@ -374,12 +407,12 @@ static bool begin_object(Fingerprinter *printer, GError **error)
 static FingerprintOutcome add_extents(Fingerprinter *printer, GError **error)
 {
 	Job *job = printer->job;
-	uint64_t start = object_sums_blocks(&job->sums) * printer->pass->block_bytes;
+	uint64_t start = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes;
 	uint64_t size = job->stamp.size_bytes;
 	g_autoptr(GError) unmapped = NULL;
 
 	extent_map_start(printer->extents, file_reader_fd(job->reader), start,
-			 size > start ? size - start : 0, false);
+			 size > start ? size - start : 0, true);
 
 	for (;;) {
 		FingerprintOutcome outcome = FINGERPRINT_DONE;
@@ -399,10 +432,6 @@ static FingerprintOutcome add_extents(Fingerprinter *printer, GError **error)
 			outcome = add_extent(printer, extent, error);
 		if (outcome != FINGERPRINT_DONE)
 			return outcome;
-		if (object_sums_blocks(&job->sums) * printer->pass->block_bytes >=
-			    job->next_half_bytes &&
-		    !keep_half(printer, error))
-			return FINGERPRINT_FAILED;
 	}
 
 	add_gap(printer, size, false);
@@ -415,8 +444,8 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	Job *job = printer->job;
 	Pass *pass = printer->pass;
 	ObjectSumsSink sink = sink_of(printer);
-	ZerosEvidence evidence = { job->stamp.size_bytes, job->has_hole, job->has_unwritten,
-				   job->name };
+	ZerosEvidence evidence = { job->stamp.size_bytes, job->learned.has_hole,
+				   job->learned.has_unwritten, job->name };
 	Anchor whole = { .object = job->object, .block = ANCHOR_WHOLE_BLOCK };
 	Object row;
 	FileStat stat;
@@ -432,12 +461,12 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row.state = OBJECT_DONE;
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;
 	row.flags |= job->attributes.is_no_cow ? OBJECT_NO_COW : 0;
-	row.flags |= job->shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
+	row.flags |= job->learned.shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;
-	row.digest = object_sums_finish(&job->sums, job->stamp.size_bytes, &sink);
+	row.digest = object_sums_finish(&job->learned.sums, job->stamp.size_bytes, &sink);
 
 	whole.digest = row.digest;
-	if (job->sums.n_data > 0 && !hash_store_put_anchor(pass->store, &whole, error))
+	if (job->learned.sums.n_data > 0 && !hash_store_put_anchor(pass->store, &whole, error))
 		return FINGERPRINT_FAILED;
 
 	pass->result->files.read++;
@@ -480,17 +509,6 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 		return FINGERPRINT_FAILED;
 	}
 	return outcome;
-}
-
-static bool commit_when_due(Fingerprinter *printer, GError **error)
-{
-	int64_t now_usec = g_get_monotonic_time();
-
-	if (now_usec - printer->committed_usec < COMMIT_USEC)
-		return true;
-
-	printer->committed_usec = now_usec;
-	return hash_store_commit(printer->pass->store, error);
 }
 
 /* Open files ahead of the one to be read next. */

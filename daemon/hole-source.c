@@ -39,10 +39,12 @@ int hole_source_fd(HoleSource *hole, uint64_t length)
 {
 	uint64_t wanted = length % hole->block_bytes ? length : DEDUPE_ROUND_BYTES;
 
+	/* Growing it from within a block would write the rest of that block. */
+	if (hole->fd >= 0 && hole->size_bytes != wanted)
+		fd_close(&hole->fd);
 	if (hole->fd < 0 && !hole->has_failed)
 		hole->fd = open(hole->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (hole->fd >= 0 && hole->size_bytes != wanted &&
-	    ftruncate(hole->fd, (off_t)wanted) != 0)
+	if (hole->fd >= 0 && ftruncate(hole->fd, (off_t)wanted) != 0)
 		fd_close(&hole->fd);
 
 	hole->has_failed = hole->fd < 0;

@@ -163,7 +163,8 @@ static void locate(Inventory *inventory, ReadRecord *record, const char *name)
 {
 	Pass *pass = inventory->pass;
 	NamedFile file = { { record->file.subvolume, record->file.inode, 0 },
-			   record->file.parent, name };
+			   record->file.parent,
+			   name };
 	g_autoptr(GError) ignored = NULL;
 	const MappedExtent *extent = NULL;
 	FileAttributes attributes;
@@ -263,8 +264,10 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 	result->files.unchanged++;
 	if (known->state == OBJECT_SKIPPED)
 		note_skipped(inventory, known);
+	/* What was settled meanwhile was not matched with what is still to be read of it. */
 	if (known->state == OBJECT_HALF)
-		return add_to_read(inventory, seen, known->id, error);
+		return add_to_read(inventory, seen,
+				   known->id >= inventory->settled_below ? known->id : 0, error);
 	return is_named || update_row(inventory, known, seen, known->doubted_day, error);
 }
 
@@ -272,8 +275,8 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 static bool merge_unseen(Inventory *inventory, const Object *known, GError **error)
 {
 	if (!walk_saw_all_of(inventory->walk, known->subvolume)) {
-		bool is_unsettled = known->id >= inventory->settled_below &&
-				    known->state == OBJECT_DONE;
+		bool is_unsettled =
+			known->id >= inventory->settled_below && known->state == OBJECT_DONE;
 
 		return !is_unsettled || sorter_add(inventory->outside, &known->id, error);
 	}
@@ -306,13 +309,13 @@ static bool merge_files(Inventory *inventory, GError **error)
 		return false;
 
 	while ((seen || known) && pass_may_continue(pass)) {
-		int order = !known ? -1
+		int order = !known  ? -1
 			    : !seen ? 1
 				    : compare_inodes(seen, known->subvolume, known->inode);
 		bool merged;
 
 		if (order < 0) {
-			pass->result->files.new++;
+			pass->result->files.new ++;
 			merged = add_to_read(inventory, seen, 0, error);
 		} else if (order == 0) {
 			merged = merge_known(inventory, seen, known, error);
@@ -362,9 +365,10 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 {
 	g_autoptr(Inventory) inventory = g_new0(Inventory, 1);
 	const char *directory = pass->settings->state_directory;
+	g_auto(Fd) state_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	FileStat state;
 
-	if (file_stat_at(AT_FDCWD, directory, &state) != 0)
+	if (state_fd < 0 || file_stat_at(state_fd, "", &state) != 0)
 		state = (FileStat){ 0 };
 
 	inventory->pass = pass;
@@ -427,11 +431,6 @@ uint64_t inventory_unsettled(const Inventory *inventory)
 	return inventory->unsettled;
 }
 
-uint64_t inventory_unsettled_outside(const Inventory *inventory)
-{
-	return sorter_count(inventory->outside);
-}
-
 bool inventory_next_outside(Inventory *inventory, uint32_t *ret, GError **error)
 {
 	const uint32_t *id;
@@ -441,4 +440,9 @@ bool inventory_next_outside(Inventory *inventory, uint32_t *ret, GError **error)
 
 	*ret = id ? *id : 0;
 	return true;
+}
+
+bool inventory_rewind_outside(Inventory *inventory, GError **error)
+{
+	return sorter_rewind(inventory->outside, error);
 }

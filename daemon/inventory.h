@@ -41,9 +41,9 @@ uint64_t inventory_bytes(const Inventory *inventory);
 /* Objects met by the walk that an earlier pass fingerprinted and did not settle. */
 uint64_t inventory_unsettled(const Inventory *inventory);
 
-/* The same outside the walk: their number, and one after another, in no order; 0 at the end. */
-uint64_t inventory_unsettled_outside(const Inventory *inventory);
+/* The same outside the walk, one after another, in no order; 0 at the end. */
 bool inventory_next_outside(Inventory *inventory, uint32_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+bool inventory_rewind_outside(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Inventory, inventory_free)

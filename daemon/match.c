@@ -13,7 +13,7 @@
 #define ALL_PAIRS_MEMBERS 8
 
 /* Pairs on one diagonal with so many blocks between them at most are one run. */
-#define BRIDGE_BLOCKS 256
+#define BRIDGE_BLOCKS 32
 
 /* A position in a target that has the digest of one in a source. */
 typedef struct {
@@ -198,7 +198,8 @@ static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 			continue;
 
 		if (kept || facts & FACT_NO_COW) {
-			if (!note_once(matcher, object, kept ? SKIP_KEEP_ZEROS : SKIP_NO_COW, error))
+			if (!note_once(matcher, object, kept ? SKIP_KEEP_ZEROS : SKIP_NO_COW,
+				       error))
 				return false;
 			continue;
 		}
@@ -266,9 +267,10 @@ static bool add_run(Matcher *matcher, const Pair *first, uint64_t end_block, GEr
 	Run run = {
 		.target_rank = first->target_rank,
 		.target_block = first->target_block,
-		.source_block = first->source == RUN_HOLE
-					? 0
-					: (uint64_t)((int64_t)first->target_block - first->diagonal),
+		.source_block =
+			first->source == RUN_HOLE
+				? 0
+				: (uint64_t)((int64_t)first->target_block - first->diagonal),
 		.blocks = end_block - first->target_block,
 		.source = first->source,
 	};
@@ -284,8 +286,7 @@ static bool add_run(Matcher *matcher, const Pair *first, uint64_t end_block, GEr
 static bool continues(const Pair *first, uint64_t end_block, const Pair *next)
 {
 	return next && next->target_rank == first->target_rank && next->source == first->source &&
-	       next->diagonal == first->diagonal &&
-	       next->target_block <= end_block + BRIDGE_BLOCKS;
+	       next->diagonal == first->diagonal && next->target_block <= end_block + BRIDGE_BLOCKS;
 }
 
 /* Join the sorted pairs to runs. */
@@ -318,12 +319,11 @@ static bool join_pairs(Matcher *matcher, GError **error)
 bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 	       uint64_t *ret_blocks, GError **error)
 {
-	g_autoptr(Groups) groups =
-		groups_open(pass->store, object_table_is_live, table, error);
+	g_autoptr(Groups) groups = groups_open(pass->store, object_table_is_live, table, error);
 	g_autoptr(GArray) members = g_array_new(false, false, sizeof(Member));
-	g_autoptr(Sorter) pairs = sorter_new(sizeof(Pair), compare_pairs,
-					     pass->settings->memory_bytes / 4,
-					     pass->settings->state_directory);
+	g_autoptr(Sorter) pairs =
+		sorter_new(sizeof(Pair), compare_pairs, pass->settings->memory_bytes / 4,
+			   pass->settings->state_directory);
 	Matcher matcher = {
 		.pass = pass,
 		.table = table,

@@ -14,18 +14,18 @@
 
 typedef struct {
 	Winnow winnow;
-	uint64_t zero_run_blocks;     /* a run of so many zero blocks is worth a hole */
-	uint64_t zeros;               /* zero blocks and holes since the last other block */
-	uint64_t data_zeros;          /* of them, zero blocks since the last hole or other block */
-	uint64_t data_zeros_start;    /* block where these start */
-	uint64_t n_data;              /* blocks that are not zero, so far */
-	uint64_t chain;               /* digest of all full token buffers */
+	uint64_t zero_run_blocks;  /* a run of so many zero blocks is worth a hole */
+	uint64_t zeros;            /* zero blocks and holes since the last other block */
+	uint64_t data_zeros;       /* of them, zero blocks since the last hole or other block */
+	uint64_t data_zeros_start; /* block where these start */
+	uint64_t n_data;           /* blocks that are not zero, so far */
+	uint64_t chain;            /* digest of all full token buffers */
 	uint64_t n_tokens;
 	uint64_t tokens[OBJECT_SUMS_TOKENS];
 } ObjectSums;
 
 typedef struct {
-	WinnowKeep anchor;                          /* an anchor */
+	WinnowKeep anchor;                         /* an anchor */
 	void (*zeros)(uint64_t block, void *data); /* a long run of zero blocks starts */
 	void *data;
 } ObjectSumsSink;

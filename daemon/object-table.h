@@ -16,9 +16,9 @@
 typedef struct ObjectTable ObjectTable;
 
 typedef enum {
-	FACT_LIVE = 1 << 0,       /* fingerprinted, and still in the store */
-	FACT_SETTLED = 1 << 1,    /* matched with everything before this pass */
-	FACT_OUTSIDE = 1 << 2,    /* not met by this pass's walk: may be a source only */
+	FACT_LIVE = 1 << 0,    /* fingerprinted, and still in the store */
+	FACT_SETTLED = 1 << 1, /* matched with everything before this pass */
+	FACT_OUTSIDE = 1 << 2, /* not met by this pass's walk: may be a source only */
 	FACT_IMMUTABLE = 1 << 3,
 	FACT_NO_COW = 1 << 4,
 	FACT_SHARED = 1 << 5,

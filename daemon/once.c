@@ -67,7 +67,8 @@ static int make_loop(Once *once, int finished_fd)
 		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
 						    PROGRESS_DISPLAY_USEC, 0, on_timer, once);
 	if (failed >= 0)
-		failed = sd_event_add_io(once->event, NULL, finished_fd, EPOLLIN, on_finished, once);
+		failed =
+			sd_event_add_io(once->event, NULL, finished_fd, EPOLLIN, on_finished, once);
 
 	return failed;
 }

@@ -30,7 +30,8 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 			       Fd *ret_fd)
 {
 	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
-			   stored->parent, name };
+			   stored->parent,
+			   name };
 	OpenOutcome outcome;
 	FileStat stat;
 	int failed;
@@ -74,7 +75,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
 						      pass->throttle, pass->stop);
 	else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
-				      UINT64_MAX, outcome != OPEN_UNREADABLE, error))
+				      UINT64_MAX, true, error))
 		return false;
 
 	*ret = g_steal_pointer(&object);
@@ -88,8 +89,7 @@ bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, Ski
 	if (!object_skips_add(pass, opener, object->id, reason, bytes, error))
 		return false;
 
-	return !look_again ||
-	       hash_store_drop(pass->store, object->subvolume, object->inode, error);
+	return !look_again || hash_store_drop(pass->store, object->subvolume, object->inode, error);
 }
 
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)

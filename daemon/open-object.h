@@ -35,8 +35,7 @@ void open_object_free(OpenObject *object);
  * @look_again it is forgotten, too.
  */
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
-			 uint64_t bytes, bool look_again, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+			 uint64_t bytes, bool look_again, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);

@@ -81,7 +81,8 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	settings->quiet = given->quiet;
 	settings->verbose = given->verbose;
 
-	if (!take_size("--memory", given->memory, MEMORY_MIN_BYTES, &settings->memory_bytes, error) ||
+	if (!take_size("--memory", given->memory, MEMORY_MIN_BYTES, &settings->memory_bytes,
+		       error) ||
 	    !take_size("--min-size", given->min_size, 0, &settings->min_size_bytes, error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,

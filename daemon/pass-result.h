@@ -15,7 +15,7 @@
  */
 typedef struct {
 	PassOutcome outcome;
-	GError *error; /* when PASS_FAILED */
+	GError *error;        /* when PASS_FAILED */
 	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;
 	struct {

@@ -101,7 +101,27 @@ static bool note_outside(Inventory *inventory, ObjectTable *table, GError **erro
 		object_table_add_fact(table, object, FACT_OUTSIDE);
 	} while (object);
 
-	return true;
+	return inventory_rewind_outside(inventory, error);
+}
+
+/*
+ * What an earlier pass did not settle and this one did not meet would count as settled from now on:
+ * forgotten, it is looked at anew by the next pass that meets it.
+ */
+static bool drop_outside(Pass *pass, Inventory *inventory, GError **error)
+{
+	for (;;) {
+		const Object *found;
+		uint32_t object;
+
+		if (!inventory_next_outside(inventory, &object, error))
+			return false;
+		if (!object)
+			return true;
+		if (!hash_store_find(pass->store, object, &found, error) ||
+		    (found && !hash_store_drop(pass->store, found->subvolume, found->inode, error)))
+			return false;
+	}
 }
 
 static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *opener,
@@ -125,12 +145,12 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 	planner = planner_new(runs);
 	if (!share_all(pass, planner, opener, error))
 		return false;
-	if (!pass_may_continue(pass) || pass->settings->dry_run ||
-	    inventory_unsettled_outside(inventory) > 0)
+	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return hash_store_settle(pass->store, object_table_is_live, table, error);
+	return drop_outside(pass, inventory, error) &&
+	       hash_store_settle(pass->store, object_table_is_live, table, error);
 }
 
 static bool pass_steps(Pass *pass, GError **error)
@@ -141,7 +161,7 @@ static bool pass_steps(Pass *pass, GError **error)
 	FsKind kind = pass->filesystem->identity.kind;
 	PassResult *result = pass->result;
 
-	if (!apply_policy(pass, error))
+	if (!pass->settings->dry_run && !apply_policy(pass, error))
 		return false;
 
 	inventory = inventory_build(pass, opener, error);
@@ -261,7 +281,8 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	result->outcome = PASS_FAILED;
 	if (lock >= 0 && pass_open(&pass, error)) {
 		if (pass_steps(&pass, error))
-			result->outcome = pass_may_continue(&pass) ? PASS_COMPLETE : PASS_INTERRUPTED;
+			result->outcome =
+				pass_may_continue(&pass) ? PASS_COMPLETE : PASS_INTERRUPTED;
 		if (!pass_note(&pass, result->error ? NULL : error) ||
 		    !describe_store(&pass, result->error ? NULL : error))
 			result->outcome = PASS_FAILED;

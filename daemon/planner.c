@@ -35,7 +35,8 @@ static int compare_lengths(const void *a, const void *b)
 	const Run *one = a;
 	const Run *other = b;
 
-	if (one->blocks != other->blocks)
+	/* Inside one object what is shared first is the source of what comes behind. */
+	if (!run_is_inside(one) && one->blocks != other->blocks)
 		return one->blocks > other->blocks ? -1 : 1;
 	return run_compare(a, b);
 }
@@ -63,14 +64,15 @@ static bool fill_batch(Planner *planner, GError **error)
 	if (!planner->has_next)
 		return true;
 
-	planner->plan.begins_target = !planner->is_started ||
-				      planner->next.target_rank != planner->target_rank;
-	planner->plan.first_to_come = planner->next.target_block;
+	planner->plan.begins_target =
+		!planner->is_started || planner->next.target_rank != planner->target_rank;
 	planner->target_rank = planner->next.target_rank;
 	planner->is_started = true;
 
 	while (planner->has_next && planner->n_batch < OVERLAP_MAX &&
 	       planner->next.target_rank == planner->target_rank &&
+	       (planner->n_batch == 0 ||
+		run_is_inside(&planner->next) == run_is_inside(&planner->batch[0])) &&
 	       (planner->n_batch == 0 || planner->next.target_block < end)) {
 		planner->batch[planner->n_batch++] = planner->next;
 		end = MAX(end, planner->next.target_block + planner->next.blocks);

@@ -9,7 +9,8 @@
  *
  * Targets come by rank, so that a source is final before anything is shared with it.  In one
  * target runs come by position, save that of runs that overlap (at most 256 at a time) the longest
- * come first: they leave the fewest pieces.
+ * come first: they leave the fewest pieces.  Runs inside the target come last, by position: their
+ * sources are final then.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,8 +18,7 @@ typedef struct Planner Planner;
 
 typedef struct {
 	Run run;
-	bool begins_target;      /* the first of its target */
-	uint64_t first_to_come;  /* this run and all later ones of its target begin here or behind */
+	bool begins_target; /* the first of its target */
 } Plan;
 
 /* @runs is sorted by run_compare() and borrowed. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/progress-display.h"
 
+#include "daemon/name-text.h"
 #include "daemon/size-text.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ ProgressDisplay *progress_display_new(const Progress *progress, const char *moun
 	ProgressDisplay *display = g_new0(ProgressDisplay, 1);
 
 	display->progress = progress;
-	display->mount_point = g_strdup(mount_point);
+	display->mount_point = name_text(mount_point, strlen(mount_point));
 	display->is_terminal = isatty(STDERR_FILENO);
 	display->stage = -1;
 	return display;

@@ -6,8 +6,9 @@
 const char *stage_name(Stage stage)
 {
 	static const char *const names[] = {
-		[STAGE_WALK] = "walking",   [STAGE_COMPARE] = "comparing", [STAGE_READ] = "reading",
-		[STAGE_MATCH] = "matching", [STAGE_SHARE] = "sharing",     [STAGE_SETTLE] = "settling",
+		[STAGE_WALK] = "walking",  [STAGE_COMPARE] = "comparing",
+		[STAGE_READ] = "reading",  [STAGE_MATCH] = "matching",
+		[STAGE_SHARE] = "sharing", [STAGE_SETTLE] = "settling",
 	};
 
 	return names[stage];

@@ -72,10 +72,10 @@ static json_t *skips_json(const SkipLedger *skips)
 		examples = json_array();
 		for (size_t i = 0; entry->examples[i]; i++)
 			json_array_append_new(examples, json_string(entry->examples[i]));
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o}", "reason", skip_reason_name(reason),
-					"count", number(entry->count), "bytes",
-					number(entry->bytes), "examples", examples));
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o}", "reason",
+						      skip_reason_name(reason), "count",
+						      number(entry->count), "bytes",
+						      number(entry->bytes), "examples", examples));
 	}
 
 	return list;
@@ -101,8 +101,8 @@ static json_t *shared_json(const PassResult *result)
 
 static json_t *freed_json(const PassResult *result)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "bytes", number(result->freed.bytes),
-			 "hole_bytes", number(result->freed.hole_bytes), "used_before_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o}", "bytes", number(result->freed.bytes), "hole_bytes",
+			 number(result->freed.hole_bytes), "used_before_bytes",
 			 number(result->freed.used_before_bytes), "used_after_bytes",
 			 number(result->freed.used_after_bytes));
 }
@@ -122,18 +122,18 @@ static json_t *pass_json(const ReportedPass *pass)
 {
 	const Filesystem *filesystem = pass->filesystem;
 	const PassResult *result = pass->result;
-	json_t *json = json_pack(
-		"{s:s, s:s, s:o, s:o, s:o}", "uuid", filesystem->uuid, "kind",
-		fs_kind_name(filesystem->identity.kind), "mount_point",
-		text(filesystem->mount_point), "paths", paths_json(filesystem), "block_bytes",
-		number(filesystem->identity.block_bytes));
+	json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o}", "uuid", filesystem->uuid, "kind",
+				 fs_kind_name(filesystem->identity.kind), "mount_point",
+				 text(filesystem->mount_point), "paths", paths_json(filesystem),
+				 "block_bytes", number(filesystem->identity.block_bytes));
 
 	json_object_set_new(json, "outcome", json_string(outcome_name(result->outcome)));
-	json_object_set_new(json, "error", result->error ? text(result->error->message) : json_null());
+	json_object_set_new(json, "error",
+			    result->error ? text(result->error->message) : json_null());
 	json_object_set_new(json, "started", started_json(result));
-	json_object_set_new(json, "seconds",
-			    json_real((double)(result->ended_usec - result->started_usec) /
-				      G_USEC_PER_SEC));
+	json_object_set_new(
+		json, "seconds",
+		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
 			    json_pack("{s:o, s:o}", "finding_bytes", number(result->finding_bytes),
@@ -192,14 +192,15 @@ static void add_work(GString *lines, const PassResult *result)
 		 " changed, %" G_GUINT64_FORMAT " gone",
 		 result->files.seen, result->files.new, result->files.changed, result->files.gone);
 	add_line(lines, "read", "%s to find, %s to compare", finding, comparing);
-	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)", shared,
-		 result->shared.runs, already);
+	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)",
+		 shared, result->shared.runs, already);
 }
 
 static void add_freed(GString *lines, const Settings *settings, const ReportedPass *pass)
 {
 	const PassResult *result = pass->result;
-	int64_t gained = (int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
+	int64_t gained =
+		(int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
 	g_autofree char *freed = size_text(result->freed.bytes);
 	g_autofree char *holes = size_text(result->freed.hole_bytes);
 	g_autofree char *counted = size_text((uint64_t)ABS(gained));
@@ -212,15 +213,19 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 	if (pass->filesystem->identity.kind == FS_KIND_BTRFS) {
 		add_line(lines, "freed", "%s by the filesystem's count%s", counted,
 			 gained < 0 ? " MORE in use: others write, too" : "");
-		add_line(lines, "", "%s that no file uses any more: btrfs gives an extent back "
-				    "when all of it is unused", freed);
+		add_line(lines, "",
+			 "%s that no file uses any more: btrfs gives an extent back "
+			 "when all of it is unused",
+			 freed);
 	} else {
 		add_line(lines, "freed", "%s (the filesystem counts %s %s in use)", freed, counted,
 			 gained < 0 ? "more" : "less");
 	}
 	if (result->freed.hole_bytes > 0)
-		add_line(lines, "", "%s of it zeros, now holes: space the files will need again "
-				    "when written", holes);
+		add_line(lines, "",
+			 "%s of it zeros, now holes: space the files will need again "
+			 "when written",
+			 holes);
 }
 
 static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
@@ -237,7 +242,8 @@ static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
 		add_line(lines, label, "%-12s %8" G_GUINT64_FORMAT "  %10s",
 			 skip_reason_name(reason), entry->count, bytes);
 		label = "";
-		for (size_t i = 0; (verbose || reason == SKIP_UNREADABLE) && entry->examples[i]; i++)
+		for (size_t i = 0; (verbose || reason == SKIP_UNREADABLE) && entry->examples[i];
+		     i++)
 			add_line(lines, "", "  %s", entry->examples[i]);
 	}
 }
@@ -252,7 +258,8 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 	g_string_append_printf(lines, "%s (%s %s): %s in %.1f s\n", mount_point,
 			       fs_kind_name(pass->filesystem->identity.kind),
 			       pass->filesystem->uuid, outcome_name(result->outcome),
-			       (double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC);
+			       (double)(result->ended_usec - result->started_usec) /
+				       G_USEC_PER_SEC);
 	add_work(lines, result);
 	add_freed(lines, settings, pass);
 	add_skips(lines, &result->skips, settings->verbose);

@@ -69,8 +69,8 @@ static void map_costs(Round *round, uint64_t first, size_t i, size_t end)
 		return;
 
 	for (; i < end; i++) {
-		uint64_t block = ((first + i) * block_bytes - extent.logical + extent.offset) /
-				 block_bytes;
+		uint64_t block =
+			((first + i) * block_bytes - extent.logical + extent.offset) / block_bytes;
 		uint64_t blocks = (extent.ram_bytes + block_bytes - 1) / block_bytes;
 
 		round->target_costs[i] = (uint32_t)(extent.disk_bytes * (block + 1) / blocks -
@@ -143,8 +143,8 @@ bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t di
 
 	if (!map_places(round, target, first, n, round->target_places, round->target_shared, error))
 		return false;
-	if (source && !map_places(round, source, first - diagonal, n, round->source_places, NULL,
-				  error))
+	if (source &&
+	    !map_places(round, source, first - diagonal, n, round->source_places, NULL, error))
 		return false;
 	for (size_t i = 0; !source && i < n; i++)
 		round->source_places[i] = PLACE_HOLE;
@@ -191,7 +191,8 @@ static size_t block_length(const Round *round, const OpenObject *object, uint64_
 {
 	uint64_t start = block * round->block_bytes;
 
-	return start >= object->size_bytes ? 0 : MIN(object->size_bytes - start, round->block_bytes);
+	return start >= object->size_bytes ? 0
+					   : MIN(object->size_bytes - start, round->block_bytes);
 }
 
 static bool is_zero(const uint8_t *bytes, size_t length)
@@ -232,7 +233,7 @@ static void compare_piece(Round *round, size_t i, size_t end)
 					length &&
 				memcmp(target, source, length) == 0;
 
-		round->states[i] = !equal ? BLOCK_DIFFERENT
+		round->states[i] = !equal                                     ? BLOCK_DIFFERENT
 				   : round->source && is_zero(target, length) ? BLOCK_ZERO
 									      : BLOCK_EQUAL;
 	}
@@ -269,7 +270,8 @@ ReadOutcome round_compare(Round *round, OpenObject **ret_unreadable)
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / round->block_bytes;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end) {
+	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end);
+	     from = end) {
 		uint64_t target_block = round->first + first;
 		ReadOutcome outcome;
 

@@ -29,12 +29,13 @@ typedef struct {
 	OpenObject *target;
 	OpenObject *source; /* NULL: a hole */
 	uint64_t first;     /* block of the target */
-	uint64_t diagonal;  /* to be subtracted from a target's block to get the source's, mod 2^64 */
+	uint64_t
+		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
 	size_t n;
 	uint8_t *states; /* BlockState */
 	uint64_t *target_places;
 	uint64_t *source_places;
-	bool *target_shared; /* other files, or places, use the target's block too */
+	bool *target_shared;    /* other files, or places, use the target's block too */
 	uint32_t *target_costs; /* bytes that the target's block takes on the disk */
 	uint8_t *target_buffer;
 	uint8_t *source_buffer;

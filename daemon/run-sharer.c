@@ -3,6 +3,7 @@
 
 #include "daemon/block-set.h"
 #include "daemon/hole-source.h"
+#include "daemon/object-skips.h"
 #include "daemon/round.h"
 #include "kernel-ioctl/dedupe-range.h"
 
@@ -21,6 +22,7 @@ struct RunSharer {
 	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first one is begun */
+	bool is_refused;    /* the kernel will not share the run in hand */
 };
 
 /* What a part of a run turned out to be. */
@@ -134,7 +136,18 @@ static bool is_passing(DedupeOutcome outcome)
 	       outcome == DEDUPE_DIFFERS || outcome == DEDUPE_READ_ONLY;
 }
 
-/* The kernel said no: count it, and leave the target alone unless it is a matter of this range. */
+/* This run cannot be shared; others of the target may. */
+static bool refuse_run(RunSharer *sharer, uint64_t length, GError **error)
+{
+	sharer->is_refused = true;
+	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_UNSUPPORTED,
+				length, error);
+}
+
+/*
+ * The kernel said no: count it.  EINVAL is a matter of the two files, for instance one that has
+ * checksums and one that has none; all else concerns the target.
+ */
 static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
 			   GError **error)
 {
@@ -145,9 +158,17 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 		return true;
 	if (asked->outcome == DEDUPE_DIFFERS)
 		sharer->pass->result->shared.differed++;
+	if (asked->outcome == DEDUPE_INVALID)
+		return refuse_run(sharer, length, error);
 
 	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
 				   look_again, error);
+}
+
+static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
+{
+	return pass_may_continue(sharer->pass) && !sharer->is_refused && sharer->target->reader &&
+	       (!source || source->reader);
 }
 
 /* Ask the kernel to share [@first, @end) of the round, in pieces that do not overlap themselves. */
@@ -160,13 +181,12 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 	if (round->source == round->target)
 		piece_blocks = MIN(piece_blocks, round->diagonal);
 
-	for (size_t i = first; i < end && sharer->target->reader; i += piece_blocks) {
+	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += piece_blocks) {
 		uint64_t block = round->first + i;
 		uint64_t start = block * block_bytes;
 		uint64_t stop = open_object_end_bytes(
 			round->target, round->first + MIN(i + piece_blocks, end), block_bytes);
-		uint64_t source_start =
-			round->source ? (block - round->diagonal) * block_bytes : 0;
+		uint64_t source_start = round->source ? (block - round->diagonal) * block_bytes : 0;
 		int source_fd = round->source ? file_reader_fd(round->source->reader)
 					      : hole_source_fd(sharer->hole, stop - start);
 		DedupeTarget target = {
@@ -175,8 +195,7 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 		};
 
 		if (source_fd < 0)
-			return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
-						   SKIP_UNSUPPORTED, stop - start, false, error);
+			return refuse_run(sharer, stop - start, error);
 
 		sharer->pass->result->shared.calls +=
 			dedupe_range(source_fd, source_start, stop - start, &target, 1,
@@ -235,6 +254,8 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			return false;
 		if (!sharer->target->reader)
 			return true;
+		if (sharer->is_refused)
+			break;
 	}
 
 	if (!round_map_again(round, error))
@@ -244,7 +265,13 @@ static bool share_equal(RunSharer *sharer, GError **error)
 		if (!is_worth_it(sharer, first, end))
 			continue;
 		credit_stretch(sharer, first, end);
+		if (sharer->is_refused)
+			continue;
 		block_set_add(sharer->settled, round->first + first, round->first + end);
+		/* Its source is used twice from here on. */
+		if (round->source == round->target)
+			block_set_add(sharer->had_others, round->first + first - round->diagonal,
+				      round->first + end - round->diagonal);
 	}
 
 	return true;
@@ -334,10 +361,9 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
-		return open_object_give_up(
-			sharer->pass, sharer->opener, unreadable,
-			outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE, UINT64_MAX,
-			outcome == READ_SHORT, error);
+		return open_object_give_up(sharer->pass, sharer->opener, unreadable,
+					   outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
+					   UINT64_MAX, outcome == READ_SHORT, error);
 
 	ret_ends->first_equal = is_equal_state(round->states[0]);
 	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
@@ -347,12 +373,6 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	}
 
 	return share_equal(sharer, error);
-}
-
-static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
-{
-	return pass_may_continue(sharer->pass) && sharer->target->reader &&
-	       (!source || source->reader);
 }
 
 /* Share [@first, @end) of the target, none of which is settled, in rounds. */
@@ -404,16 +424,16 @@ static bool next_step(const RunSharer *sharer, uint64_t block, uint64_t step, bo
 }
 
 /*
- * Go on from @block in one direction for as long as the data is equal.  The steps grow, so that a
- * long stretch is not shared in many small pieces.
+ * Go on from @block in one direction for as long as the data is equal.  The steps grow from
+ * @first_step blocks, so that a long stretch is not shared in many small pieces.
  */
 static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t block,
-		       bool forward, GError **error)
+		       bool forward, uint64_t first_step, GError **error)
 {
 	uint64_t low, high, first, end;
 
 	run_bounds(sharer, source, diagonal, &low, &high);
-	for (uint64_t step = EXTEND_BLOCKS;
+	for (uint64_t step = first_step;
 	     may_go_on(sharer, source) &&
 	     next_step(sharer, block, step, forward, low, high, &first, &end);
 	     step = MIN(step * 2, EXTEND_MAX_BLOCKS)) {
@@ -429,20 +449,31 @@ static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal,
 	return true;
 }
 
-bool share_run(RunSharer *sharer, const Run *run, uint64_t first_to_come, OpenObject *source,
-	       GError **error)
+/* The core of a run is settled by other sources: it may still reach further than they did. */
+static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t core,
+			   GError **error)
+{
+	uint64_t first = block_set_start(sharer->settled, core);
+	uint64_t end = block_set_end(sharer->settled, core);
+
+	return run_extend(sharer, source, diagonal, first, false, 1, error) &&
+	       run_extend(sharer, source, diagonal, end, true, 1, error);
+}
+
+bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 {
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
 	uint64_t margin = source && !sharer->pass->settings->dry_run ? EXTEND_BLOCKS : 0;
 	uint64_t core_end = run->target_block + run->blocks;
 	uint64_t low, high, first, end, from;
 
-	block_set_forget_before(sharer->settled,
-				first_to_come - MIN(first_to_come, EXTEND_MAX_BLOCKS));
+	sharer->is_refused = false;
 	run_bounds(sharer, source, diagonal, &low, &high);
 	core_end = MIN(core_end, high);
-	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
+	if (run->target_block >= core_end)
 		return true;
+	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
+		return margin == 0 || extend_settled(sharer, source, diagonal, core_end - 1, error);
 
 	from = MAX(low, run->target_block - MIN(run->target_block, margin));
 	while (may_go_on(sharer, source) &&
@@ -451,9 +482,11 @@ bool share_run(RunSharer *sharer, const Run *run, uint64_t first_to_come, OpenOb
 
 		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
 			return false;
-		if (ends.first_equal && !run_extend(sharer, source, diagonal, first, false, error))
+		if (ends.first_equal &&
+		    !run_extend(sharer, source, diagonal, first, false, EXTEND_BLOCKS, error))
 			return false;
-		if (ends.last_equal && !run_extend(sharer, source, diagonal, end, true, error))
+		if (ends.last_equal &&
+		    !run_extend(sharer, source, diagonal, end, true, EXTEND_BLOCKS, error))
 			return false;
 		from = end;
 	}

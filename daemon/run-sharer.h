@@ -30,10 +30,10 @@ OpenObject *run_sharer_target(const RunSharer *sharer);
 
 /*
  * Share the part of @run, of the target in hand, that is not shared yet.  @source is what it equals,
- * NULL for a hole.  No later run of the target begins before block @first_to_come.  A target or
- * source that proves unusable is given up: its reader is NULL afterwards.
+ * NULL for a hole.  A target or source that proves unusable is given up: its reader is NULL
+ * afterwards.
  */
-bool share_run(RunSharer *sharer, const Run *run, uint64_t first_to_come, OpenObject *source,
-	       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

@@ -8,6 +8,8 @@ int run_compare(const void *a, const void *b)
 
 	if (one->target_rank != other->target_rank)
 		return one->target_rank < other->target_rank ? -1 : 1;
+	if (run_is_inside(one) != run_is_inside(other))
+		return run_is_inside(one) ? 1 : -1;
 	if (one->target_block != other->target_block)
 		return one->target_block < other->target_block ? -1 : 1;
 	if (one->blocks != other->blocks)

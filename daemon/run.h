@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -25,5 +26,14 @@ static inline uint32_t run_target(const Run *run)
 	return (uint32_t)run->target_rank;
 }
 
-/* Order of planning: by the target's rank, then by block, longer and lower source first. */
+/* Whether the source is another place of the target itself. */
+static inline bool run_is_inside(const Run *run)
+{
+	return run->source == run_target(run);
+}
+
+/*
+ * Order of planning: by the target's rank, runs from other objects before those inside it, then by
+ * block, longer and lower source first.
+ */
 int run_compare(const void *a, const void *b);

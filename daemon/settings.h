@@ -19,10 +19,11 @@ typedef enum {
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
-	char **excludes;         /* globs; NULL-terminated, may be NULL */
-	uint64_t memory_bytes;   /* for sorting, over all sorters of a pass */
-	uint64_t min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
-	uint64_t rate_bytes;     /* per second, for all reads of data; 0: no limit */
+	char **excludes;       /* globs; NULL-terminated, may be NULL */
+	uint64_t memory_bytes; /* for sorting, over all sorters of a pass */
+	uint64_t
+		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
+	uint64_t rate_bytes;    /* per second, for all reads of data; 0: no limit */
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
 	ZerosPolicy zeros;

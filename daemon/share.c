@@ -3,6 +3,7 @@
 
 #include "daemon/round.h"
 #include "daemon/run-sharer.h"
+#include "hashstore/objects.h"
 
 #define OPEN_SOURCES 32
 
@@ -89,8 +90,9 @@ static bool look_ahead(Sharer *sharer, GError **error)
 		ahead = g_new0(Ahead, 1);
 		ahead->plan = *plan;
 		g_queue_push_tail(&sharer->ahead, ahead);
-		if (plan->begins_target && !open_object(sharer->pass, sharer->opener,
-							run_target(&plan->run), &ahead->target, error))
+		if (plan->begins_target &&
+		    !open_object(sharer->pass, sharer->opener, run_target(&plan->run),
+				 &ahead->target, error))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;
@@ -106,6 +108,13 @@ static void ahead_free(Ahead *ahead)
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
+
+/* A source cannot be used: the next pass shall find the target another one. */
+static bool look_again(Sharer *sharer, const OpenObject *target, GError **error)
+{
+	return sharer->pass->settings->dry_run ||
+	       hash_store_drop(sharer->pass->store, target->subvolume, target->inode, error);
+}
 
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
@@ -126,9 +135,9 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 		 !find_source(sharer, plan->run.source, &source, error))
 		return false;
 	if (source && !source->reader)
-		return true;
+		return look_again(sharer, target, error);
 
-	return share_run(sharer->runs, &plan->run, plan->first_to_come, source, error);
+	return share_run(sharer->runs, &plan->run, source, error);
 }
 
 static bool execute_all(Sharer *sharer, GError **error)

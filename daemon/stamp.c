@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/stamp.h"
 
-#define RACY_NSEC     INT64_C(1000000000)
-#define RECHECK_DAYS  30
+#define RACY_NSEC    INT64_C(1000000000)
+#define RECHECK_DAYS 30
 
 StampVerdict stamp_compare(const Stamp *stored, const Stamp *seen)
 {

@@ -42,7 +42,8 @@ bool sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_b
 {
 	ssize_t bytes = (ssize_t)(n_blocks * sizeof(*ret));
 
-	if (cache->fd < 0 || pread(cache->fd, ret, (size_t)bytes, place_of(cache, physical)) != bytes)
+	if (cache->fd < 0 ||
+	    pread(cache->fd, ret, (size_t)bytes, place_of(cache, physical)) != bytes)
 		return false;
 
 	for (size_t i = 0; i < n_blocks; i++)
@@ -58,6 +59,6 @@ void sum_cache_put(SumCache *cache, uint64_t physical, const uint64_t *sums, siz
 
 	if (cache->fd < 0 && !cache->has_failed)
 		cache->fd = temporary_file_open(cache->directory, NULL);
-	cache->has_failed = cache->fd < 0 ||
-			    pwrite(cache->fd, sums, (size_t)bytes, place_of(cache, physical)) != bytes;
+	cache->has_failed = cache->fd < 0 || pwrite(cache->fd, sums, (size_t)bytes,
+						    place_of(cache, physical)) != bytes;
 }

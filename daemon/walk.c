@@ -18,6 +18,9 @@
 /* The subvolume that holds all others (BTRFS_FS_TREE_OBJECTID), and the only one of an XFS. */
 #define BTRFS_TOP_SUBVOLUME 5
 
+/* What a snapshot shows where a subvolume was nested (BTRFS_EMPTY_SUBVOL_DIR_OBJECTID): nothing. */
+#define BTRFS_EMPTY_DIRECTORY_INODE 2
+
 typedef struct {
 	Directory *directory;
 	uint64_t subvolume;
@@ -36,10 +39,11 @@ struct Walk {
 
 	size_t next_root;
 	const FilesystemRoot *root;
-	char *root_name;    /* of a root that is a file, still to be visited */
-	GArray *levels;     /* Level */
-	GString *path;      /* of the innermost level */
-	GHashTable *whole;  /* subvolumes entered by their top */
+	char *root_name;   /* of a root that is a file, still to be visited */
+	GArray *levels;    /* Level */
+	GString *path;     /* of the innermost level */
+	GHashTable *whole; /* subvolumes entered by their top */
+	bool met_mounts;   /* something may be hidden below them */
 	uint64_t names;
 	WalkEntry entry;
 };
@@ -60,7 +64,8 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
 	walk->filter = filter;
 	walk->skips = skips;
 	walk->state_directory = *state_directory;
-	walk->depth_max = CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
+	walk->depth_max =
+		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
 	walk->path = g_string_new(NULL);
 	walk->levels = g_array_new(false, true, sizeof(Level));
 	g_array_set_clear_func(walk->levels, (GDestroyNotify)level_clear);
@@ -90,7 +95,7 @@ bool walk_saw_all_of(const Walk *walk, uint64_t subvolume)
 	gint64 top = BTRFS_TOP_SUBVOLUME;
 
 	return g_hash_table_contains(walk->whole, &subvolume) ||
-	       g_hash_table_contains(walk->whole, &top);
+	       (!walk->met_mounts && g_hash_table_contains(walk->whole, &top));
 }
 
 static Level *innermost(Walk *walk)
@@ -150,6 +155,13 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 	if (failed || is_state_directory(walk, &entry->stat)) {
 		directory_free(directory);
 		skip(walk, failed ? SKIP_DENIED : SKIP_OWN_STATE, 0, name);
+		entry->is_directory = false;
+		return true;
+	}
+
+	if (walk->filesystem->identity.kind == FS_KIND_BTRFS &&
+	    entry->stat.inode == BTRFS_EMPTY_DIRECTORY_INODE) {
+		directory_free(directory);
 		entry->is_directory = false;
 		return true;
 	}
@@ -235,6 +247,7 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 	case DIRECTORY_GONE:
 		return true;
 	case DIRECTORY_OTHER_MOUNT:
+		walk->met_mounts = true;
 		skip(walk, SKIP_OTHER_MOUNT, 0, name);
 		return true;
 	case DIRECTORY_DENIED:
@@ -271,8 +284,7 @@ static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 }
 
 /* *ret_found: the entry is one to give out. */
-static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_found,
-		  GError **error)
+static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_found, GError **error)
 {
 	const char *path = path_of(walk, name);
 	const char *relative = path + strlen(walk->root->path);

@@ -18,7 +18,7 @@
  *
  * A plain value without pointers: it may be copied, and stored to be gone on with later.
  */
-#define WINNOW_WINDOW_MAX 64
+#define WINNOW_WINDOW_MAX        64
 #define WINNOW_ANCHOR_BLOCKS_MAX 16
 
 typedef struct {

@@ -16,7 +16,7 @@ static const char *const policy_names[] = {
 static bool is_image_name(const char *name)
 {
 	static const char *const endings[] = { ".img", ".raw", ".qcow2", ".qcow", ".vmdk",
-					       ".vdi", ".vhd", ".vhdx",	 ".qed" };
+					       ".vdi", ".vhd", ".vhdx",  ".qed" };
 	const char *dot = strrchr(name, '.');
 
 	for (size_t i = 0; dot && i < G_N_ELEMENTS(endings); i++)

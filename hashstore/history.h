@@ -15,22 +15,22 @@ typedef enum {
 } PassOutcome;
 
 typedef struct {
-	int64_t id; /* given by hash_store_put_pass() */
+	int64_t id;           /* given by hash_store_put_pass() */
 	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;
 	PassOutcome outcome;
 	char *mount_point; /* owned by the record */
 	/* Counts of this pass. */
-	uint64_t files;          /* seen by the walk */
-	uint64_t objects_read;   /* fingerprinted */
-	uint64_t finding_bytes;  /* read to fingerprint */
-	uint64_t compare_bytes;  /* read to compare, both sides */
-	uint64_t shared_bytes;   /* logical bytes of targets that now share */
-	uint64_t freed_bytes;    /* physical bytes that no file uses any more */
-	uint64_t hole_bytes;     /* part of freed_bytes: zeros that became holes */
+	uint64_t files;         /* seen by the walk */
+	uint64_t objects_read;  /* fingerprinted */
+	uint64_t finding_bytes; /* read to fingerprint */
+	uint64_t compare_bytes; /* read to compare, both sides */
+	uint64_t shared_bytes;  /* logical bytes of targets that now share */
+	uint64_t freed_bytes;   /* physical bytes that no file uses any more */
+	uint64_t hole_bytes;    /* part of freed_bytes: zeros that became holes */
 	uint64_t runs_shared;
-	uint64_t runs_differed;  /* the kernel found different */
-	uint64_t capped;         /* members of groups beyond the cap */
+	uint64_t runs_differed; /* the kernel found different */
+	uint64_t capped;        /* members of groups beyond the cap */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

@@ -21,8 +21,8 @@ typedef struct {
 
 bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
-bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
-			       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
 			       const DirectoryName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL when there is none */

@@ -34,13 +34,14 @@ typedef struct {
 	int64_t ctime_nsec;
 	/* What was learned. */
 	ObjectState state;
-	unsigned flags;        /* ObjectFlags */
-	uint32_t skip_reason;  /* the engine's number, when OBJECT_SKIPPED */
-	uint32_t doubted_day;  /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
-	uint64_t digest;       /* over the whole object, when OBJECT_DONE */
+	unsigned flags;       /* ObjectFlags */
+	uint32_t skip_reason; /* the engine's number, when OBJECT_SKIPPED */
+	uint32_t
+		doubted_day; /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
+	uint64_t digest;     /* over the whole object, when OBJECT_DONE */
 	/* One of its names: a hint for messages, filters and opening without privilege. */
-	uint64_t parent;       /* inode of the directory, in the same subvolume */
-	const uint8_t *name;   /* any bytes; valid until the next call on the same cursor or store */
+	uint64_t parent;     /* inode of the directory, in the same subvolume */
+	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */
 	size_t name_bytes;
 } Object;
 

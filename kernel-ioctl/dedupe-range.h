@@ -25,25 +25,25 @@
 
 typedef enum {
 	DEDUPE_NOT_DONE, /* not reached: stopped, or the call failed before it */
-	DEDUPE_SAME, /* equal, and shared as far as the kernel could */
+	DEDUPE_SAME,     /* equal, and shared as far as the kernel could */
 	DEDUPE_DIFFERS,
-	DEDUPE_INVALID, /* EINVAL: mixed nodatacow (a swap file too), past an end, overlap */
-	DEDUPE_DENIED, /* EPERM, EACCES: immutable, or another user's */
-	DEDUPE_READ_ONLY, /* EROFS: seen through a read-only mount */
-	DEDUPE_BUSY, /* EAGAIN: being sent, or the like; EINTR */
-	DEDUPE_SWAP_FILE, /* ETXTBSY */
-	DEDUPE_NO_SPACE, /* ENOSPC, EDQUOT: metadata of this allocation group is full */
+	DEDUPE_INVALID,     /* EINVAL: mixed nodatacow (a swap file too), past an end, overlap */
+	DEDUPE_DENIED,      /* EPERM, EACCES: immutable, or another user's */
+	DEDUPE_READ_ONLY,   /* EROFS: seen through a read-only mount */
+	DEDUPE_BUSY,        /* EAGAIN: being sent, or the like; EINTR */
+	DEDUPE_SWAP_FILE,   /* ETXTBSY */
+	DEDUPE_NO_SPACE,    /* ENOSPC, EDQUOT: metadata of this allocation group is full */
 	DEDUPE_UNSUPPORTED, /* EOPNOTSUPP, EXDEV, ENOTTY, EISDIR */
-	DEDUPE_UNREADABLE, /* EIO, EUCLEAN: the data could not be read */
-	DEDUPE_FAILED, /* any other errno */
+	DEDUPE_UNREADABLE,  /* EIO, EUCLEAN: the data could not be read */
+	DEDUPE_FAILED,      /* any other errno */
 } DedupeOutcome;
 
 typedef struct {
-	int fd; /* O_RDONLY is enough for root and for the owner */
+	int fd;                /* O_RDONLY is enough for root and for the owner */
 	uint64_t offset_bytes; /* a multiple of the block size */
 	/* Results. */
 	DedupeOutcome outcome;
-	int error; /* errno value behind the outcome; 0 for SAME, DIFFERS, NOT_DONE */
+	int error;           /* errno value behind the outcome; 0 for SAME, DIFFERS, NOT_DONE */
 	uint64_t same_bytes; /* bytes of the rounds that were SAME, from the start of the range */
 } DedupeTarget;
 

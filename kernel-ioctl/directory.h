@@ -17,7 +17,7 @@
 typedef struct Directory Directory;
 
 typedef struct {
-	uint64_t inode;     /* of a nested btrfs subvolume: its id, and not the 256 that a stat says */
+	uint64_t inode; /* of a nested btrfs subvolume: its id, and not the 256 that a stat says */
 	unsigned char type; /* DT_*; DT_UNKNOWN where the filesystem does not say */
 	const char *name;   /* any bytes but '/' and NUL; valid until the next batch */
 } DirectoryEntry;

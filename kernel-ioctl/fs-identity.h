@@ -20,7 +20,7 @@ typedef enum {
 	FS_KIND_XFS,
 } FsKind;
 
-#define FS_UUID_BYTES 16
+#define FS_UUID_BYTES      16
 #define FS_UUID_TEXT_BYTES 37
 
 typedef struct {

@@ -34,7 +34,8 @@ static void look_at(int directory, const char *name, Totals *totals)
 {
 	struct statx status;
 
-	if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) < 0)
+	if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) <
+	    0)
 		err(EXIT_FAILURE, "cannot stat %s", name);
 
 	if (S_ISDIR(status.stx_mode)) {

@@ -86,7 +86,7 @@ class Verdicts:
         return 1 if any(row[3] == "MISSED" for row in self._rows) else 0
 
 
-def arguments(description, *, kinds=("xfs",), runs=3, unit="runs"):
+def arguments(description, *, kinds=("xfs",), runs=None, unit="runs"):
     """A parser with what all the benchmarks know."""
     parser = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: does it work at all?")
@@ -97,8 +97,9 @@ def arguments(description, *, kinds=("xfs",), runs=3, unit="runs"):
     if len(kinds) > 1:
         parser.add_argument("--kind", choices=(*kinds, "all"), default="all",
                             help="kind of filesystem (default: all)")
-    parser.add_argument(f"--{unit}", type=int, default=runs, dest="runs", metavar="N",
-                        help="how often (default: %(default)s)")
+    if runs:
+        parser.add_argument(f"--{unit}", type=int, default=runs, dest="runs", metavar="N",
+                            help="how often (default: %(default)s)")
     return parser
 
 
