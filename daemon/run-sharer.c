@@ -375,14 +375,30 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	return share_equal(sharer, error);
 }
 
+/* The first block of the target from @block on that is not in a hole, however long that is. */
+static uint64_t after_hole(const RunSharer *sharer, uint64_t block)
+{
+	uint64_t start = block * sharer->round->block_bytes;
+
+	return extent_map_skip_hole(file_reader_fd(sharer->target->reader), start) /
+	       sharer->round->block_bytes;
+}
+
 /* Share [@first, @end) of the target, none of which is settled, in rounds. */
 static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			uint64_t end, RunEnds *ret_ends, GError **error)
 {
 	*ret_ends = (RunEnds){ 0 };
 	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
+		uint64_t data_block = after_hole(sharer, block);
 		size_t n = MIN(end - block, sharer->round->n_max);
 		RunEnds ends;
+
+		if (data_block > block) {
+			ret_ends->last_equal = false;
+			block = data_block;
+			continue;
+		}
 
 		if (!share_round(sharer, source, diagonal, block, n, &ends, error))
 			return false;

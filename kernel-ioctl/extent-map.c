@@ -6,6 +6,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BATCH_EXTENTS 256
 
@@ -173,4 +174,13 @@ bool extent_map_next(ExtentMap *map, const MappedExtent **ret, GError **error)
 bool mapped_extent_is_addressed(const MappedExtent *extent)
 {
 	return !(extent->flags & (HAS_NO_ADDRESS | EXTENT_ENCODED | EXTENT_UNWRITTEN));
+}
+
+uint64_t extent_map_skip_hole(int fd, uint64_t offset)
+{
+	off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (data >= 0)
+		return (uint64_t)data;
+	return errno == ENXIO ? UINT64_MAX : offset;
 }

@@ -52,4 +52,10 @@ bool extent_map_next(ExtentMap *map, const MappedExtent **ret, GError **error)
  */
 bool mapped_extent_is_addressed(const MappedExtent *extent);
 
+/*
+ * The first byte of @fd at or after @offset that is no hole (SEEK_DATA), or UINT64_MAX when only a
+ * hole follows.  @offset itself where the kernel cannot say.
+ */
+uint64_t extent_map_skip_hole(int fd, uint64_t offset);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentMap, extent_map_free)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/extent-map.h"
 
+#include "tests/unit/scratch.h"
+
 #include <errno.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #define FILE_FD 1000
 
@@ -262,6 +265,21 @@ static void test_only_data_with_an_address_of_its_own_is_addressed(void)
 	}
 }
 
+static void test_a_hole_is_skipped_to_the_next_data(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	const uint64_t mib = UINT64_C(1) << 20;
+	int fd = scratch_create(scratch, "sparse", 0, 1);
+
+	scratch_fill(fd, 2 * mib, mib, 1);
+	g_assert_cmpint(ftruncate(fd, 8 * mib), ==, 0);
+	g_assert_cmpuint(extent_map_skip_hole(fd, 0), ==, 2 * mib);
+	g_assert_cmpuint(extent_map_skip_hole(fd, 2 * mib + 7), ==, 2 * mib + 7);
+	g_assert_cmpuint(extent_map_skip_hole(fd, 3 * mib), ==, UINT64_MAX);
+	g_assert_cmpuint(extent_map_skip_hole(-1, 5), ==, 5);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -285,6 +303,8 @@ int main(int argc, char **argv)
 			test_a_call_that_fails_says_what_it_tried);
 	g_test_add_func("/extent-map/only-data-with-an-address-of-its-own-is-addressed",
 			test_only_data_with_an_address_of_its_own_is_addressed);
+	g_test_add_func("/extent-map/a-hole-is-skipped-to-the-next-data",
+			test_a_hole_is_skipped_to_the_next_data);
 
 	return g_test_run();
 }
