@@ -36,6 +36,7 @@ typedef struct {
 	OpenOutcome outcome;
 	FileReader *reader;
 	Stamp stamp;
+	int64_t seen_nsec; /* when the stamp was taken */
 	FileAttributes attributes;
 	bool is_immutable;
 	uint32_t object;
@@ -126,7 +127,10 @@ static Job *job_open(Fingerprinter *printer, const InventoryItem *item)
 		return job;
 	}
 
+	job->seen_nsec = now_nsec();
 	job->stamp = stamp_of(&stat);
+	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME)
+		job->half_object = 0;
 	job->file.id.generation = job->attributes.generation;
 	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
 	job->reader =
@@ -147,7 +151,7 @@ static Object row_of(const Job *job)
 		.btime_nsec = job->stamp.btime_nsec,
 		.mtime_nsec = job->stamp.mtime_nsec,
 		.ctime_nsec = job->stamp.ctime_nsec,
-		.flags = stamp_is_racy(&job->stamp, now_nsec()) ? OBJECT_RACY : 0,
+		.flags = stamp_is_racy(&job->stamp, job->seen_nsec) ? OBJECT_RACY : 0,
 		.parent = job->file.parent,
 		.name = (const uint8_t *)job->name,
 		.name_bytes = strlen(job->name),

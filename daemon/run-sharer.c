@@ -245,6 +245,7 @@ static bool is_worth_it(const RunSharer *sharer, size_t first, size_t end)
 static bool share_equal(RunSharer *sharer, GError **error)
 {
 	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
 	size_t first, end;
 
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
@@ -258,8 +259,9 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			break;
 	}
 
-	if (!round_map_again(round, error))
-		return false;
+	if (!round_map_again(round, &unmapped))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_UNREADABLE, UINT64_MAX, false, error);
 
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
 		if (!is_worth_it(sharer, first, end))
