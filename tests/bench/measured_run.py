@@ -11,7 +11,11 @@ import typing
 
 
 class Cost(typing.NamedTuple):
-    """What one run took.  Bytes are the device's own count."""
+    """What one run took.  Bytes are the device's own count.
+
+    @drops: how often somebody else dropped the machine's caches meanwhile, so that what had been
+    read had to be read again.
+    """
 
     wall: float
     user: float
@@ -19,6 +23,7 @@ class Cost(typing.NamedTuple):
     rss_bytes: int
     read_bytes: int
     written_bytes: int
+    drops: int
     status: int
     output: str
 
@@ -40,18 +45,26 @@ def measure(command, filesystem, log=None):
     with tempfile.NamedTemporaryFile(mode="r", prefix="dedupd-time-") as usage, \
             tempfile.TemporaryFile(mode="w+", prefix="dedupd-output-") as output, \
             open(log or os.devnull, "ab") as messages:
+        drops_before = cache_drops()
         read_before, written_before = filesystem.read_bytes(), filesystem.written_bytes()
         begin = time.perf_counter()
         status = run_to_end([timer, "--quiet", "--format=%U %S %M", "--output", usage.name,
                              *command], output, messages)
         wall = time.perf_counter() - begin
         read_bytes = filesystem.read_bytes() - read_before
+        drops = cache_drops() - drops_before
         subprocess.run(["sync", "-f", filesystem.mount_point], check=True)
         written_bytes = filesystem.written_bytes() - written_before
         user, system, rss_kib = usage.read().split()[-3:]
         output.seek(0)
         return Cost(wall, float(user), float(system), int(rss_kib) << 10, read_bytes,
-                    written_bytes, status, output.read())
+                    written_bytes, drops, status, output.read())
+
+
+def cache_drops():
+    """How often the caches of this machine were dropped on demand since it started."""
+    with open("/proc/vmstat", encoding="ascii") as counters:
+        return sum(int(line.split()[1]) for line in counters if line.startswith("drop_pagecache"))
 
 
 def run_to_end(command, output, messages):
