@@ -270,3 +270,9 @@ def check_pass(dedupd, tree=None, paths=(), status=0, user=None, has_clones=Fals
         assert claimed == used_drop, f"claimed {claimed} less in use, it is {used_drop}"
     second = assert_converged(dedupd, tree, paths, status, user=user, **options)
     return CheckedPass(first, second, freed, used_drop)
+
+
+def cache_drops():
+    """How often anyone on this machine has emptied the page cache."""
+    with open("/proc/vmstat", encoding="ascii") as counters:
+        return dict(line.split() for line in counters)["drop_pagecache"]

@@ -226,6 +226,7 @@ def test_a_pass_evicts_nothing_that_was_in_the_page_cache(tree, filesystem, dedu
     hot = write(tree / "hot", noise(3, 4 * MIB))
     harness.settle(filesystem)
     filesystem.drop_caches()
+    drops = harness.cache_drops()
     hot.read_bytes()
     run = dedupd.run()
     after_pass = filesystem.read_bytes()
@@ -233,5 +234,7 @@ def test_a_pass_evicts_nothing_that_was_in_the_page_cache(tree, filesystem, dedu
     hot.read_bytes()
 
     assert run.status == 0, run.stderr
+    if harness.cache_drops() != drops:
+        pytest.skip("somebody else emptied the page cache meanwhile")
     assert filesystem.read_bytes() - after_pass < MIB
     assert run.device_bytes < 17 * MIB, "it read twice what it needs"

@@ -142,12 +142,6 @@ def test_progress_into_a_pipe_is_plain_lines(tree, filesystem, dedupd):
     assert not set("\r\x1b\x08") & set(run.stderr)
 
 
-def cache_drops():
-    """How often anyone on this machine has emptied the page cache."""
-    with open("/proc/vmstat", encoding="ascii") as counters:
-        return dict(line.split() for line in counters)["drop_pagecache"]
-
-
 def test_the_disk_is_read_no_faster_than_allowed(make_filesystem, make_dedupd, kind):
     rate = 4 * MIB
     for attempt in range(4):
@@ -157,9 +151,9 @@ def test_the_disk_is_read_no_faster_than_allowed(make_filesystem, make_dedupd, k
         write(tree / "alone", noise(2, 4 * MIB))
         harness.settle(filesystem)
         filesystem.drop_caches()
-        drops = cache_drops()
+        drops = harness.cache_drops()
         run = make_dedupd(filesystem, state=f"state-{attempt}").run(limit_rate=rate)
-        if cache_drops() == drops:
+        if harness.cache_drops() == drops:
             break
     else:
         pytest.skip("someone else keeps emptying the page cache, so that all is read twice")

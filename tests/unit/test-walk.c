@@ -118,7 +118,8 @@ static char *walk_all(Fixture *fixture, GError **error)
 
 	fixture->names = walk_names(walk);
 	fixture->saw_all = walk_saw_all_of(walk, 0);
-	qsort(found->pdata, found->len, sizeof(found->pdata[0]), compare_texts);
+	if (found->len > 0)
+		qsort(found->pdata, found->len, sizeof(found->pdata[0]), compare_texts);
 	g_ptr_array_add(found, NULL);
 	return g_strjoinv(" ", (char **)found->pdata);
 }
