@@ -74,7 +74,7 @@ def _version(command):
 
 
 def find_dedupd(path=None):
-    """The dedupd to measure: what was asked for, a release build of this tree, or an installed one."""
+    """The dedupd to measure: as asked for, or of this tree's release build, or installed."""
     for candidate in (path, f"{ROOT}/build-bench/daemon/dedupd", shutil.which("dedupd")):
         if candidate and os.access(candidate, os.X_OK):
             return Dedupd(os.path.abspath(candidate))
