@@ -24,7 +24,6 @@ typedef struct {
 	uint64_t name_hash;
 	uint64_t name_position; /* in the NameSpool */
 	Stamp stamp;
-	bool is_immutable;
 } FileRecord;
 
 /* A file that has to be read. */
@@ -126,7 +125,6 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 		.name_hash = name_hash(entry->name, strlen(entry->name)),
 		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
 			   entry->stat.ctime_nsec },
-		.is_immutable = entry->stat.is_immutable,
 	};
 	uint64_t position;
 
@@ -407,8 +405,6 @@ bool inventory_next(Inventory *inventory, const InventoryItem **ret, GError **er
 	item->stamp = record->file.stamp;
 	item->parent = record->file.parent;
 	item->half_object = record->half_object;
-	item->physical = record->physical;
-	item->is_immutable = record->file.is_immutable;
 	if (!name_spool_get(inventory->names, record->file.name_position, &item->name, error))
 		return false;
 

@@ -22,9 +22,7 @@ typedef struct {
 	Stamp stamp;
 	uint64_t parent;
 	uint32_t half_object; /* a half-read version to go on with; 0: none */
-	uint64_t physical;    /* of the first extent; 0: none */
-	bool is_immutable;
-	const char *name; /* valid until the next call */
+	const char *name;     /* valid until the next call */
 } InventoryItem;
 
 Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error);

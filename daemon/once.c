@@ -73,7 +73,7 @@ static int make_loop(Once *once, int finished_fd)
 	return failed;
 }
 
-/* The messages of a worker must not be drawn over. */
+/* Have a worker make the pass, and show its progress until it has ended. */
 static void run_pass(Once *once, const Filesystem *filesystem, PassResult *result)
 {
 	g_auto(Fd) finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
