@@ -9,12 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WINDOW_BYTES (UINT64_C(16) << 20)
+#define WINDOW_BYTES FILE_READER_WINDOW_BYTES
 #define WINDOWS      4
 
 typedef struct {
 	uint64_t start;
 	bool is_ours; /* to be dropped */
+	bool is_kept; /* was brought into the cache earlier in the pass */
 } Window;
 
 struct FileReader {
@@ -24,6 +25,8 @@ struct FileReader {
 	const atomic_bool *stop;
 	uint64_t charged_start; /* range that was charged when it was fetched */
 	uint64_t charged_end;
+	KeptPages *kept; /* NULL: nothing is kept */
+	uint32_t object;
 	size_t n_windows;
 	Window windows[WINDOWS]; /* oldest first */
 };
@@ -43,8 +46,28 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 
 static void drop_window(FileReader *reader, const Window *window)
 {
-	if (window->is_ours)
-		page_cache_drop(reader->fd, window->start, WINDOW_BYTES);
+	if (!window->is_ours)
+		return;
+	if (reader->kept &&
+	    kept_pages_add(reader->kept, reader->object, (uint32_t)(window->start / WINDOW_BYTES)))
+		return;
+
+	page_cache_drop(reader->fd, window->start, WINDOW_BYTES);
+}
+
+void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object)
+{
+	reader->kept = kept;
+	reader->object = object;
+}
+
+void file_reader_keep_nothing(FileReader *reader)
+{
+	for (uint64_t start = 0; reader->kept && start < reader->size_bytes; start += WINDOW_BYTES)
+		if (kept_pages_take(reader->kept, reader->object, (uint32_t)(start / WINDOW_BYTES)))
+			page_cache_drop(reader->fd, start, WINDOW_BYTES);
+
+	reader->kept = NULL;
 }
 
 void file_reader_free(FileReader *reader)
@@ -68,14 +91,23 @@ uint64_t file_reader_size_bytes(const FileReader *reader)
 	return reader->size_bytes;
 }
 
-/* Before anything of the window at @start is read: was it in the cache? */
+static const Window *find_window(const FileReader *reader, uint64_t start)
+{
+	for (size_t i = 0; i < reader->n_windows; i++)
+		if (reader->windows[i].start == start)
+			return &reader->windows[i];
+
+	return NULL;
+}
+
+/* Before anything of the window at @start is read: was it in the cache, and not because of us? */
 static void enter_window(FileReader *reader, uint64_t start)
 {
 	uint64_t length = MIN(WINDOW_BYTES, reader->size_bytes - start);
+	bool is_kept;
 
-	for (size_t i = 0; i < reader->n_windows; i++)
-		if (reader->windows[i].start == start)
-			return;
+	if (find_window(reader, start))
+		return;
 
 	if (reader->n_windows == WINDOWS) {
 		drop_window(reader, &reader->windows[0]);
@@ -83,9 +115,13 @@ static void enter_window(FileReader *reader, uint64_t start)
 		reader->n_windows--;
 	}
 
+	is_kept = reader->kept &&
+		  kept_pages_take(reader->kept, reader->object, (uint32_t)(start / WINDOW_BYTES));
 	reader->windows[reader->n_windows++] = (Window){
 		.start = start,
-		.is_ours = page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2,
+		.is_ours = is_kept ||
+			   page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2,
+		.is_kept = is_kept,
 	};
 }
 
@@ -110,10 +146,27 @@ static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 	return throttle_take(reader->throttle, absent, reader->stop);
 }
 
+/* Whether all of the range, whose windows were entered, was kept. */
+static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+
+		if (!window || !window->is_kept)
+			return false;
+	}
+
+	return true;
+}
+
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
 	if (!prepare(reader, offset, length))
 		return READ_STOPPED;
+	if (is_kept(reader, offset, length))
+		return READ_DONE;
 
 	page_cache_fetch(reader->fd, offset, length);
 	reader->charged_start = offset;

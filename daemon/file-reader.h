@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/kept-pages.h"
 #include "daemon/throttle.h"
 
 #include <glib.h>
@@ -12,11 +13,12 @@
  *
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
  * own).  The file is looked at in windows of 16 MiB: one of which less than half was cached before
- * is dropped again, at the latest when four more were read.
+ * is dropped again, at the latest when four more were read, unless KeptPages takes it.
  *
  * Thread: one at a time.
  */
-#define FILE_READER_PIECE_BYTES (UINT64_C(1) << 20)
+#define FILE_READER_PIECE_BYTES  (UINT64_C(1) << 20)
+#define FILE_READER_WINDOW_BYTES (UINT64_C(16) << 20)
 
 typedef struct FileReader FileReader;
 
@@ -34,10 +36,22 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 /* Closes the file, after dropping what is to be dropped.  Accepts NULL. */
 void file_reader_free(FileReader *reader);
 
+/*
+ * From here on leave what the reader brings into the cache there, noted in @kept as of @object, and
+ * drop at the end what is noted and may not stay.
+ */
+void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object);
+
+/* Take that back: also what was kept of the file so far is dropped. */
+void file_reader_keep_nothing(FileReader *reader);
+
 int file_reader_fd(const FileReader *reader);
 uint64_t file_reader_size_bytes(const FileReader *reader);
 
-/* Start reading a range, without waiting for it; the later read is not charged again. */
+/*
+ * Start reading a range, without waiting for it; the later read is not charged again.  Nothing to do
+ * for what was kept.
+ */
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length);
 
 /* Read @length bytes at @offset. */

@@ -500,12 +500,15 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (!begin_object(printer, error))
 		return FINGERPRINT_FAILED;
 
+	file_reader_keep(job->reader, printer->pass->kept, job->object);
 	outcome = add_extents(printer, error);
 	if (outcome == FINGERPRINT_DONE)
 		outcome = end_object(printer, error);
 	if (outcome == FINGERPRINT_STOPPED && job->stamp.size_bytes > HALF_FILE_BYTES &&
 	    !keep_half(printer, error))
 		return FINGERPRINT_FAILED;
+	if (outcome == FINGERPRINT_SKIPPED)
+		file_reader_keep_nothing(job->reader);
 
 	if (printer->failed) {
 		g_clear_error(error);

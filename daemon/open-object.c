@@ -71,11 +71,12 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 
 	outcome = open_stored(opener, &stored, name, &fd);
-	if (outcome == OPEN_OPENED)
+	if (outcome == OPEN_OPENED) {
 		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
 						      pass->throttle, pass->stop);
-	else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
-				      UINT64_MAX, true, error))
+		file_reader_keep(object->reader, pass->kept, id);
+	} else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
+					UINT64_MAX, true, error))
 		return false;
 
 	*ret = g_steal_pointer(&object);

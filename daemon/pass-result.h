@@ -24,6 +24,7 @@ typedef struct {
 	} files;
 	uint64_t finding_bytes;
 	uint64_t compare_bytes;
+	uint64_t disk_bytes; /* 0 also where the kernel does not count */
 	struct {
 		uint64_t runs, bytes, already_bytes, calls, differed, capped;
 	} shared;

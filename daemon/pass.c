@@ -5,6 +5,7 @@
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
 #include "daemon/inventory.h"
+#include "daemon/kept-files.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/planner.h"
@@ -14,6 +15,7 @@
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/thread-io.h"
 
 /* Under which policy everything was settled: another one may find more. */
 #define POLICY_NOTE "zeros"
@@ -57,6 +59,7 @@ static bool pass_open(Pass *pass, GError **error)
 
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
+	pass->kept = kept_pages_new(NULL);
 	return true;
 }
 
@@ -64,6 +67,7 @@ static void pass_close(Pass *pass)
 {
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
+	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->store, hash_store_close);
 }
 
@@ -143,7 +147,7 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 
 	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
 	planner = planner_new(runs);
-	if (!share_all(pass, planner, opener, error))
+	if (!share_all(pass, planner, opener, error) || !kept_files_drop(pass, opener, error))
 		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
@@ -276,6 +280,8 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	};
 	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);
 	GError **error = &result->error;
+	uint64_t disk_before = 0, disk_after;
+	bool counts_disk = thread_io_read_bytes(&disk_before);
 
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
@@ -289,5 +295,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	}
 
 	pass_close(&pass);
+	if (counts_disk && thread_io_read_bytes(&disk_after))
+		result->disk_bytes = disk_after - disk_before;
 	result->ended_usec = g_get_real_time();
 }

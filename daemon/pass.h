@@ -3,6 +3,7 @@
 
 #include "daemon/filesystem.h"
 #include "daemon/filter.h"
+#include "daemon/kept-pages.h"
 #include "daemon/pass-result.h"
 #include "daemon/progress.h"
 #include "daemon/settings.h"
@@ -30,6 +31,7 @@ typedef struct {
 	HashStore *store;
 	Filter *filter;
 	Throttle *throttle;
+	KeptPages *kept;
 	PassResult *result; /* the caller's */
 } Pass;
 

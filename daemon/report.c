@@ -136,8 +136,10 @@ static json_t *pass_json(const ReportedPass *pass)
 		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
-			    json_pack("{s:o, s:o}", "finding_bytes", number(result->finding_bytes),
-				      "compare_bytes", number(result->compare_bytes)));
+			    json_pack("{s:o, s:o, s:o}", "finding_bytes",
+				      number(result->finding_bytes), "compare_bytes",
+				      number(result->compare_bytes), "disk_bytes",
+				      number(result->disk_bytes)));
 	json_object_set_new(json, "shared", shared_json(result));
 	json_object_set_new(json, "freed", freed_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
@@ -184,6 +186,7 @@ static void add_work(GString *lines, const PassResult *result)
 {
 	g_autofree char *finding = size_text(result->finding_bytes);
 	g_autofree char *comparing = size_text(result->compare_bytes);
+	g_autofree char *disk = size_text(result->disk_bytes);
 	g_autofree char *shared = size_text(result->shared.bytes);
 	g_autofree char *already = size_text(result->shared.already_bytes);
 
@@ -191,7 +194,8 @@ static void add_work(GString *lines, const PassResult *result)
 		 "%" G_GUINT64_FORMAT " looked at, %" G_GUINT64_FORMAT " new, %" G_GUINT64_FORMAT
 		 " changed, %" G_GUINT64_FORMAT " gone",
 		 result->files.seen, result->files.new, result->files.changed, result->files.gone);
-	add_line(lines, "read", "%s to find, %s to compare", finding, comparing);
+	add_line(lines, "read", "%s to find, %s to compare: %s from disk", finding, comparing,
+		 disk);
 	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)",
 		 shared, result->shared.runs, already);
 }

@@ -4,6 +4,8 @@
 They are written anew here, so that what the tests measure does not rest on the code under test.
 """
 
+import ctypes
+import errno
 import fcntl
 import os
 import struct
@@ -30,6 +32,8 @@ NO_ADDRESS = EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE
 FS_IMMUTABLE = 0x10
 FS_APPEND_ONLY = 0x20
 FS_NO_COW = 0x00800000
+
+SYS_CACHESTAT = 451
 
 SAME = 0
 DIFFERS = 1
@@ -120,3 +124,19 @@ def btrfs_extent_bytes(fd, address):
         raise LookupError(f"no data extent starts at {address}")
     header = struct.unpack_from("=QQQLL", buffer, 112)
     return header[2]
+
+
+def resident_bytes(path):
+    """How much of the file is in the page cache, by cachestat(2); None where that is missing."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    whole = (ctypes.c_uint64 * 2)(0, 0)
+    counts = (ctypes.c_uint64 * 5)()
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        if libc.syscall(SYS_CACHESTAT, fd, whole, counts, 0) == 0:
+            return counts[0] * os.sysconf("SC_PAGESIZE")
+    finally:
+        os.close(fd)
+    if ctypes.get_errno() == errno.ENOSYS:
+        return None
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)

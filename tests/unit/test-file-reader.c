@@ -263,6 +263,55 @@ static void test_a_window_is_dropped_when_four_more_were_read(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 4 * MIB);
 }
 
+static bool always(void)
+{
+	return true;
+}
+
+static void test_what_is_kept_is_dropped_by_the_next_reader(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_auto(Fd) fd = create_cold(fixture, 3 * MIB);
+	FileReader *reader = open_reader(fixture, 3 * MIB);
+
+	if (!can_drop(fixture)) {
+		file_reader_free(reader);
+		return;
+	}
+	file_reader_keep(reader, kept, 5);
+	read_well(reader, 0, 3 * MIB);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 3 * MIB);
+
+	reader = open_reader(fixture, 3 * MIB);
+	file_reader_keep(reader, kept, 5);
+	read_well(reader, 0, MIB);
+	file_reader_keep_nothing(reader);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
+}
+
+static void test_who_keeps_nothing_drops_what_was_kept(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_auto(Fd) fd = create_cold_hole(fixture, 6 * WINDOW);
+	FileReader *reader = open_reader(fixture, 6 * WINDOW);
+
+	if (!can_drop(fixture)) {
+		file_reader_free(reader);
+		return;
+	}
+	file_reader_keep(reader, kept, 5);
+	for (uint64_t window = 0; window < 6; window++)
+		read_well(reader, window * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 6 * MIB);
+	file_reader_keep_nothing(reader);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
+}
+
 static void test_no_more_than_was_asked_for_is_read(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
@@ -356,6 +405,10 @@ int main(int argc, char **argv)
 			test_a_window_is_kept_if_half_of_it_was_cached);
 	g_test_add_func("/file-reader/a-window-is-dropped-when-four-more-were-read",
 			test_a_window_is_dropped_when_four_more_were_read);
+	g_test_add_func("/file-reader/what-is-kept-is-dropped-by-the-next-reader",
+			test_what_is_kept_is_dropped_by_the_next_reader);
+	g_test_add_func("/file-reader/who-keeps-nothing-drops-what-was-kept",
+			test_who_keeps_nothing_drops_what_was_kept);
 	g_test_add_func("/file-reader/no-more-than-was-asked-for-is-read",
 			test_no_more_than_was_asked_for_is_read);
 	g_test_add_func("/file-reader/the-budget-is-charged-for-what-is-not-cached",
