@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/file-stat.h"
 
+#include "kernel-ioctl/timestamp.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define NSEC_PER_SEC INT64_C(1000000000)
-
-/* Anyone can set the mtime of their file to a year that int64_t nanoseconds do not reach. */
 static int64_t nsec_of(const struct statx_timestamp *time)
 {
-	int64_t nsec;
-
-	if (__builtin_mul_overflow(time->tv_sec, NSEC_PER_SEC, &nsec) ||
-	    __builtin_add_overflow(nsec, (int64_t)time->tv_nsec, &nsec))
-		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return nsec;
+	return timestamp_nsec(time->tv_sec, time->tv_nsec);
 }
 
 int file_stat_at(int dir_fd, const char *name, FileStat *ret)
