@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/btrfs-refs.h"
+
+#include "kernel-ioctl/system-call.h"
+
+#include <linux/btrfs.h>
+
+/* 682 references. */
+#define BUFFER_BYTES     ((size_t)16 << 10)
+#define BUFFER_BYTES_MAX ((size_t)16 << 20)
+
+#define VALUES_PER_REF 3
+
+G_STATIC_ASSERT(sizeof(BtrfsRef) == VALUES_PER_REF * sizeof(uint64_t));
+G_STATIC_ASSERT(sizeof(struct btrfs_data_container) == 16);
+
+struct BtrfsRefs {
+	size_t buffer_bytes;
+	struct btrfs_data_container *container;
+	size_t n_refs;
+};
+
+static void set_buffer(BtrfsRefs *refs, size_t bytes)
+{
+	if (bytes == refs->buffer_bytes)
+		return;
+	g_free(refs->container);
+	refs->container = g_malloc(bytes);
+	refs->buffer_bytes = bytes;
+}
+
+BtrfsRefs *btrfs_refs_new(void)
+{
+	BtrfsRefs *refs = g_new0(BtrfsRefs, 1);
+
+	set_buffer(refs, BUFFER_BYTES);
+	return refs;
+}
+
+void btrfs_refs_free(BtrfsRefs *refs)
+{
+	if (!refs)
+		return;
+	g_free(refs->container);
+	g_free(refs);
+}
+
+/* Returns 0 or errno. */
+static int ask(BtrfsRefs *refs, int fd, uint64_t bytenr)
+{
+	struct btrfs_ioctl_logical_ino_args arguments = {
+		.logical = bytenr,
+		.size = refs->buffer_bytes,
+		.flags = BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET,
+		.inodes = (uintptr_t)refs->container,
+	};
+
+	*refs->container = (struct btrfs_data_container){ 0 };
+	return system_call_ioctl(fd, BTRFS_IOC_LOGICAL_INO_V2, &arguments) < 0 ? errno : 0;
+}
+
+static bool read_failed(int cause, uint64_t bytenr, GError **error)
+{
+	g_autofree char *what = g_strdup_printf(
+		"find the files that refer to the extent %" G_GUINT64_FORMAT " of the btrfs",
+		bytenr);
+
+	errno = cause;
+	return system_call_failed(error, what);
+}
+
+/* What did not fit, and an eighth, since references may be added meanwhile. */
+static size_t larger_buffer(const BtrfsRefs *refs)
+{
+	size_t missing = MAX(refs->container->bytes_missing,
+			     refs->container->elem_missed * sizeof(uint64_t));
+	size_t bytes = refs->buffer_bytes + missing;
+
+	return MIN(bytes + bytes / 8, BUFFER_BYTES_MAX);
+}
+
+static bool something_is_missing(const BtrfsRefs *refs)
+{
+	return refs->container->bytes_missing > 0 || refs->container->elem_missed > 0;
+}
+
+static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+		     GError **error)
+{
+	for (;;) {
+		int cause = ask(refs, fd, bytenr);
+
+		if (cause == ENOENT || cause == EINVAL) {
+			*ret = cause == ENOENT ? BTRFS_REFS_GONE : BTRFS_REFS_NOT_DATA;
+			refs->container->elem_cnt = 0;
+			return true;
+		}
+		if (cause)
+			return read_failed(cause, bytenr, error);
+		if (!something_is_missing(refs)) {
+			*ret = BTRFS_REFS_READ;
+			return true;
+		}
+		if (refs->buffer_bytes == BUFFER_BYTES_MAX) {
+			*ret = BTRFS_REFS_TOO_MANY;
+			return true;
+		}
+		set_buffer(refs, larger_buffer(refs));
+	}
+}
+
+bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+		     GError **error)
+{
+	refs->n_refs = 0;
+	/* Large once is no reason to make the kernel fill it for every other extent. */
+	set_buffer(refs, BUFFER_BYTES);
+	if (!read_all(refs, fd, bytenr, ret, error))
+		return false;
+
+	refs->n_refs = MIN(refs->container->elem_cnt / VALUES_PER_REF,
+			   (refs->buffer_bytes - sizeof(*refs->container)) / sizeof(BtrfsRef));
+	return true;
+}
+
+const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n)
+{
+	*ret_n = refs->n_refs;
+	return (const BtrfsRef *)refs->container->val;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * BtrfsRefs - which files show a data extent (BTRFS_IOC_LOGICAL_INO_V2, needs CAP_SYS_ADMIN).
+ *
+ * NEVER while FIDEDUPERANGE runs on the same filesystem, in whatever process: kernels since 5.4 can
+ * hang when both work on one extent.  Whoever calls this holds the lock that sharing holds.
+ *
+ * It takes the kernel about 5 microseconds, and 0.8 for each reference (Linux 6.18); a buffer of
+ * 16 MiB costs 2 milliseconds whatever is put into it, so it begins small and grows.
+ *
+ * Thread: any, one at a time.
+ */
+typedef struct BtrfsRefs BtrfsRefs;
+
+typedef struct {
+	uint64_t inode;
+	uint64_t offset; /* byte in the file where the EXTENT_DATA item begins */
+	uint64_t root;   /* id of the subvolume */
+} BtrfsRef;
+
+typedef enum {
+	BTRFS_REFS_READ,
+	BTRFS_REFS_GONE,     /* nothing lies at this address any more */
+	BTRFS_REFS_NOT_DATA, /* a block of a tree does */
+	BTRFS_REFS_TOO_MANY, /* more than BTRFS_REFS_MAX; the first of them were read */
+} BtrfsRefsOutcome;
+
+/* What fits into 16 MiB, the largest buffer that the kernel fills. */
+#define BTRFS_REFS_MAX ((((size_t)16 << 20) - 16) / sizeof(BtrfsRef))
+
+BtrfsRefs *btrfs_refs_new(void);
+void btrfs_refs_free(BtrfsRefs *refs);
+
+/*
+ * Find all references to the extent that begins at @bytenr, whichever of its bytes they show; the
+ * subvolumes may be mounted or not.  They come in no order that is promised, with one element for
+ * each EXTENT_DATA item; there may be none, while the last file is being deleted.
+ *
+ * The kernel takes an address in the middle of an extent for that extent, and another extent may
+ * have got the address since it was learned: btrfs_file_extents_next() tells whether a file has it there.
+ */
+bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What the last btrfs_refs_read() found, until the next; none after an error. */
+const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsRefs, btrfs_refs_free)
