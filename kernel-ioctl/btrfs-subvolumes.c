@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/btrfs-subvolumes.h"
+
+#include "kernel-ioctl/btrfs-items.h"
+#include "kernel-ioctl/btrfs-tree.h"
+
+#include <string.h>
+
+G_STATIC_ASSERT(sizeof(BtrfsSubvolume) == 72);
+
+static bool is_subvolume(uint64_t id)
+{
+	return id == BTRFS_SUBVOLUME_TOP ||
+	       (id >= BTRFS_FIRST_FREE_OBJECTID && id <= BTRFS_LAST_FREE_OBJECTID);
+}
+
+static bool damaged(uint64_t id, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
+		    "cannot list the subvolumes of the btrfs: the item of %" G_GUINT64_FORMAT
+		    " is damaged",
+		    id);
+	return false;
+}
+
+static bool add_root(GArray *subvolumes, const BtrfsTreeItem *item, GError **error)
+{
+	BtrfsSubvolume subvolume = { .id = item->key.objectid };
+	BtrfsRootItem root;
+
+	if (!btrfs_root_item_read(item->data, item->length, &root))
+		return damaged(subvolume.id, error);
+
+	subvolume.generation = root.generation;
+	subvolume.otransid = root.otransid;
+	subvolume.is_read_only = root.is_read_only;
+	subvolume.is_dead = root.is_dead;
+	memcpy(subvolume.uuid, root.uuid, sizeof(subvolume.uuid));
+	memcpy(subvolume.parent_uuid, root.parent_uuid, sizeof(subvolume.parent_uuid));
+	g_array_append_val(subvolumes, subvolume);
+	return true;
+}
+
+/* A reference comes behind the root item of the same id, if that is there. */
+static void add_backref(GArray *subvolumes, const BtrfsTreeItem *item)
+{
+	BtrfsSubvolume *last;
+
+	if (subvolumes->len == 0)
+		return;
+	last = &g_array_index(subvolumes, BtrfsSubvolume, subvolumes->len - 1);
+	if (last->id == item->key.objectid)
+		last->parent_id = item->key.offset;
+}
+
+bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error)
+{
+	const BtrfsTreeRange range = {
+		.tree = BTRFS_ROOT_TREE_OBJECTID,
+		.first = { .objectid = BTRFS_SUBVOLUME_TOP },
+		.last = { BTRFS_LAST_FREE_OBJECTID, UINT8_MAX, UINT64_MAX },
+		.types = { BTRFS_ROOT_ITEM_KEY, BTRFS_ROOT_BACKREF_KEY },
+	};
+	g_autoptr(GArray) subvolumes = g_array_new(false, false, sizeof(BtrfsSubvolume));
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	const BtrfsTreeItem *item;
+
+	btrfs_tree_start(tree, fd, &range);
+	for (;;) {
+		if (!btrfs_tree_next(tree, &item, error))
+			return false;
+		if (!item)
+			break;
+		if (!is_subvolume(item->key.objectid))
+			continue;
+		if (item->key.type == BTRFS_ROOT_BACKREF_KEY)
+			add_backref(subvolumes, item);
+		else if (!add_root(subvolumes, item, error))
+			return false;
+	}
+
+	*ret = g_steal_pointer(&subvolumes);
+	return true;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * BtrfsSubvolume - one of a btrfs's subvolumes and snapshots, mounted or not.
+ *
+ * From the root tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN), where the kernel writes what it
+ * knows of a subvolume when a transaction commits; is_read_only it writes at once.
+ *
+ * Thread: any.
+ */
+typedef struct {
+	uint64_t id;
+	uint64_t parent_id;  /* the subvolume that it lies in; 0: top level, or deleted */
+	uint64_t generation; /* the transaction that last changed something in it */
+	uint64_t otransid;   /* the one that created it; 0: not known, or top level */
+	bool is_read_only;
+	bool is_dead; /* deleted, and its space is being given back: its tree cannot be searched */
+	uint8_t uuid[FS_UUID_BYTES];        /* zeros: not known (old filesystems' top level) */
+	uint8_t parent_uuid[FS_UUID_BYTES]; /* of what it is a snapshot of; zeros: of nothing */
+} BtrfsSubvolume;
+
+/* The id of the top level, which is there always. */
+#define BTRFS_SUBVOLUME_TOP UINT64_C(5)
+
+/*
+ * All subvolumes of the filesystem that @fd lies on, by ascending id; an array of BtrfsSubvolume, to be unref'd.
+ * 72 bytes each: 100,000 snapshots, more than anyone keeps, take 7 MiB.
+ */
+bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
