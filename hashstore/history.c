@@ -2,6 +2,7 @@
 #include "hashstore/history.h"
 
 #include "hashstore/hash-store-internal.h"
+#include "hashstore/snapshot-query.h"
 
 #include <string.h>
 
@@ -9,8 +10,7 @@
 #define PASSES_MAX 8760
 
 struct PassCursor {
-	Database *database;
-	sqlite3_stmt *all;
+	SnapshotQuery *all;
 	PassRecord record;
 };
 
@@ -82,19 +82,14 @@ PassCursor *pass_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(PassCursor) cursor = g_new0(PassCursor, 1);
 
-	cursor->database = hash_store_snapshot(store, error);
-	if (!cursor->database)
-		return NULL;
-	cursor->all = database_prepare(
-		cursor->database,
+	cursor->all = snapshot_query_open(
+		store,
 		"SELECT id, started_usec, ended_usec, outcome, mount_point, files, objects_read,"
 		" finding_bytes, compare_bytes, shared_bytes, freed_bytes, hole_bytes,"
 		" runs_shared, runs_differed, capped FROM pass ORDER BY id DESC",
 		error);
-	if (!cursor->all)
-		return NULL;
 
-	return g_steal_pointer(&cursor);
+	return cursor->all ? g_steal_pointer(&cursor) : NULL;
 }
 
 static void read_row(sqlite3_stmt *row, PassRecord *ret)
@@ -121,21 +116,15 @@ static void read_row(sqlite3_stmt *row, PassRecord *ret)
 
 bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)
 {
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
 	pass_record_clear(&cursor->record);
-	if (!cursor->all)
-		return true;
-	if (!database_step(cursor->database, cursor->all, &row, error))
+	if (!snapshot_query_next(cursor->all, &row, error))
 		return false;
-	if (!row) {
-		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
-		g_clear_pointer(&cursor->all, sqlite3_finalize);
-		g_clear_pointer(&cursor->database, database_close);
+	if (!row)
 		return true;
-	}
-	read_row(cursor->all, &cursor->record);
+	read_row(row, &cursor->record);
 	*ret = &cursor->record;
 
 	return true;
@@ -147,8 +136,7 @@ void pass_cursor_close(PassCursor *cursor)
 		return;
 
 	pass_record_clear(&cursor->record);
-	sqlite3_finalize(cursor->all);
-	database_close(cursor->database);
+	snapshot_query_close(cursor->all);
 	g_free(cursor);
 }
 

@@ -2,10 +2,10 @@
 #include "hashstore/names.h"
 
 #include "hashstore/hash-store-internal.h"
+#include "hashstore/snapshot-query.h"
 
 struct DirectoryCursor {
-	Database *database;
-	sqlite3_stmt *all; /* NULL after the end */
+	SnapshotQuery *all;
 	DirectoryName name;
 };
 
@@ -92,35 +92,24 @@ DirectoryCursor *directory_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(DirectoryCursor) cursor = g_new0(DirectoryCursor, 1);
 
-	cursor->database = hash_store_snapshot(store, error);
-	if (!cursor->database)
-		return NULL;
-	cursor->all = database_prepare(cursor->database,
-				       "SELECT subvolume, inode, parent_subvolume, parent, name"
-				       " FROM directory ORDER BY subvolume, inode",
-				       error);
-	if (!cursor->all)
-		return NULL;
+	cursor->all = snapshot_query_open(store,
+					  "SELECT subvolume, inode, parent_subvolume, parent, name"
+					  " FROM directory ORDER BY subvolume, inode",
+					  error);
 
-	return g_steal_pointer(&cursor);
+	return cursor->all ? g_steal_pointer(&cursor) : NULL;
 }
 
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
 {
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!cursor->all)
-		return true;
-	if (!database_step(cursor->database, cursor->all, &row, error))
+	if (!snapshot_query_next(cursor->all, &row, error))
 		return false;
-	if (!row) {
-		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
-		g_clear_pointer(&cursor->all, sqlite3_finalize);
-		g_clear_pointer(&cursor->database, database_close);
+	if (!row)
 		return true;
-	}
-	read_row(cursor->all, &cursor->name);
+	read_row(row, &cursor->name);
 	*ret = &cursor->name;
 
 	return true;
@@ -131,7 +120,6 @@ void directory_cursor_close(DirectoryCursor *cursor)
 	if (!cursor)
 		return;
 
-	sqlite3_finalize(cursor->all);
-	database_close(cursor->database);
+	snapshot_query_close(cursor->all);
 	g_free(cursor);
 }

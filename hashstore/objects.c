@@ -3,12 +3,12 @@
 
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/object-record.h"
+#include "hashstore/snapshot-query.h"
 
 #include <string.h>
 
 struct ObjectCursor {
-	Database *database;
-	sqlite3_stmt *all; /* NULL after the end */
+	SnapshotQuery *all;
 	Object object;
 };
 
@@ -220,35 +220,24 @@ ObjectCursor *object_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = g_new0(ObjectCursor, 1);
 
-	cursor->database = hash_store_snapshot(store, error);
-	if (!cursor->database)
-		return NULL;
-	cursor->all = database_prepare(cursor->database,
-				       "SELECT subvolume, inode, id, record FROM object"
-				       " ORDER BY subvolume, inode",
-				       error);
-	if (!cursor->all)
-		return NULL;
+	cursor->all = snapshot_query_open(store,
+					  "SELECT subvolume, inode, id, record FROM object"
+					  " ORDER BY subvolume, inode",
+					  error);
 
-	return g_steal_pointer(&cursor);
+	return cursor->all ? g_steal_pointer(&cursor) : NULL;
 }
 
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 {
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!cursor->all)
-		return true;
-	if (!database_step(cursor->database, cursor->all, &row, error))
+	if (!snapshot_query_next(cursor->all, &row, error))
 		return false;
-	if (!row) {
-		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
-		g_clear_pointer(&cursor->all, sqlite3_finalize);
-		g_clear_pointer(&cursor->database, database_close);
+	if (!row)
 		return true;
-	}
-	if (!read_row(cursor->database, cursor->all, &cursor->object, error))
+	if (!read_row(cursor->all->database, row, &cursor->object, error))
 		return false;
 	*ret = &cursor->object;
 
@@ -260,7 +249,6 @@ void object_cursor_close(ObjectCursor *cursor)
 	if (!cursor)
 		return;
 
-	sqlite3_finalize(cursor->all);
-	database_close(cursor->database);
+	snapshot_query_close(cursor->all);
 	g_free(cursor);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/history.h"
+#include "hashstore/snapshot-query.h"
 
 #include <string.h>
 
 /* Examples lie in one BLOB, each with its NUL. */
 struct SkipCursor {
-	Database *database;
-	sqlite3_stmt *all;
+	SnapshotQuery *all;
 	SkipRecord record;
 	GPtrArray *examples; /* pointers into the row, and a NULL */
 };
@@ -54,30 +54,25 @@ SkipCursor *skip_cursor_open(HashStore *store, GError **error)
 	g_autoptr(SkipCursor) cursor = g_new0(SkipCursor, 1);
 
 	cursor->examples = g_ptr_array_new();
-	cursor->database = hash_store_snapshot(store, error);
-	if (!cursor->database)
-		return NULL;
-	cursor->all = database_prepare(cursor->database,
-				       "SELECT reason, count, bytes, examples FROM skipped"
-				       " ORDER BY bytes DESC, count DESC, reason",
-				       error);
-	if (!cursor->all)
-		return NULL;
+	cursor->all = snapshot_query_open(store,
+					  "SELECT reason, count, bytes, examples FROM skipped"
+					  " ORDER BY bytes DESC, count DESC, reason",
+					  error);
 
-	return g_steal_pointer(&cursor);
+	return cursor->all ? g_steal_pointer(&cursor) : NULL;
 }
 
-static bool read_examples(SkipCursor *cursor, GError **error)
+static bool read_examples(SkipCursor *cursor, sqlite3_stmt *row, GError **error)
 {
-	const char *next = sqlite3_column_blob(cursor->all, 3);
-	size_t left = (size_t)sqlite3_column_bytes(cursor->all, 3);
+	const char *next = sqlite3_column_blob(row, 3);
+	size_t left = (size_t)sqlite3_column_bytes(row, 3);
 
 	g_ptr_array_set_size(cursor->examples, 0);
 	while (left > 0) {
 		const char *nul = memchr(next, '\0', left);
 
 		if (!nul) {
-			database_set_corrupt(cursor->database, "an example has no end", error);
+			database_set_corrupt(cursor->all->database, "an example has no end", error);
 			return false;
 		}
 		g_ptr_array_add(cursor->examples, (gpointer)next);
@@ -91,24 +86,18 @@ static bool read_examples(SkipCursor *cursor, GError **error)
 
 bool skip_cursor_next(SkipCursor *cursor, const SkipRecord **ret, GError **error)
 {
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!cursor->all)
-		return true;
-	if (!database_step(cursor->database, cursor->all, &row, error))
+	if (!snapshot_query_next(cursor->all, &row, error))
 		return false;
-	if (!row) {
-		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
-		g_clear_pointer(&cursor->all, sqlite3_finalize);
-		g_clear_pointer(&cursor->database, database_close);
+	if (!row)
 		return true;
-	}
 
-	cursor->record.reason = (const char *)sqlite3_column_text(cursor->all, 0);
-	cursor->record.count = (uint64_t)sqlite3_column_int64(cursor->all, 1);
-	cursor->record.bytes = (uint64_t)sqlite3_column_int64(cursor->all, 2);
-	if (!read_examples(cursor, error))
+	cursor->record.reason = (const char *)sqlite3_column_text(row, 0);
+	cursor->record.count = (uint64_t)sqlite3_column_int64(row, 1);
+	cursor->record.bytes = (uint64_t)sqlite3_column_int64(row, 2);
+	if (!read_examples(cursor, row, error))
 		return false;
 	cursor->record.examples = (const char *const *)cursor->examples->pdata;
 	*ret = &cursor->record;
@@ -121,8 +110,7 @@ void skip_cursor_close(SkipCursor *cursor)
 	if (!cursor)
 		return;
 
-	sqlite3_finalize(cursor->all);
-	database_close(cursor->database);
+	snapshot_query_close(cursor->all);
 	g_ptr_array_unref(cursor->examples);
 	g_free(cursor);
 }
