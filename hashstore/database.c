@@ -105,11 +105,17 @@ static bool database_connect(Database *database, const char *name, int flags, GE
 	return true;
 }
 
+/* All is in the one file; a WAL beside it is not looked at. */
+static bool database_connect_at_rest(Database *database, GError **error)
+{
+	g_autofree char *escaped = g_uri_escape_string(database->path, "/", false);
+	g_autofree char *uri = g_strconcat("file:", escaped, "?immutable=1", NULL);
+
+	return database_connect(database, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+}
+
 static bool database_connect_to_read(Database *database, GError **error)
 {
-	g_autofree char *escaped = NULL;
-	g_autofree char *uri = NULL;
-
 	if (wal_bytes(database->path) >= 0) {
 		g_autofree char *shm = g_strconcat(database->path, "-shm", NULL);
 		struct stat st;
@@ -125,23 +131,28 @@ static bool database_connect_to_read(Database *database, GError **error)
 		}
 	}
 
-	/* At rest: everything is in the one file, and none beside it need be made to read it. */
-	escaped = g_uri_escape_string(database->path, "/", false);
-	uri = g_strconcat("file:", escaped, "?immutable=1", NULL);
-
-	return database_connect(database, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, error);
+	/* No file need be made to read it. */
+	return database_connect_at_rest(database, error);
 }
 
 Database *database_open(const char *path, DatabaseMode mode, GError **error)
 {
 	g_autoptr(Database) database = g_new0(Database, 1);
-	bool connected;
+	bool connected = false;
 
 	database->path = g_strdup(path);
-	if (mode == DATABASE_WRITE)
+	database->mode = mode;
+	switch (mode) {
+	case DATABASE_WRITE:
 		connected = database_connect(database, path, SQLITE_OPEN_READWRITE, error);
-	else
+		break;
+	case DATABASE_READ:
 		connected = database_connect_to_read(database, error);
+		break;
+	case DATABASE_READ_AT_REST:
+		connected = database_connect_at_rest(database, error);
+		break;
+	}
 
 	return connected ? g_steal_pointer(&database) : NULL;
 }

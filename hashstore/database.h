@@ -10,15 +10,17 @@
  *
  * Thread: one at a time.
  */
+typedef enum {
+	DATABASE_WRITE,        /* an existing file, which may be empty */
+	DATABASE_READ,         /* makes no file */
+	DATABASE_READ_AT_REST, /* nor changes one; nobody may write to the file itself meanwhile */
+} DatabaseMode;
+
 typedef struct {
 	sqlite3 *handle;
 	char *path;
+	DatabaseMode mode;
 } Database;
-
-typedef enum {
-	DATABASE_WRITE, /* an existing file, which may be empty */
-	DATABASE_READ,  /* makes no file */
-} DatabaseMode;
 
 /* A file that is no SQLite database is told by the first statement, not here. */
 Database *database_open(const char *path, DatabaseMode mode, GError **error);

@@ -11,6 +11,7 @@
 
 struct Groups {
 	/* Set at creation, never changed. */
+	HashStore *store;   /* not owned */
 	Database *database; /* a snapshot */
 	SegmentReader *reader;
 	size_t memory_bytes;
@@ -102,6 +103,7 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 {
 	g_autoptr(Groups) groups = g_new0(Groups, 1);
 
+	groups->store = store;
 	groups->memory_bytes = store->memory_bytes;
 	groups->is_live = is_live;
 	groups->data = data;
@@ -252,7 +254,7 @@ void groups_close(Groups *groups)
 	g_ptr_array_unref(groups->walked);
 	g_ptr_array_unref(groups->looked_up);
 	segment_reader_free(groups->reader);
-	database_close(groups->database);
+	hash_store_end_snapshot(groups->store, groups->database);
 	g_free(groups->gathered.members);
 	g_free(groups);
 }

@@ -27,6 +27,8 @@ struct HashStore {
 
 	/* Thread: the owner's. */
 	Database *database;
+	bool at_rest; /* database reads the file as nobody changes it: see StoreConnection */
+	unsigned snapshots_at_rest; /* those taken at rest that are still open */
 	sqlite3_stmt *statements[N_STATEMENTS];
 	bool in_transaction;
 	bool failed; /* a change failed, perhaps half made: nothing more may be committed */
@@ -47,7 +49,10 @@ struct HashStore {
 /* The statement, prepared and without values; for reading. */
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error);
 
-/* The same for changing: begins the transaction when there is none. */
+/*
+ * The same for changing: begins the transaction when there is none.  The first one of all ends what
+ * was queried before.
+ */
 sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error);
 
 /* Run a statement of hash_store_change(), to its end. */
@@ -57,8 +62,11 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 /* Begin the transaction when there is none. */
 bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* A second connection that sees what is committed now, until it is closed. */
-Database *hash_store_snapshot(const HashStore *store, GError **error);
+/* A second connection that sees what is committed now, until it is ended. */
+Database *hash_store_snapshot(HashStore *store, GError **error);
+
+/* Before the store is closed.  Accepts NULL. */
+void hash_store_end_snapshot(HashStore *store, Database *snapshot);
 
 /* Write the anchors held in memory as a segment. */
 bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

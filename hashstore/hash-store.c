@@ -4,6 +4,7 @@
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/schema.h"
 #include "hashstore/segments.h"
+#include "hashstore/store-connection.h"
 #include "hashstore/store-files.h"
 #include "hashstore/store-meta.h"
 
@@ -15,30 +16,10 @@
 /* Below this a sort would be cut into more pieces than a merge has buffers for. */
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
-/* What a WAL may have, beside what the database has, before it is put into the database. */
-#define WAL_BYTES_IN_PASS (UINT64_C(1) << 30)
-#define WAL_BYTES_SETTLED (UINT64_C(16) << 20)
-
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
 
 G_DEFINE_QUARK(dedupd_hash_store_error, hash_store_error)
-
-/* What only an empty file takes; told again, SQLite would write it again. */
-static const char prepare_to_make[] = "PRAGMA page_size = 4096;"
-				      "PRAGMA auto_vacuum = INCREMENTAL;";
-
-/*
- * What a connection must be told.  No checkpoint by itself: see checkpoint_if_large().  Debian's
- * SQLite overwrites what is deleted, which would double what merges write.
- */
-static const char prepare_to_write[] = "PRAGMA journal_mode = WAL;"
-				       "PRAGMA synchronous = NORMAL;"
-				       "PRAGMA journal_size_limit = 16777216;"
-				       "PRAGMA wal_autocheckpoint = 0;"
-				       "PRAGMA secure_delete = OFF;"
-				       "PRAGMA temp_store = MEMORY;"
-				       "PRAGMA cache_size = -8192;";
 
 static HashStore *store_new(const char *path)
 {
@@ -54,9 +35,6 @@ static HashStore *store_new(const char *path)
 static bool make_schema(HashStore *store, SchemaState state, const HashStoreOptions *options,
 			GError **error)
 {
-	if (state == SCHEMA_CURRENT)
-		return true;
-
 	if (!hash_store_begin(store, error) ||
 	    !schema_upgrade(store->database, &schema_current, error))
 		return false;
@@ -71,27 +49,22 @@ static bool make_schema(HashStore *store, SchemaState state, const HashStoreOpti
 static bool open_database(HashStore *store, const HashStoreOptions *options, GError **error)
 {
 	SchemaState state;
-	int keep_wal = 1;
-
-	store->database = database_open(store->path, DATABASE_WRITE, error);
-	if (!store->database)
-		return false;
 
 	/* Looked at before the first change: what is not ours stays as it is. */
-	if (!schema_examine(store->database, &schema_current, &state, error))
+	if (!store_connection_open(store, error) ||
+	    !schema_examine(store->database, &schema_current, &state, error))
 		return false;
 	if (state != SCHEMA_EMPTY &&
 	    (!store_meta_load(store, error) || !store_meta_check(store, options, error)))
 		return false;
+	if (state == SCHEMA_CURRENT && store->at_rest)
+		return true;
 
-	/* An empty WAL stays at the end, so that neither passes nor readers make and unmake it. */
-	sqlite3_file_control(store->database->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
-
-	if (state == SCHEMA_EMPTY && !database_exec(store->database, prepare_to_make, error))
+	if (!store_connection_write(store, state == SCHEMA_EMPTY, error))
 		return false;
 
-	return database_exec(store->database, prepare_to_write, error) &&
-	       make_schema(store, state, options, error) && store_meta_load(store, error);
+	return state == SCHEMA_CURRENT ||
+	       (make_schema(store, state, options, error) && store_meta_load(store, error));
 }
 
 HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
@@ -154,12 +127,7 @@ void hash_store_close(HashStore *store)
 	if (!store)
 		return;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(store->statements); i++)
-		sqlite3_finalize(store->statements[i]);
-	/* Whoever stops in the middle of a pass shall not wait for the disk. */
-	if (store->database && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED)
-		database_keep_wal(store->database);
-	database_close(store->database);
+	store_connection_close(store);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	g_byte_array_unref(store->found_bytes);
@@ -181,19 +149,6 @@ const char *hash_store_path(const HashStore *store)
 uint64_t hash_store_file_bytes(const HashStore *store)
 {
 	return store_files_database_bytes(store->path) + store_files_wal_bytes(store->path);
-}
-
-Database *hash_store_snapshot(const HashStore *store, GError **error)
-{
-	g_autoptr(Database) database = database_open(store->path, DATABASE_READ, error);
-	int64_t ignored;
-
-	/* The snapshot is taken by the first read, not by BEGIN. */
-	if (!database || !database_exec(database, "PRAGMA cache_size = -1024; BEGIN", error) ||
-	    !database_get_int(database, "SELECT count(*) FROM segment", &ignored, error))
-		return NULL;
-
-	return g_steal_pointer(&database);
 }
 
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error)
@@ -220,6 +175,8 @@ bool hash_store_begin(HashStore *store, GError **error)
 	}
 	if (store->in_transaction)
 		return true;
+	if (store->at_rest && !store_connection_write(store, false, error))
+		return false;
 
 	begin = hash_store_query(store, STATEMENT_BEGIN, error);
 	if (!begin || !database_run(store->database, begin, error))
@@ -247,23 +204,6 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 	return false;
 }
 
-/*
- * A checkpoint copies the WAL into the database and syncs both, so that all is written twice and
- * waited for: in a pass seldom, and at its end.  A reader in the way is not waited for.
- */
-static bool checkpoint_if_large(HashStore *store, GError **error)
-{
-	bool settled = store->counts.settled_below == store->counts.next_object;
-	uint64_t limit_bytes = WAL_BYTES_SETTLED;
-
-	if (!settled)
-		limit_bytes = WAL_BYTES_IN_PASS + store_files_database_bytes(store->path);
-	if (store_files_wal_bytes(store->path) <= limit_bytes)
-		return true;
-
-	return database_checkpoint(store->database, error);
-}
-
 bool hash_store_commit(HashStore *store, GError **error)
 {
 	sqlite3_stmt *commit;
@@ -282,7 +222,7 @@ bool hash_store_commit(HashStore *store, GError **error)
 	store->in_transaction = false;
 	store->saved_counts = store->counts;
 
-	return checkpoint_if_large(store, error);
+	return store_connection_checkpoint(store, error);
 }
 
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)

@@ -16,7 +16,8 @@
  * readers are never in the way.  It is a cache: losing it costs a new fingerprinting.
  *
  * A write transaction begins by itself with the first change and ends with hash_store_commit().
- * A pass that changes nothing opens none, so it writes nothing.
+ * A pass that changes nothing opens none, so it writes nothing: every file of the directory stays as
+ * it is, SQLite's -shm too.  What reads the store (cursors, groups) must be closed before it.
  *
  * Thread: the filesystem's worker; each thread that reads opens a store of its own.
  */

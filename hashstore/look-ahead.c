@@ -14,7 +14,8 @@
 
 struct LookAhead {
 	/* Set at creation, never changed. */
-	const char *path;           /* not owned */
+	const char *path; /* not owned */
+	DatabaseMode mode;
 	const GPtrArray *looked_up; /* not owned */
 
 	/* Thread: the owner's. */
@@ -39,6 +40,7 @@ LookAhead *look_ahead_new(Database *database, const GPtrArray *walked, const GPt
 	g_autoptr(LookAhead) ahead = g_new0(LookAhead, 1);
 
 	ahead->path = database->path;
+	ahead->mode = database->mode;
 	ahead->looked_up = looked_up;
 	ahead->digests = g_array_sized_new(false, false, sizeof(uint64_t), BATCH);
 	ahead->reader = segment_reader_new(database, false, error);
@@ -75,7 +77,7 @@ static gpointer run_share(gpointer data)
 {
 	const Share *share = data;
 	const LookAhead *ahead = share->ahead;
-	g_autoptr(Database) database = database_open(ahead->path, DATABASE_READ, NULL);
+	g_autoptr(Database) database = database_open(ahead->path, ahead->mode, NULL);
 	g_autoptr(SegmentReader) reader = NULL;
 
 	if (database)

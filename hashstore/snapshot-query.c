@@ -5,6 +5,7 @@ SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **e
 {
 	g_autoptr(SnapshotQuery) query = g_new0(SnapshotQuery, 1);
 
+	query->store = store;
 	query->database = hash_store_snapshot(store, error);
 	if (!query->database)
 		return NULL;
@@ -18,7 +19,7 @@ SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **e
 static void end(SnapshotQuery *query)
 {
 	g_clear_pointer(&query->rows, sqlite3_finalize);
-	g_clear_pointer(&query->database, database_close);
+	hash_store_end_snapshot(query->store, g_steal_pointer(&query->database));
 }
 
 bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **error)

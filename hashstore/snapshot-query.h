@@ -5,11 +5,12 @@
 
 /*
  * SnapshotQuery - the rows of one SELECT as the store stood when it was opened, read through a
- * connection of its own: the store may be changed meanwhile.
+ * connection of its own: the store may be changed meanwhile, and is closed later.
  *
  * Thread: the owner's of the store.
  */
 typedef struct {
+	HashStore *store;   /* not owned */
 	Database *database; /* NULL after the end */
 	sqlite3_stmt *rows;
 } SnapshotQuery;

@@ -56,12 +56,21 @@ int store_files_lock(const char *directory, const char *uuid, GError **error)
 	return -1;
 }
 
+/* Not by opening it: that file's being closed would end all locks that SQLite has on it. */
+static bool check_writable(const char *path, GError **error)
+{
+	if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0)
+		return true;
+
+	return set_file_error("open the store", path, errno, error);
+}
+
 bool store_files_make(const char *path, GError **error)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0 && errno == EEXIST)
-		return true;
+		return check_writable(path, error);
 	if (fd < 0)
 		return set_file_error("make", path, errno, error);
 	close(fd);
@@ -111,6 +120,13 @@ uint64_t store_files_database_bytes(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+bool store_files_at_rest(const char *path)
+{
+	g_autofree char *journal = g_strconcat(path, "-journal", NULL);
+
+	return store_files_wal_bytes(path) == 0 && store_files_database_bytes(journal) == 0;
 }
 
 uint64_t store_files_wal_bytes(const char *path)

@@ -15,11 +15,14 @@ bool store_files_make_directory(const char *directory, GError **error) G_GNUC_WA
 /* A file descriptor that holds the writer's lock of @uuid; -1 on error. */
 int store_files_lock(const char *directory, const char *uuid, GError **error);
 
-/* Make an empty file of mode 0600 unless @path exists. */
+/* Make an empty file of mode 0600 unless @path exists, which must be writable then. */
 bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Rename @path, its -wal and its -shm to .old-N, N being the first number that is free. */
 bool store_files_move_aside(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether @path alone says what is stored: nothing waits beside it to be put into it. */
+bool store_files_at_rest(const char *path);
 
 /* Size of @path, and of its -wal; 0 if there is none. */
 uint64_t store_files_database_bytes(const char *path);

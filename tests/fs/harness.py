@@ -17,8 +17,6 @@ RACY_SECONDS = 1.1
 # What a pass may read beyond what a walk over names, inodes and extents reads.
 METADATA_MARGIN_BYTES = 2 << 20
 
-SHARED_MEMORY_SUFFIX = ".sqlite-shm"
-
 REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
@@ -161,13 +159,10 @@ class Dedupd:
         return run
 
     def store_contents(self):
-        """Name -> (mtime, digest of the bytes) of every file of the state directory.
-
-        SQLite's -shm is left out: it is memory that its readers share, written by each of them.
-        """
+        """Name -> (mtime, digest of the bytes) of every file of the state directory."""
         return {path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
                 for path in sorted(self.state_directory.iterdir())
-                if path.is_file() and path.suffix != SHARED_MEMORY_SUFFIX}
+                if path.is_file()}
 
 
 def settle(filesystem):
@@ -208,16 +203,10 @@ def assert_unchanged(before, tree):
     assert not changes, "the pass changed what it must not:\n" + "\n".join(changes)
 
 
-def lasting_layout(tree):
-    """Where all files lie, save SQLite's shared memory."""
-    return {path: extents for path, extents in oracle.layout(tree).items()
-            if not path.endswith(SHARED_MEMORY_SUFFIX)}
-
-
 def assert_converged(dedupd, tree, paths=(), status=0, **options):
     """A pass over an unchanged tree shares, reads and writes nothing; returns its Run."""
     filesystem = dedupd.filesystem
-    layout = lasting_layout(tree)
+    layout = oracle.layout(tree)
     allowed = metadata_bytes(filesystem, tree) + METADATA_MARGIN_BYTES
     store = dedupd.store_contents()
     filesystem.drop_caches()
@@ -231,7 +220,7 @@ def assert_converged(dedupd, tree, paths=(), status=0, **options):
     assert run.read["finding_bytes"] == 0 and run.read["compare_bytes"] == 0, run.filesystem
     assert run.device_bytes <= allowed, "the second pass read data"
     assert dedupd.store_contents() == store, "the second pass wrote to its store"
-    assert lasting_layout(tree) == layout
+    assert oracle.layout(tree) == layout
     return run
 
 

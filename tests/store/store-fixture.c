@@ -3,6 +3,7 @@
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
+#include <string.h>
 #include <sys/stat.h>
 
 StoreFixture *store_fixture_new(void)
@@ -98,6 +99,28 @@ char *store_fixture_state(const char *path)
 
 	return g_strdup_printf("%s %" G_GSIZE_FORMAT " %" G_GINT64_FORMAT ".%09ld %s", path, size,
 			       (gint64)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, sum);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char *store_fixture_directory_state(const StoreFixture *fixture)
+{
+	g_autoptr(GDir) dir = g_dir_open(fixture->directory, 0, NULL);
+	g_autoptr(GPtrArray) states = g_ptr_array_new_with_free_func(g_free);
+	const char *name;
+
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(fixture->directory, name, NULL);
+
+		g_ptr_array_add(states, store_fixture_state(path));
+	}
+	g_ptr_array_sort(states, compare_texts);
+	g_ptr_array_add(states, NULL);
+
+	return g_strjoinv("\n", (char **)states->pdata);
 }
 
 bool store_fixture_all_live(uint32_t object, void *data)

@@ -31,6 +31,9 @@ void store_fixture_sql(const char *path, const char *sql);
 /* Name, size, mtime and content of the file, as one text to compare. */
 char *store_fixture_state(const char *path);
 
+/* The same of all files in the directory. */
+char *store_fixture_directory_state(const StoreFixture *fixture);
+
 /* Everything lives; the data are ignored. */
 bool store_fixture_all_live(uint32_t object, void *data);
 
