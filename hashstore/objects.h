@@ -53,6 +53,15 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Give objects that are fingerprinted new ids, as if they had just been read: they are no longer
+ * settled, and nothing has to be read to match them again.  Ids of others are passed over.  All
+ * segments that may hold their anchors are read, once.  Called after hash_store_settle() it takes
+ * these out of what was settled; before, it is for objects that were settled earlier.
+ */
+bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* By id, through an index.  *ret is NULL when there is none; valid until the next call. */
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -281,6 +281,7 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 		return false;
 	}
 	store->counts.settled_below = store->counts.next_object;
+	store->n_renewed = 0;
 
 	return true;
 }

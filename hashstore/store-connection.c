@@ -68,7 +68,7 @@ bool store_connection_write(HashStore *store, bool is_empty, GError **error)
 
 static bool is_settled(const HashStore *store)
 {
-	return store->counts.settled_below == store->counts.next_object;
+	return store->counts.next_object - store->counts.settled_below <= store->n_renewed;
 }
 
 bool store_connection_checkpoint(HashStore *store, GError **error)
