@@ -39,6 +39,7 @@ typedef struct {
 	int64_t seen_nsec; /* when the stamp was taken */
 	FileAttributes attributes;
 	bool is_immutable;
+	bool is_foreign;
 	uint32_t object;
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */
 	Learned learned;
@@ -115,6 +116,7 @@ static Job *job_open(Fingerprinter *printer, const InventoryItem *item)
 	job->name = g_strdup(item->name);
 	job->file = (NamedFile){ item->id, item->parent, job->name };
 	job->half_object = item->half_object;
+	job->is_foreign = item->is_foreign;
 	job->stamp = item->stamp;
 	job->outcome = file_opener_open(printer->opener, &job->file, &fd, &failed);
 	if (job->outcome != OPEN_OPENED)
@@ -464,6 +466,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row = row_of(job);
 	row.state = OBJECT_DONE;
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;
+	row.flags |= job->is_foreign ? OBJECT_FOREIGN : 0;
 	row.flags |= job->attributes.is_no_cow ? OBJECT_NO_COW : 0;
 	row.flags |= job->learned.shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;

@@ -14,6 +14,12 @@
 #include <string.h>
 #include <xxhash.h>
 
+/* So many objects that may be targets again are remembered as such; the others are read again. */
+#define REGAINED_MAX (UINT32_C(1) << 18)
+
+/* What the walk sees of whether an object may be a target. */
+#define OBJECT_RIGHTS ((unsigned)(OBJECT_FOREIGN | OBJECT_IMMUTABLE))
+
 #define DAY_USEC (INT64_C(86400) * G_USEC_PER_SEC)
 
 /* A regular file as the walk met it. */
@@ -24,6 +30,7 @@ typedef struct {
 	uint64_t name_hash;
 	uint64_t name_position; /* in the NameSpool */
 	Stamp stamp;
+	unsigned rights; /* OBJECT_RIGHTS that it has */
 } FileRecord;
 
 /* A file that has to be read. */
@@ -49,7 +56,8 @@ struct Inventory {
 	uint64_t read_files;
 	uint64_t read_bytes;
 	uint64_t unsettled;
-	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
+	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
+	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
 };
 
 static int compare_uint64(uint64_t a, uint64_t b)
@@ -101,6 +109,7 @@ void inventory_free(Inventory *inventory)
 	sorter_free(inventory->files);
 	sorter_free(inventory->to_read);
 	sorter_free(inventory->outside);
+	g_array_unref(inventory->regained);
 	g_free(inventory);
 }
 
@@ -125,6 +134,8 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 		.name_hash = name_hash(entry->name, strlen(entry->name)),
 		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
 			   entry->stat.ctime_nsec },
+		.rights = (entry->is_foreign ? OBJECT_FOREIGN : 0) |
+			  (entry->stat.is_immutable ? OBJECT_IMMUTABLE : 0),
 	};
 	uint64_t position;
 
@@ -211,6 +222,7 @@ static bool update_row(Inventory *inventory, const Object *known, const FileReco
 	if (!name_spool_get(inventory->names, seen->name_position, &name, error))
 		return false;
 
+	current.flags = (known->flags & ~OBJECT_RIGHTS) | seen->rights;
 	current.ctime_nsec = seen->stamp.ctime_nsec;
 	current.doubted_day = doubted_day;
 	current.parent = seen->parent;
@@ -230,6 +242,22 @@ static void note_skipped(Inventory *inventory, const Object *known)
 	skip_ledger_add(skips, known->skip_reason, known->size_bytes, path);
 }
 
+/*
+ * Have an object matched again that could only be a source when it was settled: its owner changed,
+ * or who makes the pass.  False: it must be read, as there are too many.
+ */
+static bool note_regained(Inventory *inventory, const FileRecord *seen, const Object *known)
+{
+	if (known->state != OBJECT_DONE || known->id >= inventory->settled_below ||
+	    !(known->flags & OBJECT_RIGHTS) || seen->rights)
+		return true;
+	if (inventory->regained->len == REGAINED_MAX)
+		return false;
+
+	g_array_append_val(inventory->regained, known->id);
+	return true;
+}
+
 /* The store knows the file: is what it knows still true? */
 static bool merge_known(Inventory *inventory, const FileRecord *seen, const Object *known,
 			GError **error)
@@ -240,13 +268,15 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 	StampVerdict verdict = stamp_compare(&stored, &seen->stamp);
 	bool is_named = known->parent == seen->parent &&
 			name_hash(known->name, known->name_bytes) == seen->name_hash;
+	bool has_same_rights =
+		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
 
 	if (known->flags & OBJECT_RACY ||
 	    (verdict == STAMP_DOUBTED && known->state != OBJECT_DONE) ||
 	    stamp_recheck_is_due(known->doubted_day, inventory->today, known->id))
 		verdict = STAMP_CHANGED;
 
-	if (verdict == STAMP_CHANGED) {
+	if (verdict == STAMP_CHANGED || !note_regained(inventory, seen, known)) {
 		result->files.changed++;
 		return add_to_read(inventory, seen, 0, error);
 	}
@@ -266,7 +296,8 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 	if (known->state == OBJECT_HALF)
 		return add_to_read(inventory, seen,
 				   known->id >= inventory->settled_below ? known->id : 0, error);
-	return is_named || update_row(inventory, known, seen, known->doubted_day, error);
+	return (is_named && has_same_rights) ||
+	       update_row(inventory, known, seen, known->doubted_day, error);
 }
 
 /* The walk did not meet an object of the store. */
@@ -337,12 +368,23 @@ static bool merge_files(Inventory *inventory, GError **error)
 	return true;
 }
 
+/* Also where merging was cut short, since the rows tell the new rights already. */
+static bool renew_regained(Inventory *inventory, GError **error)
+{
+	GArray *regained = inventory->regained;
+
+	inventory->unsettled += regained->len;
+	return hash_store_renew(inventory->pass->store, (const uint32_t *)(void *)regained->data,
+				regained->len, error);
+}
+
 static bool build(Inventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
 	g_autoptr(Sorter) directories =
 		sorter_new(sizeof(DirectoryRecord), directory_record_compare,
 			   pass->settings->memory_bytes / 8, pass->settings->state_directory);
+	bool merged;
 
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!walk_all(inventory, directories, error))
@@ -351,8 +393,10 @@ static bool build(Inventory *inventory, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_COMPARE, 0);
-	if (!directory_merge(pass, inventory->walk, directories, inventory->names, error) ||
-	    !merge_files(inventory, error))
+	if (!directory_merge(pass, inventory->walk, directories, inventory->names, error))
+		return false;
+	merged = merge_files(inventory, error);
+	if (!renew_regained(inventory, merged ? error : NULL) || !merged)
 		return false;
 
 	g_clear_pointer(&inventory->files, sorter_free);
@@ -374,6 +418,7 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
 	inventory->settled_below = hash_store_settled_below(pass->store);
 	inventory->extents = extent_map_new();
+	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_spool_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, &pass->result->skips, &state);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
@@ -405,6 +450,7 @@ bool inventory_next(Inventory *inventory, const InventoryItem **ret, GError **er
 	item->stamp = record->file.stamp;
 	item->parent = record->file.parent;
 	item->half_object = record->half_object;
+	item->is_foreign = record->file.rights & OBJECT_FOREIGN;
 	if (!name_spool_get(inventory->names, record->file.name_position, &item->name, error))
 		return false;
 

@@ -22,6 +22,7 @@ typedef struct {
 	Stamp stamp;
 	uint64_t parent;
 	uint32_t half_object; /* a half-read version to go on with; 0: none */
+	bool is_foreign;      /* this process may not share onto it */
 	const char *name;     /* valid until the next call */
 } InventoryItem;
 

@@ -78,16 +78,19 @@ static bool note_once(Matcher *matcher, uint32_t object, SkipReason reason, GErr
 
 static bool is_target(const Matcher *matcher, uint32_t object)
 {
-	return !(object_table_facts(matcher->table, object) &
-		 (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE));
+	return !(object_table_facts(matcher->table, object) & FACTS_SOURCE_ONLY);
 }
 
-static bool note_if_immutable(Matcher *matcher, uint32_t object, GError **error)
+/* Note an object that could be a target if this process had the right to share onto it. */
+static bool note_if_forbidden(Matcher *matcher, uint32_t object, GError **error)
 {
 	unsigned facts = object_table_facts(matcher->table, object);
 
-	return (facts & (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE)) != FACT_IMMUTABLE ||
-	       note_once(matcher, object, SKIP_IMMUTABLE, error);
+	if (facts & (FACT_SETTLED | FACT_OUTSIDE) || !(facts & FACTS_SOURCE_ONLY))
+		return true;
+
+	return note_once(matcher, object, facts & FACT_IMMUTABLE ? SKIP_IMMUTABLE : SKIP_DENIED,
+			 error);
 }
 
 static bool add_pair(Matcher *matcher, const Member *source, const Member *target, GError **error)
@@ -116,7 +119,7 @@ static bool pair_members(Matcher *matcher, GError **error)
 	bool is_large = n_members > ALL_PAIRS_MEMBERS;
 
 	for (size_t i = 1; i < n_members; i++) {
-		if (!note_if_immutable(matcher, members[i].object, error))
+		if (!note_if_forbidden(matcher, members[i].object, error))
 			return false;
 		if (!is_target(matcher, members[i].object))
 			continue;
@@ -192,7 +195,7 @@ static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 		};
 		bool kept = !zeros_become_holes(settings->zeros, facts & FACT_KEEP_ZEROS);
 
-		if (!note_if_immutable(matcher, object, error))
+		if (!note_if_forbidden(matcher, object, error))
 			return false;
 		if (!is_target(matcher, object))
 			continue;

@@ -57,6 +57,7 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 	facts |= object->state == OBJECT_DONE ? FACT_LIVE : 0;
 	facts |= object->id < settled_below ? FACT_SETTLED : 0;
 	facts |= object->flags & OBJECT_IMMUTABLE ? FACT_IMMUTABLE : 0;
+	facts |= object->flags & OBJECT_FOREIGN ? FACT_FOREIGN : 0;
 	facts |= object->flags & OBJECT_NO_COW ? FACT_NO_COW : 0;
 	facts |= object->flags & OBJECT_SHARED ? FACT_SHARED : 0;
 	facts |= object->flags & OBJECT_KEEP_ZEROS ? FACT_KEEP_ZEROS : 0;
@@ -117,9 +118,7 @@ uint64_t object_table_rank(const ObjectTable *table, uint32_t object)
 	uint64_t rank = (UINT32_C(1) << GAIN_BITS) - 1 - gain;
 
 	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << GAIN_BITS;
-	rank |= entry->facts & (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE)
-			? 0
-			: UINT64_C(1) << (GAIN_BITS + 1);
+	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
 	return rank << 32 | object;
 }
 

@@ -23,8 +23,12 @@ typedef enum {
 	FACT_NO_COW = 1 << 4,
 	FACT_SHARED = 1 << 5,
 	FACT_KEEP_ZEROS = 1 << 6,
-	FACT_NOTED = 1 << 7, /* counted as skipped */
+	FACT_NOTED = 1 << 7,   /* counted as skipped */
+	FACT_FOREIGN = 1 << 8, /* this process may not share onto it */
 } ObjectFacts;
+
+/* With any of these it cannot be a target. */
+#define FACTS_SOURCE_ONLY (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN)
 
 /* Of all objects that @store has now. */
 ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error);
@@ -40,8 +44,8 @@ void object_table_count(ObjectTable *table, uint32_t object);
 /*
  * The object's place in the order of this pass, its id in the lower 32 bits.  In a group the lower
  * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
- * after something was shared with it.  First come objects that cannot be targets (settled, outside,
- * immutable), then those whose blocks are shared already, then those with most to gain.
+ * after something was shared with it.  First come objects that cannot be targets
+ * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain.
  */
 uint64_t object_table_rank(const ObjectTable *table, uint32_t object);
 

@@ -3,6 +3,7 @@
 
 #include "kernel-ioctl/directory.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/target-permission.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,6 +36,7 @@ struct Walk {
 	Filter *filter;
 	SkipLedger *skips;
 	FileStat state_directory;
+	TargetPermission permission;
 	size_t depth_max;
 
 	size_t next_root;
@@ -64,6 +66,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
 	walk->filter = filter;
 	walk->skips = skips;
 	walk->state_directory = *state_directory;
+	walk->permission = target_permission_get();
 	walk->depth_max =
 		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
 	walk->path = g_string_new(NULL);
@@ -279,6 +282,8 @@ static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 		.parent = level->inode,
 		.name = name,
 		.stat = *stat,
+		.is_foreign = !target_permission_covers(&walk->permission,
+							directory_fd(level->directory), name, stat),
 	};
 	return true;
 }

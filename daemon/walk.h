@@ -27,6 +27,7 @@ typedef struct {
 	uint64_t parent;  /* inode of the directory; 0 where a walk began */
 	const char *name; /* last component; where a walk began the absolute path */
 	FileStat stat;
+	bool is_foreign; /* a file that this process may not share onto */
 } WalkEntry;
 
 /* All arguments are borrowed.  @state_directory is what must not be entered. */

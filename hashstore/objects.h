@@ -20,6 +20,7 @@ typedef enum {
 	OBJECT_NO_COW = 1 << 2,     /* shares with its like only */
 	OBJECT_SHARED = 1 << 3,     /* most of its blocks were shared when it was read */
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
+	OBJECT_FOREIGN = 1 << 5,    /* of another user than the last pass: can be a source only */
 } ObjectFlags;
 
 typedef struct {

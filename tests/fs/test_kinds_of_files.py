@@ -154,6 +154,19 @@ def test_an_immutable_file_is_the_source_for_its_twin(tree, dedupd, protected, w
     assert done.freed_bytes == MIB
 
 
+def test_a_file_that_is_immutable_no_longer_is_shared_without_being_read(tree, dedupd, protected):
+    twins = content.write_twins(tree, MIB)
+    for path in twins:
+        protected(path, ioctls.FS_IMMUTABLE)
+    assert harness.check_pass(dedupd).freed_bytes == 0
+
+    ioctls.remove_flags(twins[0], ioctls.FS_IMMUTABLE)
+    done = harness.check_pass(dedupd)
+
+    assert done.first.read["finding_bytes"] == 0
+    assert done.freed_bytes == MIB
+
+
 def test_append_only_files_are_shared(tree, dedupd, protected):
     for path in content.write_twins(tree, MIB):
         protected(path, ioctls.FS_APPEND_ONLY)

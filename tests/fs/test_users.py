@@ -53,13 +53,81 @@ def test_files_of_others_are_left_alone(tree, dedupd):
     assert done.first.skipped["denied"] >= 1
 
 
-def test_a_readable_file_of_another_is_a_source_for_ones_own(tree, dedupd):
-    one, two = content.write_twins(tree, MIB)
-    give(OTHER, one)
-    give(USER, two)
+@pytest.mark.parametrize("own", [0, 1])
+def test_a_readable_file_of_another_is_a_source_for_ones_own(tree, dedupd, own):
+    twins = content.write_twins(tree, MIB)
+    give(OTHER, twins[1 - own])
+    give(USER, twins[own])
 
     done = harness.check_pass(dedupd, user=USER)
 
+    assert done.freed_bytes == MIB
+    assert "denied" not in done.first.skipped
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+@pytest.mark.parametrize("own", [0, 5, 11])
+def test_ones_own_files_are_shared_among_many_of_others(tree, dedupd, own):
+    twins = content.write_twins(tree, MIB, names="abcdefghijkl")
+    give(OTHER, *twins)
+    give(USER, twins[own])
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes == MIB
+
+
+def test_zeros_in_files_of_others_stay(tree, dedupd):
+    give(OTHER, write(tree / "file", bytes(MIB)))
+
+    done = harness.check_pass(dedupd, user=USER, zeros="hole")
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"denied": 1}
+
+
+def test_files_of_others_that_one_may_write_are_shared(tree, dedupd):
+    give(OTHER, *content.write_twins(tree, MIB), mode=0o666)
+
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.freed_bytes == MIB
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_a_file_that_became_ones_own_is_shared_without_being_read(tree, dedupd, own):
+    twins = content.write_twins(tree, MIB)
+    give(OTHER, *twins)
+    assert harness.check_pass(dedupd, user=USER).freed_bytes == 0
+
+    give(USER, twins[own])
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.first.read["finding_bytes"] == 0
+    assert done.freed_bytes == MIB
+
+
+def test_a_file_that_was_given_away_is_left_alone(tree, dedupd):
+    twins = content.write_twins(tree, MIB)
+    give(USER, *twins)
+    harness.settle(dedupd.filesystem)
+    assert dedupd.run(user=USER, dry_run=True).freed_bytes == MIB
+
+    give(OTHER, *twins)
+    done = harness.check_pass(dedupd, user=USER)
+
+    assert done.first.read["finding_bytes"] == 0
+    assert done.freed_bytes == 0
+
+
+def test_root_finds_in_the_store_of_a_user_what_it_may_share(tree, dedupd):
+    give(OTHER, *content.write_twins(tree, MIB))
+    give(USER, write(tree / "own", noise(3, MIB)))
+    assert harness.check_pass(dedupd, user=USER).freed_bytes == 0
+
+    done = harness.check_pass(dedupd)
+
+    assert done.first.read["finding_bytes"] == 0
     assert done.freed_bytes == MIB
 
 

@@ -311,6 +311,22 @@ static void test_immutable_objects_are_sources_only_and_noted_once(void)
 	check_skip(fixture, SKIP_IMMUTABLE, 1, 300);
 }
 
+static void test_foreign_objects_are_sources_only_and_noted_once(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t own = pass_fixture_put(fixture, 200, 0);
+	uint32_t foreign = pass_fixture_put(fixture, 200, OBJECT_FOREIGN);
+	uint32_t also_foreign = pass_fixture_put(fixture, 300, OBJECT_FOREIGN);
+
+	put_anchors(fixture, 100, own, 0, 10, 3);
+	put_anchors(fixture, 100, foreign, 0, 10, 3);
+	put_anchors(fixture, 100, also_foreign, 0, 10, 3);
+	check(fixture,
+	      (Expected[]){ { own, 0, foreign, 0, 20 + K }, { own, 0, also_foreign, 0, 20 + K } },
+	      2);
+	check_skip(fixture, SKIP_DENIED, 1, 300);
+}
+
 static void test_nodatacow_shares_with_its_like_only(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -449,6 +465,8 @@ int main(int argc, char **argv)
 			test_objects_outside_the_walk_are_sources_only);
 	g_test_add_func("/match/immutable-objects-are-sources-only-and-noted-once",
 			test_immutable_objects_are_sources_only_and_noted_once);
+	g_test_add_func("/match/foreign-objects-are-sources-only-and-noted-once",
+			test_foreign_objects_are_sources_only_and_noted_once);
 	g_test_add_func("/match/nodatacow-shares-with-its-like-only",
 			test_nodatacow_shares_with_its_like_only);
 	g_test_add_func("/match/a-nodatacow-object-among-others-is-noted-once",
