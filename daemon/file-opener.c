@@ -128,7 +128,7 @@ static GArray *steps_new(void)
 	return steps;
 }
 
-static int open_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode)
+int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode)
 {
 	g_autoptr(GArray) steps = steps_new();
 	int parent;
@@ -159,7 +159,7 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 		return open_file_by_id(opener->filesystem->fd, opener->filesystem->identity.kind,
 				       &file->id, ret_fd, ret_errno);
 
-	directory = open_directory(opener, file->id.subvolume, file->parent);
+	directory = file_opener_directory(opener, file->id.subvolume, file->parent);
 	if (directory < 0) {
 		*ret_fd = -1;
 		*ret_errno = errno;

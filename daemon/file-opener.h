@@ -33,6 +33,12 @@ void file_opener_free(FileOpener *opener);
 OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd,
 			     int *ret_errno);
 
+/*
+ * A directory of the store's names, open as O_PATH and owned by the opener until the next call; -1:
+ * the names do not lead to it.  It may be another one by now: the caller compares its inode.
+ */
+int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
+
 /* The absolute path by the names in the store, "?/name" where they do not reach a root. */
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
 

@@ -67,6 +67,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	name = g_strndup((const char *)found->name, found->name_bytes);
 	object->subvolume = stored.subvolume;
 	object->inode = stored.inode;
+	object->parent = stored.parent;
 	object->size_bytes = stored.size_bytes;
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 

@@ -16,6 +16,7 @@ typedef struct {
 	uint32_t id;
 	uint64_t subvolume;
 	uint64_t inode;
+	uint64_t parent; /* inode of a directory that it was in, in the same subvolume */
 	uint64_t size_bytes;
 	uint64_t blocks;
 	FileReader *reader; /* NULL: it cannot be used */

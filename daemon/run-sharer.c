@@ -38,7 +38,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->pass = pass;
 	sharer->opener = opener;
 	sharer->round = round_new(pass->block_bytes);
-	sharer->hole = hole_source_new(pass->filesystem->mount_point, pass->block_bytes);
+	sharer->hole = hole_source_new(pass->filesystem, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
@@ -137,11 +137,11 @@ static bool is_passing(DedupeOutcome outcome)
 }
 
 /* This run cannot be shared; others of the target may. */
-static bool refuse_run(RunSharer *sharer, uint64_t length, GError **error)
+static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GError **error)
 {
 	sharer->is_refused = true;
-	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_UNSUPPORTED,
-				length, error);
+	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, reason, length,
+				error);
 }
 
 /*
@@ -159,7 +159,7 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 	if (asked->outcome == DEDUPE_DIFFERS)
 		sharer->pass->result->shared.differed++;
 	if (asked->outcome == DEDUPE_INVALID)
-		return refuse_run(sharer, length, error);
+		return refuse_run(sharer, SKIP_UNSUPPORTED, length, error);
 
 	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
 				   look_again, error);
@@ -187,15 +187,17 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 		uint64_t stop = open_object_end_bytes(
 			round->target, round->first + MIN(i + piece_blocks, end), block_bytes);
 		uint64_t source_start = round->source ? (block - round->diagonal) * block_bytes : 0;
+		SkipReason no_hole = SKIP_NO_TEMPORARY_FILE;
 		int source_fd = round->source ? file_reader_fd(round->source->reader)
-					      : hole_source_fd(sharer->hole, stop - start);
+					      : hole_source_fd(sharer->hole, round->target,
+							       stop - start, &no_hole);
 		DedupeTarget target = {
 			.fd = file_reader_fd(round->target->reader),
 			.offset_bytes = start,
 		};
 
 		if (source_fd < 0)
-			return refuse_run(sharer, stop - start, error);
+			return refuse_run(sharer, no_hole, stop - start, error);
 
 		sharer->pass->result->shared.calls +=
 			dedupe_range(source_fd, source_start, stop - start, &target, 1,

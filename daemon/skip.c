@@ -29,6 +29,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_REALTIME] = "realtime",
 	[SKIP_UNSUPPORTED] = "unsupported",
 	[SKIP_CAPPED] = "capped",
+	[SKIP_NO_TEMPORARY_FILE] = "no-temporary-file",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -37,6 +37,7 @@ typedef enum {
 	SKIP_REALTIME,
 	SKIP_UNSUPPORTED,
 	SKIP_CAPPED,
+	SKIP_NO_TEMPORARY_FILE, /* to be shared with zeros */
 	SKIP_REASONS,
 } SkipReason;
 

@@ -21,6 +21,7 @@ REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped",
+    "no-temporary-file",
 }
 FIELDS = {
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},

@@ -62,6 +62,27 @@ def test_a_read_only_snapshot_is_shared_with_and_costs_no_second_read(tree, dedu
     assert done.first.read["finding_bytes"] <= 2 * size
 
 
+def test_zeros_of_a_read_only_snapshot_become_holes(tree, dedupd):
+    btrfs("subvolume", "create", tree / "sub")
+    write(tree / "sub/file", noise(1, MIB) + bytes(4 * MIB), piece=MIB)
+    btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot")
+
+    done = harness.check_pass(dedupd, zeros="hole", has_clones=True)
+
+    assert done.used_drop_bytes == 4 * MIB
+    assert done.first.skipped == {}
+
+
+def test_zeros_become_holes_in_a_directory_where_new_files_are_nodatacow(tree, dedupd):
+    (tree / "directory").mkdir()
+    write(tree / "directory/file", noise(1, MIB) + bytes(4 * MIB))
+    ioctls.add_flags(tree / "directory", ioctls.FS_NO_COW)
+
+    done = harness.check_pass(dedupd, zeros="hole")
+
+    assert done.freed_bytes == 4 * MIB
+
+
 def test_a_twin_held_by_snapshots_is_freed_once_all_of_them_are_done(tree, dedupd):
     size = 4 * MIB
     btrfs("subvolume", "create", tree / "sub")

@@ -86,6 +86,44 @@ def test_zeros_in_files_of_others_stay(tree, dedupd):
     assert done.first.skipped == {"denied": 1}
 
 
+def own_directory(tree, name):
+    directory = tree / name
+    directory.mkdir()
+    os.chown(directory, USER, USER)
+    return directory
+
+
+def test_zeros_become_holes_where_one_may_write(tree, dedupd):
+    home = own_directory(tree, "home")
+    give(USER, write(home / "file", noise(1, MIB) + bytes(4 * MIB)))
+    give(USER, write(home / "odd", bytes(MIB + 5)))
+
+    done = harness.check_pass(dedupd, user=USER, zeros="hole")
+
+    assert done.freed_bytes == 5 * MIB + 4096
+    assert done.first.skipped == {}
+
+
+def test_zeros_elsewhere_become_holes_by_a_file_in_ones_own_path(tree, dedupd):
+    home = own_directory(tree, "home")
+    (tree / "elsewhere").mkdir()
+    give(USER, write(tree / "elsewhere/file", noise(1, MIB) + bytes(4 * MIB)))
+
+    done = harness.check_pass(dedupd, paths=[tree / "elsewhere", home], user=USER, zeros="hole")
+
+    assert done.freed_bytes == 4 * MIB
+
+
+def test_zeros_stay_where_no_temporary_file_can_be_made(tree, dedupd):
+    give(USER, write(tree / "file", noise(1, MIB) + bytes(4 * MIB)))
+
+    done = harness.check_pass(dedupd, user=USER, zeros="hole")
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"no-temporary-file": 1}
+    assert done.first.skip_of("no-temporary-file")["examples"] == [str(tree / "file")]
+
+
 def test_files_of_others_that_one_may_write_are_shared(tree, dedupd):
     give(OTHER, *content.write_twins(tree, MIB), mode=0o666)
 
