@@ -45,6 +45,12 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 	return OPEN_OPENED;
 }
 
+static GiveUp how_of(OpenOutcome outcome)
+{
+	return outcome == OPEN_LEASED || outcome == OPEN_FAILED ? GIVE_UP_FOR_NOW
+								: GIVE_UP_AND_FORGET;
+}
+
 bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
 {
 	g_autoptr(OpenObject) object = g_new0(OpenObject, 1);
@@ -77,21 +83,25 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 						      pass->throttle, pass->stop);
 		file_reader_keep(object->reader, pass->kept, id);
 	} else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
-					UINT64_MAX, true, error))
+					UINT64_MAX, how_of(outcome), error)) {
 		return false;
+	}
 
 	*ret = g_steal_pointer(&object);
 	return true;
 }
 
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
-			 uint64_t bytes, bool look_again, GError **error)
+			 uint64_t bytes, GiveUp how, GError **error)
 {
 	g_clear_pointer(&object->reader, file_reader_free);
 	if (!object_skips_add(pass, opener, object->id, reason, bytes, error))
 		return false;
 
-	return !look_again || hash_store_drop(pass->store, object->subvolume, object->inode, error);
+	if (how == GIVE_UP_FOR_NOW)
+		postponed_add(pass->postponed, pass->store, object->id);
+	return how != GIVE_UP_AND_FORGET ||
+	       hash_store_drop(pass->store, object->subvolume, object->inode, error);
 }
 
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)

@@ -22,21 +22,22 @@ typedef struct {
 	FileReader *reader; /* NULL: it cannot be used */
 } OpenObject;
 
-/*
- * Open the object @id.  What cannot be used is counted as skipped, and forgotten where that is for
- * the moment only, so that the next pass looks at it anew.
- */
+/* What becomes of an object that a pass cannot use. */
+typedef enum {
+	GIVE_UP_FOR_GOOD,   /* it stays as it is for as long as it does not change */
+	GIVE_UP_FOR_NOW,    /* the next pass tries it again, and knows it already: see Postponed */
+	GIVE_UP_AND_FORGET, /* it is not what the store says: the next pass reads it again */
+} GiveUp;
+
+/* Open the object @id.  What cannot be used is counted as skipped. */
 bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 void open_object_free(OpenObject *object);
 
-/*
- * Stop using the object for the rest of the pass: count @bytes for @reason and close it.  With
- * @look_again it is forgotten, too.
- */
+/* Stop using the object for the rest of the pass: count @bytes for @reason and close it. */
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
-			 uint64_t bytes, bool look_again, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+			 uint64_t bytes, GiveUp how, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);

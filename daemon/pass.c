@@ -60,6 +60,7 @@ static bool pass_open(Pass *pass, GError **error)
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
+	pass->postponed = postponed_new();
 	return true;
 }
 
@@ -68,6 +69,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
+	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->store, hash_store_close);
 }
 
@@ -128,6 +130,20 @@ static bool drop_outside(Pass *pass, Inventory *inventory, GError **error)
 	}
 }
 
+/* All that was matched is settled, save what was postponed. */
+static bool pass_settle(Pass *pass, Inventory *inventory, ObjectTable *table, GError **error)
+{
+	uint64_t n_unsettled = inventory_unsettled(inventory) + pass->result->files.read;
+
+	if (postponed_is_all(pass->postponed, n_unsettled))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	return drop_outside(pass, inventory, error) &&
+	       hash_store_settle(pass->store, object_table_is_live, table, error) &&
+	       postponed_renew(pass->postponed, pass->store, error);
+}
+
 static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *opener,
 				 GError **error)
 {
@@ -152,9 +168,7 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
 
-	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return drop_outside(pass, inventory, error) &&
-	       hash_store_settle(pass->store, object_table_is_live, table, error);
+	return pass_settle(pass, inventory, table, error);
 }
 
 static bool pass_steps(Pass *pass, GError **error)

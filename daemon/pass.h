@@ -5,6 +5,7 @@
 #include "daemon/filter.h"
 #include "daemon/kept-pages.h"
 #include "daemon/pass-result.h"
+#include "daemon/postponed.h"
 #include "daemon/progress.h"
 #include "daemon/settings.h"
 #include "daemon/throttle.h"
@@ -32,6 +33,7 @@ typedef struct {
 	Filter *filter;
 	Throttle *throttle;
 	KeptPages *kept;
+	Postponed *postponed;
 	PassResult *result; /* the caller's */
 } Pass;
 

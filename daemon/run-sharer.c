@@ -129,11 +129,24 @@ static SkipReason reason_of(DedupeOutcome outcome)
 	return SKIP_BUSY;
 }
 
-/* Whether the next pass should try again, even if the file does not change. */
-static bool is_passing(DedupeOutcome outcome)
+static GiveUp how_of(DedupeOutcome outcome)
 {
-	return outcome == DEDUPE_BUSY || outcome == DEDUPE_NO_SPACE || outcome == DEDUPE_FAILED ||
-	       outcome == DEDUPE_DIFFERS || outcome == DEDUPE_READ_ONLY;
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
+		return GIVE_UP_AND_FORGET;
+	case DEDUPE_BUSY:
+	case DEDUPE_NO_SPACE:
+	case DEDUPE_READ_ONLY:
+	case DEDUPE_FAILED:
+		return GIVE_UP_FOR_NOW;
+	default:
+		return GIVE_UP_FOR_GOOD;
+	}
+}
+
+static void postpone(RunSharer *sharer)
+{
+	postponed_add(sharer->pass->postponed, sharer->pass->store, sharer->target->id);
 }
 
 /* This run cannot be shared; others of the target may. */
@@ -152,17 +165,18 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 			   GError **error)
 {
 	SkipReason reason = reason_of(asked->outcome);
-	bool look_again = is_passing(asked->outcome);
 
 	if (asked->outcome == DEDUPE_NOT_DONE)
 		return true;
 	if (asked->outcome == DEDUPE_DIFFERS)
 		sharer->pass->result->shared.differed++;
+	if (asked->outcome == DEDUPE_READ_ONLY)
+		postponed_add_rest(sharer->pass->postponed);
 	if (asked->outcome == DEDUPE_INVALID)
 		return refuse_run(sharer, SKIP_UNSUPPORTED, length, error);
 
 	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
-				   look_again, error);
+				   how_of(asked->outcome), error);
 }
 
 static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
@@ -196,8 +210,11 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 			.offset_bytes = start,
 		};
 
-		if (source_fd < 0)
+		if (source_fd < 0) {
+			if (no_hole == SKIP_NO_SPACE)
+				postpone(sharer);
 			return refuse_run(sharer, no_hole, stop - start, error);
+		}
 
 		sharer->pass->result->shared.calls +=
 			dedupe_range(source_fd, source_start, stop - start, &target, 1,
@@ -263,7 +280,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 
 	if (!round_map_again(round, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
-					   SKIP_UNREADABLE, UINT64_MAX, false, error);
+					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
 		if (!is_worth_it(sharer, first, end))
@@ -337,6 +354,23 @@ static void recall_others(RunSharer *sharer)
 		       (gap_end - gap_first) * sizeof(*round->target_shared));
 }
 
+/*
+ * A source that could not be read is forgotten, so that the next pass finds out whether it can be
+ * one, before it finds the target another.
+ */
+static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcome outcome,
+			       GError **error)
+{
+	bool is_source = object != sharer->target;
+	bool is_short = outcome == READ_SHORT;
+
+	if (is_source)
+		postpone(sharer);
+	return open_object_give_up(
+		sharer->pass, sharer->opener, object, is_short ? SKIP_CHANGED : SKIP_UNREADABLE,
+		UINT64_MAX, is_short || is_source ? GIVE_UP_AND_FORGET : GIVE_UP_FOR_GOOD, error);
+}
+
 /* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
 static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			size_t n, RunEnds *ret_ends, GError **error)
@@ -349,7 +383,7 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	*ret_ends = (RunEnds){ 0 };
 	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
-					   SKIP_UNREADABLE, UINT64_MAX, false, error);
+					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		recall_others(sharer);
@@ -365,9 +399,7 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
-		return open_object_give_up(sharer->pass, sharer->opener, unreadable,
-					   outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
-					   UINT64_MAX, outcome == READ_SHORT, error);
+		return give_up_unreadable(sharer, unreadable, outcome, error);
 
 	ret_ends->first_equal = is_equal_state(round->states[0]);
 	ret_ends->last_equal = is_equal_state(round->states[n - 1]);

@@ -109,13 +109,6 @@ static void ahead_free(Ahead *ahead)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
 
-/* A source cannot be used: the next pass shall find the target another one. */
-static bool look_again(Sharer *sharer, const OpenObject *target, GError **error)
-{
-	return sharer->pass->settings->dry_run ||
-	       hash_store_drop(sharer->pass->store, target->subvolume, target->inode, error);
-}
-
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
 	const Plan *plan = &ahead->plan;
@@ -134,15 +127,18 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 	else if (plan->run.source != RUN_HOLE &&
 		 !find_source(sharer, plan->run.source, &source, error))
 		return false;
-	if (source && !source->reader)
-		return look_again(sharer, target, error);
+	if (source && !source->reader) {
+		/* The next pass shall find the target another one. */
+		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+		return true;
+	}
 
 	return share_run(sharer->runs, &plan->run, source, error);
 }
 
 static bool execute_all(Sharer *sharer, GError **error)
 {
-	while (pass_may_continue(sharer->pass)) {
+	while (pass_may_continue(sharer->pass) && !postponed_has_rest(sharer->pass->postponed)) {
 		g_autoptr(Ahead) ahead = NULL;
 
 		if (!look_ahead(sharer, error))

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What could not be shared for a reason that passes is tried again, and not read again to find it."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+import content
+import harness
+import oracle
+from content import MIB, noise, write
+
+
+@contextlib.contextmanager
+def leased(*paths):
+    """Nobody else may open these files."""
+    previous = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with contextlib.ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGIO, previous)
+        for path in paths:
+            fd = os.open(path, os.O_RDWR | os.O_NOATIME)
+            stack.callback(os.close, fd)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        yield
+
+
+@contextlib.contextmanager
+def being_sent(snapshot):
+    """btrfs send, stuck in the middle as nobody reads what it sends."""
+    with subprocess.Popen(["btrfs", "send", "-q", snapshot], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            process.stdout.read(1)
+            yield
+        finally:
+            process.kill()
+
+
+def assert_tried_in_vain(run, reason):
+    assert run.status == 0, run.stderr
+    assert run.report["outcome"] == "complete"
+    assert run.read["finding_bytes"] == 0
+    assert run.freed_bytes == 0
+    assert reason in run.skipped
+
+
+def assert_shares_what_it_knows(dedupd, freed_bytes):
+    done = harness.check_pass(dedupd)
+    assert done.first.read["finding_bytes"] == 0
+    assert done.freed_bytes == freed_bytes
+
+
+@pytest.mark.parametrize("names", [["one"], ["two"], ["one", "two"]], ids=" and ".join)
+def test_leased_files_are_tried_again_without_being_read(tree, filesystem, dedupd, names):
+    content.write_twins(tree, MIB)
+    content.write_twins(tree, 2 * MIB, seed=2, names=("other-1", "other-2"))
+    harness.settle(filesystem)
+    assert dedupd.run(dry_run=True).freed_bytes == 3 * MIB
+
+    with leased(*(tree / name for name in names)):
+        run = dedupd.run()
+        assert run.read["finding_bytes"] == 0
+        assert run.freed_bytes == 2 * MIB
+        assert "leased" in run.skipped
+    with leased(*(tree / name for name in names)):
+        assert_tried_in_vain(dedupd.run(), "leased")
+        store = dedupd.store_contents()
+        assert_tried_in_vain(dedupd.run(), "leased")
+        assert dedupd.store_contents() == store
+
+    assert_shares_what_it_knows(dedupd, MIB)
+
+
+def test_a_file_whose_settled_source_is_leased_is_tried_again(tree, filesystem, dedupd):
+    write(tree / "one", noise(1, MIB))
+    harness.check_pass(dedupd)
+    write(tree / "two", noise(1, MIB))
+    harness.settle(filesystem)
+
+    with leased(tree / "one"):
+        run = dedupd.run()
+        assert run.read["finding_bytes"] == MIB
+        assert run.freed_bytes == 0
+        assert_tried_in_vain(dedupd.run(), "leased")
+
+    assert_shares_what_it_knows(dedupd, MIB)
+
+
+@pytest.mark.parametrize("kind", ["btrfs"])
+def test_what_is_being_sent_is_tried_again_without_being_read(tree, filesystem, dedupd):
+    subprocess.run(["btrfs", "-q", "subvolume", "create", tree / "sub"], check=True)
+    content.write_twins(tree / "sub", MIB)
+    subprocess.run(["btrfs", "-q", "subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot"],
+                   check=True)
+    subprocess.run(["btrfs", "-q", "subvolume", "delete", "-C", tree / "sub"], check=True)
+    content.write_twins(tree, 2 * MIB, seed=2, names=("other-1", "other-2"))
+    subprocess.run(["btrfs", "subvolume", "sync", tree], check=True, stdout=subprocess.DEVNULL)
+    harness.settle(filesystem)
+
+    with being_sent(tree / "snapshot"):
+        run = dedupd.run()
+        assert run.freed_bytes == 2 * MIB
+        assert run.skipped == {"busy": 1}
+        assert_tried_in_vain(dedupd.run(), "busy")
+        assert not oracle.is_shared(tree / "snapshot/one", tree / "snapshot/two")
+
+    assert_shares_what_it_knows(dedupd, MIB)
+
+
+def test_a_remount_to_read_only_puts_off_all_that_was_not_shared_yet(tree, filesystem, dedupd):
+    for seed in range(8):
+        content.write_twins(tree, MIB, seed=seed, names=(f"{seed}-1", f"{seed}-2"))
+    harness.settle(filesystem)
+    assert dedupd.run(dry_run=True).freed_bytes == 8 * MIB
+    filesystem.drop_caches()
+    process = dedupd.start(limit_rate="8M")
+    time.sleep(0.7)
+    filesystem.remount("ro")
+    run = dedupd.finish(process)
+    filesystem.remount("rw")
+
+    assert run.status == 0, run.stderr
+    assert run.skipped == {"read-only": 1}
+    assert run.freed_bytes < 8 * MIB
+    assert_shares_what_it_knows(dedupd, 8 * MIB - run.freed_bytes)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/postponed.h"
+#include "tests/unit/pass-fixture.h"
+
+static bool is_found(PassFixture *fixture, uint32_t id)
+{
+	const Object *found;
+
+	g_assert_true(hash_store_find(fixture->pass.store, id, &found, NULL));
+	return found;
+}
+
+static void test_what_was_postponed_is_unsettled_again(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+	uint32_t done = pass_fixture_put(fixture, 8, 0);
+	uint32_t busy = pass_fixture_put(fixture, 8, 0);
+	uint32_t settled_below;
+
+	postponed_add(postponed, fixture->pass.store, busy);
+	postponed_add(postponed, fixture->pass.store, busy);
+	g_assert_false(postponed_is_all(postponed, 2));
+	pass_fixture_settle(fixture);
+	settled_below = hash_store_settled_below(fixture->pass.store);
+	g_assert_true(postponed_renew(postponed, fixture->pass.store, NULL));
+
+	g_assert_true(is_found(fixture, done));
+	g_assert_false(is_found(fixture, busy));
+	g_assert_true(is_found(fixture, settled_below));
+	g_assert_cmpuint(hash_store_settled_below(fixture->pass.store), ==, settled_below);
+	g_assert_cmpuint(hash_store_next_object(fixture->pass.store), ==, settled_below + 1);
+}
+
+static void test_what_is_settled_is_no_target_to_be_postponed(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+	uint32_t source = pass_fixture_put(fixture, 8, 0);
+
+	pass_fixture_settle(fixture);
+	postponed_add(postponed, fixture->pass.store, source);
+	g_assert_true(postponed_renew(postponed, fixture->pass.store, NULL));
+	g_assert_true(is_found(fixture, source));
+}
+
+static void test_all_is_left_unsettled_when_none_or_the_rest_was_done(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+
+	g_assert_false(postponed_is_all(postponed, 0));
+	g_assert_false(postponed_is_all(postponed, 1));
+	postponed_add(postponed, fixture->pass.store, pass_fixture_put(fixture, 8, 0));
+	g_assert_true(postponed_is_all(postponed, 1));
+	g_assert_false(postponed_is_all(postponed, 2));
+	g_assert_false(postponed_has_rest(postponed));
+	postponed_add_rest(postponed);
+	g_assert_true(postponed_has_rest(postponed));
+	g_assert_true(postponed_is_all(postponed, 2));
+}
+
+static void test_more_than_can_be_remembered_is_all(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+
+	for (uint32_t id = 1; id < 1 << 20; id++)
+		postponed_add(postponed, fixture->pass.store, id);
+	g_assert_true(postponed_is_all(postponed, 1 << 20));
+	g_assert_false(postponed_has_rest(postponed));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/postponed/what-was-postponed-is-unsettled-again",
+			test_what_was_postponed_is_unsettled_again);
+	g_test_add_func("/postponed/what-is-settled-is-no-target-to-be-postponed",
+			test_what_is_settled_is_no_target_to_be_postponed);
+	g_test_add_func("/postponed/all-is-left-unsettled-when-none-or-the-rest-was-done",
+			test_all_is_left_unsettled_when_none_or_the_rest_was_done);
+	g_test_add_func("/postponed/more-than-can-be-remembered-is-all",
+			test_more_than_can_be_remembered_is_all);
+
+	return g_test_run();
+}
