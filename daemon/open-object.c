@@ -2,7 +2,6 @@
 #include "daemon/open-object.h"
 
 #include "daemon/object-skips.h"
-#include "daemon/stamp.h"
 #include "hashstore/objects.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
@@ -16,18 +15,23 @@ void open_object_free(OpenObject *object)
 	g_free(object);
 }
 
+static Stamp stamp_of(const FileStat *stat)
+{
+	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+}
+
 static bool is_as_stored(const Object *stored, const FileStat *stat)
 {
 	Stamp then = { stored->size_bytes, stored->btime_nsec, stored->mtime_nsec,
 		       stored->ctime_nsec };
-	Stamp now = { stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+	Stamp now = stamp_of(stat);
 
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
 }
 
 /* Open what @stored says, whose name is @name; the outcome says why not. */
 static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
-			       Fd *ret_fd)
+			       Fd *ret_fd, Stamp *ret_stamp)
 {
 	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
 			   stored->parent,
@@ -42,6 +46,7 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
 		return OPEN_GONE;
 
+	*ret_stamp = stamp_of(&stat);
 	return OPEN_OPENED;
 }
 
@@ -77,7 +82,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	object->size_bytes = stored.size_bytes;
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 
-	outcome = open_stored(opener, &stored, name, &fd);
+	outcome = open_stored(opener, &stored, name, &fd, &object->stamp);
 	if (outcome == OPEN_OPENED) {
 		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
 						      pass->throttle, pass->stop);
@@ -102,6 +107,18 @@ bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, Ski
 		postponed_add(pass->postponed, pass->store, object->id);
 	return how != GIVE_UP_AND_FORGET ||
 	       hash_store_drop(pass->store, object->subvolume, object->inode, error);
+}
+
+StampVerdict open_object_compare(const OpenObject *object)
+{
+	FileStat stat;
+	Stamp now;
+
+	if (file_stat_at(file_reader_fd(object->reader), "", &stat) != 0)
+		return STAMP_CHANGED;
+
+	now = stamp_of(&stat);
+	return stamp_compare(&object->stamp, &now);
 }
 
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)

@@ -4,6 +4,7 @@
 #include "daemon/file-opener.h"
 #include "daemon/file-reader.h"
 #include "daemon/pass.h"
+#include "daemon/stamp.h"
 
 /*
  * OpenObject - an object of the store, opened and found to be as the store knows it.
@@ -20,6 +21,7 @@ typedef struct {
 	uint64_t size_bytes;
 	uint64_t blocks;
 	FileReader *reader; /* NULL: it cannot be used */
+	Stamp stamp;        /* when it was opened */
 } OpenObject;
 
 /* What becomes of an object that a pass cannot use. */
@@ -38,6 +40,9 @@ void open_object_free(OpenObject *object);
 /* Stop using the object for the rest of the pass: count @bytes for @reason and close it. */
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
 			 uint64_t bytes, GiveUp how, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What became of the usable object since it was opened; costs one statx. */
+StampVerdict open_object_compare(const OpenObject *object);
 
 /* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);

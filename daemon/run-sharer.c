@@ -371,6 +371,25 @@ static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcom
 		UINT64_MAX, is_short || is_source ? GIVE_UP_AND_FORGET : GIVE_UP_FOR_GOOD, error);
 }
 
+/*
+ * Give up the target, or its source, if it was changed since it was opened: somebody is at work on
+ * it, and it may be what is to be left alone by now, for instance a swap file.
+ */
+static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **error)
+{
+	OpenObject *target = sharer->target;
+	StampVerdict verdict = open_object_compare(target);
+
+	if (verdict != STAMP_SAME)
+		return open_object_give_up(
+			sharer->pass, sharer->opener, target, SKIP_CHANGED, UINT64_MAX,
+			verdict == STAMP_DOUBTED ? GIVE_UP_FOR_NOW : GIVE_UP_AND_FORGET, error);
+	if (!source || source == target || open_object_compare(source) != STAMP_CHANGED)
+		return true;
+
+	return give_up_unreadable(sharer, source, READ_SHORT, error);
+}
+
 /* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
 static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			size_t n, RunEnds *ret_ends, GError **error)
@@ -408,7 +427,9 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 		return true;
 	}
 
-	return share_equal(sharer, error);
+	if (!give_up_changed(sharer, source, error))
+		return false;
+	return !may_go_on(sharer, source) || share_equal(sharer, error);
 }
 
 /* The first block of the target from @block on that is not in a hole, however long that is. */

@@ -17,6 +17,7 @@ from content import BLOCK, KIB, MIB, noise, write
 SECONDS = float(os.environ.get("DEDUPD_CHANGE_SECONDS", "6"))
 FILES = 12
 FILE_BYTES = MIB
+ROUND_BYTES = 16 * MIB
 POOL = [noise(number, 64 * KIB) for number in range(6)]
 
 
@@ -201,6 +202,56 @@ def test_a_file_that_changes_between_passes_is_survived(tree, filesystem, dedupd
     change(tree / "two")
 
     harness.check_pass(dedupd)
+
+
+def made_a_swap_file(path):
+    content.overwrite(path, mmap.PAGESIZE - 10, b"SWAPSPACE2")
+
+
+def made_unreadable(path):
+    path.chmod(0)
+
+
+@pytest.mark.parametrize("is_target", [True, False], ids=["target", "source"])
+@pytest.mark.parametrize("change", [made_a_swap_file, truncated])
+def test_a_file_that_changes_while_it_is_shared_is_left_alone(tree, filesystem, dedupd, change,
+                                                               is_target):
+    shared, changed = change_between_rounds(tree, filesystem, dedupd, change, is_target)
+
+    assert shared.status == 0, shared.stderr
+    assert shared.skip_of("changed")["examples"] == [str(changed)]
+    assert shared.freed_bytes == ROUND_BYTES
+    harness.check_pass(dedupd, has_clones=True)
+
+
+def test_a_file_of_which_ctime_alone_changes_is_shared_to_its_end_later(tree, filesystem, dedupd):
+    run, _ = change_between_rounds(tree, filesystem, dedupd, made_unreadable, is_target=True)
+
+    assert run.skipped == {"changed": 1}
+    assert run.freed_bytes == ROUND_BYTES
+    done = harness.check_pass(dedupd)
+    assert done.first.read["finding_bytes"] == 0
+    assert done.freed_bytes == 2 * ROUND_BYTES
+
+
+def change_between_rounds(tree, filesystem, dedupd, change, is_target):
+    """Twins of three rounds, one changed after the first round; returns the run and that file."""
+    twins = content.write_twins(tree, 3 * ROUND_BYTES)
+    harness.settle(filesystem)
+    assert dedupd.run(dry_run=True).freed_bytes == 3 * ROUND_BYTES
+    places = [oracle.block_addresses(path)[0] for path in twins]
+    filesystem.drop_caches()
+
+    process = dedupd.start(limit_rate="24M")
+    deadline = time.monotonic() + 30
+    while [oracle.block_addresses(path)[0] for path in twins] == places:
+        assert time.monotonic() < deadline, "nothing was shared"
+        time.sleep(0.02)
+    target = twins[oracle.block_addresses(twins[0])[0] == places[0]]
+    changed = target if is_target else twins[target == twins[0]]
+    change(changed)
+
+    return dedupd.finish(process), changed
 
 
 def test_a_remount_to_read_only_in_the_middle_ends_the_pass_in_order(tree, filesystem, dedupd):
