@@ -22,6 +22,9 @@
 /* What a snapshot shows where a subvolume was nested (BTRFS_EMPTY_SUBVOL_DIR_OBJECTID): nothing. */
 #define BTRFS_EMPTY_DIRECTORY_INODE 2
 
+/* Directories of the running system whose files boot loaders may read by block address. */
+static const char *const boot_directories[] = { "/boot", "/boot/efi", "/efi" };
+
 typedef struct {
 	Directory *directory;
 	uint64_t subvolume;
@@ -36,6 +39,7 @@ struct Walk {
 	Filter *filter;
 	SkipLedger *skips;
 	FileStat state_directory;
+	FileStat boot[G_N_ELEMENTS(boot_directories)]; /* inode 0: there is none */
 	TargetPermission permission;
 	size_t depth_max;
 
@@ -55,6 +59,17 @@ static void level_clear(Level *level)
 	directory_free(level->directory);
 }
 
+/* O_PATH alone mounts nothing where an automount waits. */
+static void find_boot_directories(Walk *walk)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(boot_directories); i++) {
+		g_auto(Fd) fd = open(boot_directories[i], O_PATH | O_CLOEXEC);
+
+		if (fd < 0 || file_stat_at(fd, "", &walk->boot[i]) != 0)
+			walk->boot[i].inode = 0;
+	}
+}
+
 Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
 	       const FileStat *state_directory)
 {
@@ -67,6 +82,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
 	walk->skips = skips;
 	walk->state_directory = *state_directory;
 	walk->permission = target_permission_get();
+	find_boot_directories(walk);
 	walk->depth_max =
 		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
 	walk->path = g_string_new(NULL);
@@ -125,23 +141,32 @@ static void skip(Walk *walk, SkipReason reason, uint64_t bytes, const char *name
 	skip_ledger_add(walk->skips, reason, bytes, wanted ? path_of(walk, name) : NULL);
 }
 
-/* Whether boot loaders may read the files of this directory by block address. */
-static bool is_boot_directory(const Walk *walk, const char *path)
+static bool is_same(const FileStat *one, const FileStat *other)
 {
-	static const char *const directories[] = { "/boot", "/efi" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(directories); i++)
-		if (strcmp(path, directories[i]) == 0)
-			return !g_str_has_prefix(walk->root->path, path);
-
-	return false;
+	return one->inode == other->inode && one->device_major == other->device_major &&
+	       one->device_minor == other->device_minor;
 }
 
-static bool is_state_directory(const Walk *walk, const FileStat *stat)
+static bool lies_in(const char *path, const char *directory)
 {
-	return stat->inode == walk->state_directory.inode &&
-	       stat->device_major == walk->state_directory.device_major &&
-	       stat->device_minor == walk->state_directory.device_minor;
+	const char *rest = g_str_has_prefix(path, directory) ? path + strlen(directory) : NULL;
+
+	return rest && (*rest == '/' || *rest == '\0');
+}
+
+/* Whether the directory is one that a walk leaves alone, and why. */
+static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *ret_reason)
+{
+	*ret_reason = SKIP_OWN_STATE;
+	if (is_same(stat, &walk->state_directory))
+		return true;
+
+	*ret_reason = SKIP_BOOT;
+	for (size_t i = 0; i < G_N_ELEMENTS(boot_directories); i++)
+		if (walk->boot[i].inode != 0 && is_same(stat, &walk->boot[i]))
+			return !lies_in(walk->root->path, boot_directories[i]);
+
+	return false;
 }
 
 /* Enter the open @directory; the walk owns it from here on. */
@@ -150,14 +175,14 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 	Level level = { .directory = directory };
 	bool is_top = walk->levels->len == 0 && walk->root->is_top;
 	WalkEntry *entry = &walk->entry;
-	int failed;
+	SkipReason reason = SKIP_DENIED;
 
 	entry->is_directory = true;
 	entry->name = name;
-	failed = file_stat_at(directory_fd(directory), "", &entry->stat);
-	if (failed || is_state_directory(walk, &entry->stat)) {
+	if (file_stat_at(directory_fd(directory), "", &entry->stat) != 0 ||
+	    is_left_alone(walk, &entry->stat, &reason)) {
 		directory_free(directory);
-		skip(walk, failed ? SKIP_DENIED : SKIP_OWN_STATE, 0, name);
+		skip(walk, reason, 0, name);
 		entry->is_directory = false;
 		return true;
 	}
@@ -210,6 +235,7 @@ static bool next_root(Walk *walk, GError **error)
 		return false;
 
 	walk->root = walk->filesystem->roots->pdata[walk->next_root++];
+	g_clear_pointer(&walk->root_name, g_free);
 	if (walk->root->is_file) {
 		directory_path = g_path_get_dirname(walk->root->path);
 		walk->root_name = g_path_get_basename(walk->root->path);
@@ -230,14 +256,9 @@ static bool next_root(Walk *walk, GError **error)
 
 static bool visit_directory(Walk *walk, const char *name, GError **error)
 {
-	const char *path = path_of(walk, name);
 	Directory *directory = NULL;
 	int failed;
 
-	if (is_boot_directory(walk, path)) {
-		skip(walk, SKIP_BOOT, 0, name);
-		return true;
-	}
 	if (walk->levels->len >= walk->depth_max) {
 		skip(walk, SKIP_TOO_DEEP, 0, name);
 		return true;

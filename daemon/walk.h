@@ -11,8 +11,9 @@
  *
  * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
  * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
- * special files, the state directory, /boot and /efi unless the walk begins in them, what may not be
- * read, and directories deeper than descriptors suffice.
+ * special files, the state directory, what may not be read, and directories deeper than descriptors
+ * suffice; and the running system's /boot and /efi, under whatever name they are met, unless the
+ * walk begins in them by that name.
  *
  * A file with several names comes once for each of them.
  *

@@ -61,6 +61,74 @@ def test_a_bind_mount_serves_as_a_path(tree, filesystem, dedupd):
     assert done.freed_bytes == MIB
 
 
+def run_where_boot_is(directory, dedupd, *paths):
+    """Run it where @directory is mounted at /boot, which nobody else sees."""
+    in_namespace = ["unshare", "--mount", "sh", "-ec",
+                    'mount --bind "$1" /boot; shift; exec "$@"', "sh", str(directory)]
+    run = dedupd.finish(subprocess.Popen(
+        in_namespace + dedupd.command(*paths), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env=dedupd.environment()))
+    assert run.status == 0, run.stderr
+    return run
+
+
+@pytest.fixture
+def system(tree):
+    """A tree with /boot, both with files that equal others."""
+    if not os.path.isdir("/boot"):
+        pytest.skip("there is no /boot to mount at")
+    (tree / "system/boot/grub").mkdir(parents=True)
+    content.write_twins(tree / "system", MIB)
+    content.write_twins(tree / "system/boot", MIB, seed=2)
+    content.write_twins(tree / "system/boot/grub", MIB, seed=3)
+    return tree / "system"
+
+
+def test_boot_is_left_alone_wherever_it_is_met(tree, filesystem, dedupd, system):
+    harness.settle(filesystem)
+
+    run = run_where_boot_is(system / "boot", dedupd)
+
+    assert run.skip_of("boot")["examples"] == [str(system / "boot")]
+    assert run.freed_bytes == MIB
+    for directory in (system / "boot", system / "boot/grub"):
+        assert not oracle.is_shared(directory / "one", directory / "two")
+
+
+@pytest.mark.parametrize("kind", ["btrfs"])
+def test_boot_that_is_a_subvolume_is_left_alone(tree, filesystem, dedupd):
+    subprocess.run(["btrfs", "-q", "subvolume", "create", tree / "sub"], check=True)
+    content.write_twins(tree / "sub", MIB)
+    harness.settle(filesystem)
+
+    run = run_where_boot_is(tree / "sub", dedupd)
+
+    assert run.skipped == {"boot": 1}
+    assert run.files["seen"] == 0
+
+
+def test_a_bind_mount_of_boot_is_left_alone(tree, filesystem, dedupd, system):
+    bound = pathlib.Path(filesystem.directory) / "bound"
+    bound.mkdir()
+    mount("--bind", system / "boot", bound)
+    harness.settle(filesystem)
+
+    run = run_where_boot_is(system / "boot", dedupd, bound)
+
+    assert run.skip_of("boot")["examples"] == [str(bound)]
+    assert run.files["seen"] == 0
+
+
+@pytest.mark.parametrize("path, freed_bytes", [("/boot", 2 * MIB), ("/boot/grub", MIB)])
+def test_boot_is_worked_on_when_it_is_named(filesystem, dedupd, system, path, freed_bytes):
+    harness.settle(filesystem)
+
+    run = run_where_boot_is(system / "boot", dedupd, path)
+
+    assert run.freed_bytes == freed_bytes
+    assert "boot" not in run.skipped
+
+
 @pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("words", [
     ("{0}", "{0}"), ("{0}/sub/..",), ("{0}//", "{0}/."), ("{0}/sub/", "{0}"), ("{0}/to-top",),
