@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint.h"
 
+#include "daemon/anchor-sink.h"
 #include "daemon/file-reader.h"
 #include "daemon/object-sums.h"
 #include "daemon/special-files.h"
@@ -58,7 +59,7 @@ typedef struct {
 	uint64_t *piece_sums; /* of one piece */
 	GQueue jobs;          /* opened, in the order to be read */
 	Job *job;             /* the one being read */
-	GError *failed;       /* of a sink, which cannot say so itself */
+	AnchorSink anchors;
 } Fingerprinter;
 
 typedef enum {
@@ -196,25 +197,10 @@ static FingerprintOutcome skip_for_now(Fingerprinter *printer, const Job *job, S
 	return FINGERPRINT_SKIPPED;
 }
 
-static void put_anchor(uint64_t digest, uint64_t block, void *data)
-{
-	Fingerprinter *printer = data;
-	Anchor anchor = { digest, printer->job->object, (uint32_t)block };
-
-	/* Positions are kept in 32 bits: what lies beyond 16 TiB of a file is found whole only. */
-	if (block < ANCHOR_WHOLE_BLOCK && !printer->failed &&
-	    !hash_store_put_anchor(printer->pass->store, &anchor, &printer->failed))
-		return;
-}
-
-static void put_zeros(uint64_t block, void *data)
-{
-	put_anchor(ANCHOR_ZEROS_DIGEST, block, data);
-}
-
 static ObjectSumsSink sink_of(Fingerprinter *printer)
 {
-	return (ObjectSumsSink){ put_anchor, put_zeros, printer };
+	printer->anchors.object = printer->job->object;
+	return anchor_sink(&printer->anchors);
 }
 
 /* Sums that are 0 mean "not known" in the SumCache. */
@@ -513,12 +499,11 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (outcome == FINGERPRINT_SKIPPED)
 		file_reader_keep_nothing(job->reader);
 
-	if (printer->failed) {
-		g_clear_error(error);
-		g_propagate_error(error, g_steal_pointer(&printer->failed));
-		return FINGERPRINT_FAILED;
+	if (outcome == FINGERPRINT_FAILED) {
+		g_clear_error(&printer->anchors.failed);
+		return outcome;
 	}
-	return outcome;
+	return anchor_sink_take_error(&printer->anchors, error) ? outcome : FINGERPRINT_FAILED;
 }
 
 /* Open files ahead of the one to be read next. */
@@ -578,6 +563,7 @@ bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GErro
 		.buffer = buffer,
 		.piece_sums = piece_sums,
 		.jobs = G_QUEUE_INIT,
+		.anchors = { .store = pass->store },
 	};
 	bool done;
 

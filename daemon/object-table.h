@@ -25,6 +25,7 @@ typedef enum {
 	FACT_KEEP_ZEROS = 1 << 6,
 	FACT_NOTED = 1 << 7,   /* counted as skipped */
 	FACT_FOREIGN = 1 << 8, /* this process may not share onto it */
+	FACT_MOVED = 1 << 9,   /* an extent that was shared in this pass: no source any more */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */

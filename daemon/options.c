@@ -18,6 +18,7 @@ typedef struct {
 	char *min_size;
 	char *rate;
 	char *zeros;
+	char *find;
 	int anchor_blocks;
 	int window_anchors;
 	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
@@ -29,9 +30,28 @@ static void given_clear(Given *given)
 	g_free(given->min_size);
 	g_free(given->rate);
 	g_free(given->zeros);
+	g_free(given->find);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
+
+static bool find_policy_parse(const char *name, FindPolicy *ret)
+{
+	static const char *const names[] = {
+		[FIND_AUTO] = "auto",
+		[FIND_CHECKSUMS] = "checksums",
+		[FIND_READ] = "read",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*ret = (FindPolicy)i;
+			return true;
+		}
+	}
+
+	return false;
+}
 
 static void refuse(GError **error, const char *message)
 {
@@ -98,6 +118,13 @@ static bool check(const Given *given, Settings *settings, GError **error)
 			    "--zeros %s is unknown: auto, hole or keep", shown);
 		return false;
 	}
+	if (given->find && !find_policy_parse(given->find, &settings->find)) {
+		g_autofree char *shown = name_text(given->find, strlen(given->find));
+
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--find %s is unknown: auto, checksums or read", shown);
+		return false;
+	}
 	if (given->quiet && given->verbose) {
 		refuse(error, "--quiet and --verbose exclude each other");
 		return false;
@@ -148,6 +175,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
 		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
 		  "What becomes of zero blocks (default auto)", "auto|hole|keep" },
+		{ "find", 0, 0, G_OPTION_ARG_STRING, &given.find,
+		  "How equal data is found on btrfs (default auto)", "auto|checksums|read" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,

@@ -18,6 +18,8 @@ typedef struct {
 	GError *error;        /* when PASS_FAILED */
 	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;
+	bool found_by_checksums;
+	const char *find_reason; /* why not; NULL: it was */
 	struct {
 		uint64_t seen, unchanged, new, changed, doubted, gone, read;
 		uint64_t set_aside; /* newly left alone for as long as they do not change */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass.h"
 
+#include "daemon/extent-finder.h"
+#include "daemon/extent-pass.h"
 #include "daemon/file-opener.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
@@ -19,6 +21,9 @@
 
 /* Under which policy everything was settled: another one may find more. */
 #define POLICY_NOTE "zeros"
+
+/* How the last pass found equal data: "checksums" or "read". */
+#define WAY_NOTE "found-by"
 
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
@@ -171,16 +176,13 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 	return pass_settle(pass, inventory, table, error);
 }
 
-static bool pass_steps(Pass *pass, GError **error)
+static bool file_pass_steps(Pass *pass, GError **error)
 {
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
 	g_autoptr(Inventory) inventory = NULL;
 	int fd = pass->filesystem->fd;
 	FsKind kind = pass->filesystem->identity.kind;
 	PassResult *result = pass->result;
-
-	if (!pass->settings->dry_run && !apply_policy(pass, error))
-		return false;
 
 	inventory = inventory_build(pass, opener, error);
 	if (!inventory)
@@ -210,6 +212,43 @@ static bool pass_steps(Pass *pass, GError **error)
 	    !filesystem_flush(pass->filesystem, error))
 		return false;
 	return fs_used_bytes(fd, kind, &result->freed.used_after_bytes, error);
+}
+
+/* Extents as objects and files as objects do not mix: the other kind has to be found anew. */
+static bool choose_way(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	FindPolicy policy = pass->settings->find;
+	g_autofree char *known = NULL;
+	const char *way;
+
+	result->find_reason = "it was not asked for";
+	result->found_by_checksums =
+		policy != FIND_READ && extent_pass_is_possible(pass, &result->find_reason);
+	if (policy == FIND_CHECKSUMS && !result->found_by_checksums) {
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+			    "--find checksums does not work on %s: %s",
+			    pass->filesystem->mount_point, result->find_reason);
+		return false;
+	}
+
+	way = result->found_by_checksums ? "checksums" : "read";
+	if (pass->filesystem->identity.kind != FS_KIND_BTRFS)
+		return true;
+	if (!hash_store_get_note(pass->store, WAY_NOTE, &known, error))
+		return false;
+	return g_strcmp0(known, way) == 0 ||
+	       (extents_find_anew(pass, error) && hash_store_unsettle(pass->store, error) &&
+		hash_store_set_note(pass->store, WAY_NOTE, way, error));
+}
+
+static bool pass_steps(Pass *pass, GError **error)
+{
+	if (!choose_way(pass, error) || (!pass->settings->dry_run && !apply_policy(pass, error)))
+		return false;
+
+	return pass->result->found_by_checksums ? extent_pass_steps(pass, error)
+						: file_pass_steps(pass, error);
 }
 
 static bool put_skips(Pass *pass, GError **error)

@@ -134,6 +134,10 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(
 		json, "seconds",
 		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
+	json_object_set_new(
+		json, "found",
+		json_pack("{s:s, s:s?}", "by", result->found_by_checksums ? "checksums" : "reading",
+			  "reason", result->find_reason));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
 			    json_pack("{s:o, s:o, s:o}", "finding_bytes",
@@ -182,7 +186,7 @@ static void add_line(GString *lines, const char *label, const char *format, ...)
 	g_string_append_c(lines, '\n');
 }
 
-static void add_work(GString *lines, const PassResult *result)
+static void add_work(GString *lines, const Settings *settings, const PassResult *result)
 {
 	g_autofree char *finding = size_text(result->finding_bytes);
 	g_autofree char *comparing = size_text(result->compare_bytes);
@@ -190,10 +194,12 @@ static void add_work(GString *lines, const PassResult *result)
 	g_autofree char *shared = size_text(result->shared.bytes);
 	g_autofree char *already = size_text(result->shared.already_bytes);
 
-	add_line(lines, "files",
+	add_line(lines, result->found_by_checksums ? "extents" : "files",
 		 "%" G_GUINT64_FORMAT " looked at, %" G_GUINT64_FORMAT " new, %" G_GUINT64_FORMAT
 		 " changed, %" G_GUINT64_FORMAT " gone",
 		 result->files.seen, result->files.new, result->files.changed, result->files.gone);
+	if (result->find_reason && settings->verbose)
+		add_line(lines, "", "found by reading, as %s", result->find_reason);
 	add_line(lines, "read", "%s to find, %s to compare: %s from disk", finding, comparing,
 		 disk);
 	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)",
@@ -264,7 +270,7 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 			       pass->filesystem->uuid, outcome_name(result->outcome),
 			       (double)(result->ended_usec - result->started_usec) /
 				       G_USEC_PER_SEC);
-	add_work(lines, result);
+	add_work(lines, settings, result);
 	add_freed(lines, settings, pass);
 	add_skips(lines, &result->skips, settings->verbose);
 	return g_string_free(g_steal_pointer(&lines), false);

@@ -16,6 +16,12 @@ typedef enum {
 	ZEROS_KEEP,
 } ZerosPolicy;
 
+typedef enum {
+	FIND_AUTO,      /* by checksums where that is possible */
+	FIND_CHECKSUMS, /* an error where it is not */
+	FIND_READ,
+} FindPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -27,6 +33,7 @@ typedef struct {
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
 	ZerosPolicy zeros;
+	FindPolicy find;
 	bool once;
 	bool dry_run;
 	bool rebuild;

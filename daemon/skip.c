@@ -30,6 +30,8 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_UNSUPPORTED] = "unsupported",
 	[SKIP_CAPPED] = "capped",
 	[SKIP_NO_TEMPORARY_FILE] = "no-temporary-file",
+	[SKIP_NO_SUMS] = "no-checksums",
+	[SKIP_PINNED] = "pinned",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -38,6 +38,8 @@ typedef enum {
 	SKIP_UNSUPPORTED,
 	SKIP_CAPPED,
 	SKIP_NO_TEMPORARY_FILE, /* to be shared with zeros */
+	SKIP_NO_SUMS,           /* btrfs: data without checksums, or nothing written yet */
+	SKIP_PINNED,            /* btrfs: sharing it would free nothing */
 	SKIP_REASONS,
 } SkipReason;
 

@@ -134,16 +134,12 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 	return true;
 }
 
-bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
+/* What @find, whose parameters are bound, finds. */
+static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret, GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
 	Object *object = &store->found_object;
 	bool row;
 
-	*ret = NULL;
-	if (!find)
-		return false;
-	sqlite3_bind_int64(find, 1, id);
 	if (!database_step(store->database, find, &row, error))
 		return false;
 	if (!row)
@@ -161,6 +157,29 @@ bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError *
 	*ret = object;
 
 	return true;
+}
+
+bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	sqlite3_bind_int64(find, 1, id);
+	return find_object(store, find, ret, error);
+}
+
+bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
+			GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_AT, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	bind_key(find, subvolume, inode);
+	return find_object(store, find, ret, error);
 }
 
 bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,

@@ -4,10 +4,17 @@
 #include "hashstore/hash-store.h"
 
 /*
- * Object - a version of a file as the store remembers it, keyed by (subvolume, inode).
+ * Object - a version of a file as the store remembers it, keyed by (subvolume, inode); or a data
+ * extent of btrfs.
+ *
+ * An extent has the subvolume OBJECT_EXTENTS, its address as inode and its length on the disk as
+ * size_bytes.  Its stamp goes on with the transaction that allocated it, in ctime_nsec, and with how
+ * many of its blocks have checksums, in mtime_nsec.  It has no name.
  *
  * Thread: the filesystem's worker.
  */
+#define OBJECT_EXTENTS UINT64_C(0) /* no subvolume of btrfs has this id */
+
 typedef enum {
 	OBJECT_DONE,    /* fingerprinted to its end */
 	OBJECT_HALF,    /* a large file of which the first done_blocks are fingerprinted */
@@ -66,6 +73,10 @@ bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_object
 /* By id, through an index.  *ret is NULL when there is none; valid until the next call. */
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same, by its key. */
+bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Half-read large files: the engine's own state at @done_blocks of the object, kept until the

@@ -43,6 +43,8 @@ static const char *const steps[] = {
 	"CREATE TABLE skipped ("
 	"  reason TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
 	"  examples BLOB NOT NULL) WITHOUT ROWID;",
+	/* 2.  Addresses of btrfs's extents of which some blocks had no checksum when looked at. */
+	"CREATE TABLE open_extent (address INTEGER PRIMARY KEY);",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

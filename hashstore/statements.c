@@ -14,6 +14,8 @@ static const char *const sql[N_STATEMENTS] = {
 		"UPDATE object SET id = ?3, record = ?4 WHERE subvolume = ?1 AND inode = ?2",
 	[STATEMENT_DROP_OBJECT] = "DELETE FROM object WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_OBJECT] = "SELECT subvolume, inode, id, record FROM object WHERE id = ?",
+	[STATEMENT_FIND_OBJECT_AT] = "SELECT subvolume, inode, id, record FROM object"
+				     " WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_OBJECT_ID] = "SELECT id FROM object WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_PUT_HALF] =
 		"INSERT OR REPLACE INTO half (id, done_blocks, state) VALUES (?, ?, ?)",
@@ -50,6 +52,10 @@ static const char *const sql[N_STATEMENTS] = {
 			       " VALUES (?, ?, ?, ?)",
 	[STATEMENT_ANY_SKIP] = "SELECT 1 FROM skipped LIMIT 1",
 	[STATEMENT_CLEAR_SKIPS] = "DELETE FROM skipped",
+	[STATEMENT_PUT_OPEN_EXTENT] = "INSERT OR IGNORE INTO open_extent (address) VALUES (?)",
+	[STATEMENT_DROP_OPEN_EXTENT] = "DELETE FROM open_extent WHERE address = ?",
+	[STATEMENT_NEXT_OPEN_EXTENT] =
+		"SELECT address FROM open_extent WHERE address >= ? ORDER BY address LIMIT 1",
 };
 
 const char *statement_sql(Statement statement)

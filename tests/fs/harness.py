@@ -20,10 +20,11 @@ METADATA_MARGIN_BYTES = 2 << 20
 REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
-    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped",
+    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped", "no-temporary-file", "no-checksums", "pinned",
     "no-temporary-file",
 }
 FIELDS = {
+    "found": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
     "read": {"finding_bytes", "compare_bytes", "disk_bytes"},
     "shared": {"runs", "bytes", "already_bytes", "calls", "differed", "capped"},
@@ -125,6 +126,7 @@ class Dedupd:
 
     def command(self, *paths, user=None, **options):
         options.setdefault("json", True)
+        options.setdefault("find", "read")
         options.setdefault("state_dir", self.state_directory)
         paths = [os.fspath(path) for path in paths or [self.filesystem.mount_point]]
         command = [self.program, "--once", *paths, *option_words(options)]

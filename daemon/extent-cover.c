@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-cover.h"
+
+#include <string.h>
+
+/* How far from its estimated ends a run is followed, first; eight times as far each time after. */
+#define FOLLOW_BLOCKS 64
+
+typedef struct {
+	uint32_t source;
+	uint64_t diagonal;
+	bool is_whole;
+} Owner;
+
+struct ExtentCover {
+	ExtentSums *sums;
+	uint32_t block_bytes;
+	uint64_t blocks;
+	GArray *target_sums; /* uint64_t for each block */
+	GArray *source_sums; /* of the window in hand */
+	GArray *owned;       /* uint32_t for each block: 1 + index of the owner; 0: not covered */
+	GArray *owners;      /* Owner */
+};
+
+ExtentCover *extent_cover_new(ExtentSums *sums, uint32_t block_bytes)
+{
+	ExtentCover *cover = g_new0(ExtentCover, 1);
+
+	cover->sums = sums;
+	cover->block_bytes = block_bytes;
+	cover->target_sums = g_array_new(false, false, sizeof(uint64_t));
+	cover->source_sums = g_array_new(false, false, sizeof(uint64_t));
+	cover->owned = g_array_new(false, true, sizeof(uint32_t));
+	cover->owners = g_array_new(false, false, sizeof(Owner));
+	return cover;
+}
+
+void extent_cover_free(ExtentCover *cover)
+{
+	if (!cover)
+		return;
+
+	g_array_unref(cover->target_sums);
+	g_array_unref(cover->source_sums);
+	g_array_unref(cover->owned);
+	g_array_unref(cover->owners);
+	g_free(cover);
+}
+
+static uint32_t *owned(const ExtentCover *cover)
+{
+	return (uint32_t *)cover->owned->data;
+}
+
+bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GError **error)
+{
+	cover->blocks = blocks;
+	g_array_set_size(cover->owners, 0);
+	g_array_set_size(cover->owned, 0);
+	g_array_set_size(cover->owned, (guint)blocks);
+	g_array_set_size(cover->target_sums, (guint)blocks);
+	return extent_sums_read(cover->sums, bytenr, blocks, (uint64_t *)cover->target_sums->data,
+				error);
+}
+
+static uint32_t add_owner(ExtentCover *cover, uint32_t source, uint64_t diagonal, bool is_whole)
+{
+	Owner owner = { source, diagonal, is_whole };
+
+	g_array_append_val(cover->owners, owner);
+	return cover->owners->len;
+}
+
+static void own(ExtentCover *cover, uint64_t first, uint64_t end, uint32_t owner)
+{
+	for (uint64_t block = first; block < end; block++)
+		if (!owned(cover)[block])
+			owned(cover)[block] = owner;
+}
+
+void extent_cover_add_whole(ExtentCover *cover, uint32_t source)
+{
+	own(cover, 0, cover->blocks, add_owner(cover, source, 0, true));
+}
+
+/* A stretch of the target, beside the source's blocks that lie @diagonal before. */
+typedef struct {
+	uint64_t low; /* the two extents lie side by side in [low, high) */
+	uint64_t high;
+	uint64_t first; /* the window whose sums are at hand */
+	uint64_t end;
+} Window;
+
+static bool is_equal(const ExtentCover *cover, const Window *window, uint64_t block)
+{
+	uint64_t target = g_array_index(cover->target_sums, uint64_t, block);
+	uint64_t source = g_array_index(cover->source_sums, uint64_t, block - window->first);
+
+	return target == source && target != EXTENT_SUM_NONE;
+}
+
+static bool fill_window(ExtentCover *cover, Window *window, const Run *run, uint64_t margin,
+			uint64_t source_bytenr, uint64_t diagonal, GError **error)
+{
+	uint64_t end = run->target_block + run->blocks;
+
+	window->first = MAX(window->low, run->target_block - MIN(run->target_block, margin));
+	window->end = MIN(window->high, end + margin);
+	g_array_set_size(cover->source_sums, (guint)(window->end - window->first));
+	return extent_sums_read(
+		cover->sums, source_bytenr + (window->first - diagonal) * cover->block_bytes,
+		window->end - window->first, (uint64_t *)cover->source_sums->data, error);
+}
+
+/* Whether equality may go on beyond what the window shows. */
+static bool is_cut(const ExtentCover *cover, const Window *window)
+{
+	return (window->first > window->low && is_equal(cover, window, window->first)) ||
+	       (window->end < window->high && is_equal(cover, window, window->end - 1));
+}
+
+/* Own all equal stretches of the window that are long enough to say something. */
+static void own_window(ExtentCover *cover, const Window *window, uint32_t owner)
+{
+	uint64_t block = window->first;
+
+	while (block < window->end) {
+		uint64_t end = block;
+
+		while (end < window->end && is_equal(cover, window, end))
+			end++;
+		if (end - block >= COVER_LEAST_BLOCKS)
+			own(cover, block, end, owner);
+		block = MAX(end, block + 1);
+	}
+}
+
+bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
+		      uint64_t source_blocks, GError **error)
+{
+	uint64_t diagonal = run->target_block - run->source_block;
+	Window window = {
+		.low = (int64_t)diagonal > 0 ? diagonal : 0,
+		.high = MIN(cover->blocks, source_blocks + diagonal),
+	};
+	uint64_t margin = FOLLOW_BLOCKS;
+
+	if (run->target_block < window.low || run->target_block >= window.high)
+		return true;
+
+	do {
+		if (!fill_window(cover, &window, run, margin, source_bytenr, diagonal, error))
+			return false;
+		margin *= 8;
+	} while (is_cut(cover, &window));
+
+	own_window(cover, &window, add_owner(cover, run->source, diagonal, false));
+	return true;
+}
+
+bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end)
+{
+	if (end > cover->blocks)
+		return false;
+
+	for (uint64_t block = first; block < end; block++)
+		if (!owned(cover)[block])
+			return false;
+
+	return true;
+}
+
+CoverPiece extent_cover_piece(const ExtentCover *cover, uint64_t block, uint64_t end)
+{
+	uint32_t number = owned(cover)[block];
+	const Owner *owner = &g_array_index(cover->owners, Owner, number - 1);
+	CoverPiece piece = { block, 0, owner->source, owner->diagonal, owner->is_whole };
+
+	while (block < end && owned(cover)[block] == number)
+		block++;
+	piece.blocks = block - piece.first;
+	return piece;
+}

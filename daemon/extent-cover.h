@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-sums.h"
+#include "daemon/run.h"
+
+/*
+ * ExtentCover - which blocks of one data extent of btrfs equal which blocks of others.
+ *
+ * btrfs frees an extent when nothing shows any byte of it, so what counts is whether all that is
+ * shown is covered, by however many sources.  Runs are given longest first; a block belongs to the
+ * first one that covers it.  Their ends are found from the sums of both sides.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentCover ExtentCover;
+
+/* A stretch of the target that one source covers. */
+typedef struct {
+	uint64_t first; /* block of the target */
+	uint64_t blocks;
+	uint32_t source; /* id of the object */
+	uint64_t
+		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
+	bool is_whole;    /* the source equals the target from end to end */
+} CoverPiece;
+
+/* Fewer equal blocks in a row than these prove nothing where sums are of 4 bytes. */
+#define COVER_LEAST_BLOCKS 3
+
+ExtentCover *extent_cover_new(ExtentSums *sums, uint32_t block_bytes);
+void extent_cover_free(ExtentCover *cover);
+
+/* Begin with the extent of @blocks blocks at the address @bytenr, of which nothing is covered. */
+bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* @source, another extent of the same length, has the same digest: it covers all that is left. */
+void extent_cover_add_whole(ExtentCover *cover, uint32_t source);
+
+/*
+ * Add what @run is found to cover when it is followed both ways from where it is thought to be.
+ * Its source is the extent of @source_blocks blocks at @source_bytenr.
+ */
+bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
+		      uint64_t source_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether all of [@first, @end) is covered. */
+bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end);
+
+/* The piece that @block, which is covered, begins, up to @end at most. */
+CoverPiece extent_cover_piece(const ExtentCover *cover, uint64_t block, uint64_t end);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCover, extent_cover_free)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-files.h"
+
+#include "daemon/file-opener.h"
+#include "kernel-ioctl/fd.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define OPEN_FILES 32
+
+typedef struct {
+	uint64_t root;
+	uint64_t inode;
+} FileKey;
+
+typedef struct {
+	FileKey key;
+	FileReader *reader;
+} OpenFile;
+
+struct ExtentFiles {
+	Pass *pass;
+	GQueue open; /* OpenFile, last used first */
+	GArray *own; /* FileKey */
+};
+
+static void open_file_free(OpenFile *file)
+{
+	file_reader_free(file->reader);
+	g_free(file);
+}
+
+/* The state directory's files, if it lies on this filesystem. */
+static void list_own(ExtentFiles *files)
+{
+	const Filesystem *filesystem = files->pass->filesystem;
+	DIR *directory = opendir(files->pass->settings->state_directory);
+	FsIdentity identity;
+	struct dirent *entry;
+	FileKey key;
+
+	if (!directory)
+		return;
+	if (fs_identity_read(dirfd(directory), &identity, NULL) &&
+	    memcmp(identity.uuid, filesystem->identity.uuid, sizeof(identity.uuid)) == 0 &&
+	    fs_subvolume_read(dirfd(directory), identity.kind, &key.root, NULL)) {
+		while ((entry = readdir(directory))) {
+			key.inode = entry->d_ino;
+			g_array_append_val(files->own, key);
+		}
+	}
+	closedir(directory);
+}
+
+ExtentFiles *extent_files_new(Pass *pass)
+{
+	ExtentFiles *files = g_new0(ExtentFiles, 1);
+
+	files->pass = pass;
+	g_queue_init(&files->open);
+	files->own = g_array_new(false, false, sizeof(FileKey));
+	list_own(files);
+	return files;
+}
+
+void extent_files_free(ExtentFiles *files)
+{
+	if (!files)
+		return;
+
+	g_queue_clear_full(&files->open, (GDestroyNotify)open_file_free);
+	g_array_unref(files->own);
+	g_free(files);
+}
+
+bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref)
+{
+	for (guint i = 0; i < files->own->len; i++) {
+		const FileKey *own = &g_array_index(files->own, FileKey, i);
+
+		if (own->inode == ref->inode && own->root == ref->root)
+			return true;
+	}
+
+	return false;
+}
+
+static OpenFile *find_open(ExtentFiles *files, const ExtentRef *ref)
+{
+	for (GList *link = files->open.head; link; link = link->next) {
+		OpenFile *file = link->data;
+
+		if (file->key.inode != ref->inode || file->key.root != ref->root)
+			continue;
+		g_queue_unlink(&files->open, link);
+		g_queue_push_head_link(&files->open, link);
+		return file;
+	}
+
+	return NULL;
+}
+
+FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
+{
+	const Filesystem *filesystem = files->pass->filesystem;
+	FileId id = { ref->root, ref->inode, ref->generation };
+	OpenFile *file = find_open(files, ref);
+	OpenOutcome outcome;
+	int fd, failed;
+
+	if (file)
+		return file->reader;
+
+	outcome = open_file_by_id(filesystem->fd, FS_KIND_BTRFS, &id, &fd, &failed);
+	if (outcome != OPEN_OPENED) {
+		*ret_reason = file_opener_skip_reason(outcome);
+		return NULL;
+	}
+
+	if (g_queue_get_length(&files->open) >= OPEN_FILES)
+		open_file_free(g_queue_pop_tail(&files->open));
+	file = g_new(OpenFile, 1);
+	file->key = (FileKey){ ref->root, ref->inode };
+	file->reader =
+		file_reader_new_take(fd, ref->size_bytes, files->pass->throttle, files->pass->stop);
+	g_queue_push_head(&files->open, file);
+	return file->reader;
+}

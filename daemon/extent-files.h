@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-refs.h"
+#include "daemon/file-reader.h"
+#include "daemon/pass.h"
+
+/*
+ * ExtentFiles - the files that show data extents, opened by handle, in whatever subvolume.
+ *
+ * The last used ones stay open, at most 32.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentFiles ExtentFiles;
+
+ExtentFiles *extent_files_new(Pass *pass);
+void extent_files_free(ExtentFiles *files);
+
+/* Whether the file is part of dedupd's own state, which is neither target nor source. */
+bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
+
+/*
+ * The open file, valid until 31 others were asked for; NULL, with the reason: it does not open.
+ */
+FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

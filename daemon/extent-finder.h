@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-sums.h"
+#include "daemon/pass.h"
+
+/*
+ * Bring the store up to date with the data extents of a btrfs, each with the fingerprint that its
+ * checksums give: no data is read.
+ *
+ * What changed since the last pass is found by the transaction that wrote it, in those leaves of the
+ * extent tree and of the checksum tree that are at least as new.  That an extent is gone nothing
+ * tells: it is noticed when it is to be shared, and by a look at all extents, which is due once a
+ * week and whenever the store has no point to start from.
+ *
+ * In the result extents are counted as files.  Nothing is written when nothing changed.
+ *
+ * Thread: the filesystem's worker.
+ */
+bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Forget the point to start from, so that the next extents_find() looks at everything. */
+bool extents_find_anew(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-pass.h"
+
+#include "daemon/extent-finder.h"
+#include "daemon/extent-share.h"
+#include "daemon/match.h"
+#include "daemon/object-table.h"
+#include "daemon/planner.h"
+#include "daemon/run.h"
+#include "hashstore/sorter.h"
+#include "kernel-ioctl/btrfs-info.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs-tree.h"
+
+#include <linux/btrfs_tree.h>
+#include <string.h>
+
+#define WAIT_USEC (G_USEC_PER_SEC / 5)
+
+/* Whether the kernel lets this process look into the trees. */
+static bool may_search(const Filesystem *filesystem)
+{
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	g_autoptr(GError) refused = NULL;
+	const BtrfsTreeItem *item;
+	BtrfsTreeRange range = {
+		.tree = BTRFS_CSUM_TREE_OBJECTID,
+		.first = { BTRFS_EXTENT_CSUM_OBJECTID, 0, 0 },
+		.last = { BTRFS_EXTENT_CSUM_OBJECTID, 0, 0 },
+	};
+
+	btrfs_tree_start(tree, filesystem->fd, &range);
+	return btrfs_tree_next(tree, &item, &refused);
+}
+
+/* Whether the pass is over all of the filesystem, with all its subvolumes. */
+static bool is_over_everything(const Filesystem *filesystem)
+{
+	const FilesystemRoot *root = filesystem->roots->pdata[0];
+	uint64_t subvolume;
+
+	return filesystem->roots->len == 1 && root->is_mount_root && root->is_top &&
+	       fs_subvolume_read(filesystem->fd, FS_KIND_BTRFS, &subvolume, NULL) &&
+	       subvolume == BTRFS_SUBVOLUME_TOP;
+}
+
+bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
+{
+	const Filesystem *filesystem = pass->filesystem;
+	const Settings *settings = pass->settings;
+
+	*ret_reason = NULL;
+	if (filesystem->identity.kind != FS_KIND_BTRFS)
+		*ret_reason = "the filesystem keeps no checksums of data";
+	else if (!is_over_everything(filesystem))
+		*ret_reason = "the pass is not over the whole filesystem with all its subvolumes";
+	else if (settings->excludes && settings->excludes[0])
+		*ret_reason = "files are excluded by name";
+	else if (settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
+		*ret_reason = "files are excluded by size";
+	else if (!filesystem->opens_by_id || !may_search(filesystem))
+		*ret_reason = "it takes CAP_SYS_ADMIN";
+
+	return !*ret_reason;
+}
+
+/* Something is going on that moves extents; one that is paused does not. */
+static bool is_being_moved(const BtrfsInfo *info)
+{
+	g_autofree char *operation = btrfs_exclusive_operation(info->uuid);
+
+	return operation && !strstr(operation, "paused");
+}
+
+static void wait_while_moved(const Pass *pass, const BtrfsInfo *info)
+{
+	if (is_being_moved(info))
+		g_message("%s: waiting for a balance, or a change of its devices, to end",
+			  pass->filesystem->mount_point);
+	while (pass_may_continue(pass) && is_being_moved(info))
+		g_usleep(WAIT_USEC);
+}
+
+static bool share_runs(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, ObjectTable *table,
+		       Sorter *runs, GError **error)
+{
+	g_autoptr(Planner) planner = planner_new(runs);
+
+	wait_while_moved(pass, info);
+	return extents_share(pass, sums, table, planner, error);
+}
+
+static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	const char *directory = pass->settings->state_directory;
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(ObjectTable) table = object_table_new(pass->store, directory, error);
+	g_autoptr(Sorter) runs = NULL;
+	uint64_t blocks = 0;
+
+	progress_begin(pass->progress, STAGE_MATCH, 0);
+	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory);
+	if (!table || !match_all(pass, table, opener, runs, &blocks, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SHARE, 0);
+	if (!share_runs(pass, info, sums, table, runs, error))
+		return false;
+	if (!pass_may_continue(pass) || pass->settings->dry_run)
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	return hash_store_settle(pass->store, object_table_is_live, table, error);
+}
+
+static bool has_unsettled(const Pass *pass)
+{
+	return hash_store_settled_below(pass->store) < hash_store_next_object(pass->store);
+}
+
+static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	progress_begin(pass->progress, STAGE_WALK, 0);
+	if (!extents_find(pass, info, sums, error))
+		return false;
+	if (!pass_may_continue(pass) || !has_unsettled(pass))
+		return true;
+
+	return hash_store_commit(pass->store, error) && match_and_share(pass, info, sums, error);
+}
+
+bool extent_pass_steps(Pass *pass, GError **error)
+{
+	g_autoptr(ExtentSums) sums = NULL;
+	PassResult *result = pass->result;
+	int fd = pass->filesystem->fd;
+	BtrfsInfo info;
+
+	/* What is not written out has no extents yet; then the point in time, then the look. */
+	if (!filesystem_flush(pass->filesystem, error) || !btrfs_info_read(fd, &info, error))
+		return false;
+	wait_while_moved(pass, &info);
+
+	if (!fs_used_bytes(fd, FS_KIND_BTRFS, &result->freed.used_before_bytes, error))
+		return false;
+	result->freed.used_after_bytes = result->freed.used_before_bytes;
+
+	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
+	if (!find_and_share(pass, &info, sums, error))
+		return false;
+	if (result->shared.runs == 0 || pass->settings->dry_run)
+		return true;
+
+	/* btrfs gives space back when a transaction commits. */
+	if (pass_may_continue(pass) && !filesystem_flush(pass->filesystem, error))
+		return false;
+	return fs_used_bytes(fd, FS_KIND_BTRFS, &result->freed.used_after_bytes, error);
+}

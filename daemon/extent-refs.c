@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-refs.h"
+
+#include "kernel-ioctl/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-refs.h"
+
+struct ExtentRefs {
+	int fd;
+	BtrfsRefs *found;
+	BtrfsFileExtents *extents;
+	GArray *list; /* ExtentRef */
+	bool is_encoded;
+	uint64_t ram_bytes;
+};
+
+ExtentRefs *extent_refs_new(int fd)
+{
+	ExtentRefs *refs = g_new0(ExtentRefs, 1);
+
+	refs->fd = fd;
+	refs->found = btrfs_refs_new();
+	refs->extents = btrfs_file_extents_new();
+	refs->list = g_array_new(false, false, sizeof(ExtentRef));
+	return refs;
+}
+
+void extent_refs_free(ExtentRefs *refs)
+{
+	if (!refs)
+		return;
+
+	btrfs_refs_free(refs->found);
+	btrfs_file_extents_free(refs->extents);
+	g_array_unref(refs->list);
+	g_free(refs);
+}
+
+/* What was written into preallocated space has a generation of its own, later than the extent's. */
+static bool shows(const BtrfsFileExtent *item, const Object *extent)
+{
+	return item->kind == BTRFS_FILE_EXTENT_IS_REGULAR && item->bytenr == extent->inode &&
+	       item->disk_bytes == extent->size_bytes &&
+	       item->generation >= (uint64_t)extent->ctime_nsec;
+}
+
+/* Size and generation of the file; the same file often comes several times in a row. */
+static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
+{
+	BtrfsInodeItem inode;
+
+	if (refs->list->len > 0) {
+		const ExtentRef *last = &g_array_index(refs->list, ExtentRef, refs->list->len - 1);
+
+		if (last->root == ref->root && last->inode == ref->inode) {
+			ref->size_bytes = last->size_bytes;
+			ref->generation = last->generation;
+			*ret_found = true;
+			return true;
+		}
+	}
+
+	if (!btrfs_inode_read(refs->fd, ref->root, ref->inode, &inode, ret_found, error))
+		return false;
+	if (*ret_found) {
+		ref->size_bytes = inode.size_bytes;
+		ref->generation = (uint32_t)inode.generation;
+	}
+	return true;
+}
+
+/* Add the place at @found, if it still shows @extent; *ret_seen is false if it is out of sight. */
+static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, bool *ret_seen,
+		GError **error)
+{
+	g_autoptr(GError) unread = NULL;
+	const BtrfsFileExtent *item;
+	ExtentRef ref = { .root = found->root, .inode = found->inode };
+
+	*ret_seen = true;
+	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
+				 1);
+	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
+		*ret_seen = false;
+		if (g_error_matches(unread, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&unread));
+		return false;
+	}
+	if (!item || !shows(item, extent))
+		return true;
+
+	ref.offset = item->logical;
+	ref.position = item->offset;
+	ref.length = item->length;
+	refs->is_encoded = item->is_encoded;
+	refs->ram_bytes = item->ram_bytes;
+	if (!read_inode(refs, &ref, ret_seen, error))
+		return false;
+	if (*ret_seen)
+		g_array_append_val(refs->list, ref);
+	return true;
+}
+
+bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	BtrfsRefsOutcome outcome;
+	const BtrfsRef *found;
+	bool all_seen = true;
+	size_t n;
+
+	g_array_set_size(refs->list, 0);
+	*ret = EXTENT_REFS_GONE;
+	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
+		return false;
+	if (outcome == BTRFS_REFS_GONE)
+		return true;
+
+	found = btrfs_refs_list(refs->found, &n);
+	for (size_t i = 0; i < MIN(n, most); i++) {
+		bool seen;
+
+		if (!add(refs, &found[i], extent, &seen, error))
+			return false;
+		all_seen &= seen;
+	}
+
+	if (outcome == BTRFS_REFS_TOO_MANY || n > most || !all_seen)
+		*ret = EXTENT_REFS_PARTIAL;
+	else if (refs->list->len > 0)
+		*ret = EXTENT_REFS_READ;
+	return true;
+}
+
+const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)
+{
+	*ret_n = refs->list->len;
+	return (const ExtentRef *)refs->list->data;
+}
+
+bool extent_refs_is_encoded(const ExtentRefs *refs)
+{
+	return refs->is_encoded;
+}
+
+uint64_t extent_refs_ram_bytes(const ExtentRefs *refs)
+{
+	return refs->ram_bytes;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/objects.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * ExtentRefs - the places in files that show a data extent of btrfs, in whatever subvolume or
+ * snapshot.
+ *
+ * Positions in the extent are those of its uncompressed bytes.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct ExtentRefs ExtentRefs;
+
+typedef struct {
+	uint64_t root; /* id of the subvolume */
+	uint64_t inode;
+	uint64_t offset;   /* byte in the file where the place begins */
+	uint64_t position; /* byte in the extent that it shows there */
+	uint64_t length;   /* bytes that it shows */
+	/* Of the file: */
+	uint64_t size_bytes;
+	uint32_t generation; /* as handles carry it */
+} ExtentRef;
+
+typedef enum {
+	EXTENT_REFS_READ,
+	EXTENT_REFS_GONE,    /* the extent is not there any more, or nothing shows it */
+	EXTENT_REFS_PARTIAL, /* there are more than were asked for, or some could not be seen */
+} ExtentRefsOutcome;
+
+ExtentRefs *extent_refs_new(int fd);
+void extent_refs_free(ExtentRefs *refs);
+
+/* Find the places that show @extent, looking at @most references. */
+bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What was found, valid until the next extent_refs_read(). */
+const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);
+
+/* Whether the extent is compressed (or otherwise encoded), and what it holds. */
+bool extent_refs_is_encoded(const ExtentRefs *refs);
+uint64_t extent_refs_ram_bytes(const ExtentRefs *refs);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentRefs, extent_refs_free)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-sums.h"
+
+#include "hashstore/hash-store.h"
+#include "kernel-ioctl/btrfs-items.h"
+#include "kernel-ioctl/btrfs-tree.h"
+
+#include <linux/btrfs_tree.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Up to so far ahead it is cheaper to read on than to search anew: 64 MiB have 64 KiB of CRC-32C. */
+#define READ_ON_BYTES (UINT64_C(64) << 20)
+
+struct ExtentSums {
+	int fd;
+	BtrfsInfo info;
+	uint8_t secret[HASH_STORE_SECRET_BYTES];
+	uint64_t zeros;
+	BtrfsTree *tree;
+	/* The item in hand; n_sums is 0 when there is none. */
+	uint64_t start; /* address of its first block */
+	BtrfsCsumItem item;
+	bool is_started;
+	bool is_at_end;
+};
+
+static uint64_t sum_of(const ExtentSums *sums, const uint8_t *checksum)
+{
+	uint64_t sum = XXH3_64bits_withSecret(checksum, sums->info.sum_bytes, sums->secret,
+					      HASH_STORE_SECRET_BYTES);
+
+	return sum == EXTENT_SUM_NONE ? 1 : sum;
+}
+
+ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret)
+{
+	ExtentSums *sums = g_new0(ExtentSums, 1);
+	uint8_t zeros[BTRFS_SUM_BYTES_MAX];
+
+	sums->fd = fd;
+	sums->info = *info;
+	memcpy(sums->secret, secret, sizeof(sums->secret));
+	sums->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	if (btrfs_checksum_of_zeros(info->checksum, info->sector_bytes, zeros))
+		sums->zeros = sum_of(sums, zeros);
+	return sums;
+}
+
+void extent_sums_free(ExtentSums *sums)
+{
+	if (!sums)
+		return;
+
+	btrfs_tree_free(sums->tree);
+	g_free(sums);
+}
+
+uint64_t extent_sums_of_zeros(const ExtentSums *sums)
+{
+	return sums->zeros;
+}
+
+static uint64_t item_end(const ExtentSums *sums)
+{
+	return sums->start + (uint64_t)sums->item.n_sums * sums->info.sector_bytes;
+}
+
+/* An item that has the sum of @bytenr begins at most a whole leaf of sums before it. */
+static void search(ExtentSums *sums, uint64_t bytenr)
+{
+	uint64_t leaf_span =
+		(uint64_t)sums->info.node_bytes / sums->info.sum_bytes * sums->info.sector_bytes;
+	BtrfsTreeRange range = {
+		.tree = BTRFS_CSUM_TREE_OBJECTID,
+		.first = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY,
+			   bytenr - MIN(bytenr, leaf_span) },
+		.last = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
+	};
+
+	btrfs_tree_start(sums->tree, sums->fd, &range);
+	sums->start = 0;
+	sums->item.n_sums = 0;
+	sums->is_started = true;
+	sums->is_at_end = false;
+}
+
+static bool next_item(ExtentSums *sums, GError **error)
+{
+	const BtrfsTreeItem *found;
+
+	if (!btrfs_tree_next(sums->tree, &found, error)) {
+		sums->is_started = false;
+		return false;
+	}
+	if (!found) {
+		sums->is_at_end = true;
+		return true;
+	}
+
+	sums->start = found->key.offset;
+	if (btrfs_csum_item_read(found->data, found->length, sums->info.sum_bytes, &sums->item))
+		return true;
+
+	sums->is_started = false;
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+		    "the checksum item at %" G_GUINT64_FORMAT " is not valid", found->key.offset);
+	return false;
+}
+
+/* Whether the item in hand, or one behind it that is not far, may have the sum of @bytenr. */
+static bool can_read_on(const ExtentSums *sums, uint64_t bytenr)
+{
+	return sums->is_started && bytenr >= sums->start &&
+	       (sums->is_at_end || bytenr <= item_end(sums) + READ_ON_BYTES);
+}
+
+/* Copy what the item in hand has of the range. */
+static void take_sums(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret)
+{
+	uint32_t sector_bytes = sums->info.sector_bytes;
+	uint64_t end = MIN(bytenr + n_blocks * sector_bytes, item_end(sums));
+
+	for (uint64_t at = MAX(bytenr, sums->start); at < end; at += sector_bytes)
+		ret[(at - bytenr) / sector_bytes] =
+			sum_of(sums, sums->item.sums + (at - sums->start) / sector_bytes *
+							       sums->info.sum_bytes);
+}
+
+bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
+		      GError **error)
+{
+	uint64_t end = bytenr + n_blocks * sums->info.sector_bytes;
+
+	memset(ret, 0, n_blocks * sizeof(*ret));
+	if (!can_read_on(sums, bytenr))
+		search(sums, bytenr);
+
+	for (;;) {
+		if (sums->item.n_sums > 0)
+			take_sums(sums, bytenr, n_blocks, ret);
+		if (sums->is_at_end || sums->start >= end ||
+		    (sums->item.n_sums > 0 && item_end(sums) >= end))
+			return true;
+		if (!next_item(sums, error))
+			return false;
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/open-extents.h"
+
+#include "hashstore/hash-store-internal.h"
+
+static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
+{
+	sqlite3_stmt *prepared = hash_store_change(store, statement, error);
+
+	if (!prepared)
+		return false;
+	sqlite3_bind_int64(prepared, 1, (int64_t)address);
+	return hash_store_apply(store, prepared, error);
+}
+
+bool hash_store_put_open_extent(HashStore *store, uint64_t address, GError **error)
+{
+	return change(store, STATEMENT_PUT_OPEN_EXTENT, address, error);
+}
+
+bool hash_store_drop_open_extent(HashStore *store, uint64_t address, GError **error)
+{
+	return change(store, STATEMENT_DROP_OPEN_EXTENT, address, error);
+}
+
+bool hash_store_next_open_extent(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
+{
+	sqlite3_stmt *next;
+	bool row;
+
+	*ret = UINT64_MAX;
+	if (from > INT64_MAX)
+		return true;
+	next = hash_store_query(store, STATEMENT_NEXT_OPEN_EXTENT, error);
+	if (!next)
+		return false;
+	sqlite3_bind_int64(next, 1, (int64_t)from);
+	if (!database_step(store->database, next, &row, error))
+		return false;
+	if (row)
+		*ret = (uint64_t)sqlite3_column_int64(next, 0);
+	sqlite3_reset(next);
+
+	return true;
+}
