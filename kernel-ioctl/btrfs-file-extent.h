@@ -22,7 +22,7 @@ typedef struct {
 	uint64_t offset;     /* where in those bytes the item begins */
 	uint64_t length;     /* bytes of the file that the item shows */
 	uint64_t bytenr;     /* where the extent begins in btrfs's address space; 0: nowhere */
-	uint64_t generation; /* the transaction that allocated it */
+	uint64_t generation; /* see BtrfsFileExtentItem */
 	uint64_t transid;    /* the one that last wrote the leaf that the item is in */
 	BtrfsFileExtentKind kind;
 	bool is_encoded; /* the blocks on the disk are not those of the file */

@@ -9,8 +9,8 @@
 /*
  * What the items of btrfs's trees hold, in the machine's byte order.
  *
- * Pure functions over the payload that BtrfsTree returns, which need not be aligned.  They return false for
- * a payload that is too short or contradicts itself, and leave *ret undefined then; what
+ * Pure functions over the payload that BtrfsTree returns, which need not be aligned.  They return
+ * false for a payload that is too short or contradicts itself, and leave *ret undefined then; what
  * is longer than they know is accepted, as formats grow at their end.
  *
  * Facts: struct definitions of <linux/btrfs_tree.h>; fs/btrfs/tree-checker.c for what the kernel
@@ -25,7 +25,7 @@
  */
 typedef struct {
 	uint64_t refs;       /* places in trees that refer to it; not how many files show it */
-	uint64_t generation; /* the transaction that allocated it */
+	uint64_t generation; /* the transaction that allocated it, written into later or not */
 	bool is_data;        /* else it is a block of a tree */
 	const uint8_t *inline_refs; /* for btrfs_extent_refs_start(); data only */
 	uint32_t inline_refs_bytes;
@@ -65,15 +65,16 @@ void btrfs_extent_refs_start(BtrfsExtentRefs *refs, const BtrfsExtentItem *item)
 
 /*
  * The next inline reference; NULL at the end.  The owner that simple quotas note is passed over.
- * False where a type is unknown, whose length is too.  There may be more references than are inline: see
- * btrfs_extent_ref_item_read().
+ * False where a type is unknown, whose length is too.  There may be more references than are
+ * inline (33 fit a leaf of 16 KiB): see btrfs_extent_ref_item_read().
  */
 bool btrfs_extent_refs_next(BtrfsExtentRefs *refs, const BtrfsExtentRef **ret)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * A reference that is an item of its own, behind its extent's: EXTENT_DATA_REF (bytenr, type,
- * hash) or SHARED_DATA_REF (bytenr, type, parent).  False for other types.
+ * hash) or SHARED_DATA_REF (bytenr, type, parent).  False for other types, such as the
+ * BLOCK_GROUP_ITEM of a block group that begins at the same address.
  */
 bool btrfs_extent_ref_item_read(uint8_t type, uint64_t key_offset, const uint8_t *data,
 				uint32_t length, BtrfsExtentRef *ret) G_GNUC_WARN_UNUSED_RESULT;
@@ -99,7 +100,11 @@ typedef enum {
 
 /* EXTENT_DATA: key (inode, type, byte in the file). */
 typedef struct {
-	uint64_t generation; /* the transaction that allocated the extent; clones keep it */
+	/*
+	 * The transaction that allocated the extent, or later wrote into one that was only
+	 * reserved; clones keep it.
+	 */
+	uint64_t generation;
 	BtrfsFileExtentKind kind;
 	bool is_encoded;     /* compressed, encrypted or otherwise not as the file shows it */
 	uint8_t compression; /* 0: none, 1: zlib, 2: lzo, 3: zstd */

@@ -90,8 +90,8 @@ static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome 
 	for (;;) {
 		int cause = ask(refs, fd, bytenr);
 
-		if (cause == ENOENT || cause == EINVAL) {
-			*ret = cause == ENOENT ? BTRFS_REFS_GONE : BTRFS_REFS_NOT_DATA;
+		if (cause == ENOENT) {
+			*ret = BTRFS_REFS_GONE;
 			refs->container->elem_cnt = 0;
 			return true;
 		}

@@ -12,8 +12,9 @@
  * NEVER while FIDEDUPERANGE runs on the same filesystem, in whatever process: kernels since 5.4 can
  * hang when both work on one extent.  Whoever calls this holds the lock that sharing holds.
  *
- * It takes the kernel about 5 microseconds, and 0.8 for each reference (Linux 6.18); a buffer of
- * 16 MiB costs 2 milliseconds whatever is put into it, so it begins small and grows.
+ * It takes the kernel about 5 microseconds, and 1 to 2 for each reference (Linux 6.18); a buffer of
+ * 16 MiB costs 2 milliseconds whatever is put into it, so it begins small and grows.  Then the
+ * kernel has to find them all again.
  *
  * Thread: any, one at a time.
  */
@@ -27,8 +28,7 @@ typedef struct {
 
 typedef enum {
 	BTRFS_REFS_READ,
-	BTRFS_REFS_GONE,     /* nothing lies at this address any more */
-	BTRFS_REFS_NOT_DATA, /* a block of a tree does */
+	BTRFS_REFS_GONE,     /* no data lies at this address any more (a block of a tree may) */
 	BTRFS_REFS_TOO_MANY, /* more than BTRFS_REFS_MAX; the first of them were read */
 } BtrfsRefsOutcome;
 
@@ -41,10 +41,13 @@ void btrfs_refs_free(BtrfsRefs *refs);
 /*
  * Find all references to the extent that begins at @bytenr, whichever of its bytes they show; the
  * subvolumes may be mounted or not.  They come in no order that is promised, with one element for
- * each EXTENT_DATA item; there may be none, while the last file is being deleted.
+ * each EXTENT_DATA item.  Among them are those of deleted files that are still open, and of
+ * subvolumes that are being deleted, whose files cannot be looked up any more but still keep the
+ * extent.
  *
  * The kernel takes an address in the middle of an extent for that extent, and another extent may
- * have got the address since it was learned: btrfs_file_extents_next() tells whether a file has it there.
+ * have got the address since it was learned: whether a file has it there, its EXTENT_DATA item
+ * tells (btrfs_file_extents_next()).
  */
 bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,8 +10,8 @@
 /*
  * BtrfsSubvolume - one of a btrfs's subvolumes and snapshots, mounted or not.
  *
- * From the root tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN), where the kernel writes what it
- * knows of a subvolume when a transaction commits; is_read_only it writes at once.
+ * From the root tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN), where the kernel writes what
+ * it knows of a subvolume when a transaction commits; is_read_only it writes at once.
  *
  * Thread: any.
  */
@@ -30,7 +30,7 @@ typedef struct {
 #define BTRFS_SUBVOLUME_TOP UINT64_C(5)
 
 /*
- * All subvolumes of the filesystem that @fd lies on, by ascending id; an array of BtrfsSubvolume, to be unref'd.
- * 72 bytes each: 100,000 snapshots, more than anyone keeps, take 7 MiB.
+ * All subvolumes of the filesystem that @fd lies on, by ascending id; an array of BtrfsSubvolume,
+ * to be unref'd.  72 bytes each: 100,000 snapshots, more than anyone keeps, take 7 MiB.
  */
 bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -15,9 +15,9 @@
  * trees and types of items are those of <linux/btrfs_tree.h>; what items hold, btrfs-items.h reads.
  *
  * The kernel searches the tree as it is in memory, where data that was not flushed has no items
- * yet (syncfs(2) flushes it; BTRFS_IOC_START_SYNC does not).  Every buffer is another look at a tree that
- * may change between two: what moves to a key that was passed is not seen, what moves ahead is
- * seen twice.
+ * yet (syncfs(2) flushes it; BTRFS_IOC_START_SYNC does not).  Every buffer is another look at a
+ * tree that may change between two: what moves to a key that was passed is not seen, what moves
+ * ahead is seen twice.
  *
  * Thread: any, one at a time.
  */
@@ -52,8 +52,8 @@ typedef struct {
 	uint64_t min_transid;
 
 	/*
-	 * Return these types only, ended by 0; all if there is none.  The range is one of whole keys,
-	 * so the types between first and last are searched, and copied, whether they are wanted or not.
+	 * Return these types only, ended by 0; all if there is none.  The range is one of whole
+	 * keys, so the kernel copies all types between first and last, wanted or not.
 	 */
 	uint8_t types[BTRFS_TREE_TYPES_MAX + 1];
 } BtrfsTreeRange;
@@ -74,7 +74,8 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 
 /*
  * The next item; NULL at the end.  Valid until the next call.  A tree that does not exist, such as
- * that of a subvolume deleted meanwhile, is G_FILE_ERROR_NOENT; want of privilege G_FILE_ERROR_PERM.
+ * that of a subvolume deleted meanwhile, is G_FILE_ERROR_NOENT; want of privilege is
+ * G_FILE_ERROR_PERM.
  * After an error nothing more comes until btrfs_tree_start().
  */
 bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)

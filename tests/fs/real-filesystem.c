@@ -39,6 +39,32 @@ int real_filesystem_create_subvolume(Scratch *scratch, const char *name)
 	return fd;
 }
 
+int real_filesystem_create_snapshot(Scratch *scratch, const char *of, const char *name,
+				    bool is_read_only)
+{
+	g_auto(Fd) source = openat(scratch->fd, of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct btrfs_ioctl_vol_args_v2 arguments = {
+		.fd = source,
+		.flags = is_read_only ? BTRFS_SUBVOL_RDONLY : 0,
+	};
+	int fd;
+
+	g_assert_cmpint(source, >=, 0);
+	g_strlcpy(arguments.name, name, sizeof(arguments.name));
+	g_assert_cmpint(ioctl(scratch->fd, BTRFS_IOC_SNAP_CREATE_V2, &arguments), ==, 0);
+	fd = openat(scratch->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_assert_cmpint(fd, >=, 0);
+	return fd;
+}
+
+void real_filesystem_delete_subvolume(Scratch *scratch, const char *name)
+{
+	struct btrfs_ioctl_vol_args arguments = { 0 };
+
+	g_strlcpy(arguments.name, name, sizeof(arguments.name));
+	g_assert_cmpint(ioctl(scratch->fd, BTRFS_IOC_SNAP_DESTROY, &arguments), ==, 0);
+}
+
 void real_filesystem_set_flag(int fd, int flag, bool is_set)
 {
 	int flags = 0;

@@ -17,6 +17,13 @@ FsKind real_filesystem_kind(void);
 /* Create the btrfs subvolume @name; an open directory. */
 int real_filesystem_create_subvolume(Scratch *scratch, const char *name);
 
+/* Make a snapshot @name of the subvolume @of, both in @scratch; an open directory. */
+int real_filesystem_create_snapshot(Scratch *scratch, const char *of, const char *name,
+				    bool is_read_only);
+
+/* Delete the subvolume or snapshot @name, whatever is in it. */
+void real_filesystem_delete_subvolume(Scratch *scratch, const char *name);
+
 /* Set or clear one of FS_IMMUTABLE_FL and its like. */
 void real_filesystem_set_flag(int fd, int flag, bool is_set);
 

@@ -117,7 +117,7 @@ static void test_an_extent_of_no_kind_or_both_is_refused(void)
 	}
 }
 
-/* Whether the references of an extent item cut to @length can be read to their end, and how many. */
+/* Whether the references of an extent item cut to @length can be read to their end; how many. */
 static bool count_refs(const GByteArray *bytes, uint32_t length, unsigned *ret_n)
 {
 	g_autofree uint8_t *cut = exactly(bytes, length);

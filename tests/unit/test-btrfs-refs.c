@@ -98,9 +98,6 @@ static void test_an_extent_that_has_gone_is_an_outcome(void)
 	fake_btrfs()->error = ENOENT;
 	g_assert_cmpint(read_refs(refs), ==, BTRFS_REFS_GONE);
 	assert_list(refs, NULL, 0);
-	fake_btrfs()->error = EINVAL;
-	g_assert_cmpint(read_refs(refs), ==, BTRFS_REFS_NOT_DATA);
-	assert_list(refs, NULL, 0);
 }
 
 static void test_a_call_that_fails_says_what_it_tried(void)
