@@ -12,7 +12,7 @@
  * NEVER while FIDEDUPERANGE runs on the same filesystem, in whatever process: kernels since 5.4 can
  * hang when both work on one extent.  Whoever calls this holds the lock that sharing holds.
  *
- * It takes the kernel about 5 microseconds, and 1 to 2 for each reference (Linux 6.18); a buffer of
+ * It takes the kernel 5 to 10 microseconds, and 1 to 2 for each reference (Linux 6.18); a buffer of
  * 16 MiB costs 2 milliseconds whatever is put into it, so it begins small and grows.  Then the
  * kernel has to find them all again.
  *

@@ -295,11 +295,12 @@ static void test_leaves_that_snapshots_share_count_once_in_the_extent_tree(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(BtrfsRefs) refs = btrfs_refs_new();
-	g_auto(Fd) subvolume = real_filesystem_create_subvolume(scratch, "subvolume");
-	g_auto(Fd) file = scratch_create(scratch, "subvolume/file", MIB, 1);
 	uint64_t bytenr;
 	ExtentCount count;
+	g_auto(Fd) file = -1;
 
+	close(real_filesystem_create_subvolume(scratch, "subvolume"));
+	file = scratch_create(scratch, "subvolume/file", MIB, 1);
 	/* A tree of one leaf has nothing to share: its root is copied for every snapshot. */
 	for (unsigned i = 0; i < 300; i++) {
 		g_autofree char *name = g_strdup_printf("subvolume/%u", i);

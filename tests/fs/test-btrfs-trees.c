@@ -496,11 +496,11 @@ static gpointer balance(gpointer data)
 static void test_a_balance_is_an_exclusive_operation(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_auto(Fd) fd = scratch_create(scratch, "file", 40 * MIB, 1);
 	BtrfsInfo info = read_info(scratch);
 	int64_t end = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
 	bool is_seen = false;
 
+	close(scratch_create(scratch, "file", 40 * MIB, 1));
 	flush(scratch);
 	g_assert_null(btrfs_exclusive_operation(info.uuid));
 	while (!is_seen && g_get_monotonic_time() < end) {
