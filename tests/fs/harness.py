@@ -20,8 +20,8 @@ METADATA_MARGIN_BYTES = 2 << 20
 REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
-    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped", "no-temporary-file", "no-checksums", "pinned",
-    "no-temporary-file",
+    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped",
+    "no-temporary-file", "no-checksums", "pinned",
 }
 FIELDS = {
     "found": {"by", "reason"},
