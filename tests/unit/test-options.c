@@ -44,6 +44,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
 	g_assert_cmpuint(settings.window_anchors, ==, 16);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
+	g_assert_cmpint(settings.find, ==, FIND_AUTO);
 	g_assert_false(settings.dry_run || settings.rebuild || settings.json || settings.quiet ||
 		       settings.verbose);
 }
@@ -53,7 +54,8 @@ static void test_every_option_is_taken(void)
 	g_auto(Settings) settings = { 0 };
 
 	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
-		   "--min-size 0 --exclude *.tmp --exclude=/a/b --zeros hole --limit-rate 1.5M "
+		   "--min-size 0 --exclude *.tmp --exclude=/a/b --zeros hole --find read "
+		   "--limit-rate 1.5M "
 		   "--anchor-blocks 1 --window=64 /a /b",
 		   &settings);
 	g_assert_true(settings.once && settings.dry_run && settings.json && settings.rebuild &&
@@ -65,6 +67,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpstr(settings.excludes[1], ==, "/a/b");
 	g_assert_null(settings.excludes[2]);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_HOLE);
+	g_assert_cmpint(settings.find, ==, FIND_READ);
 	g_assert_cmpuint(settings.rate_bytes, ==, 3 * MIB / 2);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 1);
 	g_assert_cmpuint(settings.window_anchors, ==, 64);
@@ -115,6 +118,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --limit-rate fast /a", "--limit-rate", "64K" },
 		{ "--once --zeros maybe /a", "--zeros maybe", "auto, hole or keep" },
 		{ "--once --zeros= /a", "--zeros", "auto, hole or keep" },
+		{ "--once --find fast /a", "--find fast", "auto, checksums or read" },
 		{ "--once --anchor-blocks 0 /a", "--anchor-blocks 0", "1 to 16" },
 		{ "--once --anchor-blocks 17 /a", "--anchor-blocks 17", "1 to 16" },
 		{ "--once --anchor-blocks -4 /a", "--anchor-blocks -4", "1 to 16" },
