@@ -111,24 +111,55 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 	return sorter_add(matcher->pairs, &pair, error);
 }
 
+/* Pair member @i of a small group with all before it. */
+static bool pair_with_all(Matcher *matcher, const Member *members, size_t i, GError **error)
+{
+	for (size_t j = 0; j < i; j++)
+		if (!add_pair(matcher, &members[j], &members[i], error))
+			return false;
+
+	return true;
+}
+
+/*
+ * Pair member @i of a large group with the first, and with one of the object that comes before its
+ * own, whose members begin at @own and @before.  That is the one with the same place among its
+ * object's members: so the anchors of two objects with data that comes again and again in each of
+ * them lie on one diagonal.
+ */
+static bool pair_with_two(Matcher *matcher, const Member *members, size_t i, size_t own,
+			  size_t before, GError **error)
+{
+	size_t second = own > 0 ? before + MIN(i - own, own - before - 1) : 0;
+
+	return add_pair(matcher, &members[0], &members[i], error) &&
+	       (second == 0 || add_pair(matcher, &members[second], &members[i], error));
+}
+
 /* Pair the members of one class, which are sorted by rank. */
 static bool pair_members(Matcher *matcher, GError **error)
 {
 	size_t n_members = matcher->members->len;
 	const Member *members = (const Member *)matcher->members->data;
-	bool is_large = n_members > ALL_PAIRS_MEMBERS;
+	size_t own = 0, before = 0;
 
 	for (size_t i = 1; i < n_members; i++) {
+		bool paired;
+
+		if (members[i].object != members[i - 1].object) {
+			before = own;
+			own = i;
+		}
 		if (!note_if_forbidden(matcher, members[i].object, error))
 			return false;
 		if (!is_target(matcher, members[i].object))
 			continue;
-		if (is_large && members[i].block != ANCHOR_WHOLE_BLOCK)
-			matcher->pass->result->shared.capped++;
 
-		for (size_t j = 0; j < (is_large ? 1 : i); j++)
-			if (!add_pair(matcher, &members[j], &members[i], error))
-				return false;
+		paired = n_members <= ALL_PAIRS_MEMBERS
+				 ? pair_with_all(matcher, members, i, error)
+				 : pair_with_two(matcher, members, i, own, before, error);
+		if (!paired)
+			return false;
 	}
 
 	return true;

@@ -283,3 +283,19 @@ def test_every_order_of_writing_gives_the_same_yield(make_filesystem, make_dedup
         freed.add(harness.check_pass(make_dedupd(filesystem, state=order[0])).freed_bytes)
 
     assert freed == {6 * MIB}
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_files_of_a_large_group_share_with_each_other_what_the_first_lacks(tree, dedupd):
+    for group in range(12):
+        common = noise(100000 + group, 24 * BLOCK)
+        tail = noise(200000 + group, 4 * BLOCK)
+        for number in range(12):
+            unique = [noise(1000 * group + 20 * number + end, 30 * BLOCK) for end in range(2)]
+            write(tree / f"{group}-{number}",
+                  unique[0] + common + (tail if number else b"") + unique[1])
+
+    done = harness.check_pass(dedupd)
+
+    assert done.first.shared["capped"] == 0
+    assert done.freed_bytes == 12 * (11 * 24 + 10 * 4) * BLOCK

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/match.h"
 #include "daemon/run.h"
+#include "hashstore/groups.h"
 #include "tests/unit/pass-fixture.h"
 
 #define K FIXTURE_ANCHOR_BLOCKS
@@ -209,10 +210,11 @@ static void test_up_to_eight_members_are_paired_all_with_all(void)
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
 }
 
-static void test_more_members_are_paired_with_the_first_and_counted(void)
+static void test_more_members_are_paired_with_the_first_and_the_one_before(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	Expected expected[8];
+	Expected expected[15];
+	size_t n = 0;
 	uint32_t first = pass_fixture_put(fixture, 100, 0);
 
 	put_anchors(fixture, 100, first, 5, 0, 1);
@@ -220,17 +222,71 @@ static void test_more_members_are_paired_with_the_first_and_counted(void)
 		uint32_t object = pass_fixture_put(fixture, 100, 0);
 
 		put_anchors(fixture, 100, object, 10 * i, 0, 1);
-		expected[i] = (Expected){ object, 10 * i, first, 5, K };
+		expected[n++] = (Expected){ object, 10 * i, first, 5, K };
+		if (i > 0)
+			expected[n++] = (Expected){ object, 10 * i, object - 1, 10 * (i - 1), K };
 	}
 
-	check(fixture, expected, 8);
-	g_assert_cmpuint(fixture->result.shared.capped, ==, 8);
+	check(fixture, expected, n);
+	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
 }
 
-static void test_whole_objects_are_paired_with_the_first_and_none_is_lost(void)
+static void test_members_that_come_again_are_paired_with_those_of_the_same_place(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	Expected expected[20];
+	uint32_t a = pass_fixture_put(fixture, 1000, 0);
+	uint32_t b = pass_fixture_put(fixture, 1000, 0);
+	uint32_t c = pass_fixture_put(fixture, 1000, 0);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		pass_fixture_put_anchor(fixture, 100, a, 100 * i);
+		pass_fixture_put_anchor(fixture, 100, b, 100 * i + 7);
+		pass_fixture_put_anchor(fixture, 100, c, 100 * i + 50);
+	}
+
+	check(fixture,
+	      (Expected[]){
+		      { a, 100, a, 0, K },
+		      { a, 200, a, 0, K },
+		      { a, 300, a, 0, K },
+		      { b, 7, a, 0, K },
+		      { b, 107, a, 0, K },
+		      { b, 107, a, 100, K },
+		      { b, 207, a, 0, K },
+		      { b, 207, a, 200, K },
+		      { b, 307, a, 0, K },
+		      { b, 307, a, 300, K },
+		      { c, 50, a, 0, K },
+		      { c, 50, b, 7, K },
+		      { c, 150, a, 0, K },
+		      { c, 150, b, 107, K },
+		      { c, 250, a, 0, K },
+		      { c, 250, b, 207, K },
+		      { c, 350, a, 0, K },
+		      { c, 350, b, 307, K },
+	      },
+	      18);
+}
+
+static void test_members_beyond_the_largest_group_are_counted(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t first = pass_fixture_put(fixture, 100, 0);
+	g_autoptr(ObjectTable) table = NULL;
+	uint64_t blocks;
+
+	for (uint32_t i = 0; i < GROUP_MEMBERS_MAX + 3; i++)
+		pass_fixture_put_anchor(fixture, 100, first, i);
+	table = pass_fixture_table(fixture);
+	sorter_free(match_with(fixture, table, &blocks));
+	g_assert_cmpuint(fixture->result.shared.capped, ==, 3);
+}
+
+static void test_whole_objects_are_paired_with_two_and_none_is_lost(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	Expected expected[40];
+	size_t n = 0;
 	uint32_t first = pass_fixture_put(fixture, 5, 0);
 
 	pass_fixture_put_anchor(fixture, 77, first, ANCHOR_WHOLE_BLOCK);
@@ -238,10 +294,12 @@ static void test_whole_objects_are_paired_with_the_first_and_none_is_lost(void)
 		uint32_t object = pass_fixture_put(fixture, 5, 0);
 
 		pass_fixture_put_anchor(fixture, 77, object, ANCHOR_WHOLE_BLOCK);
-		expected[i] = (Expected){ object, 0, first, 0, 5 };
+		expected[n++] = (Expected){ object, 0, first, 0, 5 };
+		if (i > 0)
+			expected[n++] = (Expected){ object, 0, object - 1, 0, 5 };
 	}
 
-	check(fixture, expected, 20);
+	check(fixture, expected, n);
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
 }
 
@@ -453,10 +511,14 @@ int main(int argc, char **argv)
 			test_no_position_is_paired_with_itself);
 	g_test_add_func("/match/up-to-eight-members-are-paired-all-with-all",
 			test_up_to_eight_members_are_paired_all_with_all);
-	g_test_add_func("/match/more-members-are-paired-with-the-first-and-counted",
-			test_more_members_are_paired_with_the_first_and_counted);
-	g_test_add_func("/match/whole-objects-are-paired-with-the-first-and-none-is-lost",
-			test_whole_objects_are_paired_with_the_first_and_none_is_lost);
+	g_test_add_func("/match/more-members-are-paired-with-the-first-and-the-one-before",
+			test_more_members_are_paired_with_the_first_and_the_one_before);
+	g_test_add_func("/match/members-that-come-again-are-paired-with-those-of-the-same-place",
+			test_members_that_come_again_are_paired_with_those_of_the_same_place);
+	g_test_add_func("/match/members-beyond-the-largest-group-are-counted",
+			test_members_beyond_the_largest_group_are_counted);
+	g_test_add_func("/match/whole-objects-are-paired-with-two-and-none-is-lost",
+			test_whole_objects_are_paired_with_two_and_none_is_lost);
 	g_test_add_func("/match/what-has-most-in-common-is-the-source",
 			test_what_has_most_in_common_is_the_source);
 	g_test_add_func("/match/settled-objects-are-sources-only",
