@@ -28,7 +28,6 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_READ_ONLY] = "read-only",
 	[SKIP_REALTIME] = "realtime",
 	[SKIP_UNSUPPORTED] = "unsupported",
-	[SKIP_CAPPED] = "capped",
 	[SKIP_NO_TEMPORARY_FILE] = "no-temporary-file",
 	[SKIP_NO_SUMS] = "no-checksums",
 	[SKIP_PINNED] = "pinned",
@@ -36,7 +35,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 
 const char *skip_reason_name(SkipReason reason)
 {
-	return reason < SKIP_REASONS ? reason_names[reason] : "unknown";
+	return reason < SKIP_REASONS && reason_names[reason] ? reason_names[reason] : "unknown";
 }
 
 void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path)

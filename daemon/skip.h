@@ -36,8 +36,8 @@ typedef enum {
 	SKIP_READ_ONLY,
 	SKIP_REALTIME,
 	SKIP_UNSUPPORTED,
-	SKIP_CAPPED,
-	SKIP_NO_TEMPORARY_FILE, /* to be shared with zeros */
+	/* Stores may know 22 as "capped", which nothing is skipped for any more. */
+	SKIP_NO_TEMPORARY_FILE = 23, /* to be shared with zeros */
 	SKIP_NO_SUMS,           /* btrfs: data without checksums, or nothing written yet */
 	SKIP_PINNED,            /* btrfs: sharing it would free nothing */
 	SKIP_REASONS,

@@ -20,7 +20,7 @@ METADATA_MARGIN_BYTES = 2 << 20
 REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
-    "changed", "differs", "no-space", "read-only", "realtime", "unsupported", "capped",
+    "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned",
 }
 FIELDS = {

@@ -309,17 +309,17 @@ static void test_zeros_give_their_blocks_back_for_a_hole(void)
 	g_auto(Fd) hole = scratch_create(scratch, "hole", 0, 0);
 	g_auto(Fd) zeros = scratch_create(scratch, "zeros", 0, 0);
 	g_autofree char *buffer = g_malloc0(SIZE);
-	FileStat before, after;
+	struct stat before, after;
 
 	g_assert_cmpint(ftruncate(hole, SIZE), ==, 0);
 	g_assert_cmpint(pwrite(zeros, buffer, SIZE, 0), ==, (ssize_t)SIZE);
 	g_assert_cmpint(fsync(zeros), ==, 0);
-	g_assert_cmpint(file_stat_at(zeros, "", &before), ==, 0);
+	g_assert_no_errno(fstat(zeros, &before));
 	assert_share(hole, zeros, SIZE, DEDUPE_SAME, 0);
 	g_assert_cmpint(fsync(zeros), ==, 0);
-	g_assert_cmpint(file_stat_at(zeros, "", &after), ==, 0);
-	g_assert_cmpuint(before.allocated_bytes, >=, SIZE);
-	g_assert_cmpuint(after.allocated_bytes, ==, 0);
+	g_assert_no_errno(fstat(zeros, &after));
+	g_assert_cmpuint((uint64_t)before.st_blocks * 512, >=, SIZE);
+	g_assert_cmpuint((uint64_t)after.st_blocks * 512, ==, 0);
 }
 
 static void test_space_in_use_follows_what_is_shared(void)

@@ -150,6 +150,9 @@ static void test_every_reason_is_on_the_page(void)
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		g_autofree char *quoted = g_strdup_printf("`%s`", skip_reason_name(reason));
 
+		/* A number without a reason. */
+		if (strcmp(quoted, "`unknown`") == 0)
+			continue;
 		if (!strstr(page, quoted))
 			g_error("%s is not on the page", quoted);
 	}

@@ -13,7 +13,7 @@ static void test_reasons_have_the_words_of_the_report(void)
 		"too-deep", "denied",      "leased",    "unreadable",        "swap-file",
 		"boot",     "immutable",   "nodatacow", "keep-zeros",        "inline",
 		"busy",     "changed",     "differs",   "no-space",          "read-only",
-		"realtime", "unsupported", "capped",    "no-temporary-file",
+		"realtime", "unsupported", "unknown",   "no-temporary-file",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
@@ -46,7 +46,7 @@ static void test_each_reason_counts_for_itself(void)
 	g_assert_cmpuint(ledger.entries[SKIP_BUSY].bytes, ==, 3);
 	g_assert_null(ledger.entries[SKIP_BUSY].examples[0]);
 	g_assert_cmpuint(ledger.entries[SKIP_SPECIAL].count, ==, 0);
-	g_assert_cmpuint(ledger.entries[SKIP_CAPPED].count, ==, 0);
+	g_assert_cmpuint(ledger.entries[SKIP_NO_TEMPORARY_FILE].count, ==, 0);
 }
 
 static void test_the_first_five_examples_are_kept(void)
@@ -79,7 +79,7 @@ static void test_a_cleared_ledger_is_empty(void)
 	SkipLedger empty = { 0 };
 
 	skip_ledger_add(&ledger, SKIP_SPECIAL, 1, "/a");
-	skip_ledger_add(&ledger, SKIP_CAPPED, 1, "/b");
+	skip_ledger_add(&ledger, SKIP_NO_TEMPORARY_FILE, 1, "/b");
 	skip_ledger_clear(&ledger);
 	g_assert_cmpmem(&ledger, sizeof(ledger), &empty, sizeof(empty));
 	skip_ledger_clear(&ledger);
