@@ -381,9 +381,9 @@ static bool renew_regained(Inventory *inventory, GError **error)
 static bool build(Inventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
-	g_autoptr(Sorter) directories =
-		sorter_new(sizeof(DirectoryRecord), directory_record_compare,
-			   pass->settings->memory_bytes / 8, pass->settings->state_directory);
+	g_autoptr(Sorter) directories = sorter_new(
+		sizeof(DirectoryRecord), directory_record_compare, pass->settings->memory_bytes / 8,
+		pass->settings->state_directory, pass->stop);
 	bool merged;
 
 	progress_begin(pass->progress, STAGE_WALK, 0);
@@ -422,12 +422,12 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->names = name_spool_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, &pass->result->skips, &state);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
-				      pass->settings->memory_bytes / 4, directory);
+				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = sorter_new(sizeof(ReadRecord), compare_places,
-					pass->settings->memory_bytes / 4, directory);
+					pass->settings->memory_bytes / 4, directory, pass->stop);
 
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
-					pass->settings->memory_bytes / 8, directory);
+					pass->settings->memory_bytes / 8, directory, pass->stop);
 
 	if (!build(inventory, error))
 		return NULL;

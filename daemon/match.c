@@ -341,7 +341,7 @@ static bool join_pairs(Matcher *matcher, GError **error)
 				first.blocks = pair->blocks;
 			if (!sorter_next(matcher->pairs, (const void **)&pair, error))
 				return false;
-		} while (continues(&first, end_block, pair));
+		} while (continues(&first, end_block, pair) && pass_may_continue(matcher->pass));
 
 		if (!add_run(matcher, &first, end_block, error))
 			return false;
@@ -357,7 +357,7 @@ bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 	g_autoptr(GArray) members = g_array_new(false, false, sizeof(Member));
 	g_autoptr(Sorter) pairs =
 		sorter_new(sizeof(Pair), compare_pairs, pass->settings->memory_bytes / 4,
-			   pass->settings->state_directory);
+			   pass->settings->state_directory, pass->stop);
 	Matcher matcher = {
 		.pass = pass,
 		.table = table,

@@ -72,15 +72,17 @@ static bool fill(ObjectTable *table, HashStore *store, GError **error)
 	if (!cursor)
 		return false;
 
-	for (;;) {
+	while (hash_store_may_continue(store)) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
 		if (!object)
-			return true;
+			break;
 		if (object->id < table->n_entries)
 			table->entries[object->id].facts =
 				facts_of(object, hash_store_settled_below(store));
 	}
+
+	return true;
 }
 
 ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error)

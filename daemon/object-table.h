@@ -31,7 +31,7 @@ typedef enum {
 /* With any of these it cannot be a target. */
 #define FACTS_SOURCE_ONLY (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN)
 
-/* Of all objects that @store has now. */
+/* Of all objects that @store has now, or of some when it was asked to stop. */
 ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error);
 void object_table_free(ObjectTable *table);
 

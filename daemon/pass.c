@@ -50,6 +50,7 @@ static bool pass_open(Pass *pass, GError **error)
 		.anchor_blocks = settings->anchor_blocks,
 		.window_anchors = settings->window_anchors,
 		.memory_bytes = settings->memory_bytes / 2,
+		.stop = pass->stop,
 		.rebuild = settings->rebuild,
 	};
 
@@ -121,18 +122,20 @@ static bool note_outside(Inventory *inventory, ObjectTable *table, GError **erro
  */
 static bool drop_outside(Pass *pass, Inventory *inventory, GError **error)
 {
-	for (;;) {
+	while (pass_may_continue(pass)) {
 		const Object *found;
 		uint32_t object;
 
 		if (!inventory_next_outside(inventory, &object, error))
 			return false;
 		if (!object)
-			return true;
+			break;
 		if (!hash_store_find(pass->store, object, &found, error) ||
 		    (found && !hash_store_drop(pass->store, found->subvolume, found->inode, error)))
 			return false;
 	}
+
+	return true;
 }
 
 /* All that was matched is settled, save what was postponed. */
@@ -159,7 +162,8 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 	uint64_t blocks = 0;
 
 	progress_begin(pass->progress, STAGE_MATCH, 0);
-	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory);
+	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory,
+			  pass->stop);
 	if (!table || !note_outside(inventory, table, error) ||
 	    !match_all(pass, table, opener, runs, &blocks, error))
 		return false;

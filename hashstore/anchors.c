@@ -2,7 +2,6 @@
 #include "hashstore/anchor-sort.h"
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/segment.h"
-#include "hashstore/segments.h"
 
 /* Make a segment of the anchors in memory. */
 static bool write_segment(HashStore *store, GError **error)
@@ -37,7 +36,7 @@ bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **erro
 	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
 		return true;
 
-	return write_segment(store, error) && segments_limit_unsettled(store, error);
+	return write_segment(store, error);
 }
 
 bool hash_store_flush_anchors(HashStore *store, GError **error)
@@ -50,5 +49,5 @@ bool hash_store_flush_anchors(HashStore *store, GError **error)
 	/* Whoever comes next may use as much. */
 	g_clear_pointer(&store->anchors, g_free);
 
-	return segments_limit_unsettled(store, error);
+	return true;
 }

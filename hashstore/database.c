@@ -87,6 +87,11 @@ void database_set_corrupt(const Database *database, const char *what, GError **e
 		    database->path, what);
 }
 
+void database_wait_for_others(Database *database, bool wait)
+{
+	sqlite3_busy_timeout(database->handle, wait ? BUSY_TIMEOUT_MSEC : 0);
+}
+
 static bool database_connect(Database *database, const char *name, int flags, GError **error)
 {
 	int code;
@@ -100,7 +105,7 @@ static bool database_connect(Database *database, const char *name, int flags, GE
 	}
 
 	sqlite3_extended_result_codes(database->handle, 1);
-	sqlite3_busy_timeout(database->handle, BUSY_TIMEOUT_MSEC);
+	database_wait_for_others(database, true);
 
 	return true;
 }
@@ -178,17 +183,6 @@ bool database_exec(Database *database, const char *sql, GError **error)
 	}
 
 	return true;
-}
-
-bool database_checkpoint(Database *database, GError **error)
-{
-	bool done;
-
-	sqlite3_busy_timeout(database->handle, 0);
-	done = database_exec(database, "PRAGMA wal_checkpoint(TRUNCATE)", error);
-	sqlite3_busy_timeout(database->handle, BUSY_TIMEOUT_MSEC);
-
-	return done;
 }
 
 void database_keep_wal(Database *database)

@@ -31,10 +31,8 @@ void database_close(Database *database);
 /* Runs all statements of @sql, which return no rows that matter. */
 bool database_exec(Database *database, const char *sql, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/*
- * Put the WAL into the database and empty it, as far as readers let it: they are not waited for.
- */
-bool database_checkpoint(Database *database, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Whether to wait some seconds for a lock that another connection holds; it does at first. */
+void database_wait_for_others(Database *database, bool wait);
 
 /* Closing shall leave the WAL as it is. */
 void database_keep_wal(Database *database);

@@ -48,7 +48,8 @@ static bool begin(Groups *groups, GError **error)
 	for (guint i = 0; i < groups->looked_up->len; i++)
 		g_ptr_array_add(groups->lookups,
 				segment_cursor_new(groups->reader, groups->looked_up->pdata[i], 1));
-	groups->ahead = look_ahead_new(groups->database, groups->walked, groups->looked_up, error);
+	groups->ahead = look_ahead_new(groups->store, groups->database, groups->walked,
+				       groups->looked_up, error);
 
 	return groups->ahead;
 }
@@ -124,12 +125,15 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	return g_steal_pointer(&groups);
 }
 
-/* Have some of the round left; none are left at the end. */
+/* Have some of the round left; none are left at the end, and when asked to stop. */
 static inline bool fill_round(Groups *groups, GError **error)
 {
 	if (groups->next < groups->n_round)
 		return true;
 	groups->next = 0;
+	groups->n_round = 0;
+	if (!hash_store_may_continue(groups->store))
+		return true;
 
 	return segment_merge_next(groups->merge, &groups->round, &groups->n_round, error);
 }
@@ -161,6 +165,8 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 
 		if (is_live(groups, anchor))
 			group_members_add(&groups->gathered, anchor);
+		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
+			break;
 		if (!segment_cursor_fill(cursor, error))
 			return false;
 	}
@@ -224,6 +230,9 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 			return false;
 		if (!gather(groups, digest, error))
 			return false;
+		/* Perhaps not all was gathered. */
+		if (!hash_store_may_continue(groups->store))
+			return true;
 		if (group_members_matter(gathered))
 			break;
 	}

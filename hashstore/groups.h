@@ -32,7 +32,7 @@ typedef struct {
 Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		    GError **error);
 
-/* The next group; NULL at the end. */
+/* The next group; NULL at the end, and when the store was asked to stop. */
 bool groups_next(Groups *groups, const Group **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Begin again with the first group. */

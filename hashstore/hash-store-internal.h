@@ -23,6 +23,7 @@ struct HashStore {
 	char *path;
 	int lock_fd; /* -1 when opened to read */
 	size_t memory_bytes;
+	const atomic_bool *stop; /* or NULL */
 	HashStoreAbout about;
 
 	/* Thread: the owner's. */
@@ -62,6 +63,12 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 
 /* Begin the transaction when there is none. */
 bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Commit the transaction as it is; anchors in memory stay there. */
+bool hash_store_keep(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Roll the transaction back, in which nothing was changed but segments. */
+bool hash_store_undo(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A second connection that sees what is committed now, until it is ended. */
 Database *hash_store_snapshot(HashStore *store, GError **error);

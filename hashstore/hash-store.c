@@ -74,6 +74,7 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 	g_autoptr(HashStore) store = store_new(path);
 
 	store->memory_bytes = MAX(options->memory_bytes, MEMORY_BYTES_MIN);
+	store->stop = options->stop;
 
 	if (!store_files_make_directory(options->directory, error))
 		return NULL;
@@ -204,25 +205,46 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 	return false;
 }
 
+static bool end_transaction(HashStore *store, Statement how, GError **error)
+{
+	sqlite3_stmt *end = hash_store_query(store, how, error);
+
+	if (!end || !hash_store_apply(store, end, error))
+		return false;
+	store->in_transaction = false;
+
+	return true;
+}
+
+bool hash_store_keep(HashStore *store, GError **error)
+{
+	if (!store_meta_save_counts(store, error) ||
+	    !end_transaction(store, STATEMENT_COMMIT, error))
+		return false;
+	store->saved_counts = store->counts;
+
+	return true;
+}
+
+bool hash_store_undo(HashStore *store, GError **error)
+{
+	return end_transaction(store, STATEMENT_ROLLBACK, error);
+}
+
 bool hash_store_commit(HashStore *store, GError **error)
 {
-	sqlite3_stmt *commit;
-
 	if (!store->in_transaction && !store->failed)
 		return true;
 
 	/* Begins nothing: it refuses a store that failed. */
-	if (!hash_store_begin(store, error) || !hash_store_flush_anchors(store, error) ||
-	    !store_meta_save_counts(store, error))
-		return false;
+	return hash_store_begin(store, error) && hash_store_flush_anchors(store, error) &&
+	       hash_store_keep(store, error) && segments_limit_unsettled(store, error) &&
+	       store_connection_checkpoint(store, error);
+}
 
-	commit = hash_store_query(store, STATEMENT_COMMIT, error);
-	if (!commit || !hash_store_apply(store, commit, error))
-		return false;
-	store->in_transaction = false;
-	store->saved_counts = store->counts;
-
-	return store_connection_checkpoint(store, error);
+bool hash_store_may_continue(const HashStore *store)
+{
+	return !store->stop || !atomic_load_explicit(store->stop, memory_order_relaxed);
 }
 
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)

@@ -4,6 +4,7 @@
 #include "hashstore/anchor.h"
 
 #include <glib.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@
  * A write transaction begins by itself with the first change and ends with hash_store_commit().
  * A pass that changes nothing opens none, so it writes nothing: every file of the directory stays as
  * it is, SQLite's -shm too.  What reads the store (cursors, groups) must be closed before it.
+ *
+ * Long work (merging segments, walking groups, checkpoints) ends early once the flag that asks to
+ * stop is raised, which is for good: see HashStoreOptions.  That is no error.
  *
  * Thread: the filesystem's worker; each thread that reads opens a store of its own.
  */
@@ -56,8 +60,9 @@ typedef struct {
 	uint32_t block_bytes;
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
-	size_t memory_bytes; /* limit for sorting anchors; at least 1 MiB */
-	bool rebuild;        /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
+	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
+	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
+	bool rebuild; /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
 } HashStoreOptions;
 
 /*
@@ -79,8 +84,9 @@ const char *hash_store_path(const HashStore *store);
 uint64_t hash_store_file_bytes(const HashStore *store);
 
 /*
- * Keep all changes so far: sorts and packs the anchors held in memory into a segment, merges
- * segments when there are too many, and commits.  Does nothing when nothing changed.
+ * Keep all changes so far: sorts and packs the anchors held in memory into a segment, and commits.
+ * Then merges segments when there are too many, unless asked to stop.  Does nothing when nothing
+ * changed.
  */
 bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -90,6 +96,9 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
  */
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* False once the store was asked to stop. */
+bool hash_store_may_continue(const HashStore *store);
 
 /* The id that the next object will get: every id given so far is below it. */
 uint32_t hash_store_next_object(const HashStore *store);
@@ -101,9 +110,12 @@ uint32_t hash_store_next_object(const HashStore *store);
 uint32_t hash_store_settled_below(const HashStore *store);
 
 /*
- * Called when a pass got through to its end: all objects are settled and the segments are merged
- * as the size rule asks (at most 8 stay), entries of objects for which @is_live says false falling
- * out.  Does not commit.
+ * Called when a pass got through to its end: commits, then settles all objects and merges the
+ * segments as the size rule asks (at most 8 stay), entries of objects for which @is_live says false
+ * falling out.  That is left to the next commit.
+ *
+ * Asked to stop, it settles nothing and leaves the segments as they were:
+ * hash_store_settled_below() tells.
  */
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error) G_GNUC_WARN_UNUSED_RESULT;

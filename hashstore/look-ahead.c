@@ -14,7 +14,8 @@
 
 struct LookAhead {
 	/* Set at creation, never changed. */
-	const char *path; /* not owned */
+	const HashStore *store; /* not owned; threads ask it only whether to stop */
+	const char *path;       /* not owned */
 	DatabaseMode mode;
 	const GPtrArray *looked_up; /* not owned */
 
@@ -34,11 +35,12 @@ typedef struct {
 	size_t n_digests;
 } Share;
 
-LookAhead *look_ahead_new(Database *database, const GPtrArray *walked, const GPtrArray *looked_up,
-			  GError **error)
+LookAhead *look_ahead_new(const HashStore *store, Database *database, const GPtrArray *walked,
+			  const GPtrArray *looked_up, GError **error)
 {
 	g_autoptr(LookAhead) ahead = g_new0(LookAhead, 1);
 
+	ahead->store = store;
 	ahead->path = database->path;
 	ahead->mode = database->mode;
 	ahead->looked_up = looked_up;
@@ -67,7 +69,8 @@ static void look_up_share(const Share *share, SegmentReader *reader, const Segme
 {
 	g_autoptr(SegmentCursor) cursor = segment_cursor_new(reader, segment, 1);
 
-	for (size_t i = 0; i < share->n_digests; i++) {
+	for (size_t i = 0; i < share->n_digests && hash_store_may_continue(share->ahead->store);
+	     i++) {
 		if (!segment_cursor_seek(cursor, share->digests[i], NULL))
 			return;
 	}

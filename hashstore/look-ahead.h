@@ -14,9 +14,9 @@
  */
 typedef struct LookAhead LookAhead;
 
-/* @walked have the digests that are looked up in @looked_up; both and @database must outlive it. */
-LookAhead *look_ahead_new(Database *database, const GPtrArray *walked, const GPtrArray *looked_up,
-			  GError **error);
+/* @walked have the digests that are looked up in @looked_up.  All arguments must outlive it. */
+LookAhead *look_ahead_new(const HashStore *store, Database *database, const GPtrArray *walked,
+			  const GPtrArray *looked_up, GError **error);
 void look_ahead_free(LookAhead *ahead);
 
 /* @digest, the next one in order, is about to be looked up. */

@@ -18,6 +18,12 @@
 #define FREE_PAGES_KEPT  256
 #define FREE_PAGES_SHARE 8
 
+/* Pages given back between two looks at whether to stop: each may cost a seek or two. */
+#define FREE_PAGES_STEP 64
+
+/* The same of objects that are counted. */
+#define COUNT_STEP 65536
+
 typedef struct {
 	bool (*is_live)(uint32_t object, void *data);
 	void *data;
@@ -42,7 +48,8 @@ static size_t keep_live(Anchor *to, const Anchor *anchors, size_t n_anchors,
 	return n;
 }
 
-static uint64_t count_live(const GPtrArray *segments, const Liveness *liveness)
+static uint64_t count_live(const HashStore *store, const GPtrArray *segments,
+			   const Liveness *liveness)
 {
 	uint32_t min_object = UINT32_MAX, max_object = 0;
 	uint64_t n = 0;
@@ -53,8 +60,11 @@ static uint64_t count_live(const GPtrArray *segments, const Liveness *liveness)
 		min_object = MIN(min_object, segment->min_object);
 		max_object = MAX(max_object, segment->max_object);
 	}
-	for (uint64_t object = min_object; object <= max_object; object++)
+	for (uint64_t object = min_object; object <= max_object; object++) {
+		if (object % COUNT_STEP == 0 && !hash_store_may_continue(store))
+			break;
 		n += liveness->is_live((uint32_t)object, liveness->data);
+	}
 
 	return n;
 }
@@ -80,21 +90,21 @@ static bool drop_segment_row(HashStore *store, const Segment *segment, GError **
 	return hash_store_apply(store, drop, error);
 }
 
-/* Copy all of @merge to @writer; @liveness may be NULL. */
-static bool copy_all(SegmentMerge *merge, SegmentWriter *writer, const Liveness *liveness,
-		     GError **error)
+/* Copy all of @merge to @writer, or less when asked to stop; @liveness may be NULL. */
+static bool copy_all(const HashStore *store, SegmentMerge *merge, SegmentWriter *writer,
+		     const Liveness *liveness, GError **error)
 {
 	g_autofree Anchor *kept = NULL;
 	size_t kept_size = 0;
 
-	for (;;) {
+	while (hash_store_may_continue(store)) {
 		const Anchor *anchors;
 		size_t n;
 
 		if (!segment_merge_next(merge, &anchors, &n, error))
 			return false;
 		if (n == 0)
-			return true;
+			break;
 		if (liveness) {
 			if (n > kept_size) {
 				g_free(kept);
@@ -107,16 +117,21 @@ static bool copy_all(SegmentMerge *merge, SegmentWriter *writer, const Liveness 
 		if (!segment_writer_add(writer, anchors, n, error))
 			return false;
 	}
+
+	return true;
 }
 
-/* Make one of @segments.  Cut short by an error, nothing may be committed any more. */
+/*
+ * Make one of @segments.  Cut short by an error, nothing may be committed any more; asked to stop,
+ * the transaction must be rolled back.
+ */
 static bool merge_segments(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
 			   GError **error)
 {
 	g_autoptr(SegmentReader) reader = NULL;
 	g_autoptr(SegmentMerge) merge = NULL;
 	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
-	uint64_t n_live = liveness ? count_live(segments, liveness) : 0;
+	uint64_t n_live = liveness ? count_live(store, segments, liveness) : 0;
 
 	if (!writer)
 		return false;
@@ -130,7 +145,7 @@ static bool merge_segments(HashStore *store, const GPtrArray *segments, const Li
 			return false;
 	}
 
-	return copy_all(merge, writer, liveness, error) &&
+	return copy_all(store, merge, writer, liveness, error) &&
 	       segment_writer_finish(writer, n_live, error);
 }
 
@@ -146,31 +161,46 @@ static bool is_unsettled(const HashStore *store, const Segment *segment)
 	return segment->max_object >= store->counts.settled_below;
 }
 
-bool segments_limit_unsettled(HashStore *store, GError **error)
+/* Of too many unsettled ones the smaller half and what is too many; else none. */
+static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segments)
 {
-	unsigned limit = segments_unsettled_max(store->memory_bytes);
-	g_autoptr(GPtrArray) segments = segment_list(store->database, error);
-	g_autoptr(GPtrArray) unsettled = g_ptr_array_new();
+	guint limit = segments_unsettled_max(store->memory_bytes);
+	GPtrArray *chosen = g_ptr_array_new();
 
-	if (!segments)
-		return false;
 	for (guint i = 0; i < segments->len; i++) {
 		if (is_unsettled(store, segments->pdata[i]))
-			g_ptr_array_add(unsettled, segments->pdata[i]);
+			g_ptr_array_add(chosen, segments->pdata[i]);
 	}
-	if (unsettled->len <= limit)
-		return true;
+	g_ptr_array_sort(chosen, compare_sizes);
+	/* Paid by as many commits until the next time.  No more at once than there is memory for. */
+	g_ptr_array_set_size(chosen,
+			     chosen->len <= limit ? 0 : (int)MIN(chosen->len - limit / 2, limit));
 
-	/* A merge has the same memory. */
-	g_clear_pointer(&store->anchors, g_free);
+	return chosen;
+}
 
-	/* The smaller half and what is too many: paid by as many commits until the next time. */
-	g_ptr_array_sort(unsettled, compare_sizes);
-	g_ptr_array_set_size(unsettled, (int)(unsettled->len - limit / 2));
+bool segments_limit_unsettled(HashStore *store, GError **error)
+{
+	while (hash_store_may_continue(store)) {
+		g_autoptr(GPtrArray) segments = segment_list(store->database, error);
+		g_autoptr(GPtrArray) chosen = NULL;
 
-	if (!merge_segments(store, unsettled, NULL, error)) {
-		store->failed = true;
-		return false;
+		if (!segments)
+			return false;
+		chosen = choose_unsettled(store, segments);
+		if (chosen->len == 0)
+			return true;
+
+		if (!hash_store_begin(store, error))
+			return false;
+		if (!merge_segments(store, chosen, NULL, error)) {
+			store->failed = true;
+			return false;
+		}
+		if (!hash_store_may_continue(store))
+			return hash_store_undo(store, error);
+		if (!hash_store_keep(store, error))
+			return false;
 	}
 
 	return true;
@@ -203,14 +233,14 @@ static GPtrArray *choose_small(GPtrArray *segments)
 static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liveness,
 		      GError **error)
 {
-	for (guint i = 0; i < segments->len; i++) {
+	for (guint i = 0; i < segments->len && hash_store_may_continue(store); i++) {
 		g_autoptr(GPtrArray) one = g_ptr_array_new();
 		Segment *segment = segments->pdata[i];
 		sqlite3_stmt *set;
 		uint64_t n_live;
 
 		g_ptr_array_add(one, segment);
-		n_live = count_live(one, liveness);
+		n_live = count_live(store, one, liveness);
 		if (segment->live_objects > 0) {
 			if (n_live < segment->live_objects / 2 &&
 			    !merge_segments(store, one, liveness, error))
@@ -233,19 +263,23 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 /* Give back what merges left free, unless the next passes will soon need it. */
 static bool shrink_file(HashStore *store, GError **error)
 {
-	g_autofree char *vacuum = NULL;
 	int64_t n_free, n_pages, excess;
 
 	if (!database_get_int(store->database, "PRAGMA freelist_count", &n_free, error) ||
 	    !database_get_int(store->database, "PRAGMA page_count", &n_pages, error))
 		return false;
 	excess = n_free - MAX(FREE_PAGES_KEPT, n_pages / FREE_PAGES_SHARE);
-	if (excess <= 0)
-		return true;
 
-	vacuum = g_strdup_printf("PRAGMA incremental_vacuum(%" G_GINT64_FORMAT ")", excess);
+	for (; excess > 0 && hash_store_may_continue(store); excess -= FREE_PAGES_STEP) {
+		g_autofree char *vacuum =
+			g_strdup_printf("PRAGMA incremental_vacuum(%" G_GINT64_FORMAT ")",
+					MIN(excess, FREE_PAGES_STEP));
 
-	return database_exec(store->database, vacuum, error);
+		if (!database_exec(store->database, vacuum, error))
+			return false;
+	}
+
+	return true;
 }
 
 static bool settle_segments(HashStore *store, const Liveness *liveness, GError **error)
@@ -273,13 +307,20 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	/* Nothing new, nothing gone. */
 	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
 		return true;
-	if (!hash_store_begin(store, error) || !hash_store_flush_anchors(store, error))
+	/* What was learned is kept, whatever becomes of the merges. */
+	if (!hash_store_commit(store, error))
+		return false;
+	if (!hash_store_may_continue(store))
+		return true;
+	if (!hash_store_begin(store, error))
 		return false;
 
 	if (!settle_segments(store, &liveness, error)) {
 		store->failed = true;
 		return false;
 	}
+	if (!hash_store_may_continue(store))
+		return hash_store_undo(store, error);
 	store->counts.settled_below = store->counts.next_object;
 	store->n_renewed = 0;
 

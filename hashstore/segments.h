@@ -11,11 +11,15 @@
  * each is several times as large as all smaller ones together, so that an anchor is rewritten a
  * logarithmic number of times and a look-up meets few segments.
  *
+ * A merge reads and deletes what it merges page by page, so that it needs no more space.  It has a
+ * transaction of its own, which is rolled back when the store is asked to stop: the segments are
+ * then as they were.
+ *
  * Thread: the filesystem's worker.
  */
 
 /* Segments of unsettled anchors at most, given the memory that a merge of all would have. */
 unsigned segments_unsettled_max(size_t memory_bytes);
 
-/* Merge unsettled ones if there are too many.  No anchors are in memory. */
+/* Merge unsettled ones while there are too many.  All is committed, before and after. */
 bool segments_limit_unsettled(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

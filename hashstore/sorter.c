@@ -17,6 +17,7 @@ struct Sorter {
 	size_t record_bytes;
 	SorterCompare compare;
 	char *directory;
+	const atomic_bool *stop;
 	size_t size; /* records that fit the buffer */
 	unsigned fan_in;
 
@@ -31,13 +32,14 @@ struct Sorter {
 };
 
 Sorter *sorter_new(size_t record_bytes, SorterCompare compare, size_t memory_bytes,
-		   const char *spill_directory)
+		   const char *spill_directory, const atomic_bool *stop)
 {
 	Sorter *sorter = g_new0(Sorter, 1);
 
 	sorter->record_bytes = record_bytes;
 	sorter->compare = compare;
 	sorter->directory = g_strdup(spill_directory);
+	sorter->stop = stop;
 	/* Two runs to read and one to write need a record each. */
 	sorter->size = MAX(memory_bytes / SORT_SCRATCH / record_bytes, 3);
 	sorter->fan_in = (unsigned)MIN(sorter->size - 1, FAN_IN_MAX);
@@ -57,6 +59,11 @@ void sorter_free(Sorter *sorter)
 	g_free(sorter->buffer);
 	g_free(sorter->directory);
 	g_free(sorter);
+}
+
+static bool may_continue(const Sorter *sorter)
+{
+	return !sorter->stop || !atomic_load(sorter->stop);
 }
 
 static bool is_less(const Sorter *sorter, guint a, guint b)
@@ -85,13 +92,19 @@ static void heap_down(Sorter *sorter, guint parent)
 	}
 }
 
+/* There is nothing to read. */
+static void heap_clear(Sorter *sorter)
+{
+	g_ptr_array_set_size(sorter->heap, 0);
+	sorter->taken = false;
+}
+
 /* Read runs from @first on, each through its part of the buffer, of which @n_parts are made. */
 static bool heap_begin(Sorter *sorter, guint first, size_t n_parts, GError **error)
 {
 	size_t part = sorter->size / n_parts;
 
-	g_ptr_array_set_size(sorter->heap, 0);
-	sorter->taken = false;
+	heap_clear(sorter);
 	for (guint i = first; i < sorter->runs->len; i++) {
 		SpillRun *run = sorter->runs->pdata[i];
 
@@ -129,7 +142,7 @@ static bool heap_next(Sorter *sorter, const void **ret, GError **error)
 	return true;
 }
 
-/* Make one run, of level @level, of those from @first on. */
+/* Make one run, of level @level, of those from @first on; asked to stop, leave them as they are. */
 static bool merge_runs(Sorter *sorter, guint first, unsigned level, GError **error)
 {
 	size_t n_parts = sorter->runs->len - first + 1;
@@ -151,13 +164,17 @@ static bool merge_runs(Sorter *sorter, guint first, unsigned level, GError **err
 			if (!spill_run_write(merged, output, n, error))
 				return false;
 			n = 0;
+			if (!may_continue(sorter)) {
+				heap_clear(sorter);
+				return true;
+			}
 		}
 		if (!record)
 			break;
 		memcpy(output + n++ * sorter->record_bytes, record, sorter->record_bytes);
 	}
 
-	g_ptr_array_set_size(sorter->heap, 0);
+	heap_clear(sorter);
 	g_ptr_array_set_size(sorter->runs, (int)first);
 	g_ptr_array_add(sorter->runs, g_steal_pointer(&merged));
 
@@ -167,7 +184,7 @@ static bool merge_runs(Sorter *sorter, guint first, unsigned level, GError **err
 /* Merge whenever as many runs of one level are there as can be merged at once. */
 static bool merge_full_levels(Sorter *sorter, GError **error)
 {
-	for (;;) {
+	while (may_continue(sorter)) {
 		const SpillRun *last = sorter->runs->pdata[sorter->runs->len - 1];
 		guint first = sorter->runs->len;
 
@@ -179,6 +196,8 @@ static bool merge_full_levels(Sorter *sorter, GError **error)
 		if (!merge_runs(sorter, first, spill_run_level(last) + 1, error))
 			return false;
 	}
+
+	return true;
 }
 
 static void sort_buffer(Sorter *sorter)
@@ -227,7 +246,7 @@ bool sorter_sort(Sorter *sorter, GError **error)
 	if (sorter->n_buffered > 0 && !spill(sorter, error))
 		return false;
 	/* The last ones are the smallest. */
-	while (sorter->runs->len > sorter->fan_in) {
+	while (sorter->runs->len > sorter->fan_in && may_continue(sorter)) {
 		guint n = MIN(sorter->runs->len - sorter->fan_in + 1, sorter->fan_in);
 
 		if (!merge_runs(sorter, sorter->runs->len - n, 0, error))
@@ -252,7 +271,9 @@ bool sorter_next(Sorter *sorter, const void **ret, GError **error)
 bool sorter_rewind(Sorter *sorter, GError **error)
 {
 	sorter->next = 0;
-	if (sorter->runs->len == 0)
+	heap_clear(sorter);
+	/* Asked to stop, there may be more runs than can be read at once. */
+	if (sorter->runs->len == 0 || !may_continue(sorter))
 		return true;
 
 	return heap_begin(sorter, 0, sorter->runs->len, error);

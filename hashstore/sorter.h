@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,10 @@
  * Records beyond the limit are spilled, sorted, to unnamed temporary files (O_TMPFILE) and merged
  * when read.  Equal records keep no order.
  *
+ * Once its stop flag is raised, which is for good, merges end early.  That is no error, but from
+ * then on the end that sorter_next() gives need not be that of the records: who reads them must look
+ * at the flag.
+ *
  * Thread: any, one at a time.
  */
 typedef struct Sorter Sorter;
@@ -19,9 +24,9 @@ typedef struct Sorter Sorter;
 /* As for qsort: negative, zero or positive. */
 typedef int (*SorterCompare)(const void *a, const void *b);
 
-/* @spill_directory is copied. */
+/* @spill_directory is copied; @stop, which outlives the sorter, may be NULL. */
 Sorter *sorter_new(size_t record_bytes, SorterCompare compare, size_t memory_bytes,
-		   const char *spill_directory);
+		   const char *spill_directory, const atomic_bool *stop);
 void sorter_free(Sorter *sorter);
 
 bool sorter_add(Sorter *sorter, const void *record, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -4,6 +4,7 @@
 static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
 	[STATEMENT_COMMIT] = "COMMIT",
+	[STATEMENT_ROLLBACK] = "ROLLBACK",
 	[STATEMENT_PUT_META] = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
 	[STATEMENT_GET_NOTE] = "SELECT text FROM note WHERE name = ?",
 	[STATEMENT_PUT_NOTE] = "INSERT OR REPLACE INTO note (name, text) VALUES (?, ?)",

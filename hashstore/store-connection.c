@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-connection.h"
 
+#include "hashstore/checkpoint.h"
 #include "hashstore/store-files.h"
 
 /* What a WAL may have, beside what the database has, before it is put into the database. */
@@ -75,7 +76,7 @@ bool store_connection_checkpoint(HashStore *store, GError **error)
 {
 	uint64_t limit_bytes = WAL_BYTES_SETTLED;
 
-	if (store->snapshots_at_rest > 0)
+	if (store->snapshots_at_rest > 0 || !hash_store_may_continue(store))
 		return true;
 
 	if (!is_settled(store))
@@ -83,7 +84,7 @@ bool store_connection_checkpoint(HashStore *store, GError **error)
 	if (store_files_wal_bytes(store->path) <= limit_bytes)
 		return true;
 
-	return database_checkpoint(store->database, error);
+	return checkpoint_run(store->database, store->stop, error);
 }
 
 void store_connection_close(HashStore *store)
@@ -96,7 +97,8 @@ void store_connection_close(HashStore *store)
 
 	finalize_statements(store);
 	/* Whoever stops in the middle of a pass shall not wait for the disk. */
-	if (!is_settled(store) && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED)
+	if ((!is_settled(store) || !hash_store_may_continue(store)) &&
+	    store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED)
 		database_keep_wal(store->database);
 	g_clear_pointer(&store->database, database_close);
 }

@@ -30,7 +30,7 @@ bool store_connection_write(HashStore *store, bool is_empty, GError **error)
 
 /*
  * Put the WAL into the file if it is large.  That writes everything twice and waits for the disk:
- * in a pass it is done seldom, and at its end.  A reader in the way is not waited for.
+ * in a pass it is done seldom, and at its end; and not when asked to stop.
  */
 bool store_connection_checkpoint(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

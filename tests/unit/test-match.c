@@ -25,8 +25,8 @@ static void put_anchors(PassFixture *fixture, uint64_t digest, uint32_t object, 
 static Sorter *match_with(PassFixture *fixture, ObjectTable *table, uint64_t *ret_blocks)
 {
 	g_autoptr(GError) error = NULL;
-	Sorter *runs =
-		sorter_new(sizeof(Run), run_compare, 1 << 20, fixture->settings.state_directory);
+	Sorter *runs = sorter_new(sizeof(Run), run_compare, 1 << 20,
+				  fixture->settings.state_directory, NULL);
 
 	if (!match_all(&fixture->pass, table, fixture->opener, runs, ret_blocks, &error))
 		g_error("%s", error->message);

@@ -6,7 +6,7 @@
 
 static Sorter *runs_new(const Scratch *scratch)
 {
-	return sorter_new(sizeof(Run), run_compare, 1 << 20, scratch->path);
+	return sorter_new(sizeof(Run), run_compare, 1 << 20, scratch->path, NULL);
 }
 
 static void add(Sorter *runs, Run run)

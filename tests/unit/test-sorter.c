@@ -18,6 +18,18 @@ static int compare(const void *a, const void *b)
 	return (one->key > other->key) - (one->key < other->key);
 }
 
+static atomic_bool stop;
+static unsigned n_compared;
+
+/* Asks to stop after a while. */
+static int compare_and_stop(const void *a, const void *b)
+{
+	if (++n_compared == 40000)
+		atomic_store(&stop, true);
+
+	return compare(a, b);
+}
+
 static int compare_keys(const void *a, const void *b)
 {
 	const uint32_t *one = a, *other = b;
@@ -52,7 +64,7 @@ static void check_walk(Sorter *sorter, const uint32_t *keys, size_t n)
 static void check_sorter(size_t n, size_t memory_bytes, uint32_t range)
 {
 	g_autoptr(Sorter) sorter =
-		sorter_new(sizeof(Record), compare, memory_bytes, g_get_tmp_dir());
+		sorter_new(sizeof(Record), compare, memory_bytes, g_get_tmp_dir(), NULL);
 	g_autofree uint32_t *keys = g_new(uint32_t, n + 1);
 	GError *error = NULL;
 	const void *next;
@@ -106,9 +118,44 @@ static void test_any_number_of_runs_is_merged_within_the_limit(void)
 		check_sorter(n, 2 * 5 * sizeof(Record), 50);
 }
 
+static void test_merges_end_early_when_asked_to_stop(void)
+{
+	const size_t n_runs = 2000, n_in_run = 50;
+	g_autoptr(Sorter) sorter =
+		sorter_new(sizeof(Record), compare_and_stop, 2 * n_in_run * sizeof(Record),
+			   g_get_tmp_dir(), &stop);
+	GError *error = NULL;
+	const void *next;
+
+	atomic_store(&stop, false);
+	n_compared = 0;
+	for (size_t i = 0; i < n_runs * n_in_run; i++) {
+		const Record record = { .key = g_random_int(), .rest = "rest" };
+		bool was_stopped = atomic_load(&stop);
+		unsigned before = n_compared;
+
+		g_assert_true(sorter_add(sorter, &record, &error));
+		g_assert_no_error(error);
+		if (was_stopped)
+			g_assert_cmpuint(n_compared - before, <, n_in_run * 10);
+	}
+	g_assert_true(atomic_load(&stop));
+	g_assert_cmpuint(sorter_count(sorter), ==, n_runs * n_in_run);
+
+	n_compared = 0;
+	g_assert_true(sorter_sort(sorter, &error));
+	g_assert_true(sorter_next(sorter, &next, &error));
+	g_assert_null(next);
+	g_assert_true(sorter_rewind(sorter, &error));
+	g_assert_true(sorter_next(sorter, &next, &error));
+	g_assert_null(next);
+	g_assert_cmpuint(n_compared, <, n_in_run * 10);
+}
+
 static void test_directory_that_cannot_hold_files_is_named(void)
 {
-	g_autoptr(Sorter) sorter = sorter_new(sizeof(Record), compare, 100, "/nonexistent/dir");
+	g_autoptr(Sorter) sorter =
+		sorter_new(sizeof(Record), compare, 100, "/nonexistent/dir", NULL);
 	g_autoptr(GError) error = NULL;
 	const Record record = { .rest = "rest" };
 
@@ -128,6 +175,8 @@ int main(int argc, char **argv)
 			test_records_that_do_not_fit_are_sorted_through_files);
 	g_test_add_func("/sorter/any-number-of-runs-is-merged-within-the-limit",
 			test_any_number_of_runs_is_merged_within_the_limit);
+	g_test_add_func("/sorter/merges-end-early-when-asked-to-stop",
+			test_merges_end_early_when_asked_to_stop);
 	g_test_add_func("/sorter/directory-that-cannot-hold-files-is-named",
 			test_directory_that_cannot_hold_files_is_named);
 
