@@ -23,6 +23,9 @@
 /* Fewer are sorted by insertion. */
 #define INSERTION_MAX 20
 
+/* A cache line ahead: more buckets are written than the processor foresees by itself. */
+#define PREFETCH_ANCHORS 4
+
 typedef enum {
 	KEY_DIGEST,
 	KEY_PLACE, /* object and block */
@@ -50,39 +53,16 @@ static void sort_by_insertion(Anchor *anchors, uint32_t n_anchors)
 	}
 }
 
-/* Put each anchor into its bucket, of which there are @n_digits; @ret_ends are their ends. */
-static inline void distribute(Anchor *anchors, uint32_t n_anchors, Key key, uint64_t least,
-			      unsigned shift, unsigned n_digits, uint32_t *ret_ends)
+/* How keys from @least on are cut into digits. */
+typedef struct {
+	uint64_t least;
+	unsigned shift;
+	unsigned n_digits;
+} Digits;
+
+static inline size_t digit_of(const Anchor *anchor, Key key, const Digits *digits)
 {
-	uint32_t next[DIGITS_MAX];
-	uint32_t sum = 0;
-
-	memset(next, 0, n_digits * sizeof(*next));
-	for (uint32_t i = 0; i < n_anchors; i++)
-		next[(key_of(&anchors[i], key) - least) >> shift]++;
-	for (unsigned digit = 0; digit < n_digits; digit++) {
-		uint32_t count = next[digit];
-
-		next[digit] = sum;
-		sum += count;
-		ret_ends[digit] = sum;
-	}
-
-	for (unsigned digit = 0; digit < n_digits; digit++) {
-		while (next[digit] < ret_ends[digit]) {
-			Anchor moved = anchors[next[digit]];
-			size_t to = (key_of(&moved, key) - least) >> shift;
-
-			while (to != digit) {
-				Anchor other = anchors[next[to]];
-
-				anchors[next[to]++] = moved;
-				moved = other;
-				to = (key_of(&moved, key) - least) >> shift;
-			}
-			anchors[next[digit]++] = moved;
-		}
-	}
+	return (key_of(anchor, key) - digits->least) >> digits->shift;
 }
 
 static unsigned digit_bits(uint32_t n_anchors)
@@ -96,13 +76,80 @@ static unsigned digit_bits(uint32_t n_anchors)
 	return (unsigned)CLAMP(bits, DIGIT_BITS_MIN, DIGIT_BITS_MAX);
 }
 
+/* For @n_anchors with keys from @least to @most. */
+static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
+{
+	unsigned bits = 64 - (unsigned)__builtin_clzll((most - least) | 1);
+	Digits digits = { .least = least };
+
+	digits.shift = bits - MIN(bits, digit_bits(n_anchors));
+	digits.n_digits = (unsigned)((most - least) >> digits.shift) + 1;
+
+	return digits;
+}
+
+/* Where the buckets begin, of which @counts are the sizes; and their ends. */
+static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_ends)
+{
+	uint32_t sum = 0;
+
+	for (unsigned digit = 0; digit < n_digits; digit++) {
+		uint32_t count = counts[digit];
+
+		counts[digit] = sum;
+		sum += count;
+		ret_ends[digit] = sum;
+	}
+}
+
+/* Put each anchor into its bucket; @ret_ends are the buckets' ends. */
+static inline void distribute(Anchor *anchors, uint32_t n_anchors, Key key, const Digits *digits,
+			      uint32_t *ret_ends)
+{
+	uint32_t next[DIGITS_MAX];
+
+	memset(next, 0, digits->n_digits * sizeof(*next));
+	for (uint32_t i = 0; i < n_anchors; i++)
+		next[digit_of(&anchors[i], key, digits)]++;
+	begin_buckets(next, digits->n_digits, ret_ends);
+
+	for (unsigned digit = 0; digit < digits->n_digits; digit++) {
+		while (next[digit] < ret_ends[digit]) {
+			Anchor moved = anchors[next[digit]];
+			size_t to = digit_of(&moved, key, digits);
+
+			while (to != digit) {
+				Anchor other = anchors[next[to]];
+
+				__builtin_prefetch(&anchors[next[to] + PREFETCH_ANCHORS], 1);
+				anchors[next[to]++] = moved;
+				moved = other;
+				to = digit_of(&moved, key, digits);
+			}
+			anchors[next[digit]++] = moved;
+		}
+	}
+}
+
+static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key);
+
+static void sort_buckets(Anchor *anchors, const uint32_t *ends, unsigned n_digits, Key key)
+{
+	uint32_t begin = 0;
+
+	for (unsigned digit = 0; digit < n_digits; digit++) {
+		if (ends[digit] - begin > 1)
+			sort_by_key(anchors + begin, ends[digit] - begin, key);
+		begin = ends[digit];
+	}
+}
+
 /* Recurses at most 16 deep for each of the keys, with 16 KiB of stack each. */
 static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 	uint32_t ends[DIGITS_MAX];
-	uint32_t begin = 0;
-	unsigned bits, shift, n_digits;
+	Digits digits;
 
 	if (n_anchors <= INSERTION_MAX) {
 		sort_by_insertion(anchors, n_anchors);
@@ -121,21 +168,59 @@ static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key)
 		return;
 	}
 
-	bits = 64 - (unsigned)__builtin_clzll(most - least);
-	shift = bits - MIN(bits, digit_bits(n_anchors));
-	n_digits = (unsigned)((most - least) >> shift) + 1;
-	distribute(anchors, n_anchors, key, least, shift, n_digits, ends);
-	for (unsigned digit = 0; digit < n_digits; digit++) {
-		if (ends[digit] - begin > 1)
-			sort_by_key(anchors + begin, ends[digit] - begin, key);
-		begin = ends[digit];
-	}
+	digits = choose_digits(n_anchors, least, most);
+	distribute(anchors, n_anchors, key, &digits, ends);
+	sort_buckets(anchors, ends, digits.n_digits, key);
 }
 
 void anchor_sort(Anchor *anchors, size_t n_anchors)
 {
 	g_assert(n_anchors <= ANCHOR_SORT_MAX);
 	sort_by_key(anchors, (uint32_t)n_anchors, KEY_DIGEST);
+}
+
+/* As distribute(), but what is read stays, which the processor does faster. */
+static void distribute_runs(const AnchorRun *runs, size_t n_runs, const Digits *digits, Anchor *to,
+			    uint32_t *ret_ends)
+{
+	uint32_t next[DIGITS_MAX] = { 0 };
+
+	for (size_t run = 0; run < n_runs; run++) {
+		for (size_t i = 0; i < runs[run].n_anchors; i++)
+			next[digit_of(&runs[run].anchors[i], KEY_DIGEST, digits)]++;
+	}
+	begin_buckets(next, digits->n_digits, ret_ends);
+
+	for (size_t run = 0; run < n_runs; run++) {
+		for (size_t i = 0; i < runs[run].n_anchors; i++) {
+			const Anchor *anchor = &runs[run].anchors[i];
+
+			to[next[digit_of(anchor, KEY_DIGEST, digits)]++] = *anchor;
+		}
+	}
+}
+
+void anchor_sort_runs(const AnchorRun *runs, size_t n_runs, Anchor *to)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	uint32_t ends[DIGITS_MAX];
+	size_t n_anchors = 0;
+	Digits digits;
+
+	for (size_t i = 0; i < n_runs; i++) {
+		if (runs[i].n_anchors == 0)
+			continue;
+		least = MIN(least, runs[i].anchors[0].digest);
+		most = MAX(most, runs[i].anchors[runs[i].n_anchors - 1].digest);
+		n_anchors += runs[i].n_anchors;
+	}
+	g_assert(n_anchors <= ANCHOR_SORT_MAX);
+	if (n_anchors == 0)
+		return;
+
+	digits = choose_digits((uint32_t)n_anchors, least, most);
+	distribute_runs(runs, n_runs, &digits, to, ends);
+	sort_buckets(to, ends, digits.n_digits, KEY_DIGEST);
 }
 
 size_t anchor_unique(Anchor *anchors, size_t n_anchors)

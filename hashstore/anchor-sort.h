@@ -27,5 +27,14 @@ static inline int anchor_compare(const Anchor *a, const Anchor *b)
 /* In place; no memory is asked for.  Up to ANCHOR_SORT_MAX anchors. */
 void anchor_sort(Anchor *anchors, size_t n_anchors);
 
+/* Sorted anchors somewhere in memory. */
+typedef struct {
+	const Anchor *anchors;
+	size_t n_anchors;
+} AnchorRun;
+
+/* Put @runs together, sorted, in @to.  Up to ANCHOR_SORT_MAX anchors in all. */
+void anchor_sort_runs(const AnchorRun *runs, size_t n_runs, Anchor *to);
+
 /* Drop all but one of equal anchors, which lie side by side; returns how many are left. */
 size_t anchor_unique(Anchor *anchors, size_t n_anchors);

@@ -3,13 +3,12 @@
 
 #include "hashstore/anchor-sort.h"
 
-#include <string.h>
-
 /* Pages that a cursor reads at a time at most: a megabyte in sequence pays for a seek. */
 #define SLOTS_MAX 256
 
 struct SegmentMerge {
 	GPtrArray *cursors; /* of SegmentCursor */
+	AnchorRun *runs;    /* what each cursor has for the round */
 	Anchor *round;
 	size_t round_size;
 };
@@ -25,6 +24,7 @@ SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments
 		n_slots *= 2;
 
 	merge->cursors = g_ptr_array_new_with_free_func((GDestroyNotify)segment_cursor_free);
+	merge->runs = g_new(AnchorRun, segments->len);
 	for (guint i = 0; i < segments->len; i++)
 		g_ptr_array_add(merge->cursors,
 				segment_cursor_new(reader, segments->pdata[i], n_slots));
@@ -38,14 +38,14 @@ void segment_merge_free(SegmentMerge *merge)
 		return;
 
 	g_ptr_array_unref(merge->cursors);
+	g_free(merge->runs);
 	g_free(merge->round);
 	g_free(merge);
 }
 
-/* Fill all cursors, forget those at their end; the bound of the round and its size at most. */
-static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, size_t *ret_n, GError **error)
+/* Fill all cursors, forget those at their end; the bound of the round. */
+static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, GError **error)
 {
-	*ret_n = 0;
 	for (guint i = 0; i < merge->cursors->len;) {
 		SegmentCursor *cursor = merge->cursors->pdata[i];
 		const Anchor *last;
@@ -59,15 +59,14 @@ static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, size_t *ret_n, G
 		last = &cursor->entries[cursor->n_entries - 1];
 		if (i == 0 || anchor_compare(last, ret_bound) < 0)
 			*ret_bound = *last;
-		*ret_n += cursor->n_entries - cursor->next;
 		i++;
 	}
 
 	return true;
 }
 
-/* Take what is at hand up to @bound. */
-static size_t take(SegmentCursor *cursor, const Anchor *bound, Anchor *to)
+/* Take what is at hand up to @bound; it stays there until the cursor is filled again. */
+static AnchorRun take(SegmentCursor *cursor, const Anchor *bound)
 {
 	unsigned begin = cursor->next, end = cursor->n_entries;
 	unsigned first = cursor->next;
@@ -81,33 +80,37 @@ static size_t take(SegmentCursor *cursor, const Anchor *bound, Anchor *to)
 			end = middle;
 	}
 	cursor->next = begin;
-	memcpy(to, &cursor->entries[first], (begin - first) * sizeof(*to));
 
-	return begin - first;
+	return (AnchorRun){ &cursor->entries[first], begin - first };
 }
 
 bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, GError **error)
 {
 	Anchor bound = { 0 };
-	size_t n;
+	size_t n = 0;
 
-	if (!begin_round(merge, &bound, &n, error))
+	if (!begin_round(merge, &bound, error))
 		return false;
+
+	for (guint i = 0; i < merge->cursors->len; i++) {
+		merge->runs[i] = take(merge->cursors->pdata[i], &bound);
+		n += merge->runs[i].n_anchors;
+	}
+	if (merge->cursors->len == 1) {
+		*ret = merge->runs[0].anchors;
+		*ret_n = n;
+		return true;
+	}
+
 	if (n > merge->round_size) {
 		g_free(merge->round);
 		merge->round = g_new(Anchor, n);
 		merge->round_size = n;
 	}
 
-	n = 0;
-	for (guint i = 0; i < merge->cursors->len; i++)
-		n += take(merge->cursors->pdata[i], &bound, merge->round + n);
-	if (merge->cursors->len > 1) {
-		anchor_sort(merge->round, n);
-		n = anchor_unique(merge->round, n);
-	}
+	anchor_sort_runs(merge->runs, merge->cursors->len, merge->round);
 	*ret = merge->round;
-	*ret_n = n;
+	*ret_n = anchor_unique(merge->round, n);
 
 	return true;
 }

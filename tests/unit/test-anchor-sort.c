@@ -50,6 +50,45 @@ static void test_any_distribution_is_sorted(void)
 	}
 }
 
+/* Sort @n_runs sorted runs of up to @size anchors, and compare with a sort of all of them. */
+static void check_runs(size_t n_runs, size_t size, unsigned digest_bits, uint64_t base)
+{
+	g_autofree Anchor *anchors = g_new(Anchor, n_runs * size + 1);
+	g_autofree Anchor *sorted = g_new(Anchor, n_runs * size + 1);
+	g_autofree AnchorRun *runs = g_new(AnchorRun, n_runs + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_runs; i++) {
+		runs[i].anchors = &anchors[n];
+		runs[i].n_anchors = g_random_int() % (size + 1);
+		for (size_t j = 0; j < runs[i].n_anchors; j++, n++) {
+			anchors[n].digest =
+				base +
+				(digest_bits == 0 ? 0 : random_number() >> (64 - digest_bits));
+			anchors[n].object = g_random_int() % 100;
+			anchors[n].block = g_random_int() % 100;
+		}
+		anchor_sort(&anchors[n - runs[i].n_anchors], runs[i].n_anchors);
+	}
+	anchor_sort_runs(runs, n_runs, sorted);
+	anchor_sort(anchors, n);
+	g_assert_cmpmem(sorted, n * sizeof(*sorted), anchors, n * sizeof(*anchors));
+}
+
+static void test_sorted_runs_are_put_together(void)
+{
+	static const size_t sizes[] = { 0, 1, 2, 25, 400, 9000 };
+	static const unsigned widths[] = { 0, 1, 7, 20, 64 };
+
+	for (size_t n_runs = 0; n_runs < 13; n_runs++) {
+		for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+			for (size_t j = 0; j < G_N_ELEMENTS(widths); j++)
+				check_runs(n_runs, sizes[i], widths[j], widths[j] == 64 ? 0 : 7);
+			check_runs(n_runs, sizes[i], 0, UINT64_MAX);
+		}
+	}
+}
+
 static void test_millions_are_sorted(void)
 {
 	check_sort(1100000, 64, 32, 0);
@@ -95,6 +134,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/anchor-sort/any-distribution-is-sorted", test_any_distribution_is_sorted);
+	g_test_add_func("/anchor-sort/sorted-runs-are-put-together",
+			test_sorted_runs_are_put_together);
 	g_test_add_func("/anchor-sort/millions-are-sorted", test_millions_are_sorted);
 	g_test_add_func("/anchor-sort/powers-of-two-are-sorted", test_powers_of_two_are_sorted);
 	g_test_add_func("/anchor-sort/equal-anchors-are-kept-once",
