@@ -99,7 +99,8 @@ static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums,
 	uint64_t blocks = 0;
 
 	progress_begin(pass->progress, STAGE_MATCH, 0);
-	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory);
+	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory,
+			  pass->stop);
 	if (!table || !match_all(pass, table, opener, runs, &blocks, error))
 		return false;
 	if (!pass_may_continue(pass))

@@ -134,10 +134,10 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(
 		json, "seconds",
 		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
-	json_object_set_new(
-		json, "found",
-		json_pack("{s:s, s:s?}", "by", result->found_by_checksums ? "checksums" : "reading",
-			  "reason", result->find_reason));
+	json_object_set_new(json, "found",
+			    json_pack("{s:s, s:s?}", "by",
+				      result->found_by_checksums ? "checksums" : "reading",
+				      "reason", result->find_reason));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
 			    json_pack("{s:o, s:o, s:o}", "finding_bytes",

@@ -38,8 +38,8 @@ typedef enum {
 	SKIP_UNSUPPORTED,
 	/* Stores may know 22 as "capped", which nothing is skipped for any more. */
 	SKIP_NO_TEMPORARY_FILE = 23, /* to be shared with zeros */
-	SKIP_NO_SUMS,           /* btrfs: data without checksums, or nothing written yet */
-	SKIP_PINNED,            /* btrfs: sharing it would free nothing */
+	SKIP_NO_SUMS,                /* btrfs: data without checksums, or nothing written yet */
+	SKIP_PINNED,                 /* btrfs: sharing it would free nothing */
 	SKIP_REASONS,
 } SkipReason;
 

@@ -138,8 +138,9 @@ static bool put_copies(HashStore *store, Sorter *copies, GError **error)
 bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
 {
 	g_autofree char *directory = g_path_get_dirname(store->path);
-	g_autoptr(Sorter) copies =
-		sorter_new(sizeof(Anchor), compare_anchors, store->memory_bytes / 2, directory);
+	/* Rows with ids that no anchors have would be lost: this is done whole, whoever asks to stop. */
+	g_autoptr(Sorter) copies = sorter_new(sizeof(Anchor), compare_anchors,
+					      store->memory_bytes / 2, directory, NULL);
 	g_autoptr(GArray) renewals = NULL;
 
 	if (n_objects == 0)
