@@ -120,7 +120,8 @@ static bool is_cut(const ExtentCover *cover, const Window *window)
 }
 
 /* Own all equal stretches of the window that are long enough to say something. */
-static void own_window(ExtentCover *cover, const Window *window, uint32_t owner)
+static void own_window(ExtentCover *cover, const Window *window, uint64_t least_blocks,
+		       uint32_t owner)
 {
 	uint64_t block = window->first;
 
@@ -129,14 +130,14 @@ static void own_window(ExtentCover *cover, const Window *window, uint32_t owner)
 
 		while (end < window->end && is_equal(cover, window, end))
 			end++;
-		if (end - block >= COVER_LEAST_BLOCKS)
+		if (end - block >= least_blocks)
 			own(cover, block, end, owner);
 		block = MAX(end, block + 1);
 	}
 }
 
 bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
-		      uint64_t source_blocks, GError **error)
+		      uint64_t source_blocks, uint64_t least_blocks, GError **error)
 {
 	uint64_t diagonal = run->target_block - run->source_block;
 	Window window = {
@@ -154,8 +155,20 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr
 		margin *= 8;
 	} while (is_cut(cover, &window));
 
-	own_window(cover, &window, add_owner(cover, run->source, diagonal, false));
+	own_window(cover, &window, least_blocks, add_owner(cover, run->source, diagonal, false));
 	return true;
+}
+
+bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
+		      uint64_t *ret_end)
+{
+	while (from < cover->blocks && owned(cover)[from])
+		from++;
+	*ret_first = from;
+	while (from < cover->blocks && !owned(cover)[from])
+		from++;
+	*ret_end = from;
+	return *ret_end > *ret_first;
 }
 
 bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end)

@@ -40,10 +40,16 @@ void extent_cover_add_whole(ExtentCover *cover, uint32_t source);
 
 /*
  * Add what @run is found to cover when it is followed both ways from where it is thought to be.
- * Its source is the extent of @source_blocks blocks at @source_bytenr.
+ * Its source is the extent of @source_blocks blocks at @source_bytenr.  Stretches of fewer than
+ * @least_blocks equal blocks are left out.
  */
 bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
-		      uint64_t source_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+		      uint64_t source_blocks, uint64_t least_blocks, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The first stretch at or after @from that is not covered; false: there is none. */
+bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
+		      uint64_t *ret_end);
 
 /* Whether all of [@first, @end) is covered. */
 bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end);

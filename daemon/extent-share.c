@@ -6,6 +6,7 @@
 #include "daemon/extent-refs.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/dedupe-range.h"
 
 /* Of a source so many places are looked at to find one that serves. */
@@ -13,6 +14,9 @@
 
 /* Each place that shows a target costs a read of it: one with more is left alone. */
 #define GAIN_FLOOR 32
+
+/* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
+#define GAPS_MAX 1024
 
 /* Runs of one target that are looked at, longest first. */
 #define TARGET_RUNS 4096
@@ -48,6 +52,8 @@ typedef struct {
 	ExtentCover *cover;
 	ExtentRefs *refs;        /* of the target */
 	ExtentRefs *source_refs; /* of a source */
+	BtrfsFileExtents *file_extents;
+	uint32_t target_id;
 	ExtentFiles *files;
 	GArray *runs;       /* Run, of the target in hand */
 	GPtrArray *sources; /* Source, of the target in hand */
@@ -129,6 +135,102 @@ static bool is_encoded_alike(const ExtentSharer *sharer, const Source *source)
 	       (!source->is_encoded || extent_refs_ram_bytes(sharer->refs) == source->ram_bytes);
 }
 
+/*
+ * The extent that the file of @place shows at @offset, if it is stored and no target of this pass;
+ * *ret_run is how its blocks lie beside the target's @block.
+ */
+static bool find_neighbour(ExtentSharer *sharer, const ExtentRef *place, uint64_t offset,
+			   uint64_t block, Run *ret_run, Source **ret, GError **error)
+{
+	uint32_t block_bytes = sharer->pass->block_bytes;
+	const BtrfsFileExtent *item;
+	const Object *found;
+	uint64_t in_extent;
+
+	*ret = NULL;
+	btrfs_file_extents_start(sharer->file_extents, sharer->pass->filesystem->fd, place->root,
+				 place->inode, offset, 1);
+	if (!btrfs_file_extents_next(sharer->file_extents, &item, error))
+		return false;
+	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0 ||
+	    item->is_encoded || item->logical > offset)
+		return true;
+	if (!hash_store_find_at(sharer->pass->store, OBJECT_EXTENTS, item->bytenr, &found, error))
+		return false;
+	if (!found)
+		return true;
+
+	in_extent = (item->offset + (offset - item->logical)) / block_bytes;
+	*ret_run = (Run){
+		.target_block = block, .source_block = in_extent, .blocks = 1, .source = found->id
+	};
+	return find_source(sharer, found->id, ret, error);
+}
+
+/* Cover what lies at @block of the target by what follows, or precedes, a piece in its own file. */
+static bool fill_beside(ExtentSharer *sharer, const CoverPiece *piece, uint64_t block,
+			GError **error)
+{
+	uint32_t block_bytes = sharer->pass->block_bytes;
+	uint64_t position = (block - piece->diagonal) * block_bytes;
+	const ExtentRef *place;
+	Source *source;
+	Run run;
+
+	if (!find_source(sharer, piece->source, &source, error))
+		return false;
+	if (!source || source->places->len == 0)
+		return true;
+
+	place = &g_array_index(source->places, ExtentRef, 0);
+	if (place->offset + position < place->position)
+		return true;
+	if (!find_neighbour(sharer, place, place->offset + position - place->position, block, &run,
+			    &source, error))
+		return false;
+	if (!source || source->places->len == 0 || run.source == sharer->target_id)
+		return true;
+
+	return extent_cover_add(sharer->cover, &run, source->object.inode,
+				source->object.size_bytes / block_bytes, 1, error);
+}
+
+/*
+ * Equal files may be cut into extents at other places: where one piece ends, what comes next in the
+ * file of its source is likely to go on with the target.
+ */
+static bool fill_gaps(ExtentSharer *sharer, GError **error)
+{
+	uint64_t first, end, from = 0;
+
+	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(sharer->cover, from, &first, &end);
+	     i++) {
+		uint64_t left_first, left_end;
+
+		if (first > 0) {
+			CoverPiece before = extent_cover_piece(sharer->cover, first - 1, first);
+
+			if (!fill_beside(sharer, &before, first, error))
+				return false;
+		}
+		if (extent_cover_gap(sharer->cover, first, &left_first, &left_end) &&
+		    left_first == first && left_end == end &&
+		    extent_cover_has(sharer->cover, end, end + 1)) {
+			CoverPiece after = extent_cover_piece(sharer->cover, end, end + 1);
+
+			if (!fill_beside(sharer, &after, end - 1, error))
+				return false;
+		}
+
+		/* As long as it becomes smaller it is worth another look. */
+		if (!extent_cover_gap(sharer->cover, first, &left_first, &left_end))
+			return true;
+		from = left_first == first && left_end == end ? end : left_first;
+	}
+
+	return true;
+}
+
 /* Cover the target, whose places are known, by its runs. */
 static bool cover_target(ExtentSharer *sharer, const Object *target, GError **error)
 {
@@ -153,11 +255,12 @@ static bool cover_target(ExtentSharer *sharer, const Object *target, GError **er
 			extent_cover_add_whole(sharer->cover, run->source);
 		else if (!is_encoded && !source->is_encoded &&
 			 !extent_cover_add(sharer->cover, run, source->object.inode,
-					   source->object.size_bytes / block_bytes, error))
+					   source->object.size_bytes / block_bytes,
+					   COVER_LEAST_BLOCKS, error))
 			return false;
 	}
 
-	return true;
+	return is_encoded || fill_gaps(sharer, error);
 }
 
 /*
@@ -454,6 +557,7 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 		return true;
 
 	target = *found;
+	sharer->target_id = id;
 	outcome = share_target(sharer, &target, error);
 	g_array_set_size(sharer->runs, 0);
 	g_array_set_size(sharer->steps, 0);
@@ -497,12 +601,14 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ShareStep));
 	g_autoptr(GPtrArray) sources = g_ptr_array_new_with_free_func((GDestroyNotify)source_free);
+	g_autoptr(BtrfsFileExtents) file_extents = btrfs_file_extents_new();
 	ExtentSharer sharer = {
 		.pass = pass,
 		.sums = sums,
 		.table = table,
 		.cover = cover,
 		.refs = refs,
+		.file_extents = file_extents,
 		.source_refs = source_refs,
 		.files = files,
 		.runs = runs,

@@ -126,5 +126,5 @@ uint64_t object_table_rank(const ObjectTable *table, uint32_t object)
 
 bool object_table_is_live(uint32_t object, void *data)
 {
-	return object_table_facts(data, object) & FACT_LIVE;
+	return (object_table_facts(data, object) & (FACT_LIVE | FACT_MOVED)) == FACT_LIVE;
 }
