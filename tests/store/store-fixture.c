@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/store/store-fixture.h"
 
+#include "hashstore/objects.h"
+
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -60,6 +62,31 @@ HashStore *store_fixture_open(const StoreFixture *fixture)
 	g_assert_nonnull(store);
 
 	return store;
+}
+
+void store_fixture_fill(const StoreFixture *fixture)
+{
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+	uint32_t id;
+
+	for (uint64_t inode = 256; inode < 1256; inode++) {
+		Object object = { .inode = inode,
+				  .name = (const uint8_t *)"name",
+				  .name_bytes = 4 };
+
+		g_assert_true(hash_store_new_object(store, &id, &error));
+		object.id = id;
+		g_assert_true(hash_store_put(store, &object, &error));
+		for (uint32_t i = 0; i < 10; i++) {
+			Anchor anchor = { .digest = inode * 1000 + i, .object = id, .block = i };
+
+			g_assert_true(hash_store_put_anchor(store, &anchor, &error));
+		}
+	}
+	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_no_error(error);
 }
 
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text)

@@ -22,6 +22,9 @@ void store_fixture_free(StoreFixture *fixture);
 /* The store, which must open. */
 HashStore *store_fixture_open(const StoreFixture *fixture);
 
+/* Put 1,000 objects of 10 anchors into it, settle them, and close it. */
+void store_fixture_fill(const StoreFixture *fixture);
+
 /* Opening it for writing must fail with @code and a message that holds @text. */
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text);
 
