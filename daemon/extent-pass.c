@@ -90,6 +90,20 @@ static bool share_runs(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Obje
 	return extents_share(pass, sums, table, planner, error);
 }
 
+/* All that was matched is settled, save what was postponed. */
+static bool settle(Pass *pass, ObjectTable *table, GError **error)
+{
+	uint64_t n_unsettled =
+		hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
+
+	if (postponed_is_all(pass->postponed, n_unsettled))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	return hash_store_settle(pass->store, object_table_is_live, table, error) &&
+	       postponed_renew(pass->postponed, pass->store, error);
+}
+
 static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	const char *directory = pass->settings->state_directory;
@@ -112,8 +126,7 @@ static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums,
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
 
-	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return hash_store_settle(pass->store, object_table_is_live, table, error);
+	return settle(pass, table, error);
 }
 
 static bool has_unsettled(const Pass *pass)

@@ -4,6 +4,7 @@
 #include "daemon/block-set.h"
 #include "daemon/hole-source.h"
 #include "daemon/object-skips.h"
+#include "daemon/refusal.h"
 #include "daemon/round.h"
 #include "kernel-ioctl/dedupe-range.h"
 
@@ -101,47 +102,18 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 		note_others(sharer);
 }
 
-static SkipReason reason_of(DedupeOutcome outcome)
+static GiveUp how_of(DedupeOutcome outcome)
 {
-	switch (outcome) {
-	case DEDUPE_DIFFERS:
-		return SKIP_DIFFERS;
-	case DEDUPE_DENIED:
-		return SKIP_DENIED;
-	case DEDUPE_READ_ONLY:
-		return SKIP_READ_ONLY;
-	case DEDUPE_SWAP_FILE:
-		return SKIP_SWAP_FILE;
-	case DEDUPE_NO_SPACE:
-		return SKIP_NO_SPACE;
-	case DEDUPE_UNREADABLE:
-		return SKIP_UNREADABLE;
-	case DEDUPE_INVALID:
-	case DEDUPE_UNSUPPORTED:
-		return SKIP_UNSUPPORTED;
-	case DEDUPE_NOT_DONE:
-	case DEDUPE_SAME:
-	case DEDUPE_BUSY:
-	case DEDUPE_FAILED:
+	switch (refusal_kind(outcome)) {
+	case REFUSAL_STALE:
+		return GIVE_UP_AND_FORGET;
+	case REFUSAL_FOR_NOW:
+		return GIVE_UP_FOR_NOW;
+	case REFUSAL_FOR_GOOD:
 		break;
 	}
 
-	return SKIP_BUSY;
-}
-
-static GiveUp how_of(DedupeOutcome outcome)
-{
-	switch (outcome) {
-	case DEDUPE_DIFFERS:
-		return GIVE_UP_AND_FORGET;
-	case DEDUPE_BUSY:
-	case DEDUPE_NO_SPACE:
-	case DEDUPE_READ_ONLY:
-	case DEDUPE_FAILED:
-		return GIVE_UP_FOR_NOW;
-	default:
-		return GIVE_UP_FOR_GOOD;
-	}
+	return GIVE_UP_FOR_GOOD;
 }
 
 static void postpone(RunSharer *sharer)
@@ -164,7 +136,7 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
 			   GError **error)
 {
-	SkipReason reason = reason_of(asked->outcome);
+	SkipReason reason = refusal_reason(asked->outcome);
 
 	if (asked->outcome == DEDUPE_NOT_DONE)
 		return true;

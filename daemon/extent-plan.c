@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-plan.h"
+
+#include "daemon/extent-cover.h"
+
+/* Each place that shows a target costs a read of it: one with more is left alone. */
+#define PLACES_MAX 32
+
+/* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
+#define GAPS_MAX 1024
+
+struct ExtentPlan {
+	uint32_t block_bytes;
+	ExtentCover *cover;
+	ExtentSources *sources;
+	ExtentRefs *refs; /* of the target */
+	ExtentFiles *files;
+	GArray *steps;
+	const Object *target;
+};
+
+ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
+{
+	ExtentPlan *plan = g_new0(ExtentPlan, 1);
+
+	plan->block_bytes = pass->block_bytes;
+	plan->cover = extent_cover_new(sums, pass->block_bytes);
+	plan->sources = extent_sources_new(pass, table);
+	plan->refs = extent_refs_new(pass->filesystem->fd);
+	plan->files = files;
+	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
+	return plan;
+}
+
+void extent_plan_free(ExtentPlan *plan)
+{
+	if (!plan)
+		return;
+
+	extent_cover_free(plan->cover);
+	extent_sources_free(plan->sources);
+	extent_refs_free(plan->refs);
+	g_array_unref(plan->steps);
+	g_free(plan);
+}
+
+static uint64_t blocks_of(const ExtentPlan *plan, const Object *extent)
+{
+	return extent->size_bytes / plan->block_bytes;
+}
+
+static bool is_whole(const ExtentPlan *plan, const Run *run, const ExtentSource *source)
+{
+	const Object *target = plan->target;
+
+	return run->target_block == 0 && run->source_block == 0 &&
+	       run->blocks == blocks_of(plan, target) &&
+	       source->object.size_bytes == target->size_bytes &&
+	       source->object.digest == target->digest &&
+	       source->object.mtime_nsec == target->mtime_nsec;
+}
+
+static bool is_encoded_alike(const ExtentPlan *plan, const ExtentSource *source)
+{
+	return extent_refs_is_encoded(plan->refs) == source->is_encoded &&
+	       (!source->is_encoded || extent_refs_ram_bytes(plan->refs) == source->ram_bytes);
+}
+
+/* Cover what lies at @block of the target by what lies beside @piece in a file of its source. */
+static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t block, GError **error)
+{
+	uint64_t position = (block - piece->diagonal) * plan->block_bytes;
+	const ExtentSource *source;
+	const ExtentRef *place;
+	Run run = { .target_block = block, .blocks = 1 };
+
+	if (!extent_sources_find(plan->sources, piece->source, &source, error))
+		return false;
+	if (!source)
+		return true;
+
+	place = &g_array_index(source->places, ExtentRef, 0);
+	if (place->offset + position < place->position)
+		return true;
+	if (!extent_sources_find_at(plan->sources, place,
+				    place->offset + position - place->position, &source, &position,
+				    error))
+		return false;
+	if (!source || source->object.id == plan->target->id)
+		return true;
+
+	run.source = source->object.id;
+	run.source_block = position / plan->block_bytes;
+	return extent_cover_add(plan->cover, &run, source->object.inode,
+				blocks_of(plan, &source->object), 1, error);
+}
+
+/* Try to cover the gap from both of its ends. */
+static bool fill_gap(ExtentPlan *plan, uint64_t first, uint64_t end, GError **error)
+{
+	CoverPiece piece;
+
+	if (first > 0) {
+		piece = extent_cover_piece(plan->cover, first - 1, first);
+		if (!fill_beside(plan, &piece, first, error))
+			return false;
+	}
+	if (extent_cover_has(plan->cover, end, end + 1) &&
+	    !extent_cover_has(plan->cover, end - 1, end)) {
+		piece = extent_cover_piece(plan->cover, end, end + 1);
+		if (!fill_beside(plan, &piece, end - 1, error))
+			return false;
+	}
+
+	return true;
+}
+
+/*
+ * Equal files may be cut into extents at other places: where one piece ends, what comes next in the
+ * file of its source is likely to go on with the target.
+ */
+static bool fill_gaps(ExtentPlan *plan, GError **error)
+{
+	uint64_t first, end, from = 0;
+
+	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(plan->cover, from, &first, &end); i++) {
+		uint64_t left_first, left_end;
+
+		if (!fill_gap(plan, first, end, error))
+			return false;
+		if (!extent_cover_gap(plan->cover, first, &left_first, &left_end))
+			break;
+		/* As long as it becomes smaller it is worth another look. */
+		from = left_first == first && left_end == end ? end : left_first;
+	}
+
+	return true;
+}
+
+/* Cover the target, whose places are known, by its runs. */
+static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
+{
+	bool is_encoded = extent_refs_is_encoded(plan->refs);
+
+	if (!extent_cover_begin(plan->cover, plan->target->inode, blocks_of(plan, plan->target),
+				error))
+		return false;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+		const ExtentSource *source;
+
+		if (!extent_sources_find(plan->sources, run->source, &source, error))
+			return false;
+		if (!source)
+			continue;
+
+		if (is_whole(plan, run, source) && is_encoded_alike(plan, source))
+			extent_cover_add_whole(plan->cover, run->source);
+		else if (!is_encoded && !source->is_encoded &&
+			 !extent_cover_add(plan->cover, run, source->object.inode,
+					   blocks_of(plan, &source->object), COVER_LEAST_BLOCKS,
+					   error))
+			return false;
+	}
+
+	return is_encoded || fill_gaps(plan, error);
+}
+
+static bool is_covered(const ExtentPlan *plan, const ExtentRef *ref)
+{
+	uint64_t first = ref->position / plan->block_bytes;
+	uint64_t end = (ref->position + ref->length + plan->block_bytes - 1) / plan->block_bytes;
+
+	/* One that is encoded is covered whole or not at all. */
+	if (extent_refs_is_encoded(plan->refs)) {
+		first = 0;
+		end = blocks_of(plan, plan->target);
+	}
+	return extent_cover_has(plan->cover, first, end);
+}
+
+/* Steps for bytes of the extent from @position on that one piece covers; false: it cannot be done. */
+static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece *piece,
+		       uint64_t position, uint64_t length, const ExtentSource *source)
+{
+	uint64_t back = piece->diagonal * plan->block_bytes;
+
+	while (length > 0) {
+		ExtentStep step = {
+			.target = *ref,
+			.target_offset = ref->offset + (position - ref->position),
+		};
+		uint64_t here;
+		const ExtentRef *place = extent_source_place(source, plan->files, position - back,
+							     length, plan->block_bytes, &here);
+
+		/* In the middle of the stretch only whole blocks can be shared. */
+		if (here < length)
+			here -= here % plan->block_bytes;
+		if (!place || here == 0)
+			return false;
+
+		step.source = *place;
+		step.source_offset = place->offset + (position - back - place->position);
+		step.length = here;
+		g_array_append_val(plan->steps, step);
+		position += here;
+		length -= here;
+	}
+
+	return true;
+}
+
+/* All steps for one place of the target; *ret_done is false if it cannot be done. */
+static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, GError **error)
+{
+	bool is_encoded = extent_refs_is_encoded(plan->refs);
+	uint64_t in_file = ref->size_bytes - MIN(ref->size_bytes, ref->offset);
+	uint64_t position = ref->position;
+	uint64_t end = position + MIN(ref->length, in_file);
+
+	*ret_done = false;
+	while (position < end) {
+		uint64_t block = is_encoded ? 0 : position / plan->block_bytes;
+		CoverPiece piece =
+			extent_cover_piece(plan->cover, block, blocks_of(plan, plan->target));
+		const ExtentSource *source;
+		uint64_t here = end - position;
+
+		if (!is_encoded)
+			here = MIN(here,
+				   (piece.first + piece.blocks) * plan->block_bytes - position);
+		if (!extent_sources_find(plan->sources, piece.source, &source, error))
+			return false;
+		if (!source || !plan_piece(plan, ref, &piece, position, here, source))
+			return true;
+		position += here;
+	}
+
+	*ret_done = true;
+	return true;
+}
+
+/* Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done. */
+static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, GError **error)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	*ret = EXTENT_PINNED;
+	refs = extent_refs_list(plan->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!is_covered(plan, &refs[i]))
+			return true;
+
+	for (size_t i = 0; i < n; i++) {
+		bool done;
+
+		if (!plan_place(plan, &refs[i], &done, error))
+			return false;
+		if (!done)
+			return true;
+	}
+
+	*ret = EXTENT_PLANNED;
+	return true;
+}
+
+/* Whether a place must not be touched, whatever it would free. */
+static bool is_forbidden(const ExtentPlan *plan, SkipReason *ret_reason)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	refs = extent_refs_list(plan->refs, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!extent_files_is_own(plan->files, &refs[i]))
+			continue;
+		*ret_reason = SKIP_OWN_STATE;
+		return true;
+	}
+
+	return false;
+}
+
+bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
+		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	ExtentRefsOutcome outcome;
+
+	plan->target = target;
+	g_array_set_size(plan->steps, 0);
+	extent_sources_clear(plan->sources);
+	*ret_reason = SKIP_PINNED;
+	*ret = EXTENT_PINNED;
+	if (!extent_refs_read(plan->refs, target, PLACES_MAX, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_GONE)
+		*ret = EXTENT_GONE;
+	if (outcome != EXTENT_REFS_READ || is_forbidden(plan, ret_reason))
+		return true;
+
+	return cover(plan, runs, error) && plan_places(plan, ret, error);
+}
+
+const GArray *extent_plan_steps(const ExtentPlan *plan)
+{
+	return plan->steps;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-sources.h"
+#include "daemon/extent-sums.h"
+#include "daemon/run.h"
+
+/*
+ * ExtentPlan - how one data extent of btrfs can be freed: what to share with what, in every place that
+ * shows it.
+ *
+ * All or nothing: if any byte that is shown cannot be shared, nothing would be freed, so there is no
+ * plan.  Looks into btrfs's trees only; no data is read.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct ExtentPlan ExtentPlan;
+
+/* One stretch to be shared: bytes of a target's file and of a source's. */
+typedef struct {
+	ExtentRef target;
+	ExtentRef source;
+	uint64_t target_offset;
+	uint64_t source_offset;
+	uint64_t length;
+} ExtentStep;
+
+typedef enum {
+	EXTENT_PLANNED,
+	EXTENT_PINNED, /* for *ret_reason */
+	EXTENT_GONE,   /* nothing shows it any more */
+} ExtentPlanOutcome;
+
+/* All arguments are borrowed. */
+ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files);
+void extent_plan_free(ExtentPlan *plan);
+
+/* Plan for @target, of which @runs (of Run) are known, longest first. */
+bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
+		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The steps (ExtentStep) of the last plan. */
+const GArray *extent_plan_steps(const ExtentPlan *plan);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlan, extent_plan_free)

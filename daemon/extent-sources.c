@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-sources.h"
+
+#include "kernel-ioctl/btrfs-file-extent.h"
+
+/* Of a source so many places are looked at to find one that serves. */
+#define PLACES_MAX 64
+
+struct ExtentSources {
+	Pass *pass;
+	ObjectTable *table;
+	ExtentRefs *refs;
+	BtrfsFileExtents *file_extents;
+	GHashTable *found; /* ExtentSource by id */
+};
+
+static void source_free(ExtentSource *source)
+{
+	g_array_unref(source->places);
+	g_free(source);
+}
+
+ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table)
+{
+	ExtentSources *sources = g_new0(ExtentSources, 1);
+
+	sources->pass = pass;
+	sources->table = table;
+	sources->refs = extent_refs_new(pass->filesystem->fd);
+	sources->file_extents = btrfs_file_extents_new();
+	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
+	return sources;
+}
+
+void extent_sources_free(ExtentSources *sources)
+{
+	if (!sources)
+		return;
+
+	extent_refs_free(sources->refs);
+	btrfs_file_extents_free(sources->file_extents);
+	g_hash_table_unref(sources->found);
+	g_free(sources);
+}
+
+void extent_sources_clear(ExtentSources *sources)
+{
+	g_hash_table_remove_all(sources->found);
+}
+
+static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
+{
+	ExtentRefsOutcome outcome;
+	const ExtentRef *places;
+	size_t n;
+
+	if (!extent_refs_read(sources->refs, &source->object, PLACES_MAX, &outcome, error))
+		return false;
+
+	places = extent_refs_list(sources->refs, &n);
+	g_array_append_vals(source->places, places, (guint)n);
+	source->is_encoded = extent_refs_is_encoded(sources->refs);
+	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
+	return true;
+}
+
+bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource **ret,
+			 GError **error)
+{
+	ExtentSource *source = g_hash_table_lookup(sources->found, GUINT_TO_POINTER(id));
+	const Object *object;
+
+	*ret = NULL;
+	if (!source) {
+		if (object_table_facts(sources->table, id) & FACT_MOVED)
+			return true;
+		if (!hash_store_find(sources->pass->store, id, &object, error))
+			return false;
+		if (!object || object->state != OBJECT_DONE)
+			return true;
+
+		source = g_new0(ExtentSource, 1);
+		source->object = *object;
+		source->places = g_array_new(false, false, sizeof(ExtentRef));
+		g_hash_table_insert(sources->found, GUINT_TO_POINTER(id), source);
+		if (!read_places(sources, source, error))
+			return false;
+	}
+
+	if (source->places->len > 0)
+		*ret = source;
+	return true;
+}
+
+bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint64_t offset,
+			    const ExtentSource **ret, uint64_t *ret_position, GError **error)
+{
+	const BtrfsFileExtent *item;
+	const Object *object;
+
+	*ret = NULL;
+	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, place->root,
+				 place->inode, offset, 1);
+	if (!btrfs_file_extents_next(sources->file_extents, &item, error))
+		return false;
+	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0 ||
+	    item->is_encoded || item->logical > offset)
+		return true;
+
+	*ret_position = item->offset + (offset - item->logical);
+	if (!hash_store_find_at(sources->pass->store, OBJECT_EXTENTS, item->bytenr, &object, error))
+		return false;
+	return !object || extent_sources_find(sources, object->id, ret, error);
+}
+
+const ExtentRef *extent_source_place(const ExtentSource *source, const ExtentFiles *files,
+				     uint64_t position, uint64_t length, uint32_t block_bytes,
+				     uint64_t *ret_length)
+{
+	const ExtentRef *best = NULL;
+
+	*ret_length = 0;
+	for (guint i = 0; i < source->places->len; i++) {
+		const ExtentRef *place = &g_array_index(source->places, ExtentRef, i);
+		uint64_t offset = place->offset + (position - place->position);
+		uint64_t end = MIN(place->position + place->length, position + length);
+
+		if (place->position > position || offset >= place->size_bytes ||
+		    extent_files_is_own(files, place))
+			continue;
+		/* What lies behind the end of the file is not to be had. */
+		end = MIN(end, position + place->size_bytes - offset);
+		if (end == position + length && offset + length != place->size_bytes)
+			end -= length % block_bytes;
+		if (end <= position || end - position <= *ret_length)
+			continue;
+
+		best = place;
+		*ret_length = end - position;
+	}
+
+	return best;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-files.h"
+#include "daemon/extent-refs.h"
+#include "daemon/object-table.h"
+#include "daemon/pass.h"
+
+/*
+ * ExtentSources - the extents that may take over what one target shows, and where files show them.
+ *
+ * An extent that was shared away in this pass is no source any more.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct ExtentSources ExtentSources;
+
+typedef struct {
+	Object object;
+	GArray *places; /* ExtentRef, some of those that there are; none: it is gone */
+	bool is_encoded;
+	uint64_t ram_bytes;
+} ExtentSource;
+
+ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table);
+void extent_sources_free(ExtentSources *sources);
+
+/* Go on to another target: all sources found so far are freed. */
+void extent_sources_clear(ExtentSources *sources);
+
+/* The source @id; NULL if it cannot be one. */
+bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource **ret,
+			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * The source that shows @offset of the file of @place, whichever extent that is; NULL if none can.
+ * *ret_position is the byte of it that lies there.
+ */
+bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint64_t offset,
+			    const ExtentSource **ret, uint64_t *ret_position, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * The place of the source that shows most of the @length bytes from @position on; NULL if none shows
+ * the first of them.  The kernel shares part of a block only at the end of both files: if @length is no
+ * multiple of @block_bytes, the last part is counted only where the place ends its file.
+ */
+const ExtentRef *extent_source_place(const ExtentSource *source, const ExtentFiles *files,
+				     uint64_t position, uint64_t length, uint32_t block_bytes,
+				     uint64_t *ret_length);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentSources, extent_sources_free)
