@@ -15,6 +15,7 @@ class Deduper:
 
     name = ""
     verifies = ""
+    good_statuses = (0,)
 
     def __init__(self, program):
         self.program = program
@@ -36,6 +37,15 @@ class Dedupd(Deduper):
 
     def command(self, state, tree, *options):
         return [self.program, "--once", "--json", "--state-dir", state, *options, tree]
+
+
+class DedupdReading(Dedupd):
+    """This project, finding equal data by reading where it could take checksums."""
+
+    name = "dedupd-read"
+
+    def command(self, state, tree, *options):
+        return super().command(state, tree, "--find", "read", *options)
 
 
 class Duperemove(Deduper):
@@ -67,6 +77,31 @@ class Oans(Duperemove):
     name = "oans"
 
 
+class Bees(Deduper):
+    """Goes on until it is stopped: it gets a fixed time, and counts for what it freed by then."""
+
+    name = "bees"
+    seconds = 600
+    # That of timeout(1), which ends it.
+    good_statuses = (0, 124, 143)
+
+    def command(self, state, tree):
+        with open(os.path.join(state, "beeshash.dat"), "wb") as table:
+            table.truncate(128 << 20)
+        return ["env", f"BEESHOME={state}", "timeout", str(self.seconds), self.program, tree]
+
+
+class Dduper(Deduper):
+    """Takes the checksums of btrfs, by a patched btrfs-progs; keeps nothing."""
+
+    name = "dduper"
+
+    def command(self, state, tree):
+        device = subprocess.run(["findmnt", "-n", "-o", "SOURCE", "--target", tree], check=True,
+                                capture_output=True, text=True).stdout.strip()
+        return [self.program, "--device", device, "--dir", tree, "--recurse"]
+
+
 def _version(command):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+[^\s]*", done.stdout + done.stderr)
@@ -85,11 +120,11 @@ def find_dedupd(path=None):
 def find_all(wanted, path=None):
     """The programs named in @wanted; a peer that is not installed is left out."""
     found = []
-    for kind in (Dedupd, Duperemove, Jdupes, Oans):
+    for kind in (Dedupd, DedupdReading, Duperemove, Jdupes, Oans, Bees, Dduper):
         if kind.name not in wanted:
             continue
-        if kind is Dedupd:
-            found.append(find_dedupd(path))
+        if issubclass(kind, Dedupd):
+            found.append(kind(find_dedupd(path).program))
         elif shutil.which(kind.name):
             found.append(kind(shutil.which(kind.name)))
     return found
