@@ -403,7 +403,8 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 {
 	Pass *pass = finder->pass;
 	uint64_t today = day_of(g_get_real_time());
-	bool all = since == 0 || since > finder->info.generation || today >= looked_day + LOOK_DAYS;
+	bool all = since == 0 || since > finder->info.generation + 1 ||
+		   today >= looked_day + LOOK_DAYS;
 	uint64_t stored;
 
 	if (all) {
@@ -426,7 +427,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 		return false;
 	/* A generation that went on without new data is not worth a write. */
 	return !(all || has_learned(pass->result)) ||
-	       set_number(pass, GENERATION_NOTE, finder->info.generation, error);
+	       set_number(pass, GENERATION_NOTE, finder->info.generation + 1, error);
 }
 
 bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)

@@ -152,8 +152,11 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	int fd = pass->filesystem->fd;
 	BtrfsInfo info;
 
-	/* What is not written out has no extents yet; then the point in time, then the look. */
-	if (!filesystem_flush(pass->filesystem, error) || !btrfs_info_read(fd, &info, error))
+	/*
+	 * What is not written out has no extents yet.  The flush ends the transaction that is read
+	 * before it, so that the look sees all of it, and the next pass may go on behind it.
+	 */
+	if (!btrfs_info_read(fd, &info, error) || !filesystem_flush(pass->filesystem, error))
 		return false;
 	wait_while_moved(pass, &info);
 
