@@ -18,6 +18,9 @@
 #define COMMIT_USEC  (30 * G_USEC_PER_SEC)
 #define PIECE_BLOCKS 4096
 
+/* Old items of so many bytes to look through are worth a write, after which no pass sees them. */
+#define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
+
 /* btrfs preallocates extents of so many bytes; written ones are half as long at most. */
 #define EXTENT_BYTES_MAX (UINT64_C(256) << 20)
 
@@ -36,6 +39,7 @@ typedef struct {
 	AnchorSink anchors;
 	uint64_t piece[PIECE_BLOCKS];
 	int64_t committed_usec;
+	uint64_t looked_through_bytes; /* of items in leaves that changed */
 } ExtentFinder;
 
 static uint64_t day_of(int64_t usec)
@@ -212,6 +216,15 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const Object
 	return fingerprint_extent(finder, extent, error) && commit_when_due(finder, error);
 }
 
+static bool next_item(ExtentFinder *finder, const BtrfsTreeItem **ret, GError **error)
+{
+	if (!btrfs_tree_next(finder->tree, ret, error))
+		return false;
+	if (*ret)
+		finder->looked_through_bytes += (*ret)->length;
+	return true;
+}
+
 /* The next data extent of the search in hand; *ret_found is false at the end. */
 static bool next_extent(ExtentFinder *finder, DataExtent *ret, bool *ret_found, GError **error)
 {
@@ -220,7 +233,7 @@ static bool next_extent(ExtentFinder *finder, DataExtent *ret, bool *ret_found, 
 		BtrfsExtentItem extent;
 
 		*ret_found = false;
-		if (!btrfs_tree_next(finder->tree, &item, error))
+		if (!next_item(finder, &item, error))
 			return false;
 		if (!item)
 			return true;
@@ -373,7 +386,7 @@ static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 		const BtrfsTreeItem *item;
 		uint64_t end;
 
-		if (!btrfs_tree_next(finder->tree, &item, error))
+		if (!next_item(finder, &item, error))
 			return false;
 		if (!item)
 			break;
@@ -394,9 +407,13 @@ static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 	return true;
 }
 
-static bool has_learned(const PassResult *result)
+/* A generation that went on with little to look through and nothing new is not worth a write. */
+static bool is_worth_a_write(const ExtentFinder *finder)
 {
-	return result->files.read + result->files.set_aside + result->files.gone > 0;
+	const PassResult *result = finder->pass->result;
+
+	return result->files.read + result->files.set_aside + result->files.gone > 0 ||
+	       finder->looked_through_bytes >= LOOKED_THROUGH_BYTES;
 }
 
 static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GError **error)
@@ -425,8 +442,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	}
 	if (all && !set_number(pass, LOOK_NOTE, today, error))
 		return false;
-	/* A generation that went on without new data is not worth a write. */
-	return !(all || has_learned(pass->result)) ||
+	return !(all || is_worth_a_write(finder)) ||
 	       set_number(pass, GENERATION_NOTE, finder->info.generation + 1, error);
 }
 
