@@ -36,12 +36,13 @@ void extent_refs_free(ExtentRefs *refs)
 	g_free(refs);
 }
 
-/* What was written into preallocated space has a generation of its own, later than the extent's. */
-static bool shows(const BtrfsFileExtent *item, const Object *extent)
+/*
+ * Whether the item belongs to the extent.  Its generation does not tell: it is later than the
+ * extent's where preallocated space was written, and earlier where a balance moved the extent.
+ */
+static bool is_of(const BtrfsFileExtent *item, const Object *extent)
 {
-	return item->kind == BTRFS_FILE_EXTENT_IS_REGULAR && item->bytenr == extent->inode &&
-	       item->disk_bytes == extent->size_bytes &&
-	       item->generation >= (uint64_t)extent->ctime_nsec;
+	return item->bytenr == extent->inode && item->disk_bytes == extent->size_bytes;
 }
 
 /* Size and generation of the file; the same file often comes several times in a row. */
@@ -87,7 +88,7 @@ static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, b
 		g_propagate_error(error, g_steal_pointer(&unread));
 		return false;
 	}
-	if (!item || !shows(item, extent))
+	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || !is_of(item, extent))
 		return true;
 
 	ref.offset = item->logical;
