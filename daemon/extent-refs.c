@@ -70,7 +70,10 @@ static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, 
 	return true;
 }
 
-/* Add the place at @found, if it still shows @extent; *ret_seen is false if it is out of sight. */
+/*
+ * Add the place at @found, if it still shows @extent.  *ret_seen is false if it keeps the extent
+ * without showing it: out of sight, or reserved and not written.
+ */
 static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, bool *ret_seen,
 		GError **error)
 {
@@ -88,8 +91,12 @@ static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, b
 		g_propagate_error(error, g_steal_pointer(&unread));
 		return false;
 	}
-	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || !is_of(item, extent))
+	if (!item || !is_of(item, extent))
 		return true;
+	if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR) {
+		*ret_seen = false;
+		return true;
+	}
 
 	ref.offset = item->logical;
 	ref.position = item->offset;

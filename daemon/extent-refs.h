@@ -30,8 +30,9 @@ typedef struct {
 
 typedef enum {
 	EXTENT_REFS_READ,
-	EXTENT_REFS_GONE,    /* the extent is not there any more, or nothing shows it */
-	EXTENT_REFS_PARTIAL, /* there are more than were asked for, or some could not be seen */
+	EXTENT_REFS_GONE, /* the extent is not there any more, or nothing shows it */
+	/* There are more than were asked for, or some show nothing: deleted, or not yet written. */
+	EXTENT_REFS_PARTIAL,
 } ExtentRefsOutcome;
 
 ExtentRefs *extent_refs_new(int fd);
