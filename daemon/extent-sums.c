@@ -18,8 +18,9 @@ struct ExtentSums {
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
 	BtrfsTree *tree;
-	/* The item in hand; n_sums is 0 when there is none. */
-	uint64_t start; /* address of its first block */
+	/* The item in hand; n_sums is 0 when there is none, before the first and at the end. */
+	uint64_t
+		start; /* address of its first block; of none: no item was passed that reaches it */
 	BtrfsCsumItem item;
 	bool is_started;
 	bool is_at_end;
@@ -79,7 +80,7 @@ static void search(ExtentSums *sums, uint64_t bytenr)
 	};
 
 	btrfs_tree_start(sums->tree, sums->fd, &range);
-	sums->start = 0;
+	sums->start = range.first.offset;
 	sums->item.n_sums = 0;
 	sums->is_started = true;
 	sums->is_at_end = false;
@@ -94,6 +95,9 @@ static bool next_item(ExtentSums *sums, GError **error)
 		return false;
 	}
 	if (!found) {
+		/* The last item went with the tree's buffer. */
+		sums->start = item_end(sums);
+		sums->item.n_sums = 0;
 		sums->is_at_end = true;
 		return true;
 	}
