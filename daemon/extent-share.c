@@ -134,7 +134,6 @@ static bool execute(ExtentSharer *sharer, const Object *target, GError **error)
 	const GArray *steps = extent_plan_steps(sharer->plan);
 	ExtentRefsOutcome outcome;
 
-	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	for (guint i = 0; i < steps->len; i++)
 		if (!pass_may_continue(sharer->pass) ||
 		    !run_step(sharer, target, &g_array_index(steps, ExtentStep, i)))
@@ -164,6 +163,7 @@ static bool share_target(ExtentSharer *sharer, const Object *target, GError **er
 		break;
 	}
 
+	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	if (!sharer->pass->settings->dry_run)
 		return execute(sharer, target, error);
 	estimate(sharer, target);
