@@ -78,9 +78,22 @@ static void own(ExtentCover *cover, uint64_t first, uint64_t end, uint32_t owner
 			owned(cover)[block] = owner;
 }
 
-void extent_cover_add_whole(ExtentCover *cover, uint32_t source)
+/* Own what the source shows of [@first, @end), its blocks lying @diagonal before the target's. */
+static void own_shown(ExtentCover *cover, uint64_t first, uint64_t end, uint64_t diagonal,
+		      const CoverSource *source, uint32_t owner)
 {
-	own(cover, 0, cover->blocks, add_owner(cover, source, 0, true));
+	for (size_t i = 0; i < source->n_shown; i++) {
+		uint64_t low = MAX(first - diagonal, source->shown[i].first);
+		uint64_t high = MIN(end - diagonal, source->shown[i].end);
+
+		if (low < high)
+			own(cover, low + diagonal, high + diagonal, owner);
+	}
+}
+
+void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source)
+{
+	own_shown(cover, 0, cover->blocks, 0, source, add_owner(cover, source->id, 0, true));
 }
 
 /* A stretch of the target, beside the source's blocks that lie @diagonal before. */
@@ -120,8 +133,8 @@ static bool is_cut(const ExtentCover *cover, const Window *window)
 }
 
 /* Own all equal stretches of the window that are long enough to say something. */
-static void own_window(ExtentCover *cover, const Window *window, uint64_t least_blocks,
-		       uint32_t owner)
+static void own_window(ExtentCover *cover, const Window *window, uint64_t diagonal,
+		       const CoverSource *source, uint64_t least_blocks, uint32_t owner)
 {
 	uint64_t block = window->first;
 
@@ -131,18 +144,18 @@ static void own_window(ExtentCover *cover, const Window *window, uint64_t least_
 		while (end < window->end && is_equal(cover, window, end))
 			end++;
 		if (end - block >= least_blocks)
-			own(cover, block, end, owner);
+			own_shown(cover, block, end, diagonal, source, owner);
 		block = MAX(end, block + 1);
 	}
 }
 
-bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
-		      uint64_t source_blocks, uint64_t least_blocks, GError **error)
+bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
+		      uint64_t least_blocks, GError **error)
 {
 	uint64_t diagonal = run->target_block - run->source_block;
 	Window window = {
 		.low = (int64_t)diagonal > 0 ? diagonal : 0,
-		.high = MIN(cover->blocks, source_blocks + diagonal),
+		.high = MIN(cover->blocks, source->blocks + diagonal),
 	};
 	uint64_t margin = FOLLOW_BLOCKS;
 
@@ -150,12 +163,13 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr
 		return true;
 
 	do {
-		if (!fill_window(cover, &window, run, margin, source_bytenr, diagonal, error))
+		if (!fill_window(cover, &window, run, margin, source->bytenr, diagonal, error))
 			return false;
 		margin *= 8;
 	} while (is_cut(cover, &window));
 
-	own_window(cover, &window, least_blocks, add_owner(cover, run->source, diagonal, false));
+	own_window(cover, &window, diagonal, source, least_blocks,
+		   add_owner(cover, source->id, diagonal, false));
 	return true;
 }
 

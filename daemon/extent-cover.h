@@ -25,6 +25,21 @@ typedef struct {
 	bool is_whole;    /* the source equals the target from end to end */
 } CoverPiece;
 
+/* A stretch of blocks of a source. */
+typedef struct {
+	uint64_t first;
+	uint64_t end;
+} CoverRange;
+
+typedef struct {
+	uint32_t id;
+	uint64_t bytenr;
+	uint64_t blocks;
+	/* What files show of it: nothing else can be shared with. */
+	const CoverRange *shown;
+	size_t n_shown;
+} CoverSource;
+
 /* Fewer equal blocks in a row than these prove nothing where sums are of 4 bytes. */
 #define COVER_LEAST_BLOCKS 3
 
@@ -35,17 +50,18 @@ void extent_cover_free(ExtentCover *cover);
 bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* @source, another extent of the same length, has the same digest: it covers all that is left. */
-void extent_cover_add_whole(ExtentCover *cover, uint32_t source);
+/*
+ * Add @source, another extent of the same length with the same digest: what is shown of it covers
+ * what is left.
+ */
+void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source);
 
 /*
- * Add what @run is found to cover when it is followed both ways from where it is thought to be.
- * Its source is the extent of @source_blocks blocks at @source_bytenr.  Stretches of fewer than
- * @least_blocks equal blocks are left out.
+ * Add what @source covers when @run is followed both ways from where it is thought to be.
+ * Stretches of fewer than @least_blocks equal blocks are left out.
  */
-bool extent_cover_add(ExtentCover *cover, const Run *run, uint64_t source_bytenr,
-		      uint64_t source_blocks, uint64_t least_blocks, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
+		      uint64_t least_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The first stretch at or after @from that is not covered; false: there is none. */
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,

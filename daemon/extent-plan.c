@@ -25,7 +25,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 
 	plan->block_bytes = pass->block_bytes;
 	plan->cover = extent_cover_new(sums, pass->block_bytes);
-	plan->sources = extent_sources_new(pass, table);
+	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd);
 	plan->files = files;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
@@ -66,6 +66,27 @@ static bool is_encoded_alike(const ExtentPlan *plan, const ExtentSource *source)
 	       (!source->is_encoded || extent_refs_ram_bytes(plan->refs) == source->ram_bytes);
 }
 
+/* Cover what the source has of the target along @run. */
+static bool cover_by(ExtentPlan *plan, const Run *run, const ExtentSource *source,
+		     uint64_t least_blocks, GError **error)
+{
+	CoverSource by = {
+		.id = source->object.id,
+		.bytenr = source->object.inode,
+		.blocks = blocks_of(plan, &source->object),
+		.shown = (const CoverRange *)(const void *)source->shown->data,
+		.n_shown = source->shown->len,
+	};
+
+	if (is_whole(plan, run, source) && is_encoded_alike(plan, source)) {
+		extent_cover_add_whole(plan->cover, &by);
+		return true;
+	}
+
+	return extent_refs_is_encoded(plan->refs) || source->is_encoded ||
+	       extent_cover_add(plan->cover, run, &by, least_blocks, error);
+}
+
 /* Cover what lies at @block of the target by what lies beside @piece in a file of its source. */
 static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t block, GError **error)
 {
@@ -91,8 +112,7 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 
 	run.source = source->object.id;
 	run.source_block = position / plan->block_bytes;
-	return extent_cover_add(plan->cover, &run, source->object.inode,
-				blocks_of(plan, &source->object), 1, error);
+	return cover_by(plan, &run, source, 1, error);
 }
 
 /* Try to cover the gap from both of its ends. */
@@ -140,8 +160,6 @@ static bool fill_gaps(ExtentPlan *plan, GError **error)
 /* Cover the target, whose places are known, by its runs. */
 static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
 {
-	bool is_encoded = extent_refs_is_encoded(plan->refs);
-
 	if (!extent_cover_begin(plan->cover, plan->target->inode, blocks_of(plan, plan->target),
 				error))
 		return false;
@@ -152,19 +170,11 @@ static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
 
 		if (!extent_sources_find(plan->sources, run->source, &source, error))
 			return false;
-		if (!source)
-			continue;
-
-		if (is_whole(plan, run, source) && is_encoded_alike(plan, source))
-			extent_cover_add_whole(plan->cover, run->source);
-		else if (!is_encoded && !source->is_encoded &&
-			 !extent_cover_add(plan->cover, run, source->object.inode,
-					   blocks_of(plan, &source->object), COVER_LEAST_BLOCKS,
-					   error))
+		if (source && !cover_by(plan, run, source, COVER_LEAST_BLOCKS, error))
 			return false;
 	}
 
-	return is_encoded || fill_gaps(plan, error);
+	return extent_refs_is_encoded(plan->refs) || fill_gaps(plan, error);
 }
 
 static bool is_covered(const ExtentPlan *plan, const ExtentRef *ref)
@@ -192,8 +202,8 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 			.target_offset = ref->offset + (position - ref->position),
 		};
 		uint64_t here;
-		const ExtentRef *place = extent_source_place(source, plan->files, position - back,
-							     length, plan->block_bytes, &here);
+		const ExtentRef *place = extent_source_place(source, position - back, length,
+							     plan->block_bytes, &here);
 
 		/* In the middle of the stretch only whole blocks can be shared. */
 		if (here < length)

@@ -9,6 +9,7 @@
 struct ExtentSources {
 	Pass *pass;
 	ObjectTable *table;
+	const ExtentFiles *files;
 	ExtentRefs *refs;
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
@@ -17,15 +18,17 @@ struct ExtentSources {
 static void source_free(ExtentSource *source)
 {
 	g_array_unref(source->places);
+	g_array_unref(source->shown);
 	g_free(source);
 }
 
-ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table)
+ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFiles *files)
 {
 	ExtentSources *sources = g_new0(ExtentSources, 1);
 
 	sources->pass = pass;
 	sources->table = table;
+	sources->files = files;
 	sources->refs = extent_refs_new(pass->filesystem->fd);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
@@ -48,6 +51,24 @@ void extent_sources_clear(ExtentSources *sources)
 	g_hash_table_remove_all(sources->found);
 }
 
+/* Add what @place shows, unless one before shows it; what is encoded is shown as a whole. */
+static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t block_bytes)
+{
+	CoverRange range = { 0, source->object.size_bytes / block_bytes };
+
+	if (!source->is_encoded) {
+		range.first = place->position / block_bytes;
+		range.end = (place->position + place->length) / block_bytes;
+	}
+	for (guint i = 0; i < source->shown->len; i++) {
+		const CoverRange *known = &g_array_index(source->shown, CoverRange, i);
+
+		if (known->first <= range.first && known->end >= range.end)
+			return;
+	}
+	g_array_append_val(source->shown, range);
+}
+
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentRefsOutcome outcome;
@@ -57,10 +78,15 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 	if (!extent_refs_read(sources->refs, &source->object, PLACES_MAX, &outcome, error))
 		return false;
 
-	places = extent_refs_list(sources->refs, &n);
-	g_array_append_vals(source->places, places, (guint)n);
 	source->is_encoded = extent_refs_is_encoded(sources->refs);
 	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
+	places = extent_refs_list(sources->refs, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (extent_files_is_own(sources->files, &places[i]))
+			continue;
+		g_array_append_val(source->places, places[i]);
+		add_shown(source, &places[i], sources->pass->block_bytes);
+	}
 	return true;
 }
 
@@ -82,6 +108,7 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource
 		source = g_new0(ExtentSource, 1);
 		source->object = *object;
 		source->places = g_array_new(false, false, sizeof(ExtentRef));
+		source->shown = g_array_new(false, false, sizeof(CoverRange));
 		g_hash_table_insert(sources->found, GUINT_TO_POINTER(id), source);
 		if (!read_places(sources, source, error))
 			return false;
@@ -113,9 +140,8 @@ bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint
 	return !object || extent_sources_find(sources, object->id, ret, error);
 }
 
-const ExtentRef *extent_source_place(const ExtentSource *source, const ExtentFiles *files,
-				     uint64_t position, uint64_t length, uint32_t block_bytes,
-				     uint64_t *ret_length)
+const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t position, uint64_t length,
+				     uint32_t block_bytes, uint64_t *ret_length)
 {
 	const ExtentRef *best = NULL;
 
@@ -125,8 +151,7 @@ const ExtentRef *extent_source_place(const ExtentSource *source, const ExtentFil
 		uint64_t offset = place->offset + (position - place->position);
 		uint64_t end = MIN(place->position + place->length, position + length);
 
-		if (place->position > position || offset >= place->size_bytes ||
-		    extent_files_is_own(files, place))
+		if (place->position > position || offset >= place->size_bytes)
 			continue;
 		/* What lies behind the end of the file is not to be had. */
 		end = MIN(end, position + place->size_bytes - offset);

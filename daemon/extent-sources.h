@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/extent-cover.h"
 #include "daemon/extent-files.h"
 #include "daemon/extent-refs.h"
 #include "daemon/object-table.h"
@@ -9,7 +10,8 @@
 /*
  * ExtentSources - the extents that may take over what one target shows, and where files show them.
  *
- * An extent that was shared away in this pass is no source any more.
+ * An extent that was shared away in this pass is no source any more, nor are places in dedupd's own
+ * files.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
@@ -17,12 +19,14 @@ typedef struct ExtentSources ExtentSources;
 
 typedef struct {
 	Object object;
-	GArray *places; /* ExtentRef, some of those that there are; none: it is gone */
+	GArray *places; /* ExtentRef, some of those that there are; at least one */
+	GArray *shown;  /* CoverRange: what they show together */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;
 
-ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table);
+/* All arguments are borrowed. */
+ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFiles *files);
 void extent_sources_free(ExtentSources *sources);
 
 /* Go on to another target: all sources found so far are freed. */
@@ -45,8 +49,7 @@ bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint
  * the first of them.  The kernel shares part of a block only at the end of both files: if @length is no
  * multiple of @block_bytes, the last part is counted only where the place ends its file.
  */
-const ExtentRef *extent_source_place(const ExtentSource *source, const ExtentFiles *files,
-				     uint64_t position, uint64_t length, uint32_t block_bytes,
-				     uint64_t *ret_length);
+const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t position, uint64_t length,
+				     uint32_t block_bytes, uint64_t *ret_length);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentSources, extent_sources_free)
