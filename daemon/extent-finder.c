@@ -110,6 +110,11 @@ static bool note_open(ExtentFinder *finder, const DataExtent *extent, uint64_t k
 	return open != extent->bytenr || hash_store_drop_open_extent(store, open, error);
 }
 
+static void leave(ExtentFinder *finder, const DataExtent *extent)
+{
+	skip_ledger_add(&finder->pass->result->skips, SKIP_NO_SUMS, extent->length, NULL);
+}
+
 static bool put_extent(ExtentFinder *finder, const DataExtent *extent, const ObjectSums *sums,
 		       uint64_t known, uint64_t digest, GError **error)
 {
@@ -129,10 +134,12 @@ static bool put_extent(ExtentFinder *finder, const DataExtent *extent, const Obj
 
 	if (sums->n_data > 0 && !hash_store_put_anchor(pass->store, &whole, error))
 		return false;
-	if (known > 0)
+	if (known > 0) {
 		pass->result->files.read++;
-	else
+	} else {
 		pass->result->files.set_aside++;
+		leave(finder, extent);
+	}
 
 	return hash_store_put(pass->store, &row, error) && note_open(finder, extent, known, error);
 }
@@ -207,6 +214,8 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const Object
 			return false;
 		if (known == (uint64_t)stored->mtime_nsec) {
 			result->files.unchanged++;
+			if (known == 0)
+				leave(finder, extent);
 			return true;
 		}
 	}
