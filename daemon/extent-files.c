@@ -3,6 +3,7 @@
 
 #include "daemon/file-opener.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -127,4 +128,20 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 		file_reader_new_take(fd, ref->size_bytes, files->pass->throttle, files->pass->stop);
 	g_queue_push_head(&files->open, file);
 	return file->reader;
+}
+
+bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
+{
+	FileReader *reader = extent_files_open(files, ref, ret_reason);
+	FileStat stat;
+
+	if (!reader)
+		return false;
+
+	*ret_reason = SKIP_UNREADABLE;
+	if (file_stat_at(file_reader_fd(reader), "", &stat) != 0)
+		return false;
+
+	*ret_reason = SKIP_IMMUTABLE;
+	return !stat.is_immutable;
 }

@@ -25,4 +25,7 @@ bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
  */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
+/* Whether the file opens and may be shared onto; *ret_reason is why not. */
+bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

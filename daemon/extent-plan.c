@@ -252,8 +252,12 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 	return true;
 }
 
-/* Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done. */
-static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, GError **error)
+/*
+ * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
+ * shared onto keeps the extent, so that the others need not be.
+ */
+static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason,
+			GError **error)
 {
 	const ExtentRef *refs;
 	size_t n;
@@ -272,6 +276,10 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, GError **error
 		if (!done)
 			return true;
 	}
+
+	for (size_t i = 0; i < n; i++)
+		if (!extent_files_is_target(plan->files, &refs[i], ret_reason))
+			return true;
 
 	*ret = EXTENT_PLANNED;
 	return true;
@@ -311,7 +319,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	if (outcome != EXTENT_REFS_READ || is_forbidden(plan, ret_reason))
 		return true;
 
-	return cover(plan, runs, error) && plan_places(plan, ret, error);
+	return cover(plan, runs, error) && plan_places(plan, ret, ret_reason, error);
 }
 
 const GArray *extent_plan_steps(const ExtentPlan *plan)

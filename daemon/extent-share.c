@@ -158,6 +158,8 @@ static bool share_target(ExtentSharer *sharer, const Object *target, GError **er
 			hash_store_drop(sharer->pass->store, OBJECT_EXTENTS, target->inode, error));
 	case EXTENT_PINNED:
 		leave(sharer, target, reason);
+		if (reason == SKIP_LEASED || reason == SKIP_BUSY || reason == SKIP_CHANGED)
+			postpone(sharer, target);
 		return true;
 	case EXTENT_PLANNED:
 		break;
