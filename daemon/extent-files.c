@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define OPEN_FILES 32
+#define OPEN_FILES 128
 
 typedef struct {
 	uint64_t root;

@@ -8,7 +8,7 @@
 /*
  * ExtentFiles - the files that show data extents, opened by handle, in whatever subvolume.
  *
- * The last used ones stay open, at most 32.
+ * The last used ones stay open, at most 128.
  *
  * Thread: the filesystem's worker.
  */
@@ -21,7 +21,7 @@ void extent_files_free(ExtentFiles *files);
 bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
 
 /*
- * The open file, valid until 31 others were asked for; NULL, with the reason: it does not open.
+ * The open file, valid until 127 others were asked for; NULL, with the reason: it does not open.
  */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 

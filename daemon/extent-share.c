@@ -11,14 +11,33 @@
 /* A long stretch is tried with a piece of so much first: what differs costs no more than that. */
 #define PROBE_BYTES (UINT64_C(64) << 10)
 
+/* Targets planned ahead of the one that is shared, and how much of each stretch is fetched then. */
+#define AHEAD_TARGETS 16
+#define AHEAD_BYTES   (UINT64_C(256) << 10)
+
+/* A target with what is to be done for it. */
+typedef struct {
+	Object extent;
+	GArray *steps; /* ExtentStep */
+} PlannedTarget;
+
 typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
-	GArray *runs; /* Run, of the target in hand */
+	GArray *runs;   /* Run, of the target in hand */
+	GQueue planned; /* PlannedTarget, to be shared in this order */
 } ExtentSharer;
+
+static void planned_target_free(PlannedTarget *planned)
+{
+	g_array_unref(planned->steps);
+	g_free(planned);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
 
 static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason)
 {
@@ -128,22 +147,53 @@ static bool note_freed(ExtentSharer *sharer, const Object *target, GError **erro
 	       hash_store_drop(store, OBJECT_EXTENTS, target->inode, error);
 }
 
-/* Do all that is planned. */
-static bool execute(ExtentSharer *sharer, const Object *target, GError **error)
+/* Start reading what @step will compare, so that the disk has several requests at a time. */
+static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
+{
+	uint64_t length = MIN(step->length, AHEAD_BYTES);
+	SkipReason reason;
+	FileReader *to = extent_files_open(sharer->files, &step->target, &reason);
+	FileReader *from;
+
+	if (!to || file_reader_fetch(to, step->target_offset, length) != READ_DONE)
+		return;
+	from = extent_files_open(sharer->files, &step->source, &reason);
+	if (!from || file_reader_fetch(from, step->source_offset, length) != READ_DONE)
+		return;
+}
+
+/* Queue what is planned for @target. */
+static void enqueue(ExtentSharer *sharer, const Object *target)
 {
 	const GArray *steps = extent_plan_steps(sharer->plan);
+	PlannedTarget *planned = g_new(PlannedTarget, 1);
+
+	planned->extent = *target;
+	planned->steps = g_array_new(false, false, sizeof(ExtentStep));
+	g_array_append_vals(planned->steps, steps->data, steps->len);
+	g_queue_push_tail(&sharer->planned, planned);
+	if (steps->len > 0)
+		fetch_ahead(sharer, &g_array_index(steps, ExtentStep, 0));
+}
+
+/* Do all that is planned for the first target in the queue. */
+static bool execute_next(ExtentSharer *sharer, GError **error)
+{
+	g_autoptr(PlannedTarget) planned = g_queue_pop_head(&sharer->planned);
+	const Object *target = &planned->extent;
 	ExtentRefsOutcome outcome;
 
-	for (guint i = 0; i < steps->len; i++)
+	for (guint i = 0; i < planned->steps->len; i++)
 		if (!pass_may_continue(sharer->pass) ||
-		    !run_step(sharer, target, &g_array_index(steps, ExtentStep, i)))
+		    !run_step(sharer, target, &g_array_index(planned->steps, ExtentStep, i)))
 			return true;
 
+	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
 	return extent_refs_read(sharer->refs, target, 1, &outcome, error) &&
 	       (outcome != EXTENT_REFS_GONE || note_freed(sharer, target, error));
 }
 
-static bool share_target(ExtentSharer *sharer, const Object *target, GError **error)
+static bool plan_target(ExtentSharer *sharer, const Object *target, GError **error)
 {
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
@@ -166,13 +216,14 @@ static bool share_target(ExtentSharer *sharer, const Object *target, GError **er
 	}
 
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
-	if (!sharer->pass->settings->dry_run)
-		return execute(sharer, target, error);
-	estimate(sharer, target);
+	if (sharer->pass->settings->dry_run)
+		estimate(sharer, target);
+	else
+		enqueue(sharer, target);
 	return true;
 }
 
-/* Share the target of the runs in hand. */
+/* Plan for the target of the runs in hand, and share when enough is planned. */
 static bool end_target(ExtentSharer *sharer, GError **error)
 {
 	const Object *found;
@@ -186,12 +237,11 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 
 	if (found) {
 		target = *found;
-		if (!share_target(sharer, &target, error))
+		if (!plan_target(sharer, &target, error))
 			return false;
-		atomic_fetch_add(&sharer->pass->progress->done_bytes, target.size_bytes);
 	}
 	g_array_set_size(sharer->runs, 0);
-	return true;
+	return g_queue_get_length(&sharer->planned) < AHEAD_TARGETS || execute_next(sharer, error);
 }
 
 static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
@@ -210,6 +260,9 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 			g_array_append_val(sharer->runs, next->run);
 	}
 
+	while (pass_may_continue(sharer->pass) && !g_queue_is_empty(&sharer->planned))
+		if (!execute_next(sharer, error))
+			return false;
 	return true;
 }
 
@@ -227,7 +280,10 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.refs = refs,
 		.plan = plan,
 		.runs = runs,
+		.planned = G_QUEUE_INIT,
 	};
+	bool done = share_all(&sharer, planner, error);
 
-	return share_all(&sharer, planner, error);
+	g_queue_clear_full(&sharer.planned, (GDestroyNotify)planned_target_free);
+	return done;
 }
