@@ -39,30 +39,29 @@ static void planned_target_free(PlannedTarget *planned)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
 
+/* Whether the next pass may do what this one could not. */
+static bool may_pass(SkipReason reason)
+{
+	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
+	       reason == SKIP_NO_SPACE;
+}
+
 static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason)
 {
 	skip_ledger_add(&sharer->pass->result->skips, reason, target->size_bytes, NULL);
-}
-
-/* The next pass shall try it again. */
-static void postpone(ExtentSharer *sharer, const Object *target)
-{
-	postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+	if (may_pass(reason))
+		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+	if (reason == SKIP_READ_ONLY)
+		postponed_add_rest(sharer->pass->postponed);
 }
 
 static void refuse(ExtentSharer *sharer, const Object *target, DedupeOutcome outcome)
 {
-	PassResult *result = sharer->pass->result;
-
 	if (outcome == DEDUPE_NOT_DONE)
 		return;
 
-	result->shared.differed += outcome == DEDUPE_DIFFERS;
+	sharer->pass->result->shared.differed += outcome == DEDUPE_DIFFERS;
 	leave(sharer, target, refusal_reason(outcome));
-	if (outcome == DEDUPE_READ_ONLY)
-		postponed_add_rest(sharer->pass->postponed);
-	else if (refusal_kind(outcome) == REFUSAL_FOR_NOW)
-		postpone(sharer, target);
 }
 
 /* How much is shared by the next call. */
@@ -119,7 +118,6 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 		return run_rounds(sharer, target, step, to, from);
 
 	leave(sharer, target, reason);
-	postpone(sharer, target);
 	return false;
 }
 
@@ -189,8 +187,14 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 			return true;
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
-	return extent_refs_read(sharer->refs, target, 1, &outcome, error) &&
-	       (outcome != EXTENT_REFS_GONE || note_freed(sharer, target, error));
+	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_GONE)
+		return note_freed(sharer, target, error);
+
+	/* It was cloned, or written to, meanwhile. */
+	leave(sharer, target, SKIP_CHANGED);
+	return true;
 }
 
 static bool plan_target(ExtentSharer *sharer, const Object *target, GError **error)
@@ -208,8 +212,6 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 			hash_store_drop(sharer->pass->store, OBJECT_EXTENTS, target->inode, error));
 	case EXTENT_PINNED:
 		leave(sharer, target, reason);
-		if (reason == SKIP_LEASED || reason == SKIP_BUSY || reason == SKIP_CHANGED)
-			postpone(sharer, target);
 		return true;
 	case EXTENT_PLANNED:
 		break;
