@@ -10,6 +10,9 @@
 
 #define GAIN_BITS 29
 
+/* Extents count their size in units of 512 bytes: more than they can have entries in groups. */
+#define SIZE_SHIFT 9
+
 typedef struct {
 	uint32_t count;
 	uint32_t facts;
@@ -64,6 +67,17 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 	return facts;
 }
 
+/*
+ * btrfs frees an extent as a whole only, and a large one is seldom covered by smaller ones: it is the
+ * source of those, whatever there is to gain.
+ */
+static uint32_t first_count(const Object *object)
+{
+	return object->subvolume == OBJECT_EXTENTS
+		       ? (uint32_t)MIN(object->size_bytes >> SIZE_SHIFT, UINT32_MAX / 2)
+		       : 0;
+}
+
 static bool fill(ObjectTable *table, HashStore *store, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(store, error);
@@ -78,8 +92,10 @@ static bool fill(ObjectTable *table, HashStore *store, GError **error)
 		if (!object)
 			break;
 		if (object->id < table->n_entries)
-			table->entries[object->id].facts =
-				facts_of(object, hash_store_settled_below(store));
+			table->entries[object->id] = (Entry){
+				first_count(object),
+				facts_of(object, hash_store_settled_below(store)),
+			};
 	}
 
 	return true;

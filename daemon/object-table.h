@@ -46,7 +46,8 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * The object's place in the order of this pass, its id in the lower 32 bits.  In a group the lower
  * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
  * after something was shared with it.  First come objects that cannot be targets
- * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain.
+ * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain;
+ * of btrfs's extents the largest.
  */
 uint64_t object_table_rank(const ObjectTable *table, uint32_t object);
 
