@@ -44,6 +44,14 @@ EXTENT_BYTES = struct.calcsize(EXTENT_FORMAT)
 U64_MAX = (1 << 64) - 1
 
 
+class TreeItem(NamedTuple):
+    """An item of one of btrfs's trees."""
+    objectid: int
+    type: int
+    offset: int
+    data: bytes
+
+
 class Extent(NamedTuple):
     logical: int
     physical: int
@@ -124,6 +132,26 @@ def btrfs_extent_bytes(fd, address):
         raise LookupError(f"no data extent starts at {address}")
     header = struct.unpack_from("=QQQLL", buffer, 112)
     return header[2]
+
+
+def btrfs_tree_items(fd, tree, first_objectid, last_objectid):
+    """The items of a btrfs tree, in the order of their keys; what is not written out is not there."""
+    position = (first_objectid, 0, 0)
+    while True:
+        key = struct.pack("=QQQQQQQLLLLQQQQ", tree, position[0], last_objectid, position[2],
+                          U64_MAX, 0, U64_MAX, position[1], 255, (1 << 32) - 1, 0, 0, 0, 0, 0)
+        buffer = bytearray(key + struct.pack("=Q", 1 << 16) + bytes(1 << 16))
+        fcntl.ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, buffer)
+        count = struct.unpack_from("=L", buffer, 64)[0]
+        at = 112
+        for _ in range(count):
+            _, objectid, offset, kind, length = struct.unpack_from("=QQQLL", buffer, at)
+            at += 32
+            yield TreeItem(objectid, kind, offset, bytes(buffer[at:at + length]))
+            at += length
+        if not count:
+            return
+        position = (objectid, kind, offset + 1)
 
 
 def resident_bytes(path):
