@@ -81,13 +81,28 @@ static void wait_while_moved(const Pass *pass, const BtrfsInfo *info)
 		g_usleep(WAIT_USEC);
 }
 
-static bool share_runs(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, ObjectTable *table,
-		       Sorter *runs, GError **error)
+/* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
+static bool do_round(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, ObjectTable *table,
+		     bool is_first, uint64_t *ret_pinned, GError **error)
 {
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(Sorter) runs =
+		sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
+			   pass->settings->state_directory, pass->stop);
+	g_autoptr(Planner) planner = NULL;
+	uint64_t blocks = 0;
 
+	*ret_pinned = 0;
+	progress_begin(pass->progress, STAGE_MATCH, 0);
+	if (!match_all(pass, table, opener, runs, &blocks, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SHARE, 0);
+	planner = planner_new(runs);
 	wait_while_moved(pass, info);
-	return extents_share(pass, sums, table, planner, error);
+	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error);
 }
 
 /* All that was matched is settled, save what was postponed. */
@@ -104,25 +119,23 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 
+/*
+ * What is pinned was tried as a target and stays: in a second round it is the source of those that
+ * were never tried.  After that all were.
+ */
 static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
-	const char *directory = pass->settings->state_directory;
-	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
-	g_autoptr(ObjectTable) table = object_table_new(pass->store, directory, error);
-	g_autoptr(Sorter) runs = NULL;
-	uint64_t blocks = 0;
+	g_autoptr(ObjectTable) table =
+		object_table_new(pass->store, pass->settings->state_directory, error);
+	uint64_t n_pinned;
 
-	progress_begin(pass->progress, STAGE_MATCH, 0);
-	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory,
-			  pass->stop);
-	if (!table || !match_all(pass, table, opener, runs, &blocks, error))
+	if (!table || !do_round(pass, info, sums, table, true, &n_pinned, error))
 		return false;
-	if (!pass_may_continue(pass))
-		return true;
-
-	progress_begin(pass->progress, STAGE_SHARE, 0);
-	if (!share_runs(pass, info, sums, table, runs, error))
-		return false;
+	if (n_pinned > 0 && pass_may_continue(pass)) {
+		pass->result->shared.capped = 0;
+		if (!do_round(pass, info, sums, table, false, &n_pinned, error))
+			return false;
+	}
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
 

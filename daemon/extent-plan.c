@@ -103,11 +103,11 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 	place = &g_array_index(source->places, ExtentRef, 0);
 	if (place->offset + position < place->position)
 		return true;
-	if (!extent_sources_find_at(plan->sources, place,
+	if (!extent_sources_find_at(plan->sources, plan->target->id, place,
 				    place->offset + position - place->position, &source, &position,
 				    error))
 		return false;
-	if (!source || source->object.id == plan->target->id)
+	if (!source)
 		return true;
 
 	run.source = source->object.id;

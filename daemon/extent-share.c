@@ -27,7 +27,9 @@ typedef struct {
 	ExtentFiles *files;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
-	GArray *runs;   /* Run, of the target in hand */
+	GArray *runs; /* Run, of the target in hand */
+	bool is_first_round;
+	uint64_t n_pinned;
 	GQueue planned; /* PlannedTarget, to be shared in this order */
 } ExtentSharer;
 
@@ -121,6 +123,20 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	return false;
 }
 
+/*
+ * The target stays, so it may be the source of those that were sources until now; what cannot be
+ * opened at the moment is left out of the pass.
+ */
+static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
+{
+	object_table_add_fact(sharer->table, target->id,
+			      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
+	sharer->n_pinned++;
+	/* What is a source and not free to go besides is no news. */
+	if (sharer->is_first_round)
+		leave(sharer, target, reason);
+}
+
 /* What the plan would do. */
 static void estimate(ExtentSharer *sharer, const Object *target)
 {
@@ -211,7 +227,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 		       (hash_store_drop_open_extent(sharer->pass->store, target->inode, error) &&
 			hash_store_drop(sharer->pass->store, OBJECT_EXTENTS, target->inode, error));
 	case EXTENT_PINNED:
-		leave(sharer, target, reason);
+		pin(sharer, target, reason);
 		return true;
 	case EXTENT_PLANNED:
 		break;
@@ -269,7 +285,7 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 }
 
 bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
-		   GError **error)
+		   bool is_first_round, uint64_t *ret_pinned, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
@@ -282,10 +298,12 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.refs = refs,
 		.plan = plan,
 		.runs = runs,
+		.is_first_round = is_first_round,
 		.planned = G_QUEUE_INIT,
 	};
 	bool done = share_all(&sharer, planner, error);
 
 	g_queue_clear_full(&sharer.planned, (GDestroyNotify)planned_target_free);
+	*ret_pinned = sharer.n_pinned;
 	return done;
 }

@@ -119,8 +119,9 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource
 	return true;
 }
 
-bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint64_t offset,
-			    const ExtentSource **ret, uint64_t *ret_position, GError **error)
+bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const ExtentRef *place,
+			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
+			    GError **error)
 {
 	const BtrfsFileExtent *item;
 	const Object *object;
@@ -137,7 +138,11 @@ bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint
 	*ret_position = item->offset + (offset - item->logical);
 	if (!hash_store_find_at(sources->pass->store, OBJECT_EXTENTS, item->bytenr, &object, error))
 		return false;
-	return !object || extent_sources_find(sources, object->id, ret, error);
+	if (!object || object_table_rank(sources->table, object->id) >=
+			       object_table_rank(sources->table, target))
+		return true;
+
+	return extent_sources_find(sources, object->id, ret, error);
 }
 
 const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t position, uint64_t length,

@@ -37,12 +37,13 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource
 			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The source that shows @offset of the file of @place, whichever extent that is; NULL if none can.
- * *ret_position is the byte of it that lies there.
+ * The source of the target @target that shows @offset of the file of @place, whichever extent that
+ * is; NULL if none can, as one that may be a target itself later.  *ret_position is the byte of it
+ * that lies there.
  */
-bool extent_sources_find_at(ExtentSources *sources, const ExtentRef *place, uint64_t offset,
-			    const ExtentSource **ret, uint64_t *ret_position, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const ExtentRef *place,
+			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * The place of the source that shows most of the @length bytes from @position on; NULL if none shows

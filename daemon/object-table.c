@@ -71,9 +71,9 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
  * btrfs frees an extent as a whole only, and a large one is seldom covered by smaller ones: it is the
  * source of those, whatever there is to gain.
  */
-static uint32_t first_count(const Object *object)
+static uint32_t first_count(const HashStore *store, const Object *object)
 {
-	return object->subvolume == OBJECT_EXTENTS
+	return object_is_extent(store, object)
 		       ? (uint32_t)MIN(object->size_bytes >> SIZE_SHIFT, UINT32_MAX / 2)
 		       : 0;
 }
@@ -93,7 +93,7 @@ static bool fill(ObjectTable *table, HashStore *store, GError **error)
 			break;
 		if (object->id < table->n_entries)
 			table->entries[object->id] = (Entry){
-				first_count(object),
+				first_count(store, object),
 				facts_of(object, hash_store_settled_below(store)),
 			};
 	}

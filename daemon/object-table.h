@@ -26,10 +26,12 @@ typedef enum {
 	FACT_NOTED = 1 << 7,   /* counted as skipped */
 	FACT_FOREIGN = 1 << 8, /* this process may not share onto it */
 	FACT_MOVED = 1 << 9,   /* an extent that was shared in this pass: no source any more */
+	FACT_PINNED = 1 << 10, /* an extent of which sharing would free nothing: may be a source */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
-#define FACTS_SOURCE_ONLY (FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN)
+#define FACTS_SOURCE_ONLY                                                                          \
+	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED)
 
 /* Of all objects that @store has now, or of some when it was asked to stop. */
 ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error);
