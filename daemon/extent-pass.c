@@ -126,7 +126,7 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
 static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	g_autoptr(ObjectTable) table =
-		object_table_new(pass->store, pass->settings->state_directory, error);
+		object_table_new(pass->store, RANK_BY_SIZE, pass->settings->state_directory, error);
 	uint64_t n_pinned;
 
 	if (!table || !do_round(pass, info, sums, table, true, &n_pinned, error))

@@ -10,7 +10,7 @@
 
 #define GAIN_BITS 29
 
-/* Extents count their size in units of 512 bytes: more than they can have entries in groups. */
+/* A size counts in units of 512 bytes: more than an object can have entries in groups. */
 #define SIZE_SHIFT 9
 
 typedef struct {
@@ -67,18 +67,13 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 	return facts;
 }
 
-/*
- * btrfs frees an extent as a whole only, and a large one is seldom covered by smaller ones: it is the
- * source of those, whatever there is to gain.
- */
-static uint32_t first_count(const HashStore *store, const Object *object)
+static uint32_t first_count(const Object *object, RankBy by)
 {
-	return object_is_extent(store, object)
-		       ? (uint32_t)MIN(object->size_bytes >> SIZE_SHIFT, UINT32_MAX / 2)
-		       : 0;
+	return by == RANK_BY_SIZE ? (uint32_t)MIN(object->size_bytes >> SIZE_SHIFT, UINT32_MAX / 2)
+				  : 0;
 }
 
-static bool fill(ObjectTable *table, HashStore *store, GError **error)
+static bool fill(ObjectTable *table, HashStore *store, RankBy by, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(store, error);
 	const Object *object;
@@ -93,7 +88,7 @@ static bool fill(ObjectTable *table, HashStore *store, GError **error)
 			break;
 		if (object->id < table->n_entries)
 			table->entries[object->id] = (Entry){
-				first_count(store, object),
+				first_count(object, by),
 				facts_of(object, hash_store_settled_below(store)),
 			};
 	}
@@ -101,12 +96,12 @@ static bool fill(ObjectTable *table, HashStore *store, GError **error)
 	return true;
 }
 
-ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error)
+ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error)
 {
 	g_autoptr(ObjectTable) table = g_new0(ObjectTable, 1);
 
 	table->n_entries = (size_t)hash_store_next_object(store) + 1;
-	if (!map_entries(table, directory, error) || !fill(table, store, error))
+	if (!map_entries(table, directory, error) || !fill(table, store, by, error))
 		return NULL;
 
 	return g_steal_pointer(&table);

@@ -33,8 +33,18 @@ typedef enum {
 #define FACTS_SOURCE_ONLY                                                                          \
 	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED)
 
+/* What makes an object a source rather than a target. */
+typedef enum {
+	RANK_BY_GAIN, /* its entries in groups with others */
+	/*
+	 * Its size, before those: an extent of btrfs is freed as a whole only, and a large one is
+	 * seldom covered by smaller ones.
+	 */
+	RANK_BY_SIZE,
+} RankBy;
+
 /* Of all objects that @store has now, or of some when it was asked to stop. */
-ObjectTable *object_table_new(HashStore *store, const char *directory, GError **error);
+ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error);
 void object_table_free(ObjectTable *table);
 
 /* 0 for an id that no object has. */

@@ -156,7 +156,8 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 				 GError **error)
 {
 	const char *directory = pass->settings->state_directory;
-	g_autoptr(ObjectTable) table = object_table_new(pass->store, directory, error);
+	g_autoptr(ObjectTable) table =
+		object_table_new(pass->store, RANK_BY_GAIN, directory, error);
 	g_autoptr(Planner) planner = NULL;
 	g_autoptr(Sorter) runs = NULL;
 	uint64_t blocks = 0;

@@ -134,11 +134,6 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 	return true;
 }
 
-bool object_is_extent(const HashStore *store, const Object *object)
-{
-	return object->subvolume == OBJECT_EXTENTS && strcmp(store->about.kind, "btrfs") == 0;
-}
-
 /* What @find, whose parameters are bound, finds. */
 static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret, GError **error)
 {

@@ -53,9 +53,6 @@ typedef struct {
 	size_t name_bytes;
 } Object;
 
-/* Whether it is an extent: of a store of btrfs, since other filesystems have no subvolumes at all. */
-bool object_is_extent(const HashStore *store, const Object *object);
-
 /* Insert @object, or replace the one with its (subvolume, inode). */
 bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

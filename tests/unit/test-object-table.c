@@ -111,23 +111,21 @@ static void test_what_cannot_be_a_target_comes_first(void)
 	assert_before(table, outside, shared);
 }
 
-static void test_of_extents_the_largest_come_first(void)
+static void test_by_size_the_largest_comes_first(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	Object extent = { .subvolume = OBJECT_EXTENTS, .state = OBJECT_DONE };
-	uint32_t small, large;
-	g_autoptr(ObjectTable) table = NULL;
+	uint32_t small = pass_fixture_put(fixture, 8, 0);
+	uint32_t large = pass_fixture_put(fixture, 9, 0);
+	g_autoptr(ObjectTable) by_gain = pass_fixture_table(fixture);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(ObjectTable) by_size = object_table_new(
+		fixture->pass.store, RANK_BY_SIZE, fixture->settings.state_directory, &error);
 
-	extent.inode = 1 << 20;
-	extent.size_bytes = 8 * FIXTURE_BLOCK_BYTES;
-	small = pass_fixture_put_object(fixture, &extent);
-	extent.inode = 2 << 20;
-	extent.size_bytes = 9 * FIXTURE_BLOCK_BYTES;
-	large = pass_fixture_put_object(fixture, &extent);
-	table = pass_fixture_table(fixture);
-	count(table, small, 7);
-
-	assert_before(table, large, small);
+	g_assert_no_error(error);
+	count(by_gain, small, 7);
+	count(by_size, small, 7);
+	assert_before(by_gain, small, large);
+	assert_before(by_size, large, small);
 }
 
 static void test_what_is_shared_already_comes_before_what_is_not(void)
@@ -184,8 +182,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/object-table/a-fact-added-is-one-more", test_a_fact_added_is_one_more);
 	g_test_add_func("/object-table/what-cannot-be-a-target-comes-first",
 			test_what_cannot_be_a_target_comes_first);
-	g_test_add_func("/object-table/of-extents-the-largest-come-first",
-			test_of_extents_the_largest_come_first);
+	g_test_add_func("/object-table/by-size-the-largest-comes-first",
+			test_by_size_the_largest_comes_first);
 	g_test_add_func("/object-table/what-is-shared-already-comes-before-what-is-not",
 			test_what_is_shared_already_comes_before_what_is_not);
 	g_test_add_func("/object-table/what-has-most-in-common-comes-first",
