@@ -18,9 +18,9 @@ struct ExtentSums {
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
 	BtrfsTree *tree;
+	uint64_t low; /* no item that was passed reaches this address */
 	/* The item in hand; n_sums is 0 when there is none, before the first and at the end. */
-	uint64_t
-		start; /* address of its first block; of none: no item was passed that reaches it */
+	uint64_t start; /* address of its first block */
 	BtrfsCsumItem item;
 	bool is_started;
 	bool is_at_end;
@@ -80,7 +80,8 @@ static void search(ExtentSums *sums, uint64_t bytenr)
 	};
 
 	btrfs_tree_start(sums->tree, sums->fd, &range);
-	sums->start = range.first.offset;
+	sums->low = range.first.offset;
+	sums->start = sums->low;
 	sums->item.n_sums = 0;
 	sums->is_started = true;
 	sums->is_at_end = false;
@@ -94,9 +95,10 @@ static bool next_item(ExtentSums *sums, GError **error)
 		sums->is_started = false;
 		return false;
 	}
+	sums->low = item_end(sums);
 	if (!found) {
 		/* The last item went with the tree's buffer. */
-		sums->start = item_end(sums);
+		sums->start = sums->low;
 		sums->item.n_sums = 0;
 		sums->is_at_end = true;
 		return true;
@@ -115,7 +117,7 @@ static bool next_item(ExtentSums *sums, GError **error)
 /* Whether the item in hand, or one behind it that is not far, may have the sum of @bytenr. */
 static bool can_read_on(const ExtentSums *sums, uint64_t bytenr)
 {
-	return sums->is_started && bytenr >= sums->start &&
+	return sums->is_started && bytenr >= sums->low &&
 	       (sums->is_at_end || bytenr <= item_end(sums) + READ_ON_BYTES);
 }
 
