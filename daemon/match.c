@@ -9,7 +9,11 @@
 
 #include <stdlib.h>
 
-/* Up to so many members every one is paired with every other. */
+/*
+ * Up to so many members every one is paired with every other.  In larger groups one is paired with the
+ * first, or, if it is an extent, with so many: the first may show too little of itself, and an extent
+ * that is covered in part only is not shared at all.
+ */
 #define ALL_PAIRS_MEMBERS 8
 
 /* Pairs on one diagonal with so many blocks between them at most are one run. */
@@ -111,10 +115,10 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 	return sorter_add(matcher->pairs, &pair, error);
 }
 
-/* Pair member @i of a small group with all before it. */
-static bool pair_with_all(Matcher *matcher, const Member *members, size_t i, GError **error)
+/* Pair member @i with all before it, or the first ALL_PAIRS_MEMBERS. */
+static bool pair_with_first(Matcher *matcher, const Member *members, size_t i, GError **error)
 {
-	for (size_t j = 0; j < i; j++)
+	for (size_t j = 0; j < MIN(i, ALL_PAIRS_MEMBERS); j++)
 		if (!add_pair(matcher, &members[j], &members[i], error))
 			return false;
 
@@ -141,6 +145,7 @@ static bool pair_members(Matcher *matcher, GError **error)
 {
 	size_t n_members = matcher->members->len;
 	const Member *members = (const Member *)matcher->members->data;
+	bool are_extents = matcher->pass->result->found_by_checksums;
 	size_t own = 0, before = 0;
 
 	for (size_t i = 1; i < n_members; i++) {
@@ -155,8 +160,9 @@ static bool pair_members(Matcher *matcher, GError **error)
 		if (!is_target(matcher, members[i].object))
 			continue;
 
-		paired = n_members <= ALL_PAIRS_MEMBERS
-				 ? pair_with_all(matcher, members, i, error)
+		/* Of an extent files may hide just what is wanted of it: a few more have to be tried. */
+		paired = n_members <= ALL_PAIRS_MEMBERS || are_extents
+				 ? pair_with_first(matcher, members, i, error)
 				 : pair_with_two(matcher, members, i, own, before, error);
 		if (!paired)
 			return false;
