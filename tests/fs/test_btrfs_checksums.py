@@ -840,3 +840,15 @@ def test_what_can_be_freed_of_a_random_tree_is_freed(tree, filesystem, dedupd, s
     assert done.first.shared["differed"] == 0
     assert done.freed_bytes >= certain * 9 // 10
     assert_sound(filesystem)
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + max(1, SEEDS // 3)))
+def test_passes_between_changes_keep_their_promises(tree, filesystem, dedupd, seed):
+    made = RandomSubvolumes(tree, 1000 + seed)
+    freed = 0
+    for _ in range(3):
+        made.make(count=20)
+        freed += check(dedupd).freed_bytes
+
+    assert freed > 0
+    assert_sound(filesystem)
