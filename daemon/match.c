@@ -267,21 +267,25 @@ static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 	return true;
 }
 
+/* Pair the group's members; zeros of extents, which no hole is put in place of, are passed over. */
+static bool pair_any(Matcher *matcher, const Group *group, GError **error)
+{
+	if (group->members[0].digest != ANCHOR_ZEROS_DIGEST)
+		return pair_group(matcher, group, error);
+	return matcher->pass->result->found_by_checksums || pair_zeros(matcher, group, error);
+}
+
 static bool pair_groups(Matcher *matcher, Groups *groups, GError **error)
 {
 	while (pass_may_continue(matcher->pass)) {
 		const Group *group;
-		bool paired;
 
 		if (!groups_next(groups, &group, error))
 			return false;
 		if (!group)
 			break;
 
-		paired = group->members[0].digest == ANCHOR_ZEROS_DIGEST
-				 ? pair_zeros(matcher, group, error)
-				 : pair_group(matcher, group, error);
-		if (!paired)
+		if (!pair_any(matcher, group, error))
 			return false;
 	}
 
