@@ -101,7 +101,7 @@ static void add_shown(Fixture *fixture, int source, uint64_t at, uint64_t source
 	};
 	g_autoptr(GError) error = NULL;
 
-	g_assert_true(extent_cover_add(fixture->cover, &run, &by, &error));
+	g_assert_true(extent_cover_add(fixture->cover, &run, &by, COVER_LEAST_BLOCKS, &error));
 	g_assert_no_error(error);
 }
 
