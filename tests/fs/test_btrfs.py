@@ -234,3 +234,24 @@ def test_a_snapshot_being_deleted_and_a_balance_do_no_harm(tree, dedupd):
     done = harness.check_pass(dedupd)
 
     assert done.freed_bytes == 0
+
+
+def test_leaves_that_a_pass_rewrote_are_looked_through_once(tree, filesystem, dedupd):
+    # Enough of them that looking through them again and again would be seen.
+    twin = noise(0, 8 * KIB)
+    for number in range(6000):
+        write(tree / f"{number:04}", twin if number % 50 == 0 else noise(number, 8 * KIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    first = dedupd.run(find="checksums")
+    assert first.shared["runs"] > 0, first.filesystem
+    dedupd.run(find="checksums")
+
+    filesystem.drop_caches()
+    third = dedupd.run(find="checksums")
+
+    assert third.filesystem["found"]["by"] == "checksums"
+    assert third.device_bytes <= 256 * KIB
+    write(tree / "late", twin)
+    late = dedupd.run(find="checksums")
+    assert late.files["new"] == 1
+    assert late.freed_bytes == 8 * KIB
