@@ -220,7 +220,8 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 		return;
 	}
 
-	if (pass->filesystem->identity.kind == FS_KIND_BTRFS) {
+	/* What is shared by reading on btrfs may leave the rest of an extent in use. */
+	if (pass->filesystem->identity.kind == FS_KIND_BTRFS && !result->found_by_checksums) {
 		add_line(lines, "freed", "%s by the filesystem's count%s", counted,
 			 gained < 0 ? " MORE in use: others write, too" : "");
 		add_line(lines, "",
