@@ -15,7 +15,7 @@
 static void put(GByteArray *bytes, uint64_t value, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		uint8_t byte = (uint8_t)(value >> 8 * i);
+		uint8_t byte = i < sizeof(value) ? (uint8_t)(value >> 8 * i) : 0;
 
 		g_byte_array_append(bytes, &byte, 1);
 	}
