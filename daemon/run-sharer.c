@@ -494,15 +494,28 @@ static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal,
 	return true;
 }
 
-/* The core of a run is settled by other sources: it may still reach further than they did. */
+/*
+ * The core of a run is settled by other sources: it may still reach further than they did, and over
+ * what they settled beyond.
+ */
 static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t core,
 			   GError **error)
 {
-	uint64_t first = block_set_start(sharer->settled, core);
-	uint64_t end = block_set_end(sharer->settled, core);
+	uint64_t first, end;
 
-	return run_extend(sharer, source, diagonal, first, false, 1, error) &&
-	       run_extend(sharer, source, diagonal, end, true, 1, error);
+	do {
+		first = block_set_start(sharer->settled, core);
+		if (!run_extend(sharer, source, diagonal, first, false, 1, error))
+			return false;
+	} while (block_set_start(sharer->settled, core) != first);
+
+	do {
+		end = block_set_end(sharer->settled, core);
+		if (!run_extend(sharer, source, diagonal, end, true, 1, error))
+			return false;
+	} while (block_set_end(sharer->settled, core) != end);
+
+	return true;
 }
 
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
