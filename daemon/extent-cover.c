@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-cover.h"
 
-#include <string.h>
-
 /* How far from its estimated ends a run is followed, first; eight times as far each time after. */
 #define FOLLOW_BLOCKS 64
 

@@ -8,8 +8,8 @@
  * ExtentCover - which blocks of one data extent of btrfs equal which blocks of others.
  *
  * btrfs frees an extent when nothing shows any byte of it, so what counts is whether all that is
- * shown is covered, by however many sources.  Runs are given longest first; a block belongs to the
- * first one that covers it.  Their ends are found from the sums of both sides.
+ * shown is covered, by however many sources.  A block belongs to the first run given that
+ * covers it.  Their ends are found from the sums of both sides.
  *
  * Thread: the filesystem's worker.
  */

@@ -15,7 +15,6 @@
 #define LOOK_NOTE       "btrfs-all-looked-at"
 
 #define LOOK_DAYS    7
-#define COMMIT_USEC  (30 * G_USEC_PER_SEC)
 #define PIECE_BLOCKS 4096
 
 /* Old items of so many bytes to look through are worth a write, after which no pass sees them. */
@@ -38,7 +37,6 @@ typedef struct {
 	BtrfsTree *tree;
 	AnchorSink anchors;
 	uint64_t piece[PIECE_BLOCKS];
-	int64_t committed_usec;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 } ExtentFinder;
 
@@ -64,20 +62,28 @@ static bool set_number(Pass *pass, const char *name, uint64_t number, GError **e
 	return hash_store_set_note(pass->store, name, text, error);
 }
 
+/* Read the sums of the extent's blocks from @first on, a piece at most; *ret_n is how many. */
+static bool read_piece(ExtentFinder *finder, const DataExtent *extent, uint64_t first,
+		       size_t *ret_n, GError **error)
+{
+	uint32_t block_bytes = finder->info.sector_bytes;
+
+	*ret_n = MIN(extent->length / block_bytes - first, PIECE_BLOCKS);
+	return extent_sums_read(finder->sums, extent->bytenr + first * block_bytes, *ret_n,
+				finder->piece, error);
+}
+
 /* Give ObjectSums the sums of the extent; *ret_known is how many there are. */
 static bool add_sums(ExtentFinder *finder, const DataExtent *extent, ObjectSums *to,
 		     const ObjectSumsSink *sink, uint64_t *ret_known, GError **error)
 {
-	uint32_t block_bytes = finder->info.sector_bytes;
 	uint64_t zeros = extent_sums_of_zeros(finder->sums);
-	uint64_t blocks = extent->length / block_bytes;
+	uint64_t blocks = extent->length / finder->info.sector_bytes;
+	size_t n;
 
 	*ret_known = 0;
-	for (uint64_t first = 0; first < blocks; first += PIECE_BLOCKS) {
-		size_t n = MIN(blocks - first, PIECE_BLOCKS);
-
-		if (!extent_sums_read(finder->sums, extent->bytenr + first * block_bytes, n,
-				      finder->piece, error))
+	for (uint64_t first = 0; first < blocks; first += n) {
+		if (!read_piece(finder, extent, first, &n, error))
 			return false;
 
 		for (size_t i = 0; i < n; i++) {
@@ -171,32 +177,18 @@ static bool fingerprint_extent(ExtentFinder *finder, const DataExtent *extent, G
 static bool count_known(ExtentFinder *finder, const DataExtent *extent, uint64_t *ret,
 			GError **error)
 {
-	uint32_t block_bytes = finder->info.sector_bytes;
-	uint64_t blocks = extent->length / block_bytes;
+	uint64_t blocks = extent->length / finder->info.sector_bytes;
+	size_t n;
 
 	*ret = 0;
-	for (uint64_t first = 0; first < blocks; first += PIECE_BLOCKS) {
-		size_t n = MIN(blocks - first, PIECE_BLOCKS);
-
-		if (!extent_sums_read(finder->sums, extent->bytenr + first * block_bytes, n,
-				      finder->piece, error))
+	for (uint64_t first = 0; first < blocks; first += n) {
+		if (!read_piece(finder, extent, first, &n, error))
 			return false;
 		for (size_t i = 0; i < n; i++)
 			*ret += finder->piece[i] != EXTENT_SUM_NONE;
 	}
 
 	return true;
-}
-
-static bool commit_when_due(ExtentFinder *finder, GError **error)
-{
-	int64_t now_usec = g_get_monotonic_time();
-
-	if (now_usec - finder->committed_usec < COMMIT_USEC)
-		return true;
-
-	finder->committed_usec = now_usec;
-	return hash_store_commit(finder->pass->store, error);
 }
 
 /* Look at an extent that is there, beside what the store has of it (NULL: nothing). */
@@ -222,7 +214,8 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const Object
 
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
-	return fingerprint_extent(finder, extent, error) && commit_when_due(finder, error);
+	return fingerprint_extent(finder, extent, error) &&
+	       pass_commit_when_due(finder->pass, error);
 }
 
 static bool next_item(ExtentFinder *finder, const BtrfsTreeItem **ret, GError **error)
@@ -287,8 +280,7 @@ static bool next_stored(ObjectCursor *cursor, const Object **ret, GError **error
 static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
 {
 	finder->pass->result->files.gone++;
-	return hash_store_drop_open_extent(finder->pass->store, stored->inode, error) &&
-	       hash_store_drop(finder->pass->store, OBJECT_EXTENTS, stored->inode, error);
+	return hash_store_drop_extent(finder->pass->store, stored->inode, error);
 }
 
 /* All extents, merged with all that are stored: those that are gone are forgotten. */
@@ -467,7 +459,6 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 	finder->about = hash_store_about(pass->store);
 	finder->tree = tree;
 	finder->anchors.store = pass->store;
-	finder->committed_usec = g_get_monotonic_time();
 
 	return get_number(pass, GENERATION_NOTE, &since, error) &&
 	       get_number(pass, LOOK_NOTE, &looked_day, error) &&

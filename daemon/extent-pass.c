@@ -105,13 +105,16 @@ static bool do_round(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Object
 	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error);
 }
 
+/* Ids that are not settled, of which some may have been given up since. */
+static uint64_t n_unsettled(const Pass *pass)
+{
+	return hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
+}
+
 /* All that was matched is settled, save what was postponed. */
 static bool settle(Pass *pass, ObjectTable *table, GError **error)
 {
-	uint64_t n_unsettled =
-		hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
-
-	if (postponed_is_all(pass->postponed, n_unsettled))
+	if (postponed_is_all(pass->postponed, n_unsettled(pass)))
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
@@ -142,17 +145,12 @@ static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums,
 	return settle(pass, table, error);
 }
 
-static bool has_unsettled(const Pass *pass)
-{
-	return hash_store_settled_below(pass->store) < hash_store_next_object(pass->store);
-}
-
 static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!extents_find(pass, info, sums, error))
 		return false;
-	if (!pass_may_continue(pass) || !has_unsettled(pass))
+	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
 		return true;
 
 	return hash_store_commit(pass->store, error) && match_and_share(pass, info, sums, error);

@@ -35,7 +35,7 @@ typedef enum {
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files);
 void extent_plan_free(ExtentPlan *plan);
 
-/* Plan for @target, of which @runs (of Run) are known, longest first. */
+/* Plan for @target, of which @runs (of Run) are known, in the order of the planner. */
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -5,7 +5,7 @@
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
 
-/* Runs of one target that are looked at, longest first. */
+/* Runs of one target that are looked at, in the order of the planner. */
 #define TARGET_RUNS 4096
 
 /* A long stretch is tried with a piece of so much first: what differs costs no more than that. */
@@ -152,13 +152,11 @@ static void estimate(ExtentSharer *sharer, const Object *target)
 /* Nothing shows the extent any more: btrfs gives it back. */
 static bool note_freed(ExtentSharer *sharer, const Object *target, GError **error)
 {
-	HashStore *store = sharer->pass->store;
 	PassResult *result = sharer->pass->result;
 
 	result->freed.bytes += target->size_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
-	return hash_store_drop_open_extent(store, target->inode, error) &&
-	       hash_store_drop(store, OBJECT_EXTENTS, target->inode, error);
+	return hash_store_drop_extent(sharer->pass->store, target->inode, error);
 }
 
 /* Start reading what @step will compare, so that the disk has several requests at a time. */
@@ -166,14 +164,13 @@ static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 {
 	uint64_t length = MIN(step->length, AHEAD_BYTES);
 	SkipReason reason;
-	FileReader *to = extent_files_open(sharer->files, &step->target, &reason);
-	FileReader *from;
+	FileReader *reader = extent_files_open(sharer->files, &step->target, &reason);
 
-	if (!to || file_reader_fetch(to, step->target_offset, length) != READ_DONE)
-		return;
-	from = extent_files_open(sharer->files, &step->source, &reason);
-	if (!from || file_reader_fetch(from, step->source_offset, length) != READ_DONE)
-		return;
+	if (reader)
+		file_reader_fetch(reader, step->target_offset, length);
+	reader = extent_files_open(sharer->files, &step->source, &reason);
+	if (reader)
+		file_reader_fetch(reader, step->source_offset, length);
 }
 
 /* Queue what is planned for @target. */
@@ -224,8 +221,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	switch (outcome) {
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run ||
-		       (hash_store_drop_open_extent(sharer->pass->store, target->inode, error) &&
-			hash_store_drop(sharer->pass->store, OBJECT_EXTENTS, target->inode, error));
+		       hash_store_drop_extent(sharer->pass->store, target->inode, error);
 	case EXTENT_PINNED:
 		pin(sharer, target, reason);
 		return true;

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define COMMIT_USEC     (30 * G_USEC_PER_SEC)
 #define HALF_FILE_BYTES (UINT64_C(1) << 30)
 #define AHEAD_FILES     16
 #define AHEAD_BYTES     (UINT64_C(256) << 10)
@@ -54,7 +53,6 @@ typedef struct {
 	SumCache *cache;
 	const HashStoreAbout *about;
 	uint64_t zero_sum;
-	int64_t committed_usec;
 	uint8_t *buffer;      /* one piece */
 	uint64_t *piece_sums; /* of one piece */
 	GQueue jobs;          /* opened, in the order to be read */
@@ -270,17 +268,6 @@ static FingerprintOutcome read_piece(Fingerprinter *printer, uint64_t offset, si
 	return FINGERPRINT_DONE;
 }
 
-static bool commit_when_due(Fingerprinter *printer, GError **error)
-{
-	int64_t now_usec = g_get_monotonic_time();
-
-	if (now_usec - printer->committed_usec < COMMIT_USEC)
-		return true;
-
-	printer->committed_usec = now_usec;
-	return hash_store_commit(printer->pass->store, error);
-}
-
 /* Keep how far a large file was read. */
 static bool keep_half(Fingerprinter *printer, GError **error)
 {
@@ -305,7 +292,7 @@ static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 	    job->next_half_bytes)
 		return true;
 
-	return keep_half(printer, error) && commit_when_due(printer, error);
+	return keep_half(printer, error) && pass_commit_when_due(printer->pass, error);
 }
 
 /* Fingerprint the part of @extent that lies in the file. */
@@ -536,7 +523,7 @@ static bool read_all(Fingerprinter *printer, GError **error)
 		printer->job = job;
 		if (fingerprint_object(printer, error) == FINGERPRINT_FAILED)
 			return false;
-		if (!commit_when_due(printer, error))
+		if (!pass_commit_when_due(printer->pass, error))
 			return false;
 	}
 
@@ -559,7 +546,6 @@ bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GErro
 		.extents = extents,
 		.cache = cache,
 		.about = hash_store_about(pass->store),
-		.committed_usec = g_get_monotonic_time(),
 		.buffer = buffer,
 		.piece_sums = piece_sums,
 		.jobs = G_QUEUE_INIT,

@@ -25,6 +25,8 @@
 /* How the last pass found equal data: "checksums" or "read". */
 #define WAY_NOTE "found-by"
 
+#define COMMIT_USEC (30 * G_USEC_PER_SEC)
+
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
 #define XFS_MIN_SIZE_BYTES   1
@@ -67,6 +69,7 @@ static bool pass_open(Pass *pass, GError **error)
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
 	pass->postponed = postponed_new();
+	pass->committed_usec = g_get_monotonic_time();
 	return true;
 }
 
@@ -77,6 +80,17 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->store, hash_store_close);
+}
+
+bool pass_commit_when_due(Pass *pass, GError **error)
+{
+	int64_t now_usec = g_get_monotonic_time();
+
+	if (now_usec - pass->committed_usec < COMMIT_USEC)
+		return true;
+
+	pass->committed_usec = now_usec;
+	return hash_store_commit(pass->store, error);
 }
 
 /* Match everything anew if the policy is not the one under which it was settled. */

@@ -34,7 +34,8 @@ typedef struct {
 	Throttle *throttle;
 	KeptPages *kept;
 	Postponed *postponed;
-	PassResult *result; /* the caller's */
+	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
+	PassResult *result;     /* the caller's */
 } Pass;
 
 /*
@@ -43,6 +44,9 @@ typedef struct {
  */
 void pass_run(const Settings *settings, const Filesystem *filesystem, const atomic_bool *stop,
 	      Progress *progress, PassResult *result);
+
+/* Keep what was learned so far, if that was not done for half a minute. */
+bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 static inline bool pass_may_continue(const Pass *pass)
 {

@@ -2,6 +2,7 @@
 #include "hashstore/open-extents.h"
 
 #include "hashstore/hash-store-internal.h"
+#include "hashstore/objects.h"
 
 static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
 {
@@ -21,6 +22,12 @@ bool hash_store_put_open_extent(HashStore *store, uint64_t address, GError **err
 bool hash_store_drop_open_extent(HashStore *store, uint64_t address, GError **error)
 {
 	return change(store, STATEMENT_DROP_OPEN_EXTENT, address, error);
+}
+
+bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
+{
+	return hash_store_drop_open_extent(store, address, error) &&
+	       hash_store_drop(store, OBJECT_EXTENTS, address, error);
 }
 
 bool hash_store_next_open_extent(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
