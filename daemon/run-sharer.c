@@ -424,6 +424,9 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 		RunEnds ends;
 
 		if (data_block > block) {
+			/* A file that was truncated has no data there, too. */
+			if (!give_up_changed(sharer, source, error))
+				return false;
 			ret_ends->last_equal = false;
 			block = data_block;
 			continue;

@@ -247,6 +247,7 @@ def change_between_rounds(tree, filesystem, dedupd, change, is_target):
     while [oracle.block_addresses(path)[0] for path in twins] == places:
         assert time.monotonic() < deadline, "nothing was shared"
         time.sleep(0.02)
+    time.sleep(0.2)  # until the pass has seen it, too; the next round takes a second to read
     target = twins[oracle.block_addresses(twins[0])[0] == places[0]]
     changed = target if is_target else twins[target == twins[0]]
     change(changed)
