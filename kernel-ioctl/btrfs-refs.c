@@ -46,12 +46,12 @@ void btrfs_refs_free(BtrfsRefs *refs)
 }
 
 /* Returns 0 or errno. */
-static int ask(BtrfsRefs *refs, int fd, uint64_t bytenr)
+static int ask(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags)
 {
 	struct btrfs_ioctl_logical_ino_args arguments = {
 		.logical = bytenr,
 		.size = refs->buffer_bytes,
-		.flags = BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET,
+		.flags = flags,
 		.inodes = (uintptr_t)refs->container,
 	};
 
@@ -84,11 +84,11 @@ static bool something_is_missing(const BtrfsRefs *refs)
 	return refs->container->bytes_missing > 0 || refs->container->elem_missed > 0;
 }
 
-static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
-		     GError **error)
+static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags,
+		     BtrfsRefsOutcome *ret, GError **error)
 {
 	for (;;) {
-		int cause = ask(refs, fd, bytenr);
+		int cause = ask(refs, fd, bytenr, flags);
 
 		if (cause == ENOENT) {
 			*ret = BTRFS_REFS_GONE;
@@ -109,18 +109,30 @@ static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome 
 	}
 }
 
-bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
-		     GError **error)
+static bool read_refs(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags,
+		      BtrfsRefsOutcome *ret, GError **error)
 {
 	refs->n_refs = 0;
 	/* Large once is no reason to make the kernel fill it for every other extent. */
 	set_buffer(refs, BUFFER_BYTES);
-	if (!read_all(refs, fd, bytenr, ret, error))
+	if (!read_all(refs, fd, bytenr, flags, ret, error))
 		return false;
 
 	refs->n_refs = MIN(refs->container->elem_cnt / VALUES_PER_REF,
 			   (refs->buffer_bytes - sizeof(*refs->container)) / sizeof(BtrfsRef));
 	return true;
+}
+
+bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+		     GError **error)
+{
+	return read_refs(refs, fd, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret, error);
+}
+
+bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t address, BtrfsRefsOutcome *ret,
+			  GError **error)
+{
+	return read_refs(refs, fd, address, 0, ret, error);
 }
 
 const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n)

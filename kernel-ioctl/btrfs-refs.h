@@ -52,7 +52,14 @@ void btrfs_refs_free(BtrfsRefs *refs);
 bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What the last btrfs_refs_read() found, until the next; none after an error. */
+/*
+ * The same, of those references only that show the byte at @address, which lies in an extent that is
+ * not compressed.  Their offsets are where in the file that byte is.
+ */
+bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t address, BtrfsRefsOutcome *ret,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What the last of these found, until the next; none after an error. */
 const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsRefs, btrfs_refs_free)

@@ -171,6 +171,18 @@ static void test_a_file_of_a_read_only_snapshot_opens_by_what_a_reference_tells(
 	real_filesystem_delete_subvolume(scratch, "subvolume");
 }
 
+static void assert_byte_is_shown_by(BtrfsRefs *refs, const Scratch *scratch, uint64_t address,
+				    size_t n_refs)
+{
+	g_autoptr(GError) error = NULL;
+	BtrfsRefsOutcome outcome;
+
+	g_assert_true(btrfs_refs_read_byte(refs, scratch->fd, address, &outcome, &error));
+	g_assert_no_error(error);
+	g_assert_cmpint(outcome, ==, BTRFS_REFS_READ);
+	g_assert_cmpuint(count_refs(refs), ==, n_refs);
+}
+
 static void test_a_part_of_an_extent_refers_to_all_of_it(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -185,6 +197,10 @@ static void test_a_part_of_an_extent_refers_to_all_of_it(void)
 	g_assert_cmpuint(count_refs(refs), ==, 2);
 	g_assert_true(has_ref(refs, 5, inode_of(whole), 0));
 	g_assert_true(has_ref(refs, 5, inode_of(part), 0));
+
+	assert_byte_is_shown_by(refs, scratch, bytenr_of(whole) + 512 * KIB, 2);
+	assert_byte_is_shown_by(refs, scratch, bytenr_of(whole) + 512 * KIB - 1, 1);
+	g_assert_true(has_ref(refs, 5, inode_of(whole), 512 * KIB - 1));
 
 	g_assert_true(btrfs_file_extent_read(part, inode_of(part), 0, &extent, NULL));
 	g_assert_cmpuint(extent.bytenr, ==, bytenr_of(whole));
