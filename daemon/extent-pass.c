@@ -7,6 +7,7 @@
 #include "daemon/object-table.h"
 #include "daemon/planner.h"
 #include "daemon/run.h"
+#include "daemon/stretch-runs.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/btrfs-info.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
@@ -81,24 +82,31 @@ static void wait_while_moved(const Pass *pass, const BtrfsInfo *info)
 		g_usleep(WAIT_USEC);
 }
 
+static Sorter *new_runs(const Pass *pass)
+{
+	return sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
+			  pass->settings->state_directory, pass->stop);
+}
+
 /* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
 static bool do_round(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, ObjectTable *table,
 		     bool is_first, uint64_t *ret_pinned, GError **error)
 {
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
-	g_autoptr(Sorter) runs =
-		sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
-			   pass->settings->state_directory, pass->stop);
+	g_autoptr(Sorter) found = new_runs(pass);
+	g_autoptr(Sorter) runs = new_runs(pass);
 	g_autoptr(Planner) planner = NULL;
 	uint64_t blocks = 0;
 
 	*ret_pinned = 0;
 	progress_begin(pass->progress, STAGE_MATCH, 0);
-	if (!match_all(pass, table, opener, runs, &blocks, error))
+	if (!match_all(pass, table, opener, found, &blocks, error) ||
+	    !stretch_runs_resolve(pass, sums, table, found, runs, error))
 		return false;
 	if (!pass_may_continue(pass))
 		return true;
 
+	g_clear_pointer(&found, sorter_free);
 	progress_begin(pass->progress, STAGE_SHARE, 0);
 	planner = planner_new(runs);
 	wait_while_moved(pass, info);
@@ -114,6 +122,8 @@ static uint64_t n_unsettled(const Pass *pass)
 /* All that was matched is settled, save what was postponed. */
 static bool settle(Pass *pass, ObjectTable *table, GError **error)
 {
+	if (!postponed_add_stretches(pass->postponed, pass->store, error))
+		return false;
 	if (postponed_is_all(pass->postponed, n_unsettled(pass)))
 		return true;
 

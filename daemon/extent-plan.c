@@ -95,7 +95,7 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 	const ExtentRef *place;
 	Run run = { .target_block = block, .blocks = 1 };
 
-	if (!extent_sources_find(plan->sources, piece->source, &source, error))
+	if (!extent_sources_find(plan->sources, piece->source, position, &source, error))
 		return false;
 	if (!source)
 		return true;
@@ -168,9 +168,12 @@ static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
 		const Run *run = &g_array_index(runs, Run, i);
 		const ExtentSource *source;
 
-		if (!extent_sources_find(plan->sources, run->source, &source, error))
+		if (!extent_sources_find(plan->sources, run->source,
+					 run->source_block * plan->block_bytes, &source, error))
 			return false;
-		if (source && !cover_by(plan, run, source, COVER_LEAST_BLOCKS, error))
+		/* A shorter run is part of a longer one that goes on in other extents. */
+		if (source &&
+		    !cover_by(plan, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
 			return false;
 	}
 
@@ -241,7 +244,9 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 		if (!is_encoded)
 			here = MIN(here,
 				   (piece.first + piece.blocks) * plan->block_bytes - position);
-		if (!extent_sources_find(plan->sources, piece.source, &source, error))
+		if (!extent_sources_find(plan->sources, piece.source,
+					 position - piece.diagonal * plan->block_bytes, &source,
+					 error))
 			return false;
 		if (!source || !plan_piece(plan, ref, &piece, position, here, source))
 			return true;

@@ -110,18 +110,16 @@ static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, b
 	return true;
 }
 
-bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
-		      GError **error)
+/* List what the kernel found. */
+static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome outcome,
+			size_t most, ExtentRefsOutcome *ret, GError **error)
 {
-	BtrfsRefsOutcome outcome;
 	const BtrfsRef *found;
 	bool all_seen = true;
 	size_t n;
 
 	g_array_set_size(refs->list, 0);
 	*ret = EXTENT_REFS_GONE;
-	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
-		return false;
 	if (outcome == BTRFS_REFS_GONE)
 		return true;
 
@@ -139,6 +137,25 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 	else if (refs->list->len > 0)
 		*ret = EXTENT_REFS_READ;
 	return true;
+}
+
+bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	return btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error) &&
+	       list_places(refs, extent, outcome, most, ret, error);
+}
+
+bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
+			   ExtentRefsOutcome *ret, GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	return btrfs_refs_read_byte(refs->found, refs->fd, extent->inode + position, &outcome,
+				    error) &&
+	       list_places(refs, extent, outcome, most, ret, error);
 }
 
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)

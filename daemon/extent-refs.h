@@ -42,7 +42,11 @@ void extent_refs_free(ExtentRefs *refs);
 bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What was found, valid until the next extent_refs_read(). */
+/* The same, of places that show the byte @position of @extent, which is not encoded. */
+bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
+			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What was found last. */
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);
 
 /* Whether the extent is compressed (or otherwise encoded), and what it holds. */

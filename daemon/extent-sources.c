@@ -69,17 +69,11 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
+static void add_places(const ExtentSources *sources, ExtentSource *source)
 {
-	ExtentRefsOutcome outcome;
 	const ExtentRef *places;
 	size_t n;
 
-	if (!extent_refs_read(sources->refs, &source->object, PLACES_MAX, &outcome, error))
-		return false;
-
-	source->is_encoded = extent_refs_is_encoded(sources->refs);
-	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
 	places = extent_refs_list(sources->refs, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (extent_files_is_own(sources->files, &places[i]))
@@ -87,11 +81,53 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 		g_array_append_val(source->places, places[i]);
 		add_shown(source, &places[i], sources->pass->block_bytes);
 	}
+}
+
+static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
+{
+	ExtentRefsOutcome outcome;
+
+	if (!extent_refs_read(sources->refs, &source->object, PLACES_MAX, &outcome, error))
+		return false;
+
+	source->has_more = outcome == EXTENT_REFS_PARTIAL;
+	source->is_encoded = extent_refs_is_encoded(sources->refs);
+	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
+	add_places(sources, source);
 	return true;
 }
 
-bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource **ret,
-			 GError **error)
+static bool shows(const ExtentSource *source, uint64_t block)
+{
+	for (guint i = 0; i < source->shown->len; i++) {
+		const CoverRange *range = &g_array_index(source->shown, CoverRange, i);
+
+		if (range->first <= block && block < range->end)
+			return true;
+	}
+
+	return false;
+}
+
+/* Of very many places the first ones need not show @position. */
+static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_t position,
+			   GError **error)
+{
+	ExtentRefsOutcome outcome;
+
+	if (!source->has_more || source->is_encoded ||
+	    shows(source, position / sources->pass->block_bytes))
+		return true;
+	if (!extent_refs_read_byte(sources->refs, &source->object, position, PLACES_MAX, &outcome,
+				   error))
+		return false;
+
+	add_places(sources, source);
+	return true;
+}
+
+bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
+			 const ExtentSource **ret, GError **error)
 {
 	ExtentSource *source = g_hash_table_lookup(sources->found, GUINT_TO_POINTER(id));
 	const Object *object;
@@ -113,6 +149,8 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource
 		if (!read_places(sources, source, error))
 			return false;
 	}
+	if (!read_places_of(sources, source, position, error))
+		return false;
 
 	if (source->places->len > 0)
 		*ret = source;
@@ -142,7 +180,7 @@ bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const Exten
 			       object_table_rank(sources->table, target))
 		return true;
 
-	return extent_sources_find(sources, object->id, ret, error);
+	return extent_sources_find(sources, object->id, *ret_position, ret, error);
 }
 
 const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t position, uint64_t length,

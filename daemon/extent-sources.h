@@ -21,6 +21,7 @@ typedef struct {
 	Object object;
 	GArray *places; /* ExtentRef, some of those that there are; at least one */
 	GArray *shown;  /* CoverRange: what they show together */
+	bool has_more;  /* there are other places */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;
@@ -32,9 +33,12 @@ void extent_sources_free(ExtentSources *sources);
 /* Go on to another target: all sources found so far are freed. */
 void extent_sources_clear(ExtentSources *sources);
 
-/* The source @id; NULL if it cannot be one. */
-bool extent_sources_find(ExtentSources *sources, uint32_t id, const ExtentSource **ret,
-			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * The source @id; NULL if it cannot be one.  Its places include one that shows its byte @position, if
+ * there is any.
+ */
+bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
+			 const ExtentSource **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * The source of the target @target that shows @offset of the file of @place, whichever extent that

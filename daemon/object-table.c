@@ -57,6 +57,10 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 {
 	unsigned facts = 0;
 
+	if (object->subvolume == OBJECT_STRETCHES)
+		facts |= FACT_STRETCH;
+	else if (object->subvolume == OBJECT_EXTENTS && object->generation > 0)
+		facts |= FACT_JOINED;
 	facts |= object->state == OBJECT_DONE ? FACT_LIVE : 0;
 	facts |= object->id < settled_below ? FACT_SETTLED : 0;
 	facts |= object->flags & OBJECT_IMMUTABLE ? FACT_IMMUTABLE : 0;
@@ -69,8 +73,13 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 
 static uint32_t first_count(const Object *object, RankBy by)
 {
-	return by == RANK_BY_SIZE ? (uint32_t)MIN(object->size_bytes >> SIZE_SHIFT, UINT32_MAX / 2)
-				  : 0;
+	uint64_t bytes = object->size_bytes;
+
+	if (by != RANK_BY_SIZE)
+		return 0;
+	if (object->subvolume <= OBJECT_STRETCHES && object->generation > 0)
+		bytes = object->generation;
+	return (uint32_t)MIN(bytes >> SIZE_SHIFT, UINT32_MAX / 2);
 }
 
 static bool fill(ObjectTable *table, HashStore *store, RankBy by, GError **error)
@@ -120,7 +129,8 @@ void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact
 
 void object_table_count(ObjectTable *table, uint32_t object)
 {
-	if (object < table->n_entries && table->entries[object].count < UINT32_MAX)
+	if (object < table->n_entries && table->entries[object].count < UINT32_MAX &&
+	    !(table->entries[object].facts & (FACT_STRETCH | FACT_JOINED)))
 		table->entries[object].count++;
 }
 

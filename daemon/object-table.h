@@ -23,10 +23,12 @@ typedef enum {
 	FACT_NO_COW = 1 << 4,
 	FACT_SHARED = 1 << 5,
 	FACT_KEEP_ZEROS = 1 << 6,
-	FACT_NOTED = 1 << 7,   /* counted as skipped */
-	FACT_FOREIGN = 1 << 8, /* this process may not share onto it */
-	FACT_MOVED = 1 << 9,   /* an extent that was shared in this pass: no source any more */
-	FACT_PINNED = 1 << 10, /* an extent of which sharing would free nothing: may be a source */
+	FACT_NOTED = 1 << 7,    /* counted as skipped */
+	FACT_FOREIGN = 1 << 8,  /* this process may not share onto it */
+	FACT_MOVED = 1 << 9,    /* an extent that was shared in this pass: no source any more */
+	FACT_PINNED = 1 << 10,  /* an extent of which sharing would free nothing: may be a source */
+	FACT_STRETCH = 1 << 11, /* extents side by side in one file: only matched */
+	FACT_JOINED = 1 << 12,  /* an extent that is part of a stretch */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
@@ -38,7 +40,8 @@ typedef enum {
 	RANK_BY_GAIN, /* its entries in groups with others */
 	/*
 	 * Its size, before those: an extent of btrfs is freed as a whole only, and a large one is
-	 * seldom covered by smaller ones.
+	 * seldom covered by smaller ones.  What is said of a stretch goes for the extents in it, so
+	 * both have one rank.
 	 */
 	RANK_BY_SIZE,
 } RankBy;

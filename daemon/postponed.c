@@ -57,9 +57,9 @@ bool postponed_is_all(const Postponed *postponed, uint64_t n_unsettled)
 	return postponed->has_rest || postponed->is_full || (n > 0 && n == n_unsettled);
 }
 
-bool postponed_renew(const Postponed *postponed, HashStore *store, GError **error)
+static GArray *list_objects(const Postponed *postponed)
 {
-	g_autoptr(GArray) objects = g_array_new(false, false, sizeof(uint32_t));
+	GArray *objects = g_array_new(false, false, sizeof(uint32_t));
 	GHashTableIter iterator;
 	gpointer key;
 
@@ -69,6 +69,33 @@ bool postponed_renew(const Postponed *postponed, HashStore *store, GError **erro
 
 		g_array_append_val(objects, object);
 	}
+
+	return objects;
+}
+
+bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **error)
+{
+	g_autoptr(GArray) objects = list_objects(postponed);
+
+	for (guint i = 0; i < objects->len; i++) {
+		const Object *found;
+
+		if (!hash_store_find(store, g_array_index(objects, uint32_t, i), &found, error))
+			return false;
+		if (!found || found->subvolume != OBJECT_EXTENTS || found->parent == 0)
+			continue;
+		if (!hash_store_find_at(store, OBJECT_STRETCHES, found->parent, &found, error))
+			return false;
+		if (found)
+			postponed_add(postponed, store, found->id);
+	}
+
+	return true;
+}
+
+bool postponed_renew(const Postponed *postponed, HashStore *store, GError **error)
+{
+	g_autoptr(GArray) objects = list_objects(postponed);
 
 	return hash_store_renew(store, (const uint32_t *)(void *)objects->data, objects->len,
 				error);

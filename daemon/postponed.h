@@ -30,6 +30,10 @@ bool postponed_has_rest(const Postponed *postponed);
  */
 bool postponed_is_all(const Postponed *postponed, uint64_t n_unsettled);
 
+/* Add the stretches that extents among them are part of: by these they are matched. */
+bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* Take them out of what was settled. */
 bool postponed_renew(const Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

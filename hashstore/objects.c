@@ -235,6 +235,23 @@ bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
 	return true;
 }
 
+bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,
+				 GError **error)
+{
+	sqlite3_stmt *count = hash_store_query(store, STATEMENT_COUNT_OBJECTS_OF, error);
+	bool row;
+
+	if (!count)
+		return false;
+	sqlite3_bind_int64(count, 1, (int64_t)subvolume);
+	if (!database_step(store->database, count, &row, error))
+		return false;
+	*ret = (uint64_t)sqlite3_column_int64(count, 0);
+	sqlite3_reset(count);
+
+	return true;
+}
+
 ObjectCursor *object_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = g_new0(ObjectCursor, 1);

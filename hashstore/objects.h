@@ -11,9 +11,14 @@
  * size_bytes.  Its stamp goes on with the transaction that allocated it, in ctime_nsec, and with how
  * many of its blocks have checksums, in mtime_nsec.  It has no name.
  *
+ * A stretch of small extents in one file has the subvolume OBJECT_STRETCHES and as inode a number of
+ * its own, which is the parent of its extents.  It lies in the subvolume ctime_nsec, file parent, from
+ * byte mtime_nsec on.  In the generation of both it says how long the extents count when ranked.
+ *
  * Thread: the filesystem's worker.
  */
-#define OBJECT_EXTENTS UINT64_C(0) /* no subvolume of btrfs has this id */
+#define OBJECT_EXTENTS   UINT64_C(0) /* no subvolumes of btrfs have these ids */
+#define OBJECT_STRETCHES UINT64_C(1)
 
 typedef enum {
 	OBJECT_DONE,    /* fingerprinted to its end */
@@ -99,8 +104,10 @@ bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL at the end */
 void object_cursor_close(ObjectCursor *cursor);
 
-/* Number of objects in the store, committed or not. */
+/* Number of objects in the store, committed or not; and of those of one subvolume, by counting. */
 bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,
+				 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectCursor, object_cursor_close)

@@ -18,6 +18,7 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_FIND_OBJECT_AT] = "SELECT subvolume, inode, id, record FROM object"
 				     " WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_OBJECT_ID] = "SELECT id FROM object WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_COUNT_OBJECTS_OF] = "SELECT COUNT(*) FROM object WHERE subvolume = ?",
 	[STATEMENT_PUT_HALF] =
 		"INSERT OR REPLACE INTO half (id, done_blocks, state) VALUES (?, ?, ?)",
 	[STATEMENT_GET_HALF] = "SELECT done_blocks, state FROM half WHERE id = ?",

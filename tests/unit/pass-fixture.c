@@ -77,7 +77,7 @@ uint32_t pass_fixture_put_object(PassFixture *fixture, const Object *object)
 
 	name = g_strdup_printf("object-%u", row.id);
 	row.inode = row.inode ? row.inode : 1000 + row.id;
-	row.parent = DIRECTORY_INODE;
+	row.parent = row.parent ? row.parent : DIRECTORY_INODE;
 	row.name = (const uint8_t *)name;
 	row.name_bytes = strlen(name);
 	if (!hash_store_put(fixture->pass.store, &row, &error))

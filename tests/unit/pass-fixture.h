@@ -32,7 +32,7 @@ void pass_fixture_free(PassFixture *fixture);
 /* Add a fingerprinted object of so many whole blocks, named "object-ID"; returns its id. */
 uint32_t pass_fixture_put(PassFixture *fixture, uint64_t blocks, unsigned flags);
 
-/* The same with all that @object says but its id and name. */
+/* The same with all that @object says but its id, name, and what it leaves 0 of where it lies. */
 uint32_t pass_fixture_put_object(PassFixture *fixture, const Object *object);
 
 void pass_fixture_put_anchor(PassFixture *fixture, uint64_t digest, uint32_t object,

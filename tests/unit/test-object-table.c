@@ -72,6 +72,35 @@ static void test_what_was_settled_is_known_as_such(void)
 	g_assert_cmpuint(object_table_facts(table, new), ==, FACT_LIVE);
 }
 
+static void test_a_stretch_and_its_extents_have_one_rank(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	Object stretch = { .subvolume = OBJECT_STRETCHES, .inode = 7, .size_bytes = 1 << 24 };
+	Object extent = { .inode = 1 << 30, .size_bytes = 4096, .parent = 7 };
+	Object longer = { .inode = 1 << 29, .size_bytes = 1 << 17 };
+	Object shorter = { .inode = 1 << 28, .size_bytes = 1 << 14 };
+	uint32_t joined, whole, after, before;
+	g_autoptr(ObjectTable) table = NULL;
+
+	stretch.generation = extent.generation = 1 << 15;
+	whole = pass_fixture_put_object(fixture, &stretch);
+	joined = pass_fixture_put_object(fixture, &extent);
+	before = pass_fixture_put_object(fixture, &longer);
+	after = pass_fixture_put_object(fixture, &shorter);
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	table = object_table_new(fixture->pass.store, RANK_BY_SIZE,
+				 fixture->settings.state_directory, NULL);
+	g_assert_nonnull(table);
+
+	g_assert_cmpuint(object_table_facts(table, whole), ==, FACT_LIVE | FACT_STRETCH);
+	g_assert_cmpuint(object_table_facts(table, joined), ==, FACT_LIVE | FACT_JOINED);
+	count(table, whole, 1000);
+	g_assert_cmpuint(object_table_rank(table, whole) >> 32, ==,
+			 object_table_rank(table, joined) >> 32);
+	assert_before(table, before, whole);
+	assert_before(table, joined, after);
+}
+
 static void test_a_fact_added_is_one_more(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -179,6 +208,8 @@ int main(int argc, char **argv)
 			test_an_id_that_no_object_has_knows_nothing);
 	g_test_add_func("/object-table/what-was-settled-is-known-as-such",
 			test_what_was_settled_is_known_as_such);
+	g_test_add_func("/object-table/a-stretch-and-its-extents-have-one-rank",
+			test_a_stretch_and_its_extents_have_one_rank);
 	g_test_add_func("/object-table/a-fact-added-is-one-more", test_a_fact_added_is_one_more);
 	g_test_add_func("/object-table/what-cannot-be-a-target-comes-first",
 			test_what_cannot_be_a_target_comes_first);

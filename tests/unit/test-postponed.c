@@ -44,6 +44,27 @@ static void test_what_is_settled_is_no_target_to_be_postponed(void)
 	g_assert_true(is_found(fixture, source));
 }
 
+static void test_a_stretch_is_postponed_with_its_extents(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+	Object row = { .subvolume = OBJECT_STRETCHES, .inode = 77, .size_bytes = 1 << 20 };
+	uint32_t stretch = pass_fixture_put_object(fixture, &row);
+	uint32_t extent;
+
+	row = (Object){ .subvolume = OBJECT_EXTENTS, .parent = 77, .size_bytes = 1 << 16 };
+	extent = pass_fixture_put_object(fixture, &row);
+	postponed_add(postponed, fixture->pass.store, extent);
+	g_assert_true(postponed_is_all(postponed, 1));
+	g_assert_true(postponed_add_stretches(postponed, fixture->pass.store, NULL));
+	g_assert_true(postponed_is_all(postponed, 2));
+	pass_fixture_settle(fixture);
+	g_assert_true(postponed_renew(postponed, fixture->pass.store, NULL));
+
+	g_assert_false(is_found(fixture, extent));
+	g_assert_false(is_found(fixture, stretch));
+}
+
 static void test_all_is_left_unsettled_when_none_or_the_rest_was_done(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -79,6 +100,8 @@ int main(int argc, char **argv)
 			test_what_was_postponed_is_unsettled_again);
 	g_test_add_func("/postponed/what-is-settled-is-no-target-to-be-postponed",
 			test_what_is_settled_is_no_target_to_be_postponed);
+	g_test_add_func("/postponed/a-stretch-is-postponed-with-its-extents",
+			test_a_stretch_is_postponed_with_its_extents);
 	g_test_add_func("/postponed/all-is-left-unsettled-when-none-or-the-rest-was-done",
 			test_all_is_left_unsettled_when_none_or_the_rest_was_done);
 	g_test_add_func("/postponed/more-than-can-be-remembered-is-all",

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-fingerprint.h"
+
+#include "daemon/anchor-sink.h"
+#include "daemon/zeros.h"
+#include "hashstore/open-extents.h"
+
+#define PIECE_BLOCKS 4096
+
+struct ExtentFingerprinter {
+	Pass *pass;
+	ExtentSums *sums;
+	uint32_t block_bytes;
+	AnchorSink anchors;
+	GArray *joined; /* uint64_t: the sums of a stretch */
+	uint64_t piece[PIECE_BLOCKS];
+};
+
+ExtentFingerprinter *extent_fingerprinter_new(Pass *pass, const BtrfsInfo *info, ExtentSums *sums)
+{
+	ExtentFingerprinter *fingerprinter = g_new0(ExtentFingerprinter, 1);
+
+	fingerprinter->pass = pass;
+	fingerprinter->sums = sums;
+	fingerprinter->block_bytes = info->sector_bytes;
+	fingerprinter->anchors.store = pass->store;
+	fingerprinter->joined = g_array_new(false, true, sizeof(uint64_t));
+	return fingerprinter;
+}
+
+void extent_fingerprinter_free(ExtentFingerprinter *fingerprinter)
+{
+	if (!fingerprinter)
+		return;
+
+	g_array_unref(fingerprinter->joined);
+	g_free(fingerprinter);
+}
+
+/* Read the sums of the extent's blocks from @first on, a piece at most; *ret_n is how many. */
+static bool read_piece(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t first,
+		       size_t *ret_n, GError **error)
+{
+	uint32_t block_bytes = fingerprinter->block_bytes;
+
+	*ret_n = MIN(extent->length / block_bytes - first, PIECE_BLOCKS);
+	return extent_sums_read(fingerprinter->sums, extent->bytenr + first * block_bytes, *ret_n,
+				fingerprinter->piece, error);
+}
+
+/* Give ObjectSums @n sums; returns how many blocks have one. */
+static uint64_t add_sums(const ExtentFingerprinter *fingerprinter, const uint64_t *sums, size_t n,
+			 ObjectSums *to, const ObjectSumsSink *sink)
+{
+	uint64_t zeros = extent_sums_of_zeros(fingerprinter->sums);
+	uint64_t known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		known += sums[i] != EXTENT_SUM_NONE;
+		if (sums[i] == EXTENT_SUM_NONE)
+			object_sums_add_hole(to, 1, sink);
+		else if (sums[i] == zeros)
+			object_sums_add_zeros(to, 1, sink);
+		else
+			object_sums_add(to, sums[i], sink);
+	}
+
+	return known;
+}
+
+static void begin_sums(const ExtentFingerprinter *fingerprinter, ObjectSums *sums)
+{
+	const HashStoreAbout *about = hash_store_about(fingerprinter->pass->store);
+
+	object_sums_init(sums, about->anchor_blocks, about->window_anchors,
+			 MAX(ZEROS_RUN_BYTES / fingerprinter->block_bytes, 1));
+}
+
+/* Whether the extent is open: blocks of it may get checksums, and with them a content. */
+static bool note_open(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t known,
+		      GError **error)
+{
+	HashStore *store = fingerprinter->pass->store;
+	uint64_t open;
+
+	if (known < extent->length / fingerprinter->block_bytes)
+		return hash_store_put_open_extent(store, extent->bytenr, error);
+	if (!hash_store_next_open_extent(store, extent->bytenr, &open, error))
+		return false;
+	return open != extent->bytenr || hash_store_drop_open_extent(store, open, error);
+}
+
+void extent_leave_unknown(ExtentFingerprinter *fingerprinter, uint64_t length)
+{
+	skip_ledger_add(&fingerprinter->pass->result->skips, SKIP_NO_SUMS, length, NULL);
+}
+
+static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+		       const Stretch *stretch, uint64_t known, uint64_t digest, GError **error)
+{
+	Pass *pass = fingerprinter->pass;
+	Object row = {
+		.id = fingerprinter->anchors.object,
+		.subvolume = OBJECT_EXTENTS,
+		.inode = extent->bytenr,
+		.size_bytes = extent->length,
+		.ctime_nsec = (int64_t)extent->generation,
+		.mtime_nsec = (int64_t)known,
+		.parent = stretch ? stretch->key : 0,
+		.generation = stretch ? stretch->rank_bytes : 0,
+		.state = known > 0 ? OBJECT_DONE : OBJECT_SKIPPED,
+		.skip_reason = SKIP_NO_SUMS,
+		.digest = digest,
+	};
+
+	if (known > 0) {
+		pass->result->files.read++;
+	} else {
+		pass->result->files.set_aside++;
+		extent_leave_unknown(fingerprinter, extent->length);
+	}
+
+	return hash_store_put(pass->store, &row, error) &&
+	       note_open(fingerprinter, extent, known, error);
+}
+
+/* All sums are given: put the digest over the whole object, unless it has no data. */
+static bool put_whole(ExtentFingerprinter *fingerprinter, ObjectSums *sums, uint64_t size_bytes,
+		      const ObjectSumsSink *sink, uint64_t *ret_digest, GError **error)
+{
+	Anchor whole = { 0, fingerprinter->anchors.object, ANCHOR_WHOLE_BLOCK };
+
+	whole.digest = object_sums_finish(sums, size_bytes, sink);
+	*ret_digest = whole.digest;
+	return anchor_sink_take_error(&fingerprinter->anchors, error) &&
+	       (sums->n_data == 0 ||
+		hash_store_put_anchor(fingerprinter->pass->store, &whole, error));
+}
+
+static void ignore_anchor(uint64_t digest, uint64_t block, void *data)
+{
+	(void)digest;
+	(void)block;
+	(void)data;
+}
+
+static void ignore_zeros(uint64_t block, void *data)
+{
+	(void)block;
+	(void)data;
+}
+
+bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+			const Stretch *stretch, GError **error)
+{
+	Pass *pass = fingerprinter->pass;
+	ObjectSumsSink sink = stretch ? (ObjectSumsSink){ ignore_anchor, ignore_zeros, NULL }
+				      : anchor_sink(&fingerprinter->anchors);
+	uint64_t blocks = extent->length / fingerprinter->block_bytes;
+	uint64_t digest, known = 0;
+	ObjectSums sums;
+	size_t n;
+
+	if (!hash_store_new_object(pass->store, &fingerprinter->anchors.object, error))
+		return false;
+
+	begin_sums(fingerprinter, &sums);
+	for (uint64_t first = 0; first < blocks; first += n) {
+		if (!read_piece(fingerprinter, extent, first, &n, error))
+			return false;
+		known += add_sums(fingerprinter, fingerprinter->piece, n, &sums, &sink);
+	}
+	if (!put_whole(fingerprinter, &sums, extent->length, &sink, &digest, error))
+		return false;
+
+	atomic_fetch_add(&pass->progress->done_bytes, extent->length);
+	return put_extent(fingerprinter, extent, stretch, known, digest, error);
+}
+
+bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
+{
+	ObjectSumsSink sink = anchor_sink(&fingerprinter->anchors);
+	GArray *joined = fingerprinter->joined;
+	Object row = stretch_object(stretch);
+	ObjectSums sums;
+
+	if (!stretch_read_sums(fingerprinter->sums, stretch->parts, stretch->n_parts,
+			       fingerprinter->block_bytes, joined, error))
+		return false;
+
+	fingerprinter->anchors.object = stretch->key;
+	begin_sums(fingerprinter, &sums);
+	add_sums(fingerprinter, (const uint64_t *)(const void *)joined->data, joined->len, &sums,
+		 &sink);
+	return put_whole(fingerprinter, &sums, row.size_bytes, &sink, &row.digest, error) &&
+	       hash_store_put(fingerprinter->pass->store, &row, error);
+}
+
+bool extent_count_known(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t *ret,
+			GError **error)
+{
+	uint64_t blocks = extent->length / fingerprinter->block_bytes;
+	size_t n;
+
+	*ret = 0;
+	for (uint64_t first = 0; first < blocks; first += n) {
+		if (!read_piece(fingerprinter, extent, first, &n, error))
+			return false;
+		for (size_t i = 0; i < n; i++)
+			*ret += fingerprinter->piece[i] != EXTENT_SUM_NONE;
+	}
+
+	return true;
+}

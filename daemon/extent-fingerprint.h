@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-sums.h"
+#include "daemon/pass.h"
+#include "daemon/stretch.h"
+
+/*
+ * ExtentFingerprinter - puts data extents of btrfs, and stretches of them, into the store with the
+ * fingerprints that their checksums give.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentFingerprinter ExtentFingerprinter;
+
+typedef struct {
+	uint64_t bytenr;
+	uint64_t length;
+	uint64_t generation;
+} DataExtent;
+
+/* All arguments are borrowed. */
+ExtentFingerprinter *extent_fingerprinter_new(Pass *pass, const BtrfsInfo *info, ExtentSums *sums);
+void extent_fingerprinter_free(ExtentFingerprinter *fingerprinter);
+
+/*
+ * Put @extent, under a new id.  If it is part of @stretch (NULL: it is not), that has the anchors,
+ * and only the digest of the whole extent is kept beside.
+ */
+bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+			const Stretch *stretch, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Put @stretch, whose key is also its id. */
+bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The blocks of the extent that have a checksum now. */
+bool extent_count_known(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t *ret,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Count an extent that has no checksums as left alone. */
+void extent_leave_unknown(ExtentFingerprinter *fingerprinter, uint64_t length);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFingerprinter, extent_fingerprinter_free)

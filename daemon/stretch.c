@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/stretch.h"
+
+Object stretch_object(const Stretch *stretch)
+{
+	const StretchPart *first = &stretch->parts[0];
+	const StretchPart *last = &stretch->parts[stretch->n_parts - 1];
+
+	return (Object){
+		.id = stretch->key,
+		.subvolume = OBJECT_STRETCHES,
+		.inode = stretch->key,
+		.parent = stretch->inode,
+		.ctime_nsec = (int64_t)stretch->root,
+		.mtime_nsec = (int64_t)first->offset,
+		.size_bytes = last->offset + last->length - first->offset,
+		.generation = stretch->rank_bytes,
+		.state = OBJECT_DONE,
+	};
+}
+
+StretchPlace stretch_place(const Object *stretch)
+{
+	return (StretchPlace){
+		.root = (uint64_t)stretch->ctime_nsec,
+		.inode = stretch->parent,
+		.offset = (uint64_t)stretch->mtime_nsec,
+		.length = stretch->size_bytes,
+	};
+}
+
+/* Add what @item shows of @place. */
+static void add_part(GArray *parts, const BtrfsFileExtent *item, const StretchPlace *place)
+{
+	uint64_t first = MAX(item->logical, place->offset);
+	uint64_t end = MIN(item->logical + item->length, place->offset + place->length);
+	StretchPart part = {
+		.offset = first,
+		.length = end - first,
+		.bytenr = item->bytenr,
+		.disk_bytes = item->disk_bytes,
+		.position = item->offset + (first - item->logical),
+	};
+
+	if (first < end)
+		g_array_append_val(parts, part);
+}
+
+bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *place, GArray *ret,
+			GError **error)
+{
+	g_autoptr(GError) failed = NULL;
+
+	g_array_set_size(ret, 0);
+	btrfs_file_extents_start(extents, fd, place->root, place->inode, place->offset,
+				 place->length);
+	for (;;) {
+		const BtrfsFileExtent *item;
+
+		if (!btrfs_file_extents_next(extents, &item, &failed)) {
+			if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+				return true;
+			g_propagate_error(error, g_steal_pointer(&failed));
+			return false;
+		}
+		if (!item)
+			return true;
+		if (item->kind == BTRFS_FILE_EXTENT_IS_REGULAR && item->bytenr != 0 &&
+		    !item->is_encoded)
+			add_part(ret, item, place);
+	}
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const StretchPart *one = *(const StretchPart *const *)a;
+	const StretchPart *other = *(const StretchPart *const *)b;
+	uint64_t one_at = one->bytenr + one->position;
+	uint64_t other_at = other->bytenr + other->position;
+
+	return (one_at > other_at) - (one_at < other_at);
+}
+
+bool stretch_read_sums(ExtentSums *sums, const StretchPart *parts, size_t n_parts,
+		       uint32_t block_bytes, GArray *ret, GError **error)
+{
+	const StretchPart *last = &parts[n_parts - 1];
+	g_autofree const StretchPart **sorted = g_new(const StretchPart *, n_parts);
+	uint64_t bytes = last->offset + last->length - parts[0].offset;
+
+	/* By address: the tree of checksums is read forwards. */
+	for (size_t i = 0; i < n_parts; i++)
+		sorted[i] = &parts[i];
+	qsort(sorted, n_parts, sizeof(*sorted), compare_addresses);
+
+	g_array_set_size(ret, 0);
+	g_array_set_size(ret, (guint)(bytes / block_bytes));
+	for (size_t i = 0; i < n_parts; i++) {
+		uint64_t block = (sorted[i]->offset - parts[0].offset) / block_bytes;
+
+		if (!extent_sums_read(sums, sorted[i]->bytenr + sorted[i]->position,
+				      sorted[i]->length / block_bytes,
+				      &g_array_index(ret, uint64_t, block), error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool is_small(const StretchPart *part, uint32_t block_bytes)
+{
+	return part->disk_bytes < (uint64_t)STRETCH_EXTENT_BLOCKS * block_bytes;
+}
+
+size_t stretch_count_joined(const StretchPart *parts, size_t n_parts, uint32_t block_bytes)
+{
+	size_t n = 0;
+
+	while (n < n_parts && is_small(&parts[n], block_bytes) &&
+	       (n == 0 || parts[n].offset == parts[n - 1].offset + parts[n - 1].length))
+		n++;
+
+	return n;
+}
