@@ -18,7 +18,7 @@ struct ExtentSums {
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
 	BtrfsTree *tree;
-	uint64_t low; /* no item that was passed reaches this address */
+	uint64_t low; /* no item that was passed or left out reaches this address */
 	/* The item in hand; n_sums is 0 when there is none, before the first and at the end. */
 	uint64_t start; /* address of its first block */
 	BtrfsCsumItem item;
@@ -80,8 +80,9 @@ static void search(ExtentSums *sums, uint64_t bytenr)
 	};
 
 	btrfs_tree_start(sums->tree, sums->fd, &range);
-	sums->low = range.first.offset;
-	sums->start = sums->low;
+	/* Items that begin before the range may reach as far. */
+	sums->low = bytenr;
+	sums->start = bytenr;
 	sums->item.n_sums = 0;
 	sums->is_started = true;
 	sums->is_at_end = false;
@@ -95,7 +96,7 @@ static bool next_item(ExtentSums *sums, GError **error)
 		sums->is_started = false;
 		return false;
 	}
-	sums->low = item_end(sums);
+	sums->low = MAX(sums->low, item_end(sums));
 	if (!found) {
 		/* The last item went with the tree's buffer. */
 		sums->start = sums->low;

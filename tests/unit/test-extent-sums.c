@@ -134,6 +134,20 @@ static void test_a_read_begins_in_the_middle_of_a_full_leaf(void)
 	assert_known(sums, 3999, 4010, 0, 4000);
 }
 
+static void test_a_lower_address_may_lie_in_an_item_that_the_search_left_out(void)
+{
+	g_auto(FakeSums) fake = { 0 };
+	g_autoptr(ExtentSums) sums = sums_new();
+
+	add_item(&fake, 0, 4000);
+	add_item(&fake, 4000, 4000);
+	add_item(&fake, 8000, 4000);
+	assert_known(sums, 7990, 7999, 0, 12000);
+	assert_known(sums, 3950, 3960, 0, 12000);
+	assert_known(sums, 7990, 8010, 0, 12000);
+	assert_known(sums, 3950, 4010, 0, 12000);
+}
+
 static void test_a_lower_address_is_searched_for_anew(void)
 {
 	g_auto(FakeSums) fake = { 0 };
@@ -237,6 +251,8 @@ int main(int argc, char *argv[])
 			test_blocks_before_between_and_behind_items_have_no_sum);
 	g_test_add_func("/extent-sums/a-read-begins-in-the-middle-of-a-full-leaf",
 			test_a_read_begins_in_the_middle_of_a_full_leaf);
+	g_test_add_func("/extent-sums/a-lower-address-may-lie-in-an-item-that-the-search-left-out",
+			test_a_lower_address_may_lie_in_an_item_that_the_search_left_out);
 	g_test_add_func("/extent-sums/a-lower-address-is-searched-for-anew",
 			test_a_lower_address_is_searched_for_anew);
 	g_test_add_func("/extent-sums/the-end-of-the-tree-hides-nothing-that-lies-below",
