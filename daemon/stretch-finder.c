@@ -220,7 +220,10 @@ static bool has_fresh(const StretchFinder *finder, const StretchPart *parts, siz
 	return false;
 }
 
-/* By how much the stretch is ranked; the longer extents of two copies stay. */
+/*
+ * By how much the stretch is ranked: of two copies that with the longer extents stays.  A power of
+ * two, so that all cells of two files that are much alike come in the same order, by their ids.
+ */
 static uint32_t rank_bytes(const StretchFinder *finder, const StretchPart *parts, size_t n)
 {
 	uint64_t bytes = 0;
@@ -231,7 +234,7 @@ static uint32_t rank_bytes(const StretchFinder *finder, const StretchPart *parts
 			return STRETCH_RANK_KNOWN;
 		bytes += parts[i].disk_bytes;
 	}
-	return (uint32_t)(bytes / n);
+	return UINT32_C(1) << (g_bit_storage(bytes / n) - 1);
 }
 
 static bool put_stretch(StretchFinder *finder, const StretchPart *parts, size_t n, uint64_t end,
