@@ -3,6 +3,7 @@
 
 #include "daemon/extent-fingerprint.h"
 #include "daemon/stretch-finder.h"
+#include "hashstore/differed.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-items.h"
@@ -81,6 +82,9 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
+	/* What it differed from another in may not be there any more. */
+	if (stored && !hash_store_drop_differed(finder->pass->store, extent->bytenr, error))
+		return false;
 	if (!is_same && stretch_finder_wants(finder->stretches, extent))
 		return stretch_finder_add(finder->stretches, extent, item, error);
 	return extent_fingerprint(finder->fingerprinter, extent, NULL, error) &&

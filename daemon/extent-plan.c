@@ -10,6 +10,7 @@
 #define GAPS_MAX 1024
 
 struct ExtentPlan {
+	Pass *pass;
 	uint32_t block_bytes;
 	ExtentCover *cover;
 	ExtentSources *sources;
@@ -17,12 +18,14 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	GArray *steps;
 	const Object *target;
+	bool is_doubtful; /* something was not believed that a later pass may try */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
 {
 	ExtentPlan *plan = g_new0(ExtentPlan, 1);
 
+	plan->pass = pass;
 	plan->block_bytes = pass->block_bytes;
 	plan->cover = extent_cover_new(sums, pass->block_bytes);
 	plan->sources = extent_sources_new(pass, table, files);
@@ -77,14 +80,25 @@ static bool cover_by(ExtentPlan *plan, const Run *run, const ExtentSource *sourc
 		.shown = (const CoverRange *)(const void *)source->shown->data,
 		.n_shown = source->shown->len,
 	};
+	bool whole = is_whole(plan, run, source) && is_encoded_alike(plan, source);
+	ExtentStamp mine = doubts_stamp(plan->target);
+	ExtentStamp other = doubts_stamp(&source->object);
+	Belief belief;
 
-	if (is_whole(plan, run, source) && is_encoded_alike(plan, source)) {
+	if (!whole && (extent_refs_is_encoded(plan->refs) || source->is_encoded))
+		return true;
+	if (!doubts_ask(plan->pass, &mine, &other, whole, &belief, error))
+		return false;
+	plan->is_doubtful |= belief == BELIEF_NOT_NOW;
+	if (belief != BELIEF_YES)
+		return true;
+
+	if (whole) {
 		extent_cover_add_whole(plan->cover, &by);
 		return true;
 	}
 
-	return extent_refs_is_encoded(plan->refs) || source->is_encoded ||
-	       extent_cover_add(plan->cover, run, &by, least_blocks, error);
+	return extent_cover_add(plan->cover, run, &by, least_blocks, error);
 }
 
 /* Cover what lies at @block of the target by what lies beside @piece in a file of its source. */
@@ -203,6 +217,8 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 		ExtentStep step = {
 			.target = *ref,
 			.target_offset = ref->offset + (position - ref->position),
+			.source_extent = doubts_stamp(&source->object),
+			.is_whole = piece->is_whole,
 		};
 		uint64_t here;
 		const ExtentRef *place = extent_source_place(source, position - back, length,
@@ -269,9 +285,13 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!is_covered(plan, &refs[i]))
-			return true;
+	for (size_t i = 0; i < n; i++) {
+		if (is_covered(plan, &refs[i]))
+			continue;
+		if (plan->is_doubtful)
+			*ret_reason = SKIP_DOUBTFUL;
+		return true;
+	}
 
 	for (size_t i = 0; i < n; i++) {
 		bool done;
@@ -313,6 +333,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	ExtentRefsOutcome outcome;
 
 	plan->target = target;
+	plan->is_doubtful = false;
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;

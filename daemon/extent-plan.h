@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/doubts.h"
 #include "daemon/extent-sources.h"
 #include "daemon/extent-sums.h"
 #include "daemon/run.h"
@@ -23,6 +24,8 @@ typedef struct {
 	uint64_t target_offset;
 	uint64_t source_offset;
 	uint64_t length;
+	ExtentStamp source_extent;
+	bool is_whole; /* the source's sums are those of the target from end to end */
 } ExtentStep;
 
 typedef enum {

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-share.h"
 
+#include "daemon/doubts.h"
 #include "daemon/extent-plan.h"
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-file-extent.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
 #define TARGET_RUNS 4096
 
-/* A long stretch is tried with a piece of so much first: what differs costs no more than that. */
-#define PROBE_BYTES (UINT64_C(64) << 10)
-
-/* Targets planned ahead of the one that is shared, and how much of each stretch is fetched then. */
+/* Targets planned ahead of the one that is shared. */
 #define AHEAD_TARGETS 16
-#define AHEAD_BYTES   (UINT64_C(256) << 10)
 
 /* A target with what is to be done for it. */
 typedef struct {
 	Object extent;
 	GArray *steps; /* ExtentStep */
+	GArray *runs;  /* Run: what can be tried if the kernel finds a step different */
 } PlannedTarget;
+
+/* What became of one step. */
+typedef enum {
+	STEP_DONE,
+	STEP_LEFT,    /* the target is left alone, and why is noted */
+	STEP_DOUBTED, /* the target may be tried with other sources */
+} StepOutcome;
 
 typedef struct {
 	Pass *pass;
@@ -27,6 +33,7 @@ typedef struct {
 	ExtentFiles *files;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
+	BtrfsFileExtents *shown;
 	GArray *runs; /* Run, of the target in hand */
 	bool is_first_round;
 	uint64_t n_pinned;
@@ -36,6 +43,7 @@ typedef struct {
 static void planned_target_free(PlannedTarget *planned)
 {
 	g_array_unref(planned->steps);
+	g_array_unref(planned->runs);
 	g_free(planned);
 }
 
@@ -45,7 +53,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
 static bool may_pass(SkipReason reason)
 {
 	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
-	       reason == SKIP_NO_SPACE;
+	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL;
 }
 
 static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason)
@@ -57,27 +65,72 @@ static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason)
 		postponed_add_rest(sharer->pass->postponed);
 }
 
-static void refuse(ExtentSharer *sharer, const Object *target, DedupeOutcome outcome)
+/* Whether a file's place still shows at @offset what it is thought to show. */
+static bool still_shows(ExtentSharer *sharer, const ExtentRef *place, uint64_t offset,
+			uint64_t bytenr, bool *ret, GError **error)
 {
-	if (outcome == DEDUPE_NOT_DONE)
-		return;
+	g_autoptr(GError) failed = NULL;
+	const BtrfsFileExtent *item;
 
-	sharer->pass->result->shared.differed += outcome == DEDUPE_DIFFERS;
-	leave(sharer, target, refusal_reason(outcome));
+	*ret = false;
+	btrfs_file_extents_start(sharer->shown, sharer->pass->filesystem->fd, place->root,
+				 place->inode, offset, 1);
+	if (!btrfs_file_extents_next(sharer->shown, &item, &failed)) {
+		/* The subvolume was deleted. */
+		if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&failed));
+		return false;
+	}
+	*ret = item && item->bytenr == bytenr && item->logical <= offset;
+	return true;
 }
 
-/* How much is shared by the next call. */
-static uint64_t round_bytes(const ExtentStep *step, uint64_t done)
+/*
+ * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
+ * written to meanwhile, the sums are equal and the blocks are not.
+ */
+static bool note_difference(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+			    uint64_t done, uint64_t length, StepOutcome *ret, GError **error)
 {
-	uint64_t most = done == 0 && step->length > DEDUPE_ROUND_BYTES / 16 ? PROBE_BYTES
-									    : DEDUPE_ROUND_BYTES;
+	ExtentStamp stamp = doubts_stamp(target);
+	bool shown, kept;
 
-	return MIN(step->length - done, most);
+	if (!still_shows(sharer, &step->target, step->target_offset + done, stamp.address, &shown,
+			 error) ||
+	    (shown && !still_shows(sharer, &step->source, step->source_offset + done,
+				   step->source_extent.address, &shown, error)))
+		return false;
+	if (!shown) {
+		leave(sharer, target, SKIP_CHANGED);
+		return true;
+	}
+
+	if (!doubts_add(sharer->pass, &stamp, &step->source_extent, 2 * length, &kept, error))
+		return false;
+	if (kept)
+		*ret = STEP_DOUBTED;
+	else
+		leave(sharer, target, SKIP_DIFFERS);
+	return true;
+}
+
+/* Bring @length bytes of both sides into memory; what cannot be is left alone. */
+static bool fetch_both(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+		       uint64_t done, uint64_t length, FileReader *to, FileReader *from)
+{
+	ReadOutcome outcome = file_reader_fetch(to, step->target_offset + done, length);
+
+	if (outcome == READ_DONE)
+		outcome = file_reader_fetch(from, step->source_offset + done, length);
+	if (outcome == READ_SHORT || outcome == READ_UNREADABLE)
+		leave(sharer, target, outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE);
+	return outcome == READ_DONE;
 }
 
 /* Have the kernel share one stretch, in rounds whose data is fetched before. */
 static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		       FileReader *to, FileReader *from)
+		       FileReader *to, FileReader *from, StepOutcome *ret, GError **error)
 {
 	PassResult *result = sharer->pass->result;
 	uint64_t length;
@@ -88,39 +141,52 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 			.offset_bytes = step->target_offset + done,
 		};
 
-		length = round_bytes(step, done);
-		if (file_reader_fetch(to, asked.offset_bytes, length) != READ_DONE ||
-		    file_reader_fetch(from, step->source_offset + done, length) != READ_DONE)
-			return false;
+		length = doubts_next_bytes(sharer->pass, step->length, done);
+		if (!fetch_both(sharer, target, step, done, length, to, from))
+			return true;
 
 		result->compare_bytes += 2 * length;
 		result->shared.calls +=
 			dedupe_range(file_reader_fd(from), step->source_offset + done, length,
 				     &asked, 1, DEDUPE_ROUND_BYTES, sharer->pass->stop);
+		if (asked.outcome == DEDUPE_DIFFERS)
+			return note_difference(sharer, target, step, done, length, ret, error);
 		if (asked.outcome != DEDUPE_SAME) {
-			refuse(sharer, target, asked.outcome);
-			return false;
+			if (asked.outcome != DEDUPE_NOT_DONE)
+				leave(sharer, target, refusal_reason(asked.outcome));
+			return true;
 		}
 		result->shared.bytes += length;
 	}
 
 	result->shared.runs++;
+	*ret = STEP_DONE;
 	return true;
 }
 
-static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step)
+static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+		     StepOutcome *ret, GError **error)
 {
+	ExtentStamp stamp = doubts_stamp(target);
 	FileReader *to, *from = NULL;
 	SkipReason reason;
+	Belief belief;
+
+	/* Since it was planned something may have differed. */
+	if (!doubts_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief, error))
+		return false;
+	*ret = belief == BELIEF_YES ? STEP_LEFT : STEP_DOUBTED;
+	if (belief != BELIEF_YES)
+		return true;
 
 	to = extent_files_open(sharer->files, &step->target, &reason);
 	if (to)
 		from = extent_files_open(sharer->files, &step->source, &reason);
 	if (to && from)
-		return run_rounds(sharer, target, step, to, from);
+		return run_rounds(sharer, target, step, to, from, ret, error);
 
 	leave(sharer, target, reason);
-	return false;
+	return true;
 }
 
 /*
@@ -162,7 +228,7 @@ static bool note_freed(ExtentSharer *sharer, const Object *target, GError **erro
 /* Start reading what @step will compare, so that the disk has several requests at a time. */
 static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 {
-	uint64_t length = MIN(step->length, AHEAD_BYTES);
+	uint64_t length = doubts_ahead_bytes(sharer->pass, step->length);
 	SkipReason reason;
 	FileReader *reader = extent_files_open(sharer->files, &step->target, &reason);
 
@@ -173,18 +239,87 @@ static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 		file_reader_fetch(reader, step->source_offset, length);
 }
 
+static void take_steps(ExtentSharer *sharer, PlannedTarget *planned)
+{
+	const GArray *steps = extent_plan_steps(sharer->plan);
+
+	g_array_set_size(planned->steps, 0);
+	g_array_append_vals(planned->steps, steps->data, steps->len);
+}
+
 /* Queue what is planned for @target. */
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
-	const GArray *steps = extent_plan_steps(sharer->plan);
 	PlannedTarget *planned = g_new(PlannedTarget, 1);
 
 	planned->extent = *target;
 	planned->steps = g_array_new(false, false, sizeof(ExtentStep));
-	g_array_append_vals(planned->steps, steps->data, steps->len);
+	planned->runs = g_array_new(false, false, sizeof(Run));
+	g_array_append_vals(planned->runs, sharer->runs->data, sharer->runs->len);
+	take_steps(sharer, planned);
 	g_queue_push_tail(&sharer->planned, planned);
-	if (steps->len > 0)
-		fetch_ahead(sharer, &g_array_index(steps, ExtentStep, 0));
+	if (planned->steps->len > 0)
+		fetch_ahead(sharer, &g_array_index(planned->steps, ExtentStep, 0));
+}
+
+/*
+ * Plan again for a target that differed from a source, or of which one is doubted: without that one.
+ * If nothing else equals it, it stays, and others may have it as their source.
+ */
+static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
+{
+	const Object *target = &planned->extent;
+	ExtentPlanOutcome outcome;
+	SkipReason reason;
+
+	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
+		return false;
+
+	*ret = outcome == EXTENT_PLANNED;
+	take_steps(sharer, planned);
+	if (outcome == EXTENT_GONE)
+		return hash_store_drop_extent(sharer->pass->store, target->inode, error);
+	if (outcome == EXTENT_PINNED) {
+		reason = reason == SKIP_PINNED ? SKIP_DIFFERS : reason;
+		leave(sharer, target, reason);
+		if (!may_pass(reason)) {
+			object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
+			object_table_add_fact(sharer->table, target->id, FACT_PINNED);
+			sharer->n_pinned++;
+		}
+	}
+	return true;
+}
+
+/* All steps of the plan, and of those that come after it; *ret_done: nothing is left to do. */
+static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_done, GError **error)
+{
+	guint i = 0;
+
+	*ret_done = false;
+	while (i < planned->steps->len) {
+		const ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+		StepOutcome outcome;
+		bool again;
+
+		if (!pass_may_continue(sharer->pass))
+			return true;
+		if (!run_step(sharer, &planned->extent, step, &outcome, error))
+			return false;
+		if (outcome == STEP_LEFT)
+			return true;
+		i++;
+		if (outcome == STEP_DONE)
+			continue;
+		if (!plan_again(sharer, planned, &again, error))
+			return false;
+		if (!again)
+			return true;
+		i = 0;
+	}
+
+	*ret_done = true;
+	return true;
 }
 
 /* Do all that is planned for the first target in the queue. */
@@ -193,11 +328,12 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	g_autoptr(PlannedTarget) planned = g_queue_pop_head(&sharer->planned);
 	const Object *target = &planned->extent;
 	ExtentRefsOutcome outcome;
+	bool done;
 
-	for (guint i = 0; i < planned->steps->len; i++)
-		if (!pass_may_continue(sharer->pass) ||
-		    !run_step(sharer, target, &g_array_index(planned->steps, ExtentStep, i)))
-			return true;
+	if (!run_steps(sharer, planned, &done, error))
+		return false;
+	if (!done)
+		return true;
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
@@ -286,6 +422,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
+	g_autoptr(BtrfsFileExtents) shown = btrfs_file_extents_new();
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	ExtentSharer sharer = {
 		.pass = pass,
@@ -293,6 +430,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.files = files,
 		.refs = refs,
 		.plan = plan,
+		.shown = shown,
 		.runs = runs,
 		.is_first_round = is_first_round,
 		.planned = G_QUEUE_INIT,

@@ -127,6 +127,12 @@ void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact
 		table->entries[object].facts |= fact;
 }
 
+void object_table_remove_fact(ObjectTable *table, uint32_t object, ObjectFacts fact)
+{
+	if (object < table->n_entries)
+		table->entries[object].facts &= ~(unsigned)fact;
+}
+
 void object_table_count(ObjectTable *table, uint32_t object)
 {
 	if (object < table->n_entries && table->entries[object].count < UINT32_MAX &&

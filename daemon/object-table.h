@@ -53,6 +53,7 @@ void object_table_free(ObjectTable *table);
 /* 0 for an id that no object has. */
 unsigned object_table_facts(const ObjectTable *table, uint32_t object);
 void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
+void object_table_remove_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
 
 /* Entries that the object has in groups with others. */
 void object_table_count(ObjectTable *table, uint32_t object);

@@ -26,6 +26,8 @@ typedef struct {
 	} files;
 	uint64_t finding_bytes;
 	uint64_t compare_bytes;
+	uint64_t
+		wasted_bytes; /* of them, by calls that found a difference; found by checksums only */
 	uint64_t disk_bytes; /* 0 also where the kernel does not count */
 	struct {
 		uint64_t runs, bytes, already_bytes, calls, differed, capped;

@@ -31,6 +31,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_NO_TEMPORARY_FILE] = "no-temporary-file",
 	[SKIP_NO_SUMS] = "no-checksums",
 	[SKIP_PINNED] = "pinned",
+	[SKIP_DOUBTFUL] = "doubtful",
 };
 
 const char *skip_reason_name(SkipReason reason)

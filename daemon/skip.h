@@ -40,6 +40,7 @@ typedef enum {
 	SKIP_NO_TEMPORARY_FILE = 23, /* to be shared with zeros */
 	SKIP_NO_SUMS,                /* btrfs: data without checksums, or nothing written yet */
 	SKIP_PINNED,                 /* btrfs: sharing it would free nothing */
+	SKIP_DOUBTFUL,               /* btrfs: too much was compared in vain in this pass */
 	SKIP_REASONS,
 } SkipReason;
 

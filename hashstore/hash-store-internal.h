@@ -35,7 +35,9 @@ struct HashStore {
 	bool failed; /* a change failed, perhaps half made: nothing more may be committed */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;
-	uint64_t halves;    /* rows of half, committed or not */
+	uint64_t halves;        /* rows of half, committed or not */
+	uint64_t differed_rows; /* of differed, committed or not, once they are counted */
+	bool differed_known;
 	uint32_t n_renewed; /* ids given by hash_store_renew() since all was settled */
 
 	/* Anchors that lie in no segment yet; NULL while there are none. */

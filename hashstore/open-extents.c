@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/open-extents.h"
 
+#include "hashstore/differed.h"
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/objects.h"
 
@@ -27,6 +28,7 @@ bool hash_store_drop_open_extent(HashStore *store, uint64_t address, GError **er
 bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
 {
 	return hash_store_drop_open_extent(store, address, error) &&
+	       hash_store_drop_differed(store, address, error) &&
 	       hash_store_drop(store, OBJECT_EXTENTS, address, error);
 }
 

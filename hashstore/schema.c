@@ -45,6 +45,14 @@ static const char *const steps[] = {
 	"  examples BLOB NOT NULL) WITHOUT ROWID;",
 	/* 2.  Addresses of btrfs's extents of which some blocks had no checksum when looked at. */
 	"CREATE TABLE open_extent (address INTEGER PRIMARY KEY);",
+	/*
+	 * 3.  Pairs of btrfs's extents that have equal checksums and are not equal: each one twice, so
+	 * that all of one extent lie together.
+	 */
+	"CREATE TABLE differed ("
+	"  address INTEGER NOT NULL, generation INTEGER NOT NULL,"
+	"  other INTEGER NOT NULL, other_generation INTEGER NOT NULL,"
+	"  PRIMARY KEY (address, other, generation, other_generation)) WITHOUT ROWID;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

@@ -58,6 +58,16 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_DROP_OPEN_EXTENT] = "DELETE FROM open_extent WHERE address = ?",
 	[STATEMENT_NEXT_OPEN_EXTENT] =
 		"SELECT address FROM open_extent WHERE address >= ? ORDER BY address LIMIT 1",
+	[STATEMENT_PUT_DIFFERED] =
+		"INSERT INTO differed (address, generation, other, other_generation)"
+		" VALUES (?, ?, ?, ?)",
+	[STATEMENT_FIND_DIFFERED] = "SELECT 1 FROM differed WHERE address = ? AND generation = ?"
+				    " AND other = ? AND other_generation = ?",
+	[STATEMENT_COUNT_DIFFERED] = "SELECT count(*) FROM (SELECT 1 FROM differed"
+				     " WHERE address = ? AND generation = ? LIMIT ?)",
+	[STATEMENT_DROP_DIFFERED_OTHERS] = "DELETE FROM differed WHERE other = ?1 AND address IN"
+					   " (SELECT other FROM differed WHERE address = ?1)",
+	[STATEMENT_DROP_DIFFERED] = "DELETE FROM differed WHERE address = ?",
 };
 
 const char *statement_sql(Statement statement)

@@ -21,12 +21,12 @@ REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
-    "no-temporary-file", "no-checksums", "pinned",
+    "no-temporary-file", "no-checksums", "pinned", "doubtful",
 }
 FIELDS = {
     "found": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
-    "read": {"finding_bytes", "compare_bytes", "disk_bytes"},
+    "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "disk_bytes"},
     "shared": {"runs", "bytes", "already_bytes", "calls", "differed", "capped"},
     "freed": {"bytes", "hole_bytes", "used_before_bytes", "used_after_bytes"},
     "store": {"path", "bytes", "objects", "anchors", "segments"},

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Blocks of a btrfs that differ and have equal checksums: anyone can make them."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+import harness
+import oracle
+from content import BLOCK, MIB, noise, write
+from forger import forge
+
+ROUND = 16 * MIB
+PROBE = 64 << 10
+WASTE_FLOOR = 2 * ROUND
+WASTE_SHARE = 20
+
+
+@pytest.fixture(params=["btrfs"])
+def kind(request):
+    return request.param
+
+
+def check(dedupd, **options):
+    done = harness.check_pass(dedupd, find="checksums", **options)
+    assert_waste_is_bounded(done.first)
+    return done
+
+
+def assert_waste_is_bounded(run):
+    """What is compared and not shared is what is said to be wasted, and it is little."""
+    wasted = run.read["wasted_bytes"]
+    assert wasted == run.read["compare_bytes"] - 2 * run.shared["bytes"]
+    assert wasted <= max(WASTE_FLOOR, run.read["compare_bytes"] / WASTE_SHARE)
+
+
+def assert_sound(filesystem):
+    """btrfs itself finds neither a wrong tree nor a wrong checksum."""
+    filesystem.unmount()
+    for command in (["check", "--readonly", filesystem.device],
+                    ["scrub", "start", "-B", filesystem.mount_point]):
+        if command[0] == "scrub":
+            filesystem.mount()
+        subprocess.run(["btrfs", *command], check=True, capture_output=True)
+
+
+def write_extent(path, data):
+    """A file whose data is on the disk, in an extent of its own."""
+    return write(path, data, piece=len(data))
+
+
+def write_all(tree, name, *contents):
+    for number, data in enumerate(contents):
+        write_extent(tree / f"{name}-{number}", data)
+
+
+def write_forged_wholes(tree, count):
+    """Files with the sums of others throughout, some among files equal to either.
+
+    Returns how many bytes those have.
+    """
+    equal = 0
+    for number in range(count):
+        data = noise(number, (1 + number % 24) * BLOCK)
+        # All blocks differ, or a single one does.
+        blocks = [number % (len(data) // BLOCK)] if number % 10 == 0 else None
+        other = forge(data, number, blocks)
+        assert other != data
+        genuine = [[data], [other], [data, other], []][number // 4 % 4] if number % 4 == 0 else []
+        for copy, extent in enumerate([data, other, *genuine]):
+            write(tree / f"whole-{number}-{copy}", extent)
+        equal += len(data) * len(genuine)
+    return equal
+
+
+def write_forged_parts(tree, count):
+    """Files with the sums of a part of others."""
+    for number in range(count):
+        data = noise(1000000 + number, 48 * BLOCK)
+        first = number % 20
+        write(tree / f"part-{number}-0", data)
+        write(tree / f"part-{number}-1",
+              forge(data[first * BLOCK:(first + 28) * BLOCK], number, range(number % 14, 28)))
+
+
+def write_genuine_parts(tree, count):
+    for number in range(count):
+        data = noise(2000000 + number, 48 * BLOCK)
+        write(tree / f"genuine-{number}-0", data)
+        write(tree / f"genuine-{number}-1", data[BLOCK:29 * BLOCK])
+    return count * 28 * BLOCK
+
+
+def test_a_thousand_forged_files_among_genuine_ones(tree, filesystem, dedupd):
+    equal = write_forged_wholes(tree, 800)
+    write_forged_parts(tree, 200)
+    equal += write_genuine_parts(tree, 100)
+    harness.settle(filesystem)
+    before, used = oracle.snapshot(tree), harness.used_data_bytes(filesystem)
+
+    run = dedupd.run(find="checksums")
+
+    assert run.status == 0, run.stderr
+    harness.assert_unchanged(before, tree)
+    assert_waste_is_bounded(run)
+    assert run.freed_bytes == equal == used - harness.used_data_bytes(filesystem)
+    assert 1000 <= run.shared["differed"] <= 1200
+    assert run.skipped == {"differs": 1000}
+    # So many extents were new that the next pass notes how far it has come, and no more.
+    second = dedupd.run(find="checksums")
+    assert second.read["compare_bytes"] == second.shared["calls"] == 0
+    harness.assert_converged(dedupd, tree, find="checksums")
+    assert_sound(filesystem)
+
+
+def test_forged_files_stay_as_they_are_whatever_is_found_by_reading(tree, dedupd):
+    for number in range(8):
+        data = noise(number, (20 + number) * BLOCK)
+        write_all(tree, f"file-{number}", data, forge(data, number))
+
+    assert check(dedupd).freed_bytes == 0
+    assert harness.check_pass(dedupd, find="read").freed_bytes == 0
+
+
+def test_what_differs_in_its_first_piece_costs_no_more_than_that(tree, dedupd):
+    data = noise(1, 40 * MIB)
+    write_all(tree, "file", data, forge(data, 1, [3]))
+
+    done = check(dedupd)
+
+    assert done.first.read["compare_bytes"] == 2 * PROBE
+    assert done.first.shared["differed"] == 1
+    assert done.freed_bytes == 0
+
+
+def test_what_differs_later_costs_a_round(tree, dedupd):
+    data = noise(1, 40 * MIB)
+    write_all(tree, "file", data, forge(data, 1, [7000]))
+
+    done = check(dedupd)
+
+    assert done.first.read["wasted_bytes"] == 2 * ROUND
+    assert done.first.shared["differed"] == 1
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"differs": 1}
+
+
+def test_what_differs_from_one_source_is_shared_with_another(tree, dedupd):
+    data = noise(1, MIB)
+    write_all(tree, "source", forge(data, 1), forge(data, 2, [0]), data)
+    write_extent(tree / "target", data)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == MIB
+    assert oracle.is_shared(tree / "source-2", tree / "target")
+    assert not oracle.is_shared(tree / "source-1", tree / "target")
+
+
+def test_what_differed_is_not_tried_again_when_all_is_matched_anew(tree, dedupd):
+    data = noise(1, MIB)
+    write_all(tree, "file", data, forge(data, 1), forge(data, 2))
+    first = check(dedupd).first
+
+    again = check(dedupd, zeros="keep").first
+
+    assert first.shared["differed"] == 3
+    assert again.shared["differed"] == 0
+    assert again.read["compare_bytes"] == 0
+
+
+def test_a_rewritten_extent_is_tried_again(tree, dedupd):
+    data = noise(1, MIB)
+    write_all(tree, "file", data, forge(data, 1))
+    assert check(dedupd).first.shared["differed"] == 1
+    write_extent(tree / "file-1", forge(data, 2))
+    assert check(dedupd).first.shared["differed"] == 1
+    write_extent(tree / "file-1", data)
+
+    done = check(dedupd)
+
+    assert done.first.shared["differed"] == 0
+    assert done.freed_bytes == MIB
+
+
+def test_an_extent_that_differed_from_three_is_believed_as_a_whole_only(tree, dedupd):
+    data = noise(1, MIB)
+    write_extent(tree / "file", data)
+    for number in range(2):
+        write_extent(tree / f"part-{number}", forge(data[:MIB // 2], number))
+    check(dedupd)
+    write_extent(tree / "genuine", data[:MIB // 2])
+    # Two differences prove nothing yet; the third one does.
+    assert check(dedupd).freed_bytes == MIB // 2
+    write_extent(tree / "part-2", forge(data[MIB // 4:3 * MIB // 4], 3))
+    assert check(dedupd).first.shared["differed"] == 1
+
+    write_extent(tree / "late", data[MIB // 2:])
+    write_extent(tree / "twin", data)
+    done = check(dedupd)
+
+    assert done.freed_bytes == MIB
+    assert done.first.shared["differed"] == 0
+    assert oracle.is_shared(tree / "file", tree / "twin")
+
+
+@pytest.fixture
+def roomy(make_filesystem, kind):
+    return make_filesystem(kind, "1G")
+
+
+def test_parts_are_left_to_later_passes_once_too_much_was_wasted(roomy, make_dedupd):
+    tree = pathlib.Path(roomy.mount_point)
+    dedupd = make_dedupd(roomy)
+    for number in range(4):
+        data = noise(number, 20 * MIB)
+        write_extent(tree / f"whole-{number}", data)
+        # The difference lies where a round is compared at once.
+        write_extent(tree / f"part-{number}", forge(data[:19 * MIB], number, [2000]))
+    genuine = noise(10, 8 * MIB)
+    write_all(tree, "genuine", genuine, genuine[:4 * MIB])
+    write_all(tree, "twin", noise(11, 2 * MIB), noise(11, 2 * MIB))
+    harness.settle(roomy)
+    before = oracle.snapshot(tree)
+
+    runs = [dedupd.run(find="checksums") for _ in range(4)]
+
+    harness.assert_unchanged(before, tree)
+    for run in runs:
+        assert run.status == 0, run.stderr
+        assert run.read["wasted_bytes"] <= WASTE_FLOOR + 2 * ROUND
+    assert [run.shared["differed"] for run in runs] == [2, 2, 0, 0]
+    # What is left then, a genuine part among it, comes next; whole extents do not wait.
+    assert runs[0].skipped["doubtful"] == 3
+    assert runs[0].freed_bytes == 2 * MIB
+    assert sum(run.freed_bytes for run in runs) == 6 * MIB
+    assert runs[3].read["compare_bytes"] == 0
+    assert check(dedupd).freed_bytes == 0

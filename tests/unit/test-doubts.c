@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/doubts.h"
+
+#include "kernel-ioctl/dedupe-range.h"
+#include "tests/unit/pass-fixture.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+static ExtentStamp stamp(uint64_t number)
+{
+	return (ExtentStamp){ number * MIB, 100 + number };
+}
+
+static Belief ask(PassFixture *fixture, uint64_t target, uint64_t source, bool is_whole)
+{
+	ExtentStamp mine = stamp(target), other = stamp(source);
+	GError *error = NULL;
+	Belief belief;
+
+	g_assert_true(doubts_ask(&fixture->pass, &mine, &other, is_whole, &belief, &error));
+	g_assert_no_error(error);
+	return belief;
+}
+
+static bool add(PassFixture *fixture, uint64_t target, uint64_t source, uint64_t bytes)
+{
+	ExtentStamp mine = stamp(target), other = stamp(source);
+	GError *error = NULL;
+	bool kept;
+
+	g_assert_true(doubts_add(&fixture->pass, &mine, &other, bytes, &kept, &error));
+	g_assert_no_error(error);
+	return kept;
+}
+
+static void test_equal_sums_are_believed_at_first(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	g_assert_cmpint(ask(fixture, 1, 2, false), ==, BELIEF_YES);
+	g_assert_cmpint(ask(fixture, 1, 2, true), ==, BELIEF_YES);
+}
+
+static void test_what_differed_is_not_tried_again_in_either_role(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	g_assert_true(add(fixture, 1, 2, 8192));
+	g_assert_false(add(fixture, 1, 2, 8192));
+	g_assert_cmpint(ask(fixture, 1, 2, true), ==, BELIEF_NO);
+	g_assert_cmpint(ask(fixture, 2, 1, false), ==, BELIEF_NO);
+	g_assert_cmpint(ask(fixture, 1, 3, false), ==, BELIEF_YES);
+	g_assert_cmpuint(fixture->result.shared.differed, ==, 2);
+	g_assert_cmpuint(fixture->result.wasted_bytes, ==, 2 * 8192);
+}
+
+static void test_an_extent_that_differed_from_three_is_believed_as_a_whole_only(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	add(fixture, 2, 1, 8192);
+	add(fixture, 1, 3, 8192);
+	g_assert_cmpint(ask(fixture, 1, 9, false), ==, BELIEF_YES);
+	add(fixture, 4, 1, 8192);
+	g_assert_cmpint(ask(fixture, 1, 9, false), ==, BELIEF_NO);
+	g_assert_cmpint(ask(fixture, 9, 1, false), ==, BELIEF_NO);
+	g_assert_cmpint(ask(fixture, 1, 9, true), ==, BELIEF_YES);
+	g_assert_cmpint(ask(fixture, 2, 9, false), ==, BELIEF_YES);
+}
+
+static void test_a_pass_that_wasted_too_much_believes_whole_extents_only(void)
+{
+	static const struct {
+		uint64_t compared, wasted;
+		Belief part;
+	} cases[] = {
+		{ 40 * MIB, 32 * MIB, BELIEF_YES },
+		{ 40 * MIB, 32 * MIB + 1, BELIEF_NOT_NOW },
+		{ 640 * MIB, 32 * MIB, BELIEF_YES },
+		{ 100 * GIB, 5 * GIB, BELIEF_YES },
+		{ 100 * GIB, 5 * GIB + 1, BELIEF_NOT_NOW },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+		fixture->result.compare_bytes = cases[i].compared;
+		fixture->result.wasted_bytes = cases[i].wasted;
+		g_assert_cmpint(ask(fixture, 1, 2, false), ==, cases[i].part);
+		g_assert_cmpint(ask(fixture, 1, 2, true), ==, BELIEF_YES);
+		add(fixture, 1, 2, 0);
+		g_assert_cmpint(ask(fixture, 1, 2, false), ==, BELIEF_NO);
+	}
+}
+
+static void test_pieces_are_as_long_as_they_are_trusted(void)
+{
+	static const struct {
+		uint64_t wasted, length, done, next;
+	} cases[] = {
+		/* Short ones at once, long ones with a probe. */
+		{ 0, 5000, 0, 5000 },
+		{ 0, MIB, 0, MIB },
+		{ 0, MIB + 1, 0, 64 * KIB },
+		{ 0, 100 * MIB, 64 * KIB, DEDUPE_ROUND_BYTES },
+		{ 0, 2 * MIB, 64 * KIB, 2 * MIB - 64 * KIB },
+		{ 4 * MIB, 100 * MIB, 0, 64 * KIB },
+		/* A wary pass begins with a block. */
+		{ 4 * MIB + 1, 5000, 0, 4096 },
+		{ 4 * MIB + 1, 5000, 4096, 904 },
+		{ 4 * MIB + 1, 100 * MIB, 0, 4096 },
+		{ 4 * MIB + 1, 100 * MIB, 4096, 8192 },
+		{ 4 * MIB + 1, 100 * MIB, 12288, 24576 },
+		{ 4 * MIB + 1, 100 * MIB, 50 * MIB, DEDUPE_ROUND_BYTES },
+	};
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		fixture->result.wasted_bytes = cases[i].wasted;
+		g_assert_cmpuint(doubts_next_bytes(&fixture->pass, cases[i].length, cases[i].done),
+				 ==, cases[i].next);
+	}
+}
+
+static void test_a_wary_pass_reads_little_ahead(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	g_assert_cmpuint(doubts_ahead_bytes(&fixture->pass, GIB), ==, 256 * KIB);
+	g_assert_cmpuint(doubts_ahead_bytes(&fixture->pass, 5000), ==, 5000);
+	fixture->result.wasted_bytes = 5 * MIB;
+	g_assert_cmpuint(doubts_ahead_bytes(&fixture->pass, GIB), ==, 4096);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/doubts/equal-sums-are-believed-at-first",
+			test_equal_sums_are_believed_at_first);
+	g_test_add_func("/doubts/what-differed-is-not-tried-again-in-either-role",
+			test_what_differed_is_not_tried_again_in_either_role);
+	g_test_add_func("/doubts/an-extent-that-differed-from-three-is-believed-as-a-whole-only",
+			test_an_extent_that_differed_from_three_is_believed_as_a_whole_only);
+	g_test_add_func("/doubts/a-pass-that-wasted-too-much-believes-whole-extents-only",
+			test_a_pass_that_wasted_too_much_believes_whole_extents_only);
+	g_test_add_func("/doubts/pieces-are-as-long-as-they-are-trusted",
+			test_pieces_are_as_long_as_they_are_trusted);
+	g_test_add_func("/doubts/a-wary-pass-reads-little-ahead",
+			test_a_wary_pass_reads_little_ahead);
+
+	return g_test_run();
+}
