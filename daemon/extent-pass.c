@@ -2,6 +2,7 @@
 #include "daemon/extent-pass.h"
 
 #include "daemon/extent-finder.h"
+#include "daemon/extent-pause.h"
 #include "daemon/extent-share.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
@@ -14,9 +15,6 @@
 #include "kernel-ioctl/btrfs-tree.h"
 
 #include <linux/btrfs_tree.h>
-#include <string.h>
-
-#define WAIT_USEC (G_USEC_PER_SEC / 5)
 
 /* Whether the kernel lets this process look into the trees. */
 static bool may_search(const Filesystem *filesystem)
@@ -65,23 +63,6 @@ bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
 	return !*ret_reason;
 }
 
-/* Something is going on that moves extents; one that is paused does not. */
-static bool is_being_moved(const BtrfsInfo *info)
-{
-	g_autofree char *operation = btrfs_exclusive_operation(info->uuid);
-
-	return operation && !strstr(operation, "paused");
-}
-
-static void wait_while_moved(const Pass *pass, const BtrfsInfo *info)
-{
-	if (is_being_moved(info))
-		g_message("%s: waiting for a balance, or a change of its devices, to end",
-			  pass->filesystem->mount_point);
-	while (pass_may_continue(pass) && is_being_moved(info))
-		g_usleep(WAIT_USEC);
-}
-
 static Sorter *new_runs(const Pass *pass)
 {
 	return sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
@@ -89,8 +70,8 @@ static Sorter *new_runs(const Pass *pass)
 }
 
 /* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
-static bool do_round(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, ObjectTable *table,
-		     bool is_first, uint64_t *ret_pinned, GError **error)
+static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_first,
+		     uint64_t *ret_pinned, GError **error)
 {
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
 	g_autoptr(Sorter) found = new_runs(pass);
@@ -109,7 +90,7 @@ static bool do_round(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Object
 	g_clear_pointer(&found, sorter_free);
 	progress_begin(pass->progress, STAGE_SHARE, 0);
 	planner = planner_new(runs);
-	wait_while_moved(pass, info);
+	extent_pause(pass);
 	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error);
 }
 
@@ -136,17 +117,17 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
  * What is pinned was tried as a target and stays: in a second round it is the source of those that
  * were never tried.  After that all were.
  */
-static bool match_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 {
 	g_autoptr(ObjectTable) table =
 		object_table_new(pass->store, RANK_BY_SIZE, pass->settings->state_directory, error);
 	uint64_t n_pinned;
 
-	if (!table || !do_round(pass, info, sums, table, true, &n_pinned, error))
+	if (!table || !do_round(pass, sums, table, true, &n_pinned, error))
 		return false;
 	if (n_pinned > 0 && pass_may_continue(pass)) {
 		pass->result->shared.capped = 0;
-		if (!do_round(pass, info, sums, table, false, &n_pinned, error))
+		if (!do_round(pass, sums, table, false, &n_pinned, error))
 			return false;
 	}
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
@@ -163,7 +144,7 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
 		return true;
 
-	return hash_store_commit(pass->store, error) && match_and_share(pass, info, sums, error);
+	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)
@@ -173,13 +154,17 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	int fd = pass->filesystem->fd;
 	BtrfsInfo info;
 
+	/* First of all, since a flush takes its time beside a scrub and cannot be ended. */
+	extent_pause(pass);
+	if (!pass_may_continue(pass))
+		return true;
+
 	/*
 	 * What is not written out has no extents yet.  The flush ends the transaction that is read
 	 * before it, so that the look sees all of it, and the next pass may go on behind it.
 	 */
 	if (!btrfs_info_read(fd, &info, error) || !filesystem_flush(pass->filesystem, error))
 		return false;
-	wait_while_moved(pass, &info);
 
 	if (!fs_used_bytes(fd, FS_KIND_BTRFS, &result->freed.used_before_bytes, error))
 		return false;

@@ -2,6 +2,7 @@
 #include "daemon/extent-share.h"
 
 #include "daemon/doubts.h"
+#include "daemon/extent-pause.h"
 #include "daemon/extent-plan.h"
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
@@ -37,7 +38,8 @@ typedef struct {
 	GArray *runs; /* Run, of the target in hand */
 	bool is_first_round;
 	uint64_t n_pinned;
-	GQueue planned; /* PlannedTarget, to be shared in this order */
+	int64_t paused_usec; /* monotonic; when it was last seen that nothing is in the way */
+	GQueue planned;      /* PlannedTarget, to be shared in this order */
 } ExtentSharer;
 
 static void planned_target_free(PlannedTarget *planned)
@@ -330,6 +332,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	ExtentRefsOutcome outcome;
 	bool done;
 
+	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
 	if (!run_steps(sharer, planned, &done, error))
 		return false;
 	if (!done)

@@ -100,6 +100,23 @@ static int fake_logical_ino(struct btrfs_ioctl_logical_ino_args *arguments)
 	return 0;
 }
 
+static int fake_fs_info(struct btrfs_ioctl_fs_info_args *arguments)
+{
+	arguments->num_devices = kernel.n_devices;
+	arguments->max_id = kernel.n_devices > 0 ? kernel.devices[kernel.n_devices - 1] : 0;
+	return 0;
+}
+
+static int fake_scrub_progress(const struct btrfs_ioctl_scrub_args *arguments)
+{
+	if (kernel.scrub_error)
+		return fail(kernel.scrub_error);
+	for (size_t i = 0; i < kernel.n_devices; i++)
+		if (kernel.devices[i] == arguments->devid)
+			return arguments->devid == kernel.scrubbed ? 0 : fail(ENOTCONN);
+	return fail(ENODEV);
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list arguments;
@@ -120,6 +137,10 @@ int ioctl(int fd, unsigned long request, ...)
 		return fake_tree_search(argument);
 	case BTRFS_IOC_LOGICAL_INO_V2:
 		return fake_logical_ino(argument);
+	case BTRFS_IOC_FS_INFO:
+		return fake_fs_info(argument);
+	case BTRFS_IOC_SCRUB_PROGRESS:
+		return fake_scrub_progress(argument);
 	default:
 		return fail(ENOTTY);
 	}

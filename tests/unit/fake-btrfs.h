@@ -25,9 +25,13 @@ typedef struct {
 	size_t n_items;
 	const BtrfsRef *refs;
 	size_t n_refs;
+	const uint64_t *devices; /* their ids, rising */
+	size_t n_devices;
+	uint64_t scrubbed; /* the device that is; 0: none */
 
 	/* How it misbehaves. */
 	int error;
+	int scrub_error;
 	bool repeats_itself;  /* begins with the first item, whatever is asked for */
 	uint32_t extra_bytes; /* says that items are longer than they are */
 	uint32_t extra_items; /* says that there are more than there are */
