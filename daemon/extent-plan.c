@@ -348,6 +348,11 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	return cover(plan, runs, error) && plan_places(plan, ret, ret_reason, error);
 }
 
+const GArray *extent_plan_moved(const ExtentPlan *plan)
+{
+	return extent_sources_moved(plan->sources);
+}
+
 const GArray *extent_plan_steps(const ExtentPlan *plan)
 {
 	return plan->steps;

@@ -26,6 +26,7 @@ typedef struct {
 	uint64_t length;
 	ExtentStamp source_extent;
 	bool is_whole; /* the source's sums are those of the target from end to end */
+	bool is_done;  /* it was shared together with another */
 } ExtentStep;
 
 typedef enum {
@@ -45,5 +46,8 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 /* The steps (ExtentStep) of the last plan. */
 const GArray *extent_plan_steps(const ExtentPlan *plan);
+
+/* Ids (uint32_t) of sources that it did without, as they are to be shared away themselves. */
+const GArray *extent_plan_moved(const ExtentPlan *plan);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlan, extent_plan_free)

@@ -3,23 +3,13 @@
 
 #include "daemon/doubts.h"
 #include "daemon/extent-pause.h"
-#include "daemon/extent-plan.h"
+#include "daemon/extent-queue.h"
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
 #define TARGET_RUNS 4096
-
-/* Targets planned ahead of the one that is shared. */
-#define AHEAD_TARGETS 16
-
-/* A target with what is to be done for it. */
-typedef struct {
-	Object extent;
-	GArray *steps; /* ExtentStep */
-	GArray *runs;  /* Run: what can be tried if the kernel finds a step different */
-} PlannedTarget;
 
 /* What became of one step. */
 typedef enum {
@@ -39,17 +29,8 @@ typedef struct {
 	bool is_first_round;
 	uint64_t n_pinned;
 	int64_t paused_usec; /* monotonic; when it was last seen that nothing is in the way */
-	GQueue planned;      /* PlannedTarget, to be shared in this order */
+	ExtentQueue *planned;
 } ExtentSharer;
-
-static void planned_target_free(PlannedTarget *planned)
-{
-	g_array_unref(planned->steps);
-	g_array_unref(planned->runs);
-	g_free(planned);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
 
 /* Whether the next pass may do what this one could not. */
 static bool may_pass(SkipReason reason)
@@ -117,53 +98,101 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	return true;
 }
 
-/* Bring @length bytes of both sides into memory; what cannot be is left alone. */
-static bool fetch_both(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		       uint64_t done, uint64_t length, FileReader *to, FileReader *from)
-{
-	ReadOutcome outcome = file_reader_fetch(to, step->target_offset + done, length);
+/* How far a step was shared, and why it went no further. */
+typedef struct {
+	uint64_t done;         /* bytes */
+	uint64_t length;       /* of the round behind them, if any */
+	ReadOutcome read;      /* of that round */
+	DedupeOutcome outcome; /* the same; DEDUPE_SAME: all is shared */
+} SharedRounds;
 
-	if (outcome == READ_DONE)
-		outcome = file_reader_fetch(from, step->source_offset + done, length);
-	if (outcome == READ_SHORT || outcome == READ_UNREADABLE)
-		leave(sharer, target, outcome == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE);
-	return outcome == READ_DONE;
+static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared, FileReader *to,
+			      FileReader *from)
+{
+	ReadOutcome outcome =
+		file_reader_fetch(to, step->target_offset + shared->done, shared->length);
+
+	return outcome == READ_DONE
+		       ? file_reader_fetch(from, step->source_offset + shared->done, shared->length)
+		       : outcome;
 }
 
-/* Have the kernel share one stretch, in rounds whose data is fetched before. */
-static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		       FileReader *to, FileReader *from, StepOutcome *ret, GError **error)
+/* Have the kernel share one step, in rounds whose data is fetched before. */
+static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step, FileReader *to,
+				 FileReader *from)
 {
 	PassResult *result = sharer->pass->result;
-	uint64_t length;
+	SharedRounds shared = { .outcome = DEDUPE_SAME };
 
-	for (uint64_t done = 0; done < step->length; done += length) {
+	while (shared.done < step->length) {
 		DedupeTarget asked = {
 			.fd = file_reader_fd(to),
-			.offset_bytes = step->target_offset + done,
+			.offset_bytes = step->target_offset + shared.done,
 		};
 
-		length = doubts_next_bytes(sharer->pass, step->length, done);
-		if (!fetch_both(sharer, target, step, done, length, to, from))
-			return true;
+		shared.length = doubts_next_bytes(sharer->pass, step->length, shared.done);
+		shared.outcome = DEDUPE_NOT_DONE;
+		shared.read = fetch_both(step, &shared, to, from);
+		if (shared.read != READ_DONE)
+			return shared;
 
-		result->compare_bytes += 2 * length;
-		result->shared.calls +=
-			dedupe_range(file_reader_fd(from), step->source_offset + done, length,
-				     &asked, 1, DEDUPE_ROUND_BYTES, sharer->pass->stop);
-		if (asked.outcome == DEDUPE_DIFFERS)
-			return note_difference(sharer, target, step, done, length, ret, error);
-		if (asked.outcome != DEDUPE_SAME) {
-			if (asked.outcome != DEDUPE_NOT_DONE)
-				leave(sharer, target, refusal_reason(asked.outcome));
-			return true;
-		}
-		result->shared.bytes += length;
+		result->compare_bytes += 2 * shared.length;
+		result->shared.calls += dedupe_range(
+			file_reader_fd(from), step->source_offset + shared.done, shared.length,
+			&asked, 1, DEDUPE_ROUND_BYTES, sharer->pass->stop);
+		shared.outcome = asked.outcome;
+		if (asked.outcome != DEDUPE_SAME)
+			return shared;
+		shared.done += shared.length;
+		result->shared.bytes += shared.length;
 	}
 
 	result->shared.runs++;
-	*ret = STEP_DONE;
+	return shared;
+}
+
+/* Share one step of @target; what goes no further leaves the target alone. */
+static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+		       FileReader *to, FileReader *from, StepOutcome *ret, GError **error)
+{
+	SharedRounds shared = share_rounds(sharer, step, to, from);
+
+	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
+		leave(sharer, target, shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE);
+	else if (shared.outcome == DEDUPE_DIFFERS)
+		return note_difference(sharer, target, step, shared.done, shared.length, ret,
+				       error);
+	else if (shared.outcome == DEDUPE_SAME)
+		*ret = STEP_DONE;
+	else if (shared.outcome != DEDUPE_NOT_DONE)
+		leave(sharer, target, refusal_reason(shared.outcome));
 	return true;
+}
+
+/*
+ * Share what the first target needs first together with what goes on with it.  What goes no further is
+ * tried step by step afterwards, which tells whose fault it is; so is all once something differed.
+ */
+static void share_joined(ExtentSharer *sharer)
+{
+	PassResult *result = sharer->pass->result;
+	FileReader *to, *from = NULL;
+	SharedRounds shared;
+	SkipReason reason;
+	ExtentStep joined;
+
+	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
+		return;
+	to = extent_files_open(sharer->files, &joined.target, &reason);
+	if (to)
+		from = extent_files_open(sharer->files, &joined.source, &reason);
+	if (!to || !from)
+		return;
+
+	shared = share_rounds(sharer, &joined, to, from);
+	if (shared.outcome == DEDUPE_DIFFERS)
+		result->wasted_bytes += 2 * shared.length;
+	extent_queue_set_done(sharer->planned, &joined, shared.done);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -241,27 +270,14 @@ static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 		file_reader_fetch(reader, step->source_offset, length);
 }
 
-static void take_steps(ExtentSharer *sharer, PlannedTarget *planned)
-{
-	const GArray *steps = extent_plan_steps(sharer->plan);
-
-	g_array_set_size(planned->steps, 0);
-	g_array_append_vals(planned->steps, steps->data, steps->len);
-}
-
 /* Queue what is planned for @target. */
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
-	PlannedTarget *planned = g_new(PlannedTarget, 1);
+	const GArray *steps = extent_plan_steps(sharer->plan);
 
-	planned->extent = *target;
-	planned->steps = g_array_new(false, false, sizeof(ExtentStep));
-	planned->runs = g_array_new(false, false, sizeof(Run));
-	g_array_append_vals(planned->runs, sharer->runs->data, sharer->runs->len);
-	take_steps(sharer, planned);
-	g_queue_push_tail(&sharer->planned, planned);
-	if (planned->steps->len > 0)
-		fetch_ahead(sharer, &g_array_index(planned->steps, ExtentStep, 0));
+	extent_queue_push(sharer->planned, target, steps, sharer->runs);
+	if (steps->len > 0)
+		fetch_ahead(sharer, &g_array_index(steps, ExtentStep, 0));
 }
 
 /*
@@ -271,6 +287,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
 {
 	const Object *target = &planned->extent;
+	const GArray *steps = extent_plan_steps(sharer->plan);
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
@@ -278,7 +295,8 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
-	take_steps(sharer, planned);
+	g_array_set_size(planned->steps, 0);
+	g_array_append_vals(planned->steps, steps->data, steps->len);
 	if (outcome == EXTENT_GONE)
 		return hash_store_drop_extent(sharer->pass->store, target->inode, error);
 	if (outcome == EXTENT_PINNED) {
@@ -306,7 +324,9 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 
 		if (!pass_may_continue(sharer->pass))
 			return true;
-		if (!run_step(sharer, &planned->extent, step, &outcome, error))
+		if (step->is_done)
+			outcome = STEP_DONE;
+		else if (!run_step(sharer, &planned->extent, step, &outcome, error))
 			return false;
 		if (outcome == STEP_LEFT)
 			return true;
@@ -327,12 +347,15 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 /* Do all that is planned for the first target in the queue. */
 static bool execute_next(ExtentSharer *sharer, GError **error)
 {
-	g_autoptr(PlannedTarget) planned = g_queue_pop_head(&sharer->planned);
-	const Object *target = &planned->extent;
+	g_autoptr(PlannedTarget) planned = NULL;
+	const Object *target;
 	ExtentRefsOutcome outcome;
 	bool done;
 
 	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
+	share_joined(sharer);
+	planned = extent_queue_pop(sharer->planned);
+	target = &planned->extent;
 	if (!run_steps(sharer, planned, &done, error))
 		return false;
 	if (!done)
@@ -349,12 +372,38 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	return true;
 }
 
+static bool execute_all(ExtentSharer *sharer, GError **error)
+{
+	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned))
+		if (!execute_next(sharer, error))
+			return false;
+
+	return true;
+}
+
+/*
+ * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all:
+ * before the target is pinned for want of it, that is seen to.
+ */
+static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
+		      SkipReason *ret_reason, GError **error)
+{
+	if (!extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error))
+		return false;
+	if (*ret != EXTENT_PINNED ||
+	    !extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)))
+		return true;
+
+	return execute_all(sharer, error) &&
+	       extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error);
+}
+
 static bool plan_target(ExtentSharer *sharer, const Object *target, GError **error)
 {
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
-	if (!extent_plan_make(sharer->plan, target, sharer->runs, &outcome, &reason, error))
+	if (!make_plan(sharer, target, &outcome, &reason, error))
 		return false;
 
 	switch (outcome) {
@@ -394,7 +443,7 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 			return false;
 	}
 	g_array_set_size(sharer->runs, 0);
-	return g_queue_get_length(&sharer->planned) < AHEAD_TARGETS || execute_next(sharer, error);
+	return !extent_queue_is_full(sharer->planned) || execute_next(sharer, error);
 }
 
 static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
@@ -413,10 +462,7 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 			g_array_append_val(sharer->runs, next->run);
 	}
 
-	while (pass_may_continue(sharer->pass) && !g_queue_is_empty(&sharer->planned))
-		if (!execute_next(sharer, error))
-			return false;
-	return true;
+	return execute_all(sharer, error);
 }
 
 bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
@@ -427,6 +473,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(BtrfsFileExtents) shown = btrfs_file_extents_new();
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	ExtentSharer sharer = {
 		.pass = pass,
 		.table = table,
@@ -436,11 +483,10 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.shown = shown,
 		.runs = runs,
 		.is_first_round = is_first_round,
-		.planned = G_QUEUE_INIT,
+		.planned = planned,
 	};
 	bool done = share_all(&sharer, planner, error);
 
-	g_queue_clear_full(&sharer.planned, (GDestroyNotify)planned_target_free);
 	*ret_pinned = sharer.n_pinned;
 	return done;
 }

@@ -13,6 +13,7 @@ struct ExtentSources {
 	ExtentRefs *refs;
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
+	GArray *moved;     /* uint32_t */
 };
 
 static void source_free(ExtentSource *source)
@@ -31,6 +32,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->files = files;
 	sources->refs = extent_refs_new(pass->filesystem->fd);
 	sources->file_extents = btrfs_file_extents_new();
+	sources->moved = g_array_new(false, false, sizeof(uint32_t));
 	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
 	return sources;
 }
@@ -43,12 +45,19 @@ void extent_sources_free(ExtentSources *sources)
 	extent_refs_free(sources->refs);
 	btrfs_file_extents_free(sources->file_extents);
 	g_hash_table_unref(sources->found);
+	g_array_unref(sources->moved);
 	g_free(sources);
 }
 
 void extent_sources_clear(ExtentSources *sources)
 {
 	g_hash_table_remove_all(sources->found);
+	g_array_set_size(sources->moved, 0);
+}
+
+const GArray *extent_sources_moved(const ExtentSources *sources)
+{
+	return sources->moved;
 }
 
 /* Add what @place shows, unless one before shows it; what is encoded is shown as a whole. */
@@ -134,8 +143,10 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 
 	*ret = NULL;
 	if (!source) {
-		if (object_table_facts(sources->table, id) & FACT_MOVED)
+		if (object_table_facts(sources->table, id) & FACT_MOVED) {
+			g_array_append_val(sources->moved, id);
 			return true;
+		}
 		if (!hash_store_find(sources->pass->store, id, &object, error))
 			return false;
 		if (!object || object->state != OBJECT_DONE)
@@ -183,6 +194,16 @@ bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const Exten
 	return extent_sources_find(sources, object->id, *ret_position, ret, error);
 }
 
+/* Of places that show as much always the same one, and for what lies side by side one file. */
+static bool is_before(const ExtentRef *place, const ExtentRef *other)
+{
+	if (place->root != other->root)
+		return place->root < other->root;
+	if (place->inode != other->inode)
+		return place->inode < other->inode;
+	return place->offset < other->offset;
+}
+
 const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t position, uint64_t length,
 				     uint32_t block_bytes, uint64_t *ret_length)
 {
@@ -200,7 +221,8 @@ const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t positi
 		end = MIN(end, position + place->size_bytes - offset);
 		if (end == position + length && offset + length != place->size_bytes)
 			end -= length % block_bytes;
-		if (end <= position || end - position <= *ret_length)
+		if (end <= position || end - position < *ret_length ||
+		    (end - position == *ret_length && !is_before(place, best)))
 			continue;
 
 		best = place;

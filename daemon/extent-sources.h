@@ -33,6 +33,9 @@ void extent_sources_free(ExtentSources *sources);
 /* Go on to another target: all sources found so far are freed. */
 void extent_sources_clear(ExtentSources *sources);
 
+/* Ids (uint32_t) of those asked for since then that could not serve as they are shared away. */
+const GArray *extent_sources_moved(const ExtentSources *sources);
+
 /*
  * The source @id; NULL if it cannot be one.  Its places include one that shows its byte @position, if
  * there is any.

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-queue.h"
+
+#include "daemon/run.h"
+
+/*
+ * So many targets that are short, or so much of long ones: what is read for them stays in memory
+ * until they are shared.
+ */
+#define TARGETS_MAX 256
+#define BYTES_MAX   (UINT64_C(16) << 20)
+#define LEAST_MAX   16
+
+/* Of all targets together: 2.5 MiB of memory. */
+#define RUNS_MAX (UINT64_C(1) << 16)
+
+struct ExtentQueue {
+	GQueue targets; /* PlannedTarget */
+	uint64_t bytes;
+	uint64_t n_runs;
+};
+
+void planned_target_free(PlannedTarget *planned)
+{
+	if (!planned)
+		return;
+
+	g_array_unref(planned->steps);
+	g_array_unref(planned->runs);
+	g_free(planned);
+}
+
+ExtentQueue *extent_queue_new(void)
+{
+	ExtentQueue *queue = g_new0(ExtentQueue, 1);
+
+	g_queue_init(&queue->targets);
+	return queue;
+}
+
+void extent_queue_free(ExtentQueue *queue)
+{
+	if (!queue)
+		return;
+
+	g_queue_clear_full(&queue->targets, (GDestroyNotify)planned_target_free);
+	g_free(queue);
+}
+
+static GArray *copy(const GArray *array, guint element_bytes)
+{
+	GArray *made = g_array_new(false, false, element_bytes);
+
+	return g_array_append_vals(made, array->data, array->len);
+}
+
+void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
+		       const GArray *runs)
+{
+	PlannedTarget *planned = g_new(PlannedTarget, 1);
+
+	planned->extent = *target;
+	planned->steps = copy(steps, sizeof(ExtentStep));
+	planned->runs = copy(runs, sizeof(Run));
+	queue->bytes += target->size_bytes;
+	queue->n_runs += runs->len;
+	g_queue_push_tail(&queue->targets, planned);
+}
+
+PlannedTarget *extent_queue_pop(ExtentQueue *queue)
+{
+	PlannedTarget *first = g_queue_pop_head(&queue->targets);
+
+	queue->bytes -= first->extent.size_bytes;
+	queue->n_runs -= first->runs->len;
+	return first;
+}
+
+bool extent_queue_is_empty(const ExtentQueue *queue)
+{
+	return !queue->targets.head;
+}
+
+static bool has(const GArray *objects, uint32_t object)
+{
+	for (guint i = 0; i < objects->len; i++)
+		if (g_array_index(objects, uint32_t, i) == object)
+			return true;
+
+	return false;
+}
+
+bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects)
+{
+	if (objects->len == 0)
+		return false;
+
+	for (GList *link = queue->targets.head; link; link = link->next) {
+		const PlannedTarget *planned = link->data;
+
+		if (has(objects, planned->extent.id))
+			return true;
+	}
+
+	return false;
+}
+
+bool extent_queue_is_full(const ExtentQueue *queue)
+{
+	guint n = queue->targets.length;
+
+	return n >= TARGETS_MAX || queue->n_runs >= RUNS_MAX ||
+	       (n >= LEAST_MAX && queue->bytes >= BYTES_MAX);
+}
+
+static bool is_same_file(const ExtentRef *one, const ExtentRef *other)
+{
+	return one->root == other->root && one->inode == other->inode;
+}
+
+/* Whether @step goes on in both files @length bytes behind the beginning of @joined. */
+static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
+{
+	return !step->is_done && is_same_file(&step->target, &joined->target) &&
+	       is_same_file(&step->source, &joined->source) &&
+	       step->target_offset == joined->target_offset + length &&
+	       step->source_offset == joined->source_offset + length;
+}
+
+/* The step that goes on there, of a target from @link on; *ret_link is where that is. */
+static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length,
+			     GList **ret_link)
+{
+	for (; link; link = link->next) {
+		const PlannedTarget *planned = link->data;
+
+		for (guint i = 0; i < planned->steps->len; i++) {
+			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+
+			if (!is_at(step, joined, length))
+				continue;
+			*ret_link = link;
+			return step;
+		}
+	}
+
+	return NULL;
+}
+
+static const ExtentStep *first_step(const ExtentQueue *queue)
+{
+	const PlannedTarget *first = queue->targets.head->data;
+
+	for (guint i = 0; i < first->steps->len; i++) {
+		const ExtentStep *step = &g_array_index(first->steps, ExtentStep, i);
+
+		if (!step->is_done)
+			return step;
+	}
+
+	return NULL;
+}
+
+bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret)
+{
+	const ExtentStep *first = first_step(queue);
+	const ExtentStep *step;
+	GList *link = queue->targets.head;
+
+	if (!first)
+		return false;
+
+	/* Targets of one file come in its order: what goes on is seldom before what it goes on from. */
+	*ret = *first;
+	while ((step = find_step(link, ret, ret->length, &link)))
+		ret->length += step->length;
+	return ret->length > first->length;
+}
+
+void extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes)
+{
+	GList *link = queue->targets.head;
+	uint64_t done = 0;
+	ExtentStep *step;
+
+	while ((step = find_step(link, joined, done, &link)) && done + step->length <= bytes) {
+		step->is_done = true;
+		done += step->length;
+	}
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-plan.h"
+
+/*
+ * ExtentQueue - targets that are planned and not yet shared, in the order in which they are to be.
+ *
+ * Planned ahead, what they need is read while another is shared, and where one goes on in a file
+ * where another ends both are shared by one call: btrfs makes an extent item of each call.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentQueue ExtentQueue;
+
+/* A target with what is to be done for it. */
+typedef struct {
+	Object extent;
+	GArray *steps; /* ExtentStep */
+	GArray *runs;  /* Run: what can be tried if the kernel finds a step different */
+} PlannedTarget;
+
+void planned_target_free(PlannedTarget *planned);
+
+ExtentQueue *extent_queue_new(void);
+void extent_queue_free(ExtentQueue *queue);
+
+/* Add @target as the last one; @steps and @runs are copied. */
+void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
+		       const GArray *runs);
+
+/* Take the first one, which there must be. */
+PlannedTarget *extent_queue_pop(ExtentQueue *queue);
+
+bool extent_queue_is_empty(const ExtentQueue *queue);
+
+/* Whether any of @objects (uint32_t: ids) is among the targets. */
+bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects);
+
+/* Whether as much is planned as is worth the memory. */
+bool extent_queue_is_full(const ExtentQueue *queue);
+
+/*
+ * The first step of the first target that was not done, with all that goes on with it in both files,
+ * whichever target it is for.  False if nothing does.
+ */
+bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret);
+
+/* The first @bytes of @joined were shared: the steps in them are done. */
+void extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentQueue, extent_queue_free)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-queue.h"
+
+#include "daemon/run.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+
+static ExtentStep step(uint64_t target_offset, uint64_t source_offset, uint64_t length)
+{
+	return (ExtentStep){
+		.target = { .root = 5, .inode = 300 },
+		.source = { .root = 5, .inode = 400 },
+		.target_offset = target_offset,
+		.source_offset = source_offset,
+		.length = length,
+	};
+}
+
+static void push_with_runs(ExtentQueue *queue, uint64_t bytenr, uint64_t size_bytes,
+			   const ExtentStep *steps, guint n_steps, guint n_runs)
+{
+	g_autoptr(GArray) array = g_array_new(false, false, sizeof(ExtentStep));
+	g_autoptr(GArray) runs = g_array_new(false, true, sizeof(Run));
+	Object target = { .inode = bytenr, .size_bytes = size_bytes };
+
+	g_array_append_vals(array, steps, n_steps);
+	g_array_set_size(runs, n_runs);
+	extent_queue_push(queue, &target, array, runs);
+}
+
+static void push(ExtentQueue *queue, uint64_t bytenr, const ExtentStep *steps, guint n_steps)
+{
+	push_with_runs(queue, bytenr, 4 * KIB, steps, n_steps, 0);
+}
+
+static void assert_joined(const ExtentQueue *queue, uint64_t offset, uint64_t length)
+{
+	ExtentStep joined;
+
+	g_assert_true(extent_queue_join(queue, &joined));
+	g_assert_cmpuint(joined.target_offset, ==, offset);
+	g_assert_cmpuint(joined.length, ==, length);
+}
+
+static void assert_alone(const ExtentQueue *queue)
+{
+	ExtentStep joined;
+
+	g_assert_false(extent_queue_join(queue, &joined));
+}
+
+static void test_targets_come_in_the_order_in_which_they_were_added(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(PlannedTarget) first = NULL;
+	g_autoptr(PlannedTarget) second = NULL;
+	ExtentStep one = step(0, 0, 4 * KIB);
+
+	g_assert_true(extent_queue_is_empty(queue));
+	push(queue, 7, &one, 1);
+	push(queue, 8, &one, 1);
+	first = extent_queue_pop(queue);
+	second = extent_queue_pop(queue);
+	g_assert_cmpuint(first->extent.inode, ==, 7);
+	g_assert_cmpuint(second->extent.inode, ==, 8);
+	g_assert_cmpuint(first->steps->len, ==, 1);
+	g_assert_true(extent_queue_is_empty(queue));
+}
+
+static void test_what_goes_on_in_both_files_is_joined(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	const ExtentStep first[] = { step(0, 64 * KIB, 8 * KIB), step(8 * KIB, 72 * KIB, 4 * KIB) };
+	const ExtentStep second[] = { step(12 * KIB, 76 * KIB, 16 * KIB) };
+	const ExtentStep third[] = { step(MIB, 2 * MIB, KIB), step(28 * KIB, 92 * KIB, 3 * KIB) };
+
+	push(queue, 1, first, 2);
+	assert_joined(queue, 0, 12 * KIB);
+	push(queue, 2, second, 1);
+	push(queue, 3, third, 2);
+	assert_joined(queue, 0, 31 * KIB);
+}
+
+static void test_what_goes_on_in_one_file_only_is_not_joined(void)
+{
+	const ExtentStep first = step(0, 0, 4 * KIB);
+	ExtentStep others[] = {
+		step(4 * KIB, 8 * KIB, 4 * KIB), step(8 * KIB, 4 * KIB, 4 * KIB),
+		step(4 * KIB, 4 * KIB, 4 * KIB), step(4 * KIB, 4 * KIB, 4 * KIB),
+		step(4 * KIB, 4 * KIB, 4 * KIB),
+	};
+
+	others[2].source.inode++;
+	others[3].target.root++;
+	others[4].is_done = true;
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+		g_autoptr(ExtentQueue) queue = extent_queue_new();
+
+		push(queue, 1, &first, 1);
+		push(queue, 2, &others[i], 1);
+		assert_alone(queue);
+	}
+}
+
+static void test_it_knows_whom_it_has(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(GArray) none = g_array_new(false, false, sizeof(uint32_t));
+	g_autoptr(GArray) some = g_array_new(false, false, sizeof(uint32_t));
+	const uint32_t ids[] = { 4, 9 };
+	Object target = { .id = 9 };
+
+	g_array_append_vals(some, ids, G_N_ELEMENTS(ids));
+	g_assert_false(extent_queue_has_any(queue, some));
+	extent_queue_push(queue, &target, none, none);
+	g_assert_true(extent_queue_has_any(queue, some));
+	g_assert_false(extent_queue_has_any(queue, none));
+	planned_target_free(extent_queue_pop(queue));
+	g_assert_false(extent_queue_has_any(queue, some));
+}
+
+static void test_a_target_without_steps_has_nothing_to_join(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+
+	push(queue, 1, NULL, 0);
+	assert_alone(queue);
+}
+
+static bool is_done(const PlannedTarget *planned, guint i)
+{
+	return g_array_index(planned->steps, ExtentStep, i).is_done;
+}
+
+static void test_what_was_shared_together_is_done_as_far_as_it_went(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(PlannedTarget) one = NULL;
+	g_autoptr(PlannedTarget) other = NULL;
+	const ExtentStep first[] = { step(0, 0, 8 * KIB), step(MIB, MIB, 4 * KIB) };
+	const ExtentStep second[] = { step(8 * KIB, 8 * KIB, 8 * KIB),
+				      step(16 * KIB, 16 * KIB, 8 * KIB) };
+	ExtentStep joined;
+
+	push(queue, 1, first, 2);
+	push(queue, 2, second, 2);
+	g_assert_true(extent_queue_join(queue, &joined));
+	g_assert_cmpuint(joined.length, ==, 24 * KIB);
+	/* A round may end in the middle of a step, which is not done then. */
+	extent_queue_set_done(queue, &joined, 20 * KIB);
+	assert_alone(queue);
+
+	one = extent_queue_pop(queue);
+	other = extent_queue_pop(queue);
+	g_assert_true(is_done(one, 0));
+	g_assert_false(is_done(one, 1));
+	g_assert_true(is_done(other, 0));
+	g_assert_false(is_done(other, 1));
+}
+
+static void test_it_is_full_with_many_targets_much_data_or_many_runs(void)
+{
+	g_autoptr(ExtentQueue) many = extent_queue_new();
+	g_autoptr(ExtentQueue) large = extent_queue_new();
+	g_autoptr(ExtentQueue) rich = extent_queue_new();
+
+	for (unsigned i = 0; i < 255; i++)
+		push(many, i, NULL, 0);
+	g_assert_false(extent_queue_is_full(many));
+	push(many, 255, NULL, 0);
+	g_assert_true(extent_queue_is_full(many));
+	planned_target_free(extent_queue_pop(many));
+	g_assert_false(extent_queue_is_full(many));
+
+	for (unsigned i = 0; i < 15; i++)
+		push_with_runs(large, i, 128 * MIB, NULL, 0, 0);
+	g_assert_false(extent_queue_is_full(large));
+	push_with_runs(large, 15, 128 * MIB, NULL, 0, 0);
+	g_assert_true(extent_queue_is_full(large));
+
+	push_with_runs(rich, 0, 4 * KIB, NULL, 0, 1 << 16);
+	g_assert_true(extent_queue_is_full(rich));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/extent-queue/targets-come-in-the-order-in-which-they-were-added",
+			test_targets_come_in_the_order_in_which_they_were_added);
+	g_test_add_func("/extent-queue/what-goes-on-in-both-files-is-joined",
+			test_what_goes_on_in_both_files_is_joined);
+	g_test_add_func("/extent-queue/what-goes-on-in-one-file-only-is-not-joined",
+			test_what_goes_on_in_one_file_only_is_not_joined);
+	g_test_add_func("/extent-queue/it-knows-whom-it-has", test_it_knows_whom_it_has);
+	g_test_add_func("/extent-queue/a-target-without-steps-has-nothing-to-join",
+			test_a_target_without_steps_has_nothing_to_join);
+	g_test_add_func("/extent-queue/what-was-shared-together-is-done-as-far-as-it-went",
+			test_what_was_shared_together_is_done_as_far_as_it_went);
+	g_test_add_func("/extent-queue/it-is-full-with-many-targets-much-data-or-many-runs",
+			test_it_is_full_with_many_targets_much_data_or_many_runs);
+	return g_test_run();
+}
