@@ -109,7 +109,8 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return hash_store_settle(pass->store, object_table_is_live, table, error) &&
+	return hash_store_settle(pass->store, object_table_is_kept, table, error) &&
+	       object_table_take_error(table, error) &&
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 

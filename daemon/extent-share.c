@@ -246,6 +246,12 @@ static void estimate(ExtentSharer *sharer, const Object *target)
 	result->freed.bytes += target->size_bytes;
 }
 
+static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
+{
+	object_table_remove_fact(sharer->table, target->id, FACT_LIVE);
+	return hash_store_drop_extent(sharer->pass->store, target->inode, error);
+}
+
 /* Nothing shows the extent any more: btrfs gives it back. */
 static bool note_freed(ExtentSharer *sharer, const Object *target, GError **error)
 {
@@ -253,7 +259,7 @@ static bool note_freed(ExtentSharer *sharer, const Object *target, GError **erro
 
 	result->freed.bytes += target->size_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
-	return hash_store_drop_extent(sharer->pass->store, target->inode, error);
+	return forget(sharer, target, error);
 }
 
 /* Start reading what @step will compare, so that the disk has several requests at a time. */
@@ -298,7 +304,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	g_array_set_size(planned->steps, 0);
 	g_array_append_vals(planned->steps, steps->data, steps->len);
 	if (outcome == EXTENT_GONE)
-		return hash_store_drop_extent(sharer->pass->store, target->inode, error);
+		return forget(sharer, target, error);
 	if (outcome == EXTENT_PINNED) {
 		reason = reason == SKIP_PINNED ? SKIP_DIFFERS : reason;
 		leave(sharer, target, reason);
@@ -408,8 +414,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 
 	switch (outcome) {
 	case EXTENT_GONE:
-		return sharer->pass->settings->dry_run ||
-		       hash_store_drop_extent(sharer->pass->store, target->inode, error);
+		return sharer->pass->settings->dry_run || forget(sharer, target, error);
 	case EXTENT_PINNED:
 		pin(sharer, target, reason);
 		return true;
@@ -488,5 +493,5 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	bool done = share_all(&sharer, planner, error);
 
 	*ret_pinned = sharer.n_pinned;
-	return done;
+	return done && object_table_take_error(table, error);
 }

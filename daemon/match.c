@@ -387,5 +387,5 @@ bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 		return false;
 
 	*ret_blocks = matcher.run_blocks;
-	return sorter_sort(runs, error);
+	return object_table_take_error(table, error) && sorter_sort(runs, error);
 }

@@ -10,6 +10,13 @@
 
 #define GAIN_BITS 29
 
+/* Beside the facts: they are those of the store, and what was added. */
+#define KNOWN (1u << 31)
+
+/* One in so many objects, and some, are looked up one by one: as many cost what reading all costs. */
+#define LOOK_UP_SHARE 50
+#define LOOK_UPS_MIN  1000
+
 /* A size counts in units of 512 bytes: more than an object can have entries in groups. */
 #define SIZE_SHIFT 9
 
@@ -19,8 +26,18 @@ typedef struct {
 } Entry;
 
 struct ObjectTable {
+	/* Set at creation, never changed. */
+	HashStore *store; /* not owned */
+	RankBy by;
+	uint32_t settled_below;
+	uint64_t most_look_ups;
 	Entry *entries;
 	size_t n_entries;
+
+	/* Thread: the owner's. */
+	uint64_t n_look_ups;
+	bool is_filled; /* what is not known is not in the store */
+	GError *error;  /* the first one */
 };
 
 void object_table_free(ObjectTable *table)
@@ -30,6 +47,7 @@ void object_table_free(ObjectTable *table)
 
 	if (table->entries)
 		munmap(table->entries, table->n_entries * sizeof(Entry));
+	g_clear_error(&table->error);
 	g_free(table);
 }
 
@@ -82,67 +100,132 @@ static uint32_t first_count(const Object *object, RankBy by)
 	return (uint32_t)MIN(bytes >> SIZE_SHIFT, UINT32_MAX / 2);
 }
 
-static bool fill(ObjectTable *table, HashStore *store, RankBy by, GError **error)
+static void set_entry(ObjectTable *table, const Object *object)
 {
-	g_autoptr(ObjectCursor) cursor = object_cursor_open(store, error);
+	table->entries[object->id] = (Entry){
+		first_count(object, table->by),
+		facts_of(object, table->settled_below) | KNOWN,
+	};
+}
+
+static bool fill(ObjectTable *table, GError **error)
+{
+	g_autoptr(ObjectCursor) cursor = object_cursor_open(table->store, error);
 	const Object *object;
 
 	if (!cursor)
 		return false;
 
-	while (hash_store_may_continue(store)) {
+	while (hash_store_may_continue(table->store)) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
 		if (!object)
 			break;
-		if (object->id < table->n_entries)
-			table->entries[object->id] = (Entry){
-				first_count(object, by),
-				facts_of(object, hash_store_settled_below(store)),
-			};
+		if (object->id < table->n_entries && !(table->entries[object->id].facts & KNOWN))
+			set_entry(table, object);
 	}
 
+	table->is_filled = true;
 	return true;
+}
+
+static bool look_up(ObjectTable *table, uint32_t id, GError **error)
+{
+	Object object;
+	bool found;
+
+	if (table->n_look_ups++ >= table->most_look_ups)
+		return fill(table, error);
+	if (!hash_store_peek(table->store, id, &object, &found, error))
+		return false;
+
+	table->entries[id].facts = KNOWN;
+	if (found)
+		set_entry(table, &object);
+	return true;
+}
+
+/* The object's entry, read if it was not yet; NULL for an id that was not given when it was made. */
+static Entry *entry_of(ObjectTable *table, uint32_t object)
+{
+	Entry *entry = table->entries + object;
+
+	if (object >= table->n_entries)
+		return NULL;
+	if (entry->facts & KNOWN || table->is_filled)
+		return entry;
+
+	if (!look_up(table, object, table->error ? NULL : &table->error))
+		entry->facts = KNOWN | FACT_LIVE | FACT_SETTLED;
+	return entry;
 }
 
 ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error)
 {
 	g_autoptr(ObjectTable) table = g_new0(ObjectTable, 1);
+	uint64_t n_objects, n_unsettled;
 
+	if (!hash_store_count_objects(store, &n_objects, error))
+		return NULL;
+	table->store = store;
+	table->by = by;
+	table->settled_below = hash_store_settled_below(store);
+	table->most_look_ups = LOOK_UPS_MIN + n_objects / LOOK_UP_SHARE;
 	table->n_entries = (size_t)hash_store_next_object(store) + 1;
-	if (!map_entries(table, directory, error) || !fill(table, store, by, error))
+	if (!map_entries(table, directory, error))
 		return NULL;
 
+	n_unsettled = hash_store_next_object(store) - table->settled_below;
+	if (n_unsettled >= n_objects / LOOK_UP_SHARE && !fill(table, error))
+		return NULL;
 	return g_steal_pointer(&table);
 }
 
-unsigned object_table_facts(const ObjectTable *table, uint32_t object)
+bool object_table_take_error(ObjectTable *table, GError **error)
 {
-	return object < table->n_entries ? table->entries[object].facts : 0;
+	if (!table->error)
+		return true;
+
+	g_propagate_error(error, g_steal_pointer(&table->error));
+	return false;
+}
+
+unsigned object_table_facts(ObjectTable *table, uint32_t object)
+{
+	const Entry *entry = entry_of(table, object);
+
+	return entry ? entry->facts & ~KNOWN : 0;
 }
 
 void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact)
 {
-	if (object < table->n_entries)
-		table->entries[object].facts |= fact;
+	Entry *entry = entry_of(table, object);
+
+	if (entry)
+		entry->facts |= fact;
 }
 
 void object_table_remove_fact(ObjectTable *table, uint32_t object, ObjectFacts fact)
 {
-	if (object < table->n_entries)
-		table->entries[object].facts &= ~(unsigned)fact;
+	Entry *entry = entry_of(table, object);
+
+	if (entry)
+		entry->facts &= ~(unsigned)fact;
 }
 
 void object_table_count(ObjectTable *table, uint32_t object)
 {
-	if (object < table->n_entries && table->entries[object].count < UINT32_MAX &&
-	    !(table->entries[object].facts & (FACT_STRETCH | FACT_JOINED)))
-		table->entries[object].count++;
+	Entry *entry = entry_of(table, object);
+
+	if (entry && entry->count < UINT32_MAX && !(entry->facts & (FACT_STRETCH | FACT_JOINED)))
+		entry->count++;
 }
 
-uint64_t object_table_rank(const ObjectTable *table, uint32_t object)
+uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 {
-	const Entry *entry = &table->entries[object];
+	static const Entry none;
+	const Entry *known = entry_of(table, object);
+	const Entry *entry = known ? known : &none;
 	uint32_t gain = MIN(entry->count, (UINT32_C(1) << GAIN_BITS) - 1);
 	uint64_t rank = (UINT32_C(1) << GAIN_BITS) - 1 - gain;
 
@@ -154,4 +237,9 @@ uint64_t object_table_rank(const ObjectTable *table, uint32_t object)
 bool object_table_is_live(uint32_t object, void *data)
 {
 	return (object_table_facts(data, object) & (FACT_LIVE | FACT_MOVED)) == FACT_LIVE;
+}
+
+bool object_table_is_kept(uint32_t object, void *data)
+{
+	return object_table_facts(data, object) & FACT_LIVE;
 }

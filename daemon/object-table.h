@@ -11,6 +11,10 @@
  * ObjectTable - a few facts about each object by its id, for planning: 8 bytes per id in a mapped
  * temporary file.
  *
+ * When few objects are unsettled little is asked, and each object is looked up in the store when it
+ * is asked for first; when many are, or many are asked for after all, the store is read from end to
+ * end.  What cannot be read counts as a live source until object_table_take_error() tells.
+ *
  * Thread: the filesystem's worker.
  */
 typedef struct ObjectTable ObjectTable;
@@ -46,12 +50,15 @@ typedef enum {
 	RANK_BY_SIZE,
 } RankBy;
 
-/* Of all objects that @store has now, or of some when it was asked to stop. */
+/* Of all objects that @store has, or of some when it was asked to stop; @store is borrowed. */
 ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error);
 void object_table_free(ObjectTable *table);
 
+/* False, with the error, if something could not be read so far. */
+bool object_table_take_error(ObjectTable *table, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* 0 for an id that no object has. */
-unsigned object_table_facts(const ObjectTable *table, uint32_t object);
+unsigned object_table_facts(ObjectTable *table, uint32_t object);
 void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
 void object_table_remove_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
 
@@ -65,9 +72,12 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain;
  * of btrfs's extents the largest.
  */
-uint64_t object_table_rank(const ObjectTable *table, uint32_t object);
+uint64_t object_table_rank(ObjectTable *table, uint32_t object);
 
-/* For groups_open(): whether the object is live; @data is the ObjectTable. */
+/* For groups_open(): whether the object may be matched; @data is the ObjectTable. */
 bool object_table_is_live(uint32_t object, void *data);
+
+/* For hash_store_settle(): whether what the store has of the object is still of use. */
+bool object_table_is_kept(uint32_t object, void *data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectTable, object_table_free)

@@ -162,7 +162,8 @@ static bool pass_settle(Pass *pass, Inventory *inventory, ObjectTable *table, GE
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
 	return drop_outside(pass, inventory, error) &&
-	       hash_store_settle(pass->store, object_table_is_live, table, error) &&
+	       hash_store_settle(pass->store, object_table_is_kept, table, error) &&
+	       object_table_take_error(table, error) &&
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 

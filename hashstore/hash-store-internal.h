@@ -16,6 +16,11 @@ typedef struct {
 	uint32_t next_object;
 	uint32_t settled_below;
 	uint64_t objects;
+	/*
+	 * Versions of objects that were dropped or replaced since segments were last looked through
+	 * for what these left there; one that kept its id counts, too.
+	 */
+	uint64_t dead;
 } HashStoreCounts;
 
 struct HashStore {

@@ -113,6 +113,7 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 		return true;
 	}
 
+	store->counts.dead++;
 	return write_row(store, STATEMENT_UPDATE_OBJECT, object, record, error);
 }
 
@@ -130,6 +131,7 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 	if (!hash_store_apply(store, drop, error))
 		return false;
 	store->counts.objects -= (uint64_t)sqlite3_changes(store->database->handle);
+	store->counts.dead += (uint64_t)sqlite3_changes(store->database->handle);
 
 	return true;
 }
@@ -168,6 +170,26 @@ bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError *
 		return false;
 	sqlite3_bind_int64(find, 1, id);
 	return find_object(store, find, ret, error);
+}
+
+bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+	bool valid = true;
+
+	*ret_found = false;
+	if (!find)
+		return false;
+	sqlite3_bind_int64(find, 1, id);
+	if (!database_step(store->database, find, ret_found, error))
+		return false;
+	if (*ret_found)
+		valid = read_row(store->database, find, ret, error);
+	sqlite3_reset(find);
+	ret->name = NULL;
+	ret->name_bytes = 0;
+
+	return valid;
 }
 
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,

@@ -79,7 +79,11 @@ bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_object
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same, by its key. */
+/* The same, into *ret and without a name; what was found before stays valid. */
+bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* By its key, as hash_store_find(). */
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

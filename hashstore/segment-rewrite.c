@@ -94,12 +94,12 @@ static bool copy_all(const HashStore *store, SegmentMerge *merge, SegmentWriter 
 }
 
 bool segment_rewrite(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
-		     GError **error)
+		     bool is_counted, GError **error)
 {
 	g_autoptr(SegmentReader) reader = NULL;
 	g_autoptr(SegmentMerge) merge = NULL;
 	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
-	uint64_t n_live = liveness ? segment_count_live(store, segments, liveness) : 0;
+	uint64_t n_live = is_counted ? segment_count_live(store, segments, liveness) : 0;
 
 	if (!writer)
 		return false;

@@ -20,8 +20,9 @@ uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
 			    const Liveness *liveness);
 
 /*
- * Make one of @segments; @liveness may be NULL: all live.  Cut short by an error, nothing may be
+ * Make one of @segments; @liveness may be NULL: all live.  With @is_counted it knows then how many
+ * live objects its range has, each of which is looked at.  Cut short by an error, nothing may be
  * committed any more; asked to stop, the transaction must be rolled back.
  */
 bool segment_rewrite(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
-		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+		     bool is_counted, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -19,6 +19,12 @@
 /* Pages given back between two looks at whether to stop: each may cost a seek or two. */
 #define FREE_PAGES_STEP 64
 
+/*
+ * What fell dead is looked for when at least one in so many objects is new or was dropped: it
+ * takes a look at every object.
+ */
+#define CHANGED_SHARE 8
+
 unsigned segments_unsettled_max(size_t memory_bytes)
 {
 	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
@@ -68,7 +74,7 @@ bool segments_limit_unsettled(HashStore *store, GError **error)
 
 		if (!hash_store_begin(store, error))
 			return false;
-		if (!segment_rewrite(store, chosen, NULL, error)) {
+		if (!segment_rewrite(store, chosen, NULL, false, error)) {
 			store->failed = true;
 			return false;
 		}
@@ -118,7 +124,7 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 		n_live = segment_count_live(store, one, liveness);
 		if (segment->live_objects > 0) {
 			if (n_live < segment->live_objects / 2 &&
-			    !segment_rewrite(store, one, liveness, error))
+			    !segment_rewrite(store, one, liveness, true, error))
 				return false;
 			continue;
 		}
@@ -157,7 +163,17 @@ static bool shrink_file(HashStore *store, GError **error)
 	return true;
 }
 
-static bool settle_segments(HashStore *store, const Liveness *liveness, GError **error)
+/* Whether so much changed that it is worth a look at every object. */
+static bool is_much_changed(const HashStore *store)
+{
+	const HashStoreCounts *counts = &store->counts;
+	uint64_t n_new = counts->next_object - counts->settled_below;
+
+	return (n_new + counts->dead) * CHANGED_SHARE >= counts->objects;
+}
+
+static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_thorough,
+			    GError **error)
 {
 	g_autoptr(GPtrArray) segments = segment_list(store->database, error);
 	g_autoptr(GPtrArray) small = NULL;
@@ -166,18 +182,20 @@ static bool settle_segments(HashStore *store, const Liveness *liveness, GError *
 		return false;
 	small = choose_small(segments);
 	if (small->len > 0) {
-		if (!segment_rewrite(store, small, liveness, error))
+		if (!segment_rewrite(store, small, liveness, is_thorough, error))
 			return false;
 		g_ptr_array_remove_range(segments, 0, small->len);
 	}
 
-	return drop_dead(store, segments, liveness, error) && shrink_file(store, error);
+	return (!is_thorough || drop_dead(store, segments, liveness, error)) &&
+	       shrink_file(store, error);
 }
 
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error)
 {
 	const Liveness liveness = { .is_live = is_live, .data = data };
+	bool is_thorough = is_much_changed(store);
 
 	/* Nothing new, nothing gone. */
 	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
@@ -190,7 +208,7 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	if (!hash_store_begin(store, error))
 		return false;
 
-	if (!settle_segments(store, &liveness, error)) {
+	if (!settle_segments(store, &liveness, is_thorough, error)) {
 		store->failed = true;
 		return false;
 	}
@@ -198,6 +216,8 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 		return hash_store_undo(store, error);
 	store->counts.settled_below = store->counts.next_object;
 	store->n_renewed = 0;
+	if (is_thorough)
+		store->counts.dead = 0;
 
 	return true;
 }

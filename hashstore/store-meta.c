@@ -117,6 +117,9 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 	if (strcmp(name, "secret") == 0)
 		return load_secret(row, about->secret);
 	(*n_known)--;
+	/* Absent until something dies. */
+	if (strcmp(name, "dead") == 0)
+		store->counts.dead = (uint64_t)sqlite3_column_int64(row, 1);
 
 	return true;
 }
@@ -199,6 +202,8 @@ bool store_meta_save_counts(HashStore *store, GError **error)
 		return false;
 	if (now->objects != saved->objects &&
 	    !put_int(store, "objects", (int64_t)now->objects, error))
+		return false;
+	if (now->dead != saved->dead && !put_int(store, "dead", (int64_t)now->dead, error))
 		return false;
 
 	return true;

@@ -565,6 +565,21 @@ def test_what_one_pass_could_not_open_the_next_one_shares(tree, filesystem, dedu
     assert check(dedupd).freed_bytes == 4 * MIB
 
 
+def test_what_was_postponed_is_shared_also_when_the_store_was_packed_since(tree, filesystem,
+                                                                           dedupd):
+    for number in range(4):
+        write_extent(tree / f"old-{number}", noise(10 + number, MIB))
+    check(dedupd)
+    content.write_twins(tree, 4 * MIB)
+    harness.settle(filesystem)
+    with leased(tree / "two"):
+        run = dedupd.run(find="checksums")
+    assert run.skipped == {"leased": 1}
+    assert run.store["segments"] == 2  # all, and what was postponed
+
+    assert check(dedupd).freed_bytes == 4 * MIB
+
+
 def test_what_is_being_sent_is_shared_by_a_later_pass(tree, filesystem, dedupd):
     btrfs("subvolume", "create", tree / "sub")
     write_extent(tree / "first", noise(1, 16 * MIB))

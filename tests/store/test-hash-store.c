@@ -373,6 +373,47 @@ static void test_ladder_takes_the_missing_steps_only(void)
 	g_assert_cmpint(x, ==, 1);
 }
 
+static bool is_stored(uint32_t object, void *data)
+{
+	Object stored;
+	bool found;
+
+	g_assert_true(hash_store_peek(data, object, &stored, &found, NULL));
+	return found;
+}
+
+/* Drop objects of store_fixture_fill(), settle, and tell how many anchors there are. */
+static uint64_t drop_and_settle(const StoreFixture *fixture, uint64_t first, uint64_t end)
+{
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+	uint32_t n_segments;
+	uint64_t n_anchors;
+
+	for (uint64_t inode = first; inode < end; inode++)
+		g_assert_true(hash_store_drop(store, 0, inode, &error));
+	g_assert_true(hash_store_settle(store, is_stored, store, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_true(hash_store_count_anchors(store, &n_anchors, &n_segments, &error));
+	g_assert_no_error(error);
+
+	return n_anchors;
+}
+
+static void test_entries_of_what_was_dropped_fall_out_once_it_is_half(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+
+	store_fixture_fill(fixture);
+	/* 1,000 objects are there: a few are not looked for, and 400 are not enough to rewrite. */
+	g_assert_cmpuint(drop_and_settle(fixture, 256, 276), ==, 10000);
+	g_assert_cmpuint(drop_and_settle(fixture, 276, 656), ==, 10000);
+	/* Few at a time add up, also over several openings. */
+	for (uint64_t inode = 656; inode < 776; inode += 20)
+		drop_and_settle(fixture, inode, inode + 20);
+	g_assert_cmpuint(drop_and_settle(fixture, 776, 796), <, 5000);
+}
+
 static void test_failed_change_is_never_committed(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -430,6 +471,8 @@ int main(int argc, char **argv)
 			test_store_cut_short_while_made_is_made_anew);
 	g_test_add_func("/hash-store/ladder-takes-the-missing-steps-only",
 			test_ladder_takes_the_missing_steps_only);
+	g_test_add_func("/hash-store/entries-of-what-was-dropped-fall-out-once-it-is-half",
+			test_entries_of_what_was_dropped_fall_out_once_it_is_half);
 	g_test_add_func("/hash-store/failed-change-is-never-committed",
 			test_failed_change_is_never_committed);
 

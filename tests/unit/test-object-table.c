@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/hash-store-internal.h"
 #include "tests/unit/pass-fixture.h"
 
 static void count(ObjectTable *table, uint32_t object, unsigned n)
@@ -7,7 +8,7 @@ static void count(ObjectTable *table, uint32_t object, unsigned n)
 		object_table_count(table, object);
 }
 
-static void assert_before(const ObjectTable *table, uint32_t first, uint32_t second)
+static void assert_before(ObjectTable *table, uint32_t first, uint32_t second)
 {
 	g_assert_cmpuint(object_table_rank(table, first), <, object_table_rank(table, second));
 }
@@ -99,6 +100,90 @@ static void test_a_stretch_and_its_extents_have_one_rank(void)
 			 object_table_rank(table, joined) >> 32);
 	assert_before(table, before, whole);
 	assert_before(table, joined, after);
+}
+
+/* So many settled ones that a single new one is few. */
+static void put_settled(PassFixture *fixture, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		pass_fixture_put(fixture, i % 7, i % 3 ? 0 : OBJECT_SHARED);
+	pass_fixture_settle(fixture);
+}
+
+static unsigned settled_facts(uint32_t object)
+{
+	return FACT_LIVE | FACT_SETTLED | ((object - 1) % 3 ? 0 : FACT_SHARED);
+}
+
+static void test_of_many_settled_ones_each_is_known_when_it_is_asked_for(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(ObjectTable) table = NULL;
+	uint32_t new;
+
+	put_settled(fixture, 3000);
+	g_assert_true(hash_store_drop(fixture->pass.store, 0, 1000 + 5, NULL));
+	new = pass_fixture_put(fixture, 8, OBJECT_NO_COW);
+	table = pass_fixture_table(fixture);
+
+	object_table_add_fact(table, 8, FACT_NOTED);
+	object_table_count(table, 9);
+	/* They are not all looked up one by one; what is known already stays. */
+	for (uint32_t object = 1; object <= 3000; object++)
+		g_assert_cmpuint(object_table_facts(table, object), ==,
+				 object == 5   ? 0
+				 : object == 8 ? settled_facts(object) | FACT_NOTED
+					       : settled_facts(object));
+	g_assert_cmpuint(object_table_facts(table, new), ==, FACT_LIVE | FACT_NO_COW);
+	assert_before(table, 9, 6);
+	object_table_remove_fact(table, 8, FACT_LIVE);
+	g_assert_false(object_table_is_kept(8, table));
+	g_assert_true(object_table_take_error(table, NULL));
+}
+
+static void test_looking_up_leaves_alone_what_was_found(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(ObjectTable) table = NULL;
+	const Object *found;
+
+	put_settled(fixture, 1000);
+	table = pass_fixture_table(fixture);
+	g_assert_true(hash_store_find(fixture->pass.store, 7, &found, NULL));
+	g_assert_cmpuint(object_table_facts(table, 8), ==, settled_facts(8));
+	g_assert_cmpuint(found->id, ==, 7);
+	g_assert_cmpmem(found->name, found->name_bytes, "object-7", 8);
+}
+
+static void test_what_cannot_be_read_is_a_live_source_and_an_error(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(ObjectTable) table = NULL;
+	g_autoptr(GError) error = NULL;
+
+	put_settled(fixture, 1000);
+	table = pass_fixture_table(fixture);
+	g_assert_true(database_exec(fixture->pass.store->database,
+				    "UPDATE object SET record = x'00' WHERE id = 9", NULL));
+	g_assert_cmpuint(object_table_facts(table, 8), ==, settled_facts(8));
+	g_assert_true(object_table_take_error(table, &error));
+	g_assert_cmpuint(object_table_facts(table, 9), ==, FACT_LIVE | FACT_SETTLED);
+	g_assert_true(object_table_is_kept(9, table));
+	g_assert_false(object_table_take_error(table, &error));
+	g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT);
+}
+
+static void test_what_was_moved_is_not_matched_and_kept(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t moved = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	object_table_add_fact(table, moved, FACT_MOVED);
+	g_assert_false(object_table_is_live(moved, table));
+	g_assert_true(object_table_is_kept(moved, table));
+	object_table_remove_fact(table, moved, FACT_MOVED);
+	g_assert_true(object_table_is_live(moved, table));
 }
 
 static void test_a_fact_added_is_one_more(void)
@@ -210,6 +295,14 @@ int main(int argc, char **argv)
 			test_what_was_settled_is_known_as_such);
 	g_test_add_func("/object-table/a-stretch-and-its-extents-have-one-rank",
 			test_a_stretch_and_its_extents_have_one_rank);
+	g_test_add_func("/object-table/of-many-settled-ones-each-is-known-when-it-is-asked-for",
+			test_of_many_settled_ones_each_is_known_when_it_is_asked_for);
+	g_test_add_func("/object-table/looking-up-leaves-alone-what-was-found",
+			test_looking_up_leaves_alone_what_was_found);
+	g_test_add_func("/object-table/what-cannot-be-read-is-a-live-source-and-an-error",
+			test_what_cannot_be_read_is_a_live_source_and_an_error);
+	g_test_add_func("/object-table/what-was-moved-is-not-matched-and-kept",
+			test_what_was_moved_is_not_matched_and_kept);
 	g_test_add_func("/object-table/a-fact-added-is-one-more", test_a_fact_added_is_one_more);
 	g_test_add_func("/object-table/what-cannot-be-a-target-comes-first",
 			test_what_cannot_be_a_target_comes_first);
