@@ -6,6 +6,14 @@
 /* Of a source so many places are looked at to find one that serves. */
 #define PLACES_MAX 64
 
+/*
+ * Finding the places of an extent that has very many costs the kernel a tenth of a second, and it is
+ * likely to be the source of many targets: so many are kept, each while it has no more places at
+ * hand.
+ */
+#define POPULAR_MAX        64
+#define POPULAR_PLACES_MAX 1024
+
 struct ExtentSources {
 	Pass *pass;
 	ObjectTable *table;
@@ -49,10 +57,19 @@ void extent_sources_free(ExtentSources *sources)
 	g_free(sources);
 }
 
+static gboolean is_not_popular(gpointer key, gpointer value, gpointer data)
+{
+	const ExtentSource *source = value;
+
+	return !source->has_more || source->places->len > POPULAR_PLACES_MAX;
+}
+
 void extent_sources_clear(ExtentSources *sources)
 {
-	g_hash_table_remove_all(sources->found);
 	g_array_set_size(sources->moved, 0);
+	g_hash_table_foreach_remove(sources->found, is_not_popular, NULL);
+	if (g_hash_table_size(sources->found) > POPULAR_MAX)
+		g_hash_table_remove_all(sources->found);
 }
 
 const GArray *extent_sources_moved(const ExtentSources *sources)
@@ -142,11 +159,11 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 	const Object *object;
 
 	*ret = NULL;
+	if (object_table_facts(sources->table, id) & FACT_MOVED) {
+		g_array_append_val(sources->moved, id);
+		return true;
+	}
 	if (!source) {
-		if (object_table_facts(sources->table, id) & FACT_MOVED) {
-			g_array_append_val(sources->moved, id);
-			return true;
-		}
 		if (!hash_store_find(sources->pass->store, id, &object, error))
 			return false;
 		if (!object || object->state != OBJECT_DONE)

@@ -30,7 +30,10 @@ typedef struct {
 ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFiles *files);
 void extent_sources_free(ExtentSources *sources);
 
-/* Go on to another target: all sources found so far are freed. */
+/*
+ * Go on to another target: sources found so far are freed, save some of which the places are costly to
+ * find.  They are those of before then, which whoever shares with them may find changed.
+ */
 void extent_sources_clear(ExtentSources *sources);
 
 /* Ids (uint32_t) of those asked for since then that could not serve as they are shared away. */

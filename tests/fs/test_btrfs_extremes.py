@@ -137,18 +137,34 @@ def clone_many(source, target, piece):
 
 
 @pytest.mark.parametrize("popular", ["older", "younger"])
-def test_an_extent_with_many_references_in_one_file(tree, filesystem, dedupd, popular):
+@pytest.mark.parametrize("blocks", [4, 256])
+def test_an_extent_with_many_references_in_one_file(tree, filesystem, dedupd, popular, blocks):
     names = ["popular", "twin"] if popular == "older" else ["twin", "popular"]
     for name in names:
-        write_extent(tree / name, noise(1, 4 * BLOCK))
+        write_extent(tree / name, noise(1, blocks * BLOCK))
+    # All of it, or a part.
     clone_many(tree / "popular", tree / "clones", 4 * BLOCK)
 
     run = check(dedupd, filesystem, tree)
 
     # It has too many places to be moved from, and serves as the source.
-    assert run.freed_bytes == 4 * BLOCK
+    assert run.freed_bytes == blocks * BLOCK
     assert oracle.is_shared(tree / "popular", tree / "twin")
     assert_sound(filesystem)
+
+
+def test_many_twins_of_an_extent_with_many_references(tree, filesystem, dedupd):
+    write_extent(tree / "popular", noise(1, 4 * BLOCK))
+    clone_many(tree / "popular", tree / "clones", 4 * BLOCK)
+    for number in range(300):
+        write(tree / f"twin-{number}", noise(1, 4 * BLOCK))
+    harness.settle(filesystem)
+
+    run = run_bounded(dedupd)
+
+    assert run.freed_bytes == 300 * 4 * BLOCK
+    assert all((tree / f"twin-{number}").read_bytes() == noise(1, 4 * BLOCK)
+               for number in range(300))
 
 
 def test_two_extents_with_many_references_pin_each_other(tree, filesystem, dedupd):
