@@ -80,6 +80,7 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 	uint64_t blocks = 0;
 
 	*ret_pinned = 0;
+	extent_sums_forget(sums);
 	progress_begin(pass->progress, STAGE_MATCH, 0);
 	if (!match_all(pass, table, opener, found, &blocks, error) ||
 	    !stretch_runs_resolve(pass, sums, table, found, runs, error))

@@ -109,7 +109,8 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 	const ExtentRef *place;
 	Run run = { .target_block = block, .blocks = 1 };
 
-	if (!extent_sources_find(plan->sources, piece->source, position, &source, error))
+	if (!extent_sources_find(plan->sources, piece->source, position, plan->block_bytes, &source,
+				 error))
 		return false;
 	if (!source)
 		return true;
@@ -183,7 +184,8 @@ static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
 		const ExtentSource *source;
 
 		if (!extent_sources_find(plan->sources, run->source,
-					 run->source_block * plan->block_bytes, &source, error))
+					 run->source_block * plan->block_bytes,
+					 run->blocks * plan->block_bytes, &source, error))
 			return false;
 		/* A shorter run is part of a longer one that goes on in other extents. */
 		if (source &&
@@ -261,8 +263,8 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 			here = MIN(here,
 				   (piece.first + piece.blocks) * plan->block_bytes - position);
 		if (!extent_sources_find(plan->sources, piece.source,
-					 position - piece.diagonal * plan->block_bytes, &source,
-					 error))
+					 position - piece.diagonal * plan->block_bytes, here,
+					 &source, error))
 			return false;
 		if (!source || !plan_piece(plan, ref, &piece, position, here, source))
 			return true;

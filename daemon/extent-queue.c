@@ -147,6 +147,20 @@ static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t len
 	return NULL;
 }
 
+bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
+{
+	const PlannedTarget *last = queue->targets.tail ? queue->targets.tail->data : NULL;
+
+	for (guint i = 0; last && i < last->steps->len; i++) {
+		const ExtentStep *before = &g_array_index(last->steps, ExtentStep, i);
+
+		if (is_at(step, before, before->length))
+			return true;
+	}
+
+	return false;
+}
+
 static const ExtentStep *first_step(const ExtentQueue *queue)
 {
 	const PlannedTarget *first = queue->targets.head->data;

@@ -40,6 +40,9 @@ bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects);
 /* Whether as much is planned as is worth the memory. */
 bool extent_queue_is_full(const ExtentQueue *queue);
 
+/* Whether what @step needs goes on in both files with what the last target needs. */
+bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
+
 /*
  * The first step of the first target that was not done, with all that goes on with it in both files,
  * whichever target it is for.  False if nothing does.

@@ -280,10 +280,12 @@ static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
 	const GArray *steps = extent_plan_steps(sharer->plan);
+	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
 
+	/* What is to be shared with what comes before is read in larger pieces then. */
+	if (steps->len > 0 && !extent_queue_ends_before(sharer->planned, first))
+		fetch_ahead(sharer, first);
 	extent_queue_push(sharer->planned, target, steps, sharer->runs);
-	if (steps->len > 0)
-		fetch_ahead(sharer, &g_array_index(steps, ExtentStep, 0));
 }
 
 /*

@@ -3,8 +3,12 @@
 
 #include "kernel-ioctl/btrfs-file-extent.h"
 
-/* Of a source so many places are looked at to find one that serves. */
-#define PLACES_MAX 64
+/*
+ * Of a source so many places are looked at, and so many more of those that show a byte that none of
+ * these does; so often for one target.
+ */
+#define PLACES_MAX   8
+#define LOOK_UPS_MAX 16
 
 /*
  * Finding the places of an extent that has very many costs the kernel a tenth of a second, and it is
@@ -123,36 +127,47 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 	return true;
 }
 
-static bool shows(const ExtentSource *source, uint64_t block)
+/* The first block from @block on that no known place shows. */
+static uint64_t shown_end(const ExtentSource *source, uint64_t block)
 {
 	for (guint i = 0; i < source->shown->len; i++) {
 		const CoverRange *range = &g_array_index(source->shown, CoverRange, i);
 
-		if (range->first <= block && block < range->end)
-			return true;
+		if (range->first > block || block >= range->end)
+			continue;
+		block = range->end;
+		/* One before may go on from there. */
+		i = UINT_MAX;
 	}
 
-	return false;
+	return block;
 }
 
-/* Of very many places the first ones need not show @position. */
+/* Of very many places the first ones need not show [@position, @position + @length). */
 static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_t position,
-			   GError **error)
+			   uint64_t length, GError **error)
 {
-	ExtentRefsOutcome outcome;
+	uint32_t block_bytes = sources->pass->block_bytes;
+	uint64_t end = (position + length + block_bytes - 1) / block_bytes;
+	uint64_t block = shown_end(source, position / block_bytes);
 
-	if (!source->has_more || source->is_encoded ||
-	    shows(source, position / sources->pass->block_bytes))
-		return true;
-	if (!extent_refs_read_byte(sources->refs, &source->object, position, PLACES_MAX, &outcome,
-				   error))
-		return false;
+	for (unsigned i = 0; block < end && i < LOOK_UPS_MAX; i++) {
+		ExtentRefsOutcome outcome;
+		uint64_t next;
 
-	add_places(sources, source);
+		if (!extent_refs_read_byte(sources->refs, &source->object, block * block_bytes,
+					   PLACES_MAX, &outcome, error))
+			return false;
+		add_places(sources, source);
+		next = shown_end(source, block);
+		/* Nothing shows it. */
+		block = next == block ? block + 1 : next;
+	}
+
 	return true;
 }
 
-bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
+bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error)
 {
 	ExtentSource *source = g_hash_table_lookup(sources->found, GUINT_TO_POINTER(id));
@@ -177,7 +192,8 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 		if (!read_places(sources, source, error))
 			return false;
 	}
-	if (!read_places_of(sources, source, position, error))
+	if (source->has_more && !source->is_encoded &&
+	    !read_places_of(sources, source, position, length, error))
 		return false;
 
 	if (source->places->len > 0)
@@ -208,7 +224,8 @@ bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const Exten
 			       object_table_rank(sources->table, target))
 		return true;
 
-	return extent_sources_find(sources, object->id, *ret_position, ret, error);
+	return extent_sources_find(sources, object->id, *ret_position, sources->pass->block_bytes,
+				   ret, error);
 }
 
 /* Of places that show as much always the same one, and for what lies side by side one file. */

@@ -40,10 +40,10 @@ void extent_sources_clear(ExtentSources *sources);
 const GArray *extent_sources_moved(const ExtentSources *sources);
 
 /*
- * The source @id; NULL if it cannot be one.  Its places include one that shows its byte @position, if
- * there is any.
+ * The source @id; NULL if it cannot be one.  Of very many places those are looked for that show its
+ * bytes [@position, @position + @length).
  */
-bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
+bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*

@@ -12,11 +12,26 @@
 /* Up to so far ahead it is cheaper to read on than to search anew: 64 MiB have 64 KiB of CRC-32C. */
 #define READ_ON_BYTES (UINT64_C(64) << 20)
 
+/*
+ * What was read is kept by windows: extents of one file lie here and there, and to find the item that
+ * has a sum all those of the leaf before it are read.  64 MiB of data make 128 KiB of sums.
+ */
+#define WINDOW_BLOCKS 2048
+#define WINDOWS_MAX   128
+
+typedef struct {
+	uint64_t address;
+	GList *link; /* in the list of windows */
+	uint64_t sums[WINDOW_BLOCKS];
+} Window;
+
 struct ExtentSums {
 	int fd;
 	BtrfsInfo info;
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
+	GHashTable *windows; /* Window by address, of which this holds the key, too */
+	GQueue used;         /* Window, last used first */
 	BtrfsTree *tree;
 	uint64_t low; /* no item that was passed or left out reaches this address */
 	/* The item in hand; n_sums is 0 when there is none, before the first and at the end. */
@@ -43,6 +58,8 @@ ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret
 	sums->info = *info;
 	memcpy(sums->secret, secret, sizeof(sums->secret));
 	sums->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	sums->windows = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	g_queue_init(&sums->used);
 	if (btrfs_checksum_of_zeros(info->checksum, info->sector_bytes, zeros))
 		sums->zeros = sum_of(sums, zeros);
 	return sums;
@@ -53,8 +70,17 @@ void extent_sums_free(ExtentSums *sums)
 	if (!sums)
 		return;
 
+	extent_sums_forget(sums);
+	g_hash_table_unref(sums->windows);
 	btrfs_tree_free(sums->tree);
 	g_free(sums);
+}
+
+void extent_sums_forget(ExtentSums *sums)
+{
+	g_queue_clear(&sums->used);
+	g_hash_table_remove_all(sums->windows);
+	sums->is_started = false;
 }
 
 uint64_t extent_sums_of_zeros(const ExtentSums *sums)
@@ -134,8 +160,9 @@ static void take_sums(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, 
 							       sums->info.sum_bytes);
 }
 
-bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
-		      GError **error)
+/* Read the sums of the @n_blocks blocks from the address @bytenr on from the tree. */
+static bool read_range(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
+		       GError **error)
 {
 	uint64_t end = bytenr + n_blocks * sums->info.sector_bytes;
 
@@ -152,4 +179,59 @@ bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64
 		if (!next_item(sums, error))
 			return false;
 	}
+}
+
+static void use(ExtentSums *sums, Window *window)
+{
+	g_queue_unlink(&sums->used, window->link);
+	g_queue_push_head_link(&sums->used, window->link);
+}
+
+/* The window that begins at @address, read if it is not at hand; valid until the next call. */
+static const Window *find_window(ExtentSums *sums, uint64_t address, GError **error)
+{
+	g_autofree Window *made = NULL;
+	Window *window = g_hash_table_lookup(sums->windows, &address);
+
+	if (window) {
+		use(sums, window);
+		return window;
+	}
+
+	made = g_new(Window, 1);
+	made->address = address;
+	if (!read_range(sums, address, WINDOW_BLOCKS, made->sums, error))
+		return NULL;
+
+	if (g_queue_get_length(&sums->used) >= WINDOWS_MAX) {
+		Window *last = g_queue_pop_tail(&sums->used);
+
+		g_hash_table_remove(sums->windows, &last->address);
+	}
+	window = g_steal_pointer(&made);
+	g_queue_push_head(&sums->used, window);
+	window->link = sums->used.head;
+	g_hash_table_insert(sums->windows, &window->address, window);
+	return window;
+}
+
+bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
+		      GError **error)
+{
+	uint32_t sector_bytes = sums->info.sector_bytes;
+	uint64_t block = bytenr / sector_bytes;
+	size_t n;
+
+	for (size_t done = 0; done < n_blocks; done += n) {
+		size_t first = (block + done) % WINDOW_BLOCKS;
+		const Window *window =
+			find_window(sums, (block + done - first) * sector_bytes, error);
+
+		if (!window)
+			return false;
+		n = MIN(n_blocks - done, WINDOW_BLOCKS - first);
+		memcpy(ret + done, window->sums + first, n * sizeof(*ret));
+	}
+
+	return true;
 }

@@ -13,7 +13,8 @@
  *
  * Each checksum is hashed with the secret of the store, so that sums have 64 bits whatever their
  * kind; two equal ones say no more than two equal checksums.  Asking for rising addresses that lie
- * close together costs one walk over the tree; any other address costs a search.
+ * close together costs one walk over the tree; any other address costs a search, unless it lies near
+ * one that was asked for lately.
  *
  * Thread: the filesystem's worker.
  */
@@ -31,6 +32,9 @@ void extent_sums_free(ExtentSums *sums);
  * then.
  */
 uint64_t extent_sums_of_zeros(const ExtentSums *sums);
+
+/* Forget what was read: blocks may have got other sums. */
+void extent_sums_forget(ExtentSums *sums);
 
 /* The sums of the @n_blocks blocks from the address @bytenr on. */
 bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,

@@ -100,7 +100,8 @@ static bool read_item(BtrfsFileExtents *extents, const BtrfsTreeItem *item, GErr
  */
 static bool begin(BtrfsFileExtents *extents, const BtrfsTreeItem **ret, GError **error)
 {
-	uint64_t step = FIRST_STEP_BYTES;
+	/* Whoever asks often knows where an item begins, and every other item that is read costs. */
+	uint64_t step = 0;
 
 	extents->is_begun = true;
 	for (;;) {
@@ -112,6 +113,7 @@ static bool begin(BtrfsFileExtents *extents, const BtrfsTreeItem **ret, GError *
 		if (first == 0 || (*ret && (*ret)->key.offset <= extents->offset))
 			return true;
 		step = step > UINT64_MAX / STEP_FACTOR ? UINT64_MAX : step * STEP_FACTOR;
+		step = MAX(step, FIRST_STEP_BYTES);
 	}
 }
 

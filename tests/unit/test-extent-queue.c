@@ -103,6 +103,21 @@ static void test_what_goes_on_in_one_file_only_is_not_joined(void)
 	}
 }
 
+static void test_it_knows_what_goes_on_with_its_last_target(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	const ExtentStep steps[] = { step(0, 0, 4 * KIB), step(MIB, 0, 4 * KIB) };
+	const ExtentStep behind = step(4 * KIB, 4 * KIB, KIB);
+	const ExtentStep elsewhere = step(8 * KIB, 4 * KIB, KIB);
+	const ExtentStep second = step(MIB + 4 * KIB, 4 * KIB, KIB);
+
+	g_assert_false(extent_queue_ends_before(queue, &behind));
+	push(queue, 1, steps, 2);
+	g_assert_true(extent_queue_ends_before(queue, &behind));
+	g_assert_true(extent_queue_ends_before(queue, &second));
+	g_assert_false(extent_queue_ends_before(queue, &elsewhere));
+}
+
 static void test_it_knows_whom_it_has(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
@@ -192,6 +207,8 @@ int main(int argc, char **argv)
 			test_what_goes_on_in_both_files_is_joined);
 	g_test_add_func("/extent-queue/what-goes-on-in-one-file-only-is-not-joined",
 			test_what_goes_on_in_one_file_only_is_not_joined);
+	g_test_add_func("/extent-queue/it-knows-what-goes-on-with-its-last-target",
+			test_it_knows_what_goes_on_with_its_last_target);
 	g_test_add_func("/extent-queue/it-knows-whom-it-has", test_it_knows_whom_it_has);
 	g_test_add_func("/extent-queue/a-target-without-steps-has-nothing-to-join",
 			test_a_target_without_steps_has_nothing_to_join);

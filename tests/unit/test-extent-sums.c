@@ -198,7 +198,44 @@ static void test_rising_addresses_cost_one_search(void)
 	n_calls = fake_btrfs()->n_calls;
 	for (uint64_t block = 1; block < 2500; block += 7)
 		sum_at(sums, block);
+	/* One call more finds the end of the tree. */
+	g_assert_cmpuint(fake_btrfs()->n_calls, <=, n_calls + 1);
+}
+
+static void test_what_was_read_lately_costs_no_search(void)
+{
+	g_auto(FakeSums) fake = { 0 };
+	g_autoptr(ExtentSums) sums = sums_new();
+	uint64_t known;
+	unsigned n_calls;
+
+	add_item(&fake, 0, 10);
+	add_item(&fake, 100000, 10);
+	known = sum_at(sums, 3);
+	sum_at(sums, 100003);
+	n_calls = fake_btrfs()->n_calls;
+	for (unsigned i = 0; i < 10; i++) {
+		sum_at(sums, 3 + i % 7);
+		sum_at(sums, 100003 + i % 7);
+	}
 	g_assert_cmpuint(fake_btrfs()->n_calls, ==, n_calls);
+
+	fake.sums[0][3]++;
+	g_assert_cmpuint(sum_at(sums, 3), ==, known);
+	extent_sums_forget(sums);
+	g_assert_cmpuint(sum_at(sums, 3), !=, known);
+}
+
+static void test_far_more_than_is_kept_is_read_right(void)
+{
+	g_auto(FakeSums) fake = { 0 };
+	g_autoptr(ExtentSums) sums = sums_new();
+
+	for (uint64_t i = 0; i < ITEMS_MAX; i++)
+		add_item(&fake, i * 50000, 4000);
+	for (unsigned round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < ITEMS_MAX * 50000; i += 1777)
+			assert_known(sums, i, i + 1, i - i % 50000, i - i % 50000 + 4000);
 }
 
 static void test_zeros_are_known_by_their_sum(void)
@@ -260,6 +297,10 @@ int main(int argc, char *argv[])
 	g_test_add_func("/extent-sums/an-empty-tree-has-no-sums", test_an_empty_tree_has_no_sums);
 	g_test_add_func("/extent-sums/rising-addresses-cost-one-search",
 			test_rising_addresses_cost_one_search);
+	g_test_add_func("/extent-sums/what-was-read-lately-costs-no-search",
+			test_what_was_read_lately_costs_no_search);
+	g_test_add_func("/extent-sums/far-more-than-is-kept-is-read-right",
+			test_far_more_than_is_kept_is_read_right);
 	g_test_add_func("/extent-sums/zeros-are-known-by-their-sum",
 			test_zeros_are_known_by_their_sum);
 	g_test_add_func("/extent-sums/a-search-that-failed-is-made-again",
