@@ -88,6 +88,12 @@ bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref)
 	return false;
 }
 
+bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref)
+{
+	return !extent_files_is_own(files, ref) &&
+	       read_only_subvolumes_may_be_source(files->pass->subvolumes, ref->root);
+}
+
 static OpenFile *find_open(ExtentFiles *files, const ExtentRef *ref)
 {
 	for (GList *link = files->open.head; link; link = link->next) {
@@ -132,9 +138,14 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 
 bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
 {
-	FileReader *reader = extent_files_open(files, ref, ret_reason);
+	FileReader *reader;
 	FileStat stat;
 
+	*ret_reason = SKIP_READ_ONLY_SNAPSHOT;
+	if (!read_only_subvolumes_may_be_target(files->pass->subvolumes, ref->root))
+		return false;
+
+	reader = extent_files_open(files, ref, ret_reason);
 	if (!reader)
 		return false;
 

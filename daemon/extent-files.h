@@ -20,12 +20,15 @@ void extent_files_free(ExtentFiles *files);
 /* Whether the file is part of dedupd's own state, which is neither target nor source. */
 bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
 
+/* Whether others may be shared with what the file shows. */
+bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref);
+
 /*
  * The open file, valid until 127 others were asked for; NULL, with the reason: it does not open.
  */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
-/* Whether the file opens and may be shared onto; *ret_reason is why not. */
+/* Whether the file may be shared onto, and opens; *ret_reason is why not. */
 bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

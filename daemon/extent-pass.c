@@ -121,8 +121,8 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
  */
 static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 {
-	g_autoptr(ObjectTable) table =
-		object_table_new(pass->store, RANK_BY_SIZE, pass->settings->state_directory, error);
+	g_autoptr(ObjectTable) table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings,
+							pass->subvolumes, error);
 	uint64_t n_pinned;
 
 	if (!table || !do_round(pass, sums, table, true, &n_pinned, error))
@@ -146,7 +146,8 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
 		return true;
 
-	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
+	return read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) &&
+	       hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

@@ -320,9 +320,10 @@ static bool is_forbidden(const ExtentPlan *plan, SkipReason *ret_reason)
 
 	refs = extent_refs_list(plan->refs, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (!extent_files_is_own(plan->files, &refs[i]))
+		if (extent_files_is_source(plan->files, &refs[i]))
 			continue;
-		*ret_reason = SKIP_OWN_STATE;
+		*ret_reason = extent_files_is_own(plan->files, &refs[i]) ? SKIP_OWN_STATE
+									 : SKIP_READ_ONLY_SNAPSHOT;
 		return true;
 	}
 

@@ -106,7 +106,7 @@ static void add_places(const ExtentSources *sources, ExtentSource *source)
 
 	places = extent_refs_list(sources->refs, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (extent_files_is_own(sources->files, &places[i]))
+		if (!extent_files_is_source(sources->files, &places[i]))
 			continue;
 		g_array_append_val(source->places, places[i]);
 		add_shown(source, &places[i], sources->pass->block_bytes);

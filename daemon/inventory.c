@@ -420,7 +420,8 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->extents = extent_map_new();
 	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_spool_new(directory);
-	inventory->walk = walk_new(pass->filesystem, pass->filter, &pass->result->skips, &state);
+	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
+				   &pass->result->skips, &state);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = sorter_new(sizeof(ReadRecord), compare_places,

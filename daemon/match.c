@@ -93,7 +93,10 @@ static bool note_if_forbidden(Matcher *matcher, uint32_t object, GError **error)
 	if (facts & (FACT_SETTLED | FACT_OUTSIDE | FACT_PINNED) || !(facts & FACTS_SOURCE_ONLY))
 		return true;
 
-	return note_once(matcher, object, facts & FACT_IMMUTABLE ? SKIP_IMMUTABLE : SKIP_DENIED,
+	return note_once(matcher, object,
+			 facts & FACT_READ_ONLY   ? SKIP_READ_ONLY_SNAPSHOT
+			 : facts & FACT_IMMUTABLE ? SKIP_IMMUTABLE
+						  : SKIP_DENIED,
 			 error);
 }
 

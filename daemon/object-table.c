@@ -27,7 +27,8 @@ typedef struct {
 
 struct ObjectTable {
 	/* Set at creation, never changed. */
-	HashStore *store; /* not owned */
+	HashStore *store;               /* not owned */
+	ReadOnlySubvolumes *subvolumes; /* not owned; NULL: none is read-only */
 	RankBy by;
 	uint32_t settled_below;
 	uint64_t most_look_ups;
@@ -71,7 +72,18 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 	return true;
 }
 
-static unsigned facts_of(const Object *object, uint32_t settled_below)
+/* What the user allows to be done with the object. */
+static unsigned policy_facts(const ObjectTable *table, const Object *object)
+{
+	uint64_t subvolume = object->subvolume;
+
+	if (subvolume <= OBJECT_STRETCHES || !table->subvolumes ||
+	    read_only_subvolumes_may_be_target(table->subvolumes, subvolume))
+		return 0;
+	return FACT_READ_ONLY;
+}
+
+static unsigned facts_of(const ObjectTable *table, const Object *object)
 {
 	unsigned facts = 0;
 
@@ -80,13 +92,13 @@ static unsigned facts_of(const Object *object, uint32_t settled_below)
 	else if (object->subvolume == OBJECT_EXTENTS && object->generation > 0)
 		facts |= FACT_JOINED;
 	facts |= object->state == OBJECT_DONE ? FACT_LIVE : 0;
-	facts |= object->id < settled_below ? FACT_SETTLED : 0;
+	facts |= object->id < table->settled_below ? FACT_SETTLED : 0;
 	facts |= object->flags & OBJECT_IMMUTABLE ? FACT_IMMUTABLE : 0;
 	facts |= object->flags & OBJECT_FOREIGN ? FACT_FOREIGN : 0;
 	facts |= object->flags & OBJECT_NO_COW ? FACT_NO_COW : 0;
 	facts |= object->flags & OBJECT_SHARED ? FACT_SHARED : 0;
 	facts |= object->flags & OBJECT_KEEP_ZEROS ? FACT_KEEP_ZEROS : 0;
-	return facts;
+	return facts | policy_facts(table, object);
 }
 
 static uint32_t first_count(const Object *object, RankBy by)
@@ -104,7 +116,7 @@ static void set_entry(ObjectTable *table, const Object *object)
 {
 	table->entries[object->id] = (Entry){
 		first_count(object, table->by),
-		facts_of(object, table->settled_below) | KNOWN,
+		facts_of(table, object) | KNOWN,
 	};
 }
 
@@ -160,7 +172,8 @@ static Entry *entry_of(ObjectTable *table, uint32_t object)
 	return entry;
 }
 
-ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error)
+ObjectTable *object_table_new(HashStore *store, RankBy by, const Settings *settings,
+			      ReadOnlySubvolumes *subvolumes, GError **error)
 {
 	g_autoptr(ObjectTable) table = g_new0(ObjectTable, 1);
 	uint64_t n_objects, n_unsettled;
@@ -168,11 +181,12 @@ ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory
 	if (!hash_store_count_objects(store, &n_objects, error))
 		return NULL;
 	table->store = store;
+	table->subvolumes = subvolumes;
 	table->by = by;
 	table->settled_below = hash_store_settled_below(store);
 	table->most_look_ups = LOOK_UPS_MIN + n_objects / LOOK_UP_SHARE;
 	table->n_entries = (size_t)hash_store_next_object(store) + 1;
-	if (!map_entries(table, directory, error))
+	if (!map_entries(table, settings->state_directory, error))
 		return NULL;
 
 	n_unsettled = hash_store_next_object(store) - table->settled_below;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/read-only-subvolumes.h"
 #include "hashstore/hash-store.h"
 
 #include <glib.h>
@@ -33,11 +34,12 @@ typedef enum {
 	FACT_PINNED = 1 << 10,  /* an extent of which sharing would free nothing: may be a source */
 	FACT_STRETCH = 1 << 11, /* extents side by side in one file: only matched */
 	FACT_JOINED = 1 << 12,  /* an extent that is part of a stretch */
+	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
 #define FACTS_SOURCE_ONLY                                                                          \
-	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED)
+	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED | FACT_READ_ONLY)
 
 /* What makes an object a source rather than a target. */
 typedef enum {
@@ -50,8 +52,12 @@ typedef enum {
 	RANK_BY_SIZE,
 } RankBy;
 
-/* Of all objects that @store has, or of some when it was asked to stop; @store is borrowed. */
-ObjectTable *object_table_new(HashStore *store, RankBy by, const char *directory, GError **error);
+/*
+ * Of all objects that @store has, or of some when it was asked to stop.  All is borrowed; @subvolumes
+ * may be NULL: then none is read-only.
+ */
+ObjectTable *object_table_new(HashStore *store, RankBy by, const Settings *settings,
+			      ReadOnlySubvolumes *subvolumes, GError **error);
 void object_table_free(ObjectTable *table);
 
 /* False, with the error, if something could not be read so far. */

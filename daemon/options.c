@@ -2,10 +2,10 @@
 #include "daemon/options.h"
 
 #include "daemon/name-text.h"
+#include "daemon/policies.h"
 #include "daemon/size-text.h"
 #include "daemon/state-directory.h"
 #include "daemon/winnow.h"
-#include "daemon/zeros.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct {
 	char *rate;
 	char *zeros;
 	char *find;
+	char *read_only_snapshots;
 	int anchor_blocks;
 	int window_anchors;
 	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
@@ -31,27 +32,10 @@ static void given_clear(Given *given)
 	g_free(given->rate);
 	g_free(given->zeros);
 	g_free(given->find);
+	g_free(given->read_only_snapshots);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
-
-static bool find_policy_parse(const char *name, FindPolicy *ret)
-{
-	static const char *const names[] = {
-		[FIND_AUTO] = "auto",
-		[FIND_CHECKSUMS] = "checksums",
-		[FIND_READ] = "read",
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*ret = (FindPolicy)i;
-			return true;
-		}
-	}
-
-	return false;
-}
 
 static void refuse(GError **error, const char *message)
 {
@@ -92,6 +76,58 @@ static bool take_number(const char *option, int given, uint32_t least, uint32_t 
 	return true;
 }
 
+/* "auto, hole or keep" */
+static char *list_of(const char *const *names)
+{
+	guint n = g_strv_length((char **)names);
+	GString *list = g_string_new(names[0]);
+
+	for (guint i = 1; i < n; i++)
+		g_string_append_printf(list, "%s%s", i + 1 < n ? ", " : " or ", names[i]);
+	return g_string_free(list, false);
+}
+
+/* Find which of @names was given, if any was. */
+static bool take_choice(const char *option, const char *text, const char *const *names,
+			unsigned *ret, GError **error)
+{
+	g_autofree char *shown = NULL;
+	g_autofree char *right = NULL;
+
+	if (!text)
+		return true;
+	for (unsigned i = 0; names[i]; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*ret = i;
+			return true;
+		}
+	}
+
+	shown = name_text(text, strlen(text));
+	right = list_of(names);
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s %s is unknown: %s", option,
+		    shown, right);
+	return false;
+}
+
+static bool take_policies(const Given *given, Settings *settings, GError **error)
+{
+	unsigned zeros = settings->zeros;
+	unsigned find = settings->find;
+	unsigned snapshots = settings->read_only_snapshots;
+
+	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
+	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
+	    !take_choice("--read-only-snapshots", given->read_only_snapshots, snapshot_policy_names,
+			 &snapshots, error))
+		return false;
+
+	settings->zeros = (ZerosPolicy)zeros;
+	settings->find = (FindPolicy)find;
+	settings->read_only_snapshots = (SnapshotPolicy)snapshots;
+	return true;
+}
+
 static bool check(const Given *given, Settings *settings, GError **error)
 {
 	settings->once = given->once;
@@ -108,23 +144,10 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
 			 &settings->anchor_blocks, error) ||
 	    !take_number("--window", given->window_anchors, 2, WINNOW_WINDOW_MAX,
-			 &settings->window_anchors, error))
+			 &settings->window_anchors, error) ||
+	    !take_policies(given, settings, error))
 		return false;
 
-	if (given->zeros && !zeros_policy_parse(given->zeros, &settings->zeros)) {
-		g_autofree char *shown = name_text(given->zeros, strlen(given->zeros));
-
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--zeros %s is unknown: auto, hole or keep", shown);
-		return false;
-	}
-	if (given->find && !find_policy_parse(given->find, &settings->find)) {
-		g_autofree char *shown = name_text(given->find, strlen(given->find));
-
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--find %s is unknown: auto, checksums or read", shown);
-		return false;
-	}
 	if (given->quiet && given->verbose) {
 		refuse(error, "--quiet and --verbose exclude each other");
 		return false;
@@ -177,6 +200,9 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "What becomes of zero blocks (default auto)", "auto|hole|keep" },
 		{ "find", 0, 0, G_OPTION_ARG_STRING, &given.find,
 		  "How equal data is found on btrfs (default auto)", "auto|checksums|read" },
+		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,
+		  "What becomes of read-only snapshots on btrfs (default share)",
+		  "share|source|skip" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,

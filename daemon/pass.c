@@ -11,15 +11,15 @@
 #include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/planner.h"
+#include "daemon/policies.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
-#include "daemon/zeros.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/thread-io.h"
 
-/* Under which policy everything was settled: another one may find more. */
+/* Under which policies everything was settled: others may find more.  First this was of zeros only. */
 #define POLICY_NOTE "zeros"
 
 /* How the last pass found equal data: "checksums" or "read". */
@@ -69,6 +69,7 @@ static bool pass_open(Pass *pass, GError **error)
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
 	pass->postponed = postponed_new();
+	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
 	return true;
 }
@@ -79,6 +80,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
+	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->store, hash_store_close);
 }
 
@@ -93,10 +95,10 @@ bool pass_commit_when_due(Pass *pass, GError **error)
 	return hash_store_commit(pass->store, error);
 }
 
-/* Match everything anew if the policy is not the one under which it was settled. */
+/* Match everything anew if the policies are not those under which it was settled. */
 static bool apply_policy(Pass *pass, GError **error)
 {
-	const char *policy = zeros_policy_name(pass->settings->zeros);
+	g_autofree char *policy = policies_text(pass->settings);
 	g_autofree char *known = NULL;
 
 	if (!hash_store_get_note(pass->store, POLICY_NOTE, &known, error))
@@ -171,8 +173,8 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 				 GError **error)
 {
 	const char *directory = pass->settings->state_directory;
-	g_autoptr(ObjectTable) table =
-		object_table_new(pass->store, RANK_BY_GAIN, directory, error);
+	g_autoptr(ObjectTable) table = object_table_new(pass->store, RANK_BY_GAIN, pass->settings,
+							pass->subvolumes, error);
 	g_autoptr(Planner) planner = NULL;
 	g_autoptr(Sorter) runs = NULL;
 	uint64_t blocks = 0;

@@ -7,6 +7,7 @@
 #include "daemon/pass-result.h"
 #include "daemon/postponed.h"
 #include "daemon/progress.h"
+#include "daemon/read-only-subvolumes.h"
 #include "daemon/settings.h"
 #include "daemon/throttle.h"
 #include "hashstore/hash-store.h"
@@ -34,6 +35,7 @@ typedef struct {
 	Throttle *throttle;
 	KeptPages *kept;
 	Postponed *postponed;
+	ReadOnlySubvolumes *subvolumes;
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	PassResult *result;     /* the caller's */
 } Pass;

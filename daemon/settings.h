@@ -22,6 +22,13 @@ typedef enum {
 	FIND_READ,
 } FindPolicy;
 
+/* What becomes of files in read-only subvolumes and snapshots of a btrfs. */
+typedef enum {
+	SNAPSHOTS_SHARE,
+	SNAPSHOTS_SOURCE, /* others are shared with them, nothing onto them */
+	SNAPSHOTS_SKIP,
+} SnapshotPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -34,6 +41,7 @@ typedef struct {
 	uint32_t window_anchors;
 	ZerosPolicy zeros;
 	FindPolicy find;
+	SnapshotPolicy read_only_snapshots;
 	bool once;
 	bool dry_run;
 	bool rebuild;

@@ -32,6 +32,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_NO_SUMS] = "no-checksums",
 	[SKIP_PINNED] = "pinned",
 	[SKIP_DOUBTFUL] = "doubtful",
+	[SKIP_READ_ONLY_SNAPSHOT] = "read-only-snapshot",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -41,6 +41,7 @@ typedef enum {
 	SKIP_NO_SUMS,                /* btrfs: data without checksums, or nothing written yet */
 	SKIP_PINNED,                 /* btrfs: sharing it would free nothing */
 	SKIP_DOUBTFUL,               /* btrfs: too much was compared in vain in this pass */
+	SKIP_READ_ONLY_SNAPSHOT,     /* btrfs: --read-only-snapshots leaves it alone */
 	SKIP_REASONS,
 } SkipReason;
 

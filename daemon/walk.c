@@ -37,6 +37,7 @@ typedef struct {
 struct Walk {
 	const Filesystem *filesystem;
 	Filter *filter;
+	ReadOnlySubvolumes *subvolumes;
 	SkipLedger *skips;
 	FileStat state_directory;
 	FileStat boot[G_N_ELEMENTS(boot_directories)]; /* inode 0: there is none */
@@ -70,8 +71,8 @@ static void find_boot_directories(Walk *walk)
 	}
 }
 
-Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
-	       const FileStat *state_directory)
+Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
+	       SkipLedger *skips, const FileStat *state_directory)
 {
 	Walk *walk = g_new0(Walk, 1);
 	struct rlimit limit = { 0 };
@@ -79,6 +80,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
 	getrlimit(RLIMIT_NOFILE, &limit);
 	walk->filesystem = filesystem;
 	walk->filter = filter;
+	walk->subvolumes = subvolumes;
 	walk->skips = skips;
 	walk->state_directory = *state_directory;
 	walk->permission = target_permission_get();
@@ -169,6 +171,25 @@ static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *re
 	return false;
 }
 
+/* Leave the open @directory alone. */
+static void leave_take(Walk *walk, Directory *directory, SkipReason reason, const char *name)
+{
+	directory_free(directory);
+	skip(walk, reason, 0, name);
+	walk->entry.is_directory = false;
+}
+
+/* Find out which subvolume the open directory lies in, and what there is to know of it. */
+static bool identify_subvolume(Walk *walk, Level *level, GError **error)
+{
+	FsKind kind = walk->filesystem->identity.kind;
+	int fd = directory_fd(level->directory);
+
+	return fs_subvolume_read(fd, kind, &level->subvolume, error) &&
+	       (kind != FS_KIND_BTRFS ||
+		read_only_subvolumes_meet(walk->subvolumes, level->subvolume, fd, error));
+}
+
 /* Enter the open @directory; the walk owns it from here on. */
 static bool enter_take(Walk *walk, Directory *directory, const char *name, GError **error)
 {
@@ -181,9 +202,7 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 	entry->name = name;
 	if (file_stat_at(directory_fd(directory), "", &entry->stat) != 0 ||
 	    is_left_alone(walk, &entry->stat, &reason)) {
-		directory_free(directory);
-		skip(walk, reason, 0, name);
-		entry->is_directory = false;
+		leave_take(walk, directory, reason, name);
 		return true;
 	}
 
@@ -209,9 +228,7 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 		entry->parent = 0;
 	}
 
-	if ((is_top || walk->levels->len == 0) &&
-	    !fs_subvolume_read(directory_fd(directory), walk->filesystem->identity.kind,
-			       &level.subvolume, error)) {
+	if ((is_top || walk->levels->len == 0) && !identify_subvolume(walk, &level, error)) {
 		directory_free(directory);
 		return false;
 	}
@@ -219,6 +236,10 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 		entry->parent_subvolume = level.subvolume;
 	if (is_top)
 		g_hash_table_add(walk->whole, g_memdup2(&level.subvolume, sizeof(gint64)));
+	if (!read_only_subvolumes_may_be_source(walk->subvolumes, level.subvolume)) {
+		leave_take(walk, directory, SKIP_READ_ONLY_SNAPSHOT, name);
+		return true;
+	}
 
 	entry->subvolume = level.subvolume;
 	g_array_append_val(walk->levels, level);

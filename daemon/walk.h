@@ -3,6 +3,7 @@
 
 #include "daemon/filesystem.h"
 #include "daemon/filter.h"
+#include "daemon/read-only-subvolumes.h"
 #include "daemon/skip.h"
 #include "kernel-ioctl/file-stat.h"
 
@@ -11,8 +12,8 @@
  *
  * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
  * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
- * special files, the state directory, what may not be read, and directories deeper than descriptors
- * suffice; and the running system's /boot and /efi, under whatever name they are met, unless the
+ * special files, the state directory, what may not be read, directories deeper than descriptors
+ * suffice, and read-only snapshots if these are skipped; and the running system's /boot and /efi, under whatever name they are met, unless the
  * walk begins in them by that name.
  *
  * A file with several names comes once for each of them.
@@ -32,8 +33,8 @@ typedef struct {
 } WalkEntry;
 
 /* All arguments are borrowed.  @state_directory is what must not be entered. */
-Walk *walk_new(const Filesystem *filesystem, Filter *filter, SkipLedger *skips,
-	       const FileStat *state_directory);
+Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
+	       SkipLedger *skips, const FileStat *state_directory);
 void walk_free(Walk *walk);
 
 /* The next directory or file of at least the minimal size; NULL at the end. */
@@ -43,8 +44,8 @@ bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UN
 uint64_t walk_names(const Walk *walk);
 
 /*
- * Whether the finished walk saw all of the subvolume: it entered it by its top directory, or saw all
- * of the one that holds all others.  What the store knows there and the walk did not meet is gone.
+ * Whether the finished walk saw all of the subvolume: it entered it by its top directory, or left it
+ * out on purpose, or saw all of the one that holds all others.  What the store knows there and the walk did not meet is gone.
  */
 bool walk_saw_all_of(const Walk *walk, uint64_t subvolume);
 

@@ -7,12 +7,6 @@
 
 #define LARGE_BYTES (UINT64_C(1) << 30)
 
-static const char *const policy_names[] = {
-	[ZEROS_AUTO] = "auto",
-	[ZEROS_HOLE] = "hole",
-	[ZEROS_KEEP] = "keep",
-};
-
 static bool is_image_name(const char *name)
 {
 	static const char *const endings[] = { ".img", ".raw", ".qcow2", ".qcow", ".vmdk",
@@ -38,21 +32,4 @@ bool zeros_look_provisioned(const ZerosEvidence *evidence)
 bool zeros_become_holes(ZerosPolicy policy, bool looks_provisioned)
 {
 	return policy == ZEROS_HOLE || (policy == ZEROS_AUTO && !looks_provisioned);
-}
-
-const char *zeros_policy_name(ZerosPolicy policy)
-{
-	return policy_names[policy];
-}
-
-bool zeros_policy_parse(const char *text, ZerosPolicy *ret)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(policy_names); i++) {
-		if (strcmp(text, policy_names[i]) != 0)
-			continue;
-		*ret = (ZerosPolicy)i;
-		return true;
-	}
-
-	return false;
 }

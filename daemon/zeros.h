@@ -30,7 +30,3 @@ bool zeros_look_provisioned(const ZerosEvidence *evidence);
 
 /* Whether zeros of a file become holes under @policy. */
 bool zeros_become_holes(ZerosPolicy policy, bool looks_provisioned);
-
-/* "auto", "hole", "keep". */
-const char *zeros_policy_name(ZerosPolicy policy);
-bool zeros_policy_parse(const char *text, ZerosPolicy *ret);

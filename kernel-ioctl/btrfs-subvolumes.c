@@ -3,7 +3,9 @@
 
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
+#include "kernel-ioctl/system-call.h"
 
+#include <linux/btrfs.h>
 #include <string.h>
 
 G_STATIC_ASSERT(sizeof(BtrfsSubvolume) == 72);
@@ -80,5 +82,18 @@ bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error)
 	}
 
 	*ret = g_steal_pointer(&subvolumes);
+	return true;
+}
+
+bool btrfs_subvolume_is_read_only(int fd, bool *ret, GError **error)
+{
+	struct btrfs_ioctl_get_subvol_info_args info = { 0 };
+
+	/* It succeeds with 1 for all but the top level (Linux 6.18). */
+	if (system_call_ioctl(fd, BTRFS_IOC_GET_SUBVOL_INFO, &info) < 0)
+		return system_call_failed(error, "read the flags of the subvolume");
+
+	/* The flags are those of the ROOT_ITEM. */
+	*ret = info.flags & BTRFS_ROOT_SUBVOL_RDONLY;
 	return true;
 }

@@ -34,3 +34,9 @@ typedef struct {
  * to be unref'd.  72 bytes each: 100,000 snapshots, more than anyone keeps, take 7 MiB.
  */
 bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Whether the subvolume that @fd lies in is read-only (BTRFS_IOC_GET_SUBVOL_INFO, for anyone, since
+ * Linux 4.18).
+ */
+bool btrfs_subvolume_is_read_only(int fd, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

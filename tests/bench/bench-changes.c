@@ -97,7 +97,8 @@ static void put(HashStore *store, uint64_t place, uint64_t content)
 static ObjectTable *new_table(const Bench *bench, HashStore *store)
 {
 	GError *error = NULL;
-	ObjectTable *table = object_table_new(store, RANK_BY_SIZE, bench->directory, &error);
+	Settings settings = { .state_directory = (char *)bench->directory };
+	ObjectTable *table = object_table_new(store, RANK_BY_SIZE, &settings, NULL, &error);
 
 	check(table, error);
 	return table;

@@ -22,6 +22,7 @@ REASONS = {
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
+    "read-only-snapshot",
 }
 FIELDS = {
     "found": {"by", "reason"},

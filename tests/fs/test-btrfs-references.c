@@ -183,6 +183,39 @@ static void assert_byte_is_shown_by(BtrfsRefs *refs, const Scratch *scratch, uin
 	g_assert_cmpuint(count_refs(refs), ==, n_refs);
 }
 
+static void assert_read_only(int fd, bool expected)
+{
+	g_autoptr(GError) error = NULL;
+	bool is_read_only = !expected;
+
+	g_assert_true(btrfs_subvolume_is_read_only(fd, &is_read_only, &error));
+	g_assert_no_error(error);
+	g_assert_cmpint(is_read_only, ==, expected);
+}
+
+static void test_a_subvolume_tells_any_file_of_it_whether_it_is_read_only(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) subvolume = real_filesystem_create_subvolume(scratch, "subvolume");
+	g_auto(Fd) file = scratch_create(scratch, "subvolume/file", 1, 1);
+	g_auto(Fd) snapshot =
+		real_filesystem_create_snapshot(scratch, "subvolume", "snapshot", true);
+	g_auto(Fd) kept = openat(snapshot, "file", O_RDONLY | O_CLOEXEC);
+
+	assert_read_only(scratch->fd, false);
+	assert_read_only(subvolume, false);
+	assert_read_only(file, false);
+	assert_read_only(snapshot, true);
+	assert_read_only(kept, true);
+
+	fd_close(&kept);
+	fd_close(&file);
+	fd_close(&snapshot);
+	fd_close(&subvolume);
+	real_filesystem_delete_subvolume(scratch, "snapshot");
+	real_filesystem_delete_subvolume(scratch, "subvolume");
+}
+
 static void test_a_part_of_an_extent_refers_to_all_of_it(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -536,6 +569,9 @@ int main(int argc, char **argv)
 	g_test_add_func(
 		"/btrfs-references/a-file-of-a-read-only-snapshot-opens-by-what-a-reference-tells",
 		test_a_file_of_a_read_only_snapshot_opens_by_what_a_reference_tells);
+	g_test_add_func(
+		"/btrfs-references/a-subvolume-tells-any-file-of-it-whether-it-is-read-only",
+		test_a_subvolume_tells_any_file_of_it_whether_it_is_read_only);
 	g_test_add_func("/btrfs-references/a-part-of-an-extent-refers-to-all-of-it",
 			test_a_part_of_an_extent_refers_to_all_of_it);
 	g_test_add_func("/btrfs-references/thousands-of-references-to-one-extent-are-all-found",

@@ -133,8 +133,8 @@ ObjectTable *pass_fixture_table(PassFixture *fixture)
 	ObjectTable *table;
 
 	commit(fixture);
-	table = object_table_new(fixture->pass.store, RANK_BY_GAIN,
-				 fixture->settings.state_directory, &error);
+	table = object_table_new(fixture->pass.store, RANK_BY_GAIN, &fixture->settings, NULL,
+				 &error);
 	g_assert_no_error(error);
 	return table;
 }

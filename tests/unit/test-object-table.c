@@ -89,8 +89,7 @@ static void test_a_stretch_and_its_extents_have_one_rank(void)
 	before = pass_fixture_put_object(fixture, &longer);
 	after = pass_fixture_put_object(fixture, &shorter);
 	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
-	table = object_table_new(fixture->pass.store, RANK_BY_SIZE,
-				 fixture->settings.state_directory, NULL);
+	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
 	g_assert_nonnull(table);
 
 	g_assert_cmpuint(object_table_facts(table, whole), ==, FACT_LIVE | FACT_STRETCH);
@@ -232,8 +231,8 @@ static void test_by_size_the_largest_comes_first(void)
 	uint32_t large = pass_fixture_put(fixture, 9, 0);
 	g_autoptr(ObjectTable) by_gain = pass_fixture_table(fixture);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(ObjectTable) by_size = object_table_new(
-		fixture->pass.store, RANK_BY_SIZE, fixture->settings.state_directory, &error);
+	g_autoptr(ObjectTable) by_size = object_table_new(fixture->pass.store, RANK_BY_SIZE,
+							  &fixture->settings, NULL, &error);
 
 	g_assert_no_error(error);
 	count(by_gain, small, 7);

@@ -101,8 +101,9 @@ static void note(Fixture *fixture, const WalkEntry *entry, GHashTable *directori
 static char *walk_all(Fixture *fixture, GError **error)
 {
 	g_autoptr(Filter) filter = filter_new(fixture->excludes, fixture->min_size_bytes);
-	g_autoptr(Walk) walk =
-		walk_new(&fixture->filesystem, filter, &fixture->skips, &fixture->state_directory);
+	g_autoptr(ReadOnlySubvolumes) subvolumes = read_only_subvolumes_new(SNAPSHOTS_SHARE);
+	g_autoptr(Walk) walk = walk_new(&fixture->filesystem, filter, subvolumes, &fixture->skips,
+					&fixture->state_directory);
 	g_autoptr(GHashTable) directories =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);

@@ -58,26 +58,6 @@ static void test_the_policy_decides_what_zeros_become(void)
 				cases[i].become_holes);
 }
 
-static void test_policies_are_read_as_they_are_written(void)
-{
-	static const ZerosPolicy policies[] = { ZEROS_AUTO, ZEROS_HOLE, ZEROS_KEEP };
-	static const char *const wrong[] = { "", "AUTO", "holes", "hol", "auto ", "0" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
-		ZerosPolicy policy = (ZerosPolicy)-1;
-
-		g_assert_true(zeros_policy_parse(zeros_policy_name(policies[i]), &policy));
-		g_assert_cmpint(policy, ==, policies[i]);
-	}
-
-	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-		ZerosPolicy policy = ZEROS_KEEP;
-
-		g_assert_false(zeros_policy_parse(wrong[i], &policy));
-		g_assert_cmpint(policy, ==, ZEROS_KEEP);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -86,8 +66,6 @@ int main(int argc, char **argv)
 			test_thick_files_are_known_by_their_looks);
 	g_test_add_func("/zeros/the-policy-decides-what-zeros-become",
 			test_the_policy_decides_what_zeros_become);
-	g_test_add_func("/zeros/policies-are-read-as-they-are-written",
-			test_policies_are_read_as_they_are_written);
 
 	return g_test_run();
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/policies.h"
+
+const char *const zeros_policy_names[] = {
+	[ZEROS_AUTO] = "auto",
+	[ZEROS_HOLE] = "hole",
+	[ZEROS_KEEP] = "keep",
+	NULL,
+};
+
+const char *const find_policy_names[] = {
+	[FIND_AUTO] = "auto",
+	[FIND_CHECKSUMS] = "checksums",
+	[FIND_READ] = "read",
+	NULL,
+};
+
+const char *const snapshot_policy_names[] = {
+	[SNAPSHOTS_SHARE] = "share",
+	[SNAPSHOTS_SOURCE] = "source",
+	[SNAPSHOTS_SKIP] = "skip",
+	NULL,
+};
+
+char *policies_text(const Settings *settings)
+{
+	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
+
+	if (settings->read_only_snapshots != SNAPSHOTS_SHARE)
+		g_string_append_printf(text, " read-only-snapshots=%s",
+				       snapshot_policy_names[settings->read_only_snapshots]);
+	return g_string_free(g_steal_pointer(&text), false);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/settings.h"
+
+/*
+ * The policies that a user may choose, by name, and which of them a store was settled under.
+ *
+ * Pure.  Thread: any.
+ */
+
+/* The names of their values, in the order of the enums; NULL-terminated. */
+extern const char *const zeros_policy_names[];
+extern const char *const find_policy_names[];
+extern const char *const snapshot_policy_names[];
+
+/*
+ * All policies that decide what may be shared as one text.  Policies that have their default are left
+ * out, so that stores of versions which did not know them hold the same.
+ */
+char *policies_text(const Settings *settings);

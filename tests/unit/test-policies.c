@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/policies.h"
+
+static void assert_text(const Settings *settings, const char *expected)
+{
+	g_autofree char *text = policies_text(settings);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static void test_with_defaults_the_text_is_that_of_zeros_alone(void)
+{
+	/* As stores have it since before there were others. */
+	assert_text(&(Settings){ .zeros = ZEROS_AUTO }, "auto");
+	assert_text(&(Settings){ .zeros = ZEROS_KEEP }, "keep");
+}
+
+static void test_every_policy_makes_another_text(void)
+{
+	assert_text(&(Settings){ .read_only_snapshots = SNAPSHOTS_SOURCE },
+		    "auto read-only-snapshots=source");
+	assert_text(&(Settings){ .zeros = ZEROS_HOLE, .read_only_snapshots = SNAPSHOTS_SKIP },
+		    "hole read-only-snapshots=skip");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/policies/with-defaults-the-text-is-that-of-zeros-alone",
+			test_with_defaults_the_text_is_that_of_zeros_alone);
+	g_test_add_func("/policies/every-policy-makes-another-text",
+			test_every_policy_makes_another_text);
+
+	return g_test_run();
+}
