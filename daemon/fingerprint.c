@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
 	Pass *pass;
-	Inventory *inventory;
+	ReadList *to_read;
 	FileOpener *opener;
 	ExtentMap *extents;
 	SumCache *cache;
@@ -103,7 +103,7 @@ static void fetch_beginning(Fingerprinter *printer, Job *job)
 }
 
 /* Open the file and fetch its beginning. */
-static Job *job_open(Fingerprinter *printer, const InventoryItem *item)
+static Job *job_open(Fingerprinter *printer, const ReadItem *item)
 {
 	Pass *pass = printer->pass;
 	Job *job = g_new0(Job, 1);
@@ -497,9 +497,9 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 static bool fill_jobs(Fingerprinter *printer, GError **error)
 {
 	while (g_queue_get_length(&printer->jobs) < AHEAD_FILES) {
-		const InventoryItem *item;
+		const ReadItem *item;
 
-		if (!inventory_next(printer->inventory, &item, error))
+		if (!read_list_next(printer->to_read, &item, error))
 			return false;
 		if (!item)
 			break;
@@ -530,7 +530,7 @@ static bool read_all(Fingerprinter *printer, GError **error)
 	return true;
 }
 
-bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GError **error)
+static bool fingerprint_files(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
 {
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / pass->block_bytes;
 	g_autofree uint8_t *buffer = g_malloc(FILE_READER_PIECE_BYTES);
@@ -541,7 +541,7 @@ bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GErro
 		sum_cache_new(pass->settings->state_directory, pass->block_bytes);
 	Fingerprinter printer = {
 		.pass = pass,
-		.inventory = inventory,
+		.to_read = to_read,
 		.opener = opener,
 		.extents = extents,
 		.cache = cache,
@@ -557,4 +557,13 @@ bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GErro
 	done = read_all(&printer, error);
 	g_queue_clear_full(&printer.jobs, (GDestroyNotify)job_free);
 	return done && hash_store_commit(pass->store, error);
+}
+
+bool fingerprint_all(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
+{
+	if (read_list_files(to_read) == 0)
+		return true;
+
+	progress_begin(pass->progress, STAGE_READ, read_list_bytes(to_read));
+	return fingerprint_files(pass, to_read, opener, error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/inventory.h"
+#include "daemon/read-list.h"
 
 /*
  * Fingerprinting - reads files once and puts what was learned into the store: anchors, the starts
@@ -16,6 +16,6 @@
  * Thread: the filesystem's worker.
  */
 
-/* Read all that the inventory gives, until the end or until the pass is stopped. */
-bool fingerprint_all(Pass *pass, Inventory *inventory, FileOpener *opener, GError **error)
+/* Read all files of the list, until the end or until the pass is stopped. */
+bool fingerprint_all(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

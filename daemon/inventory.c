@@ -6,9 +6,7 @@
 #include "daemon/walk.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
-#include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-attributes.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -33,28 +31,16 @@ typedef struct {
 	unsigned rights; /* OBJECT_RIGHTS that it has */
 } FileRecord;
 
-/* A file that has to be read. */
-typedef struct {
-	uint64_t physical;
-	uint32_t generation;
-	uint32_t half_object;
-	FileRecord file;
-} ReadRecord;
-
 struct Inventory {
 	Pass *pass;
 	FileOpener *opener;
 	NameSpool *names;
-	ExtentMap *extents;
 	Walk *walk;
 	Sorter *files;
-	Sorter *to_read; /* ReadRecord */
-	InventoryItem item;
+	ReadList *to_read;
 	uint32_t today;
 	uint32_t settled_below;
 	bool is_flushed;
-	uint64_t read_files;
-	uint64_t read_bytes;
 	uint64_t unsettled;
 	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
 	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
@@ -89,25 +75,15 @@ static int compare_files(const void *a, const void *b)
 	return order ? order : compare_uint64(one->name_hash, other->name_hash);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const ReadRecord *one = a;
-	const ReadRecord *other = b;
-	int order = compare_uint64(one->physical, other->physical);
-
-	return order ? order : compare_files(&one->file, &other->file);
-}
-
 void inventory_free(Inventory *inventory)
 {
 	if (!inventory)
 		return;
 
 	name_spool_free(inventory->names);
-	extent_map_free(inventory->extents);
 	walk_free(inventory->walk);
 	sorter_free(inventory->files);
-	sorter_free(inventory->to_read);
+	read_list_free(inventory->to_read);
 	sorter_free(inventory->outside);
 	g_array_unref(inventory->regained);
 	g_free(inventory);
@@ -167,50 +143,24 @@ static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 	return sorter_sort(directories, error) && sorter_sort(inventory->files, error);
 }
 
-/* Find out where the file lies and its generation; what cannot be found out stays 0. */
-static void locate(Inventory *inventory, ReadRecord *record, const char *name)
-{
-	Pass *pass = inventory->pass;
-	NamedFile file = { { record->file.subvolume, record->file.inode, 0 },
-			   record->file.parent,
-			   name };
-	g_autoptr(GError) ignored = NULL;
-	const MappedExtent *extent = NULL;
-	FileAttributes attributes;
-	g_auto(Fd) fd = -1;
-	FileStat stat;
-	int failed;
-
-	if (file_opener_open(inventory->opener, &file, &fd, &failed) != OPEN_OPENED ||
-	    file_stat_at(fd, "", &stat) != 0 || stat.inode != record->file.inode)
-		return;
-	if (!file_attributes_read(fd, pass->filesystem->identity.kind, &attributes, &ignored))
-		return;
-
-	record->generation = attributes.generation;
-	extent_map_start(inventory->extents, fd, 0, record->file.stamp.size_bytes, false);
-	if (extent_map_next(inventory->extents, &extent, &ignored) && extent)
-		record->physical = extent->physical;
-}
-
 static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t half_object,
 			GError **error)
 {
-	ReadRecord record = { .half_object = half_object, .file = *file };
-	const char *name;
+	ReadItem item = {
+		.id = { file->subvolume, file->inode, 0 },
+		.stamp = file->stamp,
+		.parent = file->parent,
+		.half_object = half_object,
+		.is_foreign = file->rights & OBJECT_FOREIGN,
+	};
 
 	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
 	if (!inventory->is_flushed && !filesystem_flush(inventory->pass->filesystem, error))
 		return false;
 	inventory->is_flushed = true;
 
-	if (!name_spool_get(inventory->names, file->name_position, &name, error))
-		return false;
-
-	locate(inventory, &record, name);
-	inventory->read_files++;
-	inventory->read_bytes += file->stamp.size_bytes;
-	return sorter_add(inventory->to_read, &record, error);
+	return name_spool_get(inventory->names, file->name_position, &item.name, error) &&
+	       read_list_add(inventory->to_read, &item, error);
 }
 
 static bool update_row(Inventory *inventory, const Object *known, const FileRecord *seen,
@@ -400,7 +350,7 @@ static bool build(Inventory *inventory, GError **error)
 		return false;
 
 	g_clear_pointer(&inventory->files, sorter_free);
-	return sorter_sort(inventory->to_read, error) && sorter_sort(inventory->outside, error);
+	return read_list_sort(inventory->to_read, error) && sorter_sort(inventory->outside, error);
 }
 
 Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
@@ -417,16 +367,13 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->opener = opener;
 	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
 	inventory->settled_below = hash_store_settled_below(pass->store);
-	inventory->extents = extent_map_new();
 	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_spool_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
 				   &pass->result->skips, &state);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
-	inventory->to_read = sorter_new(sizeof(ReadRecord), compare_places,
-					pass->settings->memory_bytes / 4, directory, pass->stop);
-
+	inventory->to_read = read_list_new(pass, opener);
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
 					pass->settings->memory_bytes / 8, directory, pass->stop);
 
@@ -436,37 +383,9 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	return g_steal_pointer(&inventory);
 }
 
-bool inventory_next(Inventory *inventory, const InventoryItem **ret, GError **error)
+ReadList *inventory_to_read(const Inventory *inventory)
 {
-	InventoryItem *item = &inventory->item;
-	const ReadRecord *record;
-
-	*ret = NULL;
-	if (!sorter_next(inventory->to_read, (const void **)&record, error))
-		return false;
-	if (!record)
-		return true;
-
-	item->id = (FileId){ record->file.subvolume, record->file.inode, record->generation };
-	item->stamp = record->file.stamp;
-	item->parent = record->file.parent;
-	item->half_object = record->half_object;
-	item->is_foreign = record->file.rights & OBJECT_FOREIGN;
-	if (!name_spool_get(inventory->names, record->file.name_position, &item->name, error))
-		return false;
-
-	*ret = item;
-	return true;
-}
-
-uint64_t inventory_files(const Inventory *inventory)
-{
-	return inventory->read_files;
-}
-
-uint64_t inventory_bytes(const Inventory *inventory)
-{
-	return inventory->read_bytes;
+	return inventory->to_read;
 }
 
 uint64_t inventory_unsettled(const Inventory *inventory)

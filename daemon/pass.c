@@ -213,11 +213,8 @@ static bool file_pass_steps(Pass *pass, GError **error)
 		return true;
 
 	warn_of_unmatched(pass);
-	if (inventory_files(inventory) > 0) {
-		progress_begin(pass->progress, STAGE_READ, inventory_bytes(inventory));
-		if (!fingerprint_all(pass, inventory, opener, error))
-			return false;
-	}
+	if (!fingerprint_all(pass, inventory_to_read(inventory), opener, error))
+		return false;
 	if (!fs_used_bytes(fd, kind, &result->freed.used_before_bytes, error))
 		return false;
 	result->freed.used_after_bytes = result->freed.used_before_bytes;

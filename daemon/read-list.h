@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/file-opener.h"
+#include "daemon/pass.h"
+#include "daemon/stamp.h"
+
+/*
+ * ReadList - the files that a pass has to read, in the order in which they lie on the disk.
+ *
+ * Memory: a quarter of the pass's limit.
+ * Thread: the filesystem's worker.
+ */
+typedef struct ReadList ReadList;
+
+typedef struct {
+	FileId id; /* generation 0: could not be found out */
+	Stamp stamp;
+	uint64_t parent;
+	uint32_t half_object; /* a half-read version to go on with; 0: none */
+	bool is_foreign;      /* this process may not share onto it */
+	const char *name;     /* of an item that was given out valid until the next one */
+} ReadItem;
+
+ReadList *read_list_new(Pass *pass, FileOpener *opener);
+void read_list_free(ReadList *list);
+
+/* Add a file, whose place and generation are found out here.  Dirty data has no place yet. */
+bool read_list_add(ReadList *list, const ReadItem *item, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Call once, when all were added. */
+bool read_list_sort(ReadList *list, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The next file; NULL at the end. */
+bool read_list_next(ReadList *list, const ReadItem **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* All files that were added, and their bytes. */
+uint64_t read_list_files(const ReadList *list);
+uint64_t read_list_bytes(const ReadList *list);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReadList, read_list_free)
