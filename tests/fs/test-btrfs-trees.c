@@ -403,6 +403,28 @@ static void test_an_inode_is_what_stat_says_of_it(void)
 	g_assert_cmpuint((uint32_t)inode.generation, ==, (uint32_t)generation);
 }
 
+static void test_an_inode_tells_one_of_its_names(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) fd = scratch_create(scratch, "file", 1, 1);
+	g_autofree char *name = NULL;
+	g_autofree char *none = NULL;
+	g_autoptr(GError) error = NULL;
+	uint64_t directory;
+
+	flush(scratch);
+	g_assert_true(btrfs_inode_name_read(fd, 0, inode_of(fd), &directory, &name, &error));
+	g_assert_no_error(error);
+	g_assert_cmpstr(name, ==, "file");
+	g_assert_cmpuint(directory, ==, inode_of(scratch->fd));
+
+	g_assert_cmpint(unlinkat(scratch->fd, "file", 0), ==, 0);
+	flush(scratch);
+	g_assert_true(btrfs_inode_name_read(fd, 0, inode_of(fd), &directory, &none, &error));
+	g_assert_no_error(error);
+	g_assert_null(none);
+}
+
 static void test_a_compressed_extent_is_wholly_known(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -540,6 +562,8 @@ int main(int argc, char **argv)
 			test_what_is_overwritten_in_place_has_no_sums);
 	g_test_add_func("/btrfs-trees/an-inode-is-what-stat-says-of-it",
 			test_an_inode_is_what_stat_says_of_it);
+	g_test_add_func("/btrfs-trees/an-inode-tells-one-of-its-names",
+			test_an_inode_tells_one_of_its_names);
 	g_test_add_func("/btrfs-trees/a-compressed-extent-is-wholly-known",
 			test_a_compressed_extent_is_wholly_known);
 	g_test_add_func("/btrfs-trees/an-extent-is-found-from-its-end",
