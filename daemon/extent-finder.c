@@ -72,12 +72,9 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 		if (known < blocks &&
 		    !extent_count_known(finder->fingerprinter, extent, &known, error))
 			return false;
-		if (known == (uint64_t)stored->mtime_nsec) {
-			result->files.unchanged++;
-			if (known == 0)
-				extent_leave_unknown(finder->fingerprinter, extent->length);
-			return true;
-		}
+		if (known == (uint64_t)stored->mtime_nsec)
+			return known > 0 ||
+			       extent_leave_unknown(finder->fingerprinter, extent, error);
 	}
 
 	result->files.changed += stored != NULL;
@@ -190,7 +187,6 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 			break;
 
 		atomic_fetch_add(&finder->pass->progress->files, 1);
-		finder->pass->result->files.seen++;
 		if (is_extent(stored) && stored->inode == extent.bytenr) {
 			if (!look_at(finder, &extent, &item, stored, error) ||
 			    !object_cursor_next(cursor, &stored, error))
@@ -304,24 +300,12 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 	       finder->looked_through_bytes >= LOOKED_THROUGH_BYTES;
 }
 
-static bool count_extents(Pass *pass, uint64_t *ret, GError **error)
-{
-	uint64_t stretches;
-
-	if (!hash_store_count_objects(pass->store, ret, error) ||
-	    !hash_store_count_objects_of(pass->store, OBJECT_STRETCHES, &stretches, error))
-		return false;
-	*ret -= stretches;
-	return true;
-}
-
 static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GError **error)
 {
 	Pass *pass = finder->pass;
 	uint64_t today = day_of(g_get_real_time());
 	bool all = since == 0 || since > finder->info.generation + 1 ||
 		   today >= looked_day + LOOK_DAYS;
-	uint64_t stored;
 
 	if (all) {
 		if (!look_at_all(finder, error))
@@ -334,13 +318,6 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	if (!pass_may_continue(pass))
 		return true;
 
-	if (!all) {
-		if (!count_extents(pass, &stored, error))
-			return false;
-		pass->result->files.seen = stored;
-		pass->result->files.unchanged =
-			stored - pass->result->files.new - pass->result->files.changed;
-	}
 	if (all && !set_number(pass, LOOK_NOTE, today, error))
 		return false;
 	return !(all || is_worth_a_write(finder)) ||

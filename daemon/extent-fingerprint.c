@@ -2,6 +2,7 @@
 #include "daemon/extent-fingerprint.h"
 
 #include "daemon/anchor-sink.h"
+#include "daemon/unsummed-extents.h"
 #include "daemon/zeros.h"
 #include "hashstore/open-extents.h"
 
@@ -10,6 +11,7 @@
 struct ExtentFingerprinter {
 	Pass *pass;
 	ExtentSums *sums;
+	UnsummedExtents *unsummed;
 	uint32_t block_bytes;
 	AnchorSink anchors;
 	GArray *joined; /* uint64_t: the sums of a stretch */
@@ -22,6 +24,7 @@ ExtentFingerprinter *extent_fingerprinter_new(Pass *pass, const BtrfsInfo *info,
 
 	fingerprinter->pass = pass;
 	fingerprinter->sums = sums;
+	fingerprinter->unsummed = unsummed_extents_new(pass);
 	fingerprinter->block_bytes = info->sector_bytes;
 	fingerprinter->anchors.store = pass->store;
 	fingerprinter->joined = g_array_new(false, true, sizeof(uint64_t));
@@ -33,6 +36,7 @@ void extent_fingerprinter_free(ExtentFingerprinter *fingerprinter)
 	if (!fingerprinter)
 		return;
 
+	unsummed_extents_free(fingerprinter->unsummed);
 	g_array_unref(fingerprinter->joined);
 	g_free(fingerprinter);
 }
@@ -90,9 +94,18 @@ static bool note_open(ExtentFingerprinter *fingerprinter, const DataExtent *exte
 	return open != extent->bytenr || hash_store_drop_open_extent(store, open, error);
 }
 
-void extent_leave_unknown(ExtentFingerprinter *fingerprinter, uint64_t length)
+bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+			  GError **error)
 {
-	skip_ledger_add(&fingerprinter->pass->result->skips, SKIP_NO_SUMS, length, NULL);
+	SkipLedger *skips = &fingerprinter->pass->result->skips;
+	bool is_of_file;
+
+	if (!unsummed_extents_are_of_files(fingerprinter->unsummed, extent->bytenr, &is_of_file,
+					   error))
+		return false;
+	if (!is_of_file)
+		skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, NULL);
+	return true;
 }
 
 static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
@@ -113,14 +126,13 @@ static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 		.digest = digest,
 	};
 
-	if (known > 0) {
+	if (known > 0)
 		pass->result->files.read++;
-	} else {
+	else
 		pass->result->files.set_aside++;
-		extent_leave_unknown(fingerprinter, extent->length);
-	}
 
-	return hash_store_put(pass->store, &row, error) &&
+	return (known > 0 || extent_leave_unknown(fingerprinter, extent, error)) &&
+	       hash_store_put(pass->store, &row, error) &&
 	       note_open(fingerprinter, extent, known, error);
 }
 

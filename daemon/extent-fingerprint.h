@@ -38,7 +38,8 @@ bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stre
 bool extent_count_known(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Count an extent that has no checksums as left alone. */
-void extent_leave_unknown(ExtentFingerprinter *fingerprinter, uint64_t length);
+/* Count an extent that has no checksums as left alone, unless it is of files that are to have none. */
+bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFingerprinter, extent_fingerprinter_free)

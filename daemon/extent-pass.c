@@ -4,11 +4,16 @@
 #include "daemon/extent-finder.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-share.h"
+#include "daemon/fingerprint.h"
+#include "daemon/inode-inventory.h"
+#include "daemon/kept-files.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/planner.h"
 #include "daemon/run.h"
+#include "daemon/share.h"
 #include "daemon/stretch-runs.h"
+#include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/btrfs-info.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
@@ -69,6 +74,16 @@ static Sorter *new_runs(const Pass *pass)
 			  pass->settings->state_directory, pass->stop);
 }
 
+/* Share what files without checksums have in common: their @runs come again from the first. */
+static bool share_files(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
+			GError **error)
+{
+	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, table);
+
+	return sorter_rewind(runs, error) && share_all(pass, planner, opener, error) &&
+	       kept_files_drop(pass, opener, error);
+}
+
 /* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
 static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_first,
 		     uint64_t *ret_pinned, GError **error)
@@ -90,9 +105,10 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 
 	g_clear_pointer(&found, sorter_free);
 	progress_begin(pass->progress, STAGE_SHARE, 0);
-	planner = planner_new(runs);
+	planner = planner_new(runs, object_table_is_extent, table);
 	extent_pause(pass);
-	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error);
+	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error) &&
+	       (!is_first || share_files(pass, table, opener, runs, error));
 }
 
 /* Ids that are not settled, of which some may have been given up since. */
@@ -138,16 +154,44 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 	return settle(pass, table, error);
 }
 
+/* Read the files whose data has no checksums, if they are new or changed. */
+static bool read_files(Pass *pass, const BtrfsInfo *info, GError **error)
+{
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(InodeInventory) inventory = inode_inventory_build(pass, info, opener, error);
+
+	return inventory &&
+	       fingerprint_all(pass, inode_inventory_to_read(inventory), opener, error) &&
+	       (!pass_may_continue(pass) || inode_inventory_end(inventory, error));
+}
+
+/* What was not looked at, as nothing near it changed, is unchanged. */
+static bool count_seen(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	uint64_t n_touched = result->files.new + result->files.changed + result->files.doubted;
+	uint64_t stored, stretches;
+
+	if (!hash_store_count_objects(pass->store, &stored, error) ||
+	    !hash_store_count_objects_of(pass->store, OBJECT_STRETCHES, &stretches, error))
+		return false;
+
+	result->files.seen = MAX(stored - stretches, n_touched);
+	result->files.unchanged = result->files.seen - n_touched;
+	return true;
+}
+
 static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	progress_begin(pass->progress, STAGE_WALK, 0);
-	if (!extents_find(pass, info, sums, error))
+	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
+	    !extents_find(pass, info, sums, error) ||
+	    (pass_may_continue(pass) && !read_files(pass, info, error)) || !count_seen(pass, error))
 		return false;
 	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
 		return true;
 
-	return read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) &&
-	       hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
+	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

@@ -453,11 +453,16 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	return hash_store_put(pass->store, &row, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
 
-/* Whether the inode's flags forbid to share its data. */
-static bool is_forbidden(const FileAttributes *attributes, SkipReason *ret_reason)
+/* Whether the inode's flags forbid to share its data, be it as the user wants it. */
+static bool is_forbidden(const Settings *settings, const FileAttributes *attributes,
+			 SkipReason *ret_reason)
 {
-	*ret_reason = attributes->is_realtime ? SKIP_REALTIME : SKIP_UNSUPPORTED;
-	return attributes->is_realtime || attributes->is_dax;
+	bool is_no_cow = attributes->is_no_cow && settings->no_data_cow == NO_COW_SKIP;
+
+	*ret_reason = attributes->is_realtime ? SKIP_REALTIME
+		      : is_no_cow             ? SKIP_NO_COW
+					      : SKIP_UNSUPPORTED;
+	return attributes->is_realtime || attributes->is_dax || is_no_cow;
 }
 
 static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **error)
@@ -471,7 +476,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (job->outcome != OPEN_OPENED)
 		return skip_for_now(printer, job, file_opener_skip_reason(job->outcome));
 
-	if (is_forbidden(&job->attributes, &reason))
+	if (is_forbidden(printer->pass->settings, &job->attributes, &reason))
 		return skip_for_good(printer, job, reason, error);
 	if (!begin_object(printer, error))
 		return FINGERPRINT_FAILED;

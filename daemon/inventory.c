@@ -2,6 +2,7 @@
 #include "daemon/inventory.h"
 
 #include "daemon/directory-merge.h"
+#include "daemon/known-file.h"
 #include "daemon/name-spool.h"
 #include "daemon/walk.h"
 #include "hashstore/objects.h"
@@ -213,18 +214,12 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 			GError **error)
 {
 	PassResult *result = inventory->pass->result;
-	Stamp stored = { known->size_bytes, known->btime_nsec, known->mtime_nsec,
-			 known->ctime_nsec };
-	StampVerdict verdict = stamp_compare(&stored, &seen->stamp);
+	StampVerdict verdict = known_file_compare(known, &seen->stamp, inventory->pass->settings,
+						  inventory->today);
 	bool is_named = known->parent == seen->parent &&
 			name_hash(known->name, known->name_bytes) == seen->name_hash;
 	bool has_same_rights =
 		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
-
-	if (known->flags & OBJECT_RACY ||
-	    (verdict == STAMP_DOUBTED && known->state != OBJECT_DONE) ||
-	    stamp_recheck_is_due(known->doubted_day, inventory->today, known->id))
-		verdict = STAMP_CHANGED;
 
 	if (verdict == STAMP_CHANGED || !note_regained(inventory, seen, known)) {
 		result->files.changed++;

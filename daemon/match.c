@@ -148,7 +148,8 @@ static bool pair_members(Matcher *matcher, GError **error)
 {
 	size_t n_members = matcher->members->len;
 	const Member *members = (const Member *)matcher->members->data;
-	bool are_extents = matcher->pass->result->found_by_checksums;
+	bool are_extents =
+		n_members > 0 && object_table_is_extent(members[0].object, matcher->table);
 	size_t own = 0, before = 0;
 
 	for (size_t i = 1; i < n_members; i++) {
@@ -270,7 +271,7 @@ static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 	return true;
 }
 
-/* Pair the group's members; zeros of extents, which no hole is put in place of, are passed over. */
+/* Pair the group's members; by checksums no hole is put in the place of zeros: they are passed over. */
 static bool pair_any(Matcher *matcher, const Group *group, GError **error)
 {
 	if (group->members[0].digest != ANCHOR_ZEROS_DIGEST)

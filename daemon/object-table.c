@@ -30,6 +30,7 @@ struct ObjectTable {
 	HashStore *store;               /* not owned */
 	ReadOnlySubvolumes *subvolumes; /* not owned; NULL: none is read-only */
 	RankBy by;
+	const Settings *settings; /* not owned */
 	uint32_t settled_below;
 	uint64_t most_look_ups;
 	Entry *entries;
@@ -75,17 +76,29 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 /* What the user allows to be done with the object. */
 static unsigned policy_facts(const ObjectTable *table, const Object *object)
 {
+	ReadOnlySubvolumes *subvolumes = table->subvolumes;
 	uint64_t subvolume = object->subvolume;
+	unsigned facts = 0;
 
-	if (subvolume <= OBJECT_STRETCHES || !table->subvolumes ||
-	    read_only_subvolumes_may_be_target(table->subvolumes, subvolume))
-		return 0;
-	return FACT_READ_ONLY;
+	if (object->flags & OBJECT_NO_COW && table->settings->no_data_cow == NO_COW_SKIP)
+		facts |= FACT_BARRED;
+	if (subvolume <= OBJECT_STRETCHES || !subvolumes)
+		return facts;
+
+	facts |= read_only_subvolumes_may_be_target(subvolumes, subvolume) ? 0 : FACT_READ_ONLY;
+	facts |= read_only_subvolumes_may_be_source(subvolumes, subvolume) ? 0 : FACT_BARRED;
+	return facts;
+}
+
+/* On XFS files have the subvolume that extents of btrfs have. */
+static bool is_extent(const ObjectTable *table, const Object *object)
+{
+	return table->by == RANK_BY_SIZE && object->subvolume <= OBJECT_STRETCHES;
 }
 
 static unsigned facts_of(const ObjectTable *table, const Object *object)
 {
-	unsigned facts = 0;
+	unsigned facts = is_extent(table, object) ? FACT_EXTENT : 0;
 
 	if (object->subvolume == OBJECT_STRETCHES)
 		facts |= FACT_STRETCH;
@@ -101,13 +114,13 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 	return facts | policy_facts(table, object);
 }
 
-static uint32_t first_count(const Object *object, RankBy by)
+static uint32_t first_count(const ObjectTable *table, const Object *object)
 {
 	uint64_t bytes = object->size_bytes;
 
-	if (by != RANK_BY_SIZE)
+	if (!is_extent(table, object))
 		return 0;
-	if (object->subvolume <= OBJECT_STRETCHES && object->generation > 0)
+	if (object->generation > 0)
 		bytes = object->generation;
 	return (uint32_t)MIN(bytes >> SIZE_SHIFT, UINT32_MAX / 2);
 }
@@ -115,7 +128,7 @@ static uint32_t first_count(const Object *object, RankBy by)
 static void set_entry(ObjectTable *table, const Object *object)
 {
 	table->entries[object->id] = (Entry){
-		first_count(object, table->by),
+		first_count(table, object),
 		facts_of(table, object) | KNOWN,
 	};
 }
@@ -181,6 +194,7 @@ ObjectTable *object_table_new(HashStore *store, RankBy by, const Settings *setti
 	if (!hash_store_count_objects(store, &n_objects, error))
 		return NULL;
 	table->store = store;
+	table->settings = settings;
 	table->subvolumes = subvolumes;
 	table->by = by;
 	table->settled_below = hash_store_settled_below(store);
@@ -250,10 +264,21 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 
 bool object_table_is_live(uint32_t object, void *data)
 {
-	return (object_table_facts(data, object) & (FACT_LIVE | FACT_MOVED)) == FACT_LIVE;
+	return (object_table_facts(data, object) & (FACT_LIVE | FACT_MOVED | FACT_BARRED)) ==
+	       FACT_LIVE;
 }
 
 bool object_table_is_kept(uint32_t object, void *data)
 {
 	return object_table_facts(data, object) & FACT_LIVE;
+}
+
+bool object_table_is_extent(uint32_t object, void *data)
+{
+	return object_table_facts(data, object) & FACT_EXTENT;
+}
+
+bool object_table_is_file(uint32_t object, void *data)
+{
+	return !object_table_is_extent(object, data);
 }

@@ -35,6 +35,8 @@ typedef enum {
 	FACT_STRETCH = 1 << 11, /* extents side by side in one file: only matched */
 	FACT_JOINED = 1 << 12,  /* an extent that is part of a stretch */
 	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
+	FACT_BARRED = 1 << 14,    /* neither target nor source, as the user wants it */
+	FACT_EXTENT = 1 << 15,    /* a data extent, or a stretch of them, not a file */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
@@ -43,9 +45,9 @@ typedef enum {
 
 /* What makes an object a source rather than a target. */
 typedef enum {
-	RANK_BY_GAIN, /* its entries in groups with others */
+	RANK_BY_GAIN, /* its entries in groups with others; all objects are files */
 	/*
-	 * Its size, before those: an extent of btrfs is freed as a whole only, and a large one is
+	 * Of extents their size, before those: one is freed as a whole only, and a large one is
 	 * seldom covered by smaller ones.  What is said of a stretch goes for the extents in it, so
 	 * both have one rank.
 	 */
@@ -85,5 +87,9 @@ bool object_table_is_live(uint32_t object, void *data);
 
 /* For hash_store_settle(): whether what the store has of the object is still of use. */
 bool object_table_is_kept(uint32_t object, void *data);
+
+/* Which of the two the object is; @data is the ObjectTable. */
+bool object_table_is_extent(uint32_t object, void *data);
+bool object_table_is_file(uint32_t object, void *data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectTable, object_table_free)

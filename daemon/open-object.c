@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/open-object.h"
 
+#include "daemon/known-file.h"
 #include "daemon/object-skips.h"
 #include "hashstore/objects.h"
 #include "kernel-ioctl/fd.h"
@@ -22,8 +23,7 @@ static Stamp stamp_of(const FileStat *stat)
 
 static bool is_as_stored(const Object *stored, const FileStat *stat)
 {
-	Stamp then = { stored->size_bytes, stored->btime_nsec, stored->mtime_nsec,
-		       stored->ctime_nsec };
+	Stamp then = known_file_stamp(stored);
 	Stamp now = stamp_of(stat);
 
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;

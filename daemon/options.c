@@ -20,6 +20,7 @@ typedef struct {
 	char *zeros;
 	char *find;
 	char *read_only_snapshots;
+	char *no_data_cow;
 	int anchor_blocks;
 	int window_anchors;
 	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
@@ -33,6 +34,7 @@ static void given_clear(Given *given)
 	g_free(given->zeros);
 	g_free(given->find);
 	g_free(given->read_only_snapshots);
+	g_free(given->no_data_cow);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -115,16 +117,19 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned zeros = settings->zeros;
 	unsigned find = settings->find;
 	unsigned snapshots = settings->read_only_snapshots;
+	unsigned no_cow = settings->no_data_cow;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
 	    !take_choice("--read-only-snapshots", given->read_only_snapshots, snapshot_policy_names,
-			 &snapshots, error))
+			 &snapshots, error) ||
+	    !take_choice("--no-data-cow", given->no_data_cow, no_cow_policy_names, &no_cow, error))
 		return false;
 
 	settings->zeros = (ZerosPolicy)zeros;
 	settings->find = (FindPolicy)find;
 	settings->read_only_snapshots = (SnapshotPolicy)snapshots;
+	settings->no_data_cow = (NoCowPolicy)no_cow;
 	return true;
 }
 
@@ -203,6 +208,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,
 		  "What becomes of read-only snapshots on btrfs (default share)",
 		  "share|source|skip" },
+		{ "no-data-cow", 0, 0, G_OPTION_ARG_STRING, &given.no_data_cow,
+		  "What becomes of nodatacow files on btrfs (default skip)", "skip|share" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,

@@ -6,6 +6,7 @@
 #include "daemon/file-opener.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
+#include "daemon/inode-inventory.h"
 #include "daemon/inventory.h"
 #include "daemon/kept-files.h"
 #include "daemon/match.h"
@@ -95,7 +96,10 @@ bool pass_commit_when_due(Pass *pass, GError **error)
 	return hash_store_commit(pass->store, error);
 }
 
-/* Match everything anew if the policies are not those under which it was settled. */
+/*
+ * Match everything anew if the policies are not those under which it was settled, and look again at files
+ * that they had left alone.
+ */
 static bool apply_policy(Pass *pass, GError **error)
 {
 	g_autofree char *policy = policies_text(pass->settings);
@@ -106,7 +110,7 @@ static bool apply_policy(Pass *pass, GError **error)
 	if (g_strcmp0(known, policy) == 0)
 		return true;
 
-	return hash_store_unsettle(pass->store, error) &&
+	return hash_store_unsettle(pass->store, error) && inode_inventory_begin_anew(pass, error) &&
 	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
 }
 
@@ -189,7 +193,7 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 		return true;
 
 	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
-	planner = planner_new(runs);
+	planner = planner_new(runs, NULL, NULL);
 	if (!share_all(pass, planner, opener, error) || !kept_files_drop(pass, opener, error))
 		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
@@ -257,7 +261,8 @@ static bool choose_way(Pass *pass, GError **error)
 	if (!hash_store_get_note(pass->store, WAY_NOTE, &known, error))
 		return false;
 	return g_strcmp0(known, way) == 0 ||
-	       (extents_find_anew(pass, error) && hash_store_unsettle(pass->store, error) &&
+	       (extents_find_anew(pass, error) && inode_inventory_begin_anew(pass, error) &&
+		hash_store_unsettle(pass->store, error) &&
 		hash_store_set_note(pass->store, WAY_NOTE, way, error));
 }
 

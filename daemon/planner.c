@@ -7,6 +7,8 @@
 
 struct Planner {
 	Sorter *runs;
+	bool (*is_wanted)(uint32_t target, void *data); /* NULL: all are */
+	void *data;
 	Run next; /* the first run that is not in the batch */
 	bool has_next;
 	bool is_started;
@@ -17,11 +19,13 @@ struct Planner {
 	Plan plan;
 };
 
-Planner *planner_new(Sorter *runs)
+Planner *planner_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data)
 {
 	Planner *planner = g_new0(Planner, 1);
 
 	planner->runs = runs;
+	planner->is_wanted = is_wanted;
+	planner->data = data;
 	return planner;
 }
 
@@ -45,8 +49,10 @@ static bool advance(Planner *planner, GError **error)
 {
 	const Run *run;
 
-	if (!sorter_next(planner->runs, (const void **)&run, error))
-		return false;
+	do {
+		if (!sorter_next(planner->runs, (const void **)&run, error))
+			return false;
+	} while (run && planner->is_wanted && !planner->is_wanted(run_target(run), planner->data));
 
 	planner->has_next = run;
 	if (run)

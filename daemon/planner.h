@@ -21,8 +21,11 @@ typedef struct {
 	bool begins_target; /* the first of its target */
 } Plan;
 
-/* @runs is sorted by run_compare() and borrowed. */
-Planner *planner_new(Sorter *runs);
+/*
+ * @runs is sorted by run_compare() and borrowed.  With @is_wanted only runs of targets of which it
+ * says so are planned.
+ */
+Planner *planner_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data);
 void planner_free(Planner *planner);
 
 /* The next plan; NULL at the end. */

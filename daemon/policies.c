@@ -22,6 +22,12 @@ const char *const snapshot_policy_names[] = {
 	NULL,
 };
 
+const char *const no_cow_policy_names[] = {
+	[NO_COW_SKIP] = "skip",
+	[NO_COW_SHARE] = "share",
+	NULL,
+};
+
 char *policies_text(const Settings *settings)
 {
 	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
@@ -29,5 +35,8 @@ char *policies_text(const Settings *settings)
 	if (settings->read_only_snapshots != SNAPSHOTS_SHARE)
 		g_string_append_printf(text, " read-only-snapshots=%s",
 				       snapshot_policy_names[settings->read_only_snapshots]);
+	if (settings->no_data_cow != NO_COW_SKIP)
+		g_string_append_printf(text, " no-data-cow=%s",
+				       no_cow_policy_names[settings->no_data_cow]);
 	return g_string_free(g_steal_pointer(&text), false);
 }

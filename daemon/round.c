@@ -249,7 +249,7 @@ static void settle_zeros(Round *round)
 		bool is_whole = first == 0 && end == round->n && round->first == 0 &&
 				end == round->target->blocks;
 
-		if (end - first < run_blocks && !is_whole)
+		if (round->zeros_are_data || (end - first < run_blocks && !is_whole))
 			memset(round->states + first, BLOCK_EQUAL, end - first);
 	}
 }

@@ -27,8 +27,9 @@ typedef struct {
 	uint32_t block_bytes;
 	size_t n_max;
 	OpenObject *target;
-	OpenObject *source; /* NULL: a hole */
-	uint64_t first;     /* block of the target */
+	OpenObject *source;  /* NULL: a hole */
+	bool zeros_are_data; /* no hole will be put in their place */
+	uint64_t first;      /* block of the target */
 	uint64_t
 		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
 	size_t n;

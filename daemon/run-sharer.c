@@ -2,6 +2,7 @@
 #include "daemon/run-sharer.h"
 
 #include "daemon/block-set.h"
+#include "daemon/freed-extents.h"
 #include "daemon/hole-source.h"
 #include "daemon/object-skips.h"
 #include "daemon/refusal.h"
@@ -21,6 +22,8 @@ struct RunSharer {
 	HoleSource *hole;
 	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
 	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
+	FreedExtents *freed;  /* NULL: what is freed is counted block by block */
+	uint64_t begun_bytes; /* shared before the target was begun */
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first one is begun */
 	bool is_refused;    /* the kernel will not share the run in hand */
@@ -39,9 +42,12 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->pass = pass;
 	sharer->opener = opener;
 	sharer->round = round_new(pass->block_bytes);
+	sharer->round->zeros_are_data = pass->result->found_by_checksums;
 	sharer->hole = hole_source_new(pass->filesystem, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
+	if (pass->result->found_by_checksums)
+		sharer->freed = freed_extents_new(pass->filesystem->fd);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
 }
@@ -55,6 +61,7 @@ void run_sharer_free(RunSharer *sharer)
 	hole_source_free(sharer->hole);
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
+	freed_extents_free(sharer->freed);
 	open_object_free(sharer->target);
 	g_free(sharer);
 }
@@ -92,14 +99,38 @@ static void note_others(RunSharer *sharer)
 	}
 }
 
+/* With --dry-run what is freed is estimated block by block. */
+static bool counts_extents(const RunSharer *sharer)
+{
+	return sharer->freed && !sharer->pass->settings->dry_run;
+}
+
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 {
+	run_sharer_end_target(sharer);
 	open_object_free(sharer->target);
 	sharer->target = target;
+	sharer->begun_bytes = sharer->pass->result->shared.bytes;
 	block_set_clear(sharer->settled);
 
-	if (target->reader && sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
+		return;
+	if (counts_extents(sharer))
+		freed_extents_begin(sharer->freed, target);
+	else
 		note_others(sharer);
+}
+
+void run_sharer_end_target(RunSharer *sharer)
+{
+	PassResult *result = sharer->pass->result;
+
+	if (!counts_extents(sharer) || result->shared.bytes == sharer->begun_bytes)
+		return;
+
+	sharer->begun_bytes = result->shared.bytes;
+	result->freed.bytes += freed_extents_end(sharer->freed);
+	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
 static GiveUp how_of(DedupeOutcome outcome)
@@ -218,6 +249,8 @@ static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
 
 	result->shared.runs++;
 	result->shared.bytes += shared_blocks * round->block_bytes;
+	if (counts_extents(sharer))
+		return;
 	result->freed.bytes += freed_bytes;
 	result->freed.hole_bytes += round->source ? 0 : freed_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);

@@ -22,8 +22,14 @@ typedef struct RunSharer RunSharer;
 RunSharer *run_sharer_new(Pass *pass, FileOpener *opener);
 void run_sharer_free(RunSharer *sharer);
 
-/* Go on to @target and close the one before. */
+/* Go on to @target, and end and close the one before. */
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
+
+/*
+ * Nothing more is shared onto the target in hand.  Found by checksums, what that freed is counted now, in
+ * whole extents; else block by block, as it is shared.
+ */
+void run_sharer_end_target(RunSharer *sharer);
 
 /* The target in hand; NULL before the first one. */
 OpenObject *run_sharer_target(const RunSharer *sharer);

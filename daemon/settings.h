@@ -29,6 +29,12 @@ typedef enum {
 	SNAPSHOTS_SKIP,
 } SnapshotPolicy;
 
+/* What becomes of files that are overwritten in place: shared, their next write is not. */
+typedef enum {
+	NO_COW_SKIP,
+	NO_COW_SHARE,
+} NoCowPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -42,6 +48,7 @@ typedef struct {
 	ZerosPolicy zeros;
 	FindPolicy find;
 	SnapshotPolicy read_only_snapshots;
+	NoCowPolicy no_data_cow;
 	bool once;
 	bool dry_run;
 	bool rebuild;

@@ -170,6 +170,7 @@ bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
 	};
 	bool done = execute_all(&sharer, error);
 
+	run_sharer_end_target(runs);
 	g_queue_clear_full(&sharer.sources, (GDestroyNotify)open_object_free);
 	g_queue_clear_full(&sharer.ahead, (GDestroyNotify)ahead_free);
 	return done;

@@ -253,18 +253,6 @@ def test_differently_compressed_files_do_not_match(compressing, make_dedupd):
     assert done.first.shared["calls"] == 0
 
 
-def test_nodatacow_files_have_no_checksums(tree, dedupd):
-    for name in ("one", "two"):
-        (tree / name).touch()
-        ioctls.add_flags(tree / name, ioctls.FS_NO_COW)
-        content.overwrite(tree / name, 0, noise(1, MIB))
-
-    done = check(dedupd)
-
-    assert done.freed_bytes == 0
-    assert done.first.skipped == {"no-checksums": 2}
-
-
 def test_preallocated_space_is_found_once_it_is_written(tree, dedupd):
     data = noise(1, 4 * MIB)
     write_extent(tree / "one", data)

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What may be shared on btrfs as the user chooses: read-only snapshots, data without checksums."""
 
+import mmap
+import pathlib
 import subprocess
+import time
 
 import pytest
 
+import content
 import harness
+import ioctls
 import oracle
-from content import KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, noise, write
+from hindrances import leased
 
 BOTH_WAYS = pytest.mark.parametrize("find", ["checksums", "read"])
 
@@ -160,3 +166,359 @@ def test_a_pass_that_begins_in_a_skipped_snapshot_has_nothing_to_do(snapshots, d
     assert run.status == 0, run.stderr
     assert run.files["seen"] == 0
     assert run.skipped == {"read-only-snapshot": 1}
+
+
+def write_no_cow(path, data):
+    """A file that is overwritten in place, and so has no checksums."""
+    path.touch()
+    ioctls.add_flags(path, ioctls.FS_NO_COW)
+    content.overwrite(path, 0, data)
+    return path
+
+
+@pytest.fixture
+def write_no_sum(filesystem):
+    """Write a file without checksums that is not overwritten in place."""
+    def write_one(path, data):
+        filesystem.remount("nodatasum")
+        write_extent(path, data)
+        filesystem.remount("datasum")
+        return path
+    return write_one
+
+
+@BOTH_WAYS
+def test_nodatacow_files_are_left_alone_by_default(tree, dedupd, find):
+    for name in ("one", "two"):
+        write_no_cow(tree / name, noise(1, MIB))
+
+    done = check(dedupd, find=find)
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"nodatacow": 2}
+    assert done.first.skip_of("nodatacow")["bytes"] == 2 * MIB
+    assert done.first.read["finding_bytes"] == 0
+
+
+@BOTH_WAYS
+def test_nodatacow_twins_are_shared_if_that_is_wanted(tree, dedupd, find):
+    for name in ("one", "two", "three"):
+        write_no_cow(tree / name, noise(1, 4 * MIB))
+
+    done = check(dedupd, find=find, no_data_cow="share")
+
+    assert done.freed_bytes == 8 * MIB
+    assert done.first.skipped == {}
+    assert done.first.read["finding_bytes"] == 12 * MIB
+    assert oracle.is_shared(tree / "one", tree / "two")
+
+
+@BOTH_WAYS
+def test_a_change_of_mind_about_nodatacow_files_is_obeyed(tree, dedupd, find):
+    for name in ("one", "two"):
+        write_no_cow(tree / name, noise(1, 2 * MIB))
+    assert check(dedupd, find=find).freed_bytes == 0
+    assert check(dedupd, find=find, no_data_cow="share").freed_bytes == 2 * MIB
+    write_no_cow(tree / "three", noise(1, 2 * MIB))
+
+    done = check(dedupd, find=find)
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"nodatacow": 3}
+    assert done.first.read["finding_bytes"] == 0
+    assert check(dedupd, find=find, no_data_cow="share").freed_bytes == 2 * MIB
+
+
+def test_nodatasum_twins_are_shared_by_default(tree, write_no_sum, dedupd):
+    for name in ("one", "two"):
+        write_no_sum(tree / name, noise(1, 4 * MIB))
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 4 * MIB
+    assert done.first.skipped == {}
+    assert done.first.read["finding_bytes"] == 8 * MIB
+    assert oracle.is_shared(tree / "one", tree / "two")
+
+
+def test_shifted_data_without_checksums_is_shared(tree, write_no_sum, dedupd):
+    data = noise(1, 4 * MIB)
+    write_no_sum(tree / "one", data)
+    write_no_sum(tree / "two", noise(2, 3 * BLOCK) + data)
+
+    done = check(dedupd)
+
+    assert done.first.shared["bytes"] == 4 * MIB
+    # btrfs gives an extent back when all of it is unused.
+    assert done.freed_bytes in (0, 4 * MIB)
+
+
+def test_only_extents_that_nothing_shows_any_more_count_as_freed(tree, write_no_sum, dedupd):
+    data = noise(1, 4 * MIB)
+    write_no_sum(tree / "long", data + noise(2, MIB))
+    write_no_sum(tree / "other", noise(3, MIB) + data)
+
+    done = check(dedupd)
+
+    assert done.first.shared["bytes"] == 4 * MIB
+    assert done.freed_bytes == 0
+
+
+def test_zeros_without_checksums_are_shared_like_other_data(tree, write_no_sum, dedupd):
+    data = noise(1, MIB) + bytes(2 * MIB) + noise(2, MIB)
+    for name in ("one", "two"):
+        write_no_sum(tree / name, data)
+
+    assert check(dedupd).freed_bytes == 4 * MIB
+
+
+def test_only_like_is_shared_with_like(tree, write_no_sum, dedupd):
+    data = noise(1, 2 * MIB)
+    for name in ("sum-1", "sum-2"):
+        write_extent(tree / name, data)
+    for name in ("nosum-1", "nosum-2"):
+        write_no_sum(tree / name, data)
+    for name in ("nocow-1", "nocow-2"):
+        write_no_cow(tree / name, data)
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 6 * MIB
+    for kind_of_file in ("sum", "nosum", "nocow"):
+        assert oracle.is_shared(tree / f"{kind_of_file}-1", tree / f"{kind_of_file}-2")
+    # Six files of which each was compared with one other, if at all: nothing was tried in vain.
+    assert done.first.read["compare_bytes"] <= 3 * 2 * 2 * MIB
+    assert done.first.shared["differed"] == 0
+    assert done.first.skipped.keys() <= {"nodatacow"}
+
+
+def test_ordinary_files_beside_are_found_by_their_checksums(tree, write_no_sum, dedupd):
+    write_no_sum(tree / "nosum-1", noise(1, MIB))
+    write_no_sum(tree / "nosum-2", noise(1, MIB))
+    content.write_twins(tree, 8 * MIB, seed=2)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 9 * MIB
+    assert done.first.read["finding_bytes"] == 2 * MIB
+    # The extents of both kinds of files, and the two that were read.
+    assert done.first.files["new"] == done.first.files["seen"] == 6
+    assert done.first.files["read"] == 4
+
+
+def test_a_file_that_was_rewritten_in_place_is_found_again(tree, dedupd):
+    other = noise(2, 2 * MIB)
+    write_no_cow(tree / "one", noise(1, 2 * MIB))
+    write_no_cow(tree / "two", other)
+    assert check(dedupd, no_data_cow="share").freed_bytes == 0
+    content.overwrite(tree / "one", 0, other)
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 2 * MIB
+    assert done.first.files["changed"] == 1
+    assert done.first.read["finding_bytes"] == 2 * MIB
+
+
+def test_a_file_that_was_rewritten_through_memory_is_found_again(tree, write_no_sum, dedupd):
+    other = noise(2, 2 * MIB)
+    write_no_sum(tree / "one", noise(1, 2 * MIB))
+    write_no_sum(tree / "two", other)
+    assert check(dedupd).freed_bytes == 0
+    with open(tree / "one", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = other
+
+    assert check(dedupd).freed_bytes == 2 * MIB
+
+
+def test_a_file_written_just_before_the_pass_is_looked_at_again(tree, dedupd):
+    """Its times may not tell that it was written once more."""
+    other = noise(2, 2 * MIB)
+    write_no_cow(tree / "one", noise(1, 2 * MIB))
+    write_no_cow(tree / "two", other)
+    for number in range(3):
+        content.overwrite(tree / "one", 0, noise(3 + number, 2 * MIB))
+        run = dedupd.run(find="checksums", no_data_cow="share")
+        assert run.status == 0 and run.freed_bytes == 0, run.stderr
+    content.overwrite(tree / "one", 0, other)
+
+    assert check(dedupd, no_data_cow="share").freed_bytes == 2 * MIB
+
+
+def test_a_file_whose_mode_changed_is_not_read_again(tree, write_no_sum, dedupd):
+    path = write_no_sum(tree / "one", noise(1, MIB))
+    check(dedupd)
+    path.chmod(0o600)
+
+    done = check(dedupd)
+
+    assert done.first.files["doubted"] == 1
+    assert done.first.read["finding_bytes"] == 0
+
+
+def test_files_without_checksums_of_all_subvolumes_are_shared(tree, dedupd):
+    btrfs("subvolume", "create", tree / "sub")
+    btrfs("subvolume", "create", tree / "sub/nested")
+    for directory in (tree, tree / "sub", tree / "sub/nested"):
+        write_no_cow(directory / "file", noise(1, 2 * MIB))
+
+    assert check(dedupd, no_data_cow="share").freed_bytes == 4 * MIB
+
+
+def test_places_in_a_later_snapshot_are_shared_too(tree, dedupd):
+    """The snapshot's inodes are as old as those that it was made of."""
+    btrfs("subvolume", "create", tree / "sub")
+    write_no_cow(tree / "sub/file", noise(1, 2 * MIB))
+    assert check(dedupd, no_data_cow="share").freed_bytes == 0
+    snapshot(tree / "sub", tree / "kept")
+    write_no_cow(tree / "equal", noise(1, 2 * MIB))
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 2 * MIB
+    assert oracle.is_shared(tree / "sub/file", tree / "kept/file")
+    assert oracle.is_shared(tree / "equal", tree / "kept/file")
+
+
+@pytest.mark.parametrize("policy", ["source", "skip"])
+def test_read_only_snapshots_without_checksums_follow_their_policy(tree, dedupd, policy):
+    for name in ("one", "two"):
+        btrfs("subvolume", "create", tree / name)
+        write_no_cow(tree / name / "file", noise(1, 2 * MIB))
+        snapshot(tree / name, tree / f"{name}-kept")
+        btrfs("subvolume", "delete", tree / name)
+    write_no_cow(tree / "equal", noise(1, 2 * MIB))
+    options = {"no_data_cow": "share"}
+
+    done = check(dedupd, read_only_snapshots=policy, **options)
+
+    assert done.freed_bytes == (2 * MIB if policy == "source" else 0)
+    assert not oracle.is_shared(tree / "one-kept/file", tree / "two-kept/file")
+    assert check(dedupd, **options).freed_bytes == 4 * MIB - done.freed_bytes
+
+
+def test_files_that_are_gone_are_dropped_when_met(tree, write_no_sum, filesystem, dedupd):
+    btrfs("subvolume", "create", tree / "sub")
+    write_no_sum(tree / "sub/one", noise(1, MIB))
+    write_no_sum(tree / "two", noise(1, MIB) + noise(2, MIB))
+    write_no_sum(tree / "three", noise(3, MIB))
+    check(dedupd)
+    btrfs("subvolume", "delete", tree / "sub")
+    (tree / "two").unlink()
+    for name in ("four", "five"):
+        write_no_sum(tree / name, noise(1, MIB))
+    harness.settle(filesystem)
+
+    # What was to be shared with one that is gone is matched with others by the next pass.
+    met = dedupd.run(find="checksums")
+    done = check(dedupd)
+
+    assert met.status == 0, met.stderr
+    assert met.freed_bytes + done.freed_bytes == MIB
+    assert done.first.read["finding_bytes"] == 0
+    assert done.second.store["objects"] < met.store["objects"] or met.freed_bytes == MIB
+    assert oracle.is_shared(tree / "four", tree / "five")
+
+
+def test_a_leased_file_is_shared_by_the_next_pass(tree, write_no_sum, filesystem, dedupd):
+    for name in ("one", "two"):
+        write_no_sum(tree / name, noise(1, MIB))
+    harness.settle(filesystem)
+    with leased(tree / "one"):
+        run = dedupd.run(find="checksums")
+    assert run.skipped == {"leased": 1}
+
+    assert check(dedupd).freed_bytes == MIB
+
+
+def test_a_swap_file_is_known_by_what_it_begins_with(tree, dedupd):
+    head = bytearray(noise(1, MIB))
+    head[BLOCK - 10:BLOCK] = b"SWAPSPACE2"
+    for name in ("one", "two"):
+        write_no_cow(tree / name, bytes(head))
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"swap-file": 2}
+    assert done.first.skip_of("swap-file")["examples"] == ["?/one", "?/two"]
+
+
+def test_space_that_is_only_reserved_still_has_no_checksums(tree, write_no_sum, dedupd):
+    content.preallocate(tree / "reserved", 0, MIB)
+    write_no_sum(tree / "one", noise(1, MIB))
+
+    done = check(dedupd)
+
+    assert done.first.skipped == {"no-checksums": 1}
+
+
+def test_from_reading_to_checksums_only_files_without_are_kept(tree, write_no_sum, dedupd):
+    write_extent(tree / "sum", noise(1, MIB))
+    write_no_sum(tree / "nosum", noise(2, MIB))
+    assert check(dedupd, find="read").first.store["objects"] == 2
+
+    done = check(dedupd)
+
+    assert done.first.store["objects"] == 3
+    assert done.first.files["gone"] == 1
+    assert done.first.read["finding_bytes"] == 0
+    write_no_sum(tree / "equal", noise(2, MIB))
+    assert check(dedupd).freed_bytes == MIB
+    assert check(dedupd, find="read").freed_bytes == 0
+
+
+def test_a_dry_run_foretells_what_is_freed(tree, write_no_sum, filesystem, dedupd):
+    for name in ("one", "two"):
+        write_no_sum(tree / name, noise(1, 2 * MIB))
+    content.write_twins(tree, MIB, seed=2, names=("three", "four"))
+    harness.settle(filesystem)
+
+    run = dedupd.run(find="checksums", dry_run=True)
+
+    assert run.freed_bytes == 3 * MIB
+    assert run.shared["calls"] == 0
+    assert check(dedupd).freed_bytes == 3 * MIB
+
+
+def test_killed_at_any_moment_the_next_pass_completes(tree, write_no_sum, filesystem, dedupd):
+    for number in range(8):
+        write_no_sum(tree / f"nosum-{number}", noise(number % 2, 2 * MIB))
+        write_extent(tree / f"sum-{number}", noise(2 + number % 2, 2 * MIB))
+    harness.settle(filesystem)
+    before = oracle.snapshot(tree)
+    used = harness.used_data_bytes(filesystem)
+    for seconds in (0.02, 0.1, 0.3, 0.6, 1.0):
+        filesystem.drop_caches()
+        process = dedupd.start(find="checksums", limit_rate="24M")
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+        harness.assert_unchanged(before, tree)
+
+    check(dedupd)
+
+    assert used - harness.used_data_bytes(filesystem) == 24 * MIB
+    filesystem.unmount()
+    btrfs("check", "--readonly", filesystem.device)
+    filesystem.mount()
+
+
+def test_dedupds_own_files_without_checksums_are_left_alone(tree, make_dedupd, filesystem):
+    state = pathlib.Path(tree / "state")
+    state.mkdir(mode=0o700)
+    ioctls.add_flags(state, ioctls.FS_NO_COW)
+    dedupd = make_dedupd(filesystem)
+    dedupd.state_directory = state
+    for name in ("one", "two"):
+        write_no_cow(tree / name, noise(1, 2 * MIB))
+    harness.settle(filesystem)
+
+    run = dedupd.run(find="checksums", no_data_cow="share")
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 2 * MIB
+    assert run.store["objects"] >= 2
+    again = dedupd.run(find="checksums", no_data_cow="share")
+    assert again.shared["calls"] == 0
+    assert again.read["finding_bytes"] == 0

@@ -32,6 +32,7 @@ PassFixture *pass_fixture_new(void)
 	fixture->scratch = scratch_new();
 	fixture->settings.state_directory = scratch_path(fixture->scratch, "state");
 	fixture->settings.memory_bytes = 8 << 20;
+	fixture->settings.no_data_cow = NO_COW_SHARE;
 
 	fixture->filesystem.identity.kind = FS_KIND_XFS;
 	fixture->filesystem.identity.block_bytes = FIXTURE_BLOCK_BYTES;

@@ -92,8 +92,10 @@ static void test_a_stretch_and_its_extents_have_one_rank(void)
 	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
 	g_assert_nonnull(table);
 
-	g_assert_cmpuint(object_table_facts(table, whole), ==, FACT_LIVE | FACT_STRETCH);
-	g_assert_cmpuint(object_table_facts(table, joined), ==, FACT_LIVE | FACT_JOINED);
+	g_assert_cmpuint(object_table_facts(table, whole), ==,
+			 FACT_LIVE | FACT_EXTENT | FACT_STRETCH);
+	g_assert_cmpuint(object_table_facts(table, joined), ==,
+			 FACT_LIVE | FACT_EXTENT | FACT_JOINED);
 	count(table, whole, 1000);
 	g_assert_cmpuint(object_table_rank(table, whole) >> 32, ==,
 			 object_table_rank(table, joined) >> 32);
@@ -241,6 +243,51 @@ static void test_by_size_the_largest_comes_first(void)
 	assert_before(by_size, large, small);
 }
 
+static uint32_t put_file(PassFixture *fixture, unsigned flags)
+{
+	return pass_fixture_put_object(fixture, &(Object){
+							.subvolume = 256,
+							.size_bytes = 100 << 20,
+							.state = OBJECT_DONE,
+							.flags = flags,
+						});
+}
+
+static void test_files_and_extents_are_told_apart(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t extent = pass_fixture_put(fixture, 8, 0);
+	uint32_t file = put_file(fixture, 0);
+	g_autoptr(ObjectTable) files = pass_fixture_table(fixture);
+	g_autoptr(ObjectTable) both =
+		object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
+
+	g_assert_true(object_table_is_extent(extent, both));
+	g_assert_false(object_table_is_file(extent, both));
+	g_assert_true(object_table_is_file(file, both));
+	/* On XFS it is a file. */
+	g_assert_true(object_table_is_file(extent, files));
+	/* A file gains what it has in common with others, whatever its size. */
+	assert_before(both, extent, file);
+}
+
+static void test_what_the_user_wants_left_alone_is_barred(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t plain = put_file(fixture, 0);
+	uint32_t no_cow = put_file(fixture, OBJECT_NO_COW);
+	g_autoptr(ObjectTable) shared = pass_fixture_table(fixture);
+	g_autoptr(ObjectTable) skipped = NULL;
+
+	g_assert_true(object_table_is_live(no_cow, shared));
+	fixture->settings.no_data_cow = NO_COW_SKIP;
+	skipped = pass_fixture_table(fixture);
+	g_assert_true(object_table_is_live(plain, skipped));
+	g_assert_false(object_table_is_live(no_cow, skipped));
+	/* Its fingerprints stay. */
+	g_assert_true(object_table_is_kept(no_cow, skipped));
+}
+
 static void test_what_is_shared_already_comes_before_what_is_not(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -307,6 +354,10 @@ int main(int argc, char **argv)
 			test_what_cannot_be_a_target_comes_first);
 	g_test_add_func("/object-table/by-size-the-largest-comes-first",
 			test_by_size_the_largest_comes_first);
+	g_test_add_func("/object-table/files-and-extents-are-told-apart",
+			test_files_and_extents_are_told_apart);
+	g_test_add_func("/object-table/what-the-user-wants-left-alone-is-barred",
+			test_what_the_user_wants_left_alone_is_barred);
 	g_test_add_func("/object-table/what-is-shared-already-comes-before-what-is-not",
 			test_what_is_shared_already_comes_before_what_is_not);
 	g_test_add_func("/object-table/what-has-most-in-common-comes-first",

@@ -37,7 +37,7 @@ static void test_without_runs_there_are_no_plans(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 
 	g_assert_true(sorter_sort(runs, NULL));
 	g_assert_null(next(planner));
@@ -52,7 +52,7 @@ static void test_targets_come_by_rank_and_runs_by_position(void)
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 
 	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
 		add(runs, ordered[i - 1]);
@@ -73,7 +73,7 @@ static void test_of_runs_that_overlap_the_longest_comes_first(void)
 	static const Run alone = { 1, 74, 0, 90, 9 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 
 	add(runs, short_first);
 	add(runs, long_second);
@@ -97,13 +97,43 @@ static void test_runs_of_other_targets_do_not_overlap(void)
 	static const Run second = { 2, 0, 0, 90, 7 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 
 	add(runs, second);
 	add(runs, first);
 	g_assert_true(sorter_sort(runs, NULL));
 	assert_next(planner, first, true);
 	assert_next(planner, second, true);
+}
+
+static bool is_odd(uint32_t target, void *data)
+{
+	return target % 2 == 1;
+}
+
+static void test_targets_that_are_not_wanted_are_passed_over(void)
+{
+	static const Run first = { 1, 0, 0, 10, 8 };
+	static const Run second = { 3, 0, 0, 10, 8 };
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(Planner) some = planner_new(runs, is_odd, NULL);
+	g_autoptr(Planner) all = planner_new(runs, NULL, NULL);
+
+	add(runs, first);
+	add(runs, (Run){ 2, 5, 0, 90, 7 });
+	add(runs, second);
+	add(runs, (Run){ 4, 0, 0, 90, 7 });
+	g_assert_true(sorter_sort(runs, NULL));
+	assert_next(some, first, true);
+	assert_next(some, second, true);
+	g_assert_null(next(some));
+
+	/* The others are still there. */
+	g_assert_true(sorter_rewind(runs, NULL));
+	for (int i = 0; i < 4; i++)
+		g_assert_nonnull(next(all));
+	g_assert_null(next(all));
 }
 
 static void test_of_equally_long_runs_the_order_is_fixed(void)
@@ -116,7 +146,7 @@ static void test_of_equally_long_runs_the_order_is_fixed(void)
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 
 	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
 		add(runs, ordered[i - 1]);
@@ -129,7 +159,7 @@ static void test_no_more_than_256_runs_are_held_at_a_time(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs);
+	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 	uint64_t n = 2 * 256;
 
 	/* Each is longer than the one before. */
@@ -152,7 +182,7 @@ static void test_any_runs_come_once_and_hold_the_promise(void)
 	for (int round = 0; round < 20; round++) {
 		g_autoptr(Scratch) scratch = scratch_new();
 		g_autoptr(Sorter) runs = runs_new(scratch);
-		g_autoptr(Planner) planner = planner_new(runs);
+		g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
 		uint32_t n = 1 + g_rand_int(rand) % 2000;
 		uint32_t span = round % 2 ? 1000 : 100000;
 		g_autofree bool *seen = g_new0(bool, n);
@@ -210,6 +240,8 @@ int main(int argc, char **argv)
 			test_of_runs_that_overlap_the_longest_comes_first);
 	g_test_add_func("/planner/runs-of-other-targets-do-not-overlap",
 			test_runs_of_other_targets_do_not_overlap);
+	g_test_add_func("/planner/targets-that-are-not-wanted-are-passed-over",
+			test_targets_that_are_not_wanted_are_passed_over);
 	g_test_add_func("/planner/of-equally-long-runs-the-order-is-fixed",
 			test_of_equally_long_runs_the_order_is_fixed);
 	g_test_add_func("/planner/no-more-than-256-runs-are-held-at-a-time",

@@ -21,6 +21,9 @@ static void test_every_policy_makes_another_text(void)
 		    "auto read-only-snapshots=source");
 	assert_text(&(Settings){ .zeros = ZEROS_HOLE, .read_only_snapshots = SNAPSHOTS_SKIP },
 		    "hole read-only-snapshots=skip");
+	assert_text(
+		&(Settings){ .read_only_snapshots = SNAPSHOTS_SKIP, .no_data_cow = NO_COW_SHARE },
+		"auto read-only-snapshots=skip no-data-cow=share");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/freed-extents.h"
+
+#include "daemon/extent-refs.h"
+#include "kernel-ioctl/btrfs-file-extent.h"
+
+typedef struct {
+	uint64_t bytenr;
+	uint64_t bytes; /* on the disk */
+} ShownExtent;
+
+struct FreedExtents {
+	int fd;
+	uint64_t subvolume;
+	uint64_t inode;
+	BtrfsFileExtents *items;
+	ExtentRefs *refs;
+	GArray *shown; /* ShownExtent, before; by address, each once */
+};
+
+FreedExtents *freed_extents_new(int fd)
+{
+	FreedExtents *extents = g_new0(FreedExtents, 1);
+
+	extents->fd = fd;
+	extents->items = btrfs_file_extents_new();
+	extents->refs = extent_refs_new(fd);
+	extents->shown = g_array_new(false, false, sizeof(ShownExtent));
+	return extents;
+}
+
+void freed_extents_free(FreedExtents *extents)
+{
+	if (!extents)
+		return;
+
+	btrfs_file_extents_free(extents->items);
+	extent_refs_free(extents->refs);
+	g_array_unref(extents->shown);
+	g_free(extents);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const ShownExtent *one = a;
+	const ShownExtent *other = b;
+
+	return (one->bytenr > other->bytenr) - (one->bytenr < other->bytenr);
+}
+
+/* Sort, and leave one of each. */
+static void make_unique(GArray *shown)
+{
+	guint n = 0;
+
+	g_array_sort(shown, compare_addresses);
+	for (guint i = 0; i < shown->len; i++) {
+		const ShownExtent *next = &g_array_index(shown, ShownExtent, i);
+
+		if (n == 0 || g_array_index(shown, ShownExtent, n - 1).bytenr != next->bytenr)
+			g_array_index(shown, ShownExtent, n++) = *next;
+	}
+	g_array_set_size(shown, n);
+}
+
+void freed_extents_begin(FreedExtents *extents, const OpenObject *file)
+{
+	g_autoptr(GError) unread = NULL;
+	const BtrfsFileExtent *item;
+
+	extents->subvolume = file->subvolume;
+	extents->inode = file->inode;
+	g_array_set_size(extents->shown, 0);
+	btrfs_file_extents_start(extents->items, extents->fd, file->subvolume, file->inode, 0,
+				 file->size_bytes);
+	while (btrfs_file_extents_next(extents->items, &item, &unread) && item) {
+		ShownExtent shown = { item->bytenr, item->disk_bytes };
+		guint n = extents->shown->len;
+
+		/* Parts of one extent mostly come one after another. */
+		if (shown.bytenr != 0 &&
+		    (n == 0 ||
+		     g_array_index(extents->shown, ShownExtent, n - 1).bytenr != shown.bytenr))
+			g_array_append_val(extents->shown, shown);
+	}
+	make_unique(extents->shown);
+}
+
+static bool is_gone(FreedExtents *extents, const ShownExtent *shown)
+{
+	g_autoptr(GError) unread = NULL;
+	Object extent = { .inode = shown->bytenr, .size_bytes = shown->bytes };
+	ExtentRefsOutcome outcome;
+
+	return extent_refs_read(extents->refs, &extent, 1, &outcome, &unread) &&
+	       outcome == EXTENT_REFS_GONE;
+}
+
+uint64_t freed_extents_end(FreedExtents *extents)
+{
+	uint64_t bytes = 0;
+
+	for (guint i = 0; i < extents->shown->len; i++) {
+		const ShownExtent *shown = &g_array_index(extents->shown, ShownExtent, i);
+
+		if (is_gone(extents, shown))
+			bytes += shown->bytes;
+	}
+	g_array_set_size(extents->shown, 0);
+	return bytes;
+}

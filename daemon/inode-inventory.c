@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/inode-inventory.h"
+
+#include "daemon/extent-files.h"
+#include "daemon/known-file.h"
+#include "hashstore/objects.h"
+#include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs-tree.h"
+
+#include <sys/stat.h>
+
+/* The transaction from which the next pass looks on, and the day of the last look at what is stored. */
+#define GENERATION_NOTE "btrfs-inodes-generation"
+#define LOOK_NOTE       "btrfs-inodes-looked-at"
+
+#define LOOK_DAYS 7
+#define DAY_USEC  (INT64_C(86400) * G_USEC_PER_SEC)
+
+/* Items of so many bytes to look through are worth a write, after which no pass sees them. */
+#define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
+
+struct InodeInventory {
+	Pass *pass;
+	BtrfsTree *tree;
+	ExtentFiles *files;
+	ReadList *to_read;
+	uint64_t since;
+	uint64_t next_since;
+	uint32_t today;
+	uint64_t n_done_before;        /* files that were read, or set aside, before this list */
+	uint64_t looked_through_bytes; /* of items in leaves that changed */
+	bool is_complete;
+	bool is_racy; /* a file may have changed again without any trace */
+};
+
+static uint64_t n_done(const Pass *pass)
+{
+	return pass->result->files.read + pass->result->files.set_aside;
+}
+
+void inode_inventory_free(InodeInventory *inventory)
+{
+	if (!inventory)
+		return;
+
+	btrfs_tree_free(inventory->tree);
+	extent_files_free(inventory->files);
+	read_list_free(inventory->to_read);
+	g_free(inventory);
+}
+
+static bool get_number(Pass *pass, const char *name, uint64_t *ret, GError **error)
+{
+	g_autofree char *text = NULL;
+
+	if (!hash_store_get_note(pass->store, name, &text, error))
+		return false;
+	*ret = text ? g_ascii_strtoull(text, NULL, 10) : 0;
+	return true;
+}
+
+static bool set_number(Pass *pass, const char *name, uint64_t number, GError **error)
+{
+	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
+
+	return hash_store_set_note(pass->store, name, text, error);
+}
+
+static Stamp stamp_of(const BtrfsInodeItem *inode)
+{
+	return (Stamp){ inode->size_bytes, inode->otime_nsec, inode->mtime_nsec,
+			inode->ctime_nsec };
+}
+
+/* Whether this is a file whose data has to be read to be known. */
+static bool is_unsummed_file(const BtrfsInodeItem *inode)
+{
+	return S_ISREG(inode->mode) && inode->nlink > 0 && inode->is_no_sum;
+}
+
+static bool is_left_alone(const Pass *pass, const BtrfsInodeItem *inode)
+{
+	return inode->is_no_cow && pass->settings->no_data_cow == NO_COW_SKIP;
+}
+
+static bool add_to_read(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
+			uint32_t half_object, GError **error)
+{
+	g_autofree char *name = NULL;
+	ReadItem item = {
+		.id = *id,
+		.stamp = stamp_of(inode),
+		.half_object = half_object,
+	};
+
+	inventory->is_racy |= stamp_is_racy(&item.stamp, g_get_real_time() * 1000);
+	if (!btrfs_inode_name_read(inventory->pass->filesystem->fd, id->subvolume, id->inode,
+				   &item.parent, &name, error))
+		return false;
+
+	item.name = name ? name : "";
+	return read_list_add(inventory->to_read, &item, error);
+}
+
+/* Only ctime differs: what is known is kept, and doubted. */
+static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *seen, GError **error)
+{
+	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
+	Object current = *known;
+
+	inventory->pass->result->files.doubted++;
+	current.ctime_nsec = seen->ctime_nsec;
+	current.doubted_day = inventory->today;
+	current.name = (const uint8_t *)name;
+	return hash_store_put(inventory->pass->store, &current, error);
+}
+
+/* The store knows the file: is what it knows still true? */
+static bool visit_known(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
+			const Object *known, GError **error)
+{
+	Pass *pass = inventory->pass;
+	Stamp seen = stamp_of(inode);
+	uint32_t half = known->id >= hash_store_settled_below(pass->store) ? known->id : 0;
+
+	switch (known_file_compare(known, &seen, pass->settings, inventory->today)) {
+	case STAMP_CHANGED:
+		pass->result->files.changed++;
+		return add_to_read(inventory, id, inode, 0, error);
+	case STAMP_DOUBTED:
+		return doubt(inventory, known, &seen, error);
+	case STAMP_SAME:
+		break;
+	}
+
+	if (known->state == OBJECT_SKIPPED)
+		skip_ledger_add(&pass->result->skips, known->skip_reason, known->size_bytes, NULL);
+	/* What was settled meanwhile was not matched with what is still to be read of it. */
+	return known->state != OBJECT_HALF || add_to_read(inventory, id, inode, half, error);
+}
+
+static bool forget(InodeInventory *inventory, uint64_t subvolume, uint64_t inode, GError **error)
+{
+	inventory->pass->result->files.gone++;
+	return hash_store_drop(inventory->pass->store, subvolume, inode, error);
+}
+
+/* Look at a file without checksums, beside what the store has of it. */
+static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number,
+		  const BtrfsInodeItem *inode, GError **error)
+{
+	Pass *pass = inventory->pass;
+	FileId id = { subvolume, number, (uint32_t)inode->generation };
+	ExtentRef place = { .root = subvolume, .inode = number };
+	const Object *known;
+
+	if (filter_is_small(pass->filter, inode->size_bytes) ||
+	    extent_files_is_own(inventory->files, &place))
+		return true;
+	if (!hash_store_find_at(pass->store, subvolume, number, &known, error))
+		return false;
+	if (is_left_alone(pass, inode)) {
+		skip_ledger_add(&pass->result->skips, SKIP_NO_COW, inode->size_bytes, NULL);
+		return !known || forget(inventory, subvolume, number, error);
+	}
+	if (known && (!known->generation || known->generation == id.generation))
+		return visit_known(inventory, &id, inode, known, error);
+
+	pass->result->files.new ++;
+	return add_to_read(inventory, &id, inode, 0, error);
+}
+
+static bool damaged(uint64_t subvolume, uint64_t number, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+		    "the item of inode %" G_GUINT64_FORMAT " of subvolume %" G_GUINT64_FORMAT
+		    " is not valid",
+		    number, subvolume);
+	return false;
+}
+
+/* The next item of the search; none also where the subvolume was deleted meanwhile. */
+static bool next_item(InodeInventory *inventory, const BtrfsTreeItem **ret, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	*ret = NULL;
+	if (!btrfs_tree_next(inventory->tree, ret, &cause) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
+		g_propagate_error(error, g_steal_pointer(&cause));
+		return false;
+	}
+
+	if (*ret)
+		inventory->looked_through_bytes += (*ret)->length;
+	return true;
+}
+
+/* Look at the files of the subvolume that changed since the transaction @since. */
+static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uint64_t since,
+			      GError **error)
+{
+	BtrfsTreeRange range = {
+		.tree = subvolume,
+		.first = { BTRFS_FIRST_FREE_OBJECTID, 0, 0 },
+		.last = { BTRFS_LAST_FREE_OBJECTID, UINT8_MAX, UINT64_MAX },
+		.min_transid = since,
+		.types = { BTRFS_INODE_ITEM_KEY },
+	};
+
+	btrfs_tree_start(inventory->tree, inventory->pass->filesystem->fd, &range);
+	while (pass_may_continue(inventory->pass)) {
+		const BtrfsTreeItem *item;
+		BtrfsInodeItem inode;
+
+		if (!next_item(inventory, &item, error))
+			return false;
+		if (!item)
+			break;
+		if (!btrfs_inode_item_read(item->data, item->length, &inode))
+			return damaged(subvolume, item->key.objectid, error);
+
+		/* The others of the leaf did not change. */
+		if (inode.transid < since || !is_unsummed_file(&inode))
+			continue;
+		if (!visit(inventory, subvolume, item->key.objectid, &inode, error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool look_at_subvolumes(InodeInventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	g_autoptr(GArray) subvolumes = NULL;
+
+	if (!btrfs_subvolumes_read(pass->filesystem->fd, &subvolumes, error))
+		return false;
+
+	for (guint i = 0; i < subvolumes->len && pass_may_continue(pass); i++) {
+		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
+		/* A new snapshot shows files that are older than itself. */
+		bool is_new = one->otransid >= inventory->since;
+
+		if (one->is_dead || one->generation < inventory->since ||
+		    !read_only_subvolumes_may_be_source(pass->subvolumes, one->id))
+			continue;
+		if (!look_at_subvolume(inventory, one->id, is_new ? 0 : inventory->since, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Look at one file that is stored, wherever it is from. */
+static bool look_at_stored(InodeInventory *inventory, const Object *stored, GError **error)
+{
+	Pass *pass = inventory->pass;
+	BtrfsInodeItem inode;
+	bool found;
+
+	if (!btrfs_inode_read(pass->filesystem->fd, stored->subvolume, stored->inode, &inode,
+			      &found, error))
+		return false;
+	if (!found || !is_unsummed_file(&inode) ||
+	    (stored->generation && stored->generation != (uint32_t)inode.generation) ||
+	    !read_only_subvolumes_may_be_source(pass->subvolumes, stored->subvolume))
+		return forget(inventory, stored->subvolume, stored->inode, error);
+
+	/* What changed since comes anyway. */
+	return inode.transid >= inventory->since ||
+	       visit(inventory, stored->subvolume, stored->inode, &inode, error);
+}
+
+/* All files that are stored: those that are gone, or have checksums, are forgotten. */
+static bool look_at_all_stored(InodeInventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	g_autoptr(ObjectCursor) cursor = object_cursor_open(pass->store, error);
+
+	if (!cursor)
+		return false;
+
+	while (pass_may_continue(pass)) {
+		const Object *stored;
+
+		if (!object_cursor_next(cursor, &stored, error))
+			return false;
+		if (!stored)
+			break;
+		if (stored->subvolume > OBJECT_STRETCHES &&
+		    !look_at_stored(inventory, stored, error))
+			return false;
+	}
+
+	return !pass_may_continue(pass) || set_number(pass, LOOK_NOTE, inventory->today, error);
+}
+
+static bool build(InodeInventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	uint64_t looked_day, open;
+
+	if (!get_number(pass, GENERATION_NOTE, &inventory->since, error) ||
+	    !get_number(pass, LOOK_NOTE, &looked_day, error) ||
+	    !hash_store_next_open_extent(pass->store, 0, &open, error))
+		return false;
+
+	/* The filesystem was set back to an older state. */
+	if (inventory->since > inventory->next_since)
+		inventory->since = 0;
+	if ((inventory->since == 0 || inventory->today >= looked_day + LOOK_DAYS) &&
+	    !look_at_all_stored(inventory, error))
+		return false;
+	if (open != UINT64_MAX && pass_may_continue(pass) && !look_at_subvolumes(inventory, error))
+		return false;
+
+	inventory->is_complete = pass_may_continue(pass);
+	return read_list_sort(inventory->to_read, error);
+}
+
+InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpener *opener,
+				      GError **error)
+{
+	g_autoptr(InodeInventory) inventory = g_new0(InodeInventory, 1);
+
+	inventory->pass = pass;
+	inventory->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	inventory->files = extent_files_new(pass);
+	inventory->to_read = read_list_new(pass, opener);
+	inventory->next_since = info->generation + 1;
+	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
+	if (!build(inventory, error))
+		return NULL;
+
+	inventory->n_done_before = n_done(pass);
+	return g_steal_pointer(&inventory);
+}
+
+ReadList *inode_inventory_to_read(const InodeInventory *inventory)
+{
+	return inventory->to_read;
+}
+
+bool inode_inventory_end(InodeInventory *inventory, GError **error)
+{
+	Pass *pass = inventory->pass;
+	uint64_t n_to_read = read_list_files(inventory->to_read);
+	bool is_worth_a_write = inventory->since == 0 || n_to_read > 0 ||
+				inventory->looked_through_bytes >= LOOKED_THROUGH_BYTES;
+
+	/* What could not be opened, or is too young to be trusted, is met again from where this began. */
+	if (!inventory->is_complete || inventory->is_racy || !is_worth_a_write ||
+	    n_done(pass) - inventory->n_done_before < n_to_read)
+		return true;
+
+	return set_number(pass, GENERATION_NOTE, inventory->next_since, error);
+}
+
+bool inode_inventory_begin_anew(Pass *pass, GError **error)
+{
+	return set_number(pass, GENERATION_NOTE, 0, error);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/known-file.h"
+
+#include "daemon/skip.h"
+
+Stamp known_file_stamp(const Object *known)
+{
+	return (Stamp){ known->size_bytes, known->btime_nsec, known->mtime_nsec,
+			known->ctime_nsec };
+}
+
+/* Whether the file was read, or left alone, under another policy. */
+static bool is_out_of_policy(const Object *known, const Settings *settings)
+{
+	bool is_left = known->state == OBJECT_SKIPPED;
+
+	if (settings->no_data_cow == NO_COW_SHARE)
+		return is_left && known->skip_reason == SKIP_NO_COW;
+
+	return !is_left && known->flags & OBJECT_NO_COW;
+}
+
+StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
+				uint32_t today)
+{
+	Stamp stored = known_file_stamp(known);
+	StampVerdict verdict = stamp_compare(&stored, seen);
+
+	if (known->flags & OBJECT_RACY ||
+	    (verdict == STAMP_DOUBTED && known->state != OBJECT_DONE) ||
+	    stamp_recheck_is_due(known->doubted_day, today, known->id) ||
+	    is_out_of_policy(known, settings))
+		return STAMP_CHANGED;
+
+	return verdict;
+}

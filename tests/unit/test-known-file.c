@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/known-file.h"
+
+#include "daemon/skip.h"
+
+#define TODAY UINT32_C(20000)
+
+static const Stamp seen = { 4096, 1, 2, 3 };
+
+/* A row with the stamp above. */
+static Object known(ObjectState state, unsigned flags)
+{
+	return (Object){ .id = 7,
+			 .size_bytes = 4096,
+			 .btime_nsec = 1,
+			 .mtime_nsec = 2,
+			 .ctime_nsec = 3,
+			 .state = state,
+			 .flags = flags };
+}
+
+static void assert_verdict(const Object *row, NoCowPolicy no_data_cow, StampVerdict expected)
+{
+	Settings settings = { .no_data_cow = no_data_cow };
+
+	g_assert_cmpint(known_file_compare(row, &seen, &settings, TODAY), ==, expected);
+}
+
+static void test_what_has_its_stamp_still_holds(void)
+{
+	Object done = known(OBJECT_DONE, OBJECT_SHARED);
+	Object half = known(OBJECT_HALF, 0);
+
+	assert_verdict(&done, NO_COW_SKIP, STAMP_SAME);
+	assert_verdict(&half, NO_COW_SHARE, STAMP_SAME);
+}
+
+static void test_what_was_too_young_is_read_again(void)
+{
+	Object racy = known(OBJECT_DONE, OBJECT_RACY);
+
+	assert_verdict(&racy, NO_COW_SKIP, STAMP_CHANGED);
+}
+
+static void test_only_what_was_read_to_its_end_may_be_doubted(void)
+{
+	Object done = known(OBJECT_DONE, 0);
+	Object half = known(OBJECT_HALF, 0);
+
+	done.ctime_nsec = half.ctime_nsec = 4;
+	assert_verdict(&done, NO_COW_SKIP, STAMP_DOUBTED);
+	assert_verdict(&half, NO_COW_SKIP, STAMP_CHANGED);
+}
+
+static void test_a_doubt_of_long_ago_is_settled_by_reading(void)
+{
+	Object doubted = known(OBJECT_DONE, 0);
+
+	doubted.doubted_day = TODAY - 1;
+	assert_verdict(&doubted, NO_COW_SKIP, STAMP_SAME);
+	doubted.doubted_day = TODAY - 40;
+	assert_verdict(&doubted, NO_COW_SKIP, STAMP_CHANGED);
+}
+
+static void test_what_another_policy_made_of_it_does_not_hold(void)
+{
+	Object shared = known(OBJECT_DONE, OBJECT_NO_COW);
+	Object left = known(OBJECT_SKIPPED, 0);
+	Object inside = known(OBJECT_SKIPPED, 0);
+
+	left.skip_reason = SKIP_NO_COW;
+	inside.skip_reason = SKIP_INLINE;
+	assert_verdict(&shared, NO_COW_SHARE, STAMP_SAME);
+	assert_verdict(&shared, NO_COW_SKIP, STAMP_CHANGED);
+	assert_verdict(&left, NO_COW_SKIP, STAMP_SAME);
+	assert_verdict(&left, NO_COW_SHARE, STAMP_CHANGED);
+	assert_verdict(&inside, NO_COW_SHARE, STAMP_SAME);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/known-file/what-has-its-stamp-still-holds",
+			test_what_has_its_stamp_still_holds);
+	g_test_add_func("/known-file/what-was-too-young-is-read-again",
+			test_what_was_too_young_is_read_again);
+	g_test_add_func("/known-file/only-what-was-read-to-its-end-may-be-doubted",
+			test_only_what_was_read_to_its_end_may_be_doubted);
+	g_test_add_func("/known-file/a-doubt-of-long-ago-is-settled-by-reading",
+			test_a_doubt_of_long_ago_is_settled_by_reading);
+	g_test_add_func("/known-file/what-another-policy-made-of-it-does-not-hold",
+			test_what_another_policy_made_of_it_does_not_hold);
+
+	return g_test_run();
+}
