@@ -155,13 +155,13 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 }
 
 /* Read the files whose data has no checksums, if they are new or changed. */
-static bool read_files(Pass *pass, const BtrfsInfo *info, GError **error)
+static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
 	g_autoptr(InodeInventory) inventory = inode_inventory_build(pass, info, opener, error);
 
 	return inventory &&
-	       fingerprint_all(pass, inode_inventory_to_read(inventory), opener, error) &&
+	       fingerprint_all(pass, inode_inventory_to_read(inventory), sums, opener, error) &&
 	       (!pass_may_continue(pass) || inode_inventory_end(inventory, error));
 }
 
@@ -186,7 +186,8 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
 	    !extents_find(pass, info, sums, error) ||
-	    (pass_may_continue(pass) && !read_files(pass, info, error)) || !count_seen(pass, error))
+	    (pass_may_continue(pass) && !read_files(pass, info, sums, error)) ||
+	    !count_seen(pass, error))
 		return false;
 	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
 		return true;

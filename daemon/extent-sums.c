@@ -88,6 +88,15 @@ uint64_t extent_sums_of_zeros(const ExtentSums *sums)
 	return sums->zeros;
 }
 
+uint64_t extent_sums_of_data(const ExtentSums *sums, const uint8_t *block)
+{
+	uint8_t checksum[BTRFS_SUM_BYTES_MAX];
+
+	if (!btrfs_checksum_compute(sums->info.checksum, block, sums->info.sector_bytes, checksum))
+		return EXTENT_SUM_NONE;
+	return sum_of(sums, checksum);
+}
+
 static uint64_t item_end(const ExtentSums *sums)
 {
 	return sums->start + (uint64_t)sums->item.n_sums * sums->info.sector_bytes;

@@ -36,6 +36,9 @@ uint64_t extent_sums_of_zeros(const ExtentSums *sums);
 /* Forget what was read: blocks may have got other sums. */
 void extent_sums_forget(ExtentSums *sums);
 
+/* The sum that a block with this data has; EXTENT_SUM_NONE where it cannot be computed (BLAKE2b). */
+uint64_t extent_sums_of_data(const ExtentSums *sums, const uint8_t *block);
+
 /* The sums of the @n_blocks blocks from the address @bytenr on. */
 bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -2,6 +2,7 @@
 #include "daemon/fingerprint.h"
 
 #include "daemon/anchor-sink.h"
+#include "daemon/block-sums.h"
 #include "daemon/file-reader.h"
 #include "daemon/object-sums.h"
 #include "daemon/special-files.h"
@@ -14,7 +15,6 @@
 #include "kernel-ioctl/file-stat.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 #define HALF_FILE_BYTES (UINT64_C(1) << 30)
 #define AHEAD_FILES     16
@@ -40,6 +40,8 @@ typedef struct {
 	FileAttributes attributes;
 	bool is_immutable;
 	bool is_foreign;
+	bool has_checksums;
+	bool is_plain;
 	uint32_t object;
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */
 	Learned learned;
@@ -52,7 +54,7 @@ typedef struct {
 	ExtentMap *extents;
 	SumCache *cache;
 	const HashStoreAbout *about;
-	uint64_t zero_sum;
+	const BlockSums *sums;
 	uint8_t *buffer;      /* one piece */
 	uint64_t *piece_sums; /* of one piece */
 	GQueue jobs;          /* opened, in the order to be read */
@@ -116,6 +118,8 @@ static Job *job_open(Fingerprinter *printer, const ReadItem *item)
 	job->file = (NamedFile){ item->id, item->parent, job->name };
 	job->half_object = item->half_object;
 	job->is_foreign = item->is_foreign;
+	job->has_checksums = item->has_checksums;
+	job->is_plain = item->is_plain;
 	job->stamp = item->stamp;
 	job->outcome = file_opener_open(printer->opener, &job->file, &fd, &failed);
 	if (job->outcome != OPEN_OPENED)
@@ -136,7 +140,8 @@ static Job *job_open(Fingerprinter *printer, const ReadItem *item)
 	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
 	job->reader =
 		file_reader_new_take(fd_steal(&fd), stat.size_bytes, pass->throttle, pass->stop);
-	fetch_beginning(printer, job);
+	if (!job->has_checksums)
+		fetch_beginning(printer, job);
 	return job;
 }
 
@@ -201,21 +206,13 @@ static ObjectSumsSink sink_of(Fingerprinter *printer)
 	return anchor_sink(&printer->anchors);
 }
 
-/* Sums that are 0 mean "not known" in the SumCache. */
-static uint64_t block_sum(const Fingerprinter *printer, const uint8_t *block)
-{
-	uint64_t sum = XXH3_64bits_withSecret(block, printer->pass->block_bytes,
-					      printer->about->secret, HASH_STORE_SECRET_BYTES);
-
-	return sum ? sum : 1;
-}
-
 static void add_sums(Fingerprinter *printer, size_t n_blocks)
 {
 	ObjectSumsSink sink = sink_of(printer);
+	uint64_t zeros = block_sums_of_zeros(printer->sums, printer->job->has_checksums);
 
 	for (size_t i = 0; i < n_blocks; i++) {
-		if (printer->piece_sums[i] == printer->zero_sum)
+		if (printer->piece_sums[i] == zeros)
 			object_sums_add_zeros(&printer->job->learned.sums, 1, &sink);
 		else
 			object_sums_add(&printer->job->learned.sums, printer->piece_sums[i], &sink);
@@ -261,8 +258,8 @@ static FingerprintOutcome read_piece(Fingerprinter *printer, uint64_t offset, si
 		file_reader_fetch(job->reader, offset + length, fetch_bytes);
 	memset(printer->buffer + length, 0, padded - length);
 	for (size_t i = 0; i < n_blocks; i++)
-		printer->piece_sums[i] =
-			block_sum(printer, printer->buffer + i * pass->block_bytes);
+		printer->piece_sums[i] = block_sums_of_data(
+			printer->sums, printer->buffer + i * pass->block_bytes, job->has_checksums);
 
 	pass->result->finding_bytes += length;
 	return FINGERPRINT_DONE;
@@ -302,7 +299,10 @@ static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent 
 	uint32_t block_bytes = printer->pass->block_bytes;
 	uint64_t size = printer->job->stamp.size_bytes;
 	uint64_t end = MIN(extent->logical + extent->length, size);
-	bool is_cached = extent->flags & EXTENT_SHARED && mapped_extent_is_addressed(extent);
+	bool is_addressed = mapped_extent_is_addressed(extent);
+	bool has_checksums = printer->job->has_checksums && is_addressed;
+	bool is_cached =
+		extent->flags & EXTENT_SHARED && !printer->job->has_checksums && is_addressed;
 
 	if (extent->flags & EXTENT_SHARED)
 		printer->job->learned.shared_bytes += end - extent->logical;
@@ -312,8 +312,13 @@ static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent 
 		uint64_t physical = extent->physical + (offset - extent->logical);
 		size_t n_blocks = (length + block_bytes - 1) / block_bytes;
 
-		if (!is_cached ||
-		    !sum_cache_get(printer->cache, physical, printer->piece_sums, n_blocks)) {
+		bool is_known = has_checksums ? block_sums_read(printer->sums, physical, n_blocks,
+								printer->piece_sums)
+				: is_cached   ? sum_cache_get(printer->cache, physical,
+							      printer->piece_sums, n_blocks)
+					      : false;
+
+		if (!is_known) {
 			uint64_t rest = is_cached ? 0 : end - offset - length;
 			FingerprintOutcome outcome =
 				read_piece(printer, offset, n_blocks,
@@ -440,6 +445,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row.state = OBJECT_DONE;
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;
 	row.flags |= job->is_foreign ? OBJECT_FOREIGN : 0;
+	row.flags |= job->is_plain ? OBJECT_PLAIN : 0;
 	row.flags |= job->attributes.is_no_cow ? OBJECT_NO_COW : 0;
 	row.flags |= job->learned.shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;
@@ -535,13 +541,15 @@ static bool read_all(Fingerprinter *printer, GError **error)
 	return true;
 }
 
-static bool fingerprint_files(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
+static bool fingerprint_files(Pass *pass, ReadList *to_read, ExtentSums *checksums,
+			      FileOpener *opener, GError **error)
 {
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / pass->block_bytes;
 	g_autofree uint8_t *buffer = g_malloc(FILE_READER_PIECE_BYTES);
 	g_autofree uint64_t *piece_sums = g_new(uint64_t, piece_blocks);
-	g_autofree uint8_t *zeros = g_malloc0(pass->block_bytes);
 	g_autoptr(ExtentMap) extents = extent_map_new();
+	g_autoptr(BlockSums) sums =
+		block_sums_new(hash_store_about(pass->store)->secret, pass->block_bytes, checksums);
 	g_autoptr(SumCache) cache =
 		sum_cache_new(pass->settings->state_directory, pass->block_bytes);
 	Fingerprinter printer = {
@@ -558,17 +566,18 @@ static bool fingerprint_files(Pass *pass, ReadList *to_read, FileOpener *opener,
 	};
 	bool done;
 
-	printer.zero_sum = block_sum(&printer, zeros);
+	printer.sums = sums;
 	done = read_all(&printer, error);
 	g_queue_clear_full(&printer.jobs, (GDestroyNotify)job_free);
 	return done && hash_store_commit(pass->store, error);
 }
 
-bool fingerprint_all(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
+bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileOpener *opener,
+		     GError **error)
 {
 	if (read_list_files(to_read) == 0)
 		return true;
 
 	progress_begin(pass->progress, STAGE_READ, read_list_bytes(to_read));
-	return fingerprint_files(pass, to_read, opener, error);
+	return fingerprint_files(pass, to_read, checksums, opener, error);
 }

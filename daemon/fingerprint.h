@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/extent-sums.h"
 #include "daemon/read-list.h"
 
 /*
@@ -16,6 +17,9 @@
  * Thread: the filesystem's worker.
  */
 
-/* Read all files of the list, until the end or until the pass is stopped. */
-bool fingerprint_all(Pass *pass, ReadList *to_read, FileOpener *opener, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Read all files of the list, until the end or until the pass is stopped.  @checksums are those of a btrfs,
+ * for files that have some; NULL: none is listed.
+ */
+bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileOpener *opener,
+		     GError **error) G_GNUC_WARN_UNUSED_RESULT;

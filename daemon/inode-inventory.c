@@ -5,6 +5,7 @@
 #include "daemon/known-file.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs-tree.h"
@@ -21,11 +22,19 @@
 /* Items of so many bytes to look through are worth a write, after which no pass sees them. */
 #define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
 
+/* What there is of a file's data. */
+typedef struct {
+	bool is_any; /* something that is neither in an item nor a hole */
+	bool is_compressed;
+} FileData;
+
 struct InodeInventory {
 	Pass *pass;
 	BtrfsTree *tree;
 	ExtentFiles *files;
+	BtrfsFileExtents *extents;
 	ReadList *to_read;
+	FileData data; /* of the file in hand, if it has checksums */
 	uint64_t since;
 	uint64_t next_since;
 	uint32_t today;
@@ -47,6 +56,7 @@ void inode_inventory_free(InodeInventory *inventory)
 
 	btrfs_tree_free(inventory->tree);
 	extent_files_free(inventory->files);
+	btrfs_file_extents_free(inventory->extents);
 	read_list_free(inventory->to_read);
 	g_free(inventory);
 }
@@ -74,15 +84,45 @@ static Stamp stamp_of(const BtrfsInodeItem *inode)
 			inode->ctime_nsec };
 }
 
-/* Whether this is a file whose data has to be read to be known. */
-static bool is_unsummed_file(const BtrfsInodeItem *inode)
+/* Whether this is a file whose data has to be read to be known, or may equal what has. */
+static bool is_wanted(const Pass *pass, const BtrfsInodeItem *inode)
 {
-	return S_ISREG(inode->mode) && inode->nlink > 0 && inode->is_no_sum;
+	return S_ISREG(inode->mode) && inode->nlink > 0 &&
+	       (inode->is_no_sum || pass->settings->compressed == COMPRESSED_READ);
 }
 
 static bool is_left_alone(const Pass *pass, const BtrfsInodeItem *inode)
 {
 	return inode->is_no_cow && pass->settings->no_data_cow == NO_COW_SKIP;
+}
+
+static bool look_at_data(InodeInventory *inventory, const FileId *id, uint64_t size_bytes,
+			 GError **error)
+{
+	FileData *data = &inventory->data;
+	g_autoptr(GError) cause = NULL;
+	const BtrfsFileExtent *item;
+
+	*data = (FileData){ 0 };
+	btrfs_file_extents_start(inventory->extents, inventory->pass->filesystem->fd, id->subvolume,
+				 id->inode, 0, size_bytes);
+	while (!data->is_compressed) {
+		if (!btrfs_file_extents_next(inventory->extents, &item, &cause)) {
+			/* The subvolume was deleted meanwhile. */
+			if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+				return true;
+			g_propagate_error(error, g_steal_pointer(&cause));
+			return false;
+		}
+		if (!item)
+			break;
+		if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0)
+			continue;
+		data->is_any = true;
+		data->is_compressed = item->is_encoded;
+	}
+
+	return true;
 }
 
 static bool add_to_read(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
@@ -93,6 +133,8 @@ static bool add_to_read(InodeInventory *inventory, const FileId *id, const Btrfs
 		.id = *id,
 		.stamp = stamp_of(inode),
 		.half_object = half_object,
+		.has_checksums = !inode->is_no_sum,
+		.is_plain = !inode->is_no_sum && !inventory->data.is_compressed,
 	};
 
 	inventory->is_racy |= stamp_is_racy(&item.stamp, g_get_real_time() * 1000);
@@ -124,8 +166,13 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 	Pass *pass = inventory->pass;
 	Stamp seen = stamp_of(inode);
 	uint32_t half = known->id >= hash_store_settled_below(pass->store) ? known->id : 0;
+	StampVerdict verdict = known_file_compare(known, &seen, pass->settings, inventory->today);
 
-	switch (known_file_compare(known, &seen, pass->settings, inventory->today)) {
+	/* It was compressed in place, which leaves its times as they are. */
+	if (known->flags & OBJECT_PLAIN && inventory->data.is_compressed)
+		verdict = STAMP_CHANGED;
+
+	switch (verdict) {
 	case STAMP_CHANGED:
 		pass->result->files.changed++;
 		return add_to_read(inventory, id, inode, 0, error);
@@ -164,6 +211,12 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	if (is_left_alone(pass, inode)) {
 		skip_ledger_add(&pass->result->skips, SKIP_NO_COW, inode->size_bytes, NULL);
 		return !known || forget(inventory, subvolume, number, error);
+	}
+	if (!inode->is_no_sum) {
+		if (!look_at_data(inventory, &id, inode->size_bytes, error))
+			return false;
+		if (!inventory->data.is_any)
+			return !known || forget(inventory, subvolume, number, error);
 	}
 	if (known && (!known->generation || known->generation == id.generation))
 		return visit_known(inventory, &id, inode, known, error);
@@ -223,7 +276,7 @@ static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uin
 			return damaged(subvolume, item->key.objectid, error);
 
 		/* The others of the leaf did not change. */
-		if (inode.transid < since || !is_unsummed_file(&inode))
+		if (inode.transid < since || !is_wanted(inventory->pass, &inode))
 			continue;
 		if (!visit(inventory, subvolume, item->key.objectid, &inode, error))
 			return false;
@@ -265,7 +318,7 @@ static bool look_at_stored(InodeInventory *inventory, const Object *stored, GErr
 	if (!btrfs_inode_read(pass->filesystem->fd, stored->subvolume, stored->inode, &inode,
 			      &found, error))
 		return false;
-	if (!found || !is_unsummed_file(&inode) ||
+	if (!found || !is_wanted(pass, &inode) ||
 	    (stored->generation && stored->generation != (uint32_t)inode.generation) ||
 	    !read_only_subvolumes_may_be_source(pass->subvolumes, stored->subvolume))
 		return forget(inventory, stored->subvolume, stored->inode, error);
@@ -315,7 +368,8 @@ static bool build(InodeInventory *inventory, GError **error)
 	if ((inventory->since == 0 || inventory->today >= looked_day + LOOK_DAYS) &&
 	    !look_at_all_stored(inventory, error))
 		return false;
-	if (open != UINT64_MAX && pass_may_continue(pass) && !look_at_subvolumes(inventory, error))
+	if ((open != UINT64_MAX || pass->settings->compressed == COMPRESSED_READ) &&
+	    pass_may_continue(pass) && !look_at_subvolumes(inventory, error))
 		return false;
 
 	inventory->is_complete = pass_may_continue(pass);
@@ -330,6 +384,7 @@ InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpe
 	inventory->pass = pass;
 	inventory->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	inventory->files = extent_files_new(pass);
+	inventory->extents = btrfs_file_extents_new();
 	inventory->to_read = read_list_new(pass, opener);
 	inventory->next_since = info->generation + 1;
 	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);

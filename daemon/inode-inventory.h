@@ -13,6 +13,9 @@
  * changed is told by the inode's transid, since such a file can be overwritten without any trace in its
  * extents; sharing changes that too, so the file's times decide whether it is read again.
  *
+ * With --compressed=read all other files are listed, too: compressed ones to be read, and those with which
+ * these may be shared, of which the checksums are enough.
+ *
  * Memory: a quarter of the pass's limit.
  * Thread: the filesystem's worker, never while it shares.
  */

@@ -111,6 +111,7 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 	facts |= object->flags & OBJECT_NO_COW ? FACT_NO_COW : 0;
 	facts |= object->flags & OBJECT_SHARED ? FACT_SHARED : 0;
 	facts |= object->flags & OBJECT_KEEP_ZEROS ? FACT_KEEP_ZEROS : 0;
+	facts |= object->flags & OBJECT_PLAIN ? FACT_PLAIN : 0;
 	return facts | policy_facts(table, object);
 }
 

@@ -37,11 +37,13 @@ typedef enum {
 	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
 	FACT_BARRED = 1 << 14,    /* neither target nor source, as the user wants it */
 	FACT_EXTENT = 1 << 15,    /* a data extent, or a stretch of them, not a file */
+	FACT_PLAIN = 1 << 16, /* a file whose extents are objects of their own: may be a source */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
 #define FACTS_SOURCE_ONLY                                                                          \
-	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED | FACT_READ_ONLY)
+	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED |               \
+	 FACT_READ_ONLY | FACT_PLAIN)
 
 /* What makes an object a source rather than a target. */
 typedef enum {

@@ -21,6 +21,7 @@ typedef struct {
 	char *find;
 	char *read_only_snapshots;
 	char *no_data_cow;
+	char *compressed;
 	int anchor_blocks;
 	int window_anchors;
 	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
@@ -35,6 +36,7 @@ static void given_clear(Given *given)
 	g_free(given->find);
 	g_free(given->read_only_snapshots);
 	g_free(given->no_data_cow);
+	g_free(given->compressed);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -118,18 +120,23 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned find = settings->find;
 	unsigned snapshots = settings->read_only_snapshots;
 	unsigned no_cow = settings->no_data_cow;
+	unsigned compressed = settings->compressed;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
 	    !take_choice("--read-only-snapshots", given->read_only_snapshots, snapshot_policy_names,
 			 &snapshots, error) ||
-	    !take_choice("--no-data-cow", given->no_data_cow, no_cow_policy_names, &no_cow, error))
+	    !take_choice("--no-data-cow", given->no_data_cow, no_cow_policy_names, &no_cow,
+			 error) ||
+	    !take_choice("--compressed", given->compressed, compressed_policy_names, &compressed,
+			 error))
 		return false;
 
 	settings->zeros = (ZerosPolicy)zeros;
 	settings->find = (FindPolicy)find;
 	settings->read_only_snapshots = (SnapshotPolicy)snapshots;
 	settings->no_data_cow = (NoCowPolicy)no_cow;
+	settings->compressed = (CompressedPolicy)compressed;
 	return true;
 }
 
@@ -210,6 +217,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "share|source|skip" },
 		{ "no-data-cow", 0, 0, G_OPTION_ARG_STRING, &given.no_data_cow,
 		  "What becomes of nodatacow files on btrfs (default skip)", "skip|share" },
+		{ "compressed", 0, 0, G_OPTION_ARG_STRING, &given.compressed,
+		  "How equal compressed data is found by checksums (default sums)", "sums|read" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,

@@ -217,7 +217,7 @@ static bool file_pass_steps(Pass *pass, GError **error)
 		return true;
 
 	warn_of_unmatched(pass);
-	if (!fingerprint_all(pass, inventory_to_read(inventory), opener, error))
+	if (!fingerprint_all(pass, inventory_to_read(inventory), NULL, opener, error))
 		return false;
 	if (!fs_used_bytes(fd, kind, &result->freed.used_before_bytes, error))
 		return false;

@@ -28,6 +28,12 @@ const char *const no_cow_policy_names[] = {
 	NULL,
 };
 
+const char *const compressed_policy_names[] = {
+	[COMPRESSED_SUMS] = "sums",
+	[COMPRESSED_READ] = "read",
+	NULL,
+};
+
 char *policies_text(const Settings *settings)
 {
 	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
@@ -38,5 +44,8 @@ char *policies_text(const Settings *settings)
 	if (settings->no_data_cow != NO_COW_SKIP)
 		g_string_append_printf(text, " no-data-cow=%s",
 				       no_cow_policy_names[settings->no_data_cow]);
+	if (settings->compressed != COMPRESSED_SUMS)
+		g_string_append_printf(text, " compressed=%s",
+				       compressed_policy_names[settings->compressed]);
 	return g_string_free(g_steal_pointer(&text), false);
 }

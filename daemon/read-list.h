@@ -19,6 +19,8 @@ typedef struct {
 	uint64_t parent;
 	uint32_t half_object; /* a half-read version to go on with; 0: none */
 	bool is_foreign;      /* this process may not share onto it */
+	bool has_checksums;   /* its blocks are known by these: see BlockSums */
+	bool is_plain;        /* nothing of it is compressed, or is to be shared away */
 	const char *name;     /* of an item that was given out valid until the next one */
 } ReadItem;
 

@@ -35,6 +35,12 @@ typedef enum {
 	NO_COW_SHARE,
 } NoCowPolicy;
 
+/* How data is found that is equal to, or in, what lies compressed on a btrfs. */
+typedef enum {
+	COMPRESSED_SUMS, /* by the checksums of what lies on the disk: whole extents */
+	COMPRESSED_READ, /* by reading it */
+} CompressedPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -49,6 +55,7 @@ typedef struct {
 	FindPolicy find;
 	SnapshotPolicy read_only_snapshots;
 	NoCowPolicy no_data_cow;
+	CompressedPolicy compressed;
 	bool once;
 	bool dry_run;
 	bool rebuild;

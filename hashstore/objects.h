@@ -33,6 +33,7 @@ typedef enum {
 	OBJECT_SHARED = 1 << 3,     /* most of its blocks were shared when it was read */
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
 	OBJECT_FOREIGN = 1 << 5,    /* of another user than the last pass: can be a source only */
+	OBJECT_PLAIN = 1 << 6, /* a source for compressed files only: its extents are objects */
 } ObjectFlags;
 
 typedef struct {

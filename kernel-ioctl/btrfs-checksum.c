@@ -42,16 +42,32 @@ const char *btrfs_checksum_name(BtrfsChecksum checksum)
 	return "unknown";
 }
 
-/* Bit by bit: it is asked for a block of zeros now and then, not for data. */
-static uint32_t crc32c(const uint8_t *data, size_t length)
-{
-	uint32_t crc = UINT32_MAX;
+typedef struct {
+	uint32_t of_byte[256];
+} Crc32cTable;
 
-	for (size_t i = 0; i < length; i++) {
-		crc ^= data[i];
+static gpointer make_crc32c_table(gpointer unused)
+{
+	static Crc32cTable table;
+
+	for (uint32_t byte = 0; byte < G_N_ELEMENTS(table.of_byte); byte++) {
+		uint32_t crc = byte;
+
 		for (int bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? CRC32C_POLYNOMIAL : 0);
+		table.of_byte[byte] = crc;
 	}
+	return &table;
+}
+
+static uint32_t crc32c(const uint8_t *data, size_t length)
+{
+	static GOnce made = G_ONCE_INIT;
+	const Crc32cTable *table = g_once(&made, make_crc32c_table, NULL);
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < length; i++)
+		crc = crc >> 8 ^ table->of_byte[(crc ^ data[i]) & 0xff];
 	return ~crc;
 }
 

@@ -12,7 +12,7 @@ import content
 import harness
 import ioctls
 import oracle
-from content import BLOCK, KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, noise, text, write
 from hindrances import leased
 
 BOTH_WAYS = pytest.mark.parametrize("find", ["checksums", "read"])
@@ -38,7 +38,13 @@ def snapshot(subvolume, name):
 
 def write_extent(path, data):
     """A file whose data is on the disk, in an extent of its own."""
-    return write(path, data, piece=len(data))
+    for _ in range(10):
+        write(path, data, piece=len(data))
+        with open(path, "rb") as file:
+            # A busy machine may write out the first of it before the rest is there.
+            if len(ioctls.extents(file.fileno())) == 1:
+                return path
+    raise AssertionError(f"{path} comes to lie in several extents")
 
 
 def is_read_only(subvolume):
@@ -522,3 +528,107 @@ def test_dedupds_own_files_without_checksums_are_left_alone(tree, make_dedupd, f
     again = dedupd.run(find="checksums", no_data_cow="share")
     assert again.shared["calls"] == 0
     assert again.read["finding_bytes"] == 0
+
+
+@pytest.fixture
+def write_compressed(filesystem):
+    """Write a file that is compressed, by the algorithm that @how names."""
+    def write_one(path, data, how="zstd"):
+        filesystem.remount(f"compress-force={how}")
+        write(path, data)
+        subprocess.run(["sync", "-f", path], check=True)
+        filesystem.remount("compress=no")
+        return path
+    return write_one
+
+
+def disk_bytes(path):
+    """What the extents of a file take on the disk."""
+    with open(path, "rb") as file:
+        starts = {extent.physical for extent in ioctls.extents(file.fileno())}
+        return sum(ioctls.btrfs_extent_bytes(file.fileno(), start) for start in starts)
+
+
+def test_a_compressed_twin_of_a_plain_file_is_found_by_reading(tree, write_compressed, dedupd):
+    data = text(1, 4 * MIB)
+    write_compressed(tree / "compressed", data)
+    write_extent(tree / "plain", data)
+    size = disk_bytes(tree / "compressed")
+    assert 0 < size < 2 * MIB
+    assert check(dedupd).freed_bytes == 0
+
+    done = check(dedupd, compressed="read")
+
+    assert done.freed_bytes == size
+    assert oracle.is_shared(tree / "compressed", tree / "plain")
+    # The plain one is known by its checksums.
+    assert done.first.read["finding_bytes"] == 4 * MIB
+
+
+def test_differently_compressed_twins_are_found_by_reading(tree, write_compressed, dedupd):
+    data = text(1, 4 * MIB)
+    sizes = {disk_bytes(write_compressed(tree / how, data, how)) for how in ("zstd", "zlib:9")}
+
+    done = check(dedupd, compressed="read")
+
+    assert done.freed_bytes in sizes
+    assert oracle.is_shared(tree / "zstd", tree / "zlib:9")
+
+
+def test_shifted_compressed_data_is_found_by_reading(tree, write_compressed, dedupd):
+    data = text(1, 8 * MIB)
+    write_compressed(tree / "one", data)
+    write_compressed(tree / "two", text(2, 5 * BLOCK) + data)
+
+    done = check(dedupd, compressed="read")
+
+    assert done.first.shared["bytes"] >= 7 * MIB
+    assert done.freed_bytes > 0
+
+
+def test_plain_files_are_only_sources_of_compressed_ones(tree, write_compressed, dedupd):
+    """Among each other they are found by their extents, and shared if that frees something."""
+    data = noise(1, 4 * MIB)
+    write_extent(tree / "one", data + noise(2, MIB))
+    write_extent(tree / "two", noise(3, MIB) + data)
+    write_compressed(tree / "other", text(4, MIB))
+
+    done = check(dedupd, compressed="read")
+
+    assert done.freed_bytes == 0
+    assert done.first.shared["calls"] == 0
+    assert "denied" not in done.first.skipped
+
+
+def test_with_and_without_checksums_is_not_compared(tree, write_compressed, write_no_sum, dedupd):
+    data = text(1, 2 * MIB)
+    write_compressed(tree / "compressed", data)
+    write_no_sum(tree / "nosum", data)
+
+    done = check(dedupd, compressed="read")
+
+    assert done.first.read["compare_bytes"] == 0
+    assert done.first.shared["calls"] == 0
+
+
+def test_a_file_that_is_compressed_later_is_found(tree, filesystem, dedupd):
+    data = text(1, 4 * MIB)
+    for name in ("one", "two"):
+        write_extent(tree / name, data + noise(len(name), BLOCK))
+    write_extent(tree / "three", noise(2, BLOCK) + data)
+    check(dedupd, compressed="read")
+    btrfs("filesystem", "defragment", "-czstd", tree / "three")
+
+    done = check(dedupd, compressed="read")
+
+    assert done.first.files["changed"] == 1
+    assert done.first.shared["bytes"] >= 3 * MIB
+
+
+def test_what_was_read_is_forgotten_when_checksums_are_to_do(tree, write_compressed, dedupd):
+    write_compressed(tree / "compressed", text(1, 2 * MIB))
+    write_extent(tree / "plain", noise(2, MIB))
+    extents = check(dedupd).first.store["objects"]
+    assert check(dedupd, compressed="read").first.store["objects"] == extents + 2
+
+    assert check(dedupd).first.store["objects"] == extents
