@@ -37,23 +37,6 @@ static uint64_t day_of(int64_t usec)
 	return (uint64_t)usec / G_USEC_PER_SEC / (24 * 60 * 60);
 }
 
-static bool get_number(Pass *pass, const char *name, uint64_t *ret, GError **error)
-{
-	g_autofree char *text = NULL;
-
-	if (!hash_store_get_note(pass->store, name, &text, error))
-		return false;
-	*ret = text ? g_ascii_strtoull(text, NULL, 10) : 0;
-	return true;
-}
-
-static bool set_number(Pass *pass, const char *name, uint64_t number, GError **error)
-{
-	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
-
-	return hash_store_set_note(pass->store, name, text, error);
-}
-
 /*
  * Look at an extent that is there, with its item if that is at hand, beside what the store has of it
  * (NULL: nothing).
@@ -318,10 +301,11 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	if (!pass_may_continue(pass))
 		return true;
 
-	if (all && !set_number(pass, LOOK_NOTE, today, error))
+	if (all && !hash_store_set_number(pass->store, LOOK_NOTE, today, error))
 		return false;
 	return !(all || is_worth_a_write(finder)) ||
-	       set_number(pass, GENERATION_NOTE, finder->info.generation + 1, error);
+	       hash_store_set_number(pass->store, GENERATION_NOTE, finder->info.generation + 1,
+				     error);
 }
 
 bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
@@ -337,8 +321,8 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 	};
 	uint64_t since, looked_day;
 
-	if (!get_number(pass, GENERATION_NOTE, &since, error) ||
-	    !get_number(pass, LOOK_NOTE, &looked_day, error))
+	if (!hash_store_get_number(pass->store, GENERATION_NOTE, &since, error) ||
+	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error))
 		return false;
 
 	stretches = stretch_finder_new(pass, info, fingerprinter, since == 0);
@@ -348,5 +332,5 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 
 bool extents_find_anew(Pass *pass, GError **error)
 {
-	return set_number(pass, GENERATION_NOTE, 0, error);
+	return hash_store_set_number(pass->store, GENERATION_NOTE, 0, error);
 }

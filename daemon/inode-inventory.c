@@ -61,23 +61,6 @@ void inode_inventory_free(InodeInventory *inventory)
 	g_free(inventory);
 }
 
-static bool get_number(Pass *pass, const char *name, uint64_t *ret, GError **error)
-{
-	g_autofree char *text = NULL;
-
-	if (!hash_store_get_note(pass->store, name, &text, error))
-		return false;
-	*ret = text ? g_ascii_strtoull(text, NULL, 10) : 0;
-	return true;
-}
-
-static bool set_number(Pass *pass, const char *name, uint64_t number, GError **error)
-{
-	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
-
-	return hash_store_set_note(pass->store, name, text, error);
-}
-
 static Stamp stamp_of(const BtrfsInodeItem *inode)
 {
 	return (Stamp){ inode->size_bytes, inode->otime_nsec, inode->mtime_nsec,
@@ -349,7 +332,8 @@ static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 			return false;
 	}
 
-	return !pass_may_continue(pass) || set_number(pass, LOOK_NOTE, inventory->today, error);
+	return !pass_may_continue(pass) ||
+	       hash_store_set_number(pass->store, LOOK_NOTE, inventory->today, error);
 }
 
 static bool build(InodeInventory *inventory, GError **error)
@@ -357,8 +341,8 @@ static bool build(InodeInventory *inventory, GError **error)
 	Pass *pass = inventory->pass;
 	uint64_t looked_day, open;
 
-	if (!get_number(pass, GENERATION_NOTE, &inventory->since, error) ||
-	    !get_number(pass, LOOK_NOTE, &looked_day, error) ||
+	if (!hash_store_get_number(pass->store, GENERATION_NOTE, &inventory->since, error) ||
+	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error) ||
 	    !hash_store_next_open_extent(pass->store, 0, &open, error))
 		return false;
 
@@ -412,10 +396,10 @@ bool inode_inventory_end(InodeInventory *inventory, GError **error)
 	    n_done(pass) - inventory->n_done_before < n_to_read)
 		return true;
 
-	return set_number(pass, GENERATION_NOTE, inventory->next_since, error);
+	return hash_store_set_number(pass->store, GENERATION_NOTE, inventory->next_since, error);
 }
 
 bool inode_inventory_begin_anew(Pass *pass, GError **error)
 {
-	return set_number(pass, GENERATION_NOTE, 0, error);
+	return hash_store_set_number(pass->store, GENERATION_NOTE, 0, error);
 }

@@ -132,6 +132,12 @@ bool hash_store_get_note(HashStore *store, const char *name, char **ret_text, GE
 bool hash_store_set_note(HashStore *store, const char *name, const char *text, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same for numbers; 0 when there is none. */
+bool hash_store_get_number(HashStore *store, const char *name, uint64_t *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_set_number(HashStore *store, const char *name, uint64_t number, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* Keep @anchor.  Its object's row may follow later, in the same commit. */
 bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

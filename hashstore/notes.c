@@ -37,3 +37,21 @@ bool hash_store_set_note(HashStore *store, const char *name, const char *text, G
 
 	return hash_store_apply(store, put, error);
 }
+
+bool hash_store_get_number(HashStore *store, const char *name, uint64_t *ret, GError **error)
+{
+	g_autofree char *text = NULL;
+
+	if (!hash_store_get_note(store, name, &text, error))
+		return false;
+	*ret = text ? g_ascii_strtoull(text, NULL, 10) : 0;
+
+	return true;
+}
+
+bool hash_store_set_number(HashStore *store, const char *name, uint64_t number, GError **error)
+{
+	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
+
+	return hash_store_set_note(store, name, text, error);
+}

@@ -263,6 +263,20 @@ static void test_what_is_not_committed_is_lost(void)
 	g_assert_cmpstr(note, ==, "one");
 }
 
+static void test_a_number_is_kept_whole_and_one_that_was_not_set_is_zero(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+	uint64_t number = 7;
+
+	g_assert_true(hash_store_get_number(store, "generation", &number, &error));
+	g_assert_cmpuint(number, ==, 0);
+	g_assert_true(hash_store_set_number(store, "generation", UINT64_MAX, &error));
+	g_assert_true(hash_store_get_number(store, "generation", &number, &error));
+	g_assert_cmpuint(number, ==, UINT64_MAX);
+}
+
 static void test_reader_is_welcome_beside_a_writer(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -464,6 +478,8 @@ int main(int argc, char **argv)
 			test_store_that_cannot_be_written_is_named_with_the_cause);
 	g_test_add_func("/hash-store/what-is-not-committed-is-lost",
 			test_what_is_not_committed_is_lost);
+	g_test_add_func("/hash-store/a-number-is-kept-whole-and-one-that-was-not-set-is-zero",
+			test_a_number_is_kept_whole_and_one_that_was_not_set_is_zero);
 	g_test_add_func("/hash-store/reader-is-welcome-beside-a-writer",
 			test_reader_is_welcome_beside_a_writer);
 	g_test_add_func("/hash-store/reader-makes-no-file", test_reader_makes_no_file);
