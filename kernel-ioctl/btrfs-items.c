@@ -21,6 +21,8 @@ G_STATIC_ASSERT(sizeof(struct btrfs_extent_item) == 24);
 G_STATIC_ASSERT(sizeof(struct btrfs_file_extent_item) == 53);
 G_STATIC_ASSERT(sizeof(struct btrfs_inode_item) == 160);
 G_STATIC_ASSERT(sizeof(struct btrfs_root_item) == 439);
+G_STATIC_ASSERT(sizeof(struct btrfs_inode_ref) == 10);
+G_STATIC_ASSERT(sizeof(struct btrfs_inode_extref) == 18);
 
 bool btrfs_extent_item_read(const uint8_t *data, uint32_t length, BtrfsExtentItem *ret)
 {
@@ -289,4 +291,60 @@ bool btrfs_root_ref_read(const uint8_t *data, uint32_t length, BtrfsRootRef *ret
 		.name_bytes = GUINT16_FROM_LE(ref.name_len),
 	};
 	return ret->name_bytes <= length - sizeof(ref);
+}
+
+void btrfs_inode_names_start(BtrfsInodeNames *refs, uint8_t type, uint64_t key_offset,
+			     const uint8_t *data, uint32_t length)
+{
+	bool has_names = type == BTRFS_INODE_REF_KEY || type == BTRFS_INODE_EXTREF_KEY;
+
+	*refs = (BtrfsInodeNames){
+		.type = type,
+		.key_offset = key_offset,
+		.next = data,
+		.n_left = has_names ? length : 0,
+	};
+}
+
+/* Read what stands before the name; returns how many bytes that are, 0 if they are not there. */
+static uint32_t read_inode_ref(const BtrfsInodeNames *refs, BtrfsInodeName *ret)
+{
+	struct btrfs_inode_extref extended;
+	struct btrfs_inode_ref plain;
+
+	if (refs->type == BTRFS_INODE_REF_KEY) {
+		if (refs->n_left < sizeof(plain))
+			return 0;
+		memcpy(&plain, refs->next, sizeof(plain));
+		ret->directory = refs->key_offset;
+		ret->name_bytes = GUINT16_FROM_LE(plain.name_len);
+		return sizeof(plain);
+	}
+
+	if (refs->n_left < sizeof(extended))
+		return 0;
+	memcpy(&extended, refs->next, sizeof(extended));
+	ret->directory = GUINT64_FROM_LE(extended.parent_objectid);
+	ret->name_bytes = GUINT16_FROM_LE(extended.name_len);
+	return sizeof(extended);
+}
+
+bool btrfs_inode_names_next(BtrfsInodeNames *refs, const BtrfsInodeName **ret)
+{
+	uint32_t head_bytes;
+
+	*ret = NULL;
+	if (refs->n_left == 0)
+		return true;
+
+	head_bytes = read_inode_ref(refs, &refs->current);
+	if (head_bytes == 0 || refs->current.name_bytes == 0 ||
+	    refs->current.name_bytes > refs->n_left - head_bytes)
+		return false;
+
+	refs->current.name = refs->next + head_bytes;
+	refs->next += head_bytes + refs->current.name_bytes;
+	refs->n_left -= head_bytes + refs->current.name_bytes;
+	*ret = &refs->current;
+	return true;
 }

@@ -172,3 +172,29 @@ typedef struct {
 
 bool btrfs_root_ref_read(const uint8_t *data, uint32_t length, BtrfsRootRef *ret)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * INODE_REF again, and INODE_EXTREF: key (inode, type, hash).  All names that an inode has, several
+ * in one item.
+ */
+typedef struct {
+	uint64_t directory;  /* inode, in the same subvolume */
+	const uint8_t *name; /* not terminated, any bytes but / and NUL */
+	uint16_t name_bytes; /* at least 1 */
+} BtrfsInodeName;
+
+/* The names in an item, one after another. */
+typedef struct {
+	uint8_t type;
+	uint64_t key_offset;
+	const uint8_t *next;
+	uint32_t n_left; /* bytes */
+	BtrfsInodeName current;
+} BtrfsInodeNames;
+
+void btrfs_inode_names_start(BtrfsInodeNames *refs, uint8_t type, uint64_t key_offset,
+			     const uint8_t *data, uint32_t length);
+
+/* The next name; NULL at the end, and at once for another type of item. */
+bool btrfs_inode_names_next(BtrfsInodeNames *refs, const BtrfsInodeName **ret)
+	G_GNUC_WARN_UNUSED_RESULT;

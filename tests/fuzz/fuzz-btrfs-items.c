@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <glib.h>
+#include <linux/btrfs_tree.h>
 
 #define EIGHT      "12345678"
 #define THIRTY_TWO EIGHT EIGHT EIGHT EIGHT
@@ -29,6 +30,8 @@ const char *const fuzz_seeds[] = {
 	"i" BIG,
 	"r" BIG BIG THIRTY_TWO THIRTY_TWO THIRTY_TWO EIGHT EIGHT EIGHT,
 	"n" EIGHT EIGHT "\x04\x01name",
+	"p" EIGHT "\x04\x01name" EIGHT "\x01\x01" THIRTY_TWO,
+	"x" EIGHT EIGHT "\x04\x01name" EIGHT EIGHT "\x01\x01" THIRTY_TWO,
 	NULL,
 };
 
@@ -97,6 +100,20 @@ static void try_inode_ref(const uint8_t *data, uint32_t length)
 		g_assert_true(ref.name + ref.name_bytes <= data + length);
 }
 
+/* Every name lies in the item, and none is returned twice. */
+static void try_names(uint8_t type, const uint8_t *data, uint32_t length)
+{
+	const BtrfsInodeName *ref;
+	BtrfsInodeNames refs;
+
+	btrfs_inode_names_start(&refs, type, length, data, length);
+	while (btrfs_inode_names_next(&refs, &ref) && ref) {
+		g_assert_cmpuint(ref->name_bytes, >, 0);
+		g_assert_true(ref->name + ref->name_bytes == refs.next);
+		g_assert_true(refs.next + refs.n_left == data + length);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	const uint8_t *data;
@@ -133,6 +150,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		break;
 	case 'n':
 		try_root_ref(data, length);
+		break;
+	case 'p':
+		try_names(BTRFS_INODE_REF_KEY, data, length);
+		break;
+	case 'x':
+		try_names(BTRFS_INODE_EXTREF_KEY, data, length);
 		break;
 	default:
 		if (btrfs_extent_ref_item_read(*bytes, length, data, length, &ref))

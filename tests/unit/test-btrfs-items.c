@@ -424,10 +424,75 @@ static void test_a_reference_to_an_inode_has_a_name(void)
 	}
 }
 
+/* Read the only name of the item; false if it is damaged. */
+static bool read_name(uint8_t type, const uint8_t *data, uint32_t length, BtrfsInodeName *ret)
+{
+	const BtrfsInodeName *ref;
+	BtrfsInodeNames refs;
+
+	btrfs_inode_names_start(&refs, type, 256, data, length);
+	if (!btrfs_inode_names_next(&refs, &ref))
+		return false;
+	g_assert_nonnull(ref);
+	*ret = *ref;
+	g_assert_true(btrfs_inode_names_next(&refs, &ref));
+	g_assert_null(ref);
+	return true;
+}
+
+static void test_an_inode_has_names(void)
+{
+	static const struct {
+		uint8_t type;
+		uint64_t directory;
+	} kinds[] = { { BTRFS_INODE_REF_KEY, 256 }, { BTRFS_INODE_EXTREF_KEY, 300 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+		BtrfsInodeName ref;
+
+		if (kinds[i].type == BTRFS_INODE_EXTREF_KEY)
+			put(bytes, 300, 8);
+		put(bytes, 2, 8);
+		put(bytes, 4, 2);
+		g_byte_array_append(bytes, (const guint8 *)"name", 4);
+		g_assert_true(read_name(kinds[i].type, bytes->data, bytes->len, &ref));
+		g_assert_cmpuint(ref.directory, ==, kinds[i].directory);
+		g_assert_cmpmem(ref.name, ref.name_bytes, "name", 4);
+		for (uint32_t length = 1; length < bytes->len; length++) {
+			g_autofree uint8_t *cut = exactly(bytes, length);
+
+			g_assert_false(read_name(kinds[i].type, cut, length, &ref));
+		}
+	}
+}
+
+static void test_a_name_of_no_bytes_is_refused(void)
+{
+	const uint8_t data[sizeof(struct btrfs_inode_ref)] = { 0 };
+	BtrfsInodeName ref;
+
+	g_assert_false(read_name(BTRFS_INODE_REF_KEY, data, sizeof(data), &ref));
+}
+
+static void test_other_items_have_no_names(void)
+{
+	const BtrfsInodeName *ref;
+	BtrfsInodeNames refs;
+
+	btrfs_inode_names_start(&refs, BTRFS_XATTR_ITEM_KEY, 256, (const uint8_t *)"text", 4);
+	g_assert_true(btrfs_inode_names_next(&refs, &ref));
+	g_assert_null(ref);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/btrfs-items/an-inode-has-names", test_an_inode_has_names);
+	g_test_add_func("/btrfs-items/a-name-of-no-bytes-is-refused",
+			test_a_name_of_no_bytes_is_refused);
+	g_test_add_func("/btrfs-items/other-items-have-no-names", test_other_items_have_no_names);
 	g_test_add_func("/btrfs-items/a-data-extent-has-references",
 			test_a_data_extent_has_references);
 	g_test_add_func("/btrfs-items/a-tree-block-has-no-data-references",
