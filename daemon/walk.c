@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/walk.h"
 
+#include "daemon/boot-directories.h"
 #include "kernel-ioctl/directory.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/target-permission.h"
@@ -22,9 +23,6 @@
 /* What a snapshot shows where a subvolume was nested (BTRFS_EMPTY_SUBVOL_DIR_OBJECTID): nothing. */
 #define BTRFS_EMPTY_DIRECTORY_INODE 2
 
-/* Directories of the running system whose files boot loaders may read by block address. */
-static const char *const boot_directories[] = { "/boot", "/boot/efi", "/efi" };
-
 typedef struct {
 	Directory *directory;
 	uint64_t subvolume;
@@ -40,7 +38,7 @@ struct Walk {
 	ReadOnlySubvolumes *subvolumes;
 	SkipLedger *skips;
 	FileStat state_directory;
-	FileStat boot[G_N_ELEMENTS(boot_directories)]; /* inode 0: there is none */
+	FileStat boot[BOOT_DIRECTORIES]; /* inode 0: there is none */
 	TargetPermission permission;
 	size_t depth_max;
 
@@ -60,11 +58,10 @@ static void level_clear(Level *level)
 	directory_free(level->directory);
 }
 
-/* O_PATH alone mounts nothing where an automount waits. */
 static void find_boot_directories(Walk *walk)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(boot_directories); i++) {
-		g_auto(Fd) fd = open(boot_directories[i], O_PATH | O_CLOEXEC);
+	for (size_t i = 0; i < BOOT_DIRECTORIES; i++) {
+		g_auto(Fd) fd = boot_directory_open(i);
 
 		if (fd < 0 || file_stat_at(fd, "", &walk->boot[i]) != 0)
 			walk->boot[i].inode = 0;
@@ -149,13 +146,6 @@ static bool is_same(const FileStat *one, const FileStat *other)
 	       one->device_minor == other->device_minor;
 }
 
-static bool lies_in(const char *path, const char *directory)
-{
-	const char *rest = g_str_has_prefix(path, directory) ? path + strlen(directory) : NULL;
-
-	return rest && (*rest == '/' || *rest == '\0');
-}
-
 /* Whether the directory is one that a walk leaves alone, and why. */
 static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *ret_reason)
 {
@@ -164,9 +154,9 @@ static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *re
 		return true;
 
 	*ret_reason = SKIP_BOOT;
-	for (size_t i = 0; i < G_N_ELEMENTS(boot_directories); i++)
+	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
 		if (walk->boot[i].inode != 0 && is_same(stat, &walk->boot[i]))
-			return !lies_in(walk->root->path, boot_directories[i]);
+			return !boot_directory_is_named(i, walk->root->path);
 
 	return false;
 }
