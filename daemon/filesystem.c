@@ -172,6 +172,7 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 	struct libmnt_fs *mount;
 	Filesystem *filesystem;
 	FilesystemRoot *root;
+	uint64_t subvolume;
 	FsIdentity identity;
 	FileStat stat;
 
@@ -209,6 +210,9 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 		return false;
 	}
 
+	if (!fs_subvolume_read(fd, identity.kind, &subvolume, error))
+		return false;
+
 	filesystem = find_known(found, &identity);
 	if (!filesystem) {
 		filesystem = filesystem_new(&identity, mnt_fs_get_target(mount), error);
@@ -221,6 +225,8 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 	root = g_new0(FilesystemRoot, 1);
 	root->is_file = S_ISREG(stat.mode);
 	root->mount_id = stat.mount_id;
+	root->subvolume = subvolume;
+	root->inode = stat.inode;
 	root->is_mount_root = strcmp(absolute, mnt_fs_get_target(mount)) == 0;
 	root->is_top = identity.kind == FS_KIND_BTRFS
 			       ? stat.inode == BTRFS_TOP_INODE

@@ -25,6 +25,8 @@ typedef enum {
 typedef struct {
 	char *path;         /* absolute, as raw bytes */
 	uint64_t mount_id;  /* of the mount that shows it */
+	uint64_t subvolume; /* that it lies in; 0 on XFS */
+	uint64_t inode;
 	bool is_mount_root; /* all that the mount shows */
 	bool is_file;       /* a single regular file */
 	bool is_top;        /* the top directory of the subvolume, or of the XFS */

@@ -74,6 +74,29 @@ bool filter_excludes(Filter *filter, const char *path, const char *relative, con
 	return excluded;
 }
 
+bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
+{
+	g_autofree char *walked = NULL;
+	size_t relative = root_bytes + (path[root_bytes] == '/');
+	size_t name = relative;
+
+	if (filter->excludes->len == 0)
+		return false;
+
+	walked = g_strdup(path);
+	while (path[name] != '\0') {
+		size_t end = name + strcspn(path + name, "/");
+
+		walked[end] = '\0';
+		if (filter_excludes(filter, walked, walked + relative, walked + name))
+			return true;
+		walked[end] = path[end];
+		name = end + (path[end] == '/');
+	}
+
+	return false;
+}
+
 bool filter_is_small(const Filter *filter, uint64_t size_bytes)
 {
 	return size_bytes < filter->min_size_bytes || size_bytes == 0;

@@ -22,6 +22,12 @@ void filter_free(Filter *filter);
 /* Whether the entry @name at the absolute @path is excluded; @relative is a tail of @path. */
 bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name);
 
+/*
+ * Whether a walk that begins with the first @root_bytes of the absolute @path would not come to its
+ * end: the file is excluded, or a directory on the way to it.
+ */
+bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes);
+
 bool filter_is_small(const Filter *filter, uint64_t size_bytes);
 
 /* The globs that matched nothing so far: a NULL-terminated array to g_free(), texts borrowed. */

@@ -127,10 +127,51 @@ static void test_the_least_size_itself_is_large_enough(void)
 	}
 }
 
+static void test_directories_below_the_beginning_exclude_what_is_in_them(void)
+{
+	static const struct {
+		const char *glob;
+		const char *root;
+		const char *path;
+		bool excluded;
+	} cases[] = {
+		{ "cache", "/srv", "/srv/a/cache/b/c", true },
+		{ "cache", "/srv", "/srv/a/caches/b/c", false },
+		{ "c", "/srv", "/srv/a/b/c", true },
+		{ "*.c", "/srv", "/srv/a/b/c", false },
+		{ "a/b", "/srv", "/srv/a/b/c", true },
+		{ "b/c", "/srv", "/srv/a/b/c", false },
+		{ "/srv/a", "/srv", "/srv/a/b/c", true },
+		{ "/a", "/srv", "/srv/a/b/c", false },
+		{ "a/*", "/srv", "/srv/a", false },
+		/* What the walk begins with is entered, whatever its name. */
+		{ "srv", "/srv", "/srv/a", false },
+		{ "/srv", "/srv", "/srv/a", false },
+		{ "a", "/srv/a", "/srv/a/b", false },
+		{ "a", "/", "/a/b", true },
+		{ "/a", "/", "/a/b", true },
+		{ "a/b", "/", "/a/b/c", true },
+		{ "\xff", "/srv", "/srv/\xff/a", true },
+		{ "x", "/srv", "/srv", false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		char *globs[] = { (char *)cases[i].glob, NULL };
+		g_autoptr(Filter) filter = filter_new(globs, 0);
+
+		if (filter_excludes_below(filter, cases[i].path, strlen(cases[i].root)) !=
+		    cases[i].excluded)
+			g_error("\"%s\" on %s below %s", cases[i].glob, cases[i].path,
+				cases[i].root);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/filter/directories-below-the-beginning-exclude-what-is-in-them",
+			test_directories_below_the_beginning_exclude_what_is_in_them);
 	g_test_add_func("/filter/globs-match-names-and-paths", test_globs_match_names_and_paths);
 	g_test_add_func("/filter/bytes-that-are-no-text-are-matched",
 			test_bytes_that_are_no_text_are_matched);
