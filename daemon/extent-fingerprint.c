@@ -98,13 +98,19 @@ bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *
 			  GError **error)
 {
 	SkipLedger *skips = &fingerprinter->pass->result->skips;
+	const Object shown = { .inode = extent->bytenr, .size_bytes = extent->length };
+	g_autofree char *path = NULL;
 	bool is_of_file;
 
 	if (!unsummed_extents_are_of_files(fingerprinter->unsummed, extent->bytenr, &is_of_file,
 					   error))
 		return false;
-	if (!is_of_file)
-		skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, NULL);
+	if (is_of_file)
+		return true;
+
+	if (skip_ledger_wants_example(skips, SKIP_NO_SUMS))
+		path = extent_places_example(fingerprinter->pass->places, &shown);
+	skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, path);
 	return true;
 }
 

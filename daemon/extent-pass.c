@@ -2,6 +2,7 @@
 #include "daemon/extent-pass.h"
 
 #include "daemon/extent-finder.h"
+#include "daemon/extent-limits.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-share.h"
 #include "daemon/fingerprint.h"
@@ -16,7 +17,6 @@
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/btrfs-info.h"
-#include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
 #include <linux/btrfs_tree.h>
@@ -37,31 +37,13 @@ static bool may_search(const Filesystem *filesystem)
 	return btrfs_tree_next(tree, &item, &refused);
 }
 
-/* Whether the pass is over all of the filesystem, with all its subvolumes. */
-static bool is_over_everything(const Filesystem *filesystem)
-{
-	const FilesystemRoot *root = filesystem->roots->pdata[0];
-	uint64_t subvolume;
-
-	return filesystem->roots->len == 1 && root->is_mount_root && root->is_top &&
-	       fs_subvolume_read(filesystem->fd, FS_KIND_BTRFS, &subvolume, NULL) &&
-	       subvolume == BTRFS_SUBVOLUME_TOP;
-}
-
 bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
 {
 	const Filesystem *filesystem = pass->filesystem;
-	const Settings *settings = pass->settings;
 
 	*ret_reason = NULL;
 	if (filesystem->identity.kind != FS_KIND_BTRFS)
 		*ret_reason = "the filesystem keeps no checksums of data";
-	else if (!is_over_everything(filesystem))
-		*ret_reason = "the pass is not over the whole filesystem with all its subvolumes";
-	else if (settings->excludes && settings->excludes[0])
-		*ret_reason = "files are excluded by name";
-	else if (settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
-		*ret_reason = "files are excluded by size";
 	else if (!filesystem->opens_by_id || !may_search(filesystem))
 		*ret_reason = "it takes CAP_SYS_ADMIN";
 
@@ -120,7 +102,8 @@ static uint64_t n_unsettled(const Pass *pass)
 /* All that was matched is settled, save what was postponed. */
 static bool settle(Pass *pass, ObjectTable *table, GError **error)
 {
-	if (!postponed_add_stretches(pass->postponed, pass->store, error))
+	if (!extent_limits_keep(pass, table, error) ||
+	    !postponed_add_stretches(pass->postponed, pass->store, error))
 		return false;
 	if (postponed_is_all(pass->postponed, n_unsettled(pass)))
 		return true;
@@ -141,13 +124,18 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 							pass->subvolumes, error);
 	uint64_t n_pinned;
 
-	if (!table || !do_round(pass, sums, table, true, &n_pinned, error))
+	if (!table || !extent_limits_apply(pass, table, error) ||
+	    !do_round(pass, sums, table, true, &n_pinned, error))
 		return false;
 	if (n_pinned > 0 && pass_may_continue(pass)) {
 		pass->result->shared.capped = 0;
 		if (!do_round(pass, sums, table, false, &n_pinned, error))
 			return false;
 	}
+	if (!pass_may_continue(pass))
+		return true;
+	if (!extent_limits_mark(pass, table, error))
+		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
 
@@ -207,6 +195,10 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	if (!pass_may_continue(pass))
 		return true;
 
+	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter);
+	if (!extent_limits_begin(pass, error))
+		return false;
+
 	/*
 	 * What is not written out has no extents yet.  The flush ends the transaction that is read
 	 * before it, so that the look sees all of it, and the next pass may go on behind it.
@@ -221,6 +213,8 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error))
 		return false;
+	if (pass_may_continue(pass))
+		extent_limits_warn(pass);
 	if (result->shared.runs == 0 || pass->settings->dry_run)
 		return true;
 

@@ -16,9 +16,11 @@ struct ExtentPlan {
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
 	ExtentFiles *files;
+	ExtentPlaces *places;
 	GArray *steps;
 	const Object *target;
 	bool is_doubtful; /* something was not believed that a later pass may try */
+	ExtentRef blamed; /* see extent_plan_blamed(); root 0: none */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -31,6 +33,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd);
 	plan->files = files;
+	plan->places = pass->places;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	return plan;
 }
@@ -305,38 +308,52 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	}
 
 	for (size_t i = 0; i < n; i++)
-		if (!extent_files_is_target(plan->files, &refs[i], ret_reason))
+		if (!extent_files_is_target(plan->files, &refs[i], ret_reason)) {
+			plan->blamed = refs[i];
 			return true;
+		}
 
 	*ret = EXTENT_PLANNED;
 	return true;
 }
 
 /* Whether a place must not be touched, whatever it would free. */
-static bool is_forbidden(const ExtentPlan *plan, SkipReason *ret_reason)
+static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GError **error)
 {
 	const ExtentRef *refs;
 	size_t n;
 
+	*ret = false;
 	refs = extent_refs_list(plan->refs, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (extent_files_is_source(plan->files, &refs[i]))
+	for (size_t i = 0; i < n && !*ret; i++) {
+		bool is_in;
+
+		plan->blamed = refs[i];
+		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
+			return false;
+		if (!extent_files_is_source(plan->files, &refs[i]))
+			*ret_reason = extent_files_is_own(plan->files, &refs[i])
+					      ? SKIP_OWN_STATE
+					      : SKIP_READ_ONLY_SNAPSHOT;
+		else if (is_in)
 			continue;
-		*ret_reason = extent_files_is_own(plan->files, &refs[i]) ? SKIP_OWN_STATE
-									 : SKIP_READ_ONLY_SNAPSHOT;
-		return true;
+		*ret = true;
 	}
 
-	return false;
+	if (!*ret && n > 0)
+		plan->blamed = refs[0];
+	return true;
 }
 
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	ExtentRefsOutcome outcome;
+	bool forbidden;
 
 	plan->target = target;
 	plan->is_doubtful = false;
+	plan->blamed.root = 0;
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;
@@ -345,7 +362,9 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
-	if (outcome != EXTENT_REFS_READ || is_forbidden(plan, ret_reason))
+	if (!is_forbidden(plan, &forbidden, ret_reason, error))
+		return false;
+	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
 	return cover(plan, runs, error) && plan_places(plan, ret, ret_reason, error);
@@ -359,4 +378,9 @@ const GArray *extent_plan_moved(const ExtentPlan *plan)
 const GArray *extent_plan_steps(const ExtentPlan *plan)
 {
 	return plan->steps;
+}
+
+const ExtentRef *extent_plan_blamed(const ExtentPlan *plan)
+{
+	return plan->blamed.root != 0 ? &plan->blamed : NULL;
 }

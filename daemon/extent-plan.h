@@ -50,4 +50,10 @@ const GArray *extent_plan_steps(const ExtentPlan *plan);
 /* Ids (uint32_t) of sources that it did without, as they are to be shared away themselves. */
 const GArray *extent_plan_moved(const ExtentPlan *plan);
 
+/*
+ * A place of the last target to name for what came of it: the one that keeps the target, if one does;
+ * NULL if none is known.
+ */
+const ExtentRef *extent_plan_blamed(const ExtentPlan *plan);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlan, extent_plan_free)

@@ -39,9 +39,16 @@ static bool may_pass(SkipReason reason)
 	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL;
 }
 
-static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason)
+/* Leave @target alone; @place is where to say that was, or NULL. */
+static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason,
+		  const ExtentRef *place)
 {
-	skip_ledger_add(&sharer->pass->result->skips, reason, target->size_bytes, NULL);
+	SkipLedger *skips = &sharer->pass->result->skips;
+	g_autofree char *path = NULL;
+
+	if (place && skip_ledger_wants_example(skips, reason))
+		path = extent_places_path(sharer->pass->places, place);
+	skip_ledger_add(skips, reason, target->size_bytes, path);
 	if (may_pass(reason))
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 	if (reason == SKIP_READ_ONLY)
@@ -85,7 +92,7 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 				   step->source_extent.address, &shown, error)))
 		return false;
 	if (!shown) {
-		leave(sharer, target, SKIP_CHANGED);
+		leave(sharer, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
@@ -94,7 +101,7 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	if (kept)
 		*ret = STEP_DOUBTED;
 	else
-		leave(sharer, target, SKIP_DIFFERS);
+		leave(sharer, target, SKIP_DIFFERS, &step->target);
 	return true;
 }
 
@@ -158,14 +165,15 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 	SharedRounds shared = share_rounds(sharer, step, to, from);
 
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
-		leave(sharer, target, shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE);
+		leave(sharer, target, shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
+		      &step->target);
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		leave(sharer, target, refusal_reason(shared.outcome));
+		leave(sharer, target, refusal_reason(shared.outcome), &step->target);
 	return true;
 }
 
@@ -216,7 +224,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (to && from)
 		return run_rounds(sharer, target, step, to, from, ret, error);
 
-	leave(sharer, target, reason);
+	leave(sharer, target, reason, to ? &step->source : &step->target);
 	return true;
 }
 
@@ -231,7 +239,7 @@ static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
 	sharer->n_pinned++;
 	/* What is a source and not free to go besides is no news. */
 	if (sharer->is_first_round)
-		leave(sharer, target, reason);
+		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
 }
 
 /* What the plan would do. */
@@ -309,7 +317,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return forget(sharer, target, error);
 	if (outcome == EXTENT_PINNED) {
 		reason = reason == SKIP_PINNED ? SKIP_DIFFERS : reason;
-		leave(sharer, target, reason);
+		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
 		if (!may_pass(reason)) {
 			object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
 			object_table_add_fact(sharer->table, target->id, FACT_PINNED);
@@ -358,6 +366,8 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	g_autoptr(PlannedTarget) planned = NULL;
 	const Object *target;
 	ExtentRefsOutcome outcome;
+	const ExtentRef *places;
+	size_t n;
 	bool done;
 
 	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
@@ -376,7 +386,8 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		return note_freed(sharer, target, error);
 
 	/* It was cloned, or written to, meanwhile. */
-	leave(sharer, target, SKIP_CHANGED);
+	places = extent_refs_list(sharer->refs, &n);
+	leave(sharer, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
 }
 

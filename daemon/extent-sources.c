@@ -99,32 +99,45 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-static void add_places(const ExtentSources *sources, ExtentSource *source)
+/* How many places of a source are looked at: of very many few may be part of a limited pass. */
+static size_t most_places(const ExtentSources *sources)
+{
+	return extent_places_is_limited(sources->pass->places) ? EXTENT_PLACES_MOST : PLACES_MAX;
+}
+
+static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	const ExtentRef *places;
 	size_t n;
 
 	places = extent_refs_list(sources->refs, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (!extent_files_is_source(sources->files, &places[i]))
+		SkipReason reason;
+		bool is_in;
+
+		if (!extent_places_has(sources->pass->places, &places[i], &is_in, &reason, error))
+			return false;
+		if (!is_in || !extent_files_is_source(sources->files, &places[i]))
 			continue;
 		g_array_append_val(source->places, places[i]);
 		add_shown(source, &places[i], sources->pass->block_bytes);
 	}
+
+	return true;
 }
 
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentRefsOutcome outcome;
 
-	if (!extent_refs_read(sources->refs, &source->object, PLACES_MAX, &outcome, error))
+	if (!extent_refs_read(sources->refs, &source->object, most_places(sources), &outcome,
+			      error))
 		return false;
 
 	source->has_more = outcome == EXTENT_REFS_PARTIAL;
 	source->is_encoded = extent_refs_is_encoded(sources->refs);
 	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
-	add_places(sources, source);
-	return true;
+	return add_places(sources, source, error);
 }
 
 /* The first block from @block on that no known place shows. */
@@ -156,9 +169,9 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 		uint64_t next;
 
 		if (!extent_refs_read_byte(sources->refs, &source->object, block * block_bytes,
-					   PLACES_MAX, &outcome, error))
+					   most_places(sources), &outcome, error) ||
+		    !add_places(sources, source, error))
 			return false;
-		add_places(sources, source);
 		next = shown_end(source, block);
 		/* Nothing shows it. */
 		block = next == block ? block + 1 : next;
@@ -178,6 +191,8 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 		g_array_append_val(sources->moved, id);
 		return true;
 	}
+	if (object_table_facts(sources->table, id) & FACT_AWAY)
+		return true;
 	if (!source) {
 		if (!hash_store_find(sources->pass->store, id, &object, error))
 			return false;

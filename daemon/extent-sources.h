@@ -11,7 +11,7 @@
  * ExtentSources - the extents that may take over what one target shows, and where files show them.
  *
  * An extent that was shared away in this pass is no source any more, nor are places in dedupd's own
- * files, and in read-only snapshots if these are skipped.
+ * files, in read-only snapshots if these are skipped, and such as are no part of the pass.
  *
  * Thread: the filesystem's worker, never while it shares.
  */

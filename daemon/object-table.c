@@ -265,8 +265,8 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 
 bool object_table_is_live(uint32_t object, void *data)
 {
-	return (object_table_facts(data, object) & (FACT_LIVE | FACT_MOVED | FACT_BARRED)) ==
-	       FACT_LIVE;
+	return (object_table_facts(data, object) &
+		(FACT_LIVE | FACT_MOVED | FACT_BARRED | FACT_AWAY)) == FACT_LIVE;
 }
 
 bool object_table_is_kept(uint32_t object, void *data)

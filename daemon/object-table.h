@@ -23,7 +23,8 @@ typedef struct ObjectTable ObjectTable;
 typedef enum {
 	FACT_LIVE = 1 << 0,    /* fingerprinted, and still in the store */
 	FACT_SETTLED = 1 << 1, /* matched with everything before this pass */
-	FACT_OUTSIDE = 1 << 2, /* not met by this pass's walk: may be a source only */
+	/* Not met by this pass's walk, or an extent of which a place is not: may be a source only. */
+	FACT_OUTSIDE = 1 << 2,
 	FACT_IMMUTABLE = 1 << 3,
 	FACT_NO_COW = 1 << 4,
 	FACT_SHARED = 1 << 5,
@@ -37,7 +38,10 @@ typedef enum {
 	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
 	FACT_BARRED = 1 << 14,    /* neither target nor source, as the user wants it */
 	FACT_EXTENT = 1 << 15,    /* a data extent, or a stretch of them, not a file */
-	FACT_PLAIN = 1 << 16, /* a file whose extents are objects of their own: may be a source */
+	FACT_PLAIN = 1 << 16,   /* a file whose extents are objects of their own: may be a source */
+	FACT_PLACED = 1 << 17,  /* whose places were looked up */
+	FACT_AWAY = 1 << 18,    /* none of them is part of the pass: neither source nor target */
+	FACT_LIMITED = 1 << 19, /* a pass with other limits may share it */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */

@@ -77,6 +77,7 @@ static bool pass_open(Pass *pass, GError **error)
 
 static void pass_close(Pass *pass)
 {
+	g_clear_pointer(&pass->places, extent_places_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);

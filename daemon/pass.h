@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/extent-places.h"
 #include "daemon/filesystem.h"
 #include "daemon/filter.h"
 #include "daemon/kept-pages.h"
@@ -36,6 +37,7 @@ typedef struct {
 	KeptPages *kept;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
+	ExtentPlaces *places;   /* NULL where files are walked to */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	PassResult *result;     /* the caller's */
 } Pass;

@@ -33,6 +33,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_PINNED] = "pinned",
 	[SKIP_DOUBTFUL] = "doubtful",
 	[SKIP_READ_ONLY_SNAPSHOT] = "read-only-snapshot",
+	[SKIP_OUTSIDE] = "outside",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -159,7 +159,8 @@ static const Piece *piece_at(const Side *side, uint64_t block)
 
 static bool may_be_target(const Resolver *resolver, uint32_t extent)
 {
-	return !(object_table_facts(resolver->table, extent) & (FACTS_SOURCE_ONLY | FACT_MOVED));
+	return !(object_table_facts(resolver->table, extent) &
+		 (FACTS_SOURCE_ONLY | FACT_MOVED | FACT_AWAY));
 }
 
 static bool add_run(Resolver *resolver, uint32_t target, uint64_t target_block, uint32_t source,

@@ -22,7 +22,7 @@ REASONS = {
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
-    "read-only-snapshot",
+    "read-only-snapshot", "outside",
 }
 FIELDS = {
     "found": {"by", "reason"},
@@ -96,7 +96,7 @@ def check_report(report):
             assert skip["count"] > 0, skip
             assert skip["bytes"] >= 0, skip
             assert len(skip["examples"]) <= skip["count"], skip
-            # Extents have no names.
+            # An extent need not have a file that has a name.
             assert skip["examples"] or entry["found"]["by"] == "checksums", skip
 
 

@@ -431,16 +431,6 @@ def assert_refused_and_else_read(dedupd, reason, *paths, **options):
     return done
 
 
-@pytest.mark.parametrize("options, reason", [
-    ({"exclude": "*.iso"}, "excluded by name"),
-    ({"min_size": "1M"}, "excluded by size"),
-])
-def test_what_checksums_cannot_do_is_refused_and_else_read(tree, dedupd, options, reason):
-    content.write_twins(tree, MIB)
-
-    assert_refused_and_else_read(dedupd, reason, **options)
-
-
 def test_an_ordinary_user_is_refused_and_else_reads(tree, filesystem, dedupd, program, tmp_path):
     for directory in (tmp_path, *tmp_path.parents):
         directory.chmod(directory.stat().st_mode | 0o111)
@@ -453,17 +443,6 @@ def test_an_ordinary_user_is_refused_and_else_reads(tree, filesystem, dedupd, pr
     done = assert_refused_and_else_read(dedupd, "CAP_SYS_ADMIN", user=USER)
 
     assert done.freed_bytes == MIB
-
-
-def test_a_subtree_is_refused_and_else_read(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
-    (tree / "directory").mkdir()
-    for number, path in enumerate((tree / "sub", tree / "directory")):
-        content.write_twins(path, MIB, seed=number)
-        done = assert_refused_and_else_read(dedupd, "not over the whole filesystem", path)
-        assert done.freed_bytes == MIB
-
-    assert check(dedupd).freed_bytes == 0
 
 
 def test_xfs_has_no_checksums_of_data(make_filesystem, make_dedupd):

@@ -61,12 +61,12 @@ def test_a_bind_mount_serves_as_a_path(tree, filesystem, dedupd):
     assert done.freed_bytes == MIB
 
 
-def run_where_boot_is(directory, dedupd, *paths):
+def run_where_boot_is(directory, dedupd, *paths, **options):
     """Run it where @directory is mounted at /boot, which nobody else sees."""
     in_namespace = ["unshare", "--mount", "sh", "-ec",
                     'mount --bind "$1" /boot; shift; exec "$@"', "sh", str(directory)]
     run = dedupd.finish(subprocess.Popen(
-        in_namespace + dedupd.command(*paths), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        in_namespace + dedupd.command(*paths, **options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env=dedupd.environment()))
     assert run.status == 0, run.stderr
     return run

@@ -329,10 +329,23 @@ static void test_like_objects_come_by_id(void)
 	g_assert_cmpuint((uint32_t)object_table_rank(table, second), ==, second);
 }
 
+static void test_what_is_away_is_not_matched_and_stays(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t away = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	object_table_add_fact(table, away, FACT_AWAY);
+	g_assert_false(object_table_is_live(away, table));
+	g_assert_true(object_table_is_kept(away, table));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/object-table/what-is-away-is-not-matched-and-stays",
+			test_what_is_away_is_not_matched_and_stays);
 	g_test_add_func("/object-table/facts-are-those-of-the-store",
 			test_facts_are_those_of_the_store);
 	g_test_add_func("/object-table/an-id-that-no-object-has-knows-nothing",
