@@ -41,7 +41,8 @@ struct InodeInventory {
 	uint64_t n_done_before;        /* files that were read, or set aside, before this list */
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	bool is_complete;
-	bool is_racy; /* a file may have changed again without any trace */
+	bool is_racy;    /* a file may have changed again without any trace */
+	bool is_limited; /* a file is not part of this pass, but may be of another */
 };
 
 static uint64_t n_done(const Pass *pass)
@@ -185,10 +186,19 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	FileId id = { subvolume, number, (uint32_t)inode->generation };
 	ExtentRef place = { .root = subvolume, .inode = number };
 	const Object *known;
+	SkipReason reason;
+	bool is_in;
 
 	if (filter_is_small(pass->filter, inode->size_bytes) ||
 	    extent_files_is_own(inventory->files, &place))
 		return true;
+	place.size_bytes = inode->size_bytes;
+	if (!extent_places_has(pass->places, &place, &is_in, &reason, error))
+		return false;
+	if (!is_in) {
+		inventory->is_limited = true;
+		return true;
+	}
 	if (!hash_store_find_at(pass->store, subvolume, number, &known, error))
 		return false;
 	if (is_left_alone(pass, inode)) {
@@ -391,9 +401,12 @@ bool inode_inventory_end(InodeInventory *inventory, GError **error)
 	bool is_worth_a_write = inventory->since == 0 || n_to_read > 0 ||
 				inventory->looked_through_bytes >= LOOKED_THROUGH_BYTES;
 
-	/* What could not be opened, or is too young to be trusted, is met again from where this began. */
-	if (!inventory->is_complete || inventory->is_racy || !is_worth_a_write ||
-	    n_done(pass) - inventory->n_done_before < n_to_read)
+	/*
+	 * What could not be opened, is too young to be trusted, or is left to passes with other limits
+	 * is met again from where this began.
+	 */
+	if (!inventory->is_complete || inventory->is_racy || inventory->is_limited ||
+	    !is_worth_a_write || n_done(pass) - inventory->n_done_before < n_to_read)
 		return true;
 
 	return hash_store_set_number(pass->store, GENERATION_NOTE, inventory->next_since, error);

@@ -278,6 +278,21 @@ def test_zeros_without_checksums_are_shared_like_other_data(tree, write_no_sum, 
     assert check(dedupd).freed_bytes == 4 * MIB
 
 
+def test_files_without_checksums_that_are_excluded_are_not_read(tree, write_no_sum, dedupd):
+    """Not by this pass; one without limits reads and shares them."""
+    for name in ("one", "two", "three.raw", "four.raw"):
+        write_no_sum(tree / name, noise(1 + name.endswith("raw"), 2 * MIB))
+
+    limited = check(dedupd, exclude="*.raw")
+    assert limited.freed_bytes == 2 * MIB
+    assert limited.first.read["finding_bytes"] == 4 * MIB
+    whole = check(dedupd)
+
+    assert whole.freed_bytes == 2 * MIB
+    assert whole.first.read["finding_bytes"] == 4 * MIB
+    assert oracle.is_shared(tree / "three.raw", tree / "four.raw")
+
+
 def test_only_like_is_shared_with_like(tree, write_no_sum, dedupd):
     data = noise(1, 2 * MIB)
     for name in ("sum-1", "sum-2"):
