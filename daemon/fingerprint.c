@@ -4,6 +4,7 @@
 #include "daemon/anchor-sink.h"
 #include "daemon/block-sums.h"
 #include "daemon/file-reader.h"
+#include "daemon/object-skips.h"
 #include "daemon/object-sums.h"
 #include "daemon/special-files.h"
 #include "daemon/sum-cache.h"
@@ -167,11 +168,11 @@ static Object row_of(const Job *job)
 static void count_skip(Fingerprinter *printer, const Job *job, SkipReason reason)
 {
 	SkipLedger *skips = &printer->pass->result->skips;
+	NamedFile file = { job->file.id, job->file.parent, job->name };
 	g_autofree char *path = NULL;
 
 	if (skip_ledger_wants_example(skips, reason))
-		path = file_opener_path(printer->opener, job->file.id.subvolume, job->file.parent,
-					job->name);
+		path = object_skips_path(printer->pass, printer->opener, &file);
 	skip_ledger_add(skips, reason, job->stamp.size_bytes, path);
 }
 

@@ -109,6 +109,16 @@ static bool look_at_data(InodeInventory *inventory, const FileId *id, uint64_t s
 	return true;
 }
 
+static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason reason)
+{
+	SkipLedger *skips = &inventory->pass->result->skips;
+	g_autofree char *path = NULL;
+
+	if (skip_ledger_wants_example(skips, reason))
+		path = extent_places_path(inventory->pass->places, file);
+	skip_ledger_add(skips, reason, file->size_bytes, path);
+}
+
 static bool add_to_read(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
 			uint32_t half_object, GError **error)
 {
@@ -166,8 +176,15 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 		break;
 	}
 
-	if (known->state == OBJECT_SKIPPED)
-		skip_ledger_add(&pass->result->skips, known->skip_reason, known->size_bytes, NULL);
+	if (known->state == OBJECT_SKIPPED) {
+		ExtentRef file = {
+			.root = id->subvolume,
+			.inode = id->inode,
+			.size_bytes = known->size_bytes,
+		};
+
+		leave(inventory, &file, known->skip_reason);
+	}
 	/* What was settled meanwhile was not matched with what is still to be read of it. */
 	return known->state != OBJECT_HALF || add_to_read(inventory, id, inode, half, error);
 }
@@ -202,7 +219,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	if (!hash_store_find_at(pass->store, subvolume, number, &known, error))
 		return false;
 	if (is_left_alone(pass, inode)) {
-		skip_ledger_add(&pass->result->skips, SKIP_NO_COW, inode->size_bytes, NULL);
+		leave(inventory, &place, SKIP_NO_COW);
 		return !known || forget(inventory, subvolume, number, error);
 	}
 	if (!inode->is_no_sum) {

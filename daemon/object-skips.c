@@ -3,6 +3,15 @@
 
 #include "hashstore/objects.h"
 
+char *object_skips_path(Pass *pass, FileOpener *opener, const NamedFile *file)
+{
+	const ExtentRef place = { .root = file->id.subvolume, .inode = file->id.inode };
+
+	return pass->places
+		       ? extent_places_path(pass->places, &place)
+		       : file_opener_path(opener, file->id.subvolume, file->parent, file->name);
+}
+
 bool object_skips_add(Pass *pass, FileOpener *opener, uint32_t object, SkipReason reason,
 		      uint64_t bytes, GError **error)
 {
@@ -10,6 +19,7 @@ bool object_skips_add(Pass *pass, FileOpener *opener, uint32_t object, SkipReaso
 	g_autofree char *name = NULL;
 	g_autofree char *path = NULL;
 	const Object *found;
+	NamedFile file;
 
 	if (bytes != UINT64_MAX && !skip_ledger_wants_example(skips, reason)) {
 		skip_ledger_add(skips, reason, bytes, NULL);
@@ -23,7 +33,8 @@ bool object_skips_add(Pass *pass, FileOpener *opener, uint32_t object, SkipReaso
 
 	name = g_strndup((const char *)found->name, found->name_bytes);
 	bytes = MIN(bytes, found->size_bytes);
-	path = file_opener_path(opener, found->subvolume, found->parent, name);
+	file = (NamedFile){ { found->subvolume, found->inode, 0 }, found->parent, name };
+	path = object_skips_path(pass, opener, &file);
 	skip_ledger_add(skips, reason, bytes, path);
 	return true;
 }
