@@ -50,8 +50,8 @@ def write_extent(path, data):
 def delete_subvolumes(tree, *names):
     """Delete them; while they go they still show what they had, so that is waited for."""
     for name in names:
-        btrfs("subvolume", "delete", tree / name)
-    btrfs("subvolume", "sync", tree)
+        btrfs("subvolume", "delete", "--commit-after", tree / name)
+    btrfs("subvolume", "sync", "-s", "1", tree)
 
 
 def is_read_only(subvolume):
