@@ -19,8 +19,9 @@ struct ExtentPlan {
 	ExtentPlaces *places;
 	GArray *steps;
 	const Object *target;
-	bool is_doubtful; /* something was not believed that a later pass may try */
-	ExtentRef blamed; /* see extent_plan_blamed(); root 0: none */
+	bool is_doubtful;   /* something was not believed that a later pass may try */
+	bool needs_reading; /* something is equal in part, which only reading could use */
+	ExtentRef blamed;   /* see extent_plan_blamed(); root 0: none */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -88,8 +89,10 @@ static bool cover_by(ExtentPlan *plan, const Run *run, const ExtentSource *sourc
 	ExtentStamp other = doubts_stamp(&source->object);
 	Belief belief;
 
-	if (!whole && (extent_refs_is_encoded(plan->refs) || source->is_encoded))
+	if (!whole && (extent_refs_is_encoded(plan->refs) || source->is_encoded)) {
+		plan->needs_reading |= plan->pass->settings->compressed != COMPRESSED_READ;
 		return true;
+	}
 	if (!doubts_ask(plan->pass, &mine, &other, whole, &belief, error))
 		return false;
 	plan->is_doubtful |= belief == BELIEF_NOT_NOW;
@@ -295,6 +298,8 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 			continue;
 		if (plan->is_doubtful)
 			*ret_reason = SKIP_DOUBTFUL;
+		else if (plan->needs_reading)
+			*ret_reason = SKIP_NEEDS_READING;
 		return true;
 	}
 
@@ -353,6 +358,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 	plan->target = target;
 	plan->is_doubtful = false;
+	plan->needs_reading = false;
 	plan->blamed.root = 0;
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);

@@ -34,6 +34,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_DOUBTFUL] = "doubtful",
 	[SKIP_READ_ONLY_SNAPSHOT] = "read-only-snapshot",
 	[SKIP_OUTSIDE] = "outside",
+	[SKIP_NEEDS_READING] = "needs-reading",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -43,6 +43,7 @@ typedef enum {
 	SKIP_DOUBTFUL,               /* btrfs: too much was compared in vain in this pass */
 	SKIP_READ_ONLY_SNAPSHOT,     /* btrfs: --read-only-snapshots leaves it alone */
 	SKIP_OUTSIDE,                /* btrfs: of places that are no part of the pass */
+	SKIP_NEEDS_READING,          /* btrfs: compressed, and equal in part */
 	SKIP_REASONS,
 } SkipReason;
 

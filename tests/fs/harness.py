@@ -22,7 +22,7 @@ REASONS = {
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
-    "read-only-snapshot", "outside",
+    "read-only-snapshot", "outside", "needs-reading",
 }
 FIELDS = {
     "found": {"by", "reason"},

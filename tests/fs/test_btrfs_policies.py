@@ -587,6 +587,23 @@ def test_a_compressed_twin_of_a_plain_file_is_found_by_reading(tree, write_compr
     assert done.first.read["finding_bytes"] == 4 * MIB
 
 
+def test_what_is_compressed_and_equal_in_part_is_said_to_need_reading(tree, write_compressed,
+                                                                      dedupd):
+    """LZO compresses each page alone, so a change leaves what is before it as it was."""
+    data = b"".join(noise(page, BLOCK // 2) + bytes(BLOCK // 2) for page in range(32))
+    write_compressed(tree / "one", data, "lzo")
+    write_compressed(tree / "two", data[:-BLOCK] + text(2, BLOCK), "lzo")
+    assert disk_bytes(tree / "one") < len(data)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 0
+    assert done.first.skipped == {"needs-reading": 1}
+    read = check(dedupd, compressed="read")
+    assert read.first.shared["bytes"] == len(data) - BLOCK
+    assert "needs-reading" not in read.first.skipped
+
+
 def test_differently_compressed_twins_are_found_by_reading(tree, write_compressed, dedupd):
     data = text(1, 4 * MIB)
     sizes = {disk_bytes(write_compressed(tree / how, data, how)) for how in ("zstd", "zlib:9")}
