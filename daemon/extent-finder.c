@@ -29,12 +29,32 @@ typedef struct {
 	BtrfsTree *tree;
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
+	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 } ExtentFinder;
 
 static uint64_t day_of(int64_t usec)
 {
 	return (uint64_t)usec / G_USEC_PER_SEC / (24 * 60 * 60);
+}
+
+/*
+ * Nothing happened to the extent.  If the stretch that it was part of is gone, as its file is or shows
+ * something else there, it is put anew, be it into another one.
+ */
+static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
+			    const BtrfsExtentItem *item, const Object *stored, GError **error)
+{
+	const Object *stretch;
+
+	if (stored->mtime_nsec == 0)
+		return extent_leave_unknown(finder->fingerprinter, extent, error);
+	if (!finder->looks_at_all || stored->parent == 0)
+		return true;
+
+	return hash_store_find_at(finder->pass->store, OBJECT_STRETCHES, stored->parent, &stretch,
+				  error) &&
+	       (stretch || stretch_finder_add(finder->stretches, extent, item, error));
 }
 
 /*
@@ -56,8 +76,7 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 		    !extent_count_known(finder->fingerprinter, extent, &known, error))
 			return false;
 		if (known == (uint64_t)stored->mtime_nsec)
-			return known > 0 ||
-			       extent_leave_unknown(finder->fingerprinter, extent, error);
+			return leave_unchanged(finder, extent, item, stored, error);
 	}
 
 	result->files.changed += stored != NULL;
@@ -65,7 +84,7 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	/* What it differed from another in may not be there any more. */
 	if (stored && !hash_store_drop_differed(finder->pass->store, extent->bytenr, error))
 		return false;
-	if (!is_same && stretch_finder_wants(finder->stretches, extent))
+	if (stretch_finder_wants(finder->stretches, extent))
 		return stretch_finder_add(finder->stretches, extent, item, error);
 	return extent_fingerprint(finder->fingerprinter, extent, NULL, error) &&
 	       pass_commit_when_due(finder->pass, error);
@@ -290,6 +309,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	bool all = since == 0 || since > finder->info.generation + 1 ||
 		   today >= looked_day + LOOK_DAYS;
 
+	finder->looks_at_all = all;
 	if (all) {
 		if (!look_at_all(finder, error))
 			return false;
@@ -319,13 +339,14 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 		.tree = tree,
 		.fingerprinter = fingerprinter,
 	};
-	uint64_t since, looked_day;
+	uint64_t since, looked_day, stored;
 
 	if (!hash_store_get_number(pass->store, GENERATION_NOTE, &since, error) ||
-	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error))
+	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error) ||
+	    !hash_store_count_objects(pass->store, &stored, error))
 		return false;
 
-	stretches = stretch_finder_new(pass, info, fingerprinter, since == 0);
+	stretches = stretch_finder_new(pass, info, fingerprinter, stored == 0);
 	finder.stretches = stretches;
 	return find(&finder, since, looked_day, error);
 }

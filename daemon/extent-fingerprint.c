@@ -202,8 +202,8 @@ bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stre
 	Object row = stretch_object(stretch);
 	ObjectSums sums;
 
-	if (!stretch_read_sums(fingerprinter->sums, stretch->parts, stretch->n_parts,
-			       fingerprinter->block_bytes, joined, error))
+	if (!stretch_read_sums(fingerprinter->sums, stretch->parts[0].offset, stretch->parts,
+			       stretch->n_parts, fingerprinter->block_bytes, joined, error))
 		return false;
 
 	fingerprinter->anchors.object = stretch->key;

@@ -301,11 +301,12 @@ static void unsettle(Limiter *limiter, uint32_t object)
 /* What is settled would be the source of what came later; here it has to be the target. */
 static bool unsettle_group(Limiter *limiter, const Group *group, GError **error)
 {
-	for (size_t i = 0; i < group->n_members; i++) {
+	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
 		uint32_t object = group->members[i].object;
 
-		/* Once is enough. */
-		if (!(object_table_facts(limiter->table, object) & FACT_SETTLED))
+		/* Once is enough; what is away stays as it is. */
+		if ((object_table_facts(limiter->table, object) & (FACT_SETTLED | FACT_AWAY)) !=
+		    FACT_SETTLED)
 			continue;
 		if (!list_all(limiter, object, error))
 			return false;
@@ -391,7 +392,7 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 {
 	unsigned facts = 0;
 
-	for (size_t i = 0; i < group->n_members; i++) {
+	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
 		if (!list_at(limiter, &group->members[i], error))
 			return false;
 		facts |= facts_of_extents(limiter);

@@ -11,13 +11,13 @@
 #define BYTES_MAX   (UINT64_C(16) << 20)
 #define LEAST_MAX   16
 
-/* Of all targets together: 2.5 MiB of memory. */
-#define RUNS_MAX (UINT64_C(1) << 16)
+/* Of the steps and runs of all targets together; one target alone may have more. */
+#define MEMORY_MAX (UINT64_C(8) << 20)
 
 struct ExtentQueue {
 	GQueue targets; /* PlannedTarget */
 	uint64_t bytes;
-	uint64_t n_runs;
+	uint64_t memory_bytes;
 };
 
 void planned_target_free(PlannedTarget *planned)
@@ -63,7 +63,8 @@ void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *s
 	planned->steps = copy(steps, sizeof(ExtentStep));
 	planned->runs = copy(runs, sizeof(Run));
 	queue->bytes += target->size_bytes;
-	queue->n_runs += runs->len;
+	planned->memory_bytes = steps->len * sizeof(ExtentStep) + runs->len * sizeof(Run);
+	queue->memory_bytes += planned->memory_bytes;
 	g_queue_push_tail(&queue->targets, planned);
 }
 
@@ -72,7 +73,7 @@ PlannedTarget *extent_queue_pop(ExtentQueue *queue)
 	PlannedTarget *first = g_queue_pop_head(&queue->targets);
 
 	queue->bytes -= first->extent.size_bytes;
-	queue->n_runs -= first->runs->len;
+	queue->memory_bytes -= first->memory_bytes;
 	return first;
 }
 
@@ -109,7 +110,7 @@ bool extent_queue_is_full(const ExtentQueue *queue)
 {
 	guint n = queue->targets.length;
 
-	return n >= TARGETS_MAX || queue->n_runs >= RUNS_MAX ||
+	return n >= TARGETS_MAX || queue->memory_bytes >= MEMORY_MAX ||
 	       (n >= LEAST_MAX && queue->bytes >= BYTES_MAX);
 }
 
@@ -191,7 +192,7 @@ bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret)
 	return ret->length > first->length;
 }
 
-void extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes)
+uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes)
 {
 	GList *link = queue->targets.head;
 	uint64_t done = 0;
@@ -201,4 +202,6 @@ void extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_
 		step->is_done = true;
 		done += step->length;
 	}
+
+	return done;
 }

@@ -16,8 +16,9 @@ typedef struct ExtentQueue ExtentQueue;
 /* A target with what is to be done for it. */
 typedef struct {
 	Object extent;
-	GArray *steps; /* ExtentStep */
-	GArray *runs;  /* Run: what can be tried if the kernel finds a step different */
+	GArray *steps;         /* ExtentStep */
+	GArray *runs;          /* Run: what can be tried if the kernel finds a step different */
+	uint64_t memory_bytes; /* of both, when it was added */
 } PlannedTarget;
 
 void planned_target_free(PlannedTarget *planned);
@@ -49,8 +50,8 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
  */
 bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret);
 
-/* The first @bytes of @joined were shared: the steps in them are done. */
-void extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);
+/* The first @bytes of @joined were shared: the steps in them are done.  Returns the bytes of these. */
+uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentQueue, extent_queue_free)

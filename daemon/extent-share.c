@@ -151,11 +151,15 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step, F
 		if (asked.outcome != DEDUPE_SAME)
 			return shared;
 		shared.done += shared.length;
-		result->shared.bytes += shared.length;
 	}
 
-	result->shared.runs++;
 	return shared;
+}
+
+static void count_shared(ExtentSharer *sharer, uint64_t bytes, bool is_run)
+{
+	sharer->pass->result->shared.bytes += bytes;
+	sharer->pass->result->shared.runs += is_run;
 }
 
 /* Share one step of @target; what goes no further leaves the target alone. */
@@ -164,6 +168,7 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 {
 	SharedRounds shared = share_rounds(sharer, step, to, from);
 
+	count_shared(sharer, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
 		leave(sharer, target, shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
 		      &step->target);
@@ -188,6 +193,7 @@ static void share_joined(ExtentSharer *sharer)
 	SharedRounds shared;
 	SkipReason reason;
 	ExtentStep joined;
+	uint64_t done;
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
@@ -200,7 +206,8 @@ static void share_joined(ExtentSharer *sharer)
 	shared = share_rounds(sharer, &joined, to, from);
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += 2 * shared.length;
-	extent_queue_set_done(sharer->planned, &joined, shared.done);
+	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
+	count_shared(sharer, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,

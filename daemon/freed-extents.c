@@ -11,18 +11,21 @@ typedef struct {
 
 struct FreedExtents {
 	int fd;
+	const atomic_bool *stop;
 	uint64_t subvolume;
 	uint64_t inode;
+	uint64_t size_bytes;
 	BtrfsFileExtents *items;
 	ExtentRefs *refs;
 	GArray *shown; /* ShownExtent, before; by address, each once */
 };
 
-FreedExtents *freed_extents_new(int fd)
+FreedExtents *freed_extents_new(int fd, const atomic_bool *stop)
 {
 	FreedExtents *extents = g_new0(FreedExtents, 1);
 
 	extents->fd = fd;
+	extents->stop = stop;
 	extents->items = btrfs_file_extents_new();
 	extents->refs = extent_refs_new(fd);
 	extents->shown = g_array_new(false, false, sizeof(ShownExtent));
@@ -63,27 +66,33 @@ static void make_unique(GArray *shown)
 	g_array_set_size(shown, n);
 }
 
-void freed_extents_begin(FreedExtents *extents, const OpenObject *file)
+/* List what the file shows; what cannot be read is left out. */
+static void list_shown(FreedExtents *extents, GArray *ret)
 {
 	g_autoptr(GError) unread = NULL;
 	const BtrfsFileExtent *item;
 
-	extents->subvolume = file->subvolume;
-	extents->inode = file->inode;
-	g_array_set_size(extents->shown, 0);
-	btrfs_file_extents_start(extents->items, extents->fd, file->subvolume, file->inode, 0,
-				 file->size_bytes);
+	g_array_set_size(ret, 0);
+	btrfs_file_extents_start(extents->items, extents->fd, extents->subvolume, extents->inode, 0,
+				 extents->size_bytes);
 	while (btrfs_file_extents_next(extents->items, &item, &unread) && item) {
 		ShownExtent shown = { item->bytenr, item->disk_bytes };
-		guint n = extents->shown->len;
 
 		/* Parts of one extent mostly come one after another. */
 		if (shown.bytenr != 0 &&
-		    (n == 0 ||
-		     g_array_index(extents->shown, ShownExtent, n - 1).bytenr != shown.bytenr))
-			g_array_append_val(extents->shown, shown);
+		    (ret->len == 0 ||
+		     g_array_index(ret, ShownExtent, ret->len - 1).bytenr != shown.bytenr))
+			g_array_append_val(ret, shown);
 	}
-	make_unique(extents->shown);
+	make_unique(ret);
+}
+
+void freed_extents_begin(FreedExtents *extents, const OpenObject *file)
+{
+	extents->subvolume = file->subvolume;
+	extents->inode = file->inode;
+	extents->size_bytes = file->size_bytes;
+	list_shown(extents, extents->shown);
 }
 
 static bool is_gone(FreedExtents *extents, const ShownExtent *shown)
@@ -98,12 +107,17 @@ static bool is_gone(FreedExtents *extents, const ShownExtent *shown)
 
 uint64_t freed_extents_end(FreedExtents *extents)
 {
+	g_autoptr(GArray) now = g_array_new(false, false, sizeof(ShownExtent));
 	uint64_t bytes = 0;
 
-	for (guint i = 0; i < extents->shown->len; i++) {
+	if (extents->shown->len > 0)
+		list_shown(extents, now);
+	for (guint i = 0; i < extents->shown->len && !atomic_load(extents->stop); i++) {
 		const ShownExtent *shown = &g_array_index(extents->shown, ShownExtent, i);
 
-		if (is_gone(extents, shown))
+		/* To find all that show an extent costs much more than to look at one file. */
+		if (!g_array_binary_search(now, shown, compare_addresses, NULL) &&
+		    is_gone(extents, shown))
 			bytes += shown->bytes;
 	}
 	g_array_set_size(extents->shown, 0);

@@ -7,20 +7,20 @@
  * FreedExtents - what btrfs gives back when a file is shared onto: the extents that the file showed
  * before, and that nothing shows afterwards.
  *
- * Needs CAP_SYS_ADMIN.  Memory: 16 bytes for each extent of one file.
+ * Needs CAP_SYS_ADMIN.  Memory: 32 bytes for each extent of one file.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct FreedExtents FreedExtents;
 
-/* @fd, of the filesystem, is borrowed. */
-FreedExtents *freed_extents_new(int fd);
+/* @fd, of the filesystem, and @stop are borrowed. */
+FreedExtents *freed_extents_new(int fd, const atomic_bool *stop);
 void freed_extents_free(FreedExtents *extents);
 
 /* Note which extents the file shows. */
 void freed_extents_begin(FreedExtents *extents, const OpenObject *file);
 
-/* Bytes of those that are gone since; of what cannot be found out none. */
+/* Bytes of those that are gone since; of what cannot be found out, or once asked to stop, none. */
 uint64_t freed_extents_end(FreedExtents *extents);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FreedExtents, freed_extents_free)

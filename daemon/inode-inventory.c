@@ -16,6 +16,9 @@
 #define GENERATION_NOTE "btrfs-inodes-generation"
 #define LOOK_NOTE       "btrfs-inodes-looked-at"
 
+/* The limits of the pass that noted the transaction. */
+#define LIMITS_NOTE "btrfs-inodes-limits"
+
 #define LOOK_DAYS 7
 #define DAY_USEC  (INT64_C(86400) * G_USEC_PER_SEC)
 
@@ -41,8 +44,8 @@ struct InodeInventory {
 	uint64_t n_done_before;        /* files that were read, or set aside, before this list */
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	bool is_complete;
-	bool is_racy;    /* a file may have changed again without any trace */
-	bool is_limited; /* a file is not part of this pass, but may be of another */
+	bool is_racy; /* a file may have changed again without any trace */
+	char *limits; /* of the pass: files beyond them are not looked at */
 };
 
 static uint64_t n_done(const Pass *pass)
@@ -59,6 +62,7 @@ void inode_inventory_free(InodeInventory *inventory)
 	extent_files_free(inventory->files);
 	btrfs_file_extents_free(inventory->extents);
 	read_list_free(inventory->to_read);
+	g_free(inventory->limits);
 	g_free(inventory);
 }
 
@@ -212,10 +216,8 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	place.size_bytes = inode->size_bytes;
 	if (!extent_places_has(pass->places, &place, &is_in, &reason, error))
 		return false;
-	if (!is_in) {
-		inventory->is_limited = true;
+	if (!is_in)
 		return true;
-	}
 	if (!hash_store_find_at(pass->store, subvolume, number, &known, error))
 		return false;
 	if (is_left_alone(pass, inode)) {
@@ -366,15 +368,18 @@ static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 static bool build(InodeInventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
+	g_autofree char *limits = NULL;
 	uint64_t looked_day, open;
 
-	if (!hash_store_get_number(pass->store, GENERATION_NOTE, &inventory->since, error) ||
+	if (!hash_store_get_note(pass->store, LIMITS_NOTE, &limits, error) ||
+	    !hash_store_get_number(pass->store, GENERATION_NOTE, &inventory->since, error) ||
 	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error) ||
 	    !hash_store_next_open_extent(pass->store, 0, &open, error))
 		return false;
 
-	/* The filesystem was set back to an older state. */
-	if (inventory->since > inventory->next_since)
+	/* The filesystem was set back to an older state, or other files are to be looked at. */
+	if (inventory->since > inventory->next_since ||
+	    g_strcmp0(limits ? limits : "", inventory->limits) != 0)
 		inventory->since = 0;
 	if ((inventory->since == 0 || inventory->today >= looked_day + LOOK_DAYS) &&
 	    !look_at_all_stored(inventory, error))
@@ -385,6 +390,15 @@ static bool build(InodeInventory *inventory, GError **error)
 
 	inventory->is_complete = pass_may_continue(pass);
 	return read_list_sort(inventory->to_read, error);
+}
+
+/* Empty where all files are part of the pass, by whichever mount. */
+static char *limits_of(const Pass *pass)
+{
+	return extent_places_is_limited(pass->places) ||
+			       pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET
+		       ? extent_places_limits(pass->places)
+		       : g_strdup("");
 }
 
 InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpener *opener,
@@ -398,6 +412,7 @@ InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpe
 	inventory->extents = btrfs_file_extents_new();
 	inventory->to_read = read_list_new(pass, opener);
 	inventory->next_since = info->generation + 1;
+	inventory->limits = limits_of(pass);
 	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
 	if (!build(inventory, error))
 		return NULL;
@@ -418,15 +433,13 @@ bool inode_inventory_end(InodeInventory *inventory, GError **error)
 	bool is_worth_a_write = inventory->since == 0 || n_to_read > 0 ||
 				inventory->looked_through_bytes >= LOOKED_THROUGH_BYTES;
 
-	/*
-	 * What could not be opened, is too young to be trusted, or is left to passes with other limits
-	 * is met again from where this began.
-	 */
-	if (!inventory->is_complete || inventory->is_racy || inventory->is_limited ||
-	    !is_worth_a_write || n_done(pass) - inventory->n_done_before < n_to_read)
+	/* What could not be opened, or is too young to be trusted, is met again from where this began. */
+	if (!inventory->is_complete || inventory->is_racy || !is_worth_a_write ||
+	    n_done(pass) - inventory->n_done_before < n_to_read)
 		return true;
 
-	return hash_store_set_number(pass->store, GENERATION_NOTE, inventory->next_since, error);
+	return hash_store_set_number(pass->store, GENERATION_NOTE, inventory->next_since, error) &&
+	       hash_store_set_note(pass->store, LIMITS_NOTE, inventory->limits, error);
 }
 
 bool inode_inventory_begin_anew(Pass *pass, GError **error)

@@ -47,7 +47,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
-		sharer->freed = freed_extents_new(pass->filesystem->fd);
+		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->stop);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
 }

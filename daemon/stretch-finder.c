@@ -168,12 +168,25 @@ static bool may_have_stretches(const StretchFinder *finder)
 	return finder->cell->len > 1 || (!finder->is_first && !first->begins_file);
 }
 
-/* An extent that is known already is part of another stretch from now on. */
+/* Whether @old is of the cell in hand. */
+static bool is_of_cell(const StretchFinder *finder, const Object *old)
+{
+	const Found *cell = &g_array_index(finder->cell, Found, 0);
+	StretchPlace place = stretch_place(old);
+
+	return place.root == cell->root && place.inode == cell->inode &&
+	       place.offset / STRETCH_CELL_BYTES == cell->cell;
+}
+
+/*
+ * An extent that is known already is part of another stretch from now on, in place of the one that the
+ * cell had.  One that is part of a stretch elsewhere stays so: it holds others together there.
+ */
 static bool move_known(StretchFinder *finder, const StretchPart *part, const Stretch *stretch,
 		       GError **error)
 {
 	HashStore *store = finder->pass->store;
-	const Object *known;
+	const Object *known, *old = NULL;
 	Object row;
 
 	if (!hash_store_find_at(store, OBJECT_EXTENTS, part->bytenr, &known, error))
@@ -182,11 +195,18 @@ static bool move_known(StretchFinder *finder, const StretchPart *part, const Str
 		return true;
 
 	row = *known;
+	if (row.parent != 0 &&
+	    !hash_store_find_at(store, OBJECT_STRETCHES, row.parent, &old, error))
+		return false;
+	if (old && !is_of_cell(finder, old))
+		return true;
+	if (old && !hash_store_drop(store, OBJECT_STRETCHES, row.parent, error))
+		return false;
+
 	row.parent = stretch->key;
 	row.generation = stretch->rank_bytes;
-	return (known->parent == 0 ||
-		hash_store_drop(store, OBJECT_STRETCHES, known->parent, error)) &&
-	       hash_store_put(store, &row, error);
+	row.name_bytes = 0;
+	return hash_store_put(store, &row, error);
 }
 
 /* Put the extents of the stretch that lie in the cell before @end. */
@@ -254,7 +274,10 @@ static bool put_stretch(StretchFinder *finder, const StretchPart *parts, size_t 
 	       stretch_fingerprint(finder->fingerprinter, &stretch, error);
 }
 
-/* Put the stretches of the cell that have something new. */
+/*
+ * Put the stretches of the cell that have something new; where some were known, all: what is new may
+ * have cut one in two.
+ */
 static bool put_stretches(StretchFinder *finder, GError **error)
 {
 	const Found *cell = &g_array_index(finder->cell, Found, 0);
@@ -263,6 +286,7 @@ static bool put_stretches(StretchFinder *finder, GError **error)
 	StretchPlace place = { cell->root, cell->inode, start,
 			       STRETCH_CELL_BYTES + finder->beyond_bytes };
 	const StretchPart *parts;
+	bool all;
 	size_t n;
 
 	if (!stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
@@ -270,9 +294,10 @@ static bool put_stretches(StretchFinder *finder, GError **error)
 		return false;
 
 	parts = (const StretchPart *)(const void *)finder->parts->data;
+	all = !finder->is_first && has_fresh(finder, parts, finder->parts->len);
 	for (size_t i = 0; i < finder->parts->len && parts[i].offset < end; i += MAX(n, 1)) {
 		n = stretch_count_joined(&parts[i], finder->parts->len - i, finder->block_bytes);
-		if (n > 1 && has_fresh(finder, &parts[i], n) &&
+		if (n > 1 && (all || has_fresh(finder, &parts[i], n)) &&
 		    !put_stretch(finder, &parts[i], n, end, error))
 			return false;
 	}
@@ -296,7 +321,7 @@ static bool end_cell(StretchFinder *finder, GError **error)
 		const Found *found = &g_array_index(finder->cell, Found, i);
 
 		if (!found->is_beyond &&
-		    g_hash_table_contains(finder->fresh, &found->extent.bytenr) &&
+		    g_hash_table_remove(finder->fresh, &found->extent.bytenr) &&
 		    !extent_fingerprint(finder->fingerprinter, &found->extent, NULL, error))
 			return false;
 	}
@@ -333,16 +358,34 @@ bool stretch_finder_finish(StretchFinder *finder, GError **error)
 	return true;
 }
 
+/* Whether the part is of an extent that belongs to the stretch @key. */
+static bool is_member(StretchFinder *finder, const StretchPart *part, uint64_t key, bool *ret,
+		      GError **error)
+{
+	const Object *extent;
+
+	*ret = false;
+	if (!stretch_part_is_small(part, finder->block_bytes))
+		return true;
+	if (!hash_store_find_at(finder->pass->store, OBJECT_EXTENTS, part->bytenr, &extent, error))
+		return false;
+	*ret = extent && extent->parent == key;
+	return true;
+}
+
 bool stretch_finder_check(StretchFinder *finder, const Object *stretch, GError **error)
 {
 	StretchPlace place = stretch_place(stretch);
-	const StretchPart *parts;
+	bool found = false;
 
 	if (!stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
 				finder->parts, error))
 		return false;
 
-	parts = (const StretchPart *)(const void *)finder->parts->data;
-	return stretch_count_joined(parts, finder->parts->len, finder->block_bytes) > 0 ||
+	for (guint i = 0; i < finder->parts->len && !found; i++)
+		if (!is_member(finder, &g_array_index(finder->parts, StretchPart, i),
+			       stretch->inode, &found, error))
+			return false;
+	return found ||
 	       hash_store_drop(finder->pass->store, OBJECT_STRETCHES, stretch->inode, error);
 }

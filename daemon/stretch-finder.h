@@ -33,7 +33,7 @@ bool stretch_finder_add(StretchFinder *finder, const DataExtent *extent,
 /* Put all that were added.  What is not yet when the pass is asked to stop stays new. */
 bool stretch_finder_finish(StretchFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget @stretch if its file no longer has small extents there. */
+/* Forget @stretch if its file no longer shows any extent there that is part of it. */
 bool stretch_finder_check(StretchFinder *finder, const Object *stretch, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

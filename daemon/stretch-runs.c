@@ -71,10 +71,6 @@ static bool read_stretch(Resolver *resolver, const Object *stretch, Side *side, 
 	if (!stretch_read_parts(resolver->extents, resolver->pass->filesystem->fd, &place,
 				resolver->parts, error))
 		return false;
-	if (resolver->parts->len == 0 ||
-	    g_array_index(resolver->parts, StretchPart, 0).offset != place.offset)
-		return true;
-
 	for (guint i = 0; i < resolver->parts->len; i++) {
 		const StretchPart *part = &g_array_index(resolver->parts, StretchPart, i);
 		const Object *extent;
@@ -91,7 +87,7 @@ static bool read_stretch(Resolver *resolver, const Object *stretch, Side *side, 
 		g_array_append_val(side->pieces, piece);
 	}
 
-	return stretch_read_sums(resolver->sums,
+	return stretch_read_sums(resolver->sums, place.offset,
 				 (const StretchPart *)(const void *)resolver->parts->data,
 				 resolver->parts->len, block_bytes, side->sums, error);
 }

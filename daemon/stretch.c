@@ -81,12 +81,12 @@ static int compare_addresses(const void *a, const void *b)
 	return (one_at > other_at) - (one_at < other_at);
 }
 
-bool stretch_read_sums(ExtentSums *sums, const StretchPart *parts, size_t n_parts,
+bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,
 		       uint32_t block_bytes, GArray *ret, GError **error)
 {
-	const StretchPart *last = &parts[n_parts - 1];
 	g_autofree const StretchPart **sorted = g_new(const StretchPart *, n_parts);
-	uint64_t bytes = last->offset + last->length - parts[0].offset;
+	const StretchPart *last = n_parts > 0 ? &parts[n_parts - 1] : NULL;
+	uint64_t bytes = last ? last->offset + last->length - start : 0;
 
 	/* By address: the tree of checksums is read forwards. */
 	for (size_t i = 0; i < n_parts; i++)
@@ -96,7 +96,7 @@ bool stretch_read_sums(ExtentSums *sums, const StretchPart *parts, size_t n_part
 	g_array_set_size(ret, 0);
 	g_array_set_size(ret, (guint)(bytes / block_bytes));
 	for (size_t i = 0; i < n_parts; i++) {
-		uint64_t block = (sorted[i]->offset - parts[0].offset) / block_bytes;
+		uint64_t block = (sorted[i]->offset - start) / block_bytes;
 
 		if (!extent_sums_read(sums, sorted[i]->bytenr + sorted[i]->position,
 				      sorted[i]->length / block_bytes,
@@ -107,7 +107,7 @@ bool stretch_read_sums(ExtentSums *sums, const StretchPart *parts, size_t n_part
 	return true;
 }
 
-static bool is_small(const StretchPart *part, uint32_t block_bytes)
+bool stretch_part_is_small(const StretchPart *part, uint32_t block_bytes)
 {
 	return part->disk_bytes < (uint64_t)STRETCH_EXTENT_BLOCKS * block_bytes;
 }
@@ -116,7 +116,7 @@ size_t stretch_count_joined(const StretchPart *parts, size_t n_parts, uint32_t b
 {
 	size_t n = 0;
 
-	while (n < n_parts && is_small(&parts[n], block_bytes) &&
+	while (n < n_parts && stretch_part_is_small(&parts[n], block_bytes) &&
 	       (n == 0 || parts[n].offset == parts[n - 1].offset + parts[n - 1].length))
 		n++;
 

@@ -68,11 +68,14 @@ bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *p
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The sums of all blocks from @parts[0] to the end of the last one, EXTENT_SUM_NONE where there is no
- * data between.  @ret (of uint64_t) is resized.
+ * The sums of all blocks from the byte @start of the file, at or before @parts[0], to the end of the last
+ * part, EXTENT_SUM_NONE where there is no data between.  @ret (of uint64_t) is resized.
  */
-bool stretch_read_sums(ExtentSums *sums, const StretchPart *parts, size_t n_parts,
+bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,
 		       uint32_t block_bytes, GArray *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether the part is of an extent that stretches are made of. */
+bool stretch_part_is_small(const StretchPart *part, uint32_t block_bytes);
 
 /* How many of @parts, from the first on, are small and follow each other without a gap. */
 size_t stretch_count_joined(const StretchPart *parts, size_t n_parts, uint32_t block_bytes);

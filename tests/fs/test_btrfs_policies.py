@@ -300,6 +300,29 @@ def test_files_without_checksums_that_are_excluded_are_not_read(tree, write_no_s
     assert oracle.is_shared(tree / "three.raw", tree / "four.raw")
 
 
+def test_files_without_checksums_elsewhere_cost_a_limited_pass_nothing(tree, dedupd):
+    """The second pass, which check() makes, writes nothing: it goes on from where the first was."""
+    (tree / "in").mkdir()
+    for name in ("in/one", "in/two", "out"):
+        write_no_cow(tree / name, noise(1, MIB))
+
+    limited = check(dedupd, paths=[tree / "in"], no_data_cow="share")
+    whole = check(dedupd, no_data_cow="share")
+
+    assert limited.freed_bytes == MIB
+    assert limited.first.read["finding_bytes"] == 2 * MIB
+    assert whole.freed_bytes == MIB
+    assert whole.first.read["finding_bytes"] == MIB
+
+
+def test_files_without_checksums_that_were_too_small_are_looked_at_later(tree, dedupd):
+    for name, size in ("one", 200 * KIB), ("two", 200 * KIB), ("large", 2 * MIB):
+        write_no_cow(tree / name, noise(size, size))
+
+    assert check(dedupd, no_data_cow="share", min_size="1M").freed_bytes == 0
+    assert check(dedupd, no_data_cow="share").freed_bytes == 200 * KIB
+
+
 def test_only_like_is_shared_with_like(tree, write_no_sum, dedupd):
     data = noise(1, 2 * MIB)
     for name in ("sum-1", "sum-2"):

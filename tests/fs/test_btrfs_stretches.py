@@ -2,10 +2,12 @@
 """Files of a btrfs that are cut into many small extents, found from its checksums."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import random
 import signal
+import sqlite3
 import subprocess
 
 import pytest
@@ -218,6 +220,93 @@ def test_changes_in_the_middle_are_found(tree, filesystem, dedupd):
         os.sync()
     data[MIB:MIB + len(part)] = part
     fragment(tree / "two", bytes(data), 2)
+    harness.settle(filesystem)
+
+    run = check(dedupd)
+
+    assert run.freed_bytes == len(data)
+
+
+def test_files_of_several_cells_that_come_later_are_shared(tree, filesystem, dedupd):
+    """Extents across the end of a cell belong to one stretch of two."""
+    write(tree / "known", noise(9, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    data = noise(1, 2 * CELL + 4 * MIB)
+    fragment(tree / "one", data, 1, 24 * KIB, 120 * KIB)
+    fragment(tree / "two", data, 2, 24 * KIB, 120 * KIB)
+    harness.settle(filesystem)
+
+    run = check(dedupd)
+
+    # But for what is cut between two stretches of which each has another order.
+    assert run.freed_bytes >= len(data) - 4 * 120 * KIB
+
+
+def test_a_stretch_that_is_cut_in_two_keeps_both_halves(tree, filesystem, dedupd):
+    data = bytearray(noise(1, 3 * MIB))
+    fragment(tree / "one", bytes(data), 1)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    for at, size in (MIB, 512 * KIB), (2 * MIB, 16 * KIB):
+        data[at:at + size] = noise(at, size)
+        content.overwrite(tree / "one", at, bytes(data[at:at + size]))
+        os.sync()
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    fragment(tree / "two", bytes(data[:MIB]), 2)
+    harness.settle(filesystem)
+
+    run = check(dedupd)
+
+    assert run.freed_bytes == MIB
+
+
+def look_at_everything_next(dedupd):
+    """As is due once a week."""
+    [store] = pathlib.Path(dedupd.state_directory).glob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(store)) as database, database:
+        changed = database.execute("UPDATE note SET text = '0' WHERE name = 'btrfs-all-looked-at'")
+        assert changed.rowcount == 1
+
+
+def test_what_only_a_snapshot_still_shows_is_joined_again(tree, filesystem, dedupd):
+    subprocess.run(["btrfs", "subvolume", "create", tree / "sub"], check=True,
+                   stdout=subprocess.DEVNULL)
+    data = noise(1, MIB)
+    fragment(tree / "sub/one", data, 1)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    snapshot(tree / "sub", tree / "snap")
+    fragment(tree / "sub/one", noise(2, MIB), 3)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    # The first look sees that the stretch is not what it was, the second one puts its extents anew.
+    for _ in range(2):
+        look_at_everything_next(dedupd)
+        assert dedupd.run(find="checksums").status == 0
+    fragment(tree / "two", data, 2)
+    harness.settle(filesystem)
+
+    run = check(dedupd, has_clones=True)
+
+    assert run.freed_bytes == MIB
+
+
+def test_preallocated_pieces_written_in_two_steps_are_joined(tree, filesystem, dedupd):
+    data = noise(1, MIB)
+    pieces = range(0, len(data), 64 * KIB)
+    for at in pieces:
+        if at == 0:
+            write(tree / "one", b"")
+        content.preallocate(tree / "one", at, 64 * KIB)
+        os.sync()
+        content.overwrite(tree / "one", at, data[at:at + 32 * KIB])
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    for at in pieces:
+        content.overwrite(tree / "one", at + 32 * KIB, data[at + 32 * KIB:at + 64 * KIB])
+    fragment(tree / "two", data, 2)
     harness.settle(filesystem)
 
     run = check(dedupd)

@@ -155,7 +155,8 @@ static void test_sums_are_joined_in_the_order_of_the_file(void)
 	add_extent(&file, 5, 0, 3, 0);
 	publish(&file);
 	parts = read_parts(0, 100);
-	g_assert_true(stretch_read_sums(sums, part_at(parts, 0), parts->len, BLOCK, joined, NULL));
+	g_assert_true(
+		stretch_read_sums(sums, 0, part_at(parts, 0), parts->len, BLOCK, joined, NULL));
 
 	g_assert_cmpuint(joined->len, ==, G_N_ELEMENTS(addresses));
 	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++) {
