@@ -7,6 +7,7 @@
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-names.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
@@ -36,6 +37,7 @@ struct InodeInventory {
 	BtrfsTree *tree;
 	ExtentFiles *files;
 	BtrfsFileExtents *extents;
+	BtrfsNames *names;
 	ReadList *to_read;
 	FileData data; /* of the file in hand, if it has checksums */
 	uint64_t since;
@@ -61,6 +63,7 @@ void inode_inventory_free(InodeInventory *inventory)
 	btrfs_tree_free(inventory->tree);
 	extent_files_free(inventory->files);
 	btrfs_file_extents_free(inventory->extents);
+	btrfs_names_free(inventory->names);
 	read_list_free(inventory->to_read);
 	g_free(inventory->limits);
 	g_free(inventory);
@@ -126,7 +129,7 @@ static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason r
 static bool add_to_read(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
 			uint32_t half_object, GError **error)
 {
-	g_autofree char *name = NULL;
+	const BtrfsName *name;
 	ReadItem item = {
 		.id = *id,
 		.stamp = stamp_of(inode),
@@ -136,11 +139,12 @@ static bool add_to_read(InodeInventory *inventory, const FileId *id, const Btrfs
 	};
 
 	inventory->is_racy |= stamp_is_racy(&item.stamp, g_get_real_time() * 1000);
-	if (!btrfs_inode_name_read(inventory->pass->filesystem->fd, id->subvolume, id->inode,
-				   &item.parent, &name, error))
+	btrfs_names_start(inventory->names, id->subvolume, id->inode);
+	if (!btrfs_names_next(inventory->names, &name, error))
 		return false;
 
-	item.name = name ? name : "";
+	item.parent = name ? name->directory : 0;
+	item.name = name ? name->name : "";
 	return read_list_add(inventory->to_read, &item, error);
 }
 
@@ -246,23 +250,6 @@ static bool damaged(uint64_t subvolume, uint64_t number, GError **error)
 	return false;
 }
 
-/* The next item of the search; none also where the subvolume was deleted meanwhile. */
-static bool next_item(InodeInventory *inventory, const BtrfsTreeItem **ret, GError **error)
-{
-	g_autoptr(GError) cause = NULL;
-
-	*ret = NULL;
-	if (!btrfs_tree_next(inventory->tree, ret, &cause) &&
-	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
-		g_propagate_error(error, g_steal_pointer(&cause));
-		return false;
-	}
-
-	if (*ret)
-		inventory->looked_through_bytes += (*ret)->length;
-	return true;
-}
-
 /* Look at the files of the subvolume that changed since the transaction @since. */
 static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uint64_t since,
 			      GError **error)
@@ -280,10 +267,12 @@ static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uin
 		const BtrfsTreeItem *item;
 		BtrfsInodeItem inode;
 
-		if (!next_item(inventory, &item, error))
+		if (!btrfs_tree_next_if_any(inventory->tree, &item, error))
 			return false;
+		/* The end, or the subvolume was deleted meanwhile. */
 		if (!item)
 			break;
+		inventory->looked_through_bytes += item->length;
 		if (!btrfs_inode_item_read(item->data, item->length, &inode))
 			return damaged(subvolume, item->key.objectid, error);
 
@@ -410,6 +399,7 @@ InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpe
 	inventory->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	inventory->files = extent_files_new(pass);
 	inventory->extents = btrfs_file_extents_new();
+	inventory->names = btrfs_names_new(pass->filesystem->fd);
 	inventory->to_read = read_list_new(pass, opener);
 	inventory->next_since = info->generation + 1;
 	inventory->limits = limits_of(pass);

@@ -17,10 +17,3 @@
  */
 bool btrfs_inode_read(int fd, uint64_t root, uint64_t inode, BtrfsInodeItem *ret, bool *ret_found,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/*
- * Read one of the names of that inode, and the inode of the directory that it stands in.  *ret_name, to
- * be freed, is NULL where it has none, or so many in that directory that they are kept elsewhere.
- */
-bool btrfs_inode_name_read(int fd, uint64_t root, uint64_t inode, uint64_t *ret_directory,
-			   char **ret_name, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -236,21 +236,6 @@ bool btrfs_inode_item_read(const uint8_t *data, uint32_t length, BtrfsInodeItem 
 	return true;
 }
 
-bool btrfs_inode_ref_read(const uint8_t *data, uint32_t length, BtrfsInodeRef *ret)
-{
-	struct btrfs_inode_ref ref;
-
-	if (length < sizeof(ref))
-		return false;
-	memcpy(&ref, data, sizeof(ref));
-
-	*ret = (BtrfsInodeRef){
-		.name = data + sizeof(ref),
-		.name_bytes = GUINT16_FROM_LE(ref.name_len),
-	};
-	return ret->name_bytes <= length - sizeof(ref);
-}
-
 bool btrfs_root_item_read(const uint8_t *data, uint32_t length, BtrfsRootItem *ret)
 {
 	struct btrfs_root_item item = { 0 };

@@ -136,16 +136,6 @@ typedef struct {
 bool btrfs_inode_item_read(const uint8_t *data, uint32_t length, BtrfsInodeItem *ret)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* INODE_REF: key (inode, type, inode of the directory).  Others of the same directory may follow. */
-typedef struct {
-	const uint8_t *name; /* not terminated, any bytes but / and NUL */
-	uint16_t name_bytes;
-} BtrfsInodeRef;
-
-/* The first of the names that the item holds. */
-bool btrfs_inode_ref_read(const uint8_t *data, uint32_t length, BtrfsInodeRef *ret)
-	G_GNUC_WARN_UNUSED_RESULT;
-
 /* ROOT_ITEM: key (id of the tree, type, 0 or the transaction that made the snapshot). */
 typedef struct {
 	uint64_t generation; /* the transaction that last wrote the tree */

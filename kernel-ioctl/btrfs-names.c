@@ -92,19 +92,6 @@ static void search_refs(BtrfsTree *tree, int fd, uint64_t root, uint64_t inode)
 	btrfs_tree_start(tree, fd, &range);
 }
 
-/* As btrfs_tree_next(); a tree that is not there any more has no items. */
-static bool next_item(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
-{
-	g_autoptr(GError) cause = NULL;
-
-	if (btrfs_tree_next(tree, ret, &cause) ||
-	    g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-		return true;
-
-	g_propagate_error(error, g_steal_pointer(&cause));
-	return false;
-}
-
 void btrfs_names_start(BtrfsNames *names, uint64_t root, uint64_t inode)
 {
 	if (g_hash_table_size(names->directories) > DIRECTORIES_MAX)
@@ -134,7 +121,7 @@ bool btrfs_names_next(BtrfsNames *names, const BtrfsName **ret, GError **error)
 			return true;
 		}
 
-		if (!next_item(names->tree, &item, error))
+		if (!btrfs_tree_next_if_any(names->tree, &item, error))
 			return false;
 		if (!item)
 			return true;
@@ -170,7 +157,7 @@ static bool read_subvolume(BtrfsNames *names, const DirectoryKey *key, NamedDire
 	BtrfsRootRef ref;
 
 	btrfs_tree_start(names->above, names->fd, &range);
-	if (!next_item(names->above, &item, error))
+	if (!btrfs_tree_next_if_any(names->above, &item, error))
 		return false;
 	if (!item) {
 		*ret = remember(names, key, 0, 0, NULL, 0);
@@ -194,7 +181,7 @@ static bool read_directory(BtrfsNames *names, const DirectoryKey *key, NamedDire
 		return read_subvolume(names, key, ret, error);
 
 	search_refs(names->above, names->fd, key->root, key->inode);
-	if (!next_item(names->above, &item, error))
+	if (!btrfs_tree_next_if_any(names->above, &item, error))
 		return false;
 	if (!item) {
 		*ret = remember(names, key, 0, 0, NULL, 0);

@@ -222,3 +222,15 @@ bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	g_propagate_error(error, g_steal_pointer(&cause));
 	return false;
 }
+
+bool btrfs_tree_next_if_any(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	if (btrfs_tree_next(tree, ret, &cause) ||
+	    g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		return true;
+
+	g_propagate_error(error, g_steal_pointer(&cause));
+	return false;
+}

@@ -81,6 +81,10 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same; a tree that does not exist has no items. */
+bool btrfs_tree_next_if_any(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* Less than, equal to or greater than 0. */
 int btrfs_key_compare(const BtrfsKey *a, const BtrfsKey *b);
 

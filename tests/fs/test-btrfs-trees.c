@@ -2,6 +2,7 @@
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-info.h"
 #include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-names.h"
 #include "kernel-ioctl/btrfs-tree.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
@@ -403,26 +404,28 @@ static void test_an_inode_is_what_stat_says_of_it(void)
 	g_assert_cmpuint((uint32_t)inode.generation, ==, (uint32_t)generation);
 }
 
-static void test_an_inode_tells_one_of_its_names(void)
+static void test_an_inode_tells_its_names_until_it_has_none(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_auto(Fd) fd = scratch_create(scratch, "file", 1, 1);
-	g_autofree char *name = NULL;
-	g_autofree char *none = NULL;
+	g_autoptr(BtrfsNames) names = btrfs_names_new(scratch->fd);
 	g_autoptr(GError) error = NULL;
-	uint64_t directory;
+	const BtrfsName *name;
 
 	flush(scratch);
-	g_assert_true(btrfs_inode_name_read(fd, 0, inode_of(fd), &directory, &name, &error));
+	btrfs_names_start(names, 0, inode_of(fd));
+	g_assert_true(btrfs_names_next(names, &name, &error));
 	g_assert_no_error(error);
-	g_assert_cmpstr(name, ==, "file");
-	g_assert_cmpuint(directory, ==, inode_of(scratch->fd));
+	g_assert_nonnull(name);
+	g_assert_cmpstr(name->name, ==, "file");
+	g_assert_cmpuint(name->directory, ==, inode_of(scratch->fd));
 
 	g_assert_cmpint(unlinkat(scratch->fd, "file", 0), ==, 0);
 	flush(scratch);
-	g_assert_true(btrfs_inode_name_read(fd, 0, inode_of(fd), &directory, &none, &error));
+	btrfs_names_start(names, 0, inode_of(fd));
+	g_assert_true(btrfs_names_next(names, &name, &error));
 	g_assert_no_error(error);
-	g_assert_null(none);
+	g_assert_null(name);
 }
 
 static void test_a_compressed_extent_is_wholly_known(void)
@@ -562,8 +565,8 @@ int main(int argc, char **argv)
 			test_what_is_overwritten_in_place_has_no_sums);
 	g_test_add_func("/btrfs-trees/an-inode-is-what-stat-says-of-it",
 			test_an_inode_is_what_stat_says_of_it);
-	g_test_add_func("/btrfs-trees/an-inode-tells-one-of-its-names",
-			test_an_inode_tells_one_of_its_names);
+	g_test_add_func("/btrfs-trees/an-inode-tells-its-names-until-it-has-none",
+			test_an_inode_tells_its_names_until_it_has_none);
 	g_test_add_func("/btrfs-trees/a-compressed-extent-is-wholly-known",
 			test_a_compressed_extent_is_wholly_known);
 	g_test_add_func("/btrfs-trees/an-extent-is-found-from-its-end",

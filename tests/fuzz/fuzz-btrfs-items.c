@@ -92,14 +92,6 @@ static void try_root_ref(const uint8_t *data, uint32_t length)
 		g_assert_true(ref.name + ref.name_bytes <= data + length);
 }
 
-static void try_inode_ref(const uint8_t *data, uint32_t length)
-{
-	BtrfsInodeRef ref;
-
-	if (btrfs_inode_ref_read(data, length, &ref))
-		g_assert_true(ref.name + ref.name_bytes <= data + length);
-}
-
 /* Every name lies in the item, and none is returned twice. */
 static void try_names(uint8_t type, const uint8_t *data, uint32_t length)
 {
@@ -144,9 +136,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	case 'r':
 		if (btrfs_root_item_read(data, length, &root) && root.refs == 0)
 			g_assert_true(root.is_dead);
-		break;
-	case 'm':
-		try_inode_ref(data, length);
 		break;
 	case 'n':
 		try_root_ref(data, length);

@@ -407,23 +407,6 @@ static void test_a_reference_to_a_root_has_a_name(void)
 	}
 }
 
-static void test_a_reference_to_an_inode_has_a_name(void)
-{
-	struct btrfs_inode_ref raw = { .index = GUINT64_TO_LE(2), .name_len = GUINT16_TO_LE(4) };
-	g_autoptr(GByteArray) bytes = g_byte_array_new();
-	BtrfsInodeRef ref;
-
-	g_byte_array_append(bytes, (uint8_t *)&raw, sizeof(raw));
-	g_byte_array_append(bytes, (const uint8_t *)"file", 4);
-	g_assert_true(btrfs_inode_ref_read(bytes->data, bytes->len, &ref));
-	g_assert_cmpmem(ref.name, ref.name_bytes, "file", 4);
-	for (uint32_t length = 0; length < bytes->len; length++) {
-		g_autofree uint8_t *cut = exactly(bytes, length);
-
-		g_assert_false(btrfs_inode_ref_read(cut, length, &ref));
-	}
-}
-
 /* Read the only name of the item; false if it is damaged. */
 static bool read_name(uint8_t type, const uint8_t *data, uint32_t length, BtrfsInodeName *ret)
 {
@@ -519,8 +502,6 @@ int main(int argc, char **argv)
 			test_what_an_old_kernel_did_not_know_of_a_root_is_not_believed);
 	g_test_add_func("/btrfs-items/a-reference-to-a-root-has-a-name",
 			test_a_reference_to_a_root_has_a_name);
-	g_test_add_func("/btrfs-items/a-reference-to-an-inode-has-a-name",
-			test_a_reference_to_an_inode_has_a_name);
 
 	return g_test_run();
 }
