@@ -6,6 +6,9 @@
 /* Each place that shows a target costs a read of it: one with more is left alone. */
 #define PLACES_MAX 32
 
+/* Files of a source that are looked at for what goes on with a target. */
+#define BESIDE_MAX 8
+
 /* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
 #define GAPS_MAX 1024
 
@@ -18,6 +21,9 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	ExtentPlaces *places;
 	GArray *steps;
+	GArray *locked; /* uint32_t: ids of sources of a later rank */
+	uint64_t locked_bytes;
+	ObjectTable *table;
 	const Object *target;
 	bool is_doubtful;   /* something was not believed that a later pass may try */
 	bool needs_reading; /* something is equal in part, which only reading could use */
@@ -36,6 +42,8 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->files = files;
 	plan->places = pass->places;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
+	plan->locked = g_array_new(false, false, sizeof(uint32_t));
+	plan->table = table;
 	return plan;
 }
 
@@ -48,6 +56,7 @@ void extent_plan_free(ExtentPlan *plan)
 	extent_sources_free(plan->sources);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
+	g_array_unref(plan->locked);
 	g_free(plan);
 }
 
@@ -107,25 +116,15 @@ static bool cover_by(ExtentPlan *plan, const Run *run, const ExtentSource *sourc
 	return extent_cover_add(plan->cover, run, &by, least_blocks, error);
 }
 
-/* Cover what lies at @block of the target by what lies beside @piece in a file of its source. */
-static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t block, GError **error)
+/* Cover @block of the target, and what goes on with it, by what the file of @place shows at @offset. */
+static bool fill_from(ExtentPlan *plan, const ExtentRef *place, uint64_t offset, uint64_t block,
+		      GError **error)
 {
-	uint64_t position = (block - piece->diagonal) * plan->block_bytes;
-	const ExtentSource *source;
-	const ExtentRef *place;
 	Run run = { .target_block = block, .blocks = 1 };
+	const ExtentSource *source;
+	uint64_t position;
 
-	if (!extent_sources_find(plan->sources, piece->source, position, plan->block_bytes, &source,
-				 error))
-		return false;
-	if (!source)
-		return true;
-
-	place = &g_array_index(source->places, ExtentRef, 0);
-	if (place->offset + position < place->position)
-		return true;
-	if (!extent_sources_find_at(plan->sources, plan->target->id, place,
-				    place->offset + position - place->position, &source, &position,
+	if (!extent_sources_find_at(plan->sources, plan->target, place, offset, &source, &position,
 				    error))
 		return false;
 	if (!source)
@@ -134,6 +133,35 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 	run.source = source->object.id;
 	run.source_block = position / plan->block_bytes;
 	return cover_by(plan, &run, source, 1, error);
+}
+
+/*
+ * Cover what lies at @block of the target by what lies beside @piece in a file of its source: which of
+ * them goes on as the target does, only trying tells.
+ */
+static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t block, GError **error)
+{
+	uint64_t position = (block - piece->diagonal) * plan->block_bytes;
+	const ExtentSource *source;
+
+	if (!extent_sources_find(plan->sources, piece->source, position, plan->block_bytes, &source,
+				 error))
+		return false;
+
+	for (guint i = 0; source && i < MIN(source->places->len, BESIDE_MAX); i++) {
+		/* Finding another one may move them. */
+		ExtentRef place = g_array_index(source->places, ExtentRef, i);
+
+		if (place.offset + position < place.position)
+			continue;
+		if (!fill_from(plan, &place, place.offset + position - place.position, block,
+			       error))
+			return false;
+		if (extent_cover_has(plan->cover, block, block + 1))
+			break;
+	}
+
+	return true;
 }
 
 /* Try to cover the gap from both of its ends. */
@@ -249,6 +277,32 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 	return true;
 }
 
+static bool is_locked(const ExtentPlan *plan, uint32_t source)
+{
+	for (guint i = 0; i < plan->locked->len; i++)
+		if (g_array_index(plan->locked, uint32_t, i) == source)
+			return true;
+
+	return false;
+}
+
+/*
+ * A source that might be shared away later has to stay for the target's sake.  False if those that
+ * have to are more than what is freed.
+ */
+static bool lock_source(ExtentPlan *plan, const Object *source)
+{
+	uint32_t id = source->id;
+
+	if (object_table_rank(plan->table, id) < object_table_rank(plan->table, plan->target->id) ||
+	    is_locked(plan, id))
+		return true;
+
+	g_array_append_val(plan->locked, id);
+	plan->locked_bytes += source->size_bytes;
+	return plan->locked_bytes < plan->target->size_bytes;
+}
+
 /* All steps for one place of the target; *ret_done is false if it cannot be done. */
 static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, GError **error)
 {
@@ -272,7 +326,8 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 					 position - piece.diagonal * plan->block_bytes, here,
 					 &source, error))
 			return false;
-		if (!source || !plan_piece(plan, ref, &piece, position, here, source))
+		if (!source || !lock_source(plan, &source->object) ||
+		    !plan_piece(plan, ref, &piece, position, here, source))
 			return true;
 		position += here;
 	}
@@ -360,6 +415,8 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	plan->is_doubtful = false;
 	plan->needs_reading = false;
 	plan->blamed.root = 0;
+	plan->locked_bytes = 0;
+	g_array_set_size(plan->locked, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;
@@ -379,6 +436,11 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 const GArray *extent_plan_moved(const ExtentPlan *plan)
 {
 	return extent_sources_moved(plan->sources);
+}
+
+const GArray *extent_plan_locked(const ExtentPlan *plan)
+{
+	return plan->locked;
 }
 
 const GArray *extent_plan_steps(const ExtentPlan *plan)

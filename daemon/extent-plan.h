@@ -47,6 +47,9 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 /* The steps (ExtentStep) of the last plan. */
 const GArray *extent_plan_steps(const ExtentPlan *plan);
 
+/* Ids (uint32_t) of its sources whose own turn as targets would come later: they are to stay. */
+const GArray *extent_plan_locked(const ExtentPlan *plan);
+
 /* Ids (uint32_t) of sources that it did without, as they are to be shared away themselves. */
 const GArray *extent_plan_moved(const ExtentPlan *plan);
 

@@ -303,6 +303,16 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 	extent_queue_push(sharer->planned, target, steps, sharer->runs);
 }
 
+/* What the plan in hand shares with stays, also if its own turn has not come. */
+static void lock_sources(ExtentSharer *sharer)
+{
+	const GArray *locked = extent_plan_locked(sharer->plan);
+
+	for (guint i = 0; i < locked->len; i++)
+		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
+				      FACT_LOCKED);
+}
+
 /*
  * Plan again for a target that differed from a source, or of which one is doubted: without that one.
  * If nothing else equals it, it stays, and others may have it as their source.
@@ -318,6 +328,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
+	lock_sources(sharer);
 	g_array_set_size(planned->steps, 0);
 	g_array_append_vals(planned->steps, steps->data, steps->len);
 	if (outcome == EXTENT_GONE)
@@ -429,6 +440,8 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
+	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED)
+		return true;
 	if (!make_plan(sharer, target, &outcome, &reason, error))
 		return false;
 
@@ -443,6 +456,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	}
 
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
+	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
 		estimate(sharer, target);
 	else

@@ -216,7 +216,15 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 	return true;
 }
 
-bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const ExtentRef *place,
+/* Whether it may stay for the sake of @target, though its own turn to be shared away comes later. */
+static bool may_stay(ExtentSources *sources, const Object *object, const Object *target)
+{
+	return object_table_rank(sources->table, object->id) <
+		       object_table_rank(sources->table, target->id) ||
+	       (object->id != target->id && object->size_bytes < target->size_bytes);
+}
+
+bool extent_sources_find_at(ExtentSources *sources, const Object *target, const ExtentRef *place,
 			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
 			    GError **error)
 {
@@ -235,8 +243,7 @@ bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const Exten
 	*ret_position = item->offset + (offset - item->logical);
 	if (!hash_store_find_at(sources->pass->store, OBJECT_EXTENTS, item->bytenr, &object, error))
 		return false;
-	if (!object || object_table_rank(sources->table, object->id) >=
-			       object_table_rank(sources->table, target))
+	if (!object || !may_stay(sources, object, target))
 		return true;
 
 	return extent_sources_find(sources, object->id, *ret_position, sources->pass->block_bytes,

@@ -48,10 +48,10 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 
 /*
  * The source of the target @target that shows @offset of the file of @place, whichever extent that
- * is; NULL if none can, as one that may be a target itself later.  *ret_position is the byte of it
- * that lies there.
+ * is; NULL if none can.  It may be one whose own turn as a target comes later, if it is the shorter
+ * of the two.  *ret_position is the byte of it that lies there.
  */
-bool extent_sources_find_at(ExtentSources *sources, uint32_t target, const ExtentRef *place,
+bool extent_sources_find_at(ExtentSources *sources, const Object *target, const ExtentRef *place,
 			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

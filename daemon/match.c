@@ -90,7 +90,7 @@ static bool note_if_forbidden(Matcher *matcher, uint32_t object, GError **error)
 {
 	unsigned facts = object_table_facts(matcher->table, object);
 
-	if (facts & (FACT_SETTLED | FACT_OUTSIDE | FACT_PINNED | FACT_PLAIN) ||
+	if (facts & (FACT_SETTLED | FACT_OUTSIDE | FACT_PINNED | FACT_PLAIN | FACT_LOCKED) ||
 	    !(facts & FACTS_SOURCE_ONLY))
 		return true;
 

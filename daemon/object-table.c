@@ -20,6 +20,10 @@
 /* A size counts in units of 512 bytes: more than an object can have entries in groups. */
 #define SIZE_SHIFT 9
 
+/* Extents from each of these on are of one class; shorter ones are by powers of two. */
+#define LARGE_BYTES  (UINT64_C(1) << 20)
+#define MEDIUM_BYTES (UINT64_C(128) << 10)
+
 typedef struct {
 	uint32_t count;
 	uint32_t facts;
@@ -102,8 +106,6 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 
 	if (object->subvolume == OBJECT_STRETCHES)
 		facts |= FACT_STRETCH;
-	else if (object->subvolume == OBJECT_EXTENTS && object->generation > 0)
-		facts |= FACT_JOINED;
 	facts |= object->state == OBJECT_DONE ? FACT_LIVE : 0;
 	facts |= object->id < table->settled_below ? FACT_SETTLED : 0;
 	facts |= object->flags & OBJECT_IMMUTABLE ? FACT_IMMUTABLE : 0;
@@ -117,13 +119,15 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 
 static uint32_t first_count(const ObjectTable *table, const Object *object)
 {
-	uint64_t bytes = object->size_bytes;
-
 	if (!is_extent(table, object))
 		return 0;
 	if (object->generation > 0)
-		bytes = object->generation;
-	return (uint32_t)MIN(bytes >> SIZE_SHIFT, UINT32_MAX / 2);
+		return object->generation >> SIZE_SHIFT;
+	if (object->size_bytes >= LARGE_BYTES)
+		return LARGE_BYTES >> SIZE_SHIFT;
+	if (object->size_bytes >= MEDIUM_BYTES)
+		return MEDIUM_BYTES >> SIZE_SHIFT;
+	return ((UINT32_C(1) << g_bit_storage(object->size_bytes)) >> 1) >> SIZE_SHIFT;
 }
 
 static void set_entry(ObjectTable *table, const Object *object)
@@ -246,7 +250,7 @@ void object_table_count(ObjectTable *table, uint32_t object)
 {
 	Entry *entry = entry_of(table, object);
 
-	if (entry && entry->count < UINT32_MAX && !(entry->facts & (FACT_STRETCH | FACT_JOINED)))
+	if (entry && entry->count < UINT32_MAX && !(entry->facts & FACT_EXTENT))
 		entry->count++;
 }
 

@@ -34,7 +34,6 @@ typedef enum {
 	FACT_MOVED = 1 << 9,    /* an extent that was shared in this pass: no source any more */
 	FACT_PINNED = 1 << 10,  /* an extent of which sharing would free nothing: may be a source */
 	FACT_STRETCH = 1 << 11, /* extents side by side in one file: only matched */
-	FACT_JOINED = 1 << 12,  /* an extent that is part of a stretch */
 	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
 	FACT_BARRED = 1 << 14,    /* neither target nor source, as the user wants it */
 	FACT_EXTENT = 1 << 15,    /* a data extent, or a stretch of them, not a file */
@@ -42,20 +41,22 @@ typedef enum {
 	FACT_PLACED = 1 << 17,  /* whose places were looked up */
 	FACT_AWAY = 1 << 18,    /* none of them is part of the pass: neither source nor target */
 	FACT_LIMITED = 1 << 19, /* a pass with other limits may share it */
+	FACT_LOCKED = 1 << 20,  /* an extent that others were shared with before its turn came */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */
 #define FACTS_SOURCE_ONLY                                                                          \
 	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED |               \
-	 FACT_READ_ONLY | FACT_PLAIN)
+	 FACT_READ_ONLY | FACT_PLAIN | FACT_LOCKED)
 
 /* What makes an object a source rather than a target. */
 typedef enum {
 	RANK_BY_GAIN, /* its entries in groups with others; all objects are files */
 	/*
-	 * Of extents their size, before those: one is freed as a whole only, and a large one is
-	 * seldom covered by smaller ones.  What is said of a stretch goes for the extents in it, so
-	 * both have one rank.
+	 * Of extents their size, before those, in few classes: where what is equal is cut at other
+	 * places, the extents of the copy that was found first all are to stay, and within a class
+	 * they come in order of their addresses.  What is said of a stretch goes for the extents in
+	 * it, so both have one rank.
 	 */
 	RANK_BY_SIZE,
 } RankBy;
@@ -76,7 +77,7 @@ unsigned object_table_facts(ObjectTable *table, uint32_t object);
 void object_table_add_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
 void object_table_remove_fact(ObjectTable *table, uint32_t object, ObjectFacts fact);
 
-/* Entries that the object has in groups with others. */
+/* Count one more entry that the object has in groups with others; of extents they do not matter. */
 void object_table_count(ObjectTable *table, uint32_t object);
 
 /*
@@ -84,7 +85,7 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
  * after something was shared with it.  First come objects that cannot be targets
  * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain;
- * of btrfs's extents the largest.
+ * of btrfs's extents the larger ones.
  */
 uint64_t object_table_rank(ObjectTable *table, uint32_t object);
 

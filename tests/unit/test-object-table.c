@@ -94,13 +94,36 @@ static void test_a_stretch_and_its_extents_have_one_rank(void)
 
 	g_assert_cmpuint(object_table_facts(table, whole), ==,
 			 FACT_LIVE | FACT_EXTENT | FACT_STRETCH);
-	g_assert_cmpuint(object_table_facts(table, joined), ==,
-			 FACT_LIVE | FACT_EXTENT | FACT_JOINED);
+	g_assert_cmpuint(object_table_facts(table, joined), ==, FACT_LIVE | FACT_EXTENT);
 	count(table, whole, 1000);
 	g_assert_cmpuint(object_table_rank(table, whole) >> 32, ==,
 			 object_table_rank(table, joined) >> 32);
 	assert_before(table, before, whole);
 	assert_before(table, joined, after);
+}
+
+static void test_extents_much_alike_in_length_come_in_the_order_of_their_ids(void)
+{
+	static const uint64_t sizes[] = { 1 << 27, 1 << 20, 1 << 23, 1 << 18,
+					  1 << 19, 1 << 17, 1 << 15, 1 << 14 };
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(ObjectTable) table = NULL;
+	uint32_t ids[G_N_ELEMENTS(sizes)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		Object extent = { .inode = (i + 1) << 30, .size_bytes = sizes[i] };
+
+		ids[i] = pass_fixture_put_object(fixture, &extent);
+	}
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
+	g_assert_nonnull(table);
+
+	count(table, ids[1], 5);
+	for (size_t i = 1; i < G_N_ELEMENTS(sizes); i++)
+		assert_before(table, ids[i - 1], ids[i]);
+	object_table_add_fact(table, ids[7], FACT_LOCKED);
+	assert_before(table, ids[7], ids[0]);
 }
 
 /* So many settled ones that a single new one is few. */
@@ -229,8 +252,10 @@ static void test_what_cannot_be_a_target_comes_first(void)
 static void test_by_size_the_largest_comes_first(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint32_t small = pass_fixture_put(fixture, 8, 0);
-	uint32_t large = pass_fixture_put(fixture, 9, 0);
+	Object extents[] = { { .inode = 1 << 30, .size_bytes = 1 << 12 },
+			     { .inode = 1 << 29, .size_bytes = 1 << 13 } };
+	uint32_t small = pass_fixture_put_object(fixture, &extents[0]);
+	uint32_t large = pass_fixture_put_object(fixture, &extents[1]);
 	g_autoptr(ObjectTable) by_gain = pass_fixture_table(fixture);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(ObjectTable) by_size = object_table_new(fixture->pass.store, RANK_BY_SIZE,
@@ -354,6 +379,8 @@ int main(int argc, char **argv)
 			test_what_was_settled_is_known_as_such);
 	g_test_add_func("/object-table/a-stretch-and-its-extents-have-one-rank",
 			test_a_stretch_and_its_extents_have_one_rank);
+	g_test_add_func("/object-table/extents-much-alike-in-length-come-in-the-order-of-their-ids",
+			test_extents_much_alike_in_length_come_in_the_order_of_their_ids);
 	g_test_add_func("/object-table/of-many-settled-ones-each-is-known-when-it-is-asked-for",
 			test_of_many_settled_ones_each_is_known_when_it_is_asked_for);
 	g_test_add_func("/object-table/looking-up-leaves-alone-what-was-found",

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which of two equal extents of a btrfs stays, where whole copies can be freed."""
+
+import os
+import random
+
+import pytest
+
+import harness
+import oracle
+from content import BLOCK, KIB, MIB, noise, write
+
+
+@pytest.fixture(params=["btrfs"])
+def kind(request):
+    return request.param
+
+
+def check(dedupd, **options):
+    return harness.check_pass(dedupd, find="checksums", **options)
+
+
+def write_cut(path, data, blocks):
+    """Write a file in extents of so many blocks each."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        offset = 0
+        for count in blocks:
+            os.pwrite(fd, data[offset:offset + count * BLOCK], offset)
+            os.fdatasync(fd)
+            offset += count * BLOCK
+    finally:
+        os.close(fd)
+    return path
+
+
+def cut_at_random(path, data, seed, least, most):
+    chance = random.Random(seed)
+    left = len(data) // BLOCK
+    blocks = []
+    while left:
+        blocks.append(min(left, chance.randrange(least // BLOCK, most // BLOCK + 1)))
+        left -= blocks[-1]
+    return write_cut(path, data, blocks)
+
+
+@pytest.mark.parametrize("first, second", [((804, 220), (300, 724)), ((300, 724), (804, 220)),
+                                           ((512, 512), (300, 724)), ((1000, 24), (300, 724))])
+def test_one_of_two_copies_stays_as_a_whole(tree, filesystem, dedupd, first, second):
+    data = noise(1, 1024 * BLOCK)
+    write_cut(tree / "one", data, first)
+    write_cut(tree / "two", data, second)
+    harness.settle(filesystem)
+
+    assert check(dedupd).freed_bytes == len(data)
+
+
+@pytest.mark.parametrize("least, most", [(MIB, 8 * MIB), (128 * KIB, MIB), (256 * KIB, 4 * MIB)])
+def test_copies_cut_at_random_are_freed_but_for_little(tree, filesystem, dedupd, least, most):
+    data = noise(1, 48 * MIB)
+    for name in range(3):
+        cut_at_random(tree / str(name), data, name, least, most)
+    harness.settle(filesystem)
+
+    assert check(dedupd).freed_bytes >= 2 * len(data) * 98 // 100
+
+
+def test_what_was_there_first_stays_of_equal_twins(tree, filesystem, dedupd):
+    data = noise(1, 2 * MIB)
+    for name in ("one", "two", "three"):
+        write(tree / name, data, piece=len(data))
+    harness.settle(filesystem)
+    first = [extent.physical for extent in oracle.file_extents(tree / "one")]
+
+    check(dedupd)
+
+    for name in ("one", "two", "three"):
+        assert [extent.physical for extent in oracle.file_extents(tree / name)] == first
+
+
+def test_long_extents_stay_rather_than_short_ones(tree, filesystem, dedupd):
+    data = noise(1, 8 * MIB)
+    write(tree / "short", data, piece=256 * KIB)
+    write(tree / "long", data, piece=len(data))
+    harness.settle(filesystem)
+
+    assert check(dedupd).freed_bytes == len(data)
+    assert len(oracle.file_extents(tree / "short")) == 1
