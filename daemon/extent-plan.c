@@ -251,6 +251,7 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 
 	while (length > 0) {
 		ExtentStep step = {
+			.from = STEP_FROM_PLACE,
 			.target = *ref,
 			.target_offset = ref->offset + (position - ref->position),
 			.source_extent = doubts_stamp(&source->object),

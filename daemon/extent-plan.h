@@ -17,13 +17,21 @@
  */
 typedef struct ExtentPlan ExtentPlan;
 
-/* One stretch to be shared: bytes of a target's file and of a source's. */
+/* Where a step has the bytes from that the target's are shared with. */
+typedef enum {
+	STEP_FROM_PLACE, /* a place in a file that shows another extent */
+	STEP_FROM_HOLE,  /* an empty file: the target's bytes are zeros */
+} StepFrom;
+
+/* One stretch to be shared: bytes of a target's file and of a source. */
 typedef struct {
+	StepFrom from;
 	ExtentRef target;
-	ExtentRef source;
 	uint64_t target_offset;
-	uint64_t source_offset;
 	uint64_t length;
+	/* STEP_FROM_PLACE; else zero. */
+	ExtentRef source;
+	uint64_t source_offset;
 	ExtentStamp source_extent;
 	bool is_whole; /* the source's sums are those of the target from end to end */
 	bool is_done;  /* it was shared together with another */

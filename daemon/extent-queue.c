@@ -119,13 +119,24 @@ static bool is_same_file(const ExtentRef *one, const ExtentRef *other)
 	return one->root == other->root && one->inode == other->inode;
 }
 
-/* Whether @step goes on in both files @length bytes behind the beginning of @joined. */
+/* Whether @step goes on in its source @length bytes behind the beginning of @joined. */
+static bool is_at_source(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
+{
+	if (step->from != joined->from)
+		return false;
+
+	/* A hole has one place as good as another. */
+	return step->from == STEP_FROM_HOLE ||
+	       (is_same_file(&step->source, &joined->source) &&
+		step->source_offset == joined->source_offset + length);
+}
+
+/* The same in both files. */
 static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
 {
 	return !step->is_done && is_same_file(&step->target, &joined->target) &&
-	       is_same_file(&step->source, &joined->source) &&
 	       step->target_offset == joined->target_offset + length &&
-	       step->source_offset == joined->source_offset + length;
+	       is_at_source(step, joined, length);
 }
 
 /* The step that goes on there, of a target from @link on; *ret_link is where that is. */

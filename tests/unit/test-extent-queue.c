@@ -103,6 +103,30 @@ static void test_what_goes_on_in_one_file_only_is_not_joined(void)
 	}
 }
 
+static ExtentStep hole_step(uint64_t target_offset, uint64_t length)
+{
+	return (ExtentStep){
+		.from = STEP_FROM_HOLE,
+		.target = { .root = 5, .inode = 300 },
+		.target_offset = target_offset,
+		.length = length,
+	};
+}
+
+static void test_zeros_that_go_on_in_one_file_are_joined(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	const ExtentStep first[] = { hole_step(0, 8 * KIB), step(8 * KIB, 8 * KIB, 4 * KIB) };
+	const ExtentStep second[] = { hole_step(MIB, 4 * KIB), hole_step(12 * KIB, 3 * KIB) };
+	const ExtentStep third[] = { hole_step(8 * KIB, 4 * KIB) };
+
+	push(queue, 1, first, 2);
+	push(queue, 2, second, 2);
+	assert_alone(queue);
+	push(queue, 3, third, 1);
+	assert_joined(queue, 0, 12 * KIB);
+}
+
 static void test_it_knows_what_goes_on_with_its_last_target(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
@@ -207,6 +231,8 @@ int main(int argc, char **argv)
 			test_what_goes_on_in_both_files_is_joined);
 	g_test_add_func("/extent-queue/what-goes-on-in-one-file-only-is-not-joined",
 			test_what_goes_on_in_one_file_only_is_not_joined);
+	g_test_add_func("/extent-queue/zeros-that-go-on-in-one-file-are-joined",
+			test_zeros_that_go_on_in_one_file_are_joined);
 	g_test_add_func("/extent-queue/it-knows-what-goes-on-with-its-last-target",
 			test_it_knows_what_goes_on_with_its_last_target);
 	g_test_add_func("/extent-queue/it-knows-whom-it-has", test_it_knows_whom_it_has);
