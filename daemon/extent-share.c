@@ -4,6 +4,7 @@
 #include "daemon/doubts.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
+#include "daemon/hole-source.h"
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
@@ -22,6 +23,7 @@ typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
+	HoleSource *hole;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	BtrfsFileExtents *shown;
@@ -76,6 +78,12 @@ static bool still_shows(ExtentSharer *sharer, const ExtentRef *place, uint64_t o
 	return true;
 }
 
+/* What is read to compare @length bytes of a step: a hole has none. */
+static uint64_t compared_bytes(const ExtentStep *step, uint64_t length)
+{
+	return step->from == STEP_FROM_HOLE ? length : 2 * length;
+}
+
 /*
  * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
  * written to meanwhile, the sums are equal and the blocks are not.
@@ -88,15 +96,17 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 
 	if (!still_shows(sharer, &step->target, step->target_offset + done, stamp.address, &shown,
 			 error) ||
-	    (shown && !still_shows(sharer, &step->source, step->source_offset + done,
-				   step->source_extent.address, &shown, error)))
+	    (shown && step->from == STEP_FROM_PLACE &&
+	     !still_shows(sharer, &step->source, step->source_offset + done,
+			  step->source_extent.address, &shown, error)))
 		return false;
 	if (!shown) {
 		leave(sharer, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
-	if (!doubts_add(sharer->pass, &stamp, &step->source_extent, 2 * length, &kept, error))
+	if (!doubts_add(sharer->pass, &stamp, &step->source_extent, compared_bytes(step, length),
+			&kept, error))
 		return false;
 	if (kept)
 		*ret = STEP_DOUBTED;
@@ -111,46 +121,78 @@ typedef struct {
 	uint64_t length;       /* of the round behind them, if any */
 	ReadOutcome read;      /* of that round */
 	DedupeOutcome outcome; /* the same; DEDUPE_SAME: all is shared */
+	SkipReason no_source;  /* SKIP_REASONS: that round has one */
 } SharedRounds;
 
-static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared, FileReader *to,
-			      FileReader *from)
+/* The files of a step. */
+typedef struct {
+	FileReader *to;
+	FileReader *from; /* NULL: a hole, which is made as long as each round needs it */
+} StepFiles;
+
+/* Open the files of @step; NULL, or the place whose file does not open, with the reason. */
+static const ExtentRef *open_both(ExtentSharer *sharer, const ExtentStep *step, StepFiles *ret,
+				  SkipReason *ret_reason)
+{
+	ret->from = NULL;
+	ret->to = extent_files_open(sharer->files, &step->target, ret_reason);
+	if (!ret->to)
+		return &step->target;
+	if (step->from == STEP_FROM_HOLE)
+		return NULL;
+
+	ret->from = extent_files_open(sharer->files, &step->source, ret_reason);
+	return ret->from ? NULL : &step->source;
+}
+
+static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared,
+			      const StepFiles *files)
 {
 	ReadOutcome outcome =
-		file_reader_fetch(to, step->target_offset + shared->done, shared->length);
+		file_reader_fetch(files->to, step->target_offset + shared->done, shared->length);
 
-	return outcome == READ_DONE
-		       ? file_reader_fetch(from, step->source_offset + shared->done, shared->length)
-		       : outcome;
+	if (outcome != READ_DONE || !files->from)
+		return outcome;
+	return file_reader_fetch(files->from, step->source_offset + shared->done, shared->length);
+}
+
+/* Have the kernel share the round in hand, which is fetched. */
+static void share_round(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files,
+			SharedRounds *shared)
+{
+	PassResult *result = sharer->pass->result;
+	uint64_t source_offset = files->from ? step->source_offset + shared->done : 0;
+	int source_fd = files->from ? file_reader_fd(files->from)
+				    : hole_source_fd(sharer->hole, NULL, shared->length,
+						     &shared->no_source);
+	DedupeTarget asked = {
+		.fd = file_reader_fd(files->to),
+		.offset_bytes = step->target_offset + shared->done,
+	};
+
+	if (source_fd < 0)
+		return;
+
+	result->compare_bytes += compared_bytes(step, shared->length);
+	result->shared.calls += dedupe_range(source_fd, source_offset, shared->length, &asked, 1,
+					     DEDUPE_ROUND_BYTES, sharer->pass->stop);
+	shared->outcome = asked.outcome;
+	if (asked.outcome == DEDUPE_SAME)
+		shared->done += shared->length;
 }
 
 /* Have the kernel share one step, in rounds whose data is fetched before. */
-static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step, FileReader *to,
-				 FileReader *from)
+static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
+				 const StepFiles *files)
 {
-	PassResult *result = sharer->pass->result;
-	SharedRounds shared = { .outcome = DEDUPE_SAME };
+	SharedRounds shared = { .outcome = DEDUPE_SAME, .no_source = SKIP_REASONS };
 
-	while (shared.done < step->length) {
-		DedupeTarget asked = {
-			.fd = file_reader_fd(to),
-			.offset_bytes = step->target_offset + shared.done,
-		};
-
+	while (shared.outcome == DEDUPE_SAME && shared.done < step->length) {
 		shared.length = doubts_next_bytes(sharer->pass, step->length, shared.done);
 		shared.outcome = DEDUPE_NOT_DONE;
-		shared.read = fetch_both(step, &shared, to, from);
-		if (shared.read != READ_DONE)
-			return shared;
-
-		result->compare_bytes += 2 * shared.length;
-		result->shared.calls += dedupe_range(
-			file_reader_fd(from), step->source_offset + shared.done, shared.length,
-			&asked, 1, DEDUPE_ROUND_BYTES, sharer->pass->stop);
-		shared.outcome = asked.outcome;
-		if (asked.outcome != DEDUPE_SAME)
-			return shared;
-		shared.done += shared.length;
+		shared.read = fetch_both(step, &shared, files);
+		if (shared.read == READ_DONE)
+			share_round(sharer, step, files, &shared);
 	}
 
 	return shared;
@@ -164,9 +206,9 @@ static void count_shared(ExtentSharer *sharer, uint64_t bytes, bool is_run)
 
 /* Share one step of @target; what goes no further leaves the target alone. */
 static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		       FileReader *to, FileReader *from, StepOutcome *ret, GError **error)
+		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
-	SharedRounds shared = share_rounds(sharer, step, to, from);
+	SharedRounds shared = share_rounds(sharer, step, files);
 
 	count_shared(sharer, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
@@ -175,6 +217,8 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
+	else if (shared.no_source != SKIP_REASONS)
+		leave(sharer, target, shared.no_source, &step->target);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
@@ -189,23 +233,20 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 static void share_joined(ExtentSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
-	FileReader *to, *from = NULL;
 	SharedRounds shared;
 	SkipReason reason;
 	ExtentStep joined;
+	StepFiles files;
 	uint64_t done;
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	to = extent_files_open(sharer->files, &joined.target, &reason);
-	if (to)
-		from = extent_files_open(sharer->files, &joined.source, &reason);
-	if (!to || !from)
+	if (open_both(sharer, &joined, &files, &reason))
 		return;
 
-	shared = share_rounds(sharer, &joined, to, from);
+	shared = share_rounds(sharer, &joined, &files);
 	if (shared.outcome == DEDUPE_DIFFERS)
-		result->wasted_bytes += 2 * shared.length;
+		result->wasted_bytes += compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
 	count_shared(sharer, done, done > 0);
 }
@@ -214,8 +255,9 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 		     StepOutcome *ret, GError **error)
 {
 	ExtentStamp stamp = doubts_stamp(target);
-	FileReader *to, *from = NULL;
+	const ExtentRef *unopened;
 	SkipReason reason;
+	StepFiles files;
 	Belief belief;
 
 	/* Since it was planned something may have differed. */
@@ -225,13 +267,11 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (belief != BELIEF_YES)
 		return true;
 
-	to = extent_files_open(sharer->files, &step->target, &reason);
-	if (to)
-		from = extent_files_open(sharer->files, &step->source, &reason);
-	if (to && from)
-		return run_rounds(sharer, target, step, to, from, ret, error);
+	unopened = open_both(sharer, step, &files, &reason);
+	if (!unopened)
+		return run_rounds(sharer, target, step, &files, ret, error);
 
-	leave(sharer, target, reason, to ? &step->source : &step->target);
+	leave(sharer, target, reason, unopened);
 	return true;
 }
 
@@ -286,6 +326,8 @@ static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
 
 	if (reader)
 		file_reader_fetch(reader, step->target_offset, length);
+	if (step->from != STEP_FROM_PLACE)
+		return;
 	reader = extent_files_open(sharer->files, &step->source, &reason);
 	if (reader)
 		file_reader_fetch(reader, step->source_offset, length);
@@ -508,6 +550,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		   bool is_first_round, uint64_t *ret_pinned, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
+	g_autoptr(HoleSource) hole = hole_source_new(pass->filesystem, NULL);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(BtrfsFileExtents) shown = btrfs_file_extents_new();
@@ -517,6 +560,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.pass = pass,
 		.table = table,
 		.files = files,
+		.hole = hole,
 		.refs = refs,
 		.plan = plan,
 		.shown = shown,

@@ -66,9 +66,13 @@ static bool make_in(HoleSource *hole, int directory_fd, bool *is_full)
 /* The target's directory, unless the names in the store lead to another one by now; or -1. */
 static int directory_of(HoleSource *hole, const OpenObject *target)
 {
-	int fd = file_opener_directory(hole->opener, target->subvolume, target->parent);
 	FileStat stat;
+	int fd;
 
+	if (!hole->opener || !target)
+		return -1;
+
+	fd = file_opener_directory(hole->opener, target->subvolume, target->parent);
 	return fd >= 0 && file_stat_at(fd, "", &stat) == 0 && stat.inode == target->parent ? fd
 											   : -1;
 }

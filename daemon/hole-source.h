@@ -16,13 +16,13 @@
  */
 typedef struct HoleSource HoleSource;
 
-/* Both are borrowed. */
+/* Both are borrowed; @opener may be NULL: no target's directory is asked for then. */
 HoleSource *hole_source_new(const Filesystem *filesystem, FileOpener *opener);
 void hole_source_free(HoleSource *hole);
 
 /*
  * A descriptor of which the first @length bytes, at most DEDUPE_ROUND_BYTES, are a hole; -1: no
- * directory let us make the file, *ret_reason says why.  A length that is no multiple of the block
+ * directory let us make the file, *ret_reason says why.  @target may be NULL.  A length that is no multiple of the block
  * size ends the file, since the kernel shares part of a block at the end of both files only.
  */
 int hole_source_fd(HoleSource *hole, const OpenObject *target, uint64_t length,
