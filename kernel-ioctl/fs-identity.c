@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/fs-identity.h"
 
+#include "kernel-ioctl/btrfs-space.h"
 #include "kernel-ioctl/system-call.h"
 
 #include <linux/btrfs.h>
@@ -140,34 +141,17 @@ bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	return true;
 }
 
-static bool read_btrfs_data_bytes(int fd, uint64_t *ret, GError **error)
-{
-	struct btrfs_ioctl_space_args count = { 0 };
-	g_autofree struct btrfs_ioctl_space_args *spaces = NULL;
-	uint64_t used_bytes = 0;
-
-	if (system_call_ioctl(fd, BTRFS_IOC_SPACE_INFO, &count) < 0)
-		return system_call_failed(error, "count the block groups of the btrfs");
-
-	spaces = g_malloc0(sizeof(*spaces) + count.total_spaces * sizeof(spaces->spaces[0]));
-	spaces->space_slots = count.total_spaces;
-	if (system_call_ioctl(fd, BTRFS_IOC_SPACE_INFO, spaces) < 0)
-		return system_call_failed(error, "read the space in use by the btrfs");
-
-	for (uint64_t i = 0; i < MIN(spaces->total_spaces, count.total_spaces); i++)
-		if (spaces->spaces[i].flags & BTRFS_BLOCK_GROUP_DATA)
-			used_bytes += spaces->spaces[i].used_bytes;
-
-	*ret = used_bytes;
-	return true;
-}
-
 bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error)
 {
 	struct statfs state;
+	BtrfsSpace space;
 
-	if (kind == FS_KIND_BTRFS)
-		return read_btrfs_data_bytes(fd, ret, error);
+	if (kind == FS_KIND_BTRFS) {
+		if (!btrfs_space_read(fd, &space, error))
+			return false;
+		*ret = space.data_used_bytes;
+		return true;
+	}
 	if (!read_statfs(fd, &state, error))
 		return false;
 
