@@ -137,6 +137,16 @@ void table_set_size(Table *table, size_t column, uint64_t bytes)
 	table_set_text(table, column, text);
 }
 
+void table_set_difference(Table *table, size_t column, int64_t bytes)
+{
+	g_autofree char *size = size_text((uint64_t)ABS(bytes));
+	g_autofree char *text = table->json || table->bytes
+					? g_strdup_printf("%" G_GINT64_FORMAT, bytes)
+					: g_strconcat(bytes < 0 ? "-" : "", size, NULL);
+
+	table_set_text(table, column, text);
+}
+
 void table_set_time(Table *table, size_t column, int64_t usec)
 {
 	g_autofree char *text = table->json ? time_text_utc(usec) : time_text_local(usec);

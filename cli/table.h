@@ -41,6 +41,7 @@ size_t table_count_rows(const Table *table);
 void table_set_text(Table *table, size_t column, const char *text);
 void table_set_count(Table *table, size_t column, uint64_t count);
 void table_set_size(Table *table, size_t column, uint64_t bytes);
+void table_set_difference(Table *table, size_t column, int64_t bytes);
 void table_set_time(Table *table, size_t column, int64_t usec); /* since 1970 */
 void table_set_duration(Table *table, size_t column, int64_t usec);
 void table_set_table(Table *table, size_t column, Table *rows); /* borrowed for the call */

@@ -21,6 +21,10 @@ enum {
 	HISTORY_RUNS_SHARED,
 	HISTORY_RUNS_DIFFERED,
 	HISTORY_CAPPED,
+	HISTORY_PINNED,
+	HISTORY_REWRITTEN,
+	HISTORY_METADATA,
+	HISTORY_DRIFT,
 };
 
 static const TableColumn history_columns[] = {
@@ -39,6 +43,10 @@ static const TableColumn history_columns[] = {
 	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
 	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
 	[HISTORY_CAPPED] = { NULL, "capped", COLUMN_NUMBER },
+	[HISTORY_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
+	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
+	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
+	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
 };
 
 static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
@@ -62,6 +70,11 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 	table_set_count(table, HISTORY_RUNS_SHARED, pass->runs_shared);
 	table_set_count(table, HISTORY_RUNS_DIFFERED, pass->runs_differed);
 	table_set_count(table, HISTORY_CAPPED, pass->capped);
+	table_set_size(table, HISTORY_PINNED, pass->pinned_bytes);
+	table_set_size(table, HISTORY_REWRITTEN, pass->rewritten_bytes);
+	table_set_difference(table, HISTORY_METADATA, pass->metadata_delta_bytes);
+	if (pass->is_checked)
+		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }
 
 static bool add_passes(Table *table, HashStore *store, GError **error)

@@ -8,6 +8,7 @@
 #include "daemon/fingerprint.h"
 #include "daemon/inode-inventory.h"
 #include "daemon/kept-files.h"
+#include "daemon/ledger.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/planner.h"
@@ -186,9 +187,9 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 bool extent_pass_steps(Pass *pass, GError **error)
 {
 	g_autoptr(ExtentSums) sums = NULL;
-	PassResult *result = pass->result;
 	int fd = pass->filesystem->fd;
 	BtrfsInfo info;
+	Ledger ledger;
 
 	/* First of all, since a flush takes its time beside a scrub and cannot be ended. */
 	extent_pause(pass);
@@ -203,23 +204,13 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	 * What is not written out has no extents yet.  The flush ends the transaction that is read
 	 * before it, so that the look sees all of it, and the next pass may go on behind it.
 	 */
-	if (!btrfs_info_read(fd, &info, error) || !filesystem_flush(pass->filesystem, error))
+	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
 		return false;
-
-	if (!fs_used_bytes(fd, FS_KIND_BTRFS, &result->freed.used_before_bytes, error))
-		return false;
-	result->freed.used_after_bytes = result->freed.used_before_bytes;
 
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error))
 		return false;
 	if (pass_may_continue(pass))
 		extent_limits_warn(pass);
-	if (result->shared.runs == 0 || pass->settings->dry_run)
-		return true;
-
-	/* btrfs gives space back when a transaction commits. */
-	if (pass_may_continue(pass) && !filesystem_flush(pass->filesystem, error))
-		return false;
-	return fs_used_bytes(fd, FS_KIND_BTRFS, &result->freed.used_after_bytes, error);
+	return ledger_end(pass, &ledger, error);
 }

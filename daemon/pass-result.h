@@ -35,6 +35,16 @@ typedef struct {
 	struct {
 		uint64_t bytes, hole_bytes, used_before_bytes, used_after_bytes;
 	} freed;
+	struct {
+		uint64_t bytes, extents; /* written anew, so that others could be freed */
+	} rewritten;
+	struct {
+		uint64_t pinned_bytes;
+		int64_t metadata_delta_bytes; /* by the filesystem's count */
+		bool is_checked;              /* what was freed, against the filesystem's count */
+		const char *unchecked_reason; /* why not; NULL: it was, or there was nothing to */
+		int64_t drift_bytes;          /* what the filesystem gave back beyond that */
+	} ledger;
 	SkipLedger skips;
 	struct {
 		char *path;

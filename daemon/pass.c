@@ -324,6 +324,11 @@ static bool pass_note(Pass *pass, GError **error)
 		.runs_shared = result->shared.runs,
 		.runs_differed = result->shared.differed,
 		.capped = result->shared.capped,
+		.pinned_bytes = result->ledger.pinned_bytes,
+		.rewritten_bytes = result->rewritten.bytes,
+		.metadata_delta_bytes = result->ledger.metadata_delta_bytes,
+		.is_checked = result->ledger.is_checked,
+		.drift_bytes = result->ledger.drift_bytes,
 	};
 
 	if (has_done_something(result) && !pass->settings->dry_run &&

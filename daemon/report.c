@@ -107,6 +107,25 @@ static json_t *freed_json(const PassResult *result)
 			 number(result->freed.used_after_bytes));
 }
 
+static json_t *rewritten_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o}", "bytes", number(result->rewritten.bytes), "extents",
+			 number(result->rewritten.extents));
+}
+
+static json_t *ledger_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:s?, s:I}", "compared_bytes",
+			 number(result->compare_bytes), "shared_bytes",
+			 number(result->shared.bytes), "freed_bytes", number(result->freed.bytes),
+			 "pinned_bytes", number(result->ledger.pinned_bytes), "rewritten_bytes",
+			 number(result->rewritten.bytes), "metadata_delta_bytes",
+			 (json_int_t)result->ledger.metadata_delta_bytes, "checked",
+			 (int)result->ledger.is_checked, "unchecked_reason",
+			 result->ledger.unchecked_reason, "drift_bytes",
+			 (json_int_t)result->ledger.drift_bytes);
+}
+
 static json_t *store_json(const PassResult *result)
 {
 	if (!result->store.path)
@@ -146,6 +165,8 @@ static json_t *pass_json(const ReportedPass *pass)
 			  number(result->wasted_bytes), "disk_bytes", number(result->disk_bytes)));
 	json_object_set_new(json, "shared", shared_json(result));
 	json_object_set_new(json, "freed", freed_json(result));
+	json_object_set_new(json, "rewritten", rewritten_json(result));
+	json_object_set_new(json, "ledger", ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
 	json_object_set_new(json, "store", store_json(result));
 	return json;
@@ -239,6 +260,32 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 			 holes);
 }
 
+static char *signed_size_text(int64_t bytes)
+{
+	g_autofree char *size = size_text((uint64_t)ABS(bytes));
+
+	return g_strconcat(bytes < 0 ? "-" : bytes > 0 ? "+" : "", size, NULL);
+}
+
+/* Two lines, a word above each figure. */
+static void add_ledger(GString *lines, const Settings *settings, const PassResult *result)
+{
+	g_autofree char *compared = size_text(result->compare_bytes);
+	g_autofree char *shared = size_text(result->shared.bytes);
+	g_autofree char *freed = size_text(result->freed.bytes);
+	g_autofree char *pinned = size_text(result->ledger.pinned_bytes);
+	g_autofree char *rewritten = size_text(result->rewritten.bytes);
+	g_autofree char *metadata = signed_size_text(result->ledger.metadata_delta_bytes);
+	g_autofree char *drift = signed_size_text(result->ledger.drift_bytes);
+
+	add_line(lines, "ledger", "%8s %9s %9s %9s %9s %9s %9s", "compared", "shared", "freed",
+		 "pinned", "rewritten", "metadata", "drift");
+	add_line(lines, "", "%8s %9s %9s %9s %9s %9s %9s", compared, shared, freed, pinned,
+		 rewritten, metadata, result->ledger.is_checked ? drift : "unchecked");
+	if (result->ledger.unchecked_reason && settings->verbose)
+		add_line(lines, "", "unchecked, as %s", result->ledger.unchecked_reason);
+}
+
 static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
 {
 	const char *label = "left alone";
@@ -273,6 +320,8 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 				       G_USEC_PER_SEC);
 	add_work(lines, settings, result);
 	add_freed(lines, settings, pass);
+	if (result->found_by_checksums && !settings->dry_run)
+		add_ledger(lines, settings, result);
 	add_skips(lines, &result->skips, settings->verbose);
 	return g_string_free(g_steal_pointer(&lines), false);
 }

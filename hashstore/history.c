@@ -41,6 +41,11 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 	sqlite3_bind_int64(put, 12, (int64_t)record->runs_shared);
 	sqlite3_bind_int64(put, 13, (int64_t)record->runs_differed);
 	sqlite3_bind_int64(put, 14, (int64_t)record->capped);
+	sqlite3_bind_int64(put, 15, (int64_t)record->pinned_bytes);
+	sqlite3_bind_int64(put, 16, (int64_t)record->rewritten_bytes);
+	sqlite3_bind_int64(put, 17, record->metadata_delta_bytes);
+	sqlite3_bind_int(put, 18, record->is_checked);
+	sqlite3_bind_int64(put, 19, record->drift_bytes);
 	if (!hash_store_apply(store, put, error))
 		return false;
 	record->id = sqlite3_last_insert_rowid(store->database->handle);
@@ -86,7 +91,8 @@ PassCursor *pass_cursor_open(HashStore *store, GError **error)
 		store,
 		"SELECT id, started_usec, ended_usec, outcome, mount_point, files, objects_read,"
 		" finding_bytes, compare_bytes, shared_bytes, freed_bytes, hole_bytes,"
-		" runs_shared, runs_differed, capped FROM pass ORDER BY id DESC",
+		" runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
+		" metadata_delta_bytes, is_checked, drift_bytes FROM pass ORDER BY id DESC",
 		error);
 
 	return cursor->all ? g_steal_pointer(&cursor) : NULL;
@@ -112,6 +118,11 @@ static void read_row(sqlite3_stmt *row, PassRecord *ret)
 	ret->runs_shared = (uint64_t)sqlite3_column_int64(row, 12);
 	ret->runs_differed = (uint64_t)sqlite3_column_int64(row, 13);
 	ret->capped = (uint64_t)sqlite3_column_int64(row, 14);
+	ret->pinned_bytes = (uint64_t)sqlite3_column_int64(row, 15);
+	ret->rewritten_bytes = (uint64_t)sqlite3_column_int64(row, 16);
+	ret->metadata_delta_bytes = sqlite3_column_int64(row, 17);
+	ret->is_checked = sqlite3_column_int(row, 18) != 0;
+	ret->drift_bytes = sqlite3_column_int64(row, 19);
 }
 
 bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)

@@ -31,6 +31,12 @@ typedef struct {
 	uint64_t runs_shared;
 	uint64_t runs_differed; /* the kernel found different */
 	uint64_t capped;        /* members of groups beyond the cap */
+	/* Of btrfs, found by checksums; else 0. */
+	uint64_t pinned_bytes;        /* have equals and stay, as sharing them would free nothing */
+	uint64_t rewritten_bytes;     /* written anew, so that others could be freed */
+	int64_t metadata_delta_bytes; /* by the filesystem's count */
+	bool is_checked;              /* freed_bytes, against the filesystem's count */
+	int64_t drift_bytes;          /* what the filesystem gave back beyond that */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

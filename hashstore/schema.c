@@ -53,6 +53,12 @@ static const char *const steps[] = {
 	"  address INTEGER NOT NULL, generation INTEGER NOT NULL,"
 	"  other INTEGER NOT NULL, other_generation INTEGER NOT NULL,"
 	"  PRIMARY KEY (address, other, generation, other_generation)) WITHOUT ROWID;",
+	/* 4.  What a pass over btrfs did to space besides freeing it. */
+	"ALTER TABLE pass ADD COLUMN pinned_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN rewritten_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN metadata_delta_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN is_checked INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN drift_bytes INTEGER NOT NULL DEFAULT 0;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

@@ -42,8 +42,9 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_PUT_PASS] =
 		"INSERT INTO pass (started_usec, ended_usec, outcome, mount_point, files,"
 		" objects_read, finding_bytes, compare_bytes, shared_bytes, freed_bytes,"
-		" hole_bytes, runs_shared, runs_differed, capped)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" hole_bytes, runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
+		" metadata_delta_bytes, is_checked, drift_bytes)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
 	[STATEMENT_ADD_TOTAL] =
 		"UPDATE pass_total SET passes = passes + 1, freed_bytes = freed_bytes + ?,"

@@ -54,6 +54,11 @@ static bool put_pass(HashStore *store, int64_t n, char *mount_point, GError **er
 		.runs_shared = 7,
 		.runs_differed = 1,
 		.capped = 2,
+		.pinned_bytes = 2 * MIB,
+		.rewritten_bytes = 4096,
+		.metadata_delta_bytes = -16384,
+		.is_checked = n % 2 == 1,
+		.drift_bytes = -n,
 	};
 
 	return hash_store_put_pass(store, &pass, error);

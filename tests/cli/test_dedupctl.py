@@ -184,7 +184,10 @@ def test_history_as_json(make_store, dedupctl):
         "outcome": "complete", "files": 101, "objects_read": 10, "finding_bytes": 5 * MIB,
         "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
         "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
+        "pinned_bytes": 2 * MIB, "rewritten_bytes": 4096, "metadata_delta_bytes": -16384,
+        "drift_bytes": -1,
     }
+    assert [row["drift_bytes"] for row in passes] == [None, -3, None, -1]
 
 
 def test_status_for_people(make_store, dedupctl):

@@ -30,6 +30,9 @@ FIELDS = {
     "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "disk_bytes"},
     "shared": {"runs", "bytes", "already_bytes", "calls", "differed", "capped"},
     "freed": {"bytes", "hole_bytes", "used_before_bytes", "used_after_bytes"},
+    "rewritten": {"bytes", "extents"},
+    "ledger": {"compared_bytes", "shared_bytes", "freed_bytes", "pinned_bytes", "rewritten_bytes",
+               "metadata_delta_bytes", "checked", "unchecked_reason", "drift_bytes"},
     "store": {"path", "bytes", "objects", "anchors", "segments"},
 }
 OUTCOMES = {"complete", "interrupted", "failed"}

@@ -21,6 +21,11 @@ static PassRecord record_of(uint64_t n)
 		.runs_shared = n + 8,
 		.runs_differed = n + 9,
 		.capped = n + 10,
+		.pinned_bytes = n + 11,
+		.rewritten_bytes = n + 12,
+		.metadata_delta_bytes = 13 - (int64_t)n,
+		.is_checked = n % 2 == 0,
+		.drift_bytes = -(int64_t)n,
 	};
 }
 
@@ -53,6 +58,11 @@ static void check_record(const PassRecord *record, uint64_t n)
 	g_assert_cmpuint(record->runs_shared, ==, expected.runs_shared);
 	g_assert_cmpuint(record->runs_differed, ==, expected.runs_differed);
 	g_assert_cmpuint(record->capped, ==, expected.capped);
+	g_assert_cmpuint(record->pinned_bytes, ==, expected.pinned_bytes);
+	g_assert_cmpuint(record->rewritten_bytes, ==, expected.rewritten_bytes);
+	g_assert_cmpint(record->metadata_delta_bytes, ==, expected.metadata_delta_bytes);
+	g_assert_cmpint(record->is_checked, ==, expected.is_checked);
+	g_assert_cmpint(record->drift_bytes, ==, expected.drift_bytes);
 }
 
 static void test_passes_come_back_newest_first_and_totals_count_all(void)

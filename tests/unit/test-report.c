@@ -168,6 +168,7 @@ static void test_every_figure_is_in_its_field(void)
 		"shared.bytes",      "shared.already_bytes",    "shared.calls",
 		"shared.differed",   "shared.capped",           "freed.bytes",
 		"freed.hole_bytes",  "freed.used_before_bytes", "freed.used_after_bytes",
+		"rewritten.bytes",   "rewritten.extents",       "ledger.pinned_bytes",
 		"store.bytes",       "store.objects",           "store.anchors",
 		"store.segments",
 	};
@@ -195,6 +196,9 @@ static void test_every_figure_is_in_its_field(void)
 		&result->freed.hole_bytes,
 		&result->freed.used_before_bytes,
 		&result->freed.used_after_bytes,
+		&result->rewritten.bytes,
+		&result->rewritten.extents,
+		&result->ledger.pinned_bytes,
 		&result->store.bytes,
 		&result->store.objects,
 		&result->store.anchors,
@@ -211,6 +215,39 @@ static void test_every_figure_is_in_its_field(void)
 		assert_number(report, path,
 			      i < G_N_ELEMENTS(figures) ? (UINT64_C(1) << 62) + i : 7);
 	}
+}
+
+static void test_the_ledger_has_what_other_sections_have(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	PassResult *result = &sample->result;
+	g_autoptr(json_t) report = NULL;
+	g_autoptr(json_t) checked = NULL;
+
+	result->compare_bytes = 5;
+	result->shared.bytes = 4;
+	result->freed.bytes = 3;
+	result->rewritten.bytes = 2;
+	result->ledger.metadata_delta_bytes = -16384;
+	result->ledger.unchecked_reason = "others wrote to it meanwhile";
+	report = sample_report(sample);
+	assert_number(report, "filesystems.0.ledger.compared_bytes", 5);
+	assert_number(report, "filesystems.0.ledger.shared_bytes", 4);
+	assert_number(report, "filesystems.0.ledger.freed_bytes", 3);
+	assert_number(report, "filesystems.0.ledger.rewritten_bytes", 2);
+	assert_number(report, "filesystems.0.ledger.metadata_delta_bytes", (uint64_t)-16384);
+	assert_number(report, "filesystems.0.ledger.drift_bytes", 0);
+	g_assert_true(json_is_false(value_at(report, "filesystems.0.ledger.checked")));
+	assert_text(report, "filesystems.0.ledger.unchecked_reason",
+		    "others wrote to it meanwhile");
+
+	result->ledger.unchecked_reason = NULL;
+	result->ledger.is_checked = true;
+	result->ledger.drift_bytes = -4096;
+	checked = sample_report(sample);
+	assert_number(checked, "filesystems.0.ledger.drift_bytes", (uint64_t)-4096);
+	g_assert_true(json_is_true(value_at(checked, "filesystems.0.ledger.checked")));
+	g_assert_true(json_is_null(value_at(checked, "filesystems.0.ledger.unchecked_reason")));
 }
 
 static void test_a_pass_is_described(void)
@@ -368,6 +405,38 @@ static void test_people_are_told_what_was_done(void)
 	assert_says(sample, "): interrupted in");
 }
 
+static void test_people_see_the_ledger_of_what_was_found_by_checksums(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	PassResult *result = &sample->result;
+
+	assert_does_not_say(sample, "ledger");
+	sample->filesystem.identity.kind = FS_KIND_BTRFS;
+	result->found_by_checksums = true;
+	result->compare_bytes = 742 << 20;
+	result->shared.bytes = 371 << 20;
+	result->freed.bytes = 383 << 20;
+	result->ledger.pinned_bytes = 214 << 20;
+	result->rewritten.bytes = 20 << 10;
+	result->ledger.metadata_delta_bytes = -(1536 << 10);
+	result->ledger.unchecked_reason = "others wrote to it meanwhile";
+	assert_says(sample, "  ledger         compared    shared     freed    pinned rewritten"
+			    "  metadata     drift\n"
+			    "                  742 MiB   371 MiB   383 MiB   214 MiB    20 KiB"
+			    "  -1.5 MiB unchecked\n");
+	assert_does_not_say(sample, "others wrote");
+	sample->settings.verbose = true;
+	assert_says(sample, "unchecked, as others wrote to it meanwhile");
+
+	result->ledger.unchecked_reason = NULL;
+	result->ledger.is_checked = true;
+	result->ledger.drift_bytes = 8192;
+	assert_says(sample, "+8 KiB\n");
+	result->ledger.drift_bytes = 0;
+	assert_says(sample, " 0 B\n");
+	assert_does_not_say(sample, "unchecked");
+}
+
 static void test_a_dry_run_tells_what_would_be(void)
 {
 	g_autoptr(Sample) sample = sample_new("/srv");
@@ -403,6 +472,10 @@ int main(int argc, char **argv)
 			test_fields_are_those_of_the_page_in_its_order);
 	g_test_add_func("/report/every-reason-is-on-the-page", test_every_reason_is_on_the_page);
 	g_test_add_func("/report/every-figure-is-in-its-field", test_every_figure_is_in_its_field);
+	g_test_add_func("/report/the-ledger-has-what-other-sections-have",
+			test_the_ledger_has_what_other_sections_have);
+	g_test_add_func("/report/people-see-the-ledger-of-what-was-found-by-checksums",
+			test_people_see_the_ledger_of_what_was_found_by_checksums);
 	g_test_add_func("/report/a-pass-is-described", test_a_pass_is_described);
 	g_test_add_func("/report/a-failed-pass-says-why", test_a_failed_pass_says_why);
 	g_test_add_func("/report/the-worst-outcome-is-that-of-all",

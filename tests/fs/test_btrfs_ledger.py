@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a pass over a btrfs says that it did to space, beside what the filesystem counts."""
+
+import contextlib
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import threading
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, text, write
+
+ZSTD = ["compress-force=zstd"]
+
+
+@pytest.fixture(params=["btrfs"])
+def kind(request):
+    return request.param
+
+
+def create(subvolume):
+    subprocess.run(["btrfs", "subvolume", "create", subvolume], check=True,
+                   stdout=subprocess.DEVNULL)
+    return subvolume
+
+
+def snapshot(subvolume, name):
+    subprocess.run(["btrfs", "subvolume", "snapshot", "-r", subvolume, name], check=True,
+                   stdout=subprocess.DEVNULL)
+    return name
+
+
+def used_metadata_bytes(filesystem):
+    """By btrfs's own program, everything being on the disk."""
+    subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
+                   stdout=subprocess.DEVNULL)
+    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
+                             check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split("used=")[1]) for line in listing.splitlines()
+               if line.startswith("Metadata"))
+
+
+def check(dedupd, **options):
+    """A checked pass whose ledger was held against the filesystem's count, and is exact."""
+    run = harness.check_pass(dedupd, find="checksums", **options)
+    ledger = run.first.ledger
+    assert ledger["checked"] and ledger["unchecked_reason"] is None, ledger
+    assert ledger["drift_bytes"] == 0, ledger
+    assert ledger["freed_bytes"] == run.freed_bytes
+    assert ledger["compared_bytes"] == run.first.read["compare_bytes"]
+    assert ledger["shared_bytes"] == run.first.shared["bytes"]
+    # The second pass shares nothing, so there is nothing to check.
+    assert not run.second.ledger["checked"]
+    assert run.second.ledger["unchecked_reason"] is None
+    return run
+
+
+def test_what_is_claimed_is_what_the_filesystem_counts(tree, filesystem, dedupd):
+    content.write_twins(tree, 8 * MIB)
+    harness.settle(filesystem)
+    metadata = used_metadata_bytes(filesystem)
+
+    run = check(dedupd)
+
+    assert run.freed_bytes == 8 * MIB
+    assert run.first.ledger["metadata_delta_bytes"] == used_metadata_bytes(filesystem) - metadata
+
+
+def test_compressed_data_counts_as_it_lies_on_the_disk(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs", mount_options=ZSTD)
+    tree = pathlib.Path(filesystem.mount_point)
+    data = text(1, 4 * MIB)
+    write(tree / "one", data)
+    write(tree / "two", data)
+    harness.settle(filesystem)
+    used = harness.used_data_bytes(filesystem)
+
+    run = check(make_dedupd(filesystem))
+
+    assert run.first.ledger["shared_bytes"] == len(data)
+    assert run.freed_bytes == used // 2 < len(data) // 2
+
+
+def test_what_snapshots_show_is_counted_once(tree, filesystem, dedupd):
+    create(tree / "sub")
+    content.write_twins(tree / "sub", 2 * MIB)
+    harness.settle(filesystem)
+    for name in "abc":
+        snapshot(tree / "sub", tree / name)
+
+    run = check(dedupd, has_clones=True)
+
+    assert run.freed_bytes == 2 * MIB
+    assert run.first.ledger["shared_bytes"] == 4 * 2 * MIB
+
+
+def test_what_is_pinned_is_in_the_ledger(tree, filesystem, dedupd):
+    data = noise(1, 4 * MIB)
+    write(tree / "one", data, piece=len(data))
+    write(tree / "two", data[:-MIB] + noise(2, MIB), piece=len(data))
+    content.write_twins(tree, MIB, seed=3, names=("three", "four"))
+    harness.settle(filesystem)
+
+    run = check(dedupd)
+
+    assert run.freed_bytes == MIB
+    assert run.first.ledger["pinned_bytes"] == run.first.skip_of("pinned")["bytes"] > 0
+
+
+WRITERS = {
+    "written": lambda tree, n: content.overwrite(tree / "other", 0, noise(n, 64 * KIB)),
+    "added": lambda tree, n: write(tree / f"new-{n}", noise(n, 64 * KIB)),
+    "removed": lambda tree, n: (tree / f"old-{n}").unlink(),
+    "truncated": lambda tree, n: os.truncate(tree / f"old-{n}", 4 * KIB),
+    "cloned": lambda tree, n: subprocess.run(
+        ["cp", "--reflink=always", tree / "other", tree / f"clone-{n}"], check=True),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_where_others_write_meanwhile_nothing_is_checked(tree, filesystem, dedupd, writer):
+    content.write_twins(tree, 12 * MIB)
+    write(tree / "other", noise(5, MIB))
+    for n in range(100):
+        write(tree / f"old-{n}", noise(100 + n, 64 * KIB))
+    harness.settle(filesystem)
+    done = threading.Event()
+
+    def write_on():
+        n = 0
+        while n < 100 and not done.wait(0.05):
+            WRITERS[writer](tree, n)
+            n += 1
+
+    others = threading.Thread(target=write_on)
+    others.start()
+    # Slowly, so that others come to it.
+    run = dedupd.run(find="checksums", limit_rate="16M")
+    done.set()
+    others.join()
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 12 * MIB
+    assert not run.ledger["checked"]
+    assert run.ledger["unchecked_reason"] == "others wrote to it meanwhile"
+    assert run.ledger["drift_bytes"] == 0
+
+
+def test_another_subvolume_is_looked_at_too(tree, filesystem, dedupd):
+    create(tree / "sub")
+    create(tree / "sub/inner")
+    content.write_twins(tree, 12 * MIB)
+    harness.settle(filesystem)
+
+    process = dedupd.start(find="checksums", limit_rate="16M")
+    while process.poll() is None and not (tree / "sub/inner/new").exists():
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        write(tree / "sub/inner/new", noise(5, MIB))
+    run = dedupd.finish(process)
+
+    assert run.freed_bytes == 12 * MIB
+    assert run.ledger["unchecked_reason"] == "others wrote to it meanwhile"
+
+
+def test_reading_and_sharing_are_no_writing(tree, filesystem, dedupd):
+    """Who only reads changes no more than times of access."""
+    one, _ = content.write_twins(tree, 12 * MIB)
+    os.utime(one, (1, 1))
+    harness.settle(filesystem)
+    filesystem.remount("strictatime")
+
+    process = dedupd.start(find="checksums", limit_rate="16M")
+    while process.poll() is None:
+        one.read_bytes()
+    run = dedupd.finish(process)
+
+    assert run.freed_bytes == 12 * MIB
+    assert run.ledger["checked"], run.ledger
+
+
+def test_a_store_on_the_filesystem_leaves_nothing_to_check(tree, filesystem, dedupd):
+    content.write_twins(tree, 4 * MIB)
+    (tree / "state").mkdir(mode=0o700)
+    harness.settle(filesystem)
+
+    run = dedupd.run(find="checksums", state_dir=tree / "state")
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 4 * MIB
+    assert run.ledger["unchecked_reason"] == "the store lies on it"
+
+
+def test_a_subvolume_that_is_being_given_back_leaves_nothing_to_check(tree, filesystem, dedupd):
+    content.write_twins(tree, 12 * MIB)
+    create(tree / "sub")
+    write(tree / "sub" / "file", noise(3, 8 * MIB))
+    harness.settle(filesystem)
+    # An open file keeps it.
+    with open(tree / "sub" / "file", "rb"):
+        subprocess.run(["btrfs", "subvolume", "delete", tree / "sub"], check=True,
+                       stdout=subprocess.DEVNULL)
+        harness.settle(filesystem)
+
+        run = dedupd.run(find="checksums")
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 12 * MIB
+    assert not run.ledger["checked"]
+    assert run.ledger["unchecked_reason"] == "a deleted subvolume is being given back"
+
+
+def test_what_was_miscounted_is_told_as_drift(tree, filesystem, dedupd):
+    """The last close of a file that is gone gives space back and leaves no trace."""
+    content.write_twins(tree, 12 * MIB)
+    gone = os.open(write(tree / "gone", noise(3, MIB)), os.O_RDONLY)
+    (tree / "gone").unlink()
+    harness.settle(filesystem)
+
+    process = dedupd.start(find="checksums", limit_rate="16M")
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    os.close(gone)
+    run = dedupd.finish(process)
+
+    assert run.freed_bytes == 12 * MIB
+    assert run.ledger["checked"]
+    assert run.ledger["drift_bytes"] == MIB
+    [store] = dedupd.state_directory.glob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        assert database.execute("SELECT is_checked, drift_bytes, freed_bytes FROM pass").fetchall() \
+            == [(1, MIB, 12 * MIB)]
+
+
+def test_people_see_the_figures_side_by_side(tree, filesystem, dedupd):
+    content.write_twins(tree, 8 * MIB)
+    harness.settle(filesystem)
+
+    run = dedupd.run(find="checksums", json=False)
+
+    lines = run.stdout.splitlines()
+    [at] = [i for i, line in enumerate(lines) if line.startswith("  ledger")]
+    words = dict(zip(lines[at].split()[1:], [" ".join(pair) for pair in zip(
+        lines[at + 1].split()[0::2], lines[at + 1].split()[1::2])]))
+    assert words.pop("metadata")
+    assert words == {"compared": "16 MiB", "shared": "8 MiB", "freed": "8 MiB", "pinned": "0 B",
+                     "rewritten": "0 B", "drift": "0 B"}
+    with contextlib.suppress(json.JSONDecodeError):
+        assert not json.loads(run.stdout)
