@@ -9,12 +9,22 @@ import signal
 import pytest
 
 import harness
-from filesystem import FilesystemUnavailable, LoopFilesystem
+from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
+
+HAS_FAILED = pytest.StashKey()
 
 
 def pytest_configure():
     """Unmount and detach also when meson's patience ends: SIGTERM ends tests as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """Note of a test that it failed, for what looks at its filesystems afterwards."""
+    outcome = yield
+    if outcome.get_result().failed:
+        item.stash[HAS_FAILED] = True
 
 
 @pytest.fixture(params=["btrfs", "xfs"])
@@ -23,15 +33,27 @@ def kind(request):
 
 
 @pytest.fixture
-def make_filesystem():
-    """Make mounted filesystems, with the arguments of LoopFilesystem, that go with the test."""
+def make_filesystem(request):
+    """Make mounted filesystems, with the arguments of LoopFilesystem, that go with the test.
+
+    They must be sound when it ends, as LoopFilesystem.check() has it, unless it failed anyway.
+    """
+    filesystems = []
     with contextlib.ExitStack() as stack:
         def make(*arguments, **options):
             try:
-                return stack.enter_context(LoopFilesystem(*arguments, **options))
+                filesystem = stack.enter_context(LoopFilesystem(*arguments, **options))
             except FilesystemUnavailable as unavailable:
                 pytest.skip(str(unavailable))
+            filesystems.append(filesystem)
+            return filesystem
         yield make
+        if not request.node.stash.get(HAS_FAILED, False):
+            try:
+                for filesystem in filesystems:
+                    filesystem.check()
+            except (CommandFailed, FilesystemDamaged) as failure:
+                pytest.fail(str(failure), pytrace=False)
 
 
 @pytest.fixture

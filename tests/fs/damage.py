@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Making a file of a mounted loop filesystem unreadable, so that reading it answers EIO."""
+"""Damaging loop filesystems: a file, so that reading it answers EIO, or what is kept of all files."""
 
 import os
 import re
 import subprocess
 
 import oracle
+from filesystem import SECTOR_BYTES
+
+
+XFS_SECTOR_SIZE_OFFSET = 102  # in the superblock
 
 
 def make_unreadable(filesystem, path):
@@ -19,10 +23,7 @@ def make_unreadable(filesystem, path):
     if filesystem.kind == "btrfs":
         place = _btrfs_device_offset(filesystem.device, last.physical)
         filesystem.unmount()
-        device = os.open(filesystem.device, os.O_WRONLY)
-        os.pwrite(device, b"damage" * 100, place)
-        os.fsync(device)
-        os.close(device)
+        _overwrite(filesystem.device, place)
         filesystem.mount()
     else:
         os.truncate(filesystem.image, last.physical)
@@ -34,10 +35,34 @@ def repair(filesystem):
     os.truncate(filesystem.image, filesystem.size_bytes)
 
 
+def damage_metadata(filesystem):
+    """Unmount it and damage a leaf of the tree of files of btrfs, or what XFS knows of free space."""
+    filesystem.unmount()
+    if filesystem.kind == "btrfs":
+        leaf = int(re.search(r"^leaf (\d+)", _btrfs_tree(filesystem.device, "fs"), re.M)[1])
+        _overwrite(filesystem.device, _btrfs_device_offset(filesystem.device, leaf))
+    else:
+        with open(filesystem.device, "rb") as device:
+            sector = device.read(SECTOR_BYTES)
+        _overwrite(filesystem.device,
+                   int.from_bytes(sector[XFS_SECTOR_SIZE_OFFSET:][:2], "big"))
+
+
+def _overwrite(device, place):
+    fd = os.open(device, os.O_WRONLY)
+    os.pwrite(fd, b"damage" * 100, place)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def _btrfs_tree(device, tree):
+    return subprocess.run(["btrfs", "inspect-internal", "dump-tree", "-t", tree, device],
+                          check=True, capture_output=True, text=True).stdout
+
+
 def _btrfs_device_offset(device, address):
     """Where a logical address lies on the only device, by the chunk tree."""
-    chunks = subprocess.run(["btrfs", "inspect-internal", "dump-tree", "-t", "chunk", device],
-                            check=True, capture_output=True, text=True).stdout
+    chunks = _btrfs_tree(device, "chunk")
     pattern = (r"FIRST_CHUNK_TREE CHUNK_ITEM (\d+)\).*?length (\d+)"
                r".*?stripe 0 devid \d+ offset (\d+)")
     for match in re.finditer(pattern, chunks, re.S):

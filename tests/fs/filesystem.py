@@ -9,6 +9,8 @@ of them is not to be had it raises FilesystemUnavailable, which a test turns int
 else that fails is a CommandFailed.  Whatever happens inside, leaving unmounts, detaches and deletes:
 the device is found by the image it belongs to, so that one attached just before an interruption
 goes too, and no other loop device is ever touched.
+
+What a test did to a filesystem must leave it sound: check() asks the filesystem's own tools.
 """
 
 import os
@@ -17,6 +19,8 @@ import shutil
 import subprocess
 import tempfile
 import time
+
+import ioctls
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 MIN_XFS_BYTES = 300 << 20
@@ -30,6 +34,10 @@ class FilesystemUnavailable(Exception):
 
 class CommandFailed(Exception):
     """A command did not do what it should; the message is what it complained of."""
+
+
+class FilesystemDamaged(Exception):
+    """The filesystem's own tools find it damaged; the message is what they say."""
 
 
 def parse_size(size):
@@ -54,7 +62,7 @@ def _run(*command):
     done = subprocess.run([program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, errors="replace", check=False)
     if done.returncode != 0:
-        raise CommandFailed(f"{' '.join(command)}: {done.stderr.strip()}")
+        raise CommandFailed(f"{' '.join(command)}: {(done.stderr + done.stdout).strip()}")
     return done.stdout.strip()
 
 
@@ -78,6 +86,7 @@ class LoopFilesystem:
         self.image = None
         self.mount_point = None
         self.device = None
+        self._has_bad_data = False
 
     def __enter__(self):
         if os.geteuid() != 0:
@@ -174,6 +183,36 @@ class LoopFilesystem:
         _run("sync", "-f", self.mount_point)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
             control.write("3\n")
+
+    def expect_bad_data(self):
+        """Say that data, though no metadata, is damaged on purpose: check() asks for no scrub."""
+        self._has_bad_data = True
+
+    def check(self):
+        """Unmount it for good, and raise FilesystemDamaged unless the filesystem is sound.
+
+        On btrfs neither a scrub, which reads all data and metadata, nor `btrfs check` may find
+        anything; on XFS neither may `xfs_repair -n`.
+        """
+        if self.kind == "btrfs" and not self._has_bad_data:
+            self._scrub()
+        self._swap_off()
+        for mount_point in self._mounts_below():
+            self._unmount(mount_point)
+        command = {"btrfs": ["btrfs", "check", "--readonly"], "xfs": ["xfs_repair", "-n"]}
+        try:
+            _run(*command[self.kind], self.device)
+        except CommandFailed as failure:
+            raise FilesystemDamaged(str(failure)) from failure
+
+    def _scrub(self):
+        if not os.path.ismount(self.mount_point):
+            self.mount()
+        # What is not on the disk yet is not read.
+        _run("sync", "-f", self.mount_point)
+        errors = ioctls.btrfs_scrub(self.mount_point)
+        if errors:
+            raise FilesystemDamaged(f"scrub of {self.mount_point}: {errors}")
 
     def close(self):
         """Undo what was done, however far that got; harmless when repeated."""

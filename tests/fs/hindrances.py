@@ -57,3 +57,4 @@ def being_scrubbed(mount_point):
         finally:
             subprocess.run(["btrfs", "scrub", "cancel", mount_point], check=False,
                            capture_output=True)
+            limit.write_text("0", encoding="ascii")

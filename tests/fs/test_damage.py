@@ -22,6 +22,7 @@ def unreadable(tree, filesystem):
     harness.settle(filesystem)
     path = max(tree.glob("directory-*/file"),
                key=lambda path: oracle.file_extents(path)[-1].physical)
+    filesystem.expect_bad_data()
     damage.make_unreadable(filesystem, path)
     try:
         with pytest.raises(OSError):

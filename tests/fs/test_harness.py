@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The harness finds every broken promise that it is there to find."""
 
+import os
 import pathlib
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -9,7 +13,8 @@ import content
 import harness
 import oracle
 
-FAKE = pathlib.Path(__file__).with_name("fake-dedupd")
+HERE = pathlib.Path(__file__).parent
+FAKE = HERE / "fake-dedupd"
 
 
 @pytest.fixture
@@ -76,3 +81,82 @@ def test_a_compressed_extent_counts_with_its_size_on_disk(make_filesystem, kind)
 
     assert 0 < counted < content.MIB // 2
     assert counted == harness.used_data_bytes(filesystem)
+
+
+TEST_THAT_DAMAGES = """
+import pathlib
+
+import content
+import damage
+import harness
+
+
+def test_that_damages(make_filesystem):
+    filesystem = make_filesystem("{kind}")
+    twins = content.write_twins(pathlib.Path(filesystem.mount_point), content.MIB)
+    harness.settle(filesystem)
+    {damage}
+"""
+
+
+@pytest.fixture
+def run_test(tmp_path):
+    """Run a test of its own that damages its filesystem; returns its exit status and output."""
+    def run(kind, *damage):
+        path = tmp_path / "test_that_damages.py"
+        path.write_text(TEST_THAT_DAMAGES.format(kind=kind, damage="\n    ".join(damage)),
+                        encoding="ascii")
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "conftest",
+             f"--rootdir={tmp_path}", path], env=os.environ | {"PYTHONPATH": str(HERE)},
+            capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+    return run
+
+
+def test_a_test_that_leaves_a_sound_filesystem_passes(run_test, kind):
+    status, output = run_test(kind, "pass")
+
+    assert status == 0, output
+    assert "1 passed" in output
+
+
+@pytest.mark.parametrize("kind, damage, complaint", [
+    ("btrfs", ["damage.make_unreadable(filesystem, twins[0])"], "scrub of /.*'checksum': 1"),
+    ("btrfs", ["damage.damage_metadata(filesystem)", "filesystem.expect_bad_data()"],
+     "btrfs check --readonly /dev/loop.*: "),
+    ("xfs", ["damage.damage_metadata(filesystem)"], "xfs_repair -n /dev/loop.*: "),
+], ids=["data", "btrfs", "xfs"])
+def test_a_test_that_leaves_a_damaged_filesystem_fails(run_test, kind, damage, complaint):
+    status, output = run_test(kind, *damage)
+
+    assert status == 1, output
+    assert "1 passed, 1 error" in output
+    assert re.search(complaint, output), output
+
+
+def test_a_test_that_damages_data_may_say_so(run_test):
+    status, output = run_test("btrfs", "filesystem.expect_bad_data()",
+                              "damage.make_unreadable(filesystem, twins[0])")
+
+    assert status == 0, output
+
+
+def test_of_a_test_that_failed_nothing_more_is_asked(run_test):
+    status, output = run_test("btrfs", "damage.make_unreadable(filesystem, twins[0])",
+                              "assert False")
+
+    assert status == 1, output
+    assert "1 failed" in output and "error" not in output
+
+
+@pytest.mark.parametrize("of, status", [("/dev/null", 0), ("$device", 1)], ids=["sound", "damaged"])
+def test_on_filesystem_fails_where_a_damaged_filesystem_is_left(of, status):
+    script = ('device=$(findmnt -no SOURCE "$DEDUPD_TEST_DIR"); umount "$DEDUPD_TEST_DIR"; '
+              f'dd if=/dev/urandom of={of} bs=4k seek=1 conv=notrunc count=1')
+
+    done = subprocess.run([HERE / "on-filesystem", "xfs", "--", "sh", "-ec", script],
+                          capture_output=True, text=True, check=False)
+
+    assert done.returncode == status, done.stderr
+    assert ("on-filesystem: xfs_repair -n /dev/loop" in done.stderr) == bool(status)
