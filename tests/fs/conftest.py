@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 
 import pytest
@@ -87,3 +88,23 @@ def make_dedupd(program, tmp_path):
 @pytest.fixture
 def dedupd(make_dedupd, filesystem):
     return make_dedupd(filesystem)
+
+
+@pytest.fixture
+def users_dedupd(make_dedupd, filesystem, program, tmp_path):
+    """dedupd with a state directory of harness.USER, all on the way to it open to them."""
+    dedupd = make_dedupd(filesystem)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_mode & 0o111 != 0o111:
+            directory.chmod(directory.stat().st_mode | 0o111)
+    os.chmod(filesystem.directory, 0o755)
+    dedupd.program = shutil.copy(program, tmp_path / "dedupd")
+    os.chmod(dedupd.program, 0o755)
+    os.chown(dedupd.state_directory, harness.USER, harness.USER)
+    return dedupd
+
+
+@pytest.fixture
+def compressing(make_filesystem):
+    """A btrfs that compresses all data."""
+    return make_filesystem("btrfs", mount_options=["compress-force=zstd"])

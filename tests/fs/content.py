@@ -3,6 +3,9 @@
 
 import os
 import random
+import subprocess
+
+import ioctls
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -39,6 +42,32 @@ def write(path, data, piece=None, order=None):
     finally:
         os.close(fd)
     return path
+
+
+def write_extent(path, data):
+    """A file whose data is on the disk, uncompressed data in one extent of its own."""
+    for _ in range(10):
+        write(path, data, piece=len(data))
+        with open(path, "rb") as file:
+            extents = ioctls.extents(file.fileno())
+        # A busy machine may write out the first of it before the rest is there.
+        if len(extents) <= 1 or extents[0].flags & ioctls.EXTENT_ENCODED:
+            return path
+    raise AssertionError(f"{path} comes to lie in several extents")
+
+
+def write_no_cow(path, data):
+    """A file of a btrfs that is overwritten in place, and so has no checksums."""
+    path.touch()
+    ioctls.add_flags(path, ioctls.FS_NO_COW)
+    overwrite(path, 0, data)
+    return path
+
+
+def clone(path, name):
+    """A file that shares all its data with another."""
+    subprocess.run(["cp", "--reflink=always", path, name], check=True)
+    return name
 
 
 def write_sparse(path, size, pieces):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Damaging loop filesystems: a file, so that reading it answers EIO, or what is kept of all files."""
+"""Damaging a loop filesystem: a file, so that reading it answers EIO, or what holds all files."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def repair(filesystem):
 
 
 def damage_metadata(filesystem):
-    """Unmount it and damage a leaf of the tree of files of btrfs, or what XFS knows of free space."""
+    """Unmount it and damage a leaf of the tree of files of btrfs, or what XFS notes of free space."""
     filesystem.unmount()
     if filesystem.kind == "btrfs":
         leaf = int(re.search(r"^leaf (\d+)", _btrfs_tree(filesystem.device, "fs"), re.M)[1])

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import time
 
@@ -16,6 +17,11 @@ import oracle
 RACY_SECONDS = 1.1
 # What a pass may read beyond what a walk over names, inodes and extents reads.
 METADATA_MARGIN_BYTES = 2 << 20
+# Runs of so many blocks are certain to be found: anchors of 4 blocks, one in every window of 16.
+CERTAIN_BLOCKS = 19
+# An extent of btrfs that is shown in more places is not moved.
+REFERENCES_MAX = 32
+USER = 65533
 
 REASONS = {
     "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
@@ -167,6 +173,24 @@ class Dedupd:
             check_report(run.report)
         return run
 
+    @property
+    def store_path(self):
+        stores = list(self.state_directory.glob("*.sqlite"))
+        assert len(stores) == 1, list(self.state_directory.iterdir())
+        return stores[0]
+
+    def note(self, name):
+        """What the store has noted under a name, or None."""
+        with contextlib.closing(sqlite3.connect(self.store_path)) as database:
+            rows = database.execute("SELECT text FROM note WHERE name = ?", [name]).fetchall()
+        return rows[0][0] if rows else None
+
+    def set_note(self, name, text):
+        """Have the store note something else under a name that it knows."""
+        with contextlib.closing(sqlite3.connect(self.store_path)) as database, database:
+            changed = database.execute("UPDATE note SET text = ? WHERE name = ?", [text, name])
+            assert changed.rowcount == 1
+
     def store_contents(self):
         """Name -> (mtime, digest of the bytes) of every file of the state directory."""
         return {path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
@@ -273,6 +297,31 @@ def check_pass(dedupd, tree=None, paths=(), status=0, user=None, has_clones=Fals
         assert claimed == used_drop, f"claimed {claimed} less in use, it is {used_drop}"
     second = assert_converged(dedupd, tree, paths, status, user=user, **options)
     return CheckedPass(first, second, freed, used_drop)
+
+
+def check_btrfs_pass(dedupd, *paths, find="checksums", **options):
+    """check_pass() of a pass over a btrfs that finds by checksums unless @find says otherwise."""
+    done = check_pass(dedupd, paths=paths, find=find, **options)
+    if find == "checksums":
+        assert done.first.found == {"by": "checksums", "reason": None}
+    return done
+
+
+def run_where_boot_is(directory, dedupd, *paths, **options):
+    """Run it where @directory is mounted at /boot, which nobody else sees."""
+    in_namespace = ["unshare", "--mount", "sh", "-ec",
+                    'mount --bind "$1" /boot; shift; exec "$@"', "sh", str(directory)]
+    run = dedupd.finish(subprocess.Popen(
+        in_namespace + dedupd.command(*paths, **options), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dedupd.environment()))
+    assert run.status == 0, run.stderr
+    return run
+
+
+def seeds(count):
+    """Of @count random trees; DEDUPD_SEEDS chooses another number, DEDUPD_SEED the first."""
+    first = int(os.environ.get("DEDUPD_SEED", "1"))
+    return range(first, first + int(os.environ.get("DEDUPD_SEEDS", count)))
 
 
 def cache_drops():

@@ -204,6 +204,16 @@ def file_extents(path):
         os.close(fd)
 
 
+def disk_bytes(path):
+    """What the extents of a file of a btrfs take on the disk, with what other files show of them."""
+    fd = os.open(path, OPEN_FLAGS)
+    try:
+        return sum(ioctls.btrfs_extent_bytes(fd, start)
+                   for start in {extent.physical for extent in ioctls.extents(fd)})
+    finally:
+        os.close(fd)
+
+
 def block_addresses(path):
     """The physical address of each block of a file; None where no data of its own is."""
     size = os.stat(path).st_size

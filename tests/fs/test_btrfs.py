@@ -11,7 +11,8 @@ import content
 import harness
 import ioctls
 import oracle
-from content import KIB, MIB, noise, text, write
+from content import KIB, MIB, noise, text, write, write_no_cow
+from subvolumes import btrfs, make_subvolume, snapshot
 
 
 @pytest.fixture(params=["btrfs"])
@@ -19,26 +20,10 @@ def kind(request):
     return request.param
 
 
-def btrfs(*arguments):
-    subprocess.run(["btrfs", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
-
-
-def no_cow(path):
-    path.touch()
-    ioctls.add_flags(path, ioctls.FS_NO_COW)
-    return path
-
-
-def write_new(path, data):
-    """Write into an existing empty file, whose flags stay."""
-    content.overwrite(path, 0, data)
-    return path
-
-
 def test_files_of_nested_subvolumes_share_with_those_around(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     (tree / "sub/deep").mkdir()
-    btrfs("subvolume", "create", tree / "sub/deep/nested")
+    make_subvolume(tree / "sub/deep/nested")
     data = noise(1, 4 * MIB)
     for directory in (tree, tree / "sub", tree / "sub/deep/nested"):
         write(directory / "file", data)
@@ -51,9 +36,9 @@ def test_files_of_nested_subvolumes_share_with_those_around(tree, dedupd):
 
 def test_a_read_only_snapshot_is_shared_with_and_costs_no_second_read(tree, dedupd):
     size = 8 * MIB
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write(tree / "sub/file", noise(1, size), piece=size)
-    btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot")
+    snapshot(tree / "sub", tree / "snapshot")
     write(tree / "copy", noise(1, size))
 
     done = harness.check_pass(dedupd)
@@ -63,9 +48,9 @@ def test_a_read_only_snapshot_is_shared_with_and_costs_no_second_read(tree, dedu
 
 
 def test_zeros_of_a_read_only_snapshot_become_holes(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write(tree / "sub/file", noise(1, MIB) + bytes(4 * MIB), piece=MIB)
-    btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot")
+    snapshot(tree / "sub", tree / "snapshot")
 
     done = harness.check_pass(dedupd, zeros="hole", has_clones=True)
 
@@ -85,10 +70,10 @@ def test_zeros_become_holes_in_a_directory_where_new_files_are_nodatacow(tree, d
 
 def test_a_twin_held_by_snapshots_is_freed_once_all_of_them_are_done(tree, dedupd):
     size = 4 * MIB
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     content.write_twins(tree / "sub", size)
     for number in range(3):
-        btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / f"snapshot-{number}")
+        snapshot(tree / "sub", tree / f"snapshot-{number}")
 
     done = harness.check_pass(dedupd)
 
@@ -98,7 +83,7 @@ def test_a_twin_held_by_snapshots_is_freed_once_all_of_them_are_done(tree, dedup
 def test_a_nodatacow_file_shares_with_its_like_or_not_at_all(tree, dedupd):
     data = noise(1, 2 * MIB)
     for name in ("nocow-1", "nocow-2"):
-        write_new(no_cow(tree / name), data)
+        write_no_cow(tree / name, data)
     for name in ("cow-1", "cow-2"):
         write(tree / name, data)
 
@@ -113,7 +98,7 @@ def test_a_nodatacow_file_shares_with_its_like_or_not_at_all(tree, dedupd):
 
 def test_a_lone_nodatacow_twin_is_no_reason_to_try_again(tree, dedupd):
     data = noise(1, 2 * MIB)
-    write_new(no_cow(tree / "nocow"), data)
+    write_no_cow(tree / "nocow", data)
     write(tree / "cow", data)
 
     done = harness.check_pass(dedupd)
@@ -137,11 +122,6 @@ def test_files_without_checksums_are_survived(make_filesystem, make_dedupd, kind
 
     assert oracle.is_shared(tree / "sum-1", tree / "sum-2")
     assert done.freed_bytes in (2 * MIB, 4 * MIB)
-
-
-@pytest.fixture
-def compressing(make_filesystem, kind):
-    return make_filesystem(kind, mount_options=["compress-force=zstd"])
 
 
 def test_compressed_twins_are_shared(compressing, make_dedupd):
@@ -224,10 +204,10 @@ def test_many_small_extents_make_no_more_metadata_than_the_file_had(tree, dedupd
 
 
 def test_a_snapshot_being_deleted_and_a_balance_do_no_harm(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     content.write_twins(tree / "sub", 4 * MIB)
     harness.check_pass(dedupd)
-    btrfs("subvolume", "snapshot", tree / "sub", tree / "snapshot")
+    snapshot(tree / "sub", tree / "snapshot", read_only=False)
     btrfs("balance", "start", "--full-balance", tree)
     btrfs("subvolume", "delete", "--commit-after", tree / "snapshot")
 

@@ -7,7 +7,6 @@ import fnmatch
 import os
 import pathlib
 import random
-import sqlite3
 import subprocess
 
 import pytest
@@ -16,38 +15,20 @@ import content
 import harness
 import ioctls
 import oracle
-from content import BLOCK, KIB, MIB, noise, overwrite, write
+from content import BLOCK, KIB, MIB, clone, noise, overwrite, write, write_no_cow
+from harness import check_btrfs_pass as check
 from hindrances import leased
-from test_mounts import run_where_boot_is
+from subvolumes import delete_subvolumes, make_subvolume, snapshot
 
 TAKEN_UP = 4096  # extents left out by its limits that every pass takes up again
 NAME_MAX = 255
-SEEDS = int(os.environ.get("DEDUPD_SEEDS", "4"))
-FIRST_SEED = int(os.environ.get("DEDUPD_SEED", "1"))
+LIMITS_NOTE = "btrfs-limits"
+SEEDS = harness.seeds(4)
 
 
 @pytest.fixture(params=["btrfs"])
 def kind(request):
     return request.param
-
-
-def check(dedupd, *paths, **options):
-    done = harness.check_pass(dedupd, paths=paths, find="checksums", **options)
-    assert done.first.found == {"by": "checksums", "reason": None}
-    return done
-
-
-def btrfs(*arguments):
-    subprocess.run(["btrfs", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
-
-
-def make_subvolume(path):
-    btrfs("subvolume", "create", path)
-    return path
-
-
-def clone(path, name):
-    subprocess.run(["cp", "--reflink=always", path, name], check=True)
 
 
 def make_twins(directory, size=MIB, seed=1, names=("one", "two")):
@@ -422,7 +403,7 @@ def test_a_snapshot_outside_pins_what_it_shows(tree, dedupd):
     write(sub / "first", noise(1, MIB))
     check(dedupd)
     write(sub / "second", noise(1, MIB))
-    btrfs("subvolume", "snapshot", "-r", sub, tree / "snapshot")
+    snapshot(sub, tree / "snapshot")
 
     done = check(dedupd, sub)
 
@@ -431,8 +412,7 @@ def test_a_snapshot_outside_pins_what_it_shows(tree, dedupd):
     assert done.first.skipped == {"outside": 1}
     assert done.first.skip_of("outside")["examples"] == [str(tree / "snapshot/second")]
 
-    btrfs("subvolume", "delete", "--commit-after", tree / "snapshot")
-    btrfs("subvolume", "sync", tree)
+    delete_subvolumes(tree, "snapshot")
     assert check(dedupd, sub).freed_bytes == MIB
 
 
@@ -440,7 +420,7 @@ def test_a_source_is_found_behind_many_snapshots_outside(tree, dedupd):
     sub = make_subvolume(tree / "sub")
     write(sub / "first", noise(1, MIB))
     for number in range(80):
-        btrfs("subvolume", "snapshot", "-r", sub, tree / f"snapshot-{number}")
+        snapshot(sub, tree / f"snapshot-{number}")
     check(dedupd)
     write(sub / "second", noise(1, MIB))
 
@@ -557,7 +537,7 @@ def test_boot_is_left_alone(tree, filesystem, dedupd, boot):
     make_twins(tree / "system", seed=2)
     harness.settle(filesystem)
 
-    run = run_where_boot_is(tree / "system/boot", dedupd, find="checksums")
+    run = harness.run_where_boot_is(tree / "system/boot", dedupd, find="checksums")
 
     assert run.freed_bytes == MIB
     assert not are_shared(tree / "system/boot/grub")
@@ -573,7 +553,7 @@ def test_boot_is_worked_on_when_it_is_named(tree, filesystem, dedupd, path):
     make_twins(tree / "boot/grub")
     harness.settle(filesystem)
 
-    run = run_where_boot_is(tree / "boot", dedupd, path, find="checksums")
+    run = harness.run_where_boot_is(tree / "boot", dedupd, path, find="checksums")
 
     assert run.freed_bytes == MIB
     assert "boot" not in run.skipped
@@ -662,19 +642,6 @@ def make_many(directory, count):
             write(directory / half / f"{number}", noise(number, BLOCK))
 
 
-def limits_note(dedupd):
-    (store,) = dedupd.state_directory.glob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(store)) as database:
-        rows = database.execute("select text from note where name = 'btrfs-limits'").fetchall()
-    return rows[0][0] if rows else None
-
-
-def set_limits_note(dedupd, text):
-    (store,) = dedupd.state_directory.glob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(store)) as database, database:
-        database.execute("update note set text = ? where name = 'btrfs-limits'", [text])
-
-
 @pytest.mark.parametrize("change", ["paths", "week"])
 def test_what_was_left_in_great_numbers_is_settled_until(tree, dedupd, change):
     """... a pass has other limits, or a week is over."""
@@ -693,19 +660,19 @@ def test_what_was_left_in_great_numbers_is_settled_until(tree, dedupd, change):
     assert dedupd.store_contents() == store
 
     if change == "week":
-        day, limits = limits_note(dedupd).split()
-        set_limits_note(dedupd, f"{int(day) - 7} {limits}")
+        day, limits = dedupd.note(LIMITS_NOTE).split()
+        dedupd.set_note(LIMITS_NOTE, f"{int(day) - 7} {limits}")
     third = dedupd.run(tree / "in" if change == "week" else tree, find="checksums")
     assert third.freed_bytes == (TAKEN_UP + 1) * BLOCK
     assert third.skipped == {}
-    assert limits_note(dedupd) == ""
+    assert dedupd.note(LIMITS_NOTE) == ""
 
 
 def test_what_was_left_in_small_numbers_is_not_settled(tree, dedupd):
     make_many(tree / "out", 10)
     check(dedupd, tree / "out/1")
 
-    assert limits_note(dedupd) is None
+    assert dedupd.note(LIMITS_NOTE) is None
     assert dedupd.run(tree / "out/1", find="checksums").skipped == {"outside": 10}
     assert check(dedupd, tree / "out").freed_bytes == 10 * BLOCK
 
@@ -742,7 +709,7 @@ class Forest:
     def change(self):
         """Something that changes no data."""
         if self.random.random() < 0.4:
-            btrfs("subvolume", "snapshot", "-r", self.tree / "sub", self.tree / f"s{self.count}")
+            snapshot(self.tree / "sub", self.tree / f"s{self.count}")
         if self.random.random() < 0.5:
             old = self.random.choice([self.tree / "a", self.tree / "c"])
             new = self.tree / f"was-{old.name}-{self.count}"
@@ -784,7 +751,7 @@ class Forest:
         return False
 
 
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_limited_passes_keep_to_their_limits_and_leave_nothing_for_good(
         tree, filesystem, make_dedupd, seed):
     dedupd = make_dedupd(filesystem)
@@ -813,9 +780,7 @@ def test_what_is_left_alone_is_named(tree, dedupd):
     check(dedupd)
     write(tree / "part", noise(1, 2 * MIB)[:MIB] + noise(2, MIB))
     for number in range(8):
-        (tree / f"plain-{number}").touch()
-        ioctls.add_flags(tree / f"plain-{number}", ioctls.FS_NO_COW)
-        overwrite(tree / f"plain-{number}", 0, noise(number, MIB))
+        write_no_cow(tree / f"plain-{number}", noise(number, MIB))
 
     done = check(dedupd)
 

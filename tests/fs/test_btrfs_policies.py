@@ -12,8 +12,10 @@ import content
 import harness
 import ioctls
 import oracle
-from content import BLOCK, KIB, MIB, noise, text, write
+from content import BLOCK, KIB, MIB, noise, text, write, write_extent, write_no_cow
+from harness import check_btrfs_pass as check
 from hindrances import leased
+from subvolumes import btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot
 
 BOTH_WAYS = pytest.mark.parametrize("find", ["checksums", "read"])
 
@@ -23,49 +25,12 @@ def kind(request):
     return request.param
 
 
-def check(dedupd, **options):
-    return harness.check_pass(dedupd, **{"find": "checksums", **options})
-
-
-def btrfs(*arguments):
-    subprocess.run(["btrfs", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
-
-
-def snapshot(subvolume, name):
-    btrfs("subvolume", "snapshot", "-r", subvolume, name)
-    return name
-
-
-def write_extent(path, data):
-    """A file whose data is on the disk, in an extent of its own."""
-    for _ in range(10):
-        write(path, data, piece=len(data))
-        with open(path, "rb") as file:
-            # A busy machine may write out the first of it before the rest is there.
-            if len(ioctls.extents(file.fileno())) == 1:
-                return path
-    raise AssertionError(f"{path} comes to lie in several extents")
-
-
-def delete_subvolumes(tree, *names):
-    """Delete them; while they go they still show what they had, so that is waited for."""
-    for name in names:
-        btrfs("subvolume", "delete", "--commit-after", tree / name)
-    btrfs("subvolume", "sync", "-s", "1", tree)
-
-
-def is_read_only(subvolume):
-    shown = subprocess.run(["btrfs", "property", "get", str(subvolume), "ro"], check=True,
-                           capture_output=True, text=True).stdout
-    return shown.strip() == "ro=true"
-
-
 @pytest.fixture
 def snapshots(tree):
     """Two read-only snapshots with a file each, equal files that nothing else shows."""
     size = 4 * MIB
     for name in ("one", "two"):
-        btrfs("subvolume", "create", tree / name)
+        make_subvolume(tree / name)
         write_extent(tree / name / "file", noise(1, size))
         snapshot(tree / name, tree / f"{name}-kept")
     delete_subvolumes(tree, "one", "two")
@@ -144,7 +109,7 @@ def test_sources_become_free_to_serve_when_no_longer_skipped(tree, snapshots, de
 
 def test_an_extent_that_a_snapshot_shows_too_stays_whole(tree, dedupd):
     """Its other place is not shared away either: that would free nothing."""
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write_extent(tree / "sub/file", noise(1, 2 * MIB))
     snapshot(tree / "sub", tree / "kept")
     write_extent(tree / "larger", noise(1, 2 * MIB) + noise(2, 64 * KIB))
@@ -158,9 +123,9 @@ def test_an_extent_that_a_snapshot_shows_too_stays_whole(tree, dedupd):
 
 
 def test_only_read_only_snapshots_are_meant(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write_extent(tree / "sub/file", noise(1, 2 * MIB))
-    btrfs("subvolume", "snapshot", tree / "sub", tree / "writable")
+    snapshot(tree / "sub", tree / "writable", read_only=False)
     write_extent(tree / "equal", noise(1, 2 * MIB))
 
     assert check(dedupd, read_only_snapshots="skip").freed_bytes == 2 * MIB
@@ -179,14 +144,6 @@ def test_a_pass_that_begins_in_a_skipped_snapshot_has_nothing_to_do(snapshots, d
     assert run.status == 0, run.stderr
     assert run.files["seen"] == 0
     assert run.skipped == {"read-only-snapshot": 1}
-
-
-def write_no_cow(path, data):
-    """A file that is overwritten in place, and so has no checksums."""
-    path.touch()
-    ioctls.add_flags(path, ioctls.FS_NO_COW)
-    content.overwrite(path, 0, data)
-    return path
 
 
 @pytest.fixture
@@ -306,7 +263,7 @@ def test_files_without_checksums_elsewhere_cost_a_limited_pass_nothing(tree, ded
     for name in ("in/one", "in/two", "out"):
         write_no_cow(tree / name, noise(1, MIB))
 
-    limited = check(dedupd, paths=[tree / "in"], no_data_cow="share")
+    limited = check(dedupd, tree / "in", no_data_cow="share")
     whole = check(dedupd, no_data_cow="share")
 
     assert limited.freed_bytes == MIB
@@ -408,8 +365,8 @@ def test_a_file_whose_mode_changed_is_not_read_again(tree, write_no_sum, dedupd)
 
 
 def test_files_without_checksums_of_all_subvolumes_are_shared(tree, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
-    btrfs("subvolume", "create", tree / "sub/nested")
+    make_subvolume(tree / "sub")
+    make_subvolume(tree / "sub/nested")
     for directory in (tree, tree / "sub", tree / "sub/nested"):
         write_no_cow(directory / "file", noise(1, 2 * MIB))
 
@@ -418,7 +375,7 @@ def test_files_without_checksums_of_all_subvolumes_are_shared(tree, dedupd):
 
 def test_places_in_a_later_snapshot_are_shared_too(tree, dedupd):
     """The snapshot's inodes are as old as those that it was made of."""
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write_no_cow(tree / "sub/file", noise(1, 2 * MIB))
     assert check(dedupd, no_data_cow="share").freed_bytes == 0
     snapshot(tree / "sub", tree / "kept")
@@ -434,7 +391,7 @@ def test_places_in_a_later_snapshot_are_shared_too(tree, dedupd):
 @pytest.mark.parametrize("policy", ["source", "skip"])
 def test_read_only_snapshots_without_checksums_follow_their_policy(tree, dedupd, policy):
     for name in ("one", "two"):
-        btrfs("subvolume", "create", tree / name)
+        make_subvolume(tree / name)
         write_no_cow(tree / name / "file", noise(1, 2 * MIB))
         snapshot(tree / name, tree / f"{name}-kept")
     delete_subvolumes(tree, "one", "two")
@@ -449,7 +406,7 @@ def test_read_only_snapshots_without_checksums_follow_their_policy(tree, dedupd,
 
 
 def test_files_that_are_gone_are_dropped_when_met(tree, write_no_sum, filesystem, dedupd):
-    btrfs("subvolume", "create", tree / "sub")
+    make_subvolume(tree / "sub")
     write_no_sum(tree / "sub/one", noise(1, MIB))
     write_no_sum(tree / "two", noise(1, MIB) + noise(2, MIB))
     write_no_sum(tree / "three", noise(3, MIB))
@@ -550,9 +507,6 @@ def test_killed_at_any_moment_the_next_pass_completes(tree, write_no_sum, filesy
     check(dedupd)
 
     assert used - harness.used_data_bytes(filesystem) == 24 * MIB
-    filesystem.unmount()
-    btrfs("check", "--readonly", filesystem.device)
-    filesystem.mount()
 
 
 def test_dedupds_own_files_without_checksums_are_left_alone(tree, make_dedupd, filesystem):
@@ -587,18 +541,11 @@ def write_compressed(filesystem):
     return write_one
 
 
-def disk_bytes(path):
-    """What the extents of a file take on the disk."""
-    with open(path, "rb") as file:
-        starts = {extent.physical for extent in ioctls.extents(file.fileno())}
-        return sum(ioctls.btrfs_extent_bytes(file.fileno(), start) for start in starts)
-
-
 def test_a_compressed_twin_of_a_plain_file_is_found_by_reading(tree, write_compressed, dedupd):
     data = text(1, 4 * MIB)
     write_compressed(tree / "compressed", data)
     write_extent(tree / "plain", data)
-    size = disk_bytes(tree / "compressed")
+    size = oracle.disk_bytes(tree / "compressed")
     assert 0 < size < 2 * MIB
     assert check(dedupd).freed_bytes == 0
 
@@ -620,7 +567,7 @@ def test_what_is_compressed_and_equal_in_part_is_said_to_need_reading(tree, writ
     data = b"".join(noise(page, BLOCK * 3 // 4) + bytes(BLOCK // 4) for page in range(32))
     write_compressed(tree / "one", data, "lzo")
     write_compressed(tree / "two", data[:-BLOCK] + text(2, BLOCK), "lzo")
-    assert disk_bytes(tree / "one") < len(data)
+    assert oracle.disk_bytes(tree / "one") < len(data)
 
     done = check(dedupd)
 
@@ -633,7 +580,8 @@ def test_what_is_compressed_and_equal_in_part_is_said_to_need_reading(tree, writ
 
 def test_differently_compressed_twins_are_found_by_reading(tree, write_compressed, dedupd):
     data = text(1, 4 * MIB)
-    sizes = {disk_bytes(write_compressed(tree / how, data, how)) for how in ("zstd", "zlib:9")}
+    sizes = {oracle.disk_bytes(write_compressed(tree / how, data, how))
+             for how in ("zstd", "zlib:9")}
 
     done = check(dedupd, compressed="read")
 

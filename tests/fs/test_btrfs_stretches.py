@@ -2,21 +2,20 @@
 """Files of a btrfs that are cut into many small extents, found from its checksums."""
 
 import collections
-import contextlib
 import os
 import pathlib
 import random
 import signal
-import sqlite3
-import subprocess
 
 import pytest
 
 import content
 import harness
 import oracle
-from content import BLOCK, KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, clone, noise, write
+from harness import check_btrfs_pass as check
 from hindrances import leased
+from subvolumes import make_subvolume, snapshot
 
 CELL = 16 * MIB
 
@@ -24,10 +23,6 @@ CELL = 16 * MIB
 @pytest.fixture(params=["btrfs"])
 def kind(request):
     return request.param
-
-
-def check(dedupd, **options):
-    return harness.check_pass(dedupd, find="checksums", **options)
 
 
 def fragment(path, data, seed, least=4 * KIB, most=64 * KIB):
@@ -52,12 +47,6 @@ def fragment(path, data, seed, least=4 * KIB, most=64 * KIB):
     finally:
         os.close(fd)
     return path
-
-
-def snapshot(subvolume, name):
-    subprocess.run(["btrfs", "subvolume", "snapshot", "-r", subvolume, name], check=True,
-                   stdout=subprocess.DEVNULL)
-    return name
 
 
 def test_copies_that_are_cut_at_other_places_are_shared(tree, filesystem, dedupd):
@@ -120,8 +109,8 @@ def test_single_blocks_written_into_a_copy_hide_nothing_else(tree, filesystem, d
     """As virtual machines do: a shared image, then blocks of it written anew, equal in both."""
     base = noise(1, 4 * MIB)
     write(tree / "base", base, piece=len(base))
-    subprocess.run(["cp", "--reflink=always", tree / "base", tree / "one"], check=True)
-    subprocess.run(["cp", "--reflink=always", tree / "base", tree / "two"], check=True)
+    clone(tree / "base", tree / "one")
+    clone(tree / "base", tree / "two")
     news = noise(2, 40 * BLOCK)
     for name in ("one", "two"):
         fd = os.open(tree / name, os.O_WRONLY)
@@ -158,8 +147,7 @@ def test_what_is_added_to_a_file_joins_what_was_there(tree, filesystem, dedupd):
 
 
 def test_a_copy_of_small_extents_that_a_snapshot_shows_too_is_freed(tree, filesystem, dedupd):
-    subprocess.run(["btrfs", "subvolume", "create", tree / "sub"], check=True,
-                   stdout=subprocess.DEVNULL)
+    make_subvolume(tree / "sub")
     data = noise(1, MIB)
     fragment(tree / "sub" / "one", data, 1)
     harness.settle(filesystem)
@@ -264,15 +252,11 @@ def test_a_stretch_that_is_cut_in_two_keeps_both_halves(tree, filesystem, dedupd
 
 def look_at_everything_next(dedupd):
     """As is due once a week."""
-    [store] = pathlib.Path(dedupd.state_directory).glob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(store)) as database, database:
-        changed = database.execute("UPDATE note SET text = '0' WHERE name = 'btrfs-all-looked-at'")
-        assert changed.rowcount == 1
+    dedupd.set_note("btrfs-all-looked-at", "0")
 
 
 def test_what_only_a_snapshot_still_shows_is_joined_again(tree, filesystem, dedupd):
-    subprocess.run(["btrfs", "subvolume", "create", tree / "sub"], check=True,
-                   stdout=subprocess.DEVNULL)
+    make_subvolume(tree / "sub")
     data = noise(1, MIB)
     fragment(tree / "sub/one", data, 1)
     harness.settle(filesystem)

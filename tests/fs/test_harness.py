@@ -71,16 +71,14 @@ def test_holes_and_preallocated_space_do_not_count(tree, filesystem):
     assert oracle.block_addresses(tree / "reserved") == [None] * 256
 
 
-@pytest.mark.parametrize("kind", ["btrfs"])
-def test_a_compressed_extent_counts_with_its_size_on_disk(make_filesystem, kind):
-    filesystem = make_filesystem(kind, mount_options=["compress-force=zstd"])
-    path = pathlib.Path(filesystem.mount_point) / "text"
+def test_a_compressed_extent_counts_with_its_size_on_disk(compressing):
+    path = pathlib.Path(compressing.mount_point) / "text"
     content.write(path, content.text(1, content.MIB))
 
     counted = oracle.physical_bytes(path.parent)
 
     assert 0 < counted < content.MIB // 2
-    assert counted == harness.used_data_bytes(filesystem)
+    assert counted == harness.used_data_bytes(compressing)
 
 
 TEST_THAT_DAMAGES = """

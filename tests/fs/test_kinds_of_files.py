@@ -4,7 +4,6 @@
 import fcntl
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -16,6 +15,7 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, MIB, noise, write
+from hindrances import leased
 
 
 def test_special_files_are_counted_and_never_opened(tree, dedupd):
@@ -253,15 +253,8 @@ def test_a_leased_file_is_skipped_and_found_later(tree, filesystem, dedupd):
     one, _ = content.write_twins(tree, MIB)
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    previous = signal.signal(signal.SIGIO, signal.SIG_IGN)
-    fd = os.open(one, os.O_RDWR | os.O_NOATIME)
-    try:
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    with leased(one):
         run = dedupd.run()
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    finally:
-        os.close(fd)
-        signal.signal(signal.SIGIO, previous)
 
     assert run.status == 0, run.stderr
     assert run.seconds < 20, "it waited for the lease"

@@ -12,6 +12,7 @@ import content
 import harness
 import oracle
 from content import MIB, noise, write
+from subvolumes import make_subvolume
 
 
 def mount(*arguments):
@@ -61,17 +62,6 @@ def test_a_bind_mount_serves_as_a_path(tree, filesystem, dedupd):
     assert done.freed_bytes == MIB
 
 
-def run_where_boot_is(directory, dedupd, *paths, **options):
-    """Run it where @directory is mounted at /boot, which nobody else sees."""
-    in_namespace = ["unshare", "--mount", "sh", "-ec",
-                    'mount --bind "$1" /boot; shift; exec "$@"', "sh", str(directory)]
-    run = dedupd.finish(subprocess.Popen(
-        in_namespace + dedupd.command(*paths, **options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=dedupd.environment()))
-    assert run.status == 0, run.stderr
-    return run
-
-
 @pytest.fixture
 def system(tree):
     """A tree with /boot, both with files that equal others."""
@@ -87,7 +77,7 @@ def system(tree):
 def test_boot_is_left_alone_wherever_it_is_met(tree, filesystem, dedupd, system):
     harness.settle(filesystem)
 
-    run = run_where_boot_is(system / "boot", dedupd)
+    run = harness.run_where_boot_is(system / "boot", dedupd)
 
     assert run.skip_of("boot")["examples"] == [str(system / "boot")]
     assert run.freed_bytes == MIB
@@ -97,11 +87,11 @@ def test_boot_is_left_alone_wherever_it_is_met(tree, filesystem, dedupd, system)
 
 @pytest.mark.parametrize("kind", ["btrfs"])
 def test_boot_that_is_a_subvolume_is_left_alone(tree, filesystem, dedupd):
-    subprocess.run(["btrfs", "-q", "subvolume", "create", tree / "sub"], check=True)
+    make_subvolume(tree / "sub")
     content.write_twins(tree / "sub", MIB)
     harness.settle(filesystem)
 
-    run = run_where_boot_is(tree / "sub", dedupd)
+    run = harness.run_where_boot_is(tree / "sub", dedupd)
 
     assert run.skipped == {"boot": 1}
     assert run.files["seen"] == 0
@@ -113,7 +103,7 @@ def test_a_bind_mount_of_boot_is_left_alone(tree, filesystem, dedupd, system):
     mount("--bind", system / "boot", bound)
     harness.settle(filesystem)
 
-    run = run_where_boot_is(system / "boot", dedupd, bound)
+    run = harness.run_where_boot_is(system / "boot", dedupd, bound)
 
     assert run.skip_of("boot")["examples"] == [str(bound)]
     assert run.files["seen"] == 0
@@ -123,7 +113,7 @@ def test_a_bind_mount_of_boot_is_left_alone(tree, filesystem, dedupd, system):
 def test_boot_is_worked_on_when_it_is_named(filesystem, dedupd, system, path, freed_bytes):
     harness.settle(filesystem)
 
-    run = run_where_boot_is(system / "boot", dedupd, path)
+    run = harness.run_where_boot_is(system / "boot", dedupd, path)
 
     assert run.freed_bytes == freed_bytes
     assert "boot" not in run.skipped

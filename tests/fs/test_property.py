@@ -14,10 +14,9 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, noise
+from harness import CERTAIN_BLOCKS
 
-SEEDS = int(os.environ.get("DEDUPD_SEEDS", "6"))
-FIRST_SEED = int(os.environ.get("DEDUPD_SEED", "1"))
-CERTAIN_BLOCKS = 19  # anchors of 4 blocks, one in every window of 16
+SEEDS = harness.seeds(6)
 CERTAIN_PLACES = 8   # of more equal ones each is tried with two others only
 ZEROS = bytes(BLOCK)
 
@@ -203,7 +202,7 @@ def check_nothing_else_is_shared(blocks, addresses):
                 assert content_at.setdefault(address, block) == block
 
 
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_certain_run_of_a_random_tree_is_shared(tree, filesystem, dedupd, seed):
     made = RandomTree(tree, seed)
     made.make()
@@ -220,7 +219,7 @@ def test_every_certain_run_of_a_random_tree_is_shared(tree, filesystem, dedupd, 
         check_repeating_data_is_small(blocks, addresses)
 
 
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + max(1, SEEDS // 2)))
+@pytest.mark.parametrize("seed", SEEDS[:max(1, len(SEEDS) // 2)])
 def test_passes_between_changes_end_where_one_pass_would(tree, filesystem, dedupd, seed):
     made = RandomTree(tree, 1000 + seed)
     for _ in range(3):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What could not be shared for a reason that passes is tried again, and not read again to find it."""
 
-import subprocess
 import time
 
 import pytest
@@ -11,6 +10,7 @@ import harness
 import oracle
 from content import MIB, noise, write
 from hindrances import being_sent, leased
+from subvolumes import delete_subvolumes, make_subvolume, snapshot
 
 
 def assert_tried_in_vain(run, reason):
@@ -65,13 +65,11 @@ def test_a_file_whose_settled_source_is_leased_is_tried_again(tree, filesystem, 
 
 @pytest.mark.parametrize("kind", ["btrfs"])
 def test_what_is_being_sent_is_tried_again_without_being_read(tree, filesystem, dedupd):
-    subprocess.run(["btrfs", "-q", "subvolume", "create", tree / "sub"], check=True)
+    make_subvolume(tree / "sub")
     content.write_twins(tree / "sub", MIB)
-    subprocess.run(["btrfs", "-q", "subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot"],
-                   check=True)
-    subprocess.run(["btrfs", "-q", "subvolume", "delete", "-C", tree / "sub"], check=True)
+    snapshot(tree / "sub", tree / "snapshot")
+    delete_subvolumes(tree, "sub")
     content.write_twins(tree, 2 * MIB, seed=2, names=("other-1", "other-2"))
-    subprocess.run(["btrfs", "subvolume", "sync", tree], check=True, stdout=subprocess.DEVNULL)
     harness.settle(filesystem)
 
     with being_sent(tree / "snapshot"):

@@ -23,17 +23,11 @@ def known(tree, dedupd):
     return tree
 
 
-def store_path(dedupd):
-    stores = list(dedupd.state_directory.glob("*.sqlite"))
-    assert len(stores) == 1, list(dedupd.state_directory.iterdir())
-    return stores[0]
-
-
 def test_the_store_is_private_and_where_the_report_says(known, dedupd):
     run = dedupd.run()
 
-    assert run.store["path"] == str(store_path(dedupd))
-    assert store_path(dedupd).stat().st_mode & 0o777 == 0o600
+    assert run.store["path"] == str(dedupd.store_path)
+    assert dedupd.store_path.stat().st_mode & 0o777 == 0o600
     assert run.store["objects"] == 20 or dedupd.filesystem.kind == "btrfs"
 
 
@@ -137,7 +131,7 @@ def test_young_files_are_read_again_once(tree, filesystem, dedupd):
 
 
 def test_a_lost_store_costs_reading_and_nothing_else(known, dedupd):
-    store_path(dedupd).unlink()
+    dedupd.store_path.unlink()
 
     done = harness.check_pass(dedupd)
 
@@ -171,7 +165,7 @@ def garbage(path):
 @pytest.mark.parametrize("kind", ["xfs"])
 class TestStoreThatIsNotOurs:
     def test_it_is_refused_by_name_and_left_as_it_is(self, known, dedupd, spoil):
-        path = store_path(dedupd)
+        path = dedupd.store_path
         spoil(path)
         before = path.read_bytes()
 
@@ -183,7 +177,7 @@ class TestStoreThatIsNotOurs:
         assert path.read_bytes() == before
 
     def test_rebuilding_moves_it_aside(self, known, dedupd, spoil):
-        path = store_path(dedupd)
+        path = dedupd.store_path
         spoil(path)
         before = path.read_bytes()
 
@@ -198,7 +192,7 @@ class TestStoreThatIsNotOurs:
 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_a_store_with_damaged_pages_never_leads_to_a_wrong_share(known, dedupd):
-    path = store_path(dedupd)
+    path = dedupd.store_path
     before = oracle.snapshot(known)
     size = path.stat().st_size
     for page in range(1, size // 4096, 2):

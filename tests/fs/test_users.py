@@ -2,7 +2,6 @@
 """An ordinary user works on what is theirs, and no more."""
 
 import os
-import shutil
 
 import pytest
 
@@ -10,23 +9,15 @@ import content
 import harness
 import oracle
 from content import MIB, noise, write
+from harness import USER
 
-USER = 65533
 OTHER = 65532
 
 
 @pytest.fixture
-def dedupd(dedupd, filesystem, tmp_path, program):
-    """dedupd with a state directory of the user, all on the way to it open to them."""
-    for directory in (tmp_path, *tmp_path.parents):
-        if directory.stat().st_mode & 0o111 != 0o111:
-            directory.chmod(directory.stat().st_mode | 0o111)
-    os.chmod(filesystem.directory, 0o755)
+def dedupd(users_dedupd, filesystem):
     filesystem.remount("noatime")  # Files of others cannot be read without moving their atime.
-    dedupd.program = shutil.copy(program, tmp_path / "dedupd")
-    os.chmod(dedupd.program, 0o755)
-    os.chown(dedupd.state_directory, USER, USER)
-    return dedupd
+    return users_dedupd
 
 
 def give(owner, *paths, mode=0o644):
