@@ -171,6 +171,11 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 	return true;
 }
 
+void extent_cover_remove(ExtentCover *cover, uint64_t block)
+{
+	owned(cover)[block] = 0;
+}
+
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
 		      uint64_t *ret_end)
 {

@@ -63,6 +63,9 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source);
 bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
 		      uint64_t least_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Take back that @block is covered. */
+void extent_cover_remove(ExtentCover *cover, uint64_t block);
+
 /* The first stretch at or after @from that is not covered; false: there is none. */
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
 		      uint64_t *ret_end);

@@ -22,6 +22,9 @@
 
 #include <linux/btrfs_tree.h>
 
+/* Sharing copies may make copies again, of which fewer and fewer are left. */
+#define REWRITTEN_ROUNDS 4
+
 /* Whether the kernel lets this process look into the trees. */
 static bool may_search(const Filesystem *filesystem)
 {
@@ -184,6 +187,30 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
 }
 
+/*
+ * What was copied to free others is found as any new extent is, so that copies equal to each other, or
+ * to what was there, are not left to the next pass.
+ */
+static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
+{
+	uint64_t known = 0;
+	BtrfsInfo info;
+
+	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
+		uint64_t now = pass->result->rewritten.extents;
+
+		if (now == known || pass->settings->dry_run || !pass_may_continue(pass))
+			break;
+		known = now;
+		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
+		    !filesystem_flush(pass->filesystem, error) ||
+		    !find_and_share(pass, &info, sums, error))
+			return false;
+	}
+
+	return true;
+}
+
 bool extent_pass_steps(Pass *pass, GError **error)
 {
 	g_autoptr(ExtentSums) sums = NULL;
@@ -208,7 +235,7 @@ bool extent_pass_steps(Pass *pass, GError **error)
 		return false;
 
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
-	if (!find_and_share(pass, &info, sums, error))
+	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;
 	if (pass_may_continue(pass))
 		extent_limits_warn(pass);

@@ -2,6 +2,7 @@
 #include "daemon/extent-plan.h"
 
 #include "daemon/extent-cover.h"
+#include "daemon/extent-rest.h"
 
 /* Each place that shows a target costs a read of it: one with more is left alone. */
 #define PLACES_MAX 32
@@ -21,6 +22,8 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	ExtentPlaces *places;
 	GArray *steps;
+	GArray *rest;   /* RestPiece: what is to be copied */
+	GArray *parts;  /* CopyPart: from where */
 	GArray *locked; /* uint32_t: ids of sources of a later rank */
 	uint64_t locked_bytes;
 	ObjectTable *table;
@@ -42,6 +45,8 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->files = files;
 	plan->places = pass->places;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
+	plan->rest = g_array_new(false, false, sizeof(RestPiece));
+	plan->parts = g_array_new(false, false, sizeof(CopyPart));
 	plan->locked = g_array_new(false, false, sizeof(uint32_t));
 	plan->table = table;
 	return plan;
@@ -56,6 +61,8 @@ void extent_plan_free(ExtentPlan *plan)
 	extent_sources_free(plan->sources);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
+	g_array_unref(plan->rest);
+	g_array_unref(plan->parts);
 	g_array_unref(plan->locked);
 	g_free(plan);
 }
@@ -304,36 +311,164 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 	return plan->locked_bytes < plan->target->size_bytes;
 }
 
+/* The step for what lies at @position of the target, in the rest; at most @length bytes. */
+static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
+			       uint64_t length)
+{
+	const RestPiece *piece = extent_rest_find(plan->rest, position);
+	uint64_t into = position - piece->position;
+	ExtentStep step = {
+		.from = STEP_FROM_COPY,
+		.target = *ref,
+		.target_offset = ref->offset + (position - ref->position),
+		.source_offset = piece->offset + into,
+		.length = MIN(length, piece->length - into),
+	};
+
+	g_array_append_val(plan->steps, step);
+	return step.length;
+}
+
+/*
+ * Steps for what the piece that @position lies in covers, up to @end; *ret_length is how much that
+ * is, 0 if it cannot be done.
+ */
+static bool plan_covered(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t end,
+			 uint64_t *ret_length, GError **error)
+{
+	bool is_encoded = extent_refs_is_encoded(plan->refs);
+	uint64_t block = is_encoded ? 0 : position / plan->block_bytes;
+	CoverPiece piece = extent_cover_piece(plan->cover, block, blocks_of(plan, plan->target));
+	const ExtentSource *source;
+	uint64_t here = end - position;
+
+	*ret_length = 0;
+	if (!is_encoded)
+		here = MIN(here, (piece.first + piece.blocks) * plan->block_bytes - position);
+	if (!extent_sources_find(plan->sources, piece.source,
+				 position - piece.diagonal * plan->block_bytes, here, &source,
+				 error))
+		return false;
+	if (source && lock_source(plan, &source->object) &&
+	    plan_piece(plan, ref, &piece, position, here, source))
+		*ret_length = here;
+	return true;
+}
+
 /* All steps for one place of the target; *ret_done is false if it cannot be done. */
 static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, GError **error)
 {
-	bool is_encoded = extent_refs_is_encoded(plan->refs);
-	uint64_t in_file = ref->size_bytes - MIN(ref->size_bytes, ref->offset);
 	uint64_t position = ref->position;
-	uint64_t end = position + MIN(ref->length, in_file);
+	uint64_t end = position + extent_ref_shown_bytes(ref);
 
 	*ret_done = false;
 	while (position < end) {
-		uint64_t block = is_encoded ? 0 : position / plan->block_bytes;
-		CoverPiece piece =
-			extent_cover_piece(plan->cover, block, blocks_of(plan, plan->target));
-		const ExtentSource *source;
-		uint64_t here = end - position;
+		uint64_t block = position / plan->block_bytes;
+		uint64_t done;
 
-		if (!is_encoded)
-			here = MIN(here,
-				   (piece.first + piece.blocks) * plan->block_bytes - position);
-		if (!extent_sources_find(plan->sources, piece.source,
-					 position - piece.diagonal * plan->block_bytes, here,
-					 &source, error))
+		if (!extent_refs_is_encoded(plan->refs) &&
+		    !extent_cover_has(plan->cover, block, block + 1))
+			done = plan_rest_step(plan, ref, position, end - position);
+		else if (!plan_covered(plan, ref, position, end, &done, error))
 			return false;
-		if (!source || !lock_source(plan, &source->object) ||
-		    !plan_piece(plan, ref, &piece, position, here, source))
+		if (done == 0)
 			return true;
-		position += here;
+		position += done;
 	}
 
 	*ret_done = true;
+	return true;
+}
+
+/* The place that shows the byte @position of the target and most of what comes next; there is one. */
+static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
+{
+	const ExtentRef *best = NULL;
+	uint64_t best_end = position;
+
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+
+		if (refs[i].position > position || end <= best_end)
+			continue;
+		best = &refs[i];
+		best_end = end;
+	}
+
+	return best;
+}
+
+/* From where each piece of the rest is copied. */
+static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
+{
+	for (guint i = 0; i < plan->rest->len; i++) {
+		const RestPiece *piece = &g_array_index(plan->rest, RestPiece, i);
+
+		for (uint64_t done = 0; done < piece->length;) {
+			uint64_t position = piece->position + done;
+			const ExtentRef *ref = place_of_byte(refs, n_refs, position);
+			uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+			CopyPart part = {
+				.place = *ref,
+				.place_offset = ref->offset + (position - ref->position),
+				.offset = piece->offset + done,
+				.length = MIN(end - position, piece->length - done),
+			};
+
+			g_array_append_val(plan->parts, part);
+			done += part.length;
+		}
+	}
+}
+
+/* Plan the copy of what is not covered.  False if there is no point in one. */
+static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
+		      SkipReason *ret_reason)
+{
+	if (plan->is_doubtful) {
+		*ret_reason = SKIP_DOUBTFUL;
+		return false;
+	}
+	if (plan->needs_reading) {
+		*ret_reason = SKIP_NEEDS_READING;
+		return false;
+	}
+	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
+	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
+	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes))
+		return false;
+
+	plan_parts(plan, refs, n_refs);
+	return true;
+}
+
+/*
+ * A file that ends within a block shares that block only where the source's file ends, too: what else
+ * equals it is of no use.
+ */
+static bool check_tail(ExtentPlan *plan, const ExtentRef *ref, GError **error)
+{
+	uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+	uint64_t block = end / plan->block_bytes;
+	uint64_t bytes = end % plan->block_bytes;
+	const ExtentSource *source;
+	CoverPiece piece;
+	uint64_t here = bytes;
+
+	if (bytes == 0 || extent_refs_is_encoded(plan->refs) ||
+	    !extent_cover_has(plan->cover, block, block + 1))
+		return true;
+
+	piece = extent_cover_piece(plan->cover, block, block + 1);
+	if (!extent_sources_find(plan->sources, piece.source,
+				 (block - piece.diagonal) * plan->block_bytes, bytes, &source,
+				 error))
+		return false;
+	if (!source ||
+	    !extent_source_place(source, (block - piece.diagonal) * plan->block_bytes, bytes,
+				 plan->block_bytes, &here) ||
+	    here < bytes)
+		extent_cover_remove(plan->cover, block);
 	return true;
 }
 
@@ -349,14 +484,15 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!check_tail(plan, &refs[i], error))
+			return false;
 	for (size_t i = 0; i < n; i++) {
 		if (is_covered(plan, &refs[i]))
 			continue;
-		if (plan->is_doubtful)
-			*ret_reason = SKIP_DOUBTFUL;
-		else if (plan->needs_reading)
-			*ret_reason = SKIP_NEEDS_READING;
-		return true;
+		if (!plan_rest(plan, refs, n, ret_reason))
+			return true;
+		break;
 	}
 
 	for (size_t i = 0; i < n; i++) {
@@ -418,6 +554,8 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	plan->blamed.root = 0;
 	plan->locked_bytes = 0;
 	g_array_set_size(plan->locked, 0);
+	g_array_set_size(plan->rest, 0);
+	g_array_set_size(plan->parts, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;
@@ -442,6 +580,16 @@ const GArray *extent_plan_moved(const ExtentPlan *plan)
 const GArray *extent_plan_locked(const ExtentPlan *plan)
 {
 	return plan->locked;
+}
+
+uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
+{
+	return extent_rest_bytes(plan->rest);
+}
+
+const GArray *extent_plan_parts(const ExtentPlan *plan)
+{
+	return plan->parts;
 }
 
 const GArray *extent_plan_steps(const ExtentPlan *plan)

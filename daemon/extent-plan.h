@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/doubts.h"
+#include "daemon/extent-copy.h"
 #include "daemon/extent-sources.h"
 #include "daemon/extent-sums.h"
 #include "daemon/run.h"
@@ -11,7 +12,8 @@
  * shows it.
  *
  * All or nothing: if any byte that is shown cannot be shared, nothing would be freed, so there is no
- * plan.  Looks into btrfs's trees only; no data is read.
+ * plan.  What nothing equals is to be copied first, if it is little beside what is freed.  Looks into
+ * btrfs's trees only; no data is read.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
@@ -21,6 +23,7 @@ typedef struct ExtentPlan ExtentPlan;
 typedef enum {
 	STEP_FROM_PLACE, /* a place in a file that shows another extent */
 	STEP_FROM_HOLE,  /* an empty file: the target's bytes are zeros */
+	STEP_FROM_COPY,  /* a copy of the target's rest, which is to be made first */
 } StepFrom;
 
 /* One stretch to be shared: bytes of a target's file and of a source. */
@@ -29,9 +32,9 @@ typedef struct {
 	ExtentRef target;
 	uint64_t target_offset;
 	uint64_t length;
+	uint64_t source_offset; /* 0 in a hole */
 	/* STEP_FROM_PLACE; else zero. */
 	ExtentRef source;
-	uint64_t source_offset;
 	ExtentStamp source_extent;
 	bool is_whole; /* the source's sums are those of the target from end to end */
 	bool is_done;  /* it was shared together with another */
@@ -54,6 +57,12 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 /* The steps (ExtentStep) of the last plan. */
 const GArray *extent_plan_steps(const ExtentPlan *plan);
+
+/* What is to be written for it. */
+uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);
+
+/* What its copy is made of (CopyPart); empty if it needs none. */
+const GArray *extent_plan_parts(const ExtentPlan *plan);
 
 /* Ids (uint32_t) of its sources whose own turn as targets would come later: they are to stay. */
 const GArray *extent_plan_locked(const ExtentPlan *plan);

@@ -26,6 +26,7 @@ void planned_target_free(PlannedTarget *planned)
 		return;
 
 	g_array_unref(planned->steps);
+	g_array_unref(planned->parts);
 	g_array_unref(planned->runs);
 	g_free(planned);
 }
@@ -55,17 +56,24 @@ static GArray *copy(const GArray *array, guint element_bytes)
 }
 
 void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-		       const GArray *runs)
+		       const GArray *parts, const GArray *runs)
 {
 	PlannedTarget *planned = g_new(PlannedTarget, 1);
 
 	planned->extent = *target;
 	planned->steps = copy(steps, sizeof(ExtentStep));
+	planned->parts = copy(parts, sizeof(CopyPart));
 	planned->runs = copy(runs, sizeof(Run));
 	queue->bytes += target->size_bytes;
-	planned->memory_bytes = steps->len * sizeof(ExtentStep) + runs->len * sizeof(Run);
+	planned->memory_bytes = steps->len * sizeof(ExtentStep) + parts->len * sizeof(CopyPart) +
+				runs->len * sizeof(Run);
 	queue->memory_bytes += planned->memory_bytes;
 	g_queue_push_tail(&queue->targets, planned);
+}
+
+const PlannedTarget *extent_queue_first(const ExtentQueue *queue)
+{
+	return queue->targets.head->data;
 }
 
 PlannedTarget *extent_queue_pop(ExtentQueue *queue)
@@ -175,7 +183,7 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 
 static const ExtentStep *first_step(const ExtentQueue *queue)
 {
-	const PlannedTarget *first = queue->targets.head->data;
+	const PlannedTarget *first = extent_queue_first(queue);
 
 	for (guint i = 0; i < first->steps->len; i++) {
 		const ExtentStep *step = &g_array_index(first->steps, ExtentStep, i);

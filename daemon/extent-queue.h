@@ -17,6 +17,7 @@ typedef struct ExtentQueue ExtentQueue;
 typedef struct {
 	Object extent;
 	GArray *steps;         /* ExtentStep */
+	GArray *parts;         /* CopyPart: what is to be copied before */
 	GArray *runs;          /* Run: what can be tried if the kernel finds a step different */
 	uint64_t memory_bytes; /* of both, when it was added */
 } PlannedTarget;
@@ -26,9 +27,12 @@ void planned_target_free(PlannedTarget *planned);
 ExtentQueue *extent_queue_new(void);
 void extent_queue_free(ExtentQueue *queue);
 
-/* Add @target as the last one; @steps and @runs are copied. */
+/* Add @target as the last one; its @steps, the @parts of its copy and @runs are copied. */
 void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-		       const GArray *runs);
+		       const GArray *parts, const GArray *runs);
+
+/* The first one, which there must be. */
+const PlannedTarget *extent_queue_first(const ExtentQueue *queue);
 
 /* Take the first one, which there must be. */
 PlannedTarget *extent_queue_pop(ExtentQueue *queue);

@@ -32,6 +32,7 @@ typedef struct {
 	uint64_t n_pinned;
 	int64_t paused_usec; /* monotonic; when it was last seen that nothing is in the way */
 	ExtentQueue *planned;
+	ExtentCopy *copy; /* of the first of them; NULL: it needs none */
 } ExtentSharer;
 
 /* Whether the next pass may do what this one could not. */
@@ -94,6 +95,11 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	ExtentStamp stamp = doubts_stamp(target);
 	bool shown, kept;
 
+	/* The copy was equal when it was made. */
+	if (step->from == STEP_FROM_COPY) {
+		leave(sharer, target, SKIP_CHANGED, &step->target);
+		return true;
+	}
 	if (!still_shows(sharer, &step->target, step->target_offset + done, stamp.address, &shown,
 			 error) ||
 	    (shown && step->from == STEP_FROM_PLACE &&
@@ -140,6 +146,10 @@ static const ExtentRef *open_both(ExtentSharer *sharer, const ExtentStep *step, 
 		return &step->target;
 	if (step->from == STEP_FROM_HOLE)
 		return NULL;
+	if (step->from == STEP_FROM_COPY) {
+		ret->from = extent_copy_reader(sharer->copy);
+		return NULL;
+	}
 
 	ret->from = extent_files_open(sharer->files, &step->source, ret_reason);
 	return ret->from ? NULL : &step->source;
@@ -258,10 +268,11 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	const ExtentRef *unopened;
 	SkipReason reason;
 	StepFiles files;
-	Belief belief;
+	Belief belief = BELIEF_YES;
 
 	/* Since it was planned something may have differed. */
-	if (!doubts_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief, error))
+	if (step->from != STEP_FROM_COPY &&
+	    !doubts_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief, error))
 		return false;
 	*ret = belief == BELIEF_YES ? STEP_LEFT : STEP_DOUBTED;
 	if (belief != BELIEF_YES)
@@ -289,6 +300,16 @@ static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
 		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
 }
 
+/* So much was written so that an extent was freed. */
+static void count_rewritten(ExtentSharer *sharer, uint64_t bytes)
+{
+	PassResult *result = sharer->pass->result;
+
+	result->rewritten.bytes += bytes;
+	result->rewritten.extents += bytes > 0;
+	result->freed.bytes -= bytes;
+}
+
 /* What the plan would do. */
 static void estimate(ExtentSharer *sharer, const Object *target)
 {
@@ -299,6 +320,7 @@ static void estimate(ExtentSharer *sharer, const Object *target)
 		result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
 	result->shared.runs += steps->len;
 	result->freed.bytes += target->size_bytes;
+	count_rewritten(sharer, extent_plan_rest_bytes(sharer->plan));
 }
 
 static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
@@ -313,6 +335,8 @@ static bool note_freed(ExtentSharer *sharer, const Object *target, GError **erro
 	PassResult *result = sharer->pass->result;
 
 	result->freed.bytes += target->size_bytes;
+	if (sharer->copy)
+		count_rewritten(sharer, extent_copy_disk_bytes(sharer->copy));
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 	return forget(sharer, target, error);
 }
@@ -342,7 +366,8 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 	/* What is to be shared with what comes before is read in larger pieces then. */
 	if (steps->len > 0 && !extent_queue_ends_before(sharer->planned, first))
 		fetch_ahead(sharer, first);
-	extent_queue_push(sharer->planned, target, steps, sharer->runs);
+	extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
+			  sharer->runs);
 }
 
 /* What the plan in hand shares with stays, also if its own turn has not come. */
@@ -355,6 +380,24 @@ static void lock_sources(ExtentSharer *sharer)
 				      FACT_LOCKED);
 }
 
+/* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
+static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
+{
+	const ExtentRef *blamed;
+	SkipReason reason;
+
+	g_clear_pointer(&sharer->copy, extent_copy_free);
+	if (planned->parts->len == 0)
+		return true;
+
+	sharer->copy =
+		extent_copy_new(sharer->pass, sharer->files, planned->parts, &reason, &blamed);
+	/* Nothing can be said of it when the pass was asked to stop. */
+	if (!sharer->copy && pass_may_continue(sharer->pass))
+		leave(sharer, &planned->extent, reason, blamed);
+	return sharer->copy;
+}
+
 /*
  * Plan again for a target that differed from a source, or of which one is doubted: without that one.
  * If nothing else equals it, it stays, and others may have it as their source.
@@ -363,6 +406,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 {
 	const Object *target = &planned->extent;
 	const GArray *steps = extent_plan_steps(sharer->plan);
+	const GArray *parts = extent_plan_parts(sharer->plan);
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
@@ -370,9 +414,14 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
-	lock_sources(sharer);
 	g_array_set_size(planned->steps, 0);
 	g_array_append_vals(planned->steps, steps->data, steps->len);
+	g_array_set_size(planned->parts, 0);
+	g_array_append_vals(planned->parts, parts->data, parts->len);
+	if (*ret) {
+		lock_sources(sharer);
+		*ret = make_copy(sharer, planned);
+	}
 	if (outcome == EXTENT_GONE)
 		return forget(sharer, target, error);
 	if (outcome == EXTENT_PINNED) {
@@ -420,20 +469,15 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 	return true;
 }
 
-/* Do all that is planned for the first target in the queue. */
-static bool execute_next(ExtentSharer *sharer, GError **error)
+/* Do all that is planned for @planned, which was the first in the queue. */
+static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
-	g_autoptr(PlannedTarget) planned = NULL;
-	const Object *target;
+	const Object *target = &planned->extent;
 	ExtentRefsOutcome outcome;
 	const ExtentRef *places;
 	size_t n;
 	bool done;
 
-	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
-	share_joined(sharer);
-	planned = extent_queue_pop(sharer->planned);
-	target = &planned->extent;
 	if (!run_steps(sharer, planned, &done, error))
 		return false;
 	if (!done)
@@ -449,6 +493,21 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	places = extent_refs_list(sharer->refs, &n);
 	leave(sharer, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
+}
+
+static bool execute_next(ExtentSharer *sharer, GError **error)
+{
+	g_autoptr(PlannedTarget) planned = NULL;
+	bool has_copy, done;
+
+	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
+	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
+	if (has_copy)
+		share_joined(sharer);
+	planned = extent_queue_pop(sharer->planned);
+	done = !has_copy || execute(sharer, planned, error);
+	g_clear_pointer(&sharer->copy, extent_copy_free);
+	return done;
 }
 
 static bool execute_all(ExtentSharer *sharer, GError **error)

@@ -22,6 +22,7 @@ typedef struct {
 	char *read_only_snapshots;
 	char *no_data_cow;
 	char *compressed;
+	char *rewrite;
 	int anchor_blocks;
 	int window_anchors;
 	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
@@ -37,6 +38,7 @@ static void given_clear(Given *given)
 	g_free(given->read_only_snapshots);
 	g_free(given->no_data_cow);
 	g_free(given->compressed);
+	g_free(given->rewrite);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -121,6 +123,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned snapshots = settings->read_only_snapshots;
 	unsigned no_cow = settings->no_data_cow;
 	unsigned compressed = settings->compressed;
+	unsigned rewrite = settings->rewrite;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
@@ -129,7 +132,8 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	    !take_choice("--no-data-cow", given->no_data_cow, no_cow_policy_names, &no_cow,
 			 error) ||
 	    !take_choice("--compressed", given->compressed, compressed_policy_names, &compressed,
-			 error))
+			 error) ||
+	    !take_choice("--rewrite", given->rewrite, rewrite_policy_names, &rewrite, error))
 		return false;
 
 	settings->zeros = (ZerosPolicy)zeros;
@@ -137,6 +141,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	settings->read_only_snapshots = (SnapshotPolicy)snapshots;
 	settings->no_data_cow = (NoCowPolicy)no_cow;
 	settings->compressed = (CompressedPolicy)compressed;
+	settings->rewrite = (RewritePolicy)rewrite;
 	return true;
 }
 
@@ -219,6 +224,9 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "What becomes of nodatacow files on btrfs (default skip)", "skip|share" },
 		{ "compressed", 0, 0, G_OPTION_ARG_STRING, &given.compressed,
 		  "How equal compressed data is found by checksums (default sums)", "sums|read" },
+		{ "rewrite", 0, 0, G_OPTION_ARG_STRING, &given.rewrite,
+		  "Whether a small rest of an extent is copied to free it on btrfs (default auto)",
+		  "auto|never" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,

@@ -34,6 +34,12 @@ const char *const compressed_policy_names[] = {
 	NULL,
 };
 
+const char *const rewrite_policy_names[] = {
+	[REWRITE_AUTO] = "auto",
+	[REWRITE_NEVER] = "never",
+	NULL,
+};
+
 char *policies_text(const Settings *settings)
 {
 	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
@@ -47,5 +53,8 @@ char *policies_text(const Settings *settings)
 	if (settings->compressed != COMPRESSED_SUMS)
 		g_string_append_printf(text, " compressed=%s",
 				       compressed_policy_names[settings->compressed]);
+	if (settings->rewrite != REWRITE_AUTO)
+		g_string_append_printf(text, " rewrite=%s",
+				       rewrite_policy_names[settings->rewrite]);
 	return g_string_free(g_steal_pointer(&text), false);
 }

@@ -15,6 +15,7 @@ extern const char *const find_policy_names[];
 extern const char *const snapshot_policy_names[];
 extern const char *const no_cow_policy_names[];
 extern const char *const compressed_policy_names[];
+extern const char *const rewrite_policy_names[];
 
 /*
  * All policies that decide what may be shared as one text.  Policies that have their default are left

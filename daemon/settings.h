@@ -41,6 +41,12 @@ typedef enum {
 	COMPRESSED_READ, /* by reading it */
 } CompressedPolicy;
 
+/* Whether a small rest of an extent, that nothing equals, is copied so that the extent is freed. */
+typedef enum {
+	REWRITE_AUTO,
+	REWRITE_NEVER,
+} RewritePolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -56,6 +62,7 @@ typedef struct {
 	SnapshotPolicy read_only_snapshots;
 	NoCowPolicy no_data_cow;
 	CompressedPolicy compressed;
+	RewritePolicy rewrite;
 	bool once;
 	bool dry_run;
 	bool rebuild;

@@ -55,3 +55,12 @@ bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **err
 	*ret = attributes;
 	return true;
 }
+
+bool file_attributes_make_plain(int fd)
+{
+	/* Without FS_NOCOW_FL btrfs takes from an empty file that it has no checksums, too. */
+	InodeWord flags = { 0 };
+
+	flags.written = FS_NOCOMP_FL;
+	return system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}

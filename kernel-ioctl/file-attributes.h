@@ -25,5 +25,11 @@ typedef struct {
 	bool is_dax;
 } FileAttributes;
 
+/*
+ * Take from the empty file what it got of its directory or mount options: that it is overwritten in
+ * place or without checksums, and that it is compressed.  False with errno where that cannot be.
+ */
+bool file_attributes_make_plain(int fd) G_GNUC_WARN_UNUSED_RESULT;
+
 bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -144,6 +144,11 @@ OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *re
 	return refuse(errno, ret_errno);
 }
 
+int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id)
+{
+	return open_handle(mount_fd, kind, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 bool open_file_by_id_works(int mount_fd, FsKind kind)
 {
 	FileAttributes attributes;

@@ -36,6 +36,9 @@ typedef enum {
 OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 			    int *ret_errno);
 
+/* A directory by handle, for reading; -1 with errno.  What it needs is as above. */
+int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id);
+
 /* Whether this process may open by handle on this filesystem: tried on @mount_fd itself. */
 bool open_file_by_id_works(int mount_fd, FsKind kind);
 

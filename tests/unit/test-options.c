@@ -48,6 +48,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_SHARE);
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SKIP);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_SUMS);
+	g_assert_cmpint(settings.rewrite, ==, REWRITE_AUTO);
 	g_assert_false(settings.dry_run || settings.rebuild || settings.json || settings.quiet ||
 		       settings.verbose);
 }
@@ -59,7 +60,7 @@ static void test_every_option_is_taken(void)
 	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
 		   "--min-size 0 --exclude *.tmp --exclude=/a/b --zeros hole --find read "
 		   "--read-only-snapshots source --no-data-cow=share "
-		   "--compressed read "
+		   "--compressed read --rewrite never "
 		   "--limit-rate 1.5M "
 		   "--anchor-blocks 1 --window=64 /a /b",
 		   &settings);
@@ -76,6 +77,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_SOURCE);
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SHARE);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_READ);
+	g_assert_cmpint(settings.rewrite, ==, REWRITE_NEVER);
 	g_assert_cmpuint(settings.rate_bytes, ==, 3 * MIB / 2);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 1);
 	g_assert_cmpuint(settings.window_anchors, ==, 64);
@@ -131,6 +133,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		  "share, source or skip" },
 		{ "--once --no-data-cow yes /a", "--no-data-cow yes", "skip or share" },
 		{ "--once --compressed both /a", "--compressed both", "sums or read" },
+		{ "--once --rewrite always /a", "--rewrite always", "auto or never" },
 		{ "--once --anchor-blocks 0 /a", "--anchor-blocks 0", "1 to 16" },
 		{ "--once --anchor-blocks 17 /a", "--anchor-blocks 17", "1 to 16" },
 		{ "--once --anchor-blocks -4 /a", "--anchor-blocks -4", "1 to 16" },

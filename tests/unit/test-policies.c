@@ -25,6 +25,7 @@ static void test_every_policy_makes_another_text(void)
 		&(Settings){ .read_only_snapshots = SNAPSHOTS_SKIP, .no_data_cow = NO_COW_SHARE },
 		"auto read-only-snapshots=skip no-data-cow=share");
 	assert_text(&(Settings){ .compressed = COMPRESSED_READ }, "auto compressed=read");
+	assert_text(&(Settings){ .rewrite = REWRITE_NEVER }, "auto rewrite=never");
 }
 
 int main(int argc, char **argv)

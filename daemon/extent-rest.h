@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-cover.h"
+#include "daemon/extent-refs.h"
+
+/*
+ * The rest of a data extent of btrfs: what files show of it and no other extent equals.
+ *
+ * btrfs frees an extent when nothing shows any byte of it, so a small rest keeps a large extent.  Copied
+ * to an unnamed file, in which its pieces follow each other, the rest has a place to be shared with.
+ *
+ * Pure.  Thread: any.
+ */
+typedef struct {
+	uint64_t position; /* byte in the extent */
+	uint64_t length; /* no multiple of a block only of the last one, whose end is the copy's */
+	uint64_t offset; /* byte in the copy */
+} RestPiece;
+
+/*
+ * Lay out what @cover leaves of what @refs show: *ret is filled with RestPiece, in the order of the
+ * copy.  False where no copy would do: the kernel shares part of a block only at the ends of both
+ * files, and a copy has one end.
+ */
+bool extent_rest_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
+		     uint32_t block_bytes, GArray *ret);
+
+/* The piece that has byte @position of the extent; there must be one. */
+const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position);
+
+/* Bytes of all pieces. */
+uint64_t extent_rest_bytes(const GArray *pieces);
+
+/* Whether writing so many bytes anew is worth it, if that frees an extent of @freed_bytes. */
+bool extent_rest_is_worth(uint64_t rest_bytes, uint64_t freed_bytes);
+
+/* Byte of the ref's file at which what it shows of the extent ends, or the file does. */
+uint64_t extent_ref_shown_bytes(const ExtentRef *ref);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/unnamed-file.h"
+
+#include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/open-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btrfs_tree.h>
+
+static int open_top_level(int mount_fd)
+{
+	FileId id = { BTRFS_SUBVOLUME_TOP, BTRFS_FIRST_FREE_OBJECTID, 0 };
+	g_autoptr(GError) failed = NULL;
+	BtrfsInodeItem inode;
+	bool found;
+
+	if (!btrfs_inode_read(mount_fd, id.subvolume, id.inode, &inode, &found, &failed) ||
+	    !found) {
+		errno = EIO;
+		return -1;
+	}
+
+	id.generation = (uint32_t)inode.generation;
+	return open_directory_by_id(mount_fd, FS_KIND_BTRFS, &id);
+}
+
+int unnamed_file_make_in_top_level(int mount_fd)
+{
+	g_auto(Fd) directory = open_top_level(mount_fd);
+
+	if (directory < 0)
+		return -1;
+	return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
