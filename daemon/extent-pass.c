@@ -202,6 +202,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		if (now == known || pass->settings->dry_run || !pass_may_continue(pass))
 			break;
 		known = now;
+		extent_sums_forget(sums);
 		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
 		    !filesystem_flush(pass->filesystem, error) ||
 		    !find_and_share(pass, &info, sums, error))

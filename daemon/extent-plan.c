@@ -22,12 +22,13 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	ExtentPlaces *places;
 	GArray *steps;
-	GArray *rest;   /* RestPiece: what is to be copied */
-	GArray *parts;  /* CopyPart: from where */
-	GArray *locked; /* uint32_t: ids of sources of a later rank */
-	uint64_t locked_bytes;
+	GArray *rest;          /* RestPiece: what is to be copied */
+	GArray *parts;         /* CopyPart: from where */
+	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
+	uint64_t locked_bytes; /* of those that might have been targets later */
 	ObjectTable *table;
 	const Object *target;
+	const GArray *runs; /* Run, of the target */
 	bool is_doubtful;   /* something was not believed that a later pass may try */
 	bool needs_reading; /* something is equal in part, which only reading could use */
 	ExtentRef blamed;   /* see extent_plan_blamed(); root 0: none */
@@ -294,20 +295,31 @@ static bool is_locked(const ExtentPlan *plan, uint32_t source)
 	return false;
 }
 
+/* Whether a run says that @source is to stay, whatever its rank: that of its stretch decided. */
+static bool is_source_of_run(const ExtentPlan *plan, uint32_t source)
+{
+	for (guint i = 0; i < plan->runs->len; i++)
+		if (g_array_index(plan->runs, Run, i).source == source)
+			return true;
+
+	return false;
+}
+
 /*
- * A source that might be shared away later has to stay for the target's sake.  False if those that
- * have to are more than what is freed.
+ * The source has to stay for the target's sake.  False if those that might have been shared away instead
+ * are more than what is freed.
  */
 static bool lock_source(ExtentPlan *plan, const Object *source)
 {
 	uint32_t id = source->id;
 
-	if (object_table_rank(plan->table, id) < object_table_rank(plan->table, plan->target->id) ||
-	    is_locked(plan, id))
+	if (is_locked(plan, id))
 		return true;
 
 	g_array_append_val(plan->locked, id);
-	plan->locked_bytes += source->size_bytes;
+	if (object_table_rank(plan->table, id) > object_table_rank(plan->table, plan->target->id) &&
+	    !is_source_of_run(plan, id))
+		plan->locked_bytes += source->size_bytes;
 	return plan->locked_bytes < plan->target->size_bytes;
 }
 
@@ -549,6 +561,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	bool forbidden;
 
 	plan->target = target;
+	plan->runs = runs;
 	plan->is_doubtful = false;
 	plan->needs_reading = false;
 	plan->blamed.root = 0;

@@ -64,7 +64,7 @@ uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);
 /* What its copy is made of (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);
 
-/* Ids (uint32_t) of its sources whose own turn as targets would come later: they are to stay. */
+/* Ids (uint32_t) of its sources: they are to stay, also if their own turn as targets would come later. */
 const GArray *extent_plan_locked(const ExtentPlan *plan);
 
 /* Ids (uint32_t) of sources that it did without, as they are to be shared away themselves. */

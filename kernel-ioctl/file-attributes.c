@@ -58,8 +58,14 @@ bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **err
 
 bool file_attributes_make_plain(int fd)
 {
-	/* Without FS_NOCOW_FL btrfs takes from an empty file that it has no checksums, too. */
 	InodeWord flags = { 0 };
+
+	/*
+	 * Without FS_NOCOW_FL btrfs takes from an empty file that it has no checksums, too; as long
+	 * as the file has that, nothing may be said of its compression.
+	 */
+	if (system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0)
+		return false;
 
 	flags.written = FS_NOCOMP_FL;
 	return system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
