@@ -33,11 +33,6 @@ typedef struct {
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 } ExtentFinder;
 
-static uint64_t day_of(int64_t usec)
-{
-	return (uint64_t)usec / G_USEC_PER_SEC / (24 * 60 * 60);
-}
-
 /*
  * Nothing happened to the extent.  If the stretch that it was part of is gone, as its file is or shows
  * something else there, it is put anew, be it into another one.
@@ -305,7 +300,7 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GError **error)
 {
 	Pass *pass = finder->pass;
-	uint64_t today = day_of(g_get_real_time());
+	uint64_t today = pass_day(pass);
 	bool all = since == 0 || since > finder->info.generation + 1 ||
 		   today >= looked_day + LOOK_DAYS;
 

@@ -22,11 +22,6 @@ typedef struct {
 	GArray *extents; /* uint32_t: ids of those that are parts of a stretch */
 } Limiter;
 
-static uint64_t today(void)
-{
-	return (uint64_t)g_get_real_time() / G_USEC_PER_SEC / (24 * 60 * 60);
-}
-
 bool extent_limits_begin(Pass *pass, GError **error)
 {
 	g_autofree char *limits = extent_places_limits(pass->places);
@@ -40,7 +35,7 @@ bool extent_limits_begin(Pass *pass, GError **error)
 		return true;
 
 	day = g_ascii_strtoull(note, &noted, 10);
-	if (today() < day + LIMITS_DAYS && g_str_equal(g_strchug(noted), limits))
+	if (pass_day(pass) < day + LIMITS_DAYS && g_str_equal(g_strchug(noted), limits))
 		return true;
 
 	return hash_store_unsettle(pass->store, error) &&
@@ -50,7 +45,7 @@ bool extent_limits_begin(Pass *pass, GError **error)
 static bool note_limits(Pass *pass, GError **error)
 {
 	g_autofree char *limits = extent_places_limits(pass->places);
-	g_autofree char *note = g_strdup_printf("%" G_GUINT64_FORMAT " %s", today(), limits);
+	g_autofree char *note = g_strdup_printf("%u %s", pass_day(pass), limits);
 	g_autofree char *known = NULL;
 
 	if (!hash_store_get_note(pass->store, LIMITS_NOTE, &known, error))

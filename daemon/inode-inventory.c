@@ -21,7 +21,6 @@
 #define LIMITS_NOTE "btrfs-inodes-limits"
 
 #define LOOK_DAYS 7
-#define DAY_USEC  (INT64_C(86400) * G_USEC_PER_SEC)
 
 /* Items of so many bytes to look through are worth a write, after which no pass sees them. */
 #define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
@@ -42,7 +41,6 @@ struct InodeInventory {
 	FileData data; /* of the file in hand, if it has checksums */
 	uint64_t since;
 	uint64_t next_since;
-	uint32_t today;
 	uint64_t n_done_before;        /* files that were read, or set aside, before this list */
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	bool is_complete;
@@ -156,7 +154,7 @@ static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *s
 
 	inventory->pass->result->files.doubted++;
 	current.ctime_nsec = seen->ctime_nsec;
-	current.doubted_day = inventory->today;
+	current.doubted_day = pass_day(inventory->pass);
 	current.name = (const uint8_t *)name;
 	return hash_store_put(inventory->pass->store, &current, error);
 }
@@ -168,7 +166,7 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 	Pass *pass = inventory->pass;
 	Stamp seen = stamp_of(inode);
 	uint32_t half = known->id >= hash_store_settled_below(pass->store) ? known->id : 0;
-	StampVerdict verdict = known_file_compare(known, &seen, pass->settings, inventory->today);
+	StampVerdict verdict = known_file_compare(known, &seen, pass->settings, pass_day(pass));
 
 	/* It was compressed in place, which leaves its times as they are. */
 	if (known->flags & OBJECT_PLAIN && inventory->data.is_compressed)
@@ -351,7 +349,7 @@ static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 	}
 
 	return !pass_may_continue(pass) ||
-	       hash_store_set_number(pass->store, LOOK_NOTE, inventory->today, error);
+	       hash_store_set_number(pass->store, LOOK_NOTE, pass_day(pass), error);
 }
 
 static bool build(InodeInventory *inventory, GError **error)
@@ -370,7 +368,7 @@ static bool build(InodeInventory *inventory, GError **error)
 	if (inventory->since > inventory->next_since ||
 	    g_strcmp0(limits ? limits : "", inventory->limits) != 0)
 		inventory->since = 0;
-	if ((inventory->since == 0 || inventory->today >= looked_day + LOOK_DAYS) &&
+	if ((inventory->since == 0 || pass_day(pass) >= looked_day + LOOK_DAYS) &&
 	    !look_at_all_stored(inventory, error))
 		return false;
 	if ((open != UINT64_MAX || pass->settings->compressed == COMPRESSED_READ) &&
@@ -403,7 +401,6 @@ InodeInventory *inode_inventory_build(Pass *pass, const BtrfsInfo *info, FileOpe
 	inventory->to_read = read_list_new(pass, opener);
 	inventory->next_since = info->generation + 1;
 	inventory->limits = limits_of(pass);
-	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
 	if (!build(inventory, error))
 		return NULL;
 

@@ -19,8 +19,6 @@
 /* What the walk sees of whether an object may be a target. */
 #define OBJECT_RIGHTS ((unsigned)(OBJECT_FOREIGN | OBJECT_IMMUTABLE))
 
-#define DAY_USEC (INT64_C(86400) * G_USEC_PER_SEC)
-
 /* A regular file as the walk met it. */
 typedef struct {
 	uint64_t subvolume;
@@ -39,7 +37,6 @@ struct Inventory {
 	Walk *walk;
 	Sorter *files;
 	ReadList *to_read;
-	uint32_t today;
 	uint32_t settled_below;
 	bool is_flushed;
 	uint64_t unsettled;
@@ -215,7 +212,7 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 {
 	PassResult *result = inventory->pass->result;
 	StampVerdict verdict = known_file_compare(known, &seen->stamp, inventory->pass->settings,
-						  inventory->today);
+						  pass_day(inventory->pass));
 	bool is_named = known->parent == seen->parent &&
 			name_hash(known->name, known->name_bytes) == seen->name_hash;
 	bool has_same_rights =
@@ -231,7 +228,7 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 
 	if (verdict == STAMP_DOUBTED) {
 		result->files.doubted++;
-		return update_row(inventory, known, seen, inventory->today, error);
+		return update_row(inventory, known, seen, pass_day(inventory->pass), error);
 	}
 
 	result->files.unchanged++;
@@ -360,7 +357,6 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 
 	inventory->pass = pass;
 	inventory->opener = opener;
-	inventory->today = (uint32_t)(g_get_real_time() / DAY_USEC);
 	inventory->settled_below = hash_store_settled_below(pass->store);
 	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_spool_new(directory);

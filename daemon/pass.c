@@ -27,6 +27,7 @@
 #define WAY_NOTE "found-by"
 
 #define COMMIT_USEC (30 * G_USEC_PER_SEC)
+#define DAY_USEC    (INT64_C(86400) * G_USEC_PER_SEC)
 
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
@@ -84,6 +85,11 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->store, hash_store_close);
+}
+
+uint32_t pass_day(const Pass *pass)
+{
+	return (uint32_t)(pass->result->started_usec / DAY_USEC);
 }
 
 bool pass_commit_when_due(Pass *pass, GError **error)

@@ -52,6 +52,9 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 /* Keep what was learned so far, if that was not done for half a minute. */
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The day on which it began, counted from 1970. */
+uint32_t pass_day(const Pass *pass);
+
 static inline bool pass_may_continue(const Pass *pass)
 {
 	return !atomic_load(pass->stop);
