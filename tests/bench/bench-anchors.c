@@ -15,26 +15,16 @@
  */
 #include "hashstore/groups.h"
 #include "hashstore/objects.h"
+#include "tests/bench/bench-store.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ANCHORS_PER_OBJECT 4000
 #define NEW_ANCHORS        1000
 #define UUID               "6c2f3d4e-0000-4000-8000-000000000001"
-
-typedef struct {
-	const char *directory;
-	int memory_mib;
-} Bench;
 
 typedef struct {
 	double put, commit, group, cpu, settle, look_up_put, look_up; /* seconds */
@@ -43,11 +33,6 @@ typedef struct {
 	uint32_t n_segments, n_settled;
 	long peak_kib;
 } Result;
-
-static double now(void)
-{
-	return (double)g_get_monotonic_time() / 1e6;
-}
 
 /* Seconds that all threads of this process spent on a processor. */
 static double cpu_now(void)
@@ -59,56 +44,18 @@ static double cpu_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void check(bool done, GError *error)
-{
-	if (done)
-		return;
-	fprintf(stderr, "bench-anchors: %s\n", error->message);
-	exit(1);
-}
-
 static bool is_live(uint32_t object, void *data)
 {
 	return true;
-}
-
-/* A bijection of 64-bit numbers that looks random (splitmix64). */
-static uint64_t mix(uint64_t number)
-{
-	number += UINT64_C(0x9e3779b97f4a7c15);
-	number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-
-	return number ^ number >> 31;
 }
 
 /* The digest of anchor number @i: that of an earlier one for every fifth. */
 static uint64_t digest_of(uint64_t i)
 {
 	if (i % 5 == 4)
-		i = mix(i) % i;
+		i = bench_store_mix(i) % i;
 
-	return mix(i) | 1;
-}
-
-static HashStore *open_store(const Bench *bench, bool rebuild)
-{
-	const HashStoreOptions options = {
-		.directory = bench->directory,
-		.uuid = UUID,
-		.kind = "btrfs",
-		.block_bytes = 4096,
-		.anchor_blocks = 4,
-		.window_anchors = 16,
-		.memory_bytes = (size_t)bench->memory_mib << 20,
-		.rebuild = rebuild,
-	};
-	GError *error = NULL;
-	HashStore *store = hash_store_open(&options, &error);
-
-	check(store, error);
-
-	return store;
+	return bench_store_mix(i) | 1;
 }
 
 static void put_anchors(HashStore *store, uint64_t begin, uint64_t end)
@@ -120,12 +67,12 @@ static void put_anchors(HashStore *store, uint64_t begin, uint64_t end)
 		Anchor anchor;
 
 		if ((i - begin) % ANCHORS_PER_OBJECT == 0) {
-			check(hash_store_new_object(store, &object, &error), error);
+			bench_store_check(hash_store_new_object(store, &object, &error), &error);
 			block = 0;
 		}
 		block += 1 + (uint32_t)(i * UINT64_C(0x9e3779b97f4a7c15) >> 60);
 		anchor = (Anchor){ .digest = digest_of(i), .object = object, .block = block };
-		check(hash_store_put_anchor(store, &anchor, &error), error);
+		bench_store_check(hash_store_put_anchor(store, &anchor, &error), &error);
 	}
 }
 
@@ -135,11 +82,11 @@ static void walk(HashStore *store, uint64_t *ret_groups, uint64_t *ret_members)
 	g_autoptr(Groups) groups = groups_open(store, is_live, NULL, &error);
 	const Group *group;
 
-	check(groups, error);
+	bench_store_check(groups, &error);
 	*ret_groups = 0;
 	*ret_members = 0;
 	for (;;) {
-		check(groups_next(groups, &group, &error), error);
+		bench_store_check(groups_next(groups, &group, &error), &error);
 		if (!group)
 			break;
 		(*ret_groups)++;
@@ -147,106 +94,71 @@ static void walk(HashStore *store, uint64_t *ret_groups, uint64_t *ret_members)
 	}
 }
 
-static uint64_t read_from_disk(void)
+static void measure_first_pass(const BenchStore *bench, uint64_t n_anchors, Result *result)
 {
-	g_autofree char *text = NULL;
-	const char *line;
-
-	if (!g_file_get_contents("/proc/self/io", &text, NULL, NULL))
-		return 0;
-	line = strstr(text, "\nread_bytes:");
-
-	return line ? g_ascii_strtoull(line + strlen("\nread_bytes:"), NULL, 10) : 0;
-}
-
-/* Of the store alone: the machine's caches are others' too. */
-static void forget_cached(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
-		fprintf(stderr, "bench-anchors: caches are warm: %s\n", g_strerror(errno));
-	if (fd >= 0)
-		close(fd);
-}
-
-static void measure_first_pass(const Bench *bench, uint64_t n_anchors, Result *result)
-{
-	HashStore *store = open_store(bench, true);
+	HashStore *store = bench_store_open(bench, true);
 	struct rusage usage;
 	GError *error = NULL;
-	double began = now(), cpu_began = cpu_now(), put, committed;
+	double began = bench_store_seconds(), cpu_began = cpu_now(), put, committed;
 	uint64_t n;
 
 	put_anchors(store, 0, n_anchors);
-	put = now();
-	check(hash_store_commit(store, &error), error);
-	committed = now();
+	put = bench_store_seconds();
+	bench_store_check(hash_store_commit(store, &error), &error);
+	committed = bench_store_seconds();
 	walk(store, &result->n_groups, &result->n_members);
-	result->group = now() - committed;
+	result->group = bench_store_seconds() - committed;
 	result->cpu = cpu_now() - cpu_began;
 	result->put = put - began;
 	result->commit = committed - put;
 	result->file_bytes = hash_store_file_bytes(store);
-	check(hash_store_count_anchors(store, &n, &result->n_segments, &error), error);
+	bench_store_check(hash_store_count_anchors(store, &n, &result->n_segments, &error), &error);
 
-	began = now();
-	check(hash_store_settle(store, is_live, NULL, &error), error);
-	check(hash_store_commit(store, &error), error);
+	began = bench_store_seconds();
+	bench_store_check(hash_store_settle(store, is_live, NULL, &error), &error);
+	bench_store_check(hash_store_commit(store, &error), &error);
 	hash_store_close(store);
-	result->settle = now() - began;
+	result->settle = bench_store_seconds() - began;
 
 	getrusage(RUSAGE_SELF, &usage);
 	result->peak_kib = usage.ru_maxrss;
 }
 
-static void measure_later_pass(const Bench *bench, uint64_t n_anchors, Result *result)
+static void measure_later_pass(const BenchStore *bench, uint64_t n_anchors, Result *result)
 {
 	HashStore *store;
 	GError *error = NULL;
 	uint64_t n, before;
-	g_autofree char *path = g_strconcat(bench->directory, "/", UUID, ".sqlite", NULL);
 	double began;
 
-	forget_cached(path);
-	store = open_store(bench, false);
-	check(hash_store_count_anchors(store, &n, &result->n_settled, &error), error);
+	bench_store_forget_cached(bench);
+	store = bench_store_open(bench, false);
+	bench_store_check(hash_store_count_anchors(store, &n, &result->n_settled, &error), &error);
 	result->settled_bytes = hash_store_file_bytes(store);
 
-	before = read_from_disk();
-	began = now();
+	before = bench_store_read_bytes();
+	began = bench_store_seconds();
 	put_anchors(store, n_anchors - n_anchors % 5, n_anchors - n_anchors % 5 + NEW_ANCHORS);
-	check(hash_store_commit(store, &error), error);
-	result->look_up_put = now() - began;
-	began = now();
+	bench_store_check(hash_store_commit(store, &error), &error);
+	result->look_up_put = bench_store_seconds() - began;
+	began = bench_store_seconds();
 	walk(store, &n, &result->n_found);
-	result->look_up = now() - began;
+	result->look_up = bench_store_seconds() - began;
 	result->n_found = n;
-	result->read_bytes = read_from_disk() - before;
+	result->read_bytes = bench_store_read_bytes() - before;
 	hash_store_close(store);
 }
 
-static void remove_files(const Bench *bench)
-{
-	static const char *const suffixes[] = { ".sqlite", ".sqlite-wal", ".sqlite-shm", ".lock" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(suffixes); i++) {
-		g_autofree char *path = g_strconcat(bench->directory, "/", UUID, suffixes[i], NULL);
-
-		g_unlink(path);
-	}
-}
-
-static void measure(const Bench *bench, uint64_t millions)
+static void measure(const BenchStore *bench, uint64_t millions)
 {
 	uint64_t n = millions * 1000000;
 	Result result = { 0 };
 	double total;
 
-	remove_files(bench);
+	bench_store_remove(bench);
 	measure_first_pass(bench, n, &result);
 	measure_later_pass(bench, n, &result);
-	remove_files(bench);
+	bench_store_remove(bench);
 
 	total = result.put + result.commit + result.group;
 	printf("%7" PRIu64 "M %6.2f %6.2f %6.2f %6.2f %6.2f %7.2f %4u %10" PRIu64
@@ -271,7 +183,7 @@ int main(int argc, char **argv)
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("[MILLIONS…]");
 	g_autoptr(GError) error = NULL;
-	Bench bench;
+	BenchStore bench = { .uuid = UUID };
 
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &error)) {
@@ -279,7 +191,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	bench.directory = directory ? directory : "/var/tmp/bench-anchors";
-	bench.memory_mib = memory_mib;
+	bench.memory_bytes = (size_t)memory_mib << 20;
 
 	printf("%8s %6s %6s %6s %6s %6s %7s %4s %10s %6s %4s %6s %8s %7s %7s %6s %5s\n", "anchors",
 	       "put s", "commit", "group", "total", "CPU s", "M/s", "segs", "groups", "settle",
