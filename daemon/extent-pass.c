@@ -2,6 +2,7 @@
 #include "daemon/extent-pass.h"
 
 #include "daemon/extent-finder.h"
+#include "daemon/extent-guard.h"
 #include "daemon/extent-limits.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-share.h"
@@ -94,7 +95,8 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 	planner = planner_new(runs, object_table_is_extent, table);
 	extent_pause(pass);
 	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error) &&
-	       (!is_first || share_files(pass, table, opener, runs, error));
+	       (!is_first || pass->result->stopped_reason ||
+		share_files(pass, table, opener, runs, error));
 }
 
 /* Ids that are not settled, of which some may have been given up since. */
@@ -131,7 +133,7 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 	if (!table || !extent_limits_apply(pass, table, error) ||
 	    !do_round(pass, sums, table, true, &n_pinned, error))
 		return false;
-	if (n_pinned > 0 && pass_may_continue(pass)) {
+	if (n_pinned > 0 && pass_may_continue(pass) && !pass->result->stopped_reason) {
 		pass->result->shared.capped = 0;
 		if (!do_round(pass, sums, table, false, &n_pinned, error))
 			return false;
@@ -199,7 +201,8 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
 		uint64_t now = pass->result->rewritten.extents;
 
-		if (now == known || pass->settings->dry_run || !pass_may_continue(pass))
+		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
+		    !pass_may_continue(pass))
 			break;
 		known = now;
 		extent_sums_forget(sums);
@@ -210,6 +213,18 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	}
 
 	return true;
+}
+
+static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
+{
+	const ExtentGuardLimits limits = {
+		.min_run_bytes = pass->settings->min_run_bytes,
+		.node_bytes = info->node_bytes,
+		.metadata_copies = space->metadata_copies,
+		.data_copies = space->data_copies,
+	};
+
+	return extent_guard_new(&limits);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)
@@ -235,6 +250,7 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
 		return false;
 
+	pass->guard = new_guard(pass, &info, &ledger.before);
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;

@@ -2,6 +2,7 @@
 #include "daemon/extent-plan.h"
 
 #include "daemon/extent-cover.h"
+#include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
 
 /* Each place that shows a target costs a read of it: one with more is left alone. */
@@ -554,6 +555,24 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	return true;
 }
 
+/* Whether what the plan would free is worth what it does to files and to metadata. */
+static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
+{
+	GuardVerdict verdict;
+
+	if (*ret != EXTENT_PLANNED)
+		return;
+
+	verdict = extent_guard_judge(
+		plan->pass->guard, plan->target->size_bytes - extent_rest_bytes(plan->rest),
+		(const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
+	if (verdict == GUARD_WORTH)
+		return;
+
+	*ret = EXTENT_PINNED;
+	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+}
+
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
@@ -582,7 +601,11 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	return cover(plan, runs, error) && plan_places(plan, ret, ret_reason, error);
+	if (!cover(plan, runs, error) || !plan_places(plan, ret, ret_reason, error))
+		return false;
+
+	judge(plan, ret, ret_reason);
+	return true;
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)

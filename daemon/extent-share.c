@@ -5,6 +5,7 @@
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
 #include "daemon/hole-source.h"
+#include "daemon/metadata-reserve.h"
 #include "daemon/refusal.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
@@ -30,7 +31,8 @@ typedef struct {
 	GArray *runs; /* Run, of the target in hand */
 	bool is_first_round;
 	uint64_t n_pinned;
-	int64_t paused_usec; /* monotonic; when it was last seen that nothing is in the way */
+	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
+	int64_t paused_usec;  /* monotonic; when it was last seen that nothing is in the way */
 	ExtentQueue *planned;
 	ExtentCopy *copy; /* of the first of them; NULL: it needs none */
 } ExtentSharer;
@@ -54,7 +56,7 @@ static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason,
 	skip_ledger_add(skips, reason, target->size_bytes, path);
 	if (may_pass(reason))
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
-	if (reason == SKIP_READ_ONLY)
+	if (reason == SKIP_READ_ONLY || reason == SKIP_NO_METADATA_SPACE)
 		postponed_add_rest(sharer->pass->postponed);
 }
 
@@ -469,6 +471,16 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 	return true;
 }
 
+/* The pass may not go on sharing. */
+static void leave_all_planned(ExtentSharer *sharer)
+{
+	while (!extent_queue_is_empty(sharer->planned)) {
+		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
+
+		leave(sharer, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+	}
+}
+
 /* Do all that is planned for @planned, which was the first in the queue. */
 static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
@@ -501,6 +513,12 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	bool has_copy, done;
 
 	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
+	if (!metadata_reserve_look_when_due(sharer->pass, &sharer->reserve_usec, error))
+		return false;
+	if (sharer->pass->result->stopped_reason) {
+		leave_all_planned(sharer);
+		return true;
+	}
 	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
 	if (has_copy)
 		share_joined(sharer);
@@ -543,6 +561,10 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED)
 		return true;
+	if (sharer->pass->result->stopped_reason) {
+		leave(sharer, target, SKIP_NO_METADATA_SPACE, NULL);
+		return true;
+	}
 	if (!make_plan(sharer, target, &outcome, &reason, error))
 		return false;
 

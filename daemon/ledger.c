@@ -124,8 +124,7 @@ static void check(PassResult *result)
 		(int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
 
 	result->ledger.is_checked = true;
-	result->ledger.drift_bytes =
-		gained - (int64_t)(result->freed.bytes - result->rewritten.bytes);
+	result->ledger.drift_bytes = gained - (int64_t)result->freed.bytes;
 }
 
 bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)

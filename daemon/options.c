@@ -16,6 +16,7 @@
 typedef struct {
 	char *memory;
 	char *min_size;
+	char *min_run;
 	char *rate;
 	char *zeros;
 	char *find;
@@ -32,6 +33,7 @@ static void given_clear(Given *given)
 {
 	g_free(given->memory);
 	g_free(given->min_size);
+	g_free(given->min_run);
 	g_free(given->rate);
 	g_free(given->zeros);
 	g_free(given->find);
@@ -157,6 +159,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	if (!take_size("--memory", given->memory, MEMORY_MIN_BYTES, &settings->memory_bytes,
 		       error) ||
 	    !take_size("--min-size", given->min_size, 0, &settings->min_size_bytes, error) ||
+	    !take_size("--min-run", given->min_run, 0, &settings->min_run_bytes, error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
 			 &settings->anchor_blocks, error) ||
@@ -211,6 +214,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Sort within SIZE of memory (default 64M)", "SIZE" },
 		{ "min-size", 0, 0, G_OPTION_ARG_STRING, &given.min_size,
 		  "Leave files below SIZE alone (default 2K on btrfs, 1 on XFS)", "SIZE" },
+		{ "min-run", 0, 0, G_OPTION_ARG_STRING, &given.min_run,
+		  "On btrfs, have each piece more of a file free SIZE (default 64K)", "SIZE" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
 		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
@@ -251,6 +256,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 			 "share it.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	settings->memory_bytes = SETTINGS_MEMORY_BYTES;
+	settings->min_run_bytes = SETTINGS_MIN_RUN_BYTES;
 	settings->min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
 
 	if (!g_option_context_parse_strv(context, arguments, error))

@@ -15,8 +15,9 @@
  */
 typedef struct {
 	PassOutcome outcome;
-	GError *error;        /* when PASS_FAILED */
-	int64_t started_usec; /* since 1970 */
+	GError *error;              /* when PASS_FAILED */
+	const char *stopped_reason; /* when PASS_INTERRUPTED, but by the pass itself; or NULL */
+	int64_t started_usec;       /* since 1970 */
 	int64_t ended_usec;
 	bool found_by_checksums;
 	const char *find_reason; /* why not; NULL: it was */

@@ -2,6 +2,7 @@
 #include "daemon/pass.h"
 
 #include "daemon/extent-finder.h"
+#include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
 #include "daemon/file-opener.h"
 #include "daemon/filesystem-lock.h"
@@ -79,6 +80,7 @@ static bool pass_open(Pass *pass, GError **error)
 static void pass_close(Pass *pass)
 {
 	g_clear_pointer(&pass->places, extent_places_free);
+	g_clear_pointer(&pass->guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
@@ -376,8 +378,9 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	result->outcome = PASS_FAILED;
 	if (lock >= 0 && pass_open(&pass, error)) {
 		if (pass_steps(&pass, error))
-			result->outcome =
-				pass_may_continue(&pass) ? PASS_COMPLETE : PASS_INTERRUPTED;
+			result->outcome = pass_may_continue(&pass) && !result->stopped_reason
+						  ? PASS_COMPLETE
+						  : PASS_INTERRUPTED;
 		if (!pass_note(&pass, result->error ? NULL : error) ||
 		    !describe_store(&pass, result->error ? NULL : error))
 			result->outcome = PASS_FAILED;

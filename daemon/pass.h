@@ -37,9 +37,10 @@ typedef struct {
 	KeptPages *kept;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	ExtentPlaces *places;   /* NULL where files are walked to */
-	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
-	PassResult *result;     /* the caller's */
+	ExtentPlaces *places;      /* NULL where files are walked to */
+	struct ExtentGuard *guard; /* the same */
+	int64_t committed_usec;    /* monotonic; when the store was committed last, or opened */
+	PassResult *result;        /* the caller's */
 } Pass;
 
 /*

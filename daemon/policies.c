@@ -53,6 +53,9 @@ char *policies_text(const Settings *settings)
 	if (settings->compressed != COMPRESSED_SUMS)
 		g_string_append_printf(text, " compressed=%s",
 				       compressed_policy_names[settings->compressed]);
+	if (settings->min_run_bytes != SETTINGS_MIN_RUN_BYTES)
+		g_string_append_printf(text, " min-run=%" G_GUINT64_FORMAT,
+				       settings->min_run_bytes);
 	if (settings->rewrite != REWRITE_AUTO)
 		g_string_append_printf(text, " rewrite=%s",
 				       rewrite_policy_names[settings->rewrite]);

@@ -149,6 +149,8 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(json, "outcome", json_string(outcome_name(result->outcome)));
 	json_object_set_new(json, "error",
 			    result->error ? text(result->error->message) : json_null());
+	json_object_set_new(json, "stopped_reason",
+			    result->stopped_reason ? text(result->stopped_reason) : json_null());
 	json_object_set_new(json, "started", started_json(result));
 	json_object_set_new(
 		json, "seconds",
@@ -318,6 +320,8 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 			       pass->filesystem->uuid, outcome_name(result->outcome),
 			       (double)(result->ended_usec - result->started_usec) /
 				       G_USEC_PER_SEC);
+	if (result->stopped_reason)
+		add_line(lines, "stopped", "%s: the next pass goes on", result->stopped_reason);
 	add_work(lines, settings, result);
 	add_freed(lines, settings, pass);
 	if (result->found_by_checksums && !settings->dry_run)

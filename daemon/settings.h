@@ -54,6 +54,7 @@ typedef struct {
 	uint64_t memory_bytes; /* for sorting, over all sorters of a pass */
 	uint64_t
 		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
+	uint64_t min_run_bytes; /* that an item more in a file frees on average */
 	uint64_t rate_bytes;    /* per second, for all reads of data; 0: no limit */
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
@@ -72,6 +73,7 @@ typedef struct {
 } Settings;
 
 #define SETTINGS_MEMORY_BYTES   (UINT64_C(64) << 20)
+#define SETTINGS_MIN_RUN_BYTES  (UINT64_C(64) << 10)
 #define SETTINGS_MIN_SIZE_UNSET UINT64_MAX
 #define SETTINGS_ANCHOR_BLOCKS  4
 #define SETTINGS_WINDOW_ANCHORS 16

@@ -35,6 +35,9 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_READ_ONLY_SNAPSHOT] = "read-only-snapshot",
 	[SKIP_OUTSIDE] = "outside",
 	[SKIP_NEEDS_READING] = "needs-reading",
+	[SKIP_PIECES] = "pieces",
+	[SKIP_METADATA] = "metadata",
+	[SKIP_NO_METADATA_SPACE] = "no-metadata-space",
 };
 
 const char *skip_reason_name(SkipReason reason)

@@ -44,6 +44,9 @@ typedef enum {
 	SKIP_READ_ONLY_SNAPSHOT,     /* btrfs: --read-only-snapshots leaves it alone */
 	SKIP_OUTSIDE,                /* btrfs: of places that are no part of the pass */
 	SKIP_NEEDS_READING,          /* btrfs: compressed, and equal in part */
+	SKIP_PIECES,                 /* btrfs: it would leave files in too many pieces */
+	SKIP_METADATA,               /* btrfs: metadata would grow by more than is freed */
+	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
 	SKIP_REASONS,
 } SkipReason;
 

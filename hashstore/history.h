@@ -10,7 +10,7 @@
  */
 typedef enum {
 	PASS_COMPLETE,
-	PASS_INTERRUPTED, /* asked to stop */
+	PASS_INTERRUPTED, /* asked to stop, or kept from going on */
 	PASS_FAILED,
 } PassOutcome;
 

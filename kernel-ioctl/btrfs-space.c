@@ -24,8 +24,10 @@ static void add(BtrfsSpace *space, const struct btrfs_ioctl_space_info *info)
 		space->metadata_kept_bytes += info->total_bytes;
 		return;
 	}
-	if (info->flags & BTRFS_BLOCK_GROUP_DATA)
+	if (info->flags & BTRFS_BLOCK_GROUP_DATA) {
 		space->data_used_bytes += info->used_bytes;
+		space->data_copies = MAX(space->data_copies, copies_of(info->flags));
+	}
 	if (!(info->flags & BTRFS_BLOCK_GROUP_METADATA))
 		return;
 
@@ -81,7 +83,7 @@ static bool read_devices(int fd, BtrfsSpace *space, GError **error)
 
 bool btrfs_space_read(int fd, BtrfsSpace *ret, GError **error)
 {
-	*ret = (BtrfsSpace){ .metadata_copies = 1 };
+	*ret = (BtrfsSpace){ .data_copies = 1, .metadata_copies = 1 };
 	return read_block_groups(fd, ret, error) && read_devices(fd, ret, error);
 }
 

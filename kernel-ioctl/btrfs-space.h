@@ -21,7 +21,9 @@ typedef struct {
 	uint64_t metadata_total_bytes; /* of block groups that are there */
 	/* Of these so much is kept for what must not fail, as deleting is. */
 	uint64_t metadata_kept_bytes;
-	uint32_t metadata_copies;    /* that the profile keeps of each byte; at least 1 */
+	/* That the profile keeps of each byte; at least 1. */
+	uint32_t data_copies;
+	uint32_t metadata_copies;
 	uint64_t unallocated_bytes;  /* of all devices: no block group has them yet */
 	uint64_t device_total_bytes; /* of all devices */
 } BtrfsSpace;

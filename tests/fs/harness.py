@@ -28,7 +28,7 @@ REASONS = {
     "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
-    "read-only-snapshot", "outside", "needs-reading",
+    "read-only-snapshot", "outside", "needs-reading", "pieces", "metadata", "no-metadata-space",
 }
 FIELDS = {
     "found": {"by", "reason"},

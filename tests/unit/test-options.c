@@ -40,6 +40,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_null(settings.excludes);
 	g_assert_cmpuint(settings.memory_bytes, ==, 64 * MIB);
 	g_assert_cmpuint(settings.min_size_bytes, ==, SETTINGS_MIN_SIZE_UNSET);
+	g_assert_cmpuint(settings.min_run_bytes, ==, 64 << 10);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
 	g_assert_cmpuint(settings.window_anchors, ==, 16);
@@ -58,7 +59,8 @@ static void test_every_option_is_taken(void)
 	g_auto(Settings) settings = { 0 };
 
 	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
-		   "--min-size 0 --exclude *.tmp --exclude=/a/b --zeros hole --find read "
+		   "--min-size 0 --min-run 12K --exclude *.tmp --exclude=/a/b --zeros hole --find "
+		   "read "
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never "
 		   "--limit-rate 1.5M "
@@ -69,6 +71,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpstr(settings.state_directory, ==, "/state");
 	g_assert_cmpuint(settings.memory_bytes, ==, 100 * MIB);
 	g_assert_cmpuint(settings.min_size_bytes, ==, 0);
+	g_assert_cmpuint(settings.min_run_bytes, ==, 12 << 10);
 	g_assert_cmpstr(settings.excludes[0], ==, "*.tmp");
 	g_assert_cmpstr(settings.excludes[1], ==, "/a/b");
 	g_assert_null(settings.excludes[2]);

@@ -11,21 +11,32 @@ static void assert_text(const Settings *settings, const char *expected)
 static void test_with_defaults_the_text_is_that_of_zeros_alone(void)
 {
 	/* As stores have it since before there were others. */
-	assert_text(&(Settings){ .zeros = ZEROS_AUTO }, "auto");
-	assert_text(&(Settings){ .zeros = ZEROS_KEEP }, "keep");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_AUTO },
+		    "auto");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_KEEP },
+		    "keep");
 }
 
 static void test_every_policy_makes_another_text(void)
 {
-	assert_text(&(Settings){ .read_only_snapshots = SNAPSHOTS_SOURCE },
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES,
+				 .read_only_snapshots = SNAPSHOTS_SOURCE },
 		    "auto read-only-snapshots=source");
-	assert_text(&(Settings){ .zeros = ZEROS_HOLE, .read_only_snapshots = SNAPSHOTS_SKIP },
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES,
+				 .zeros = ZEROS_HOLE,
+				 .read_only_snapshots = SNAPSHOTS_SKIP },
 		    "hole read-only-snapshots=skip");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES,
+				 .read_only_snapshots = SNAPSHOTS_SKIP,
+				 .no_data_cow = NO_COW_SHARE },
+		    "auto read-only-snapshots=skip no-data-cow=share");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES,
+				 .compressed = COMPRESSED_READ },
+		    "auto compressed=read");
 	assert_text(
-		&(Settings){ .read_only_snapshots = SNAPSHOTS_SKIP, .no_data_cow = NO_COW_SHARE },
-		"auto read-only-snapshots=skip no-data-cow=share");
-	assert_text(&(Settings){ .compressed = COMPRESSED_READ }, "auto compressed=read");
-	assert_text(&(Settings){ .rewrite = REWRITE_NEVER }, "auto rewrite=never");
+		&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .rewrite = REWRITE_NEVER },
+		"auto rewrite=never");
+	assert_text(&(Settings){ .min_run_bytes = 4096 }, "auto min-run=4096");
 }
 
 int main(int argc, char **argv)

@@ -9,14 +9,15 @@ static void test_reasons_have_the_words_of_the_report(void)
 {
 	/* In the order of the numbers that stores keep: new ones go at the end. */
 	static const char *const names[] = {
-		"special",      "small",         "excluded", "own-state",
-		"other-mount",  "too-deep",      "denied",   "leased",
-		"unreadable",   "swap-file",     "boot",     "immutable",
-		"nodatacow",    "keep-zeros",    "inline",   "busy",
-		"changed",      "differs",       "no-space", "read-only",
-		"realtime",     "unsupported",   "unknown",  "no-temporary-file",
-		"no-checksums", "pinned",        "doubtful", "read-only-snapshot",
-		"outside",      "needs-reading",
+		"special",           "small",         "excluded", "own-state",
+		"other-mount",       "too-deep",      "denied",   "leased",
+		"unreadable",        "swap-file",     "boot",     "immutable",
+		"nodatacow",         "keep-zeros",    "inline",   "busy",
+		"changed",           "differs",       "no-space", "read-only",
+		"realtime",          "unsupported",   "unknown",  "no-temporary-file",
+		"no-checksums",      "pinned",        "doubtful", "read-only-snapshot",
+		"outside",           "needs-reading", "pieces",   "metadata",
+		"no-metadata-space",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-guard.h"
+
+/* So many files, and leaves, are remembered; then they are counted anew. */
+#define FILES_MAX  (1 << 14)
+#define LEAVES_MAX (1 << 16)
+
+/*
+ * What is likely to lie in one leaf of 16 KiB: the items of 47 small files, or of 200 extents.  Until
+ * more is known 64 targets are thought to use one copy.
+ */
+#define LEAF_INODES   32
+#define LEAF_BYTES    (UINT64_C(16) << 20)
+#define LEAF_EXPECTED 64
+
+typedef struct {
+	uint64_t root;
+	uint64_t inode;
+} FileKey;
+
+/* A file that targets are shown in. */
+typedef struct {
+	FileKey key;
+	int64_t items; /* added so far */
+	uint64_t freed_bytes;
+	/* Where the last step ended: one that goes on from there adds no item. */
+	uint64_t end;
+	FileKey source;
+	uint64_t source_address;
+	uint64_t source_end;
+	/* Of the target in hand. */
+	int64_t asked_items;
+	bool is_asked;
+} GuardFile;
+
+typedef struct {
+	uint64_t root;
+	uint64_t inode_range;
+	uint64_t byte_range;
+} LeafKey;
+
+struct ExtentGuard {
+	ExtentGuardLimits limits;
+	GHashTable *files;    /* GuardFile, by its key */
+	GPtrArray *asked;     /* GuardFile, borrowed: of the target in hand */
+	GHashTable *leaves;   /* LeafKey */
+	uint64_t n_leaves;    /* that were met, of such as snapshots share */
+	uint64_t n_in_leaves; /* targets in these */
+};
+
+static guint file_hash(gconstpointer key)
+{
+	const FileKey *file = key;
+
+	return (guint)(file->inode * UINT64_C(0x9e3779b97f4a7c15) >> 32) ^ (guint)file->root;
+}
+
+static gboolean file_equal(gconstpointer one, gconstpointer other)
+{
+	const FileKey *a = one, *b = other;
+
+	return a->root == b->root && a->inode == b->inode;
+}
+
+static guint leaf_hash(gconstpointer key)
+{
+	const LeafKey *leaf = key;
+	FileKey file = { leaf->root, leaf->inode_range + (leaf->byte_range << 32) };
+
+	return file_hash(&file);
+}
+
+static gboolean leaf_equal(gconstpointer one, gconstpointer other)
+{
+	const LeafKey *a = one, *b = other;
+
+	return a->root == b->root && a->inode_range == b->inode_range &&
+	       a->byte_range == b->byte_range;
+}
+
+ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits)
+{
+	ExtentGuard *guard = g_new0(ExtentGuard, 1);
+
+	guard->limits = *limits;
+	guard->files = g_hash_table_new_full(file_hash, file_equal, NULL, g_free);
+	guard->asked = g_ptr_array_new();
+	guard->leaves = g_hash_table_new_full(leaf_hash, leaf_equal, g_free, NULL);
+	return guard;
+}
+
+void extent_guard_free(ExtentGuard *guard)
+{
+	if (!guard)
+		return;
+
+	g_hash_table_unref(guard->files);
+	g_ptr_array_unref(guard->asked);
+	g_hash_table_unref(guard->leaves);
+	g_free(guard);
+}
+
+/* The file that shows @place, which the target in hand asks for. */
+static GuardFile *ask_file(ExtentGuard *guard, const ExtentRef *place)
+{
+	FileKey key = { place->root, place->inode };
+	GuardFile *file = g_hash_table_lookup(guard->files, &key);
+
+	if (!file) {
+		file = g_new0(GuardFile, 1);
+		file->key = key;
+		g_hash_table_insert(guard->files, &file->key, file);
+	}
+	if (!file->is_asked) {
+		file->is_asked = true;
+		file->asked_items = 0;
+		g_ptr_array_add(guard->asked, file);
+	}
+	return file;
+}
+
+/* Whether @step goes on in both files, and in one extent, where the last one of its file ended. */
+static bool goes_on(const GuardFile *file, const ExtentStep *step)
+{
+	FileKey source = { step->source.root, step->source.inode };
+
+	return step->target_offset == file->end && file->end > 0 &&
+	       step->source_extent.address == file->source_address &&
+	       file_equal(&source, &file->source) && step->source_offset == file->source_end;
+}
+
+static void note_end(GuardFile *file, const ExtentStep *step)
+{
+	file->end = step->target_offset + step->length;
+	file->source = (FileKey){ step->source.root, step->source.inode };
+	file->source_address = step->source_extent.address;
+	file->source_end = step->source_offset + step->length;
+}
+
+/* Items that @step makes: none of a hole, nor of what another step's item goes on with. */
+static int64_t items_of(const GuardFile *file, const ExtentStep *step)
+{
+	return step->from == STEP_FROM_HOLE ||
+			       (step->from == STEP_FROM_PLACE && goes_on(file, step))
+		       ? 0
+		       : 1;
+}
+
+static bool is_same_place(const ExtentRef *one, const ExtentRef *other)
+{
+	return one->root == other->root && one->inode == other->inode &&
+	       one->offset == other->offset;
+}
+
+/* Whether a place is that of another subvolume, of which one is the snapshot of the other. */
+static bool is_seen(const GPtrArray *places, const ExtentRef *place)
+{
+	for (guint i = 0; i < places->len; i++) {
+		const ExtentRef *seen = places->pdata[i];
+
+		if (seen->inode == place->inode && seen->offset == place->offset)
+			return true;
+	}
+
+	return false;
+}
+
+/* Count what the steps add to each file; returns how many places others share a leaf with. */
+static uint64_t ask(ExtentGuard *guard, const ExtentStep *steps, size_t n_steps)
+{
+	g_autoptr(GPtrArray) places = g_ptr_array_new();
+	uint64_t n_shared = 0;
+
+	g_ptr_array_set_size(guard->asked, 0);
+	for (size_t i = 0; i < n_steps; i++) {
+		GuardFile *file = ask_file(guard, &steps[i].target);
+
+		if (i == 0 || !is_same_place(&steps[i].target, &steps[i - 1].target)) {
+			/* The item that shows the target now goes. */
+			file->asked_items--;
+			n_shared += is_seen(places, &steps[i].target);
+			g_ptr_array_add(places, (gpointer)&steps[i].target);
+		}
+		file->asked_items += items_of(file, &steps[i]);
+		note_end(file, &steps[i]);
+	}
+
+	return n_shared;
+}
+
+static bool is_in_too_many_pieces(const ExtentGuard *guard, uint64_t freed_bytes)
+{
+	for (guint i = 0; i < guard->asked->len; i++) {
+		const GuardFile *file = guard->asked->pdata[i];
+		int64_t items = file->items + file->asked_items;
+		uint64_t paid = file->freed_bytes + freed_bytes;
+
+		if (file->asked_items <= 0 || items <= EXTENT_GUARD_FREE_ITEMS)
+			continue;
+		if (items > EXTENT_GUARD_ITEMS_MAX ||
+		    (uint64_t)(items - EXTENT_GUARD_FREE_ITEMS) * guard->limits.min_run_bytes >
+			    paid)
+			return true;
+	}
+
+	return false;
+}
+
+/* What of the copies of a leaf falls to each of the targets in it. */
+static uint64_t leaf_bytes_each(ExtentGuard *guard, const ExtentRef *place)
+{
+	LeafKey key = { place->root, place->inode / LEAF_INODES, place->offset / LEAF_BYTES };
+
+	if (g_hash_table_size(guard->leaves) >= LEAVES_MAX)
+		g_hash_table_remove_all(guard->leaves);
+	guard->n_in_leaves++;
+	guard->n_leaves += g_hash_table_add(guard->leaves, g_memdup2(&key, sizeof(key)));
+	return guard->limits.node_bytes * (guard->n_leaves + 1) /
+	       (guard->n_in_leaves + LEAF_EXPECTED);
+}
+
+static bool is_too_dear(ExtentGuard *guard, uint64_t freed_bytes, const ExtentRef *place,
+			uint64_t n_shared)
+{
+	int64_t items = 0;
+	uint64_t bytes = 0;
+
+	for (guint i = 0; i < guard->asked->len; i++)
+		items += ((const GuardFile *)guard->asked->pdata[i])->asked_items;
+	if (items > 0)
+		bytes = (uint64_t)items * EXTENT_GUARD_ITEM_BYTES;
+	if (n_shared > 0)
+		bytes += n_shared * leaf_bytes_each(guard, place);
+
+	return bytes * guard->limits.metadata_copies > freed_bytes * guard->limits.data_copies;
+}
+
+static void settle(ExtentGuard *guard, uint64_t freed_bytes, bool is_done)
+{
+	for (guint i = 0; i < guard->asked->len; i++) {
+		GuardFile *file = guard->asked->pdata[i];
+
+		file->is_asked = false;
+		if (!is_done) {
+			/* What would have gone on from there does not. */
+			file->end = 0;
+			continue;
+		}
+		file->items += file->asked_items;
+		file->freed_bytes += freed_bytes;
+	}
+
+	if (g_hash_table_size(guard->files) >= FILES_MAX)
+		g_hash_table_remove_all(guard->files);
+}
+
+GuardVerdict extent_guard_judge(ExtentGuard *guard, uint64_t freed_bytes, const ExtentStep *steps,
+				size_t n_steps)
+{
+	GuardVerdict verdict = GUARD_WORTH;
+	uint64_t n_shared = ask(guard, steps, n_steps);
+
+	if (is_in_too_many_pieces(guard, freed_bytes))
+		verdict = GUARD_PIECES;
+	else if (n_steps > 0 && is_too_dear(guard, freed_bytes, &steps[0].target, n_shared))
+		verdict = GUARD_METADATA;
+
+	settle(guard, freed_bytes, verdict == GUARD_WORTH);
+	return verdict;
+}

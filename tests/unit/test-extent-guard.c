@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-guard.h"
+
+#include "daemon/metadata-reserve.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+static ExtentGuard *new_guard(uint64_t min_run_bytes)
+{
+	const ExtentGuardLimits limits = {
+		.min_run_bytes = min_run_bytes,
+		.node_bytes = 16384,
+		.metadata_copies = 1,
+		.data_copies = 1,
+	};
+
+	return extent_guard_new(&limits);
+}
+
+/* Steps of one target: @n_pieces of @piece_bytes in each of @n_places, from as many extents. */
+static GuardVerdict judge_places(ExtentGuard *guard, uint64_t inode, uint64_t offset,
+				 uint64_t piece_bytes, unsigned n_pieces, unsigned n_places)
+{
+	g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
+
+	for (unsigned place = 0; place < n_places; place++) {
+		for (unsigned i = 0; i < n_pieces; i++) {
+			ExtentStep step = {
+				.from = STEP_FROM_PLACE,
+				.target = { .root = 256 + place, .inode = inode, .offset = offset },
+				.target_offset = offset + i * piece_bytes,
+				.length = piece_bytes,
+				/* No two lie side by side. */
+				.source = { .root = 5, .inode = 1000 + i },
+				.source_offset = 2 * i * piece_bytes,
+				.source_extent = { .address = (1 + i) * GIB },
+			};
+
+			g_array_append_val(steps, step);
+		}
+	}
+
+	return extent_guard_judge(guard, n_pieces * piece_bytes,
+				  (const ExtentStep *)(void *)steps->data, steps->len);
+}
+
+static GuardVerdict judge(ExtentGuard *guard, uint64_t inode, uint64_t offset, uint64_t piece_bytes,
+			  unsigned n_pieces)
+{
+	return judge_places(guard, inode, offset, piece_bytes, n_pieces, 1);
+}
+
+static void test_what_stays_in_one_piece_is_worth_it_whatever_its_size(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+
+	for (uint64_t i = 0; i < 1000; i++)
+		g_assert_cmpint(judge(guard, 257, i * 8 * KIB, 4 * KIB, 1), ==, GUARD_WORTH);
+}
+
+static void test_a_piece_at_the_bound_loses_no_extent(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+
+	/* 128 KiB of two pieces each: an item more for 128 KiB. */
+	for (uint64_t i = 0; i < 1000; i++)
+		g_assert_cmpint(judge(guard, 257, i * 128 * KIB, 64 * KIB, 2), ==, GUARD_WORTH);
+}
+
+static void test_few_pieces_are_free_and_many_are_not(void)
+{
+	static const struct {
+		uint64_t piece_bytes;
+		unsigned n_pieces;
+		GuardVerdict verdict;
+	} cases[] = {
+		{ 4 * KIB, 17, GUARD_WORTH },     { 4 * KIB, 18, GUARD_WORTH },
+		{ 4 * KIB, 19, GUARD_PIECES },    { 4 * KIB, 256, GUARD_PIECES },
+		{ 56 * KIB, 256, GUARD_PIECES },  { 64 * KIB, 256, GUARD_WORTH },
+		{ 128 * KIB, 1024, GUARD_WORTH },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+
+		g_assert_cmpint(judge(guard, 257, 0, cases[i].piece_bytes, cases[i].n_pieces), ==,
+				cases[i].verdict);
+	}
+}
+
+static void test_the_minimum_is_an_average_over_the_file(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+	uint64_t offset = 0;
+	unsigned n = 0;
+
+	/* Three items more for 16 KiB each time: the free ones are soon gone. */
+	while (judge(guard, 257, offset, 4 * KIB, 4) == GUARD_WORTH) {
+		offset += 16 * KIB;
+		n++;
+	}
+	g_assert_cmpuint(n, ==, 5);
+	/* Another file has its own. */
+	g_assert_cmpint(judge(guard, 258, 0, 4 * KIB, 4), ==, GUARD_WORTH);
+	/* What frees much for few items pays for others. */
+	g_assert_cmpint(judge(guard, 257, GIB, MIB, 1), ==, GUARD_WORTH);
+	g_assert_cmpint(judge(guard, 257, offset, 4 * KIB, 4), ==, GUARD_WORTH);
+}
+
+static void test_another_minimum_lets_others_through(void)
+{
+	g_autoptr(ExtentGuard) none = new_guard(0);
+	g_autoptr(ExtentGuard) small = new_guard(4 * KIB);
+	g_autoptr(ExtentGuard) large = new_guard(MIB);
+
+	g_assert_cmpint(judge(none, 257, 0, 4 * KIB, 10000), ==, GUARD_WORTH);
+	g_assert_cmpint(judge(small, 257, 0, 4 * KIB, 10000), ==, GUARD_WORTH);
+	g_assert_cmpint(judge(large, 257, 0, 64 * KIB, 256), ==, GUARD_PIECES);
+}
+
+static void test_a_file_is_not_cut_without_end(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(0);
+	GuardVerdict verdict = GUARD_WORTH;
+	uint64_t n = 0;
+
+	while (verdict == GUARD_WORTH) {
+		verdict = judge(guard, 257, n * 64 * MIB, 16 * KIB, 4096);
+		n++;
+	}
+	g_assert_cmpint(verdict, ==, GUARD_PIECES);
+	g_assert_cmpuint(n - 1, ==, EXTENT_GUARD_ITEMS_MAX / 4095);
+}
+
+/* Targets of @target_bytes over extents of @source_bytes of one file, side by side. */
+static unsigned count_refused(uint64_t target_bytes, uint64_t source_bytes)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+	unsigned n_refused = 0;
+
+	for (uint64_t offset = 0; offset < 64 * MIB; offset += target_bytes) {
+		g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
+		uint64_t at = offset;
+
+		while (at < offset + target_bytes) {
+			uint64_t extent = at / source_bytes;
+			uint64_t end = MIN((extent + 1) * source_bytes, offset + target_bytes);
+			ExtentStep step = {
+				.target = { .root = 5, .inode = 257, .offset = offset },
+				.target_offset = at,
+				.length = end - at,
+				.source = { .root = 5,
+					    .inode = 258,
+					    .offset = extent * source_bytes },
+				.source_offset = at,
+				.source_extent = { .address = (1 + extent) * GIB },
+			};
+
+			g_array_append_val(steps, step);
+			at = end;
+		}
+		n_refused += extent_guard_judge(guard, target_bytes,
+						(const ExtentStep *)(void *)steps->data,
+						steps->len) != GUARD_WORTH;
+	}
+
+	return n_refused;
+}
+
+static void test_copies_cut_at_other_places_are_in_no_more_pieces_than_before(void)
+{
+	g_assert_cmpuint(count_refused(32 * KIB, 36 * KIB), ==, 0);
+	g_assert_cmpuint(count_refused(36 * KIB, 32 * KIB), ==, 0);
+	g_assert_cmpuint(count_refused(8 * KIB, 12 * KIB), ==, 0);
+	/* A file of long extents is not made one of short ones. */
+	g_assert_cmpuint(count_refused(MIB, 4 * KIB), ==, 64);
+}
+
+static void test_holes_are_no_pieces(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+	g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
+
+	for (unsigned i = 0; i < 1000; i++) {
+		ExtentStep step = {
+			.from = STEP_FROM_HOLE,
+			.target = { .root = 5, .inode = 257 },
+			.target_offset = i * 4 * KIB,
+			.length = 4 * KIB,
+		};
+
+		g_array_append_val(steps, step);
+	}
+	g_assert_cmpint(extent_guard_judge(guard, 4000 * KIB,
+					   (const ExtentStep *)(void *)steps->data, steps->len),
+			==, GUARD_WORTH);
+}
+
+static void test_snapshots_cost_copies_of_leaves(void)
+{
+	g_autoptr(ExtentGuard) near = new_guard(64 * KIB);
+	g_autoptr(ExtentGuard) far = new_guard(64 * KIB);
+	unsigned n_far = 0;
+
+	/* Small files side by side are in a few leaves, that are copied once for each snapshot. */
+	for (uint64_t i = 0; i < 10000; i++)
+		g_assert_cmpint(judge_places(near, 257 + i, 0, 4 * KIB, 1, 4), ==, GUARD_WORTH);
+	/* Here and there each needs copies of its own. */
+	for (uint64_t i = 0; i < 10000; i++)
+		n_far += judge_places(far, 257 + 1000 * i, 0, 4 * KIB, 1, 4) == GUARD_WORTH;
+	g_assert_cmpuint(n_far, <=, 10);
+	g_assert_cmpint(judge_places(far, 1, 0, 128 * KIB, 1, 4), ==, GUARD_WORTH);
+	/* One place needs no copy. */
+	g_assert_cmpint(judge_places(far, 1, 0, 4 * KIB, 1, 1), ==, GUARD_WORTH);
+	/* So many snapshots are too dear even then. */
+	g_assert_cmpint(judge_places(near, 300, 0, 4 * KIB, 1, 31), ==, GUARD_METADATA);
+}
+
+static void test_copies_of_metadata_are_set_against_copies_of_data(void)
+{
+	static const struct {
+		uint32_t metadata_copies, data_copies;
+		GuardVerdict verdict;
+	} cases[] = {
+		{ 1, 1, GUARD_WORTH },
+		{ 2, 1, GUARD_METADATA },
+		{ 2, 2, GUARD_WORTH },
+		{ 4, 2, GUARD_METADATA },
+	};
+
+	/* About 2.5 KiB of copies for 4 KiB. */
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const ExtentGuardLimits limits = {
+			.node_bytes = 16384,
+			.metadata_copies = cases[i].metadata_copies,
+			.data_copies = cases[i].data_copies,
+		};
+		g_autoptr(ExtentGuard) guard = extent_guard_new(&limits);
+
+		g_assert_cmpint(judge_places(guard, 257, 0, 4 * KIB, 1, 6), ==, cases[i].verdict);
+	}
+}
+
+static void test_what_was_refused_counts_for_nothing(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+
+	g_assert_cmpint(judge(guard, 257, 0, 4 * KIB, 4), ==, GUARD_WORTH);
+	for (unsigned i = 0; i < 100; i++)
+		g_assert_cmpint(judge(guard, 257, MIB, 4 * KIB, 100), ==, GUARD_PIECES);
+	g_assert_cmpint(judge(guard, 257, 2 * MIB, 4 * KIB, 14), ==, GUARD_WORTH);
+}
+
+static void test_room_for_metadata_is_kept(void)
+{
+	static const struct {
+		uint64_t total, used, kept, unallocated, device;
+		uint32_t copies;
+		bool is_touched;
+	} cases[] = {
+		/* Unallocated space can become metadata, in as many copies as there are. */
+		{ 32 * MIB, 30 * MIB, 2 * MIB, 100 * MIB, 512 * MIB, 2, false },
+		{ 32 * MIB, 30 * MIB, 2 * MIB, 16 * MIB, 512 * MIB, 2, false },
+		{ 32 * MIB, 30 * MIB, 2 * MIB, 15 * MIB, 512 * MIB, 2, true },
+		{ 32 * MIB, 30 * MIB, 2 * MIB, 8 * MIB, 512 * MIB, 1, false },
+		/* What is there and not used, but for what the kernel keeps itself. */
+		{ 32 * MIB, 8 * MIB, 4 * MIB, 0, 512 * MIB, 2, false },
+		{ 32 * MIB, 8 * MIB, 17 * MIB, 0, 512 * MIB, 2, true },
+		{ 32 * MIB, 31 * MIB, 4 * MIB, 0, 512 * MIB, 2, true },
+		/* A 256th of what there is, within bounds. */
+		{ 8 * GIB, 8 * GIB - 255 * MIB, 0, 0, GIB * 1024, 1, true },
+		{ 8 * GIB, 8 * GIB - 256 * MIB, 0, 0, GIB * 1024, 1, false },
+		{ 8 * GIB, 8 * GIB - 31 * MIB, 0, 0, 8 * GIB, 1, true },
+		{ 8 * GIB, 8 * GIB - 32 * MIB, 0, 0, 8 * GIB, 1, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const BtrfsSpace space = {
+			.metadata_total_bytes = cases[i].total,
+			.metadata_used_bytes = cases[i].used,
+			.metadata_kept_bytes = cases[i].kept,
+			.metadata_copies = cases[i].copies,
+			.unallocated_bytes = cases[i].unallocated,
+			.device_total_bytes = cases[i].device,
+		};
+
+		g_assert_cmpint(metadata_reserve_is_touched(&space), ==, cases[i].is_touched);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/extent-guard/what-stays-in-one-piece-is-worth-it-whatever-its-size",
+			test_what_stays_in_one_piece_is_worth_it_whatever_its_size);
+	g_test_add_func("/extent-guard/a-piece-at-the-bound-loses-no-extent",
+			test_a_piece_at_the_bound_loses_no_extent);
+	g_test_add_func("/extent-guard/few-pieces-are-free-and-many-are-not",
+			test_few_pieces_are_free_and_many_are_not);
+	g_test_add_func("/extent-guard/the-minimum-is-an-average-over-the-file",
+			test_the_minimum_is_an_average_over_the_file);
+	g_test_add_func("/extent-guard/another-minimum-lets-others-through",
+			test_another_minimum_lets_others_through);
+	g_test_add_func("/extent-guard/a-file-is-not-cut-without-end",
+			test_a_file_is_not_cut_without_end);
+	g_test_add_func(
+		"/extent-guard/copies-cut-at-other-places-are-in-no-more-pieces-than-before",
+		test_copies_cut_at_other_places_are_in_no_more_pieces_than_before);
+	g_test_add_func("/extent-guard/holes-are-no-pieces", test_holes_are_no_pieces);
+	g_test_add_func("/extent-guard/snapshots-cost-copies-of-leaves",
+			test_snapshots_cost_copies_of_leaves);
+	g_test_add_func("/extent-guard/copies-of-metadata-are-set-against-copies-of-data",
+			test_copies_of_metadata_are_set_against_copies_of_data);
+	g_test_add_func("/extent-guard/what-was-refused-counts-for-nothing",
+			test_what_was_refused_counts_for_nothing);
+	g_test_add_func("/extent-guard/room-for-metadata-is-kept", test_room_for_metadata_is_kept);
+
+	return g_test_run();
+}
