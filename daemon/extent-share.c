@@ -297,8 +297,8 @@ static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
 	object_table_add_fact(sharer->table, target->id,
 			      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 	sharer->n_pinned++;
-	/* What is a source and not free to go besides is no news. */
-	if (sharer->is_first_round)
+	/* What is a source and not free to go besides is no news, save that it could be freed. */
+	if (sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA)
 		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
 }
 

@@ -8,7 +8,6 @@ import subprocess
 import oracle
 from filesystem import SECTOR_BYTES
 
-
 XFS_SECTOR_SIZE_OFFSET = 102  # in the superblock
 
 

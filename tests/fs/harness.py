@@ -214,12 +214,21 @@ def metadata_bytes(filesystem, tree):
 
 def used_data_bytes(filesystem):
     """Bytes that btrfs counts as used in data block groups, everything being on the disk."""
+    return _used_bytes(filesystem, "Data")
+
+
+def used_metadata_bytes(filesystem):
+    """Bytes that btrfs counts as used in metadata block groups, everything being on the disk."""
+    return _used_bytes(filesystem, "Metadata")
+
+
+def _used_bytes(filesystem, kind):
     subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
                    stdout=subprocess.DEVNULL)
     listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
                              check=True, capture_output=True, text=True).stdout
     return sum(int(line.split("used=")[1]) for line in listing.splitlines()
-               if line.startswith("Data"))
+               if line.startswith(kind))
 
 
 @dataclasses.dataclass

@@ -13,9 +13,8 @@ import pytest
 
 import content
 import harness
-from content import KIB, MIB, noise, text, write
-
-ZSTD = ["compress-force=zstd"]
+from content import KIB, MIB, clone, noise, text, write
+from subvolumes import btrfs, make_subvolume, snapshot
 
 
 @pytest.fixture(params=["btrfs"])
@@ -23,31 +22,9 @@ def kind(request):
     return request.param
 
 
-def create(subvolume):
-    subprocess.run(["btrfs", "subvolume", "create", subvolume], check=True,
-                   stdout=subprocess.DEVNULL)
-    return subvolume
-
-
-def snapshot(subvolume, name):
-    subprocess.run(["btrfs", "subvolume", "snapshot", "-r", subvolume, name], check=True,
-                   stdout=subprocess.DEVNULL)
-    return name
-
-
-def used_metadata_bytes(filesystem):
-    """By btrfs's own program, everything being on the disk."""
-    subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
-                   stdout=subprocess.DEVNULL)
-    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
-                             check=True, capture_output=True, text=True).stdout
-    return sum(int(line.split("used=")[1]) for line in listing.splitlines()
-               if line.startswith("Metadata"))
-
-
 def check(dedupd, **options):
     """A checked pass whose ledger was held against the filesystem's count, and is exact."""
-    run = harness.check_pass(dedupd, find="checksums", **options)
+    run = harness.check_btrfs_pass(dedupd, **options)
     ledger = run.first.ledger
     assert ledger["checked"] and ledger["unchecked_reason"] is None, ledger
     assert ledger["drift_bytes"] == 0, ledger
@@ -63,31 +40,31 @@ def check(dedupd, **options):
 def test_what_is_claimed_is_what_the_filesystem_counts(tree, filesystem, dedupd):
     content.write_twins(tree, 8 * MIB)
     harness.settle(filesystem)
-    metadata = used_metadata_bytes(filesystem)
+    metadata = harness.used_metadata_bytes(filesystem)
 
     run = check(dedupd)
 
     assert run.freed_bytes == 8 * MIB
-    assert run.first.ledger["metadata_delta_bytes"] == used_metadata_bytes(filesystem) - metadata
+    growth = harness.used_metadata_bytes(filesystem) - metadata
+    assert run.first.ledger["metadata_delta_bytes"] == growth
 
 
-def test_compressed_data_counts_as_it_lies_on_the_disk(make_filesystem, make_dedupd):
-    filesystem = make_filesystem("btrfs", mount_options=ZSTD)
-    tree = pathlib.Path(filesystem.mount_point)
+def test_compressed_data_counts_as_it_lies_on_the_disk(compressing, make_dedupd):
+    tree = pathlib.Path(compressing.mount_point)
     data = text(1, 4 * MIB)
     write(tree / "one", data)
     write(tree / "two", data)
-    harness.settle(filesystem)
-    used = harness.used_data_bytes(filesystem)
+    harness.settle(compressing)
+    used = harness.used_data_bytes(compressing)
 
-    run = check(make_dedupd(filesystem))
+    run = check(make_dedupd(compressing))
 
     assert run.first.ledger["shared_bytes"] == len(data)
     assert run.freed_bytes == used // 2 < len(data) // 2
 
 
 def test_what_snapshots_show_is_counted_once(tree, filesystem, dedupd):
-    create(tree / "sub")
+    make_subvolume(tree / "sub")
     content.write_twins(tree / "sub", 2 * MIB)
     harness.settle(filesystem)
     for name in "abc":
@@ -117,8 +94,7 @@ WRITERS = {
     "added": lambda tree, n: write(tree / f"new-{n}", noise(n, 64 * KIB)),
     "removed": lambda tree, n: (tree / f"old-{n}").unlink(),
     "truncated": lambda tree, n: os.truncate(tree / f"old-{n}", 4 * KIB),
-    "cloned": lambda tree, n: subprocess.run(
-        ["cp", "--reflink=always", tree / "other", tree / f"clone-{n}"], check=True),
+    "cloned": lambda tree, n: clone(tree / "other", tree / f"clone-{n}"),
 }
 
 
@@ -152,8 +128,8 @@ def test_where_others_write_meanwhile_nothing_is_checked(tree, filesystem, dedup
 
 
 def test_another_subvolume_is_looked_at_too(tree, filesystem, dedupd):
-    create(tree / "sub")
-    create(tree / "sub/inner")
+    make_subvolume(tree / "sub")
+    make_subvolume(tree / "sub/inner")
     content.write_twins(tree, 12 * MIB)
     harness.settle(filesystem)
 
@@ -198,13 +174,12 @@ def test_a_store_on_the_filesystem_leaves_nothing_to_check(tree, filesystem, ded
 
 def test_a_subvolume_that_is_being_given_back_leaves_nothing_to_check(tree, filesystem, dedupd):
     content.write_twins(tree, 12 * MIB)
-    create(tree / "sub")
+    make_subvolume(tree / "sub")
     write(tree / "sub" / "file", noise(3, 8 * MIB))
     harness.settle(filesystem)
     # An open file keeps it.
     with open(tree / "sub" / "file", "rb"):
-        subprocess.run(["btrfs", "subvolume", "delete", tree / "sub"], check=True,
-                       stdout=subprocess.DEVNULL)
+        btrfs("subvolume", "delete", tree / "sub")
         harness.settle(filesystem)
 
         run = dedupd.run(find="checksums")
@@ -231,8 +206,7 @@ def test_what_was_miscounted_is_told_as_drift(tree, filesystem, dedupd):
     assert run.freed_bytes == 12 * MIB
     assert run.ledger["checked"]
     assert run.ledger["drift_bytes"] == MIB
-    [store] = dedupd.state_directory.glob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(store)) as database:
+    with contextlib.closing(sqlite3.connect(dedupd.store_path)) as database:
         assert database.execute("SELECT is_checked, drift_bytes, freed_bytes FROM pass").fetchall() \
             == [(1, MIB, 12 * MIB)]
 

@@ -9,15 +9,12 @@ import pytest
 import harness
 import oracle
 from content import BLOCK, KIB, MIB, noise, write
+from harness import check_btrfs_pass as check
 
 
 @pytest.fixture(params=["btrfs"])
 def kind(request):
     return request.param
-
-
-def check(dedupd, **options):
-    return harness.check_pass(dedupd, find="checksums", **options)
 
 
 def write_cut(path, data, blocks):

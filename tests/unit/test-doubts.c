@@ -124,6 +124,18 @@ static void test_pieces_are_as_long_as_they_are_trusted(void)
 	}
 }
 
+static void test_a_pass_in_which_nothing_differed_tries_no_small_piece_first(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	fixture->result.shared.bytes = 16 * MIB - 1;
+	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 64 * KIB);
+	fixture->result.shared.bytes = 16 * MIB;
+	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 16 * MIB);
+	fixture->result.shared.differed = 1;
+	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 64 * KIB);
+}
+
 static void test_a_wary_pass_reads_little_ahead(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -140,6 +152,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/doubts/equal-sums-are-believed-at-first",
 			test_equal_sums_are_believed_at_first);
+	g_test_add_func("/doubts/a-pass-in-which-nothing-differed-tries-no-small-piece-first",
+			test_a_pass_in_which_nothing_differed_tries_no_small_piece_first);
 	g_test_add_func("/doubts/what-differed-is-not-tried-again-in-either-role",
 			test_what_differed_is_not_tried_again_in_either_role);
 	g_test_add_func("/doubts/an-extent-that-differed-from-three-is-believed-as-a-whole-only",
