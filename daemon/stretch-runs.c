@@ -218,11 +218,13 @@ static bool follow(Resolver *resolver, const Run *run, const Side *target, const
 {
 	uint64_t diagonal = run->target_block - run->source_block;
 	uint64_t low = (int64_t)diagonal > 0 ? diagonal : 0;
-	uint64_t high = MIN(target->sums->len, source->sums->len + diagonal);
+	/* Where the source ends now, which may be before the target begins. */
+	int64_t source_end = (int64_t)(source->sums->len + diagonal);
+	uint64_t high = MIN(target->sums->len, (uint64_t)MAX(source_end, 0));
 	uint64_t block = MAX(run->target_block, low);
 	uint64_t last = MIN(run->target_block + run->blocks, high);
 
-	if ((int64_t)high <= 0 || block >= high)
+	if (block >= high)
 		return true;
 	while (block > low && is_equal(target, block - 1, source, diagonal))
 		block--;

@@ -72,6 +72,25 @@ def test_a_whole_extent_takes_the_place_of_small_ones(tree, filesystem, dedupd):
     assert len(oracle.file_extents(tree / "cut")) == 1
 
 
+@pytest.mark.parametrize("bytes_left", [None, 0, 4 * KIB], ids=["unlinked", "emptied", "cut short"])
+def test_a_file_that_lost_what_was_found_in_it_is_no_trouble(tree, filesystem, dedupd, bytes_left):
+    data = noise(1, 2 * MIB)
+    fragment(tree / "lost", data, 1)
+    assert dedupd.run(find="checksums").status == 0
+    if bytes_left is None:
+        (tree / "lost").unlink()
+    else:
+        os.truncate(tree / "lost", bytes_left)
+    # What is equal lies further ahead than it did in the file that lost it.
+    fragment(tree / "one", data[MIB:], 2)
+    fragment(tree / "two", data[MIB:], 3)
+    harness.settle(filesystem)
+
+    run = check(dedupd)
+
+    assert run.freed_bytes == MIB
+
+
 def test_small_extents_shifted_against_each_other_are_shared(tree, filesystem, dedupd):
     data = noise(1, 2 * MIB)
     fragment(tree / "one", noise(7, 5 * BLOCK) + data, 1)
