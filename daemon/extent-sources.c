@@ -234,7 +234,8 @@ bool extent_sources_find_at(ExtentSources *sources, const Object *target, const 
 	*ret = NULL;
 	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, place->root,
 				 place->inode, offset, 1);
-	if (!btrfs_file_extents_next(sources->file_extents, &item, error))
+	/* The subvolume may be deleted by now. */
+	if (!btrfs_file_extents_next_if_any(sources->file_extents, &item, error))
 		return false;
 	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0 ||
 	    item->is_encoded || item->logical > offset)

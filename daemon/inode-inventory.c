@@ -89,20 +89,15 @@ static bool look_at_data(InodeInventory *inventory, const FileId *id, uint64_t s
 			 GError **error)
 {
 	FileData *data = &inventory->data;
-	g_autoptr(GError) cause = NULL;
 	const BtrfsFileExtent *item;
 
 	*data = (FileData){ 0 };
 	btrfs_file_extents_start(inventory->extents, inventory->pass->filesystem->fd, id->subvolume,
 				 id->inode, 0, size_bytes);
 	while (!data->is_compressed) {
-		if (!btrfs_file_extents_next(inventory->extents, &item, &cause)) {
-			/* The subvolume was deleted meanwhile. */
-			if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-				return true;
-			g_propagate_error(error, g_steal_pointer(&cause));
+		/* The subvolume may be deleted by now. */
+		if (!btrfs_file_extents_next_if_any(inventory->extents, &item, error))
 			return false;
-		}
 		if (!item)
 			break;
 		if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0)

@@ -49,20 +49,14 @@ static void add_part(GArray *parts, const BtrfsFileExtent *item, const StretchPl
 bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *place, GArray *ret,
 			GError **error)
 {
-	g_autoptr(GError) failed = NULL;
-
 	g_array_set_size(ret, 0);
 	btrfs_file_extents_start(extents, fd, place->root, place->inode, place->offset,
 				 place->length);
 	for (;;) {
 		const BtrfsFileExtent *item;
 
-		if (!btrfs_file_extents_next(extents, &item, &failed)) {
-			if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-				return true;
-			g_propagate_error(error, g_steal_pointer(&failed));
+		if (!btrfs_file_extents_next_if_any(extents, &item, error))
 			return false;
-		}
 		if (!item)
 			return true;
 		if (item->kind == BTRFS_FILE_EXTENT_IS_REGULAR && item->bytenr != 0 &&
@@ -91,7 +85,8 @@ bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *part
 	/* By address: the tree of checksums is read forwards. */
 	for (size_t i = 0; i < n_parts; i++)
 		sorted[i] = &parts[i];
-	qsort(sorted, n_parts, sizeof(*sorted), compare_addresses);
+	if (n_parts > 0)
+		qsort(sorted, n_parts, sizeof(*sorted), compare_addresses);
 
 	g_array_set_size(ret, 0);
 	g_array_set_size(ret, (guint)(bytes / block_bytes));

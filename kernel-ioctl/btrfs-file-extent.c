@@ -159,6 +159,19 @@ bool btrfs_file_extents_next(BtrfsFileExtents *extents, const BtrfsFileExtent **
 	return true;
 }
 
+bool btrfs_file_extents_next_if_any(BtrfsFileExtents *extents, const BtrfsFileExtent **ret,
+				    GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	if (btrfs_file_extents_next(extents, ret, &cause) ||
+	    g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		return true;
+
+	g_propagate_error(error, g_steal_pointer(&cause));
+	return false;
+}
+
 bool btrfs_file_extent_read(int fd, uint64_t inode, uint64_t position, BtrfsFileExtent *ret,
 			    GError **error)
 {

@@ -62,4 +62,8 @@ void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, 
 bool btrfs_file_extents_next(BtrfsFileExtents *extents, const BtrfsFileExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same; a file in a subvolume that is not there has no items. */
+bool btrfs_file_extents_next_if_any(BtrfsFileExtents *extents, const BtrfsFileExtent **ret,
+				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsFileExtents, btrfs_file_extents_free)

@@ -199,6 +199,24 @@ static void test_a_subvolume_that_has_gone_is_an_error_of_its_own(void)
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
 }
 
+static void test_who_does_not_mind_sees_no_items_in_a_subvolume_that_has_gone(void)
+{
+	g_autoptr(BtrfsFileExtents) extents = btrfs_file_extents_new();
+	g_autoptr(GError) error = NULL;
+	const BtrfsFileExtent *extent;
+
+	*fake_btrfs() = (FakeBtrfs){ .error = ENOENT };
+	btrfs_file_extents_start(extents, FAKE_BTRFS_FD, ROOT, INODE, 0, 1);
+	g_assert_true(btrfs_file_extents_next_if_any(extents, &extent, &error));
+	g_assert_null(extent);
+	g_assert_no_error(error);
+
+	*fake_btrfs() = (FakeBtrfs){ .error = EPERM };
+	btrfs_file_extents_start(extents, FAKE_BTRFS_FD, ROOT, INODE, 0, 1);
+	g_assert_false(btrfs_file_extents_next_if_any(extents, &extent, &error));
+	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -215,6 +233,9 @@ int main(int argc, char **argv)
 			test_a_damaged_item_is_an_error);
 	g_test_add_func("/btrfs-file-extent/a-subvolume-that-has-gone-is-an-error-of-its-own",
 			test_a_subvolume_that_has_gone_is_an_error_of_its_own);
+	g_test_add_func(
+		"/btrfs-file-extent/who-does-not-mind-sees-no-items-in-a-subvolume-that-has-gone",
+		test_who_does_not_mind_sees_no_items_in_a_subvolume_that_has_gone);
 
 	return g_test_run();
 }
