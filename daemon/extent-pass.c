@@ -22,6 +22,7 @@
 #include "kernel-ioctl/btrfs-tree.h"
 
 #include <linux/btrfs_tree.h>
+#include <string.h>
 
 /* Sharing copies may make copies again, of which fewer and fewer are left. */
 #define REWRITTEN_ROUNDS 4
@@ -190,6 +191,27 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 }
 
 /*
+ * Find and share once more.  Why something is left alone was said before; only copies are new, and these
+ * can but be pinned.
+ */
+static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	SkipLedger *skips = &pass->result->skips;
+	SkipLedger said = *skips;
+	SkipEntry pinned;
+	bool done;
+
+	memset(skips, 0, sizeof(*skips));
+	done = find_and_share(pass, info, sums, error);
+	pinned = skips->entries[SKIP_PINNED];
+	skip_ledger_clear(skips);
+	*skips = said;
+	skips->entries[SKIP_PINNED].count += pinned.count;
+	skips->entries[SKIP_PINNED].bytes += pinned.bytes;
+	return done;
+}
+
+/*
  * What was copied to free others is found as any new extent is, so that copies equal to each other, or
  * to what was there, are not left to the next pass.
  */
@@ -208,7 +230,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		extent_sums_forget(sums);
 		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
 		    !filesystem_flush(pass->filesystem, error) ||
-		    !find_and_share(pass, &info, sums, error))
+		    !find_again(pass, &info, sums, error))
 			return false;
 	}
 

@@ -565,6 +565,11 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 		leave(sharer, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
+	/* Once in a pass is enough. */
+	if (postponed_has(sharer->pass->postponed, target->id)) {
+		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+		return true;
+	}
 	if (!make_plan(sharer, target, &outcome, &reason, error))
 		return false;
 

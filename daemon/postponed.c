@@ -7,7 +7,9 @@
 #define POSTPONED_MAX (UINT32_C(1) << 17)
 
 struct Postponed {
-	GHashTable *objects; /* ids */
+	GHashTable *objects;    /* ids */
+	uint32_t renewed_first; /* of those that were renewed last */
+	uint32_t renewed_end;
 	bool is_full;
 	bool has_rest;
 };
@@ -38,6 +40,12 @@ void postponed_add(Postponed *postponed, const HashStore *store, uint32_t object
 		g_hash_table_add(postponed->objects, GUINT_TO_POINTER(object));
 	else
 		postponed->is_full = true;
+}
+
+bool postponed_has(const Postponed *postponed, uint32_t object)
+{
+	return (object >= postponed->renewed_first && object < postponed->renewed_end) ||
+	       g_hash_table_contains(postponed->objects, GUINT_TO_POINTER(object));
 }
 
 void postponed_add_rest(Postponed *postponed)
@@ -93,10 +101,15 @@ bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **er
 	return true;
 }
 
-bool postponed_renew(const Postponed *postponed, HashStore *store, GError **error)
+bool postponed_renew(Postponed *postponed, HashStore *store, GError **error)
 {
 	g_autoptr(GArray) objects = list_objects(postponed);
 
-	return hash_store_renew(store, (const uint32_t *)(void *)objects->data, objects->len,
-				error);
+	postponed->renewed_first = hash_store_next_object(store);
+	if (!hash_store_renew(store, (const uint32_t *)(void *)objects->data, objects->len, error))
+		return false;
+
+	g_hash_table_remove_all(postponed->objects);
+	postponed->renewed_end = hash_store_next_object(store);
+	return true;
 }

@@ -20,6 +20,9 @@ void postponed_free(Postponed *postponed);
 /* Unless the object is settled: then it is no target. */
 void postponed_add(Postponed *postponed, const HashStore *store, uint32_t object);
 
+/* Whether the object was added, be it under the id that it had before it was renewed. */
+bool postponed_has(const Postponed *postponed, uint32_t object);
+
 /* All that is still to be shared, since nothing can be any more. */
 void postponed_add_rest(Postponed *postponed);
 bool postponed_has_rest(const Postponed *postponed);
@@ -34,8 +37,8 @@ bool postponed_is_all(const Postponed *postponed, uint64_t n_unsettled);
 bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take them out of what was settled. */
-bool postponed_renew(const Postponed *postponed, HashStore *store, GError **error)
+/* Take them out of what was settled, and forget them: they have other ids by then. */
+bool postponed_renew(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Postponed, postponed_free)

@@ -65,6 +65,28 @@ static void test_a_stretch_is_postponed_with_its_extents(void)
 	g_assert_false(is_found(fixture, stretch));
 }
 
+static void test_what_was_renewed_is_known_by_its_new_id(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+	uint32_t object = pass_fixture_put(fixture, 8, 0);
+	uint32_t renewed, later;
+
+	g_assert_false(postponed_has(postponed, object));
+	postponed_add(postponed, fixture->pass.store, object);
+	g_assert_true(postponed_has(postponed, object));
+	pass_fixture_settle(fixture);
+	renewed = hash_store_next_object(fixture->pass.store);
+	g_assert_true(postponed_renew(postponed, fixture->pass.store, NULL));
+	later = pass_fixture_put(fixture, 8, 0);
+
+	/* What is unsettled besides was found since. */
+	g_assert_false(postponed_is_all(postponed, 1));
+	g_assert_true(postponed_has(postponed, renewed));
+	g_assert_false(postponed_has(postponed, object));
+	g_assert_false(postponed_has(postponed, later));
+}
+
 static void test_all_is_left_unsettled_when_none_or_the_rest_was_done(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -102,6 +124,8 @@ int main(int argc, char **argv)
 			test_what_is_settled_is_no_target_to_be_postponed);
 	g_test_add_func("/postponed/a-stretch-is-postponed-with-its-extents",
 			test_a_stretch_is_postponed_with_its_extents);
+	g_test_add_func("/postponed/what-was-renewed-is-known-by-its-new-id",
+			test_what_was_renewed_is_known_by_its_new_id);
 	g_test_add_func("/postponed/all-is-left-unsettled-when-none-or-the-rest-was-done",
 			test_all_is_left_unsettled_when_none_or_the_rest_was_done);
 	g_test_add_func("/postponed/more-than-can-be-remembered-is-all",
