@@ -25,6 +25,7 @@ struct ExtentPlan {
 	GArray *steps;
 	GArray *rest;          /* RestPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
+	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
 	uint64_t locked_bytes; /* of those that might have been targets later */
 	ObjectTable *table;
@@ -49,6 +50,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RestPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
+	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->locked = g_array_new(false, false, sizeof(uint32_t));
 	plan->table = table;
 	return plan;
@@ -65,6 +67,7 @@ void extent_plan_free(ExtentPlan *plan)
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
 	g_array_unref(plan->parts);
+	g_array_unref(plan->rest_steps);
 	g_array_unref(plan->locked);
 	g_free(plan);
 }
@@ -338,7 +341,7 @@ static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t 
 		.length = MIN(length, piece->length - into),
 	};
 
-	g_array_append_val(plan->steps, step);
+	g_array_append_val(plan->rest_steps, step);
 	return step.length;
 }
 
@@ -523,6 +526,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 			return true;
 		}
 
+	g_array_append_vals(plan->steps, plan->rest_steps->data, plan->rest_steps->len);
 	*ret = EXTENT_PLANNED;
 	return true;
 }
@@ -588,6 +592,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	g_array_set_size(plan->locked, 0);
 	g_array_set_size(plan->rest, 0);
 	g_array_set_size(plan->parts, 0);
+	g_array_set_size(plan->rest_steps, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;

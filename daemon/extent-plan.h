@@ -55,7 +55,10 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The steps (ExtentStep) of the last plan. */
+/*
+ * The steps (ExtentStep) of the last plan.  Those from a copy come last: when a source turns out to differ,
+ * nothing is kept yet that was copied in vain.
+ */
 const GArray *extent_plan_steps(const ExtentPlan *plan);
 
 /* What is to be written for it. */

@@ -34,7 +34,8 @@ typedef struct {
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	int64_t paused_usec;  /* monotonic; when it was last seen that nothing is in the way */
 	ExtentQueue *planned;
-	ExtentCopy *copy; /* of the first of them; NULL: it needs none */
+	ExtentCopy *copy;  /* of the first of them; NULL: it needs none */
+	bool copy_is_kept; /* something was shared with it */
 } ExtentSharer;
 
 /* Whether the next pass may do what this one could not. */
@@ -189,8 +190,10 @@ static void share_round(ExtentSharer *sharer, const ExtentStep *step, const Step
 	result->shared.calls += dedupe_range(source_fd, source_offset, shared->length, &asked, 1,
 					     DEDUPE_ROUND_BYTES, sharer->pass->stop);
 	shared->outcome = asked.outcome;
-	if (asked.outcome == DEDUPE_SAME)
-		shared->done += shared->length;
+	if (asked.outcome != DEDUPE_SAME)
+		return;
+	shared->done += shared->length;
+	sharer->copy_is_kept |= step->from == STEP_FROM_COPY;
 }
 
 /* Have the kernel share one step, in rounds whose data is fetched before. */
@@ -302,14 +305,26 @@ static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
 		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
 }
 
-/* So much was written so that an extent was freed. */
+/* So much was written so that an extent is freed, be it that it could not be freed after all. */
 static void count_rewritten(ExtentSharer *sharer, uint64_t bytes)
 {
 	PassResult *result = sharer->pass->result;
 
 	result->rewritten.bytes += bytes;
 	result->rewritten.extents += bytes > 0;
-	result->freed.bytes -= bytes;
+	result->freed.bytes -= MIN(bytes, result->freed.bytes);
+}
+
+/* The target in hand is done with: of its copy that stays which something was shared with. */
+static void drop_copy(ExtentSharer *sharer)
+{
+	if (sharer->copy && sharer->copy_is_kept) {
+		count_rewritten(sharer, extent_copy_disk_bytes(sharer->copy));
+		atomic_store(&sharer->pass->progress->freed_bytes,
+			     sharer->pass->result->freed.bytes);
+	}
+	g_clear_pointer(&sharer->copy, extent_copy_free);
+	sharer->copy_is_kept = false;
 }
 
 /* What the plan would do. */
@@ -337,8 +352,6 @@ static bool note_freed(ExtentSharer *sharer, const Object *target, GError **erro
 	PassResult *result = sharer->pass->result;
 
 	result->freed.bytes += target->size_bytes;
-	if (sharer->copy)
-		count_rewritten(sharer, extent_copy_disk_bytes(sharer->copy));
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 	return forget(sharer, target, error);
 }
@@ -388,7 +401,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	const ExtentRef *blamed;
 	SkipReason reason;
 
-	g_clear_pointer(&sharer->copy, extent_copy_free);
+	drop_copy(sharer);
 	if (planned->parts->len == 0)
 		return true;
 
@@ -524,7 +537,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
-	g_clear_pointer(&sharer->copy, extent_copy_free);
+	drop_copy(sharer);
 	return done;
 }
 
