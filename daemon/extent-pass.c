@@ -179,6 +179,8 @@ static bool count_seen(Pass *pass, GError **error)
 static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	progress_begin(pass->progress, STAGE_WALK, 0);
+	/* What was copied lies where other data was before, or none. */
+	extent_sums_forget(sums);
 	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
 	    !extents_find(pass, info, sums, error) ||
 	    (pass_may_continue(pass) && !read_files(pass, info, sums, error)) ||
