@@ -151,7 +151,8 @@ static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t len
 static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length,
 			     GList **ret_link)
 {
-	for (; link; link = link->next) {
+	/* Of copies there is that of the first target. */
+	for (; link; link = joined->from == STEP_FROM_COPY ? NULL : link->next) {
 		const PlannedTarget *planned = link->data;
 
 		for (guint i = 0; i < planned->steps->len; i++) {
@@ -171,6 +172,9 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 {
 	const PlannedTarget *last = queue->targets.tail ? queue->targets.tail->data : NULL;
 
+	/* Each target has a copy of its own. */
+	if (step->from == STEP_FROM_COPY)
+		return false;
 	for (guint i = 0; last && i < last->steps->len; i++) {
 		const ExtentStep *before = &g_array_index(last->steps, ExtentStep, i);
 

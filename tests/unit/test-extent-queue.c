@@ -128,6 +128,31 @@ static void test_zeros_that_go_on_in_one_file_are_joined(void)
 	assert_joined(queue, 0, 12 * KIB);
 }
 
+static ExtentStep copy_step(uint64_t target_offset, uint64_t source_offset, uint64_t length)
+{
+	return (ExtentStep){
+		.from = STEP_FROM_COPY,
+		.target = { .root = 5, .inode = 300 },
+		.target_offset = target_offset,
+		.source_offset = source_offset,
+		.length = length,
+	};
+}
+
+static void test_copies_of_different_targets_are_not_joined(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	const ExtentStep first[] = { copy_step(0, 4 * KIB, 4 * KIB),
+				     copy_step(4 * KIB, 8 * KIB, 8 * KIB) };
+	const ExtentStep second = copy_step(12 * KIB, 16 * KIB, 4 * KIB);
+
+	push(queue, 1, first, 2);
+	g_assert_false(extent_queue_ends_before(queue, &second));
+	push(queue, 2, &second, 1);
+	assert_joined(queue, 0, 12 * KIB);
+	g_assert_cmpuint(extent_queue_set_done(queue, &first[0], 16 * KIB), ==, 12 * KIB);
+}
+
 static void test_it_knows_what_goes_on_with_its_last_target(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
@@ -234,6 +259,8 @@ int main(int argc, char **argv)
 			test_what_goes_on_in_one_file_only_is_not_joined);
 	g_test_add_func("/extent-queue/zeros-that-go-on-in-one-file-are-joined",
 			test_zeros_that_go_on_in_one_file_are_joined);
+	g_test_add_func("/extent-queue/copies-of-different-targets-are-not-joined",
+			test_copies_of_different_targets_are_not_joined);
 	g_test_add_func("/extent-queue/it-knows-what-goes-on-with-its-last-target",
 			test_it_knows_what_goes_on_with_its_last_target);
 	g_test_add_func("/extent-queue/it-knows-whom-it-has", test_it_knows_whom_it_has);
