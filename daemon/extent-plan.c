@@ -488,6 +488,17 @@ static bool check_tail(ExtentPlan *plan, const ExtentRef *ref, GError **error)
 	return true;
 }
 
+/* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
+static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
+{
+	uint64_t n_steps = (uint64_t)plan->steps->len + plan->rest_steps->len;
+
+	/* Each place has one item. */
+	return plan->rest->len > 0 && !extent_rest_is_worth_items(extent_rest_bytes(plan->rest),
+								  n_steps - MIN(n_steps, n_places),
+								  plan->target->size_bytes);
+}
+
 /*
  * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
  * shared onto keeps the extent, so that the others need not be.
@@ -516,7 +527,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 
 		if (!plan_place(plan, &refs[i], &done, error))
 			return false;
-		if (!done)
+		if (!done || is_too_scattered(plan, i + 1))
 			return true;
 	}
 

@@ -35,5 +35,11 @@ uint64_t extent_rest_bytes(const GArray *pieces);
 /* Whether writing so many bytes anew is worth it, if that frees an extent of @freed_bytes. */
 bool extent_rest_is_worth(uint64_t rest_bytes, uint64_t freed_bytes);
 
+/*
+ * Whether it is worth adding so many items to files: half of what is gained at most may go into
+ * these.
+ */
+bool extent_rest_is_worth_items(uint64_t rest_bytes, uint64_t n_items, uint64_t freed_bytes);
+
 /* Byte of the ref's file at which what it shows of the extent ends, or the file does. */
 uint64_t extent_ref_shown_bytes(const ExtentRef *ref);
