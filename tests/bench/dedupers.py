@@ -14,6 +14,7 @@ class Deduper:
     """One program; what it verifies before it has blocks shared is part of the comparison."""
 
     name = ""
+    program_name = ""  # if it is not the same
     verifies = ""
     good_statuses = (0,)
 
@@ -27,6 +28,10 @@ class Deduper:
     def command(self, state, tree):
         """Argument vector of a run over @tree with its memory in the directory @state."""
         raise NotImplementedError
+
+    def is_known(self):
+        """Whether this program is able to run in this way."""
+        return True
 
 
 class Dedupd(Deduper):
@@ -48,6 +53,19 @@ class DedupdReading(Dedupd):
         return super().command(state, tree, "--find", "read", *options)
 
 
+class DedupdNotRewriting(Dedupd):
+    """This project, writing nothing anew to be rid of an extent."""
+
+    name = "dedupd-never"
+
+    def command(self, state, tree, *options):
+        return super().command(state, tree, "--rewrite=never", *options)
+
+    def is_known(self):
+        done = subprocess.run([self.program, "--help"], capture_output=True, text=True, check=False)
+        return "--rewrite=" in done.stdout
+
+
 class Duperemove(Deduper):
     """Extents by their content, with a file of hashes kept from run to run."""
 
@@ -56,6 +74,16 @@ class Duperemove(Deduper):
 
     def command(self, state, tree):
         return [self.program, "-dr", "-b", "64K", f"--hashfile={state}/hashes", tree]
+
+
+class DuperemoveFine(Duperemove):
+    """The same by the smallest blocks it knows, those of the filesystem."""
+
+    name = "duperemove-4k"
+    program_name = "duperemove"
+
+    def command(self, state, tree):
+        return [self.program, "-dr", "-b", "4K", f"--hashfile={state}/hashes", tree]
 
 
 class Jdupes(Deduper):
@@ -120,13 +148,16 @@ def find_dedupd(path=None):
 def find_all(wanted, path=None):
     """The programs named in @wanted; a peer that is not installed is left out."""
     found = []
-    for kind in (Dedupd, DedupdReading, Duperemove, Jdupes, Oans, Bees, Dduper):
+    for kind in (Dedupd, DedupdReading, DedupdNotRewriting, Duperemove, DuperemoveFine,
+                 Jdupes, Oans, Bees, Dduper):
         if kind.name not in wanted:
             continue
         if issubclass(kind, Dedupd):
             found.append(kind(find_dedupd(path).program))
-        elif shutil.which(kind.name):
-            found.append(kind(shutil.which(kind.name)))
+            if not found[-1].is_known():
+                found.pop()
+        elif shutil.which(kind.program_name or kind.name):
+            found.append(kind(shutil.which(kind.program_name or kind.name)))
     return found
 
 

@@ -61,7 +61,14 @@ class BenchFilesystem(LoopFilesystem):
         if self.kind == "xfs":
             status = os.statvfs(self.mount_point)
             return (status.f_blocks - status.f_bfree) * status.f_frsize
+        return self._used_by("data")
+
+    def metadata_bytes(self):
+        """Bytes in use by btrfs's trees, as it counts them itself."""
+        return self._used_by("metadata")
+
+    def _used_by(self, what):
         uuid = subprocess.run(["blkid", "-p", "-s", "UUID", "-o", "value", self.device],
                               check=True, capture_output=True, text=True).stdout.strip()
-        with open(f"/sys/fs/btrfs/{uuid}/allocation/data/bytes_used", encoding="ascii") as used:
+        with open(f"/sys/fs/btrfs/{uuid}/allocation/{what}/bytes_used", encoding="ascii") as used:
             return int(used.read())
