@@ -3,6 +3,8 @@
 
 import os
 import random
+import shutil
+import subprocess
 
 import pytest
 
@@ -83,3 +85,39 @@ def test_long_extents_stay_rather_than_short_ones(tree, filesystem, dedupd):
 
     assert check(dedupd).freed_bytes == len(data)
     assert len(oracle.file_extents(tree / "short")) == 1
+
+
+def restore(filesystem, saved):
+    """Give the unmounted filesystem back what its image was."""
+    shutil.copyfile(saved, filesystem.image)
+    subprocess.run(["sync", filesystem.image], check=True)
+    subprocess.run(["blockdev", "--flushbufs", filesystem.device], check=True)
+    filesystem.mount()
+
+
+def test_the_same_filesystem_has_the_same_plan(tree, filesystem, make_dedupd, tmp_path):
+    """Whatever the store's secret is."""
+    data = noise(1, 8 * MIB)
+    for number in range(3):
+        cut_at_random(tree / f"cut-{number}", data, number, 256 * KIB, MIB)
+    for number in range(4):
+        write(tree / f"small-{number}", noise(2, 24 * KIB), piece=24 * KIB)
+    write(tree / "edited", data[:3 * MIB] + noise(3, BLOCK) + data[3 * MIB:], piece=8 * MIB + BLOCK)
+    harness.settle(filesystem)
+    filesystem.unmount()
+    shutil.copyfile(filesystem.image, tmp_path / "image")
+    layouts, figures = [], []
+
+    for number in range(3):
+        restore(filesystem, tmp_path / "image")
+        run = make_dedupd(filesystem, f"state-{number}").run(find="checksums")
+        assert run.status == 0, run.stderr
+        figures.append((run.freed_bytes, run.shared["bytes"], run.rewritten["bytes"]))
+        layouts.append({name: [extent.length for extent in oracle.file_extents(tree / name)]
+                        for name in os.listdir(tree)})
+        filesystem.unmount()
+    filesystem.mount()
+
+    assert figures[0][0] > 2 * len(data)
+    assert figures[1:] == figures[:1] * 2
+    assert layouts[1:] == layouts[:1] * 2
