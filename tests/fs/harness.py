@@ -7,11 +7,13 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import time
 
 import oracle
+from subvolumes import btrfs
 
 # A file that changed within a second before a pass is read again by the next one.
 RACY_SECONDS = 1.1
@@ -212,23 +214,24 @@ def metadata_bytes(filesystem, tree):
     return filesystem.read_bytes() - before
 
 
+def block_groups(filesystem):
+    """Kind of block group of a btrfs -> bytes allocated and used, everything being on the disk."""
+    btrfs("filesystem", "sync", filesystem.mount_point)
+    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
+                             check=True, capture_output=True, text=True).stdout
+    found = {}
+    for kind, total, used in re.findall(r"^(\w+), .*total=(\d+), used=(\d+)$", listing, re.M):
+        before = found.get(kind, (0, 0))
+        found[kind] = before[0] + int(total), before[1] + int(used)
+    return found
+
+
 def used_data_bytes(filesystem):
-    """Bytes that btrfs counts as used in data block groups, everything being on the disk."""
-    return _used_bytes(filesystem, "Data")
+    return block_groups(filesystem)["Data"][1]
 
 
 def used_metadata_bytes(filesystem):
-    """Bytes that btrfs counts as used in metadata block groups, everything being on the disk."""
-    return _used_bytes(filesystem, "Metadata")
-
-
-def _used_bytes(filesystem, kind):
-    subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
-                   stdout=subprocess.DEVNULL)
-    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
-                             check=True, capture_output=True, text=True).stdout
-    return sum(int(line.split("used=")[1]) for line in listing.splitlines()
-               if line.startswith(kind))
+    return block_groups(filesystem)["Metadata"][1]
 
 
 @dataclasses.dataclass

@@ -34,6 +34,7 @@ FS_IMMUTABLE = 0x10
 FS_APPEND_ONLY = 0x20
 FS_NO_COW = 0x00800000
 
+BTRFS_EXTENT_DATA = 108
 BTRFS_SCRUB_READONLY = 1
 BTRFS_SCRUB_BYTES = 1024
 # Of struct btrfs_scrub_progress, by position; the rest counts what was read.

@@ -25,7 +25,6 @@ from harness import check_btrfs_pass as check
 from hindrances import being_sent, leased
 from subvolumes import btrfs, make_subvolume, snapshot
 
-EXTENT_DATA = 108
 SEEDS = harness.seeds(6)
 
 
@@ -633,7 +632,7 @@ def data_extents(tree):
         paths = {path.stat().st_ino: path for path in directory.iterdir() if path.is_file()}
         fd = os.open(tree, os.O_RDONLY)
         for item in ioctls.btrfs_tree_items(fd, root, 256, (1 << 64) - 257):
-            if item.type != EXTENT_DATA or item.data[20] != 1:
+            if item.type != ioctls.BTRFS_EXTENT_DATA or item.data[20] != 1:
                 continue
             address, disk_bytes, offset, length = struct.unpack_from("<QQQQ", item.data, 21)
             if address:

@@ -14,9 +14,9 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, noise, write
+from harness import check_btrfs_pass as check
 from subvolumes import make_subvolume, snapshot
 
-EXTENT_DATA = 108
 # btrfs makes 64 of a GiB at best, as it shares 16 MiB at a time.
 ITEMS_PER_GIB = 72
 STOPPED = 6
@@ -29,33 +29,15 @@ def kind(request):
     return request.param
 
 
-def check(dedupd, **options):
-    return harness.check_btrfs_pass(dedupd, **options)
-
-
 def count_items(path):
     """File-extent items of a file of the top level: what lies side by side is one for FIEMAP."""
     fd = os.open(path, os.O_RDONLY)
     try:
         inode = os.fstat(fd).st_ino
-        return sum(item.type == EXTENT_DATA
+        return sum(item.type == ioctls.BTRFS_EXTENT_DATA
                    for item in ioctls.btrfs_tree_items(fd, 5, inode, inode))
     finally:
         os.close(fd)
-
-
-def used_metadata_bytes(filesystem):
-    return space(filesystem)["Metadata"][1]
-
-
-def space(filesystem):
-    """Kind of block group -> bytes allocated and used, by btrfs's own program."""
-    subprocess.run(["btrfs", "filesystem", "sync", filesystem.mount_point], check=True,
-                   stdout=subprocess.DEVNULL)
-    listing = subprocess.run(["btrfs", "filesystem", "df", "-b", filesystem.mount_point],
-                             check=True, capture_output=True, text=True).stdout
-    return {line.split(",")[0]: [int(word.split("=")[1]) for word in line.split()[-2:]]
-            for line in listing.replace("total=", " total=").replace(", used", " used").splitlines()}
 
 
 def scatter(tree, data, piece_bytes):
@@ -171,11 +153,11 @@ def test_metadata_grows_by_less_than_is_freed(tree, filesystem, dedupd, size):
         for n in range(count):
             snapshot(tree / name, tree / f"{name}-{n}")
     harness.settle(filesystem)
-    before = used_metadata_bytes(filesystem)
+    before = harness.used_metadata_bytes(filesystem)
 
     run = check(dedupd, has_clones=True)
 
-    grown = used_metadata_bytes(filesystem) - before
+    grown = harness.used_metadata_bytes(filesystem) - before
     assert run.freed_bytes == 500 * size
     # It is kept twice.
     assert 0 < 2 * grown < run.freed_bytes
@@ -184,7 +166,7 @@ def test_metadata_grows_by_less_than_is_freed(tree, filesystem, dedupd, size):
 
 def metadata_room_bytes(filesystem):
     """What it may grow by, kept once as it is here."""
-    groups = space(filesystem)
+    groups = harness.block_groups(filesystem)
     total, used = groups["Metadata"]
     usage = subprocess.run(["btrfs", "filesystem", "usage", "-b", filesystem.mount_point],
                            check=True, capture_output=True, text=True).stdout

@@ -4,7 +4,6 @@
 import contextlib
 import os
 import pathlib
-import subprocess
 import time
 
 import pytest
@@ -14,8 +13,9 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, noise, write_extent
+from harness import check_btrfs_pass as check
 from hindrances import leased
-from subvolumes import delete_subvolumes, make_subvolume, snapshot
+from subvolumes import btrfs, delete_subvolumes, make_subvolume, snapshot
 
 SIZE = 2 * MIB
 
@@ -23,10 +23,6 @@ SIZE = 2 * MIB
 @pytest.fixture(params=["btrfs"])
 def kind(request):
     return request.param
-
-
-def check(dedupd, **options):
-    return harness.check_pass(dedupd, find="checksums", **options)
 
 
 def edited(data, *edits, seed=100):
@@ -197,9 +193,9 @@ def test_a_quota_of_the_subvolume_does_not_matter(tree, filesystem, dedupd):
     make_subvolume(tree / "inner")
     write_pair(tree / "inner", (256, 20))
     harness.settle(filesystem)
-    subprocess.run(["btrfs", "quota", "enable", tree], check=True)
-    subprocess.run(["btrfs", "quota", "rescan", "-w", tree], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["btrfs", "qgroup", "limit", str(6 * MIB), tree / "inner"], check=True)
+    btrfs("quota", "enable", tree)
+    btrfs("quota", "rescan", "-w", tree)
+    btrfs("qgroup", "limit", 6 * MIB, tree / "inner")
 
     assert check(dedupd).freed_bytes == SIZE - 20 * BLOCK
 
