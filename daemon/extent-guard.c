@@ -152,17 +152,24 @@ static bool is_same_place(const ExtentRef *one, const ExtentRef *other)
 	       one->offset == other->offset;
 }
 
-/* Whether a place is that of another subvolume, of which one is the snapshot of the other. */
-static bool is_seen(const GPtrArray *places, const ExtentRef *place)
+/* A place of the target; returns whether another subvolume has the same, as a snapshot does. */
+static bool ask_place(GPtrArray *places, GuardFile *file, const ExtentRef *place)
 {
+	bool is_shared = false;
+
 	for (guint i = 0; i < places->len; i++) {
 		const ExtentRef *seen = places->pdata[i];
 
-		if (seen->inode == place->inode && seen->offset == place->offset)
-			return true;
+		/* What is copied for it comes after the steps of all places. */
+		if (is_same_place(seen, place))
+			return false;
+		is_shared |= seen->inode == place->inode && seen->offset == place->offset;
 	}
 
-	return false;
+	/* The item that shows the target now goes. */
+	file->asked_items--;
+	g_ptr_array_add(places, (gpointer)place);
+	return is_shared;
 }
 
 /* Count what the steps add to each file; returns how many places others share a leaf with. */
@@ -175,14 +182,11 @@ static uint64_t ask(ExtentGuard *guard, const ExtentStep *steps, size_t n_steps)
 	for (size_t i = 0; i < n_steps; i++) {
 		GuardFile *file = ask_file(guard, &steps[i].target);
 
-		if (i == 0 || !is_same_place(&steps[i].target, &steps[i - 1].target)) {
-			/* The item that shows the target now goes. */
-			file->asked_items--;
-			n_shared += is_seen(places, &steps[i].target);
-			g_ptr_array_add(places, (gpointer)&steps[i].target);
-		}
+		if (i == 0 || !is_same_place(&steps[i].target, &steps[i - 1].target))
+			n_shared += ask_place(places, file, &steps[i].target);
 		file->asked_items += items_of(file, &steps[i]);
-		note_end(file, &steps[i]);
+		if (steps[i].from == STEP_FROM_PLACE)
+			note_end(file, &steps[i]);
 	}
 
 	return n_shared;

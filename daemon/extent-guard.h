@@ -43,7 +43,7 @@ ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits);
 void extent_guard_free(ExtentGuard *guard);
 
 /*
- * Judge the @n_steps steps, place by place and in the order of each, that free an extent of
+ * Judge the @n_steps steps, in the order of each place and those from a copy last, that free an extent of
  * @freed_bytes.  If it is worth it they count as done.
  */
 GuardVerdict extent_guard_judge(ExtentGuard *guard, uint64_t freed_bytes, const ExtentStep *steps,

@@ -198,6 +198,42 @@ static void test_holes_are_no_pieces(void)
 			==, GUARD_WORTH);
 }
 
+static ExtentStep step_of(uint64_t offset, uint64_t length, StepFrom from)
+{
+	return (ExtentStep){
+		.from = from,
+		.target = { .root = 256, .inode = 257 },
+		.target_offset = offset,
+		.length = length,
+		.source = { .inode = from == STEP_FROM_PLACE ? 258 : 0 },
+		.source_offset = from == STEP_FROM_PLACE ? offset : 0,
+		.source_extent = { .address = from == STEP_FROM_PLACE ? GIB : 0 },
+	};
+}
+
+static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
+{
+	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
+	g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
+
+	/* Nine pieces with eight gaps between them: sixteen items more. */
+	for (unsigned i = 0; i < 9; i++) {
+		ExtentStep step = step_of(2 * i * 4 * KIB, 4 * KIB, STEP_FROM_PLACE);
+
+		g_array_append_val(steps, step);
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		ExtentStep step = step_of((2 * i + 1) * 4 * KIB, 4 * KIB, STEP_FROM_COPY);
+
+		g_array_append_val(steps, step);
+	}
+	g_assert_cmpint(extent_guard_judge(guard, 36 * KIB, (const ExtentStep *)(void *)steps->data,
+					   steps->len),
+			==, GUARD_WORTH);
+	/* One more would be free no longer: 44 KiB are less than 64. */
+	g_assert_cmpint(judge(guard, 257, MIB, 4 * KIB, 2), ==, GUARD_PIECES);
+}
+
 static void test_snapshots_cost_copies_of_leaves(void)
 {
 	g_autoptr(ExtentGuard) near = new_guard(64 * KIB);
@@ -310,6 +346,8 @@ int main(int argc, char **argv)
 		"/extent-guard/copies-cut-at-other-places-are-in-no-more-pieces-than-before",
 		test_copies_cut_at_other_places_are_in_no_more_pieces_than_before);
 	g_test_add_func("/extent-guard/holes-are-no-pieces", test_holes_are_no_pieces);
+	g_test_add_func("/extent-guard/what-is-copied-comes-last-and-is-in-pieces-too",
+			test_what_is_copied_comes_last_and_is_in_pieces_too);
 	g_test_add_func("/extent-guard/snapshots-cost-copies-of-leaves",
 			test_snapshots_cost_copies_of_leaves);
 	g_test_add_func("/extent-guard/copies-of-metadata-are-set-against-copies-of-data",
