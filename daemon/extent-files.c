@@ -2,6 +2,7 @@
 #include "daemon/extent-files.h"
 
 #include "daemon/file-opener.h"
+#include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 
@@ -109,6 +110,22 @@ static OpenFile *find_open(ExtentFiles *files, const ExtentRef *ref)
 	return NULL;
 }
 
+/*
+ * Whether the file has no name any more.  A snapshot takes such files over while they are open, and
+ * the kernel deletes them from it at once: whoever has one open then, has the making of the snapshot
+ * fail (with EINVAL, Linux 6.18).
+ */
+static bool is_deleted(const ExtentFiles *files, const ExtentRef *ref)
+{
+	g_autoptr(GError) unread = NULL;
+	BtrfsInodeItem inode;
+	bool is_found;
+
+	return btrfs_inode_read(files->pass->filesystem->fd, ref->root, ref->inode, &inode,
+				&is_found, &unread) &&
+	       (!is_found || inode.nlink == 0);
+}
+
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
 {
 	const Filesystem *filesystem = files->pass->filesystem;
@@ -119,6 +136,10 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 
 	if (file)
 		return file->reader;
+
+	*ret_reason = SKIP_CHANGED;
+	if (is_deleted(files, ref))
+		return NULL;
 
 	outcome = open_file_by_id(filesystem->fd, FS_KIND_BTRFS, &id, &fd, &failed);
 	if (outcome != OPEN_OPENED) {

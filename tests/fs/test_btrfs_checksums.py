@@ -481,6 +481,20 @@ def test_what_one_pass_could_not_open_the_next_one_shares(tree, filesystem, dedu
     assert check(dedupd).freed_bytes == 4 * MIB
 
 
+def test_what_a_deleted_file_shows_is_shared_when_it_has_gone(tree, filesystem, dedupd):
+    content.write_twins(tree, 4 * MIB)
+    clone(tree / "two", tree / "three")
+    with open(tree / "two", "rb"):
+        (tree / "two").unlink()
+        harness.settle(filesystem)
+        run = dedupd.run(find="checksums")
+    assert run.status == 0
+    assert run.shared["calls"] == 0
+    assert run.skipped == {"changed": 1}
+
+    assert check(dedupd).freed_bytes == 4 * MIB
+
+
 def test_what_was_postponed_is_shared_also_when_the_store_was_packed_since(tree, filesystem,
                                                                            dedupd):
     for number in range(4):
