@@ -3,7 +3,7 @@
 
 import contextlib
 import dataclasses
-import os
+import json
 import random
 import select
 import subprocess
@@ -11,6 +11,7 @@ import tempfile
 import time
 
 SECONDS_TO_CHECK = 300
+SECONDS_TO_PASS = 300
 # Of so many passes one is killed.
 KILL_ONE_IN = 4
 
@@ -42,6 +43,10 @@ class RacingWriters:
         return self
 
     def __exit__(self, *exception):
+        self.close()
+
+    def close(self):
+        """End them, wherever they are."""
         for process in self._processes:
             process.kill()
             process.communicate()
@@ -84,25 +89,26 @@ class Passes:
     rewritten_extents: int = 0
     slowest_seconds: float = 0
 
-    def add(self, run):
-        """RaceLost unless the run came to a good end."""
-        if run.status != 0 or run.filesystem["outcome"] != "complete":
-            raise RaceLost(f"a pass ended with {run.status}: {run.stderr}{run.stdout}")
+    def add(self, report, seconds):
+        """What a complete pass reports of its filesystem."""
         self.complete += 1
-        self.shared_bytes += run.shared["bytes"]
-        self.freed_bytes += run.freed_bytes
-        self.rewritten_bytes += run.rewritten["bytes"]
-        self.rewritten_extents += run.rewritten["extents"]
-        self.slowest_seconds = max(self.slowest_seconds, run.seconds)
+        self.shared_bytes += report["shared"]["bytes"]
+        self.freed_bytes += report["freed"]["bytes"]
+        self.rewritten_bytes += report["rewritten"]["bytes"]
+        self.rewritten_extents += report["rewritten"]["extents"]
+        self.slowest_seconds = max(self.slowest_seconds, seconds)
 
 
 class Race:
-    """Passes over one filesystem, of which some are killed at random moments."""
+    """Passes over one filesystem, of which some are killed at random moments.
 
-    def __init__(self, dedupd, seed, **options):
-        self._dedupd = dedupd
+    @command is that of one pass, which reports as JSON.
+    """
+
+    def __init__(self, command, seed):
+        self._command = command
+        self._seed = seed
         self._chance = random.Random(seed)
-        self._options = {"find": "checksums", "no_data_cow": "skip"} | options
         self.passes = Passes()
 
     def run_against(self, writers):
@@ -111,21 +117,21 @@ class Race:
             self.run_pass(self._chance.randrange(KILL_ONE_IN) == 0)
 
     def run_pass(self, is_killed=False):
-        """One pass, killed at any moment unless it ends before."""
+        """One pass; RaceLost unless it comes to a good end, or is killed before at any moment."""
         begun = time.monotonic()
-        process = self._dedupd.start(**self._options)
-        if is_killed:
+        with subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
             moment = self._chance.uniform(0, max(self.passes.slowest_seconds, 0.5))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(moment)
-            if process.poll() is None:
+            try:
+                report, messages = process.communicate(timeout=moment if is_killed
+                                                       else SECONDS_TO_PASS)
+            except subprocess.TimeoutExpired as expired:
                 process.kill()
-                process.communicate()
+                if not is_killed:
+                    raise RaceLost(f"seed {self._seed}: a pass takes for ever") from expired
                 self.passes.killed += 1
                 return
-        self.passes.add(self._dedupd.finish(process, begun))
-
-
-def racing_writers_program(default=None):
-    """The program that $RACING_WRITERS names; None where it names none."""
-    return os.environ.get("RACING_WRITERS", default)
+        if process.returncode != 0:
+            raise RaceLost(f"seed {self._seed}: a pass ended with {process.returncode}: "
+                           f"{messages.decode('utf-8', 'replace')}")
+        self.passes.add(json.loads(report)["filesystems"][0], time.monotonic() - begun)

@@ -4,6 +4,7 @@
 #include "kernel-ioctl/fd.h"
 #include "tests/fs/raced-tree.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,25 +283,37 @@ static bool check_from_disk(RacingWriter *writer, const Spot *spot, GError **err
 	return raced_file_check(spot->file, spot->fd, 0, spot->size, true, error);
 }
 
-/* Of any tree that can be written to, or of the first. */
+/* Give up a snapshot, after a last look at it. */
+static bool delete_snapshot(RacingWriter *writer, guint index, GError **error)
+{
+	const RacedTree *tree = writer->trees->pdata[index];
+
+	note(writer, "delete %s", tree->path);
+	if (!raced_tree_check(tree, error) || !raced_tree_delete(tree, error))
+		return false;
+	g_ptr_array_remove_index(writer->trees, index);
+	return true;
+}
+
+/* Of any tree, or one less; now and then while a file is open that has no name any more. */
 static bool snapshot(RacingWriter *writer, const Spot *spot, GError **error)
 {
 	bool is_read_only = one_in(writer, 2);
 	g_autofree char *path = g_strdup_printf("%s/snapshot-%u-%u", writer->directory,
 						writer->number, writer->n_names++);
+	g_auto(Fd) nameless = -1;
 	RacedTree *made;
 
-	note(writer, "snapshot %s of %s", path, spot->tree->path);
-	if (writer->trees->len == N_TREES_MAX) {
-		guint oldest = 1 + (guint)below(writer, N_TREES_MAX - 1);
+	if (writer->trees->len == N_TREES_MAX)
+		return delete_snapshot(writer, 1 + (guint)below(writer, N_TREES_MAX - 1), error);
 
-		if (!raced_tree_check(writer->trees->pdata[oldest], error) ||
-		    !raced_tree_delete(writer->trees->pdata[oldest], error))
+	if (one_in(writer, 2) && !spot->tree->is_read_only) {
+		nameless = openat(spot->fd, spot->file->name, O_RDONLY | O_CLOEXEC);
+		if (!renew(writer, spot, error))
 			return false;
-		g_ptr_array_remove_index(writer->trees, oldest);
-		return true;
 	}
 
+	note(writer, "snapshot %s of %s", path, spot->tree->path);
 	made = raced_tree_snapshot(spot->tree, path, is_read_only, error);
 	if (made)
 		g_ptr_array_add(writer->trees, made);
