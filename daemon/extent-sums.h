@@ -28,8 +28,8 @@ ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret
 void extent_sums_free(ExtentSums *sums);
 
 /*
- * The sum of a block of zeros; EXTENT_SUM_NONE where it is not known (BLAKE2b): zeros are data like any other
- * then.
+ * The sum of a block of zeros; EXTENT_SUM_NONE where it is not known, as of a kind of checksum newer than
+ * this program: zeros are data like any other then.
  */
 uint64_t extent_sums_of_zeros(const ExtentSums *sums);
 

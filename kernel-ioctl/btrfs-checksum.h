@@ -33,6 +33,9 @@ const char *btrfs_checksum_name(BtrfsChecksum checksum);
 bool btrfs_checksum_compute(BtrfsChecksum checksum, const void *data, size_t length,
 			    uint8_t ret[BTRFS_SUM_BYTES_MAX]);
 
-/* The same of a block of zeros.  Equal sums of 4 bytes do not prove that a block is of zeros. */
+/*
+ * The same of a block of zeros, of BLAKE2b, too, for blocks of 4 KiB to 64 KiB.  Equal sums of 4 bytes do not prove that
+ * a block is of zeros.
+ */
 bool btrfs_checksum_of_zeros(BtrfsChecksum checksum, uint32_t sector_bytes,
 			     uint8_t ret[BTRFS_SUM_BYTES_MAX]);

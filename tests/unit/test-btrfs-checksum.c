@@ -38,7 +38,7 @@ static void test_what_cannot_be_computed_says_so(void)
 	uint8_t sum[BTRFS_SUM_BYTES_MAX];
 
 	g_assert_false(btrfs_checksum_compute(BTRFS_CHECKSUM_BLAKE2B, check, 9, sum));
-	g_assert_false(btrfs_checksum_of_zeros(BTRFS_CHECKSUM_BLAKE2B, 4096, sum));
+	g_assert_false(btrfs_checksum_of_zeros(BTRFS_CHECKSUM_BLAKE2B, 512, sum));
 	g_assert_false(btrfs_checksum_of_zeros(BTRFS_CHECKSUM_UNKNOWN, 4096, sum));
 }
 
@@ -54,6 +54,11 @@ static void test_the_sum_of_zeros_is_that_of_a_block_of_them(void)
 			g_assert_true(btrfs_checksum_compute(kind, block, size, b));
 			g_assert_cmpmem(a, sizeof(a), b, sizeof(b));
 		}
+	for (uint32_t size = 4096; size <= 65536; size *= 2) {
+		uint8_t sum[BTRFS_SUM_BYTES_MAX];
+
+		g_assert_true(btrfs_checksum_of_zeros(BTRFS_CHECKSUM_BLAKE2B, size, sum));
+	}
 }
 
 static void test_types_on_the_disk_have_names(void)
