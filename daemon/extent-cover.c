@@ -176,6 +176,33 @@ void extent_cover_remove(ExtentCover *cover, uint64_t block)
 	owned(cover)[block] = 0;
 }
 
+static bool is_zeros(const ExtentCover *cover, uint64_t block)
+{
+	uint64_t sum = g_array_index(cover->target_sums, uint64_t, block);
+
+	return sum != EXTENT_SUM_NONE && sum == extent_sums_of_zeros(cover->sums);
+}
+
+/* One block is enough: its sum was not chosen by what it might equal. */
+void extent_cover_add_hole(ExtentCover *cover)
+{
+	uint32_t owner = add_owner(cover, RUN_HOLE, 0, false);
+
+	for (uint64_t block = 0; block < cover->blocks; block++)
+		if (is_zeros(cover, block))
+			own(cover, block, block + 1, owner);
+}
+
+void extent_cover_remove_hole(ExtentCover *cover)
+{
+	for (uint64_t block = 0; block < cover->blocks; block++) {
+		uint32_t number = owned(cover)[block];
+
+		if (number && g_array_index(cover->owners, Owner, number - 1).source == RUN_HOLE)
+			owned(cover)[block] = 0;
+	}
+}
+
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
 		      uint64_t *ret_end)
 {

@@ -19,7 +19,7 @@ typedef struct ExtentCover ExtentCover;
 typedef struct {
 	uint64_t first; /* block of the target */
 	uint64_t blocks;
-	uint32_t source; /* id of the object */
+	uint32_t source; /* id of the object, or RUN_HOLE */
 	uint64_t
 		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
 	bool is_whole;    /* the source equals the target from end to end */
@@ -65,6 +65,15 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 
 /* Take back that @block is covered. */
 void extent_cover_remove(ExtentCover *cover, uint64_t block);
+
+/*
+ * Add a hole: it covers the blocks of zeros that are left, as far as their sum is known.  The pieces
+ * have RUN_HOLE for their source.
+ */
+void extent_cover_add_hole(ExtentCover *cover);
+
+/* Take back what a hole covers. */
+void extent_cover_remove_hole(ExtentCover *cover);
 
 /* The first stretch at or after @from that is not covered; false: there is none. */
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,

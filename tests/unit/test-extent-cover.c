@@ -282,6 +282,85 @@ static void test_a_whole_source_covers_what_is_left(void)
 	g_assert_true(extent_cover_piece(fixture->cover, 30, 100).is_whole);
 }
 
+static void make_zeros(Fixture *fixture, uint64_t at, uint64_t blocks)
+{
+	uint8_t sum[BTRFS_SUM_BYTES_MAX];
+
+	g_assert_true(btrfs_checksum_of_zeros(BTRFS_CHECKSUM_CRC32C, BLOCK, sum));
+	for (uint64_t block = at; block < at + blocks; block++)
+		memcpy(&fixture->sums[TARGET][block], sum, sizeof(uint32_t));
+}
+
+static void test_a_hole_covers_all_blocks_of_zeros(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 1, 1);
+
+	make_zeros(fixture, 10, 30);
+	make_zeros(fixture, 50, 1);
+	make_zeros(fixture, 99, 1);
+	begin(fixture);
+	g_assert_false(extent_cover_has(fixture->cover, 10, 11));
+	extent_cover_add_hole(fixture->cover);
+	assert_covers_just(fixture, 10, 40);
+	assert_covers_just(fixture, 50, 51);
+	assert_covers_just(fixture, 99, 100);
+	assert_piece(fixture, 10, 40, RUN_HOLE, 10);
+	assert_piece(fixture, 20, 40, RUN_HOLE, 20);
+	extent_cover_remove_hole(fixture->cover);
+	for (uint64_t block = 0; block < 100; block++)
+		g_assert_false(extent_cover_has(fixture->cover, block, block + 1));
+}
+
+static void test_a_hole_leaves_zeros_to_sources_that_have_them(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 100, 1);
+
+	make_zeros(fixture, 20, 60);
+	memcpy(fixture->sums[FIRST], fixture->sums[TARGET], 50 * sizeof(uint32_t));
+	begin(fixture);
+	add(fixture, FIRST, 30, 30);
+	extent_cover_add_hole(fixture->cover);
+	assert_covers_just(fixture, 0, 80);
+	assert_piece(fixture, 0, 50, FIRST, 0);
+	assert_piece(fixture, 50, 80, RUN_HOLE, 50);
+	extent_cover_remove_hole(fixture->cover);
+	assert_covers_just(fixture, 0, 50);
+}
+
+static void test_a_hole_covers_nothing_that_has_no_sum(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 1, 1);
+
+	make_zeros(fixture, 0, 100);
+	fixture->items[TARGET].length = 40 * 4;
+	begin(fixture);
+	extent_cover_add_hole(fixture->cover);
+	assert_covers_just(fixture, 0, 40);
+}
+
+static void test_a_hole_covers_nothing_where_the_sum_of_zeros_is_not_known(void)
+{
+	static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
+	const BtrfsInfo unknown = {
+		.checksum = BTRFS_CHECKSUM_UNKNOWN,
+		.sum_bytes = 4,
+		.sector_bytes = BLOCK,
+		.node_bytes = NODE_BYTES,
+	};
+	g_autoptr(Fixture) fixture = fixture_new(100, 1, 1);
+
+	extent_cover_free(fixture->cover);
+	extent_sums_free(fixture->read);
+	fixture->read = extent_sums_new(FAKE_BTRFS_FD, &unknown, secret);
+	fixture->cover = extent_cover_new(fixture->read, BLOCK);
+	make_zeros(fixture, 0, 50);
+	fixture->items[TARGET].length = 80 * 4;
+	begin(fixture);
+	extent_cover_add_hole(fixture->cover);
+	for (uint64_t block = 0; block < 100; block++)
+		g_assert_false(extent_cover_has(fixture->cover, block, block + 1));
+}
+
 static void test_a_new_target_begins_with_nothing_covered(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(100, 100, 1);
@@ -318,6 +397,14 @@ int main(int argc, char *argv[])
 			test_what_no_file_shows_covers_nothing);
 	g_test_add_func("/extent-cover/a-whole-source-covers-what-is-left",
 			test_a_whole_source_covers_what_is_left);
+	g_test_add_func("/extent-cover/a-hole-covers-all-blocks-of-zeros",
+			test_a_hole_covers_all_blocks_of_zeros);
+	g_test_add_func("/extent-cover/a-hole-leaves-zeros-to-sources-that-have-them",
+			test_a_hole_leaves_zeros_to_sources_that_have_them);
+	g_test_add_func("/extent-cover/a-hole-covers-nothing-that-has-no-sum",
+			test_a_hole_covers_nothing_that_has_no_sum);
+	g_test_add_func("/extent-cover/a-hole-covers-nothing-where-the-sum-of-zeros-is-not-known",
+			test_a_hole_covers_nothing_where_the_sum_of_zeros_is_not_known);
 	g_test_add_func("/extent-cover/a-new-target-begins-with-nothing-covered",
 			test_a_new_target_begins_with_nothing_covered);
 	return g_test_run();
