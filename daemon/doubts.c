@@ -50,6 +50,12 @@ static bool is_doubted(Pass *pass, const ExtentStamp *extent, bool *ret, GError 
 	return true;
 }
 
+/* No extent lies at that address. */
+static bool is_hole(const ExtentStamp *source)
+{
+	return source->address == DOUBTS_HOLE.address;
+}
+
 bool doubts_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp *source, bool is_whole,
 		Belief *ret, GError **error)
 {
@@ -59,7 +65,7 @@ bool doubts_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp *source
 		return false;
 	if (!doubted && !is_whole && !is_doubted(pass, target, &doubted, error))
 		return false;
-	if (!doubted && !is_whole && !is_doubted(pass, source, &doubted, error))
+	if (!doubted && !is_whole && !is_hole(source) && !is_doubted(pass, source, &doubted, error))
 		return false;
 
 	*ret = BELIEF_YES;

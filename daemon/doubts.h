@@ -33,7 +33,10 @@ typedef enum {
 	BELIEF_NOT_NOW, /* a later pass may try */
 } Belief;
 
-/* Whether @target may be tried with @source; @is_whole: as one of all whose sums are equal. */
+/* The source of zeros, which nobody can forge. */
+#define DOUBTS_HOLE ((ExtentStamp){ 0, 0 })
+
+/* Whether @target may be tried with @source, or DOUBTS_HOLE; @is_whole: as one of all whose sums are equal. */
 bool doubts_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp *source, bool is_whole,
 		Belief *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -70,6 +70,43 @@ static void test_an_extent_that_differed_from_three_is_believed_as_a_whole_only(
 	g_assert_cmpint(ask(fixture, 2, 9, false), ==, BELIEF_YES);
 }
 
+static Belief ask_for_hole(PassFixture *fixture, uint64_t target)
+{
+	ExtentStamp mine = stamp(target);
+	GError *error = NULL;
+	Belief belief;
+
+	g_assert_true(doubts_ask(&fixture->pass, &mine, &DOUBTS_HOLE, false, &belief, &error));
+	g_assert_no_error(error);
+	return belief;
+}
+
+static void test_zeros_that_many_had_not_are_believed_of_others(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	for (uint64_t target = 1; target <= 2 * DOUBTS_DIFFERED_MAX; target++) {
+		ExtentStamp mine = stamp(target);
+		bool kept;
+
+		g_assert_cmpint(ask_for_hole(fixture, target), ==, BELIEF_YES);
+		g_assert_true(doubts_add(&fixture->pass, &mine, &DOUBTS_HOLE, 4096, &kept, NULL));
+		g_assert_true(kept);
+		g_assert_cmpint(ask_for_hole(fixture, target), ==, BELIEF_NO);
+		g_assert_cmpint(ask(fixture, target, 100, false), ==, BELIEF_YES);
+	}
+}
+
+static void test_an_extent_that_differed_from_three_has_no_zeros(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	for (uint64_t source = 2; source < 2 + DOUBTS_DIFFERED_MAX; source++)
+		add(fixture, 1, source, 4096);
+	g_assert_cmpint(ask_for_hole(fixture, 1), ==, BELIEF_NO);
+	g_assert_cmpint(ask_for_hole(fixture, 2), ==, BELIEF_YES);
+}
+
 static void test_a_pass_that_wasted_too_much_believes_whole_extents_only(void)
 {
 	static const struct {
@@ -158,6 +195,10 @@ int main(int argc, char **argv)
 			test_what_differed_is_not_tried_again_in_either_role);
 	g_test_add_func("/doubts/an-extent-that-differed-from-three-is-believed-as-a-whole-only",
 			test_an_extent_that_differed_from_three_is_believed_as_a_whole_only);
+	g_test_add_func("/doubts/zeros-that-many-had-not-are-believed-of-others",
+			test_zeros_that_many_had_not_are_believed_of_others);
+	g_test_add_func("/doubts/an-extent-that-differed-from-three-has-no-zeros",
+			test_an_extent_that_differed_from_three_has_no_zeros);
 	g_test_add_func("/doubts/a-pass-that-wasted-too-much-believes-whole-extents-only",
 			test_a_pass_that_wasted_too_much_believes_whole_extents_only);
 	g_test_add_func("/doubts/pieces-are-as-long-as-they-are-trusted",
