@@ -52,24 +52,31 @@ static bool read_piece(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 				fingerprinter->piece, error);
 }
 
-/* Give ObjectSums @n sums; returns how many blocks have one. */
-static uint64_t add_sums(const ExtentFingerprinter *fingerprinter, const uint64_t *sums, size_t n,
-			 ObjectSums *to, const ObjectSumsSink *sink)
+/* Of an extent's blocks. */
+typedef struct {
+	uint64_t known; /* they have a sum */
+	uint64_t zeros; /* it is that of zeros */
+} BlockCounts;
+
+/* Give ObjectSums @n sums, and count them. */
+static void add_sums(const ExtentFingerprinter *fingerprinter, const uint64_t *sums, size_t n,
+		     ObjectSums *to, const ObjectSumsSink *sink, BlockCounts *counts)
 {
 	uint64_t zeros = extent_sums_of_zeros(fingerprinter->sums);
-	uint64_t known = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		known += sums[i] != EXTENT_SUM_NONE;
-		if (sums[i] == EXTENT_SUM_NONE)
+		bool is_known = sums[i] != EXTENT_SUM_NONE;
+		bool is_zeros = is_known && sums[i] == zeros;
+
+		counts->known += is_known;
+		counts->zeros += is_zeros;
+		if (!is_known)
 			object_sums_add_hole(to, 1, sink);
-		else if (sums[i] == zeros)
+		else if (is_zeros)
 			object_sums_add_zeros(to, 1, sink);
 		else
 			object_sums_add(to, sums[i], sink);
 	}
-
-	return known;
 }
 
 static void begin_sums(const ExtentFingerprinter *fingerprinter, ObjectSums *sums)
@@ -115,9 +122,11 @@ bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *
 }
 
 static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
-		       const Stretch *stretch, uint64_t known, uint64_t digest, GError **error)
+		       const Stretch *stretch, const BlockCounts *counts, uint64_t digest,
+		       GError **error)
 {
 	Pass *pass = fingerprinter->pass;
+	uint64_t known = counts->known;
 	Object row = {
 		.id = fingerprinter->anchors.object,
 		.subvolume = OBJECT_EXTENTS,
@@ -125,6 +134,7 @@ static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 		.size_bytes = extent->length,
 		.ctime_nsec = (int64_t)extent->generation,
 		.mtime_nsec = (int64_t)known,
+		.btime_nsec = (int64_t)(counts->zeros * fingerprinter->block_bytes),
 		.parent = stretch ? stretch->key : 0,
 		.generation = stretch ? stretch->rank_bytes : 0,
 		.state = known > 0 ? OBJECT_DONE : OBJECT_SKIPPED,
@@ -175,7 +185,8 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 	ObjectSumsSink sink = stretch ? (ObjectSumsSink){ ignore_anchor, ignore_zeros, NULL }
 				      : anchor_sink(&fingerprinter->anchors);
 	uint64_t blocks = extent->length / fingerprinter->block_bytes;
-	uint64_t digest, known = 0;
+	BlockCounts counts = { 0 };
+	uint64_t digest;
 	ObjectSums sums;
 	size_t n;
 
@@ -186,13 +197,13 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 	for (uint64_t first = 0; first < blocks; first += n) {
 		if (!read_piece(fingerprinter, extent, first, &n, error))
 			return false;
-		known += add_sums(fingerprinter, fingerprinter->piece, n, &sums, &sink);
+		add_sums(fingerprinter, fingerprinter->piece, n, &sums, &sink, &counts);
 	}
 	if (!put_whole(fingerprinter, &sums, extent->length, &sink, &digest, error))
 		return false;
 
 	atomic_fetch_add(&pass->progress->done_bytes, extent->length);
-	return put_extent(fingerprinter, extent, stretch, known, digest, error);
+	return put_extent(fingerprinter, extent, stretch, &counts, digest, error);
 }
 
 bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
@@ -200,6 +211,7 @@ bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stre
 	ObjectSumsSink sink = anchor_sink(&fingerprinter->anchors);
 	GArray *joined = fingerprinter->joined;
 	Object row = stretch_object(stretch);
+	BlockCounts counts = { 0 };
 	ObjectSums sums;
 
 	if (!stretch_read_sums(fingerprinter->sums, stretch->parts[0].offset, stretch->parts,
@@ -209,7 +221,7 @@ bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stre
 	fingerprinter->anchors.object = stretch->key;
 	begin_sums(fingerprinter, &sums);
 	add_sums(fingerprinter, (const uint64_t *)(const void *)joined->data, joined->len, &sums,
-		 &sink);
+		 &sink, &counts);
 	return put_whole(fingerprinter, &sums, row.size_bytes, &sink, &row.digest, error) &&
 	       hash_store_put(fingerprinter->pass->store, &row, error);
 }

@@ -117,17 +117,34 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 	return facts | policy_facts(table, object);
 }
 
+/*
+ * What an extent with zeros counts: as a target it gives them back, as a source it keeps them, so it
+ * counts less than one that has none.
+ */
+static uint64_t data_less_zeros(const ObjectTable *table, const Object *extent)
+{
+	uint64_t zeros = (uint64_t)extent->btime_nsec;
+
+	if (table->settings->zeros == ZEROS_KEEP)
+		return extent->size_bytes;
+	return extent->size_bytes - MIN(extent->size_bytes, 2 * zeros);
+}
+
 static uint32_t first_count(const ObjectTable *table, const Object *object)
 {
+	uint64_t bytes;
+
 	if (!is_extent(table, object))
 		return 0;
 	if (object->generation > 0)
 		return object->generation >> SIZE_SHIFT;
-	if (object->size_bytes >= LARGE_BYTES)
+
+	bytes = data_less_zeros(table, object);
+	if (bytes >= LARGE_BYTES)
 		return LARGE_BYTES >> SIZE_SHIFT;
-	if (object->size_bytes >= MEDIUM_BYTES)
+	if (bytes >= MEDIUM_BYTES)
 		return MEDIUM_BYTES >> SIZE_SHIFT;
-	return ((UINT32_C(1) << g_bit_storage(object->size_bytes)) >> 1) >> SIZE_SHIFT;
+	return ((UINT32_C(1) << g_bit_storage(bytes)) >> 1) >> SIZE_SHIFT;
 }
 
 static void set_entry(ObjectTable *table, const Object *object)

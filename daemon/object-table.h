@@ -55,8 +55,9 @@ typedef enum {
 	/*
 	 * Of extents their size, before those, in few classes: where what is equal is cut at other
 	 * places, the extents of the copy that was found first all are to stay, and within a class
-	 * they come in order of their addresses.  What is said of a stretch goes for the extents in
-	 * it, so both have one rank.
+	 * they come in order of their addresses.  Zeros, which are given back with a target only,
+	 * count against it.  What is said of a stretch goes for the extents in it, so both have one
+	 * rank.
 	 */
 	RANK_BY_SIZE,
 } RankBy;

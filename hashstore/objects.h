@@ -9,7 +9,8 @@
  *
  * An extent has the subvolume OBJECT_EXTENTS, its address as inode and its length on the disk as
  * size_bytes.  Its stamp goes on with the transaction that allocated it, in ctime_nsec, and with how
- * many of its blocks have checksums, in mtime_nsec.  It has no name.
+ * many of its blocks have checksums, in mtime_nsec; btime_nsec is how many bytes of it are zeros.  It
+ * has no name.
  *
  * A stretch of small extents in one file has the subvolume OBJECT_STRETCHES and as inode a number of
  * its own, which is the parent of its extents.  It lies in the subvolume ctime_nsec, file parent, from

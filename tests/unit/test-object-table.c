@@ -126,6 +126,34 @@ static void test_extents_much_alike_in_length_come_in_the_order_of_their_ids(voi
 	assert_before(table, ids[7], ids[0]);
 }
 
+static void test_zeros_count_against_an_extent_unless_they_are_kept(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	const Object rows[] = {
+		{ .size_bytes = 1 << 22, .btime_nsec = 1 << 20 },
+		{ .size_bytes = 1 << 20 },
+		{ .size_bytes = 1 << 19 },
+		{ .size_bytes = 1 << 16 },
+		{ .size_bytes = 1 << 21, .btime_nsec = 1 << 20 },
+		{ .size_bytes = 1 << 12, .btime_nsec = 1 << 12 },
+	};
+	uint32_t ids[G_N_ELEMENTS(rows)];
+	g_autoptr(ObjectTable) table = NULL;
+	g_autoptr(ObjectTable) kept = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+		ids[i] = pass_fixture_put_object(fixture, &rows[i]);
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
+	for (size_t i = 1; i < G_N_ELEMENTS(ids); i++)
+		assert_before(table, ids[i - 1], ids[i]);
+
+	fixture->settings.zeros = ZEROS_KEEP;
+	kept = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
+	assert_before(kept, ids[4], ids[2]);
+	assert_before(kept, ids[1], ids[4]);
+}
+
 /* So many settled ones that a single new one is few. */
 static void put_settled(PassFixture *fixture, uint32_t n)
 {
@@ -381,6 +409,8 @@ int main(int argc, char **argv)
 			test_a_stretch_and_its_extents_have_one_rank);
 	g_test_add_func("/object-table/extents-much-alike-in-length-come-in-the-order-of-their-ids",
 			test_extents_much_alike_in_length_come_in_the_order_of_their_ids);
+	g_test_add_func("/object-table/zeros-count-against-an-extent-unless-they-are-kept",
+			test_zeros_count_against_an_extent_unless_they_are_kept);
 	g_test_add_func("/object-table/of-many-settled-ones-each-is-known-when-it-is-asked-for",
 			test_of_many_settled_ones_each_is_known_when_it_is_asked_for);
 	g_test_add_func("/object-table/looking-up-leaves-alone-what-was-found",
