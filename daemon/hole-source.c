@@ -5,6 +5,7 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-attributes.h"
 #include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/unnamed-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,12 +87,26 @@ static bool make_in_root(HoleSource *hole, const FilesystemRoot *root, bool *is_
 	return make_in(hole, fd, is_full);
 }
 
+/* By handle, so that no mount need show it. */
+static bool make_in_top_level(HoleSource *hole, bool *is_full)
+{
+	g_auto(Fd) fd = unnamed_file_make_in_top_level(hole->filesystem->fd);
+
+	*is_full |= fd < 0 && (errno == ENOSPC || errno == EDQUOT);
+	if (fd < 0 || !file_attributes_make_plain(fd) || !is_ordinary(hole, fd))
+		return false;
+
+	hole->fd = fd_steal(&fd);
+	return true;
+}
+
 static bool make(HoleSource *hole, const OpenObject *target, SkipReason *ret_reason)
 {
 	const GPtrArray *roots = hole->filesystem->roots;
 	bool is_full = false;
 
-	if (make_in(hole, directory_of(hole, target), &is_full) ||
+	if ((!hole->opener && make_in_top_level(hole, &is_full)) ||
+	    make_in(hole, directory_of(hole, target), &is_full) ||
 	    make_in(hole, hole->filesystem->fd, &is_full))
 		return true;
 	for (guint i = 0; i < roots->len; i++)

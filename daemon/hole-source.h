@@ -16,7 +16,10 @@
  */
 typedef struct HoleSource HoleSource;
 
-/* Both are borrowed; @opener may be NULL: no target's directory is asked for then. */
+/*
+ * Both are borrowed.  @opener may be NULL for a btrfs: then the first directory is its topmost one, and
+ * the file has checksums whatever the mount's options are.
+ */
 HoleSource *hole_source_new(const Filesystem *filesystem, FileOpener *opener);
 void hole_source_free(HoleSource *hole);
 
