@@ -401,9 +401,38 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 	return true;
 }
 
-/* Whether more than one object is in the group: one alone has no equal. */
-static bool is_of_several(const Group *group)
+/* Each of the group has zeros, which need no other: mark those that the limits keep from a hole. */
+static bool mark_zeros(Limiter *limiter, const Group *group, GError **error)
 {
+	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
+		if (!list_all(limiter, group->members[i].object, error))
+			return false;
+		for (guint j = 0; j < limiter->extents->len; j++) {
+			uint32_t extent = g_array_index(limiter->extents, uint32_t, j);
+
+			if (object_table_facts(limiter->table, extent) &
+				    (FACT_AWAY | FACT_OUTSIDE) &&
+			    !mark(limiter, extent, error))
+				return false;
+		}
+	}
+
+	return true;
+}
+
+/* If the limits keep one of the group from being shared, mark all that this keeps from it. */
+static bool mark_any(Limiter *limiter, const Group *group, GError **error)
+{
+	return group->members[0].digest == ANCHOR_ZEROS_DIGEST ? mark_zeros(limiter, group, error)
+							       : mark_group(limiter, group, error);
+}
+
+/* Whether the group's members may be shared: one alone has no equal, unless it is of zeros. */
+static bool may_be_shared(const Limiter *limiter, const Group *group)
+{
+	if (group->members[0].digest == ANCHOR_ZEROS_DIGEST)
+		return limiter->pass->settings->zeros != ZEROS_KEEP;
+
 	for (size_t i = 1; i < group->n_members; i++)
 		if (group->members[i].object != group->members[0].object)
 			return true;
@@ -433,9 +462,7 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 			return false;
 		if (!group)
 			break;
-		/* Zeros of extents are not matched. */
-		if (group->members[0].digest != ANCHOR_ZEROS_DIGEST && is_of_several(group) &&
-		    !step(limiter, group, error))
+		if (may_be_shared(limiter, group) && !step(limiter, group, error))
 			return false;
 	}
 
@@ -449,7 +476,7 @@ bool extent_limits_apply(Pass *pass, ObjectTable *table, GError **error)
 
 bool extent_limits_mark(Pass *pass, ObjectTable *table, GError **error)
 {
-	return for_each_group(pass, table, mark_group, error);
+	return for_each_group(pass, table, mark_any, error);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include "daemon/extent-cover.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
+#include "daemon/extent-zeros.h"
 
 /* Each place that shows a target costs a read of it: one with more is left alone. */
 #define PLACES_MAX 32
@@ -22,6 +23,7 @@ struct ExtentPlan {
 	ExtentRefs *refs; /* of the target */
 	ExtentFiles *files;
 	ExtentPlaces *places;
+	ExtentZeros *zeros;
 	GArray *steps;
 	GArray *rest;          /* RestPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
@@ -33,7 +35,10 @@ struct ExtentPlan {
 	const GArray *runs; /* Run, of the target */
 	bool is_doubtful;   /* something was not believed that a later pass may try */
 	bool needs_reading; /* something is equal in part, which only reading could use */
-	ExtentRef blamed;   /* see extent_plan_blamed(); root 0: none */
+	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
+	bool spared_zeros; /* one would have been */
+	bool keeps_zeros;  /* a hole would do for what is left, if that were wanted */
+	ExtentRef blamed;  /* see extent_plan_blamed(); root 0: none */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -47,6 +52,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->refs = extent_refs_new(pass->filesystem->fd);
 	plan->files = files;
 	plan->places = pass->places;
+	plan->zeros = extent_zeros_new(pass);
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RestPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -64,6 +70,7 @@ void extent_plan_free(ExtentPlan *plan)
 	extent_cover_free(plan->cover);
 	extent_sources_free(plan->sources);
 	extent_refs_free(plan->refs);
+	extent_zeros_free(plan->zeros);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
 	g_array_unref(plan->parts);
@@ -141,6 +148,10 @@ static bool fill_from(ExtentPlan *plan, const ExtentRef *place, uint64_t offset,
 		return false;
 	if (!source)
 		return true;
+	if (plan->spares_zeros && extent_zeros_are_all(&source->object)) {
+		plan->spared_zeros = true;
+		return true;
+	}
 
 	run.source = source->object.id;
 	run.source_block = position / plan->block_bytes;
@@ -176,24 +187,33 @@ static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t bloc
 	return true;
 }
 
+/* The piece before @first; where a hole is, the one before that: what is behind may go on with it. */
+static bool find_before(const ExtentPlan *plan, uint64_t first, CoverPiece *ret)
+{
+	for (uint64_t block = first; block-- > 0;) {
+		if (!extent_cover_has(plan->cover, block, block + 1))
+			return false;
+		*ret = extent_cover_piece(plan->cover, block, block + 1);
+		if (ret->source != RUN_HOLE)
+			return true;
+	}
+
+	return false;
+}
+
 /* Try to cover the gap from both of its ends. */
 static bool fill_gap(ExtentPlan *plan, uint64_t first, uint64_t end, GError **error)
 {
 	CoverPiece piece;
 
-	if (first > 0) {
-		piece = extent_cover_piece(plan->cover, first - 1, first);
-		if (!fill_beside(plan, &piece, first, error))
-			return false;
-	}
-	if (extent_cover_has(plan->cover, end, end + 1) &&
-	    !extent_cover_has(plan->cover, end - 1, end)) {
-		piece = extent_cover_piece(plan->cover, end, end + 1);
-		if (!fill_beside(plan, &piece, end - 1, error))
-			return false;
-	}
+	if (find_before(plan, first, &piece) && !fill_beside(plan, &piece, first, error))
+		return false;
+	if (!extent_cover_has(plan->cover, end, end + 1) ||
+	    extent_cover_has(plan->cover, end - 1, end))
+		return true;
 
-	return true;
+	piece = extent_cover_piece(plan->cover, end, end + 1);
+	return piece.source == RUN_HOLE || fill_beside(plan, &piece, end - 1, error);
 }
 
 /*
@@ -218,30 +238,6 @@ static bool fill_gaps(ExtentPlan *plan, GError **error)
 	return true;
 }
 
-/* Cover the target, whose places are known, by its runs. */
-static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
-{
-	if (!extent_cover_begin(plan->cover, plan->target->inode, blocks_of(plan, plan->target),
-				error))
-		return false;
-
-	for (guint i = 0; i < runs->len; i++) {
-		const Run *run = &g_array_index(runs, Run, i);
-		const ExtentSource *source;
-
-		if (!extent_sources_find(plan->sources, run->source,
-					 run->source_block * plan->block_bytes,
-					 run->blocks * plan->block_bytes, &source, error))
-			return false;
-		/* A shorter run is part of a longer one that goes on in other extents. */
-		if (source &&
-		    !cover_by(plan, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
-			return false;
-	}
-
-	return extent_refs_is_encoded(plan->refs) || fill_gaps(plan, error);
-}
-
 static bool is_covered(const ExtentPlan *plan, const ExtentRef *ref)
 {
 	uint64_t first = ref->position / plan->block_bytes;
@@ -253,6 +249,86 @@ static bool is_covered(const ExtentPlan *plan, const ExtentRef *ref)
 		end = blocks_of(plan, plan->target);
 	}
 	return extent_cover_has(plan->cover, first, end);
+}
+
+static bool is_all_covered(const ExtentPlan *plan)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	refs = extent_refs_list(plan->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!is_covered(plan, &refs[i]))
+			return false;
+
+	return true;
+}
+
+/* Have a hole take over zeros that are left, if that helps and is wanted. */
+static bool cover_zeros(ExtentPlan *plan, ZerosVerdict *ret, GError **error)
+{
+	const ExtentRef *blamed;
+	const ExtentRef *refs;
+	size_t n;
+
+	refs = extent_refs_list(plan->refs, &n);
+	if (!extent_zeros_cover(plan->zeros, plan->target, plan->cover, refs, n, ret, &blamed,
+				error))
+		return false;
+
+	plan->is_doubtful |= *ret == ZEROS_DOUBTED;
+	plan->keeps_zeros = *ret == ZEROS_KEPT;
+	if (blamed)
+		plan->blamed = *blamed;
+	return true;
+}
+
+/*
+ * Cover what runs leave.  What lies behind extents of zeros may go on with the target: where a hole does
+ * not do for these, they are sources at last.
+ */
+static bool cover_rest(ExtentPlan *plan, GError **error)
+{
+	ZerosVerdict verdict;
+
+	plan->spares_zeros = plan->pass->settings->zeros != ZEROS_KEEP;
+	plan->spared_zeros = false;
+	if (!fill_gaps(plan, error) || !cover_zeros(plan, &verdict, error))
+		return false;
+	if (!plan->spared_zeros || is_all_covered(plan))
+		return true;
+	if (verdict == ZEROS_COVERED)
+		return fill_gaps(plan, error);
+
+	plan->spares_zeros = false;
+	return fill_gaps(plan, error) && cover_zeros(plan, &verdict, error);
+}
+
+/* Cover the target, whose places are known, by its runs. */
+static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
+{
+	if (!extent_cover_begin(plan->cover, plan->target->inode, blocks_of(plan, plan->target),
+				error))
+		return false;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+		const ExtentSource *source;
+
+		/* That says only that there are zeros: where, the sums tell. */
+		if (run->source == RUN_HOLE)
+			continue;
+		if (!extent_sources_find(plan->sources, run->source,
+					 run->source_block * plan->block_bytes,
+					 run->blocks * plan->block_bytes, &source, error))
+			return false;
+		/* A shorter run is part of a longer one that goes on in other extents. */
+		if (source &&
+		    !cover_by(plan, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
+			return false;
+	}
+
+	return extent_refs_is_encoded(plan->refs) || cover_rest(plan, error);
 }
 
 /* Steps for bytes of the extent from @position on that one piece covers; false: it cannot be done. */
@@ -345,6 +421,20 @@ static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t 
 	return step.length;
 }
 
+/* The step for zeros from @position on. */
+static void plan_hole(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t length)
+{
+	ExtentStep step = {
+		.from = STEP_FROM_HOLE,
+		.target = *ref,
+		.target_offset = ref->offset + (position - ref->position),
+		.length = length,
+		.source_extent = DOUBTS_HOLE,
+	};
+
+	g_array_append_val(plan->steps, step);
+}
+
 /*
  * Steps for what the piece that @position lies in covers, up to @end; *ret_length is how much that
  * is, 0 if it cannot be done.
@@ -361,6 +451,11 @@ static bool plan_covered(ExtentPlan *plan, const ExtentRef *ref, uint64_t positi
 	*ret_length = 0;
 	if (!is_encoded)
 		here = MIN(here, (piece.first + piece.blocks) * plan->block_bytes - position);
+	if (piece.source == RUN_HOLE) {
+		plan_hole(plan, ref, position, here);
+		*ret_length = here;
+		return true;
+	}
 	if (!extent_sources_find(plan->sources, piece.source,
 				 position - piece.diagonal * plan->block_bytes, here, &source,
 				 error))
@@ -451,8 +546,11 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes))
+	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes)) {
+		if (plan->keeps_zeros)
+			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
+	}
 
 	plan_parts(plan, refs, n_refs);
 	return true;
@@ -476,6 +574,9 @@ static bool check_tail(ExtentPlan *plan, const ExtentRef *ref, GError **error)
 		return true;
 
 	piece = extent_cover_piece(plan->cover, block, block + 1);
+	/* A hole ends where it is wanted to. */
+	if (piece.source == RUN_HOLE)
+		return true;
 	if (!extent_sources_find(plan->sources, piece.source,
 				 (block - piece.diagonal) * plan->block_bytes, bytes, &source,
 				 error))
@@ -514,13 +615,8 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	for (size_t i = 0; i < n; i++)
 		if (!check_tail(plan, &refs[i], error))
 			return false;
-	for (size_t i = 0; i < n; i++) {
-		if (is_covered(plan, &refs[i]))
-			continue;
-		if (!plan_rest(plan, refs, n, ret_reason))
-			return true;
-		break;
-	}
+	if (!is_all_covered(plan) && !plan_rest(plan, refs, n, ret_reason))
+		return true;
 
 	for (size_t i = 0; i < n; i++) {
 		bool done;
@@ -598,6 +694,7 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	plan->runs = runs;
 	plan->is_doubtful = false;
 	plan->needs_reading = false;
+	plan->keeps_zeros = false;
 	plan->blamed.root = 0;
 	plan->locked_bytes = 0;
 	g_array_set_size(plan->locked, 0);

@@ -4,6 +4,7 @@
 #include "daemon/doubts.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
+#include "daemon/extent-zeros.h"
 #include "daemon/hole-source.h"
 #include "daemon/metadata-reserve.h"
 #include "daemon/refusal.h"
@@ -28,7 +29,8 @@ typedef struct {
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	BtrfsFileExtents *shown;
-	GArray *runs; /* Run, of the target in hand */
+	GArray *runs;   /* Run, of the target in hand */
+	bool has_zeros; /* one of them is from a hole */
 	bool is_first_round;
 	uint64_t n_pinned;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
@@ -293,13 +295,18 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 
 /*
  * The target stays, so it may be the source of those that were sources until now; what cannot be
- * opened at the moment is left out of the pass.
+ * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
+ * target of others, so that it may be one yet.
  */
 static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
 {
-	object_table_add_fact(sharer->table, target->id,
-			      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
-	sharer->n_pinned++;
+	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
+
+	if (may_pass(reason) || !has_zeros_only) {
+		object_table_add_fact(sharer->table, target->id,
+				      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
+		sharer->n_pinned++;
+	}
 	/* What is a source and not free to go besides is no news, save that it could be freed. */
 	if (sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA)
 		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
@@ -337,6 +344,7 @@ static void estimate(ExtentSharer *sharer, const Object *target)
 		result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
 	result->shared.runs += steps->len;
 	result->freed.bytes += target->size_bytes;
+	result->freed.hole_bytes += extent_zeros_count(steps, sharer->pass->block_bytes);
 	count_rewritten(sharer, extent_plan_rest_bytes(sharer->plan));
 }
 
@@ -347,11 +355,13 @@ static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
 }
 
 /* Nothing shows the extent any more: btrfs gives it back. */
-static bool note_freed(ExtentSharer *sharer, const Object *target, GError **error)
+static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
 {
+	const Object *target = &planned->extent;
 	PassResult *result = sharer->pass->result;
 
 	result->freed.bytes += target->size_bytes;
+	result->freed.hole_bytes += extent_zeros_count(planned->steps, sharer->pass->block_bytes);
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 	return forget(sharer, target, error);
 }
@@ -512,7 +522,7 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
-		return note_freed(sharer, target, error);
+		return note_freed(sharer, planned, error);
 
 	/* It was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
@@ -623,7 +633,18 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 			return false;
 	}
 	g_array_set_size(sharer->runs, 0);
+	sharer->has_zeros = false;
 	return !extent_queue_is_full(sharer->planned) || execute_next(sharer, error);
+}
+
+/* Note a run of the target in hand; that it has zeros is said once. */
+static void add_run(ExtentSharer *sharer, const Run *run)
+{
+	if (run->source == RUN_HOLE && sharer->has_zeros)
+		return;
+
+	sharer->has_zeros |= run->source == RUN_HOLE;
+	g_array_append_val(sharer->runs, *run);
 }
 
 static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
@@ -637,9 +658,8 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 			return false;
 		if (!next)
 			break;
-		if (!run_is_inside(&next->run) && next->run.source != RUN_HOLE &&
-		    sharer->runs->len < TARGET_RUNS)
-			g_array_append_val(sharer->runs, next->run);
+		if (!run_is_inside(&next->run) && sharer->runs->len < TARGET_RUNS)
+			add_run(sharer, &next->run);
 	}
 
 	return execute_all(sharer, error);

@@ -220,21 +220,27 @@ static bool pair_group(Matcher *matcher, const Group *group, GError **error)
 	return pair_members(matcher, error);
 }
 
+/* Pair the run of zeros that begins at @zeros with a hole. */
+static bool pair_with_hole(Matcher *matcher, const Anchor *zeros, GError **error)
+{
+	Pair pair = {
+		.target_rank = object_table_rank(matcher->table, zeros->object),
+		.diagonal = zeros->block,
+		.source = RUN_HOLE,
+		.target_block = zeros->block,
+		.blocks = MAX(ZEROS_RUN_BYTES / matcher->pass->block_bytes, 1),
+	};
+
+	return sorter_add(matcher->pairs, &pair, error);
+}
+
 static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 {
 	const Settings *settings = matcher->pass->settings;
-	uint32_t zero_blocks = MAX(ZEROS_RUN_BYTES / matcher->pass->block_bytes, 1);
 
 	for (size_t i = 0; i < group->n_members; i++) {
 		uint32_t object = group->members[i].object;
 		unsigned facts = object_table_facts(matcher->table, object);
-		Pair pair = {
-			.target_rank = object_table_rank(matcher->table, object),
-			.diagonal = group->members[i].block,
-			.source = RUN_HOLE,
-			.target_block = group->members[i].block,
-			.blocks = zero_blocks,
-		};
 		bool kept = !zeros_become_holes(settings->zeros, facts & FACT_KEEP_ZEROS);
 
 		if (!note_if_forbidden(matcher, object, error))
@@ -248,7 +254,24 @@ static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 				return false;
 			continue;
 		}
-		if (!sorter_add(matcher->pairs, &pair, error))
+		if (!pair_with_hole(matcher, &group->members[i], error))
+			return false;
+	}
+
+	return true;
+}
+
+/*
+ * Whether zeros of an extent may become holes depends on the files that show it, which the plan looks
+ * up.  What is read beside extents keeps its zeros.
+ */
+static bool pair_zeros_of_extents(Matcher *matcher, const Group *group, GError **error)
+{
+	for (size_t i = 0; i < group->n_members; i++) {
+		uint32_t object = group->members[i].object;
+
+		if (object_table_is_extent(object, matcher->table) && is_target(matcher, object) &&
+		    !pair_with_hole(matcher, &group->members[i], error))
 			return false;
 	}
 
@@ -272,12 +295,13 @@ static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 	return true;
 }
 
-/* Pair the group's members; by checksums no hole is put in the place of zeros: they are passed over. */
 static bool pair_any(Matcher *matcher, const Group *group, GError **error)
 {
 	if (group->members[0].digest != ANCHOR_ZEROS_DIGEST)
 		return pair_group(matcher, group, error);
-	return matcher->pass->result->found_by_checksums || pair_zeros(matcher, group, error);
+	return matcher->pass->result->found_by_checksums
+		       ? pair_zeros_of_extents(matcher, group, error)
+		       : pair_zeros(matcher, group, error);
 }
 
 static bool pair_groups(Matcher *matcher, Groups *groups, GError **error)

@@ -243,6 +243,27 @@ static bool follow(Resolver *resolver, const Run *run, const Side *target, const
 	return true;
 }
 
+/* Say of each extent that the zeros of a stretch lie in that it has some. */
+static bool follow_zeros(Resolver *resolver, const Run *run, const Side *target, GError **error)
+{
+	uint64_t zeros = extent_sums_of_zeros(resolver->sums);
+	uint64_t block = run->target_block;
+
+	while (block < target->sums->len && g_array_index(target->sums, uint64_t, block) == zeros) {
+		const Piece *piece = piece_at(target, block);
+
+		if (!piece)
+			return true;
+		if (piece->extent != 0 && may_be_target(resolver, piece->extent) &&
+		    !add_run(resolver, piece->extent, piece->extent_block + (block - piece->first),
+			     RUN_HOLE, 0, piece->end - block, error))
+			return false;
+		block = piece->end;
+	}
+
+	return true;
+}
+
 static bool resolve(Resolver *resolver, const Run *run, GError **error)
 {
 	const Side *target, *source;
@@ -251,6 +272,9 @@ static bool resolve(Resolver *resolver, const Run *run, GError **error)
 
 	if (!(facts & FACT_STRETCH))
 		return sorter_add(resolver->to, run, error);
+	if (run->source == RUN_HOLE)
+		return find_side(resolver, run_target(run), &target, error) &&
+		       follow_zeros(resolver, run, target, error);
 
 	return find_side(resolver, run_target(run), &target, error) &&
 	       find_side(resolver, run->source, &source, error) &&

@@ -286,20 +286,6 @@ def test_a_source_that_hides_its_data_does_not_stand_before_one_that_shows_it(tr
     assert done.freed_bytes == 4 * MIB
 
 
-@pytest.mark.parametrize("zeros", ["auto", "hole", "keep"])
-def test_zeros_are_data_like_any_other(tree, dedupd, zeros):
-    data = noise(1, MIB) + bytes(MIB) + noise(2, MIB)
-    for name in ("one", "two"):
-        write_extent(tree / name, data)
-    write_extent(tree / "zeros", bytes(4 * MIB))
-
-    done = check(dedupd, zeros=zeros)
-
-    assert done.freed_bytes == 3 * MIB
-    assert done.first.stderr == ""
-    assert done.first.skipped == {}
-
-
 def test_inline_files_are_no_extents(tree, dedupd):
     for number in range(50):
         write(tree / f"{number}", noise(1, 1000))

@@ -451,6 +451,31 @@ static void test_zeros_become_holes_as_the_policy_says(void)
 	}
 }
 
+static void test_by_checksums_only_zeros_of_extents_are_paired(void)
+{
+	static const ZerosPolicy policies[] = { ZEROS_AUTO, ZEROS_HOLE, ZEROS_KEEP };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(policies); i++) {
+		g_autoptr(PassFixture) fixture = pass_fixture_new();
+		uint32_t extent = pass_fixture_put(fixture, 300, 0);
+		uint32_t pinned = pass_fixture_put(fixture, 300, 0);
+		uint32_t file = pass_fixture_put_object(
+			fixture, &(Object){ .subvolume = 256, .size_bytes = 300 * 4096 });
+		g_autoptr(ObjectTable) table = NULL;
+
+		fixture->result.found_by_checksums = true;
+		fixture->settings.zeros = policies[i];
+		pass_fixture_put_anchor(fixture, ANCHOR_ZEROS_DIGEST, extent, 20);
+		pass_fixture_put_anchor(fixture, ANCHOR_ZEROS_DIGEST, pinned, 30);
+		pass_fixture_put_anchor(fixture, ANCHOR_ZEROS_DIGEST, file, 40);
+		g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+		table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings,
+					 NULL, NULL);
+		object_table_add_fact(table, pinned, FACT_PINNED);
+		check_runs(fixture, table, &(Expected){ extent, 20, RUN_HOLE, 0, 16 }, 1);
+	}
+}
+
 static void test_zeros_of_settled_objects_are_left_alone(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -535,6 +560,8 @@ int main(int argc, char **argv)
 			test_a_nodatacow_object_among_others_is_noted_once);
 	g_test_add_func("/match/zeros-become-holes-as-the-policy-says",
 			test_zeros_become_holes_as_the_policy_says);
+	g_test_add_func("/match/by-checksums-only-zeros-of-extents-are-paired",
+			test_by_checksums_only_zeros_of_extents_are_paired);
 	g_test_add_func("/match/zeros-of-settled-objects-are-left-alone",
 			test_zeros_of_settled_objects_are_left_alone);
 	g_test_add_func("/match/objects-that-are-gone-take-no-part",
