@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-plan.h"
 
-#include "daemon/extent-cover.h"
+#include "daemon/extent-coverage.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
-#include "daemon/extent-zeros.h"
 
 /* Each place that shows a target costs a read of it: one with more is left alone. */
 #define PLACES_MAX 32
 
-/* Files of a source that are looked at for what goes on with a target. */
-#define BESIDE_MAX 8
-
-/* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
-#define GAPS_MAX 1024
-
 struct ExtentPlan {
 	Pass *pass;
 	uint32_t block_bytes;
-	ExtentCover *cover;
+	ExtentCoverage *coverage;
+	ExtentCover *cover; /* of that */
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
 	ExtentFiles *files;
 	ExtentPlaces *places;
-	ExtentZeros *zeros;
 	GArray *steps;
 	GArray *rest;          /* RestPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
@@ -33,12 +26,7 @@ struct ExtentPlan {
 	ObjectTable *table;
 	const Object *target;
 	const GArray *runs; /* Run, of the target */
-	bool is_doubtful;   /* something was not believed that a later pass may try */
-	bool needs_reading; /* something is equal in part, which only reading could use */
-	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
-	bool spared_zeros; /* one would have been */
-	bool keeps_zeros;  /* a hole would do for what is left, if that were wanted */
-	ExtentRef blamed;  /* see extent_plan_blamed(); root 0: none */
+	ExtentRef blamed;   /* see extent_plan_blamed(); root 0: none */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -47,12 +35,12 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 
 	plan->pass = pass;
 	plan->block_bytes = pass->block_bytes;
-	plan->cover = extent_cover_new(sums, pass->block_bytes);
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd);
+	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
+	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
 	plan->places = pass->places;
-	plan->zeros = extent_zeros_new(pass);
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RestPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -67,10 +55,9 @@ void extent_plan_free(ExtentPlan *plan)
 	if (!plan)
 		return;
 
-	extent_cover_free(plan->cover);
+	extent_coverage_free(plan->coverage);
 	extent_sources_free(plan->sources);
 	extent_refs_free(plan->refs);
-	extent_zeros_free(plan->zeros);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
 	g_array_unref(plan->parts);
@@ -82,253 +69,6 @@ void extent_plan_free(ExtentPlan *plan)
 static uint64_t blocks_of(const ExtentPlan *plan, const Object *extent)
 {
 	return extent->size_bytes / plan->block_bytes;
-}
-
-static bool is_whole(const ExtentPlan *plan, const Run *run, const ExtentSource *source)
-{
-	const Object *target = plan->target;
-
-	return run->target_block == 0 && run->source_block == 0 &&
-	       run->blocks == blocks_of(plan, target) &&
-	       source->object.size_bytes == target->size_bytes &&
-	       source->object.digest == target->digest &&
-	       source->object.mtime_nsec == target->mtime_nsec;
-}
-
-static bool is_encoded_alike(const ExtentPlan *plan, const ExtentSource *source)
-{
-	return extent_refs_is_encoded(plan->refs) == source->is_encoded &&
-	       (!source->is_encoded || extent_refs_ram_bytes(plan->refs) == source->ram_bytes);
-}
-
-/* Cover what the source has of the target along @run. */
-static bool cover_by(ExtentPlan *plan, const Run *run, const ExtentSource *source,
-		     uint64_t least_blocks, GError **error)
-{
-	CoverSource by = {
-		.id = source->object.id,
-		.bytenr = source->object.inode,
-		.blocks = blocks_of(plan, &source->object),
-		.shown = (const CoverRange *)(const void *)source->shown->data,
-		.n_shown = source->shown->len,
-	};
-	bool whole = is_whole(plan, run, source) && is_encoded_alike(plan, source);
-	ExtentStamp mine = doubts_stamp(plan->target);
-	ExtentStamp other = doubts_stamp(&source->object);
-	Belief belief;
-
-	if (!whole && (extent_refs_is_encoded(plan->refs) || source->is_encoded)) {
-		plan->needs_reading |= plan->pass->settings->compressed != COMPRESSED_READ;
-		return true;
-	}
-	if (!doubts_ask(plan->pass, &mine, &other, whole, &belief, error))
-		return false;
-	plan->is_doubtful |= belief == BELIEF_NOT_NOW;
-	if (belief != BELIEF_YES)
-		return true;
-
-	if (whole) {
-		extent_cover_add_whole(plan->cover, &by);
-		return true;
-	}
-
-	return extent_cover_add(plan->cover, run, &by, least_blocks, error);
-}
-
-/* Cover @block of the target, and what goes on with it, by what the file of @place shows at @offset. */
-static bool fill_from(ExtentPlan *plan, const ExtentRef *place, uint64_t offset, uint64_t block,
-		      GError **error)
-{
-	Run run = { .target_block = block, .blocks = 1 };
-	const ExtentSource *source;
-	uint64_t position;
-
-	if (!extent_sources_find_at(plan->sources, plan->target, place, offset, &source, &position,
-				    error))
-		return false;
-	if (!source)
-		return true;
-	if (plan->spares_zeros && extent_zeros_are_all(&source->object)) {
-		plan->spared_zeros = true;
-		return true;
-	}
-
-	run.source = source->object.id;
-	run.source_block = position / plan->block_bytes;
-	return cover_by(plan, &run, source, 1, error);
-}
-
-/*
- * Cover what lies at @block of the target by what lies beside @piece in a file of its source: which of
- * them goes on as the target does, only trying tells.
- */
-static bool fill_beside(ExtentPlan *plan, const CoverPiece *piece, uint64_t block, GError **error)
-{
-	uint64_t position = (block - piece->diagonal) * plan->block_bytes;
-	const ExtentSource *source;
-
-	if (!extent_sources_find(plan->sources, piece->source, position, plan->block_bytes, &source,
-				 error))
-		return false;
-
-	for (guint i = 0; source && i < MIN(source->places->len, BESIDE_MAX); i++) {
-		/* Finding another one may move them. */
-		ExtentRef place = g_array_index(source->places, ExtentRef, i);
-
-		if (place.offset + position < place.position)
-			continue;
-		if (!fill_from(plan, &place, place.offset + position - place.position, block,
-			       error))
-			return false;
-		if (extent_cover_has(plan->cover, block, block + 1))
-			break;
-	}
-
-	return true;
-}
-
-/* The piece before @first; where a hole is, the one before that: what is behind may go on with it. */
-static bool find_before(const ExtentPlan *plan, uint64_t first, CoverPiece *ret)
-{
-	for (uint64_t block = first; block-- > 0;) {
-		if (!extent_cover_has(plan->cover, block, block + 1))
-			return false;
-		*ret = extent_cover_piece(plan->cover, block, block + 1);
-		if (ret->source != RUN_HOLE)
-			return true;
-	}
-
-	return false;
-}
-
-/* Try to cover the gap from both of its ends. */
-static bool fill_gap(ExtentPlan *plan, uint64_t first, uint64_t end, GError **error)
-{
-	CoverPiece piece;
-
-	if (find_before(plan, first, &piece) && !fill_beside(plan, &piece, first, error))
-		return false;
-	if (!extent_cover_has(plan->cover, end, end + 1) ||
-	    extent_cover_has(plan->cover, end - 1, end))
-		return true;
-
-	piece = extent_cover_piece(plan->cover, end, end + 1);
-	return piece.source == RUN_HOLE || fill_beside(plan, &piece, end - 1, error);
-}
-
-/*
- * Equal files may be cut into extents at other places: where one piece ends, what comes next in the
- * file of its source is likely to go on with the target.
- */
-static bool fill_gaps(ExtentPlan *plan, GError **error)
-{
-	uint64_t first, end, from = 0;
-
-	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(plan->cover, from, &first, &end); i++) {
-		uint64_t left_first, left_end;
-
-		if (!fill_gap(plan, first, end, error))
-			return false;
-		if (!extent_cover_gap(plan->cover, first, &left_first, &left_end))
-			break;
-		/* As long as it becomes smaller it is worth another look. */
-		from = left_first == first && left_end == end ? end : left_first;
-	}
-
-	return true;
-}
-
-static bool is_covered(const ExtentPlan *plan, const ExtentRef *ref)
-{
-	uint64_t first = ref->position / plan->block_bytes;
-	uint64_t end = (ref->position + ref->length + plan->block_bytes - 1) / plan->block_bytes;
-
-	/* One that is encoded is covered whole or not at all. */
-	if (extent_refs_is_encoded(plan->refs)) {
-		first = 0;
-		end = blocks_of(plan, plan->target);
-	}
-	return extent_cover_has(plan->cover, first, end);
-}
-
-static bool is_all_covered(const ExtentPlan *plan)
-{
-	const ExtentRef *refs;
-	size_t n;
-
-	refs = extent_refs_list(plan->refs, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!is_covered(plan, &refs[i]))
-			return false;
-
-	return true;
-}
-
-/* Have a hole take over zeros that are left, if that helps and is wanted. */
-static bool cover_zeros(ExtentPlan *plan, ZerosVerdict *ret, GError **error)
-{
-	const ExtentRef *blamed;
-	const ExtentRef *refs;
-	size_t n;
-
-	refs = extent_refs_list(plan->refs, &n);
-	if (!extent_zeros_cover(plan->zeros, plan->target, plan->cover, refs, n, ret, &blamed,
-				error))
-		return false;
-
-	plan->is_doubtful |= *ret == ZEROS_DOUBTED;
-	plan->keeps_zeros = *ret == ZEROS_KEPT;
-	if (blamed)
-		plan->blamed = *blamed;
-	return true;
-}
-
-/*
- * Cover what runs leave.  What lies behind extents of zeros may go on with the target: where a hole does
- * not do for these, they are sources at last.
- */
-static bool cover_rest(ExtentPlan *plan, GError **error)
-{
-	ZerosVerdict verdict;
-
-	plan->spares_zeros = plan->pass->settings->zeros != ZEROS_KEEP;
-	plan->spared_zeros = false;
-	if (!fill_gaps(plan, error) || !cover_zeros(plan, &verdict, error))
-		return false;
-	if (!plan->spared_zeros || is_all_covered(plan))
-		return true;
-	if (verdict == ZEROS_COVERED)
-		return fill_gaps(plan, error);
-
-	plan->spares_zeros = false;
-	return fill_gaps(plan, error) && cover_zeros(plan, &verdict, error);
-}
-
-/* Cover the target, whose places are known, by its runs. */
-static bool cover(ExtentPlan *plan, const GArray *runs, GError **error)
-{
-	if (!extent_cover_begin(plan->cover, plan->target->inode, blocks_of(plan, plan->target),
-				error))
-		return false;
-
-	for (guint i = 0; i < runs->len; i++) {
-		const Run *run = &g_array_index(runs, Run, i);
-		const ExtentSource *source;
-
-		/* That says only that there are zeros: where, the sums tell. */
-		if (run->source == RUN_HOLE)
-			continue;
-		if (!extent_sources_find(plan->sources, run->source,
-					 run->source_block * plan->block_bytes,
-					 run->blocks * plan->block_bytes, &source, error))
-			return false;
-		/* A shorter run is part of a longer one that goes on in other extents. */
-		if (source &&
-		    !cover_by(plan, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
-			return false;
-	}
-
-	return extent_refs_is_encoded(plan->refs) || cover_rest(plan, error);
 }
 
 /* Steps for bytes of the extent from @position on that one piece covers; false: it cannot be done. */
@@ -536,19 +276,23 @@ static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		      SkipReason *ret_reason)
 {
-	if (plan->is_doubtful) {
+	const CoverageLack *lack = extent_coverage_lack(plan->coverage);
+
+	if (lack->is_doubtful) {
 		*ret_reason = SKIP_DOUBTFUL;
 		return false;
 	}
-	if (plan->needs_reading) {
+	if (lack->needs_reading) {
 		*ret_reason = SKIP_NEEDS_READING;
 		return false;
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
 	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes)) {
-		if (plan->keeps_zeros)
+		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
+		if (lack->keeper)
+			plan->blamed = *lack->keeper;
 		return false;
 	}
 
@@ -615,7 +359,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	for (size_t i = 0; i < n; i++)
 		if (!check_tail(plan, &refs[i], error))
 			return false;
-	if (!is_all_covered(plan) && !plan_rest(plan, refs, n, ret_reason))
+	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason))
 		return true;
 
 	for (size_t i = 0; i < n; i++) {
@@ -692,9 +436,6 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 	plan->target = target;
 	plan->runs = runs;
-	plan->is_doubtful = false;
-	plan->needs_reading = false;
-	plan->keeps_zeros = false;
 	plan->blamed.root = 0;
 	plan->locked_bytes = 0;
 	g_array_set_size(plan->locked, 0);
@@ -714,7 +455,8 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	if (!cover(plan, runs, error) || !plan_places(plan, ret, ret_reason, error))
+	if (!extent_coverage_find(plan->coverage, target, runs, error) ||
+	    !plan_places(plan, ret, ret_reason, error))
 		return false;
 
 	judge(plan, ret, ret_reason);

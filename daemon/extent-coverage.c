@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-coverage.h"
+
+#include "daemon/extent-zeros.h"
+
+/* Files of a source that are looked at for what goes on with a target. */
+#define BESIDE_MAX 8
+
+/* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
+#define GAPS_MAX 1024
+
+struct ExtentCoverage {
+	Pass *pass;
+	uint32_t block_bytes;
+	ExtentSources *sources;
+	const ExtentRefs *refs;
+	ExtentCover *cover;
+	ExtentZeros *zeros;
+	const Object *target;
+	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
+	bool spared_zeros; /* one would have been */
+	CoverageLack lack;
+};
+
+ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources *sources,
+				    const ExtentRefs *refs)
+{
+	ExtentCoverage *coverage = g_new0(ExtentCoverage, 1);
+
+	coverage->pass = pass;
+	coverage->block_bytes = pass->block_bytes;
+	coverage->sources = sources;
+	coverage->refs = refs;
+	coverage->cover = extent_cover_new(sums, pass->block_bytes);
+	coverage->zeros = extent_zeros_new(pass);
+	return coverage;
+}
+
+void extent_coverage_free(ExtentCoverage *coverage)
+{
+	if (!coverage)
+		return;
+
+	extent_cover_free(coverage->cover);
+	extent_zeros_free(coverage->zeros);
+	g_free(coverage);
+}
+
+ExtentCover *extent_coverage_cover(const ExtentCoverage *coverage)
+{
+	return coverage->cover;
+}
+
+const CoverageLack *extent_coverage_lack(const ExtentCoverage *coverage)
+{
+	return &coverage->lack;
+}
+
+static uint64_t blocks_of(const ExtentCoverage *coverage, const Object *extent)
+{
+	return extent->size_bytes / coverage->block_bytes;
+}
+
+static bool is_whole(const ExtentCoverage *coverage, const Run *run, const ExtentSource *source)
+{
+	const Object *target = coverage->target;
+
+	return run->target_block == 0 && run->source_block == 0 &&
+	       run->blocks == blocks_of(coverage, target) &&
+	       source->object.size_bytes == target->size_bytes &&
+	       source->object.digest == target->digest &&
+	       source->object.mtime_nsec == target->mtime_nsec;
+}
+
+static bool is_encoded_alike(const ExtentCoverage *coverage, const ExtentSource *source)
+{
+	return extent_refs_is_encoded(coverage->refs) == source->is_encoded &&
+	       (!source->is_encoded || extent_refs_ram_bytes(coverage->refs) == source->ram_bytes);
+}
+
+/* Cover what the source has of the target along @run. */
+static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSource *source,
+		     uint64_t least_blocks, GError **error)
+{
+	CoverSource by = {
+		.id = source->object.id,
+		.bytenr = source->object.inode,
+		.blocks = blocks_of(coverage, &source->object),
+		.shown = (const CoverRange *)(const void *)source->shown->data,
+		.n_shown = source->shown->len,
+	};
+	bool whole = is_whole(coverage, run, source) && is_encoded_alike(coverage, source);
+	ExtentStamp mine = doubts_stamp(coverage->target);
+	ExtentStamp other = doubts_stamp(&source->object);
+	Belief belief;
+
+	if (!whole && (extent_refs_is_encoded(coverage->refs) || source->is_encoded)) {
+		coverage->lack.needs_reading |=
+			coverage->pass->settings->compressed != COMPRESSED_READ;
+		return true;
+	}
+	if (!doubts_ask(coverage->pass, &mine, &other, whole, &belief, error))
+		return false;
+	coverage->lack.is_doubtful |= belief == BELIEF_NOT_NOW;
+	if (belief != BELIEF_YES)
+		return true;
+
+	if (whole) {
+		extent_cover_add_whole(coverage->cover, &by);
+		return true;
+	}
+
+	return extent_cover_add(coverage->cover, run, &by, least_blocks, error);
+}
+
+/* Cover @block of the target, and what goes on with it, by what the file of @place shows at @offset. */
+static bool fill_from(ExtentCoverage *coverage, const ExtentRef *place, uint64_t offset,
+		      uint64_t block, GError **error)
+{
+	Run run = { .target_block = block, .blocks = 1 };
+	const ExtentSource *source;
+	uint64_t position;
+
+	if (!extent_sources_find_at(coverage->sources, coverage->target, place, offset, &source,
+				    &position, error))
+		return false;
+	if (!source)
+		return true;
+	if (coverage->spares_zeros && extent_zeros_are_all(&source->object)) {
+		coverage->spared_zeros = true;
+		return true;
+	}
+
+	run.source = source->object.id;
+	run.source_block = position / coverage->block_bytes;
+	return cover_by(coverage, &run, source, 1, error);
+}
+
+/*
+ * Cover what lies at @block of the target by what lies beside @piece in a file of its source: which of
+ * them goes on as the target does, only trying tells.
+ */
+static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint64_t block,
+			GError **error)
+{
+	uint64_t position = (block - piece->diagonal) * coverage->block_bytes;
+	const ExtentSource *source;
+
+	if (!extent_sources_find(coverage->sources, piece->source, position, coverage->block_bytes,
+				 &source, error))
+		return false;
+
+	for (guint i = 0; source && i < MIN(source->places->len, BESIDE_MAX); i++) {
+		/* Finding another one may move them. */
+		ExtentRef place = g_array_index(source->places, ExtentRef, i);
+
+		if (place.offset + position < place.position)
+			continue;
+		if (!fill_from(coverage, &place, place.offset + position - place.position, block,
+			       error))
+			return false;
+		if (extent_cover_has(coverage->cover, block, block + 1))
+			break;
+	}
+
+	return true;
+}
+
+/* The piece before @first; where a hole is, the one before that: what is behind may go on with it. */
+static bool find_before(const ExtentCoverage *coverage, uint64_t first, CoverPiece *ret)
+{
+	for (uint64_t block = first; block-- > 0;) {
+		if (!extent_cover_has(coverage->cover, block, block + 1))
+			return false;
+		*ret = extent_cover_piece(coverage->cover, block, block + 1);
+		if (ret->source != RUN_HOLE)
+			return true;
+	}
+
+	return false;
+}
+
+/* Try to cover the gap from both of its ends. */
+static bool fill_gap(ExtentCoverage *coverage, uint64_t first, uint64_t end, GError **error)
+{
+	CoverPiece piece;
+
+	if (find_before(coverage, first, &piece) && !fill_beside(coverage, &piece, first, error))
+		return false;
+	if (!extent_cover_has(coverage->cover, end, end + 1) ||
+	    extent_cover_has(coverage->cover, end - 1, end))
+		return true;
+
+	piece = extent_cover_piece(coverage->cover, end, end + 1);
+	return piece.source == RUN_HOLE || fill_beside(coverage, &piece, end - 1, error);
+}
+
+/*
+ * Equal files may be cut into extents at other places: where one piece ends, what comes next in the
+ * file of its source is likely to go on with the target.
+ */
+static bool fill_gaps(ExtentCoverage *coverage, GError **error)
+{
+	uint64_t first, end, from = 0;
+
+	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(coverage->cover, from, &first, &end);
+	     i++) {
+		uint64_t left_first, left_end;
+
+		if (!fill_gap(coverage, first, end, error))
+			return false;
+		if (!extent_cover_gap(coverage->cover, first, &left_first, &left_end))
+			break;
+		/* As long as it becomes smaller it is worth another look. */
+		from = left_first == first && left_end == end ? end : left_first;
+	}
+
+	return true;
+}
+
+static bool is_covered(const ExtentCoverage *coverage, const ExtentRef *ref)
+{
+	uint64_t first = ref->position / coverage->block_bytes;
+	uint64_t end =
+		(ref->position + ref->length + coverage->block_bytes - 1) / coverage->block_bytes;
+
+	/* One that is encoded is covered whole or not at all. */
+	if (extent_refs_is_encoded(coverage->refs)) {
+		first = 0;
+		end = blocks_of(coverage, coverage->target);
+	}
+	return extent_cover_has(coverage->cover, first, end);
+}
+
+bool extent_coverage_is_all(const ExtentCoverage *coverage)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	refs = extent_refs_list(coverage->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!is_covered(coverage, &refs[i]))
+			return false;
+
+	return true;
+}
+
+/* Have a hole take over zeros that are left, if that helps and is wanted. */
+static bool cover_zeros(ExtentCoverage *coverage, ZerosVerdict *ret, GError **error)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	refs = extent_refs_list(coverage->refs, &n);
+	if (!extent_zeros_cover(coverage->zeros, coverage->target, coverage->cover, refs, n, ret,
+				&coverage->lack.keeper, error))
+		return false;
+
+	coverage->lack.is_doubtful |= *ret == ZEROS_DOUBTED;
+	coverage->lack.keeps_zeros = *ret == ZEROS_KEPT;
+	return true;
+}
+
+/*
+ * Cover what runs leave.  What lies behind extents of zeros may go on with the target: where a hole does
+ * not do for these, they are sources at last.
+ */
+static bool cover_rest(ExtentCoverage *coverage, GError **error)
+{
+	ZerosVerdict verdict;
+
+	coverage->spares_zeros = coverage->pass->settings->zeros != ZEROS_KEEP;
+	coverage->spared_zeros = false;
+	if (!fill_gaps(coverage, error) || !cover_zeros(coverage, &verdict, error))
+		return false;
+	if (!coverage->spared_zeros || extent_coverage_is_all(coverage))
+		return true;
+	if (verdict == ZEROS_COVERED)
+		return fill_gaps(coverage, error);
+
+	coverage->spares_zeros = false;
+	return fill_gaps(coverage, error) && cover_zeros(coverage, &verdict, error);
+}
+
+bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
+			  GError **error)
+{
+	coverage->target = target;
+	coverage->lack = (CoverageLack){ 0 };
+	if (!extent_cover_begin(coverage->cover, coverage->target->inode,
+				blocks_of(coverage, coverage->target), error))
+		return false;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+		const ExtentSource *source;
+
+		/* That says only that there are zeros: where, the sums tell. */
+		if (run->source == RUN_HOLE)
+			continue;
+		if (!extent_sources_find(coverage->sources, run->source,
+					 run->source_block * coverage->block_bytes,
+					 run->blocks * coverage->block_bytes, &source, error))
+			return false;
+		/* A shorter run is part of a longer one that goes on in other extents. */
+		if (source &&
+		    !cover_by(coverage, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
+			return false;
+	}
+
+	return extent_refs_is_encoded(coverage->refs) || cover_rest(coverage, error);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-cover.h"
+#include "daemon/extent-refs.h"
+#include "daemon/extent-sources.h"
+
+/*
+ * ExtentCoverage - finds what covers one data extent of btrfs: the sources of its runs, what lies beside
+ * these in their files, and a hole for zeros.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct ExtentCoverage ExtentCoverage;
+
+/* Why more might be covered than is. */
+typedef struct {
+	bool is_doubtful;        /* something was not believed that a later pass may try */
+	bool needs_reading;      /* something is equal in part, which only reading could use */
+	bool keeps_zeros;        /* a hole would do for what is left, if that were wanted */
+	const ExtentRef *keeper; /* the file that is to keep them; NULL: that is the policy */
+} CoverageLack;
+
+/* All arguments are borrowed; @refs are the places of the target when there is one. */
+ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources *sources,
+				    const ExtentRefs *refs);
+void extent_coverage_free(ExtentCoverage *coverage);
+
+/* Cover @target, which stays until the next one, by its runs, and beyond. */
+bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What was found; owned by @coverage. */
+ExtentCover *extent_coverage_cover(const ExtentCoverage *coverage);
+
+/* Whether all that is shown is covered. */
+bool extent_coverage_is_all(const ExtentCoverage *coverage);
+
+const CoverageLack *extent_coverage_lack(const ExtentCoverage *coverage);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCoverage, extent_coverage_free)
