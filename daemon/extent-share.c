@@ -5,11 +5,10 @@
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
 #include "daemon/extent-zeros.h"
-#include "daemon/hole-source.h"
 #include "daemon/metadata-reserve.h"
 #include "daemon/refusal.h"
+#include "daemon/step-rounds.h"
 #include "hashstore/open-extents.h"
-#include "kernel-ioctl/btrfs-file-extent.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
 #define TARGET_RUNS 4096
@@ -25,10 +24,9 @@ typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
-	HoleSource *hole;
+	StepRounds *rounds;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
-	BtrfsFileExtents *shown;
 	GArray *runs;   /* Run, of the target in hand */
 	bool has_zeros; /* one of them is from a hole */
 	bool is_first_round;
@@ -63,33 +61,6 @@ static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason,
 		postponed_add_rest(sharer->pass->postponed);
 }
 
-/* Whether a file's place still shows at @offset what it is thought to show. */
-static bool still_shows(ExtentSharer *sharer, const ExtentRef *place, uint64_t offset,
-			uint64_t bytenr, bool *ret, GError **error)
-{
-	g_autoptr(GError) failed = NULL;
-	const BtrfsFileExtent *item;
-
-	*ret = false;
-	btrfs_file_extents_start(sharer->shown, sharer->pass->filesystem->fd, place->root,
-				 place->inode, offset, 1);
-	if (!btrfs_file_extents_next(sharer->shown, &item, &failed)) {
-		/* The subvolume was deleted. */
-		if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&failed));
-		return false;
-	}
-	*ret = item && item->bytenr == bytenr && item->logical <= offset;
-	return true;
-}
-
-/* What is read to compare @length bytes of a step: a hole has none. */
-static uint64_t compared_bytes(const ExtentStep *step, uint64_t length)
-{
-	return step->from == STEP_FROM_HOLE ? length : 2 * length;
-}
-
 /*
  * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
  * written to meanwhile, the sums are equal and the blocks are not.
@@ -105,19 +76,15 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 		leave(sharer, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
-	if (!still_shows(sharer, &step->target, step->target_offset + done, stamp.address, &shown,
-			 error) ||
-	    (shown && step->from == STEP_FROM_PLACE &&
-	     !still_shows(sharer, &step->source, step->source_offset + done,
-			  step->source_extent.address, &shown, error)))
+	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
 		leave(sharer, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
-	if (!doubts_add(sharer->pass, &stamp, &step->source_extent, compared_bytes(step, length),
-			&kept, error))
+	if (!doubts_add(sharer->pass, &stamp, &step->source_extent,
+			step_compared_bytes(step, length), &kept, error))
 		return false;
 	if (kept)
 		*ret = STEP_DOUBTED;
@@ -126,92 +93,13 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	return true;
 }
 
-/* How far a step was shared, and why it went no further. */
-typedef struct {
-	uint64_t done;         /* bytes */
-	uint64_t length;       /* of the round behind them, if any */
-	ReadOutcome read;      /* of that round */
-	DedupeOutcome outcome; /* the same; DEDUPE_SAME: all is shared */
-	SkipReason no_source;  /* SKIP_REASONS: that round has one */
-} SharedRounds;
-
-/* The files of a step. */
-typedef struct {
-	FileReader *to;
-	FileReader *from; /* NULL: a hole, which is made as long as each round needs it */
-} StepFiles;
-
-/* Open the files of @step; NULL, or the place whose file does not open, with the reason. */
-static const ExtentRef *open_both(ExtentSharer *sharer, const ExtentStep *step, StepFiles *ret,
-				  SkipReason *ret_reason)
-{
-	ret->from = NULL;
-	ret->to = extent_files_open(sharer->files, &step->target, ret_reason);
-	if (!ret->to)
-		return &step->target;
-	if (step->from == STEP_FROM_HOLE)
-		return NULL;
-	if (step->from == STEP_FROM_COPY) {
-		ret->from = extent_copy_reader(sharer->copy);
-		return NULL;
-	}
-
-	ret->from = extent_files_open(sharer->files, &step->source, ret_reason);
-	return ret->from ? NULL : &step->source;
-}
-
-static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared,
-			      const StepFiles *files)
-{
-	ReadOutcome outcome =
-		file_reader_fetch(files->to, step->target_offset + shared->done, shared->length);
-
-	if (outcome != READ_DONE || !files->from)
-		return outcome;
-	return file_reader_fetch(files->from, step->source_offset + shared->done, shared->length);
-}
-
-/* Have the kernel share the round in hand, which is fetched. */
-static void share_round(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files,
-			SharedRounds *shared)
-{
-	PassResult *result = sharer->pass->result;
-	uint64_t source_offset = files->from ? step->source_offset + shared->done : 0;
-	int source_fd = files->from ? file_reader_fd(files->from)
-				    : hole_source_fd(sharer->hole, NULL, shared->length,
-						     &shared->no_source);
-	DedupeTarget asked = {
-		.fd = file_reader_fd(files->to),
-		.offset_bytes = step->target_offset + shared->done,
-	};
-
-	if (source_fd < 0)
-		return;
-
-	result->compare_bytes += compared_bytes(step, shared->length);
-	result->shared.calls += dedupe_range(source_fd, source_offset, shared->length, &asked, 1,
-					     DEDUPE_ROUND_BYTES, sharer->pass->stop);
-	shared->outcome = asked.outcome;
-	if (asked.outcome != DEDUPE_SAME)
-		return;
-	shared->done += shared->length;
-	sharer->copy_is_kept |= step->from == STEP_FROM_COPY;
-}
-
-/* Have the kernel share one step, in rounds whose data is fetched before. */
+/* Have the kernel share one step. */
 static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 				 const StepFiles *files)
 {
-	SharedRounds shared = { .outcome = DEDUPE_SAME, .no_source = SKIP_REASONS };
+	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
 
-	while (shared.outcome == DEDUPE_SAME && shared.done < step->length) {
-		shared.length = doubts_next_bytes(sharer->pass, step->length, shared.done);
-		shared.outcome = DEDUPE_NOT_DONE;
-		shared.read = fetch_both(step, &shared, files);
-		if (shared.read == READ_DONE)
-			share_round(sharer, step, files, &shared);
-	}
-
+	sharer->copy_is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
 	return shared;
 }
 
@@ -258,12 +146,12 @@ static void share_joined(ExtentSharer *sharer)
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	if (open_both(sharer, &joined, &files, &reason))
+	if (step_rounds_open(sharer->rounds, &joined, sharer->copy, &files, &reason))
 		return;
 
 	shared = share_rounds(sharer, &joined, &files);
 	if (shared.outcome == DEDUPE_DIFFERS)
-		result->wasted_bytes += compared_bytes(&joined, shared.length);
+		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
 	count_shared(sharer, done, done > 0);
 }
@@ -285,7 +173,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (belief != BELIEF_YES)
 		return true;
 
-	unopened = open_both(sharer, step, &files, &reason);
+	unopened = step_rounds_open(sharer->rounds, step, sharer->copy, &files, &reason);
 	if (!unopened)
 		return run_rounds(sharer, target, step, &files, ret, error);
 
@@ -669,20 +557,18 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		   bool is_first_round, uint64_t *ret_pinned, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
-	g_autoptr(HoleSource) hole = hole_source_new(pass->filesystem, NULL);
+	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
-	g_autoptr(BtrfsFileExtents) shown = btrfs_file_extents_new();
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	ExtentSharer sharer = {
 		.pass = pass,
 		.table = table,
 		.files = files,
-		.hole = hole,
+		.rounds = rounds,
 		.refs = refs,
 		.plan = plan,
-		.shown = shown,
 		.runs = runs,
 		.is_first_round = is_first_round,
 		.planned = planned,
