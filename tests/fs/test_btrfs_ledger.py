@@ -6,8 +6,6 @@ import json
 import os
 import pathlib
 import sqlite3
-import subprocess
-import threading
 
 import pytest
 
@@ -15,6 +13,9 @@ import content
 import harness
 from content import KIB, MIB, clone, noise, text, write
 from subvolumes import btrfs, make_subvolume, snapshot
+
+
+SIZE = 16 * MIB
 
 
 @pytest.fixture(params=["btrfs"])
@@ -79,7 +80,7 @@ def test_what_snapshots_show_is_counted_once(tree, filesystem, dedupd):
 def test_what_is_pinned_is_in_the_ledger(tree, filesystem, dedupd):
     data = noise(1, 4 * MIB)
     write(tree / "one", data, piece=len(data))
-    write(tree / "two", data[:-MIB] + noise(2, MIB), piece=len(data))
+    write(tree / "two", data[:-2 * MIB] + noise(2, 2 * MIB), piece=len(data))
     content.write_twins(tree, MIB, seed=3, names=("three", "four"))
     harness.settle(filesystem)
 
@@ -89,39 +90,39 @@ def test_what_is_pinned_is_in_the_ledger(tree, filesystem, dedupd):
     assert run.first.ledger["pinned_bytes"] == run.first.skip_of("pinned")["bytes"] > 0
 
 
+def start_sharing(dedupd):
+    """Start a pass over twins of SIZE, so slow that others come to it, and wait until it shares."""
+    # What is cached is not held back.
+    dedupd.filesystem.drop_caches()
+    process = dedupd.start(find="checksums", limit_rate="8M")
+    for line in iter(process.stderr.readline, b""):
+        if b": sharing" in line:
+            return process
+    pytest.fail("it ended before it shared anything")
+
+
 WRITERS = {
-    "written": lambda tree, n: content.overwrite(tree / "other", 0, noise(n, 64 * KIB)),
-    "added": lambda tree, n: write(tree / f"new-{n}", noise(n, 64 * KIB)),
-    "removed": lambda tree, n: (tree / f"old-{n}").unlink(),
-    "truncated": lambda tree, n: os.truncate(tree / f"old-{n}", 4 * KIB),
-    "cloned": lambda tree, n: clone(tree / "other", tree / f"clone-{n}"),
+    "written": lambda tree: content.overwrite(tree / "other", 0, noise(6, 64 * KIB)),
+    "added": lambda tree: write(tree / "new", noise(6, 64 * KIB)),
+    "removed": lambda tree: (tree / "old").unlink(),
+    "truncated": lambda tree: os.truncate(tree / "old", 4 * KIB),
+    "cloned": lambda tree: clone(tree / "other", tree / "clone"),
 }
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_where_others_write_meanwhile_nothing_is_checked(tree, filesystem, dedupd, writer):
-    content.write_twins(tree, 12 * MIB)
+    content.write_twins(tree, SIZE)
     write(tree / "other", noise(5, MIB))
-    for n in range(100):
-        write(tree / f"old-{n}", noise(100 + n, 64 * KIB))
+    write(tree / "old", noise(100, 64 * KIB))
     harness.settle(filesystem)
-    done = threading.Event()
 
-    def write_on():
-        n = 0
-        while n < 100 and not done.wait(0.05):
-            WRITERS[writer](tree, n)
-            n += 1
-
-    others = threading.Thread(target=write_on)
-    others.start()
-    # Slowly, so that others come to it.
-    run = dedupd.run(find="checksums", limit_rate="16M")
-    done.set()
-    others.join()
+    process = start_sharing(dedupd)
+    WRITERS[writer](tree)
+    run = dedupd.finish(process)
 
     assert run.status == 0, run.stderr
-    assert run.freed_bytes == 12 * MIB
+    assert run.freed_bytes == SIZE
     assert not run.ledger["checked"]
     assert run.ledger["unchecked_reason"] == "others wrote to it meanwhile"
     assert run.ledger["drift_bytes"] == 0
@@ -130,33 +131,29 @@ def test_where_others_write_meanwhile_nothing_is_checked(tree, filesystem, dedup
 def test_another_subvolume_is_looked_at_too(tree, filesystem, dedupd):
     make_subvolume(tree / "sub")
     make_subvolume(tree / "sub/inner")
-    content.write_twins(tree, 12 * MIB)
+    content.write_twins(tree, SIZE)
     harness.settle(filesystem)
 
-    process = dedupd.start(find="checksums", limit_rate="16M")
-    while process.poll() is None and not (tree / "sub/inner/new").exists():
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.5)
-        write(tree / "sub/inner/new", noise(5, MIB))
+    process = start_sharing(dedupd)
+    write(tree / "sub/inner/new", noise(5, MIB))
     run = dedupd.finish(process)
 
-    assert run.freed_bytes == 12 * MIB
+    assert run.freed_bytes == SIZE
     assert run.ledger["unchecked_reason"] == "others wrote to it meanwhile"
 
 
 def test_reading_and_sharing_are_no_writing(tree, filesystem, dedupd):
     """Who only reads changes no more than times of access."""
-    one, _ = content.write_twins(tree, 12 * MIB)
+    one, _ = content.write_twins(tree, SIZE)
     os.utime(one, (1, 1))
     harness.settle(filesystem)
     filesystem.remount("strictatime")
 
-    process = dedupd.start(find="checksums", limit_rate="16M")
-    while process.poll() is None:
-        one.read_bytes()
+    process = start_sharing(dedupd)
+    one.read_bytes()
     run = dedupd.finish(process)
 
-    assert run.freed_bytes == 12 * MIB
+    assert run.freed_bytes == SIZE
     assert run.ledger["checked"], run.ledger
 
 
@@ -173,7 +170,7 @@ def test_a_store_on_the_filesystem_leaves_nothing_to_check(tree, filesystem, ded
 
 
 def test_a_subvolume_that_is_being_given_back_leaves_nothing_to_check(tree, filesystem, dedupd):
-    content.write_twins(tree, 12 * MIB)
+    content.write_twins(tree, SIZE)
     make_subvolume(tree / "sub")
     write(tree / "sub" / "file", noise(3, 8 * MIB))
     harness.settle(filesystem)
@@ -185,30 +182,28 @@ def test_a_subvolume_that_is_being_given_back_leaves_nothing_to_check(tree, file
         run = dedupd.run(find="checksums")
 
     assert run.status == 0, run.stderr
-    assert run.freed_bytes == 12 * MIB
+    assert run.freed_bytes == SIZE
     assert not run.ledger["checked"]
     assert run.ledger["unchecked_reason"] == "a deleted subvolume is being given back"
 
 
 def test_what_was_miscounted_is_told_as_drift(tree, filesystem, dedupd):
     """The last close of a file that is gone gives space back and leaves no trace."""
-    content.write_twins(tree, 12 * MIB)
+    content.write_twins(tree, SIZE)
     gone = os.open(write(tree / "gone", noise(3, MIB)), os.O_RDONLY)
     (tree / "gone").unlink()
     harness.settle(filesystem)
 
-    process = dedupd.start(find="checksums", limit_rate="16M")
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(0.5)
+    process = start_sharing(dedupd)
     os.close(gone)
     run = dedupd.finish(process)
 
-    assert run.freed_bytes == 12 * MIB
+    assert run.freed_bytes == SIZE
     assert run.ledger["checked"]
     assert run.ledger["drift_bytes"] == MIB
     with contextlib.closing(sqlite3.connect(dedupd.store_path)) as database:
         assert database.execute("SELECT is_checked, drift_bytes, freed_bytes FROM pass").fetchall() \
-            == [(1, MIB, 12 * MIB)]
+            == [(1, MIB, SIZE)]
 
 
 def test_people_see_the_figures_side_by_side(tree, filesystem, dedupd):

@@ -198,17 +198,21 @@ static void test_holes_are_no_pieces(void)
 			==, GUARD_WORTH);
 }
 
-static ExtentStep step_of(uint64_t offset, uint64_t length, StepFrom from)
+static void add_step(GArray *steps, uint64_t root, uint64_t offset, StepFrom from)
 {
-	return (ExtentStep){
+	ExtentStep step = {
 		.from = from,
-		.target = { .root = 256, .inode = 257 },
+		.target = { .root = root, .inode = 257 },
 		.target_offset = offset,
-		.length = length,
-		.source = { .inode = from == STEP_FROM_PLACE ? 258 : 0 },
-		.source_offset = from == STEP_FROM_PLACE ? offset : 0,
-		.source_extent = { .address = from == STEP_FROM_PLACE ? GIB : 0 },
+		.length = 4 * KIB,
 	};
+
+	if (from == STEP_FROM_PLACE) {
+		step.source.inode = 258;
+		step.source_offset = offset;
+		step.source_extent.address = GIB;
+	}
+	g_array_append_val(steps, step);
 }
 
 static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
@@ -216,17 +220,11 @@ static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
 	g_autoptr(ExtentGuard) guard = new_guard(64 * KIB);
 	g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
 
-	/* Nine pieces with eight gaps between them: sixteen items more. */
-	for (unsigned i = 0; i < 9; i++) {
-		ExtentStep step = step_of(2 * i * 4 * KIB, 4 * KIB, STEP_FROM_PLACE);
-
-		g_array_append_val(steps, step);
-	}
-	for (unsigned i = 0; i < 8; i++) {
-		ExtentStep step = step_of((2 * i + 1) * 4 * KIB, 4 * KIB, STEP_FROM_COPY);
-
-		g_array_append_val(steps, step);
-	}
+	/* Nine pieces with eight gaps between them, in two subvolumes: sixteen items more in each. */
+	for (unsigned i = 0; i < 18; i++)
+		add_step(steps, 256 + i / 9, 2 * (i % 9) * 4 * KIB, STEP_FROM_PLACE);
+	for (unsigned i = 0; i < 16; i++)
+		add_step(steps, 256 + i / 8, (2 * (i % 8) + 1) * 4 * KIB, STEP_FROM_COPY);
 	g_assert_cmpint(extent_guard_judge(guard, 36 * KIB, (const ExtentStep *)(void *)steps->data,
 					   steps->len),
 			==, GUARD_WORTH);
