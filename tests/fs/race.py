@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import random
 import select
@@ -112,9 +113,11 @@ class Race:
         self.passes = Passes()
 
     def run_against(self, writers):
-        """One pass after the other, until the writers are done."""
-        while writers.are_running(self._chance.uniform(0, 0.2)):
-            self.run_pass(self._chance.randrange(KILL_ONE_IN) == 0)
+        """One pass after the other, until the writers are done; the first is killed."""
+        for number in itertools.count():
+            if not writers.are_running(self._chance.uniform(0, 0.2)):
+                return
+            self.run_pass(is_killed=number % KILL_ONE_IN == 0)
 
     def run_pass(self, is_killed=False):
         """One pass; RaceLost unless it comes to a good end, or is killed before at any moment."""
