@@ -43,6 +43,8 @@ struct HashStore {
 	uint64_t halves;        /* rows of half, committed or not */
 	uint64_t differed_rows; /* of differed, committed or not, once they are counted */
 	bool differed_known;
+	uint64_t pinned_rows; /* of pinned, likewise */
+	bool pinned_known;
 	uint32_t n_renewed; /* ids given by hash_store_renew() since all was settled */
 
 	/* Anchors that lie in no segment yet; NULL while there are none. */

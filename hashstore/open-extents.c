@@ -4,6 +4,7 @@
 #include "hashstore/differed.h"
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/objects.h"
+#include "hashstore/pinned.h"
 
 static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
 {
@@ -29,6 +30,7 @@ bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
 {
 	return hash_store_drop_open_extent(store, address, error) &&
 	       hash_store_drop_differed(store, address, error) &&
+	       hash_store_drop_pinned(store, address, error) &&
 	       hash_store_drop(store, OBJECT_EXTENTS, address, error);
 }
 

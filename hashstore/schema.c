@@ -59,6 +59,14 @@ static const char *const steps[] = {
 	"ALTER TABLE pass ADD COLUMN metadata_delta_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN is_checked INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN drift_bytes INTEGER NOT NULL DEFAULT 0;",
+	/* 5.  Btrfs's extents of which sharing would free nothing, and the places that keep them. */
+	"CREATE TABLE pinned ("
+	"  address INTEGER PRIMARY KEY, generation INTEGER NOT NULL, cause INTEGER NOT NULL,"
+	"  root INTEGER NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,"
+	"  position INTEGER NOT NULL, length INTEGER NOT NULL, uncovered_bytes INTEGER NOT NULL,"
+	"  places INTEGER NOT NULL);"
+	"CREATE INDEX pinned_by ON pinned (root, inode);"
+	"CREATE INDEX pinned_for ON pinned (cause, root);",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

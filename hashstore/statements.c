@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/statements.h"
 
+#define PINNED_COLUMNS                                                                             \
+	"address, generation, cause, root, inode, offset, position, length, uncovered_bytes, "     \
+	"places"
+
 static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
 	[STATEMENT_COMMIT] = "COMMIT",
@@ -69,6 +73,20 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_DROP_DIFFERED_OTHERS] = "DELETE FROM differed WHERE other = ?1 AND address IN"
 					   " (SELECT other FROM differed WHERE address = ?1)",
 	[STATEMENT_DROP_DIFFERED] = "DELETE FROM differed WHERE address = ?",
+	[STATEMENT_PUT_PINNED] = "INSERT INTO pinned (" PINNED_COLUMNS ")"
+				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
+	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"
+				  " ORDER BY address LIMIT 1",
+	[STATEMENT_NEXT_PINNED_BY] = "SELECT " PINNED_COLUMNS " FROM pinned"
+				     " WHERE root = ? AND inode = ? AND address >= ?"
+				     " ORDER BY address LIMIT 1",
+	[STATEMENT_NEXT_PINNING_ROOT] = "SELECT root FROM pinned WHERE root >= ?"
+					" ORDER BY root LIMIT 1",
+	[STATEMENT_NEXT_PINNING_ROOT_FOR] = "SELECT root FROM pinned WHERE cause = ? AND root >= ?"
+					    " ORDER BY root LIMIT 1",
+	[STATEMENT_NEXT_PINNING_INODE] = "SELECT inode FROM pinned WHERE root = ? AND inode >= ?"
+					 " ORDER BY inode LIMIT 1",
 };
 
 const char *statement_sql(Statement statement)

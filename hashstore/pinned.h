@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/differed.h"
+
+/*
+ * Pinned - data extents of btrfs that equal others, and of which sharing would free nothing, as
+ * something else shows part of them: why, and where that can be seen.
+ *
+ * A row goes with its extent (hash_store_drop_extent()).  Addresses, inodes and ids of subvolumes are
+ * at most INT64_MAX.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	ExtentStamp extent;
+	uint32_t cause; /* the engine's number */
+	/* A place that keeps the extent; root 0: no single one does. */
+	uint64_t root;
+	uint64_t inode;
+	uint64_t offset;          /* byte in the file where it begins */
+	uint64_t position;        /* byte of the extent that it shows there */
+	uint64_t length;          /* bytes that it shows */
+	uint64_t uncovered_bytes; /* that the file shows, and that nothing else has */
+	uint64_t places;          /* that showed the extent */
+} PinnedExtent;
+
+/* So many are remembered, of some 60 bytes each; the others are looked at again when they change. */
+#define PINNED_MAX (UINT64_C(1) << 17)
+
+/* Remember it, instead of what is known of the extent.  *ret_kept is false if there is no room. */
+bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
+			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Forget the extent at @address; no error if it is not there. */
+bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The first one at the address @from or behind it; *ret_found is false if there is none. */
+bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, bool *ret_found,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same of those that the file @inode of the subvolume @root keeps. */
+bool hash_store_next_pinned_by(HashStore *store, uint64_t root, uint64_t inode, uint64_t from,
+			       PinnedExtent *ret, bool *ret_found, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The first subvolume from @from on that keeps any; UINT64_MAX: there is none. */
+bool hash_store_next_pinning_root(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same of those for @cause alone. */
+bool hash_store_next_pinning_root_for(HashStore *store, uint32_t cause, uint64_t from,
+				      uint64_t *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The first file of @root from @from on that keeps any; UINT64_MAX: there is none. */
+bool hash_store_next_pinning_inode(HashStore *store, uint64_t root, uint64_t from, uint64_t *ret,
+				   GError **error) G_GNUC_WARN_UNUSED_RESULT;
