@@ -2,10 +2,12 @@
 #include "daemon/extent-finder.h"
 
 #include "daemon/extent-fingerprint.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/stretch-finder.h"
 #include "hashstore/differed.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
+#include "hashstore/pinned.h"
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
@@ -31,6 +33,7 @@ typedef struct {
 	StretchFinder *stretches;
 	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
+	uint64_t n_renewed;            /* extents that were pinned */
 } ExtentFinder;
 
 /*
@@ -76,8 +79,9 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
-	/* What it differed from another in may not be there any more. */
-	if (stored && !hash_store_drop_differed(finder->pass->store, extent->bytenr, error))
+	/* What it differed from another in, or what pinned it, may not be there any more. */
+	if (stored && (!hash_store_drop_differed(finder->pass->store, extent->bytenr, error) ||
+		       !hash_store_drop_pinned(finder->pass->store, extent->bytenr, error)))
 		return false;
 	if (stretch_finder_wants(finder->stretches, extent))
 		return stretch_finder_add(finder->stretches, extent, item, error);
@@ -220,6 +224,8 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!found)
 			break;
 
+		if (!pinned_extents_see(finder->pass->pinned, extent.bytenr, item.refs, error))
+			return false;
 		/* The others of the leaf. */
 		if (extent.generation < since)
 			continue;
@@ -293,8 +299,26 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 {
 	const PassResult *result = finder->pass->result;
 
-	return result->files.read + result->files.set_aside + result->files.gone > 0 ||
+	return result->files.read + result->files.set_aside + result->files.gone +
+			       finder->n_renewed >
+		       0 ||
 	       finder->looked_through_bytes >= LOOKED_THROUGH_BYTES;
+}
+
+/* Those of which the cause has ended are unsettled. */
+static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
+{
+	PinnedExtents *pinned = finder->pass->pinned;
+
+	if (finder->looks_at_all) {
+		if (!pinned_extents_look_at_all(pinned, error))
+			return false;
+	} else if (!pinned_extents_look(pinned, since, &finder->looked_through_bytes, error)) {
+		return false;
+	}
+
+	return !pass_may_continue(finder->pass) ||
+	       pinned_extents_renew(pinned, &finder->n_renewed, error);
 }
 
 static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GError **error)
@@ -312,6 +336,10 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 		return false;
 	}
 	if (!stretch_finder_finish(finder->stretches, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
+	if (!look_at_pinned(finder, since, error))
 		return false;
 	if (!pass_may_continue(pass))
 		return true;

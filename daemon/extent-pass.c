@@ -12,6 +12,7 @@
 #include "daemon/ledger.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/planner.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
@@ -264,6 +265,7 @@ bool extent_pass_steps(Pass *pass, GError **error)
 		return true;
 
 	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter);
+	pass->pinned = pinned_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
 		return false;
 

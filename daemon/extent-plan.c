@@ -5,9 +5,6 @@
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
 
-/* Each place that shows a target costs a read of it: one with more is left alone. */
-#define PLACES_MAX 32
-
 struct ExtentPlan {
 	Pass *pass;
 	uint32_t block_bytes;
@@ -26,7 +23,7 @@ struct ExtentPlan {
 	ObjectTable *table;
 	const Object *target;
 	const GArray *runs; /* Run, of the target */
-	ExtentRef blamed;   /* see extent_plan_blamed(); root 0: none */
+	ExtentPin pin;      /* why it is pinned, and by what */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -291,8 +288,6 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
-		if (lack->keeper)
-			plan->blamed = *lack->keeper;
 		return false;
 	}
 
@@ -344,6 +339,17 @@ static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 								  plan->target->size_bytes);
 }
 
+/* It is pinned by what is not covered. */
+static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, SkipReason reason)
+{
+	const ExtentCover *cover = extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
+	const ExtentRef *keeper = extent_coverage_lack(plan->coverage)->keeper;
+
+	plan->pin = extent_pin_uncovered(refs, n_refs, cover, plan->block_bytes, reason);
+	if (reason == SKIP_KEEP_ZEROS && keeper)
+		plan->pin.place = *keeper;
+}
+
 /*
  * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
  * shared onto keeps the extent, so that the others need not be.
@@ -359,21 +365,29 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	for (size_t i = 0; i < n; i++)
 		if (!check_tail(plan, &refs[i], error))
 			return false;
-	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason))
+	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
+		pin_uncovered(plan, refs, n, *ret_reason);
 		return true;
+	}
 
 	for (size_t i = 0; i < n; i++) {
 		bool done;
 
 		if (!plan_place(plan, &refs[i], &done, error))
 			return false;
-		if (!done || is_too_scattered(plan, i + 1))
+		if (!done) {
+			plan->pin = extent_pin_kept(&refs[i], n, SKIP_PINNED);
 			return true;
+		}
+		if (is_too_scattered(plan, i + 1)) {
+			pin_uncovered(plan, refs, n, *ret_reason);
+			return true;
+		}
 	}
 
 	for (size_t i = 0; i < n; i++)
 		if (!extent_files_is_target(plan->files, &refs[i], ret_reason)) {
-			plan->blamed = refs[i];
+			plan->pin = extent_pin_kept(&refs[i], n, *ret_reason);
 			return true;
 		}
 
@@ -393,7 +407,6 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	for (size_t i = 0; i < n && !*ret; i++) {
 		bool is_in;
 
-		plan->blamed = refs[i];
 		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
 			return false;
 		if (!extent_files_is_source(plan->files, &refs[i]))
@@ -403,10 +416,9 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 		else if (is_in)
 			continue;
 		*ret = true;
+		plan->pin = extent_pin_kept(&refs[i], n, *ret_reason);
 	}
 
-	if (!*ret && n > 0)
-		plan->blamed = refs[0];
 	return true;
 }
 
@@ -414,6 +426,8 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	GuardVerdict verdict;
+	const ExtentRef *refs;
+	size_t n;
 
 	if (*ret != EXTENT_PLANNED)
 		return;
@@ -426,6 +440,8 @@ static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reas
 
 	*ret = EXTENT_PINNED;
 	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+	refs = extent_refs_list(plan->refs, &n);
+	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
 }
 
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
@@ -436,7 +452,6 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 	plan->target = target;
 	plan->runs = runs;
-	plan->blamed.root = 0;
 	plan->locked_bytes = 0;
 	g_array_set_size(plan->locked, 0);
 	g_array_set_size(plan->rest, 0);
@@ -446,10 +461,11 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	extent_sources_clear(plan->sources);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
-	if (!extent_refs_read(plan->refs, target, PLACES_MAX, &outcome, error))
+	if (!extent_refs_read(plan->refs, target, EXTENT_PLAN_PLACES_MAX, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
+	plan->pin = extent_pin_unseen(plan->refs);
 	if (!is_forbidden(plan, &forbidden, ret_reason, error))
 		return false;
 	if (outcome != EXTENT_REFS_READ || forbidden)
@@ -490,5 +506,17 @@ const GArray *extent_plan_steps(const ExtentPlan *plan)
 
 const ExtentRef *extent_plan_blamed(const ExtentPlan *plan)
 {
-	return plan->blamed.root != 0 ? &plan->blamed : NULL;
+	const ExtentRef *shown;
+	size_t n;
+
+	if (plan->pin.place.root != 0)
+		return &plan->pin.place;
+
+	shown = extent_refs_list(plan->refs, &n);
+	return n > 0 ? &shown[0] : NULL;
+}
+
+const ExtentPin *extent_plan_pin(const ExtentPlan *plan)
+{
+	return &plan->pin;
 }

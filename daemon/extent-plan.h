@@ -3,6 +3,7 @@
 
 #include "daemon/doubts.h"
 #include "daemon/extent-copy.h"
+#include "daemon/extent-pin.h"
 #include "daemon/extent-sources.h"
 #include "daemon/extent-sums.h"
 #include "daemon/run.h"
@@ -18,6 +19,9 @@
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct ExtentPlan ExtentPlan;
+
+/* Each place that shows a target costs a read of it: one with more is left alone. */
+#define EXTENT_PLAN_PLACES_MAX 32
 
 /* Where a step has the bytes from that the target's are shared with. */
 typedef enum {
@@ -78,5 +82,8 @@ const GArray *extent_plan_moved(const ExtentPlan *plan);
  * NULL if none is known.
  */
 const ExtentRef *extent_plan_blamed(const ExtentPlan *plan);
+
+/* Why the last target is pinned; PIN_NONE where *ret_reason says all there is to say. */
+const ExtentPin *extent_plan_pin(const ExtentPlan *plan);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlan, extent_plan_free)

@@ -10,6 +10,9 @@ struct ExtentRefs {
 	BtrfsRefs *found;
 	BtrfsFileExtents *extents;
 	GArray *list; /* ExtentRef */
+	ExtentUnseen unseen;
+	ExtentRef unseen_place; /* the first one */
+	uint64_t n_places;
 	bool is_encoded;
 	uint64_t ram_bytes;
 };
@@ -56,6 +59,7 @@ static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, 
 		if (last->root == ref->root && last->inode == ref->inode) {
 			ref->size_bytes = last->size_bytes;
 			ref->generation = last->generation;
+			ref->is_deleted = last->is_deleted;
 			*ret_found = true;
 			return true;
 		}
@@ -66,26 +70,35 @@ static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, 
 	if (*ret_found) {
 		ref->size_bytes = inode.size_bytes;
 		ref->generation = (uint32_t)inode.generation;
+		ref->is_deleted = inode.nlink == 0;
 	}
 	return true;
 }
 
+static void note_unseen(ExtentRefs *refs, ExtentUnseen why, const ExtentRef *place)
+{
+	if (refs->unseen != EXTENT_UNSEEN_NONE)
+		return;
+
+	refs->unseen = why;
+	refs->unseen_place = *place;
+}
+
 /*
- * Add the place at @found, if it still shows @extent.  *ret_seen is false if it keeps the extent
- * without showing it: out of sight, or reserved and not written.
+ * Add the place at @found, if it still shows @extent.  If it keeps the extent without showing it, out of
+ * sight, or reserved and not written, that is noted.
  */
-static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, bool *ret_seen,
-		GError **error)
+static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, GError **error)
 {
 	g_autoptr(GError) unread = NULL;
 	const BtrfsFileExtent *item;
-	ExtentRef ref = { .root = found->root, .inode = found->inode };
+	ExtentRef ref = { .root = found->root, .inode = found->inode, .offset = found->offset };
+	bool is_there;
 
-	*ret_seen = true;
 	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
 				 1);
 	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
-		*ret_seen = false;
+		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
 		if (g_error_matches(unread, G_FILE_ERROR, G_FILE_ERROR_NOENT))
 			return true;
 		g_propagate_error(error, g_steal_pointer(&unread));
@@ -93,20 +106,22 @@ static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, b
 	}
 	if (!item || !is_of(item, extent))
 		return true;
-	if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR) {
-		*ret_seen = false;
-		return true;
-	}
-
 	ref.offset = item->logical;
 	ref.position = item->offset;
 	ref.length = item->length;
+	if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR) {
+		note_unseen(refs, EXTENT_UNSEEN_RESERVED, &ref);
+		return true;
+	}
+
 	refs->is_encoded = item->is_encoded;
 	refs->ram_bytes = item->ram_bytes;
-	if (!read_inode(refs, &ref, ret_seen, error))
+	if (!read_inode(refs, &ref, &is_there, error))
 		return false;
-	if (*ret_seen)
+	if (is_there)
 		g_array_append_val(refs->list, ref);
+	else
+		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
 	return true;
 }
 
@@ -115,24 +130,24 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 			size_t most, ExtentRefsOutcome *ret, GError **error)
 {
 	const BtrfsRef *found;
-	bool all_seen = true;
 	size_t n;
 
 	g_array_set_size(refs->list, 0);
+	refs->unseen = EXTENT_UNSEEN_NONE;
+	refs->n_places = 0;
 	*ret = EXTENT_REFS_GONE;
 	if (outcome == BTRFS_REFS_GONE)
 		return true;
 
 	found = btrfs_refs_list(refs->found, &n);
-	for (size_t i = 0; i < MIN(n, most); i++) {
-		bool seen;
-
-		if (!add(refs, &found[i], extent, &seen, error))
+	refs->n_places = n;
+	if (outcome == BTRFS_REFS_TOO_MANY || n > most)
+		refs->unseen = EXTENT_UNSEEN_MORE;
+	for (size_t i = 0; i < MIN(n, most); i++)
+		if (!add(refs, &found[i], extent, error))
 			return false;
-		all_seen &= seen;
-	}
 
-	if (outcome == BTRFS_REFS_TOO_MANY || n > most || !all_seen)
+	if (refs->unseen != EXTENT_UNSEEN_NONE)
 		*ret = EXTENT_REFS_PARTIAL;
 	else if (refs->list->len > 0)
 		*ret = EXTENT_REFS_READ;
@@ -162,6 +177,13 @@ const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)
 {
 	*ret_n = refs->list->len;
 	return (const ExtentRef *)refs->list->data;
+}
+
+ExtentUnseen extent_refs_unseen(const ExtentRefs *refs, ExtentRef *ret_place, uint64_t *ret_places)
+{
+	*ret_place = refs->unseen_place;
+	*ret_places = refs->n_places;
+	return refs->unseen;
 }
 
 bool extent_refs_is_encoded(const ExtentRefs *refs)

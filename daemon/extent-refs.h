@@ -26,6 +26,7 @@ typedef struct {
 	/* Of the file: */
 	uint64_t size_bytes;
 	uint32_t generation; /* as handles carry it */
+	bool is_deleted;     /* it has no name, and goes when it is closed */
 } ExtentRef;
 
 typedef enum {
@@ -34,6 +35,14 @@ typedef enum {
 	/* There are more than were asked for, or some show nothing: deleted, or not yet written. */
 	EXTENT_REFS_PARTIAL,
 } ExtentRefsOutcome;
+
+/* Why not all places were seen. */
+typedef enum {
+	EXTENT_UNSEEN_NONE,     /* they were */
+	EXTENT_UNSEEN_MORE,     /* there are more than were asked for */
+	EXTENT_UNSEEN_RESERVED, /* a file keeps some of it for what is not written yet */
+	EXTENT_UNSEEN_DELETED,  /* a subvolume has it that is deleted, or a file that is */
+} ExtentUnseen;
 
 ExtentRefs *extent_refs_new(int fd);
 void extent_refs_free(ExtentRefs *refs);
@@ -48,6 +57,12 @@ bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t posi
 
 /* What was found last. */
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);
+
+/*
+ * Why there are others; *ret_place is the first of those, of which only root, inode, offset and
+ * position are known.  *ret_places is how many there are in all.
+ */
+ExtentUnseen extent_refs_unseen(const ExtentRefs *refs, ExtentRef *ret_place, uint64_t *ret_places);
 
 /* Whether the extent is compressed (or otherwise encoded), and what it holds. */
 bool extent_refs_is_encoded(const ExtentRefs *refs);

@@ -6,6 +6,7 @@
 #include "daemon/extent-queue.h"
 #include "daemon/extent-zeros.h"
 #include "daemon/metadata-reserve.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/refusal.h"
 #include "daemon/step-rounds.h"
 #include "hashstore/open-extents.h"
@@ -186,18 +187,22 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
  * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
  * target of others, so that it may be one yet.
  */
-static void pin(ExtentSharer *sharer, const Object *target, SkipReason reason)
+static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
 {
 	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
+	/* What is a source and not free to go besides is no news, save that it could be freed. */
+	bool is_news = sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA;
 
 	if (may_pass(reason) || !has_zeros_only) {
 		object_table_add_fact(sharer->table, target->id,
 				      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->n_pinned++;
 	}
-	/* What is a source and not free to go besides is no news, save that it could be freed. */
-	if (sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA)
+	if (is_news)
 		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
+	return may_pass(reason) ||
+	       pinned_extents_put(sharer->pass->pinned, target, extent_plan_pin(sharer->plan),
+				  is_news, error);
 }
 
 /* So much was written so that an extent is freed, be it that it could not be freed after all. */
@@ -311,6 +316,26 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	return sharer->copy;
 }
 
+/* What was to be shared away stays, as it differed. */
+static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason reason,
+			  GError **error)
+{
+	ExtentPin why = *extent_plan_pin(sharer->plan);
+
+	if (reason == SKIP_PINNED) {
+		reason = SKIP_DIFFERS;
+		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
+	}
+	leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
+	if (may_pass(reason))
+		return true;
+
+	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
+	object_table_add_fact(sharer->table, target->id, FACT_PINNED);
+	sharer->n_pinned++;
+	return pinned_extents_put(sharer->pass->pinned, target, &why, true, error);
+}
+
 /*
  * Plan again for a target that differed from a source, or of which one is doubted: without that one.
  * If nothing else equals it, it stays, and others may have it as their source.
@@ -337,16 +362,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	}
 	if (outcome == EXTENT_GONE)
 		return forget(sharer, target, error);
-	if (outcome == EXTENT_PINNED) {
-		reason = reason == SKIP_PINNED ? SKIP_DIFFERS : reason;
-		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
-		if (!may_pass(reason)) {
-			object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
-			object_table_add_fact(sharer->table, target->id, FACT_PINNED);
-			sharer->n_pinned++;
-		}
-	}
-	return true;
+	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
 }
 
 /* All steps of the plan, and of those that come after it; *ret_done: nothing is left to do. */
@@ -488,8 +504,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run || forget(sharer, target, error);
 	case EXTENT_PINNED:
-		pin(sharer, target, reason);
-		return true;
+		return pin(sharer, target, reason, error);
 	case EXTENT_PLANNED:
 		break;
 	}

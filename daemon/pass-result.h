@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/pin-cause.h"
 #include "daemon/skip.h"
 #include "hashstore/history.h"
 
@@ -47,6 +48,7 @@ typedef struct {
 		int64_t drift_bytes;          /* what the filesystem gave back beyond that */
 	} ledger;
 	SkipLedger skips;
+	PinLedger pins;
 	struct {
 		char *path;
 		uint64_t bytes, objects, anchors;

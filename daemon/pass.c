@@ -12,6 +12,7 @@
 #include "daemon/kept-files.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/planner.h"
 #include "daemon/policies.h"
 #include "daemon/run.h"
@@ -79,6 +80,7 @@ static bool pass_open(Pass *pass, GError **error)
 
 static void pass_close(Pass *pass)
 {
+	g_clear_pointer(&pass->pinned, pinned_extents_free);
 	g_clear_pointer(&pass->places, extent_places_free);
 	g_clear_pointer(&pass->guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);

@@ -37,10 +37,11 @@ typedef struct {
 	KeptPages *kept;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	ExtentPlaces *places;      /* NULL where files are walked to */
-	struct ExtentGuard *guard; /* the same */
-	int64_t committed_usec;    /* monotonic; when the store was committed last, or opened */
-	PassResult *result;        /* the caller's */
+	ExtentPlaces *places;         /* NULL where files are walked to */
+	struct ExtentGuard *guard;    /* the same */
+	struct PinnedExtents *pinned; /* the same */
+	int64_t committed_usec;       /* monotonic; when the store was committed last, or opened */
+	PassResult *result;           /* the caller's */
 } Pass;
 
 /*

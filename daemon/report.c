@@ -81,6 +81,42 @@ static json_t *skips_json(const SkipLedger *skips)
 	return list;
 }
 
+static json_t *pin_examples_json(const PinEntry *entry)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < entry->n_examples; i++) {
+		const PinExample *example = &entry->examples[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:o}", "path", example->path,
+						"uncovered_bytes", number(example->uncovered_bytes),
+						"places", number(example->places)));
+	}
+
+	return list;
+}
+
+static json_t *pins_json(const PinLedger *pins)
+{
+	json_t *list = json_array();
+
+	for (size_t cause = 0; cause < PIN_CAUSES; cause++) {
+		const PinEntry *entry = &pins->entries[cause];
+
+		if (entry->count == 0)
+			continue;
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:o, s:o, s:o}", "cause",
+						pin_cause_name(cause), "count",
+						number(entry->count), "bytes", number(entry->bytes),
+						"uncovered_bytes", number(entry->uncovered_bytes),
+						"examples", pin_examples_json(entry)));
+	}
+
+	return list;
+}
+
 static json_t *files_json(const PassResult *result)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seen", number(result->files.seen),
@@ -170,6 +206,7 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(json, "rewritten", rewritten_json(result));
 	json_object_set_new(json, "ledger", ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
+	json_object_set_new(json, "pinned", pins_json(&result->pins));
 	json_object_set_new(json, "store", store_json(result));
 	return json;
 }
@@ -308,6 +345,30 @@ static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
 	}
 }
 
+/* One line per cause; with @verbose also which files keep how much. */
+static void add_pins(GString *lines, const PinLedger *pins, bool verbose)
+{
+	const char *label = "pinned by";
+
+	for (size_t cause = 0; cause < PIN_CAUSES; cause++) {
+		const PinEntry *entry = &pins->entries[cause];
+		g_autofree char *bytes = size_text(entry->bytes);
+
+		if (entry->count == 0)
+			continue;
+
+		add_line(lines, label, "%-18s %8" G_GUINT64_FORMAT "  %10s", pin_cause_name(cause),
+			 entry->count, bytes);
+		label = "";
+		for (size_t i = 0; verbose && i < entry->n_examples; i++) {
+			const PinExample *example = &entry->examples[i];
+			g_autofree char *uncovered = size_text(example->uncovered_bytes);
+
+			add_line(lines, "", "  %s (%s uncovered)", example->path, uncovered);
+		}
+	}
+}
+
 char *report_text(const Settings *settings, const ReportedPass *pass)
 {
 	const PassResult *result = pass->result;
@@ -327,5 +388,6 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 	if (result->found_by_checksums && !settings->dry_run)
 		add_ledger(lines, settings, result);
 	add_skips(lines, &result->skips, settings->verbose);
+	add_pins(lines, &result->pins, settings->verbose);
 	return g_string_free(g_steal_pointer(&lines), false);
 }

@@ -32,6 +32,11 @@ REASONS = {
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
     "read-only-snapshot", "outside", "needs-reading", "pieces", "metadata", "no-metadata-space",
 }
+CAUSES = {
+    "uncovered", "deleted-file", "differs", "needs-reading", "unfit-sources", "too-many-places",
+    "read-only-snapshot", "immutable", "reserved", "deleted-subvolume",
+    "pieces", "metadata", "keep-zeros",
+}
 FIELDS = {
     "found": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
@@ -80,6 +85,17 @@ class Run:
         """Reason -> number of files left alone for it."""
         return {entry["reason"]: entry["count"] for entry in self.filesystem["skipped"]}
 
+    @property
+    def pinned(self):
+        """Cause -> number of extents that stay for it."""
+        return {entry["cause"]: entry["count"] for entry in self.filesystem["pinned"]}
+
+    def pin_of(self, cause):
+        """The whole entry of one cause."""
+        entries = [e for e in self.filesystem["pinned"] if e["cause"] == cause]
+        assert len(entries) == 1, f"{cause} in {self.filesystem['pinned']}"
+        return entries[0]
+
     def skip_of(self, reason):
         """The whole entry of one reason."""
         entries = [e for e in self.filesystem["skipped"] if e["reason"] == reason]
@@ -109,6 +125,10 @@ def check_report(report):
             assert len(skip["examples"]) <= skip["count"], skip
             # An extent need not have a file that has a name.
             assert skip["examples"] or entry["found"]["by"] == "checksums", skip
+        for pin in entry["pinned"]:
+            assert pin["cause"] in CAUSES, f"unknown cause: {pin}"
+            assert pin["count"] >= max(1, len(pin["examples"])), pin
+            assert pin["bytes"] >= 0 and pin["uncovered_bytes"] >= 0, pin
 
 
 def option_words(options):

@@ -165,7 +165,6 @@ def test_an_extent_with_too_many_places_is_pinned(tree, dedupd):
     assert done.freed_bytes == 0
     assert done.first.skipped == {"pinned": 1}
 
-    (tree / "clone-0").unlink()
     write_extent(tree / "third", noise(1, MIB))
     assert check(dedupd).freed_bytes == MIB
 

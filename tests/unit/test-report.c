@@ -34,6 +34,7 @@ static Sample *sample_new(const char *path)
 	sample->result.ended_usec = STARTED_USEC + 1250000;
 	sample->result.store.path = g_strdup("/state/store.sqlite");
 	skip_ledger_add(&sample->result.skips, SKIP_LEASED, 8388608, "/srv/a");
+	pin_ledger_add(&sample->result.pins, PIN_UNCOVERED, 8388608, 4096, 1, "/srv/b");
 	sample->pass = (ReportedPass){ &sample->filesystem, &sample->result };
 	return sample;
 }
@@ -156,6 +157,45 @@ static void test_every_reason_is_on_the_page(void)
 		if (!strstr(page, quoted))
 			g_error("%s is not on the page", quoted);
 	}
+}
+
+static void test_every_cause_is_on_the_page(void)
+{
+	g_autofree char *page = NULL;
+
+	g_assert_true(g_file_get_contents(REPORT_PAGE, &page, NULL, NULL));
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
+		g_autofree char *quoted = g_strdup_printf("`%s`", pin_cause_name(cause));
+
+		if (!strstr(page, quoted))
+			g_error("%s is not on the page", quoted);
+	}
+}
+
+static void test_what_pins_extents_is_told_by_its_cause(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	PinLedger *pins = &sample->result.pins;
+	g_autofree char *text = NULL;
+	g_autoptr(json_t) report = NULL;
+
+	pin_ledger_add(pins, PIN_TOO_MANY_PLACES, 4096, 0, 99, NULL);
+	pin_ledger_add(pins, PIN_UNCOVERED, 3 << 20, 2 << 20, 1, "/srv/c");
+	report = sample_report(sample);
+	g_assert_cmpuint(json_array_size(value_at(report, "filesystems.0.pinned")), ==, 2);
+	assert_text(report, "filesystems.0.pinned.0.cause", "uncovered");
+	assert_number(report, "filesystems.0.pinned.0.count", 2);
+	assert_number(report, "filesystems.0.pinned.0.bytes", (3 << 20) + 8388608);
+	assert_number(report, "filesystems.0.pinned.0.uncovered_bytes", (2 << 20) + 4096);
+	assert_text(report, "filesystems.0.pinned.0.examples.1.path", "/srv/c");
+	assert_number(report, "filesystems.0.pinned.0.examples.1.uncovered_bytes", 2 << 20);
+	assert_number(report, "filesystems.0.pinned.0.examples.1.places", 1);
+	assert_text(report, "filesystems.0.pinned.1.cause", "too-many-places");
+
+	sample->settings.verbose = true;
+	text = report_text(&sample->settings, &sample->pass);
+	g_assert_nonnull(strstr(text, "uncovered"));
+	g_assert_nonnull(strstr(text, "/srv/c (2 MiB uncovered)"));
 }
 
 static void test_every_figure_is_in_its_field(void)
@@ -468,6 +508,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/report/every-cause-is-on-the-page", test_every_cause_is_on_the_page);
+	g_test_add_func("/report/what-pins-extents-is-told-by-its-cause",
+			test_what_pins_extents_is_told_by_its_cause);
 	g_test_add_func("/report/fields-are-those-of-the-page-in-its-order",
 			test_fields_are_those_of_the_page_in_its_order);
 	g_test_add_func("/report/every-reason-is-on-the-page", test_every_reason_is_on_the_page);
