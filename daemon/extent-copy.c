@@ -110,7 +110,8 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 	if (!extent_map_next(map, &mapped, error) || file_stat_at(fd, "", &stat) != 0)
 		return false;
 
-	btrfs_file_extents_start(extents, fd, BTRFS_SUBVOLUME_TOP, stat.inode, 0, size_bytes);
+	/* Of the subvolume that it was made in. */
+	btrfs_file_extents_start(extents, fd, 0, stat.inode, 0, size_bytes);
 	for (;; n++) {
 		if (!btrfs_file_extents_next(extents, &item, error))
 			return false;
@@ -122,12 +123,31 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 	return n > 0 && n <= 2 + size_bytes / EXTENT_BYTES;
 }
 
+/* In the top level, or where that is read-only in a subvolume that is to have a part of it. */
+static int make_file(const Pass *pass, const GArray *parts)
+{
+	int mount_fd = pass->filesystem->fd;
+	uint64_t tried = BTRFS_SUBVOLUME_TOP;
+	int fd = unnamed_file_make_in_subvolume(mount_fd, tried);
+
+	for (guint i = 0; fd < 0 && errno == EROFS && i < parts->len; i++) {
+		const CopyPart *part = &g_array_index(parts, CopyPart, i);
+
+		if (part->place.root == tried)
+			continue;
+		tried = part->place.root;
+		fd = unnamed_file_make_in_subvolume(mount_fd, tried);
+	}
+
+	return fd;
+}
+
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const GArray *parts,
 			    SkipReason *ret_reason, const ExtentRef **ret_blamed)
 {
 	g_autoptr(GError) failed = NULL;
 	g_autoptr(ExtentCopy) copy = g_new0(ExtentCopy, 1);
-	g_auto(Fd) fd = unnamed_file_make_in_top_level(pass->filesystem->fd);
+	g_auto(Fd) fd = make_file(pass, parts);
 	uint64_t size_bytes = end_of(parts);
 
 	*ret_blamed = NULL;

@@ -7,7 +7,7 @@
 
 /*
  * ExtentCopy - the rest of a data extent, copied to an unnamed file of the same btrfs (O_TMPFILE in the top
- * level, so that it can be made whatever is read-only), to be shared with by FIDEDUPERANGE: the
+ * level, as what shows the extent may be read-only), to be shared with by FIDEDUPERANGE: the
  * kernel compares, so what changed meanwhile is not replaced.  Nothing else is ever written.
  *
  * What of it is shared stays; the rest goes with the file, also when the process is killed.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/hole-source.h"
 
+#include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/dedupe-range.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-attributes.h"
@@ -90,7 +91,7 @@ static bool make_in_root(HoleSource *hole, const FilesystemRoot *root, bool *is_
 /* By handle, so that no mount need show it. */
 static bool make_in_top_level(HoleSource *hole, bool *is_full)
 {
-	g_auto(Fd) fd = unnamed_file_make_in_top_level(hole->filesystem->fd);
+	g_auto(Fd) fd = unnamed_file_make_in_subvolume(hole->filesystem->fd, BTRFS_SUBVOLUME_TOP);
 
 	*is_full |= fd < 0 && (errno == ENOSPC || errno == EDQUOT);
 	if (fd < 0 || !file_attributes_make_plain(fd) || !is_ordinary(hole, fd))

@@ -2,7 +2,6 @@
 #include "kernel-ioctl/unnamed-file.h"
 
 #include "kernel-ioctl/btrfs-inode.h"
-#include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/open-file.h"
 
@@ -10,9 +9,9 @@
 #include <fcntl.h>
 #include <linux/btrfs_tree.h>
 
-static int open_top_level(int mount_fd)
+static int open_subvolume(int mount_fd, uint64_t subvolume)
 {
-	FileId id = { BTRFS_SUBVOLUME_TOP, BTRFS_FIRST_FREE_OBJECTID, 0 };
+	FileId id = { subvolume, BTRFS_FIRST_FREE_OBJECTID, 0 };
 	g_autoptr(GError) failed = NULL;
 	BtrfsInodeItem inode;
 	bool found;
@@ -27,9 +26,9 @@ static int open_top_level(int mount_fd)
 	return open_directory_by_id(mount_fd, FS_KIND_BTRFS, &id);
 }
 
-int unnamed_file_make_in_top_level(int mount_fd)
+int unnamed_file_make_in_subvolume(int mount_fd, uint64_t subvolume)
 {
-	g_auto(Fd) directory = open_top_level(mount_fd);
+	g_auto(Fd) directory = open_subvolume(mount_fd, subvolume);
 
 	if (directory < 0)
 		return -1;
