@@ -25,8 +25,11 @@
 #include <linux/btrfs_tree.h>
 #include <string.h>
 
-/* Sharing copies may make copies again, of which fewer and fewer are left. */
-#define REWRITTEN_ROUNDS 4
+/*
+ * Sharing copies may make copies again, but only of copies, each a quarter as long as what it was made of
+ * at most: from 128 MiB on so many times until they are too short to be worth it.
+ */
+#define REWRITTEN_ROUNDS 6
 
 /* Whether the kernel lets this process look into the trees. */
 static bool may_search(const Filesystem *filesystem)
