@@ -255,7 +255,7 @@ static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const Btr
 	return extent_guard_new(&limits);
 }
 
-bool extent_pass_steps(Pass *pass, GError **error)
+static bool do_steps(Pass *pass, GError **error)
 {
 	g_autoptr(ExtentSums) sums = NULL;
 	int fd = pass->filesystem->fd;
@@ -286,4 +286,14 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	if (pass_may_continue(pass))
 		extent_limits_warn(pass);
 	return ledger_end(pass, &ledger, error);
+}
+
+bool extent_pass_steps(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	bool done = do_steps(pass, error);
+
+	/* Not before, as the one may come before the other: a copy stays also where nothing is freed for it. */
+	result->freed.bytes -= MIN(result->rewritten.bytes, result->freed.bytes);
+	return done;
 }

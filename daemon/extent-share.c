@@ -212,7 +212,14 @@ static void count_rewritten(ExtentSharer *sharer, uint64_t bytes)
 
 	result->rewritten.bytes += bytes;
 	result->rewritten.extents += bytes > 0;
-	result->freed.bytes -= MIN(bytes, result->freed.bytes);
+}
+
+static void show_freed(const ExtentSharer *sharer)
+{
+	const PassResult *result = sharer->pass->result;
+
+	atomic_store(&sharer->pass->progress->freed_bytes,
+		     result->freed.bytes - MIN(result->rewritten.bytes, result->freed.bytes));
 }
 
 /* The target in hand is done with: of its copy that stays which something was shared with. */
@@ -220,8 +227,7 @@ static void drop_copy(ExtentSharer *sharer)
 {
 	if (sharer->copy && sharer->copy_is_kept) {
 		count_rewritten(sharer, extent_copy_disk_bytes(sharer->copy));
-		atomic_store(&sharer->pass->progress->freed_bytes,
-			     sharer->pass->result->freed.bytes);
+		show_freed(sharer);
 	}
 	g_clear_pointer(&sharer->copy, extent_copy_free);
 	sharer->copy_is_kept = false;
@@ -255,7 +261,7 @@ static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GErro
 
 	result->freed.bytes += target->size_bytes;
 	result->freed.hole_bytes += extent_zeros_count(planned->steps, sharer->pass->block_bytes);
-	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
+	show_freed(sharer);
 	return forget(sharer, target, error);
 }
 

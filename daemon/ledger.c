@@ -124,7 +124,8 @@ static void check(PassResult *result)
 		(int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
 
 	result->ledger.is_checked = true;
-	result->ledger.drift_bytes = gained - (int64_t)result->freed.bytes;
+	result->ledger.drift_bytes =
+		gained - (int64_t)(result->freed.bytes - result->rewritten.bytes);
 }
 
 bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)

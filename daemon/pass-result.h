@@ -35,6 +35,7 @@ typedef struct {
 		uint64_t runs, bytes, already_bytes, calls, differed, capped;
 	} shared;
 	struct {
+		/* Until a pass by checksums ends, the bytes are those of before what was rewritten. */
 		uint64_t bytes, hole_bytes, used_before_bytes, used_after_bytes;
 	} freed;
 	struct {
