@@ -2,6 +2,7 @@
 #include "daemon/extent-finder.h"
 
 #include "daemon/extent-fingerprint.h"
+#include "daemon/extent-sharing.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/stretch-finder.h"
 #include "hashstore/differed.h"
@@ -31,6 +32,7 @@ typedef struct {
 	BtrfsTree *tree;
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
+	ExtentSharing *sharing;
 	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	uint64_t n_renewed;            /* extents that were pinned */
@@ -53,6 +55,20 @@ static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
 	return hash_store_find_at(finder->pass->store, OBJECT_STRETCHES, stored->parent, &stretch,
 				  error) &&
 	       (stretch || stretch_finder_add(finder->stretches, extent, item, error));
+}
+
+/* Put a new extent, or one that is another by now. */
+static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
+		GError **error)
+{
+	DataExtent new = *extent;
+
+	if (item && !extent_sharing_ask(finder->sharing, item, &new.is_shared, error))
+		return false;
+	if (stretch_finder_wants(finder->stretches, &new))
+		return stretch_finder_add(finder->stretches, &new, item, error);
+	return extent_fingerprint(finder->fingerprinter, &new, NULL, error) &&
+	       pass_commit_when_due(finder->pass, error);
 }
 
 /*
@@ -83,10 +99,7 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	if (stored && (!hash_store_drop_differed(finder->pass->store, extent->bytenr, error) ||
 		       !hash_store_drop_pinned(finder->pass->store, extent->bytenr, error)))
 		return false;
-	if (stretch_finder_wants(finder->stretches, extent))
-		return stretch_finder_add(finder->stretches, extent, item, error);
-	return extent_fingerprint(finder->fingerprinter, extent, NULL, error) &&
-	       pass_commit_when_due(finder->pass, error);
+	return put(finder, extent, item, error);
 }
 
 static bool next_item(ExtentFinder *finder, const BtrfsTreeItem **ret, GError **error)
@@ -355,12 +368,14 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
+	g_autoptr(ExtentSharing) sharing = extent_sharing_new(pass->filesystem->fd);
 	g_autoptr(StretchFinder) stretches = NULL;
 	ExtentFinder finder = {
 		.pass = pass,
 		.info = *info,
 		.tree = tree,
 		.fingerprinter = fingerprinter,
+		.sharing = sharing,
 	};
 	uint64_t since, looked_day, stored;
 

@@ -138,6 +138,7 @@ static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 		.parent = stretch ? stretch->key : 0,
 		.generation = stretch ? stretch->rank_bytes : 0,
 		.state = known > 0 ? OBJECT_DONE : OBJECT_SKIPPED,
+		.flags = (stretch ? stretch->is_shared : extent->is_shared) ? OBJECT_SHARED : 0,
 		.skip_reason = SKIP_NO_SUMS,
 		.digest = digest,
 	};

@@ -21,8 +21,11 @@
 #define SIZE_SHIFT 9
 
 /* Extents from each of these on are of one class; shorter ones are by powers of two. */
-#define LARGE_BYTES  (UINT64_C(1) << 20)
-#define MEDIUM_BYTES (UINT64_C(128) << 10)
+static const uint64_t classes_bytes[] = {
+	UINT64_C(8) << 20,
+	UINT64_C(1) << 20,
+	UINT64_C(128) << 10,
+};
 
 typedef struct {
 	uint32_t count;
@@ -140,10 +143,9 @@ static uint32_t first_count(const ObjectTable *table, const Object *object)
 		return object->generation >> SIZE_SHIFT;
 
 	bytes = data_less_zeros(table, object);
-	if (bytes >= LARGE_BYTES)
-		return LARGE_BYTES >> SIZE_SHIFT;
-	if (bytes >= MEDIUM_BYTES)
-		return MEDIUM_BYTES >> SIZE_SHIFT;
+	for (size_t i = 0; i < G_N_ELEMENTS(classes_bytes); i++)
+		if (bytes >= classes_bytes[i])
+			return (uint32_t)(classes_bytes[i] >> SIZE_SHIFT);
 	return ((UINT32_C(1) << g_bit_storage(bytes)) >> 1) >> SIZE_SHIFT;
 }
 

@@ -257,6 +257,19 @@ static uint32_t rank_bytes(const StretchFinder *finder, const StretchPart *parts
 	return UINT32_C(1) << (g_bit_storage(bytes / n) - 1);
 }
 
+/* Whether new extents of it are shown in several places. */
+static bool is_shared(const StretchFinder *finder, const StretchPart *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const Found *found = g_hash_table_lookup(finder->fresh, &parts[i].bytenr);
+
+		if (found && found->extent.is_shared)
+			return true;
+	}
+
+	return false;
+}
+
 static bool put_stretch(StretchFinder *finder, const StretchPart *parts, size_t n, uint64_t end,
 			GError **error)
 {
@@ -265,6 +278,7 @@ static bool put_stretch(StretchFinder *finder, const StretchPart *parts, size_t 
 		.root = cell->root,
 		.inode = cell->inode,
 		.rank_bytes = rank_bytes(finder, parts, n),
+		.is_shared = is_shared(finder, parts, n),
 		.parts = parts,
 		.n_parts = n,
 	};

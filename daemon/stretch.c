@@ -15,6 +15,7 @@ Object stretch_object(const Stretch *stretch)
 		.mtime_nsec = (int64_t)first->offset,
 		.size_bytes = last->offset + last->length - first->offset,
 		.generation = stretch->rank_bytes,
+		.flags = stretch->is_shared ? OBJECT_SHARED : 0,
 		.state = OBJECT_DONE,
 	};
 }

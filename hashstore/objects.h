@@ -28,10 +28,11 @@ typedef enum {
 } ObjectState;
 
 typedef enum {
-	OBJECT_RACY = 1 << 0,       /* changed too shortly before it was listed: look again */
-	OBJECT_IMMUTABLE = 1 << 1,  /* can be a source only */
-	OBJECT_NO_COW = 1 << 2,     /* shares with its like only */
-	OBJECT_SHARED = 1 << 3,     /* most of its blocks were shared when it was read */
+	OBJECT_RACY = 1 << 0,      /* changed too shortly before it was listed: look again */
+	OBJECT_IMMUTABLE = 1 << 1, /* can be a source only */
+	OBJECT_NO_COW = 1 << 2,    /* shares with its like only */
+	/* Most of its blocks were shared when it was read; an extent was shown in several places. */
+	OBJECT_SHARED = 1 << 3,
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
 	OBJECT_FOREIGN = 1 << 5,    /* of another user than the last pass: can be a source only */
 	OBJECT_PLAIN = 1 << 6, /* a source for compressed files only: its extents are objects */

@@ -11,6 +11,7 @@ import pytest
 import harness
 import oracle
 from content import BLOCK, KIB, MIB, noise, write
+from subvolumes import make_subvolume, snapshot
 from harness import check_btrfs_pass as check
 
 
@@ -121,3 +122,46 @@ def test_the_same_filesystem_has_the_same_plan(tree, filesystem, make_dedupd, tm
     assert figures[0][0] > 2 * len(data)
     assert figures[1:] == figures[:1] * 2
     assert layouts[1:] == layouts[:1] * 2
+
+
+@pytest.mark.parametrize("size", [24 * KIB, 2 * MIB], ids=["small", "large"])
+def test_what_snapshots_show_stays(tree, filesystem, dedupd, size):
+    """Its twin has one place to be shared, it has many."""
+    data = noise(1, size)
+    write(tree / "plain", data, piece=size)
+    make_subvolume(tree / "live")
+    write(tree / "live/file", data, piece=size)
+    for number in range(5):
+        snapshot(tree / "live", tree / f"day-{number}")
+    harness.settle(filesystem)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == done.first.shared["bytes"] == size
+
+
+def test_what_is_cloned_stays(tree, filesystem, dedupd):
+    data = noise(1, 2 * MIB)
+    write(tree / "plain", data, piece=len(data))
+    write(tree / "cloned", data, piece=len(data))
+    for number in range(3):
+        subprocess.run(["cp", "--reflink=always", tree / "cloned", tree / f"clone-{number}"],
+                       check=True)
+    harness.settle(filesystem)
+
+    assert check(dedupd).first.shared["bytes"] == len(data)
+
+
+def test_what_changed_since_the_snapshot_is_not_shown_by_it(tree, filesystem, dedupd):
+    make_subvolume(tree / "live")
+    snapshot(tree / "live", tree / "old")
+    write(tree / "live/file", noise(1, 2 * MIB), piece=2 * MIB)
+    write(tree / "copy", noise(1, 2 * MIB), piece=2 * MIB)
+    make_subvolume(tree / "other")
+    write(tree / "other/file", noise(1, 2 * MIB), piece=2 * MIB)
+    snapshot(tree / "other", tree / "kept")
+    harness.settle(filesystem)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == done.first.shared["bytes"] == 4 * MIB
