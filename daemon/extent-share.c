@@ -4,6 +4,7 @@
 #include "daemon/doubts.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
+#include "daemon/extent-skips.h"
 #include "daemon/extent-zeros.h"
 #include "daemon/metadata-reserve.h"
 #include "daemon/pinned-extents.h"
@@ -39,29 +40,6 @@ typedef struct {
 	bool copy_is_kept; /* something was shared with it */
 } ExtentSharer;
 
-/* Whether the next pass may do what this one could not. */
-static bool may_pass(SkipReason reason)
-{
-	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
-	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL;
-}
-
-/* Leave @target alone; @place is where to say that was, or NULL. */
-static void leave(ExtentSharer *sharer, const Object *target, SkipReason reason,
-		  const ExtentRef *place)
-{
-	SkipLedger *skips = &sharer->pass->result->skips;
-	g_autofree char *path = NULL;
-
-	if (place && skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(sharer->pass->places, place);
-	skip_ledger_add(skips, reason, target->size_bytes, path);
-	if (may_pass(reason))
-		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
-	if (reason == SKIP_READ_ONLY || reason == SKIP_NO_METADATA_SPACE)
-		postponed_add_rest(sharer->pass->postponed);
-}
-
 /*
  * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
  * written to meanwhile, the sums are equal and the blocks are not.
@@ -74,13 +52,13 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 
 	/* The copy was equal when it was made. */
 	if (step->from == STEP_FROM_COPY) {
-		leave(sharer, target, SKIP_CHANGED, &step->target);
+		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
-		leave(sharer, target, SKIP_CHANGED, &step->target);
+		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
@@ -90,7 +68,7 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	if (kept)
 		*ret = STEP_DOUBTED;
 	else
-		leave(sharer, target, SKIP_DIFFERS, &step->target);
+		extent_skips_add(sharer->pass, target, SKIP_DIFFERS, &step->target);
 	return true;
 }
 
@@ -118,17 +96,19 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 
 	count_shared(sharer, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
-		leave(sharer, target, shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
-		      &step->target);
+		extent_skips_add(sharer->pass, target,
+				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
+				 &step->target);
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
 	else if (shared.no_source != SKIP_REASONS)
-		leave(sharer, target, shared.no_source, &step->target);
+		extent_skips_add(sharer->pass, target, shared.no_source, &step->target);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		leave(sharer, target, refusal_reason(shared.outcome), &step->target);
+		extent_skips_add(sharer->pass, target, refusal_reason(shared.outcome),
+				 &step->target);
 	return true;
 }
 
@@ -178,7 +158,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (!unopened)
 		return run_rounds(sharer, target, step, &files, ret, error);
 
-	leave(sharer, target, reason, unopened);
+	extent_skips_add(sharer->pass, target, reason, unopened);
 	return true;
 }
 
@@ -193,14 +173,14 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	/* What is a source and not free to go besides is no news, save that it could be freed. */
 	bool is_news = sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA;
 
-	if (may_pass(reason) || !has_zeros_only) {
+	if (skip_may_pass(reason) || !has_zeros_only) {
 		object_table_add_fact(sharer->table, target->id,
-				      may_pass(reason) ? FACT_MOVED : FACT_PINNED);
+				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->n_pinned++;
 	}
 	if (is_news)
-		leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
-	return may_pass(reason) ||
+		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	return skip_may_pass(reason) ||
 	       pinned_extents_put(sharer->pass->pinned, target, extent_plan_pin(sharer->plan),
 				  is_news, error);
 }
@@ -318,7 +298,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 		extent_copy_new(sharer->pass, sharer->files, planned->parts, &reason, &blamed);
 	/* Nothing can be said of it when the pass was asked to stop. */
 	if (!sharer->copy && pass_may_continue(sharer->pass))
-		leave(sharer, &planned->extent, reason, blamed);
+		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
 	return sharer->copy;
 }
 
@@ -332,8 +312,8 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 		reason = SKIP_DIFFERS;
 		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
 	}
-	leave(sharer, target, reason, extent_plan_blamed(sharer->plan));
-	if (may_pass(reason))
+	extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	if (skip_may_pass(reason))
 		return true;
 
 	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
@@ -410,7 +390,7 @@ static void leave_all_planned(ExtentSharer *sharer)
 	while (!extent_queue_is_empty(sharer->planned)) {
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
-		leave(sharer, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
 	}
 }
 
@@ -436,7 +416,7 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 
 	/* It was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
-	leave(sharer, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
+	extent_skips_add(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
 }
 
@@ -495,7 +475,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED)
 		return true;
 	if (sharer->pass->result->stopped_reason) {
-		leave(sharer, target, SKIP_NO_METADATA_SPACE, NULL);
+		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
 	/* Once in a pass is enough. */

@@ -40,6 +40,12 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_NO_METADATA_SPACE] = "no-metadata-space",
 };
 
+bool skip_may_pass(SkipReason reason)
+{
+	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
+	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL;
+}
+
 const char *skip_reason_name(SkipReason reason)
 {
 	return reason < SKIP_REASONS && reason_names[reason] ? reason_names[reason] : "unknown";

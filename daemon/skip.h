@@ -50,6 +50,9 @@ typedef enum {
 	SKIP_REASONS,
 } SkipReason;
 
+/* Whether the next pass may do what this one could not. */
+bool skip_may_pass(SkipReason reason);
+
 #define SKIP_EXAMPLES 5
 
 typedef struct {
