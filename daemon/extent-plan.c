@@ -19,11 +19,12 @@ struct ExtentPlan {
 	GArray *parts;         /* CopyPart: from where */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
+	GHashTable *is_locked; /* the same, to be looked up */
+	GHashTable *in_runs;   /* ids of the sources of runs */
 	uint64_t locked_bytes; /* of those that might have been targets later */
 	ObjectTable *table;
 	const Object *target;
-	const GArray *runs; /* Run, of the target */
-	ExtentPin pin;      /* why it is pinned, and by what */
+	ExtentPin pin; /* why it is pinned, and by what */
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -43,6 +44,8 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
 	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->locked = g_array_new(false, false, sizeof(uint32_t));
+	plan->is_locked = g_hash_table_new(NULL, NULL);
+	plan->in_runs = g_hash_table_new(NULL, NULL);
 	plan->table = table;
 	return plan;
 }
@@ -60,6 +63,8 @@ void extent_plan_free(ExtentPlan *plan)
 	g_array_unref(plan->parts);
 	g_array_unref(plan->rest_steps);
 	g_array_unref(plan->locked);
+	g_hash_table_unref(plan->is_locked);
+	g_hash_table_unref(plan->in_runs);
 	g_free(plan);
 }
 
@@ -103,39 +108,21 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 	return true;
 }
 
-static bool is_locked(const ExtentPlan *plan, uint32_t source)
-{
-	for (guint i = 0; i < plan->locked->len; i++)
-		if (g_array_index(plan->locked, uint32_t, i) == source)
-			return true;
-
-	return false;
-}
-
-/* Whether a run says that @source is to stay, whatever its rank: that of its stretch decided. */
-static bool is_source_of_run(const ExtentPlan *plan, uint32_t source)
-{
-	for (guint i = 0; i < plan->runs->len; i++)
-		if (g_array_index(plan->runs, Run, i).source == source)
-			return true;
-
-	return false;
-}
-
 /*
  * The source has to stay for the target's sake.  False if those that might have been shared away instead
- * are more than what is freed.
+ * are more than what is freed: not such of which a run says that they stay, since their stretch did.
  */
 static bool lock_source(ExtentPlan *plan, const Object *source)
 {
 	uint32_t id = source->id;
 
-	if (is_locked(plan, id))
+	if (g_hash_table_contains(plan->is_locked, GUINT_TO_POINTER(id)))
 		return true;
 
 	g_array_append_val(plan->locked, id);
+	g_hash_table_add(plan->is_locked, GUINT_TO_POINTER(id));
 	if (object_table_rank(plan->table, id) > object_table_rank(plan->table, plan->target->id) &&
-	    !is_source_of_run(plan, id))
+	    !g_hash_table_contains(plan->in_runs, GUINT_TO_POINTER(id)))
 		plan->locked_bytes += source->size_bytes;
 	return plan->locked_bytes < plan->target->size_bytes;
 }
@@ -444,21 +431,31 @@ static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reas
 	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
 }
 
+/* Begin with @target: nothing is planned for it. */
+static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
+{
+	plan->target = target;
+	plan->locked_bytes = 0;
+	g_array_set_size(plan->locked, 0);
+	g_hash_table_remove_all(plan->is_locked);
+	g_hash_table_remove_all(plan->in_runs);
+	for (guint i = 0; i < runs->len; i++)
+		g_hash_table_add(plan->in_runs,
+				 GUINT_TO_POINTER(g_array_index(runs, Run, i).source));
+	g_array_set_size(plan->rest, 0);
+	g_array_set_size(plan->parts, 0);
+	g_array_set_size(plan->rest_steps, 0);
+	g_array_set_size(plan->steps, 0);
+	extent_sources_clear(plan->sources);
+}
+
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	ExtentRefsOutcome outcome;
 	bool forbidden;
 
-	plan->target = target;
-	plan->runs = runs;
-	plan->locked_bytes = 0;
-	g_array_set_size(plan->locked, 0);
-	g_array_set_size(plan->rest, 0);
-	g_array_set_size(plan->parts, 0);
-	g_array_set_size(plan->rest_steps, 0);
-	g_array_set_size(plan->steps, 0);
-	extent_sources_clear(plan->sources);
+	begin(plan, target, runs);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
 	if (!extent_refs_read(plan->refs, target, EXTENT_PLAN_PLACES_MAX, &outcome, error))

@@ -155,6 +155,8 @@ def test_a_last_block_that_is_not_last_where_it_is_equal_is_copied(tree, dedupd)
 def test_what_is_hidden_is_not_copied(tree, dedupd):
     data = noise(1, SIZE)
     write_extent(tree / "one", data)
+    # What several places show stays.
+    subprocess.run(["cp", "--reflink=always", tree / "one", tree / "clone"], check=True)
     write_extent(tree / "two", edited(data, (100, 100)))
     content.overwrite(tree / "two", 100 * BLOCK, noise(3, 99 * BLOCK))
 
