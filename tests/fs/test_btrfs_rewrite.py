@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import subprocess
 import time
 
 import pytest
