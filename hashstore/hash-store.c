@@ -2,6 +2,7 @@
 #include "hashstore/hash-store.h"
 
 #include "hashstore/hash-store-internal.h"
+#include "hashstore/pinned.h"
 #include "hashstore/schema.h"
 #include "hashstore/segments.h"
 #include "hashstore/store-connection.h"
@@ -280,5 +281,6 @@ bool hash_store_unsettle(HashStore *store, GError **error)
 		return false;
 	store->counts.settled_below = 1;
 
-	return true;
+	/* All of them are planned for again, whatever pinned them. */
+	return hash_store_clear_pinned(store, error);
 }

@@ -96,6 +96,23 @@ bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)
 	return true;
 }
 
+bool hash_store_clear_pinned(HashStore *store, GError **error)
+{
+	sqlite3_stmt *clear;
+
+	if (!count_rows(store, error))
+		return false;
+	if (store->pinned_rows == 0)
+		return true;
+
+	clear = hash_store_change(store, STATEMENT_CLEAR_PINNED, error);
+	if (!clear || !hash_store_apply(store, clear, error))
+		return false;
+	store->pinned_rows = 0;
+
+	return true;
+}
+
 /* The first row of a query whose values are @values. */
 static bool query(HashStore *store, Statement statement, const uint64_t *values, size_t n_values,
 		  sqlite3_stmt **ret_row, GError **error)

@@ -7,7 +7,8 @@
  * Pinned - data extents of btrfs that equal others, and of which sharing would free nothing, as
  * something else shows part of them: why, and where that can be seen.
  *
- * A row goes with its extent (hash_store_drop_extent()).  Addresses, inodes and ids of subvolumes are
+ * A row goes with its extent (hash_store_drop_extent()), and all go when everything is to be matched
+ * anew (hash_store_unsettle()).  Addresses, inodes and ids of subvolumes are
  * at most INT64_MAX.
  *
  * Thread: the filesystem's worker.
@@ -35,6 +36,9 @@ bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *r
 /* Forget the extent at @address; no error if it is not there. */
 bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Forget all. */
+bool hash_store_clear_pinned(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The first one at the address @from or behind it; *ret_found is false if there is none. */
 bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, bool *ret_found,

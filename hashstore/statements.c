@@ -75,6 +75,7 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_DROP_DIFFERED] = "DELETE FROM differed WHERE address = ?",
 	[STATEMENT_PUT_PINNED] = "INSERT INTO pinned (" PINNED_COLUMNS ")"
 				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STATEMENT_CLEAR_PINNED] = "DELETE FROM pinned",
 	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
 	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"
 				  " ORDER BY address LIMIT 1",

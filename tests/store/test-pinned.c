@@ -6,6 +6,11 @@
 
 #define MIB (UINT64_C(1) << 20)
 
+static bool is_any_live(uint32_t object, void *data)
+{
+	return true;
+}
+
 /* An extent that the file @inode of @root keeps. */
 static PinnedExtent pinned(uint64_t number, uint64_t root, uint64_t inode)
 {
@@ -216,6 +221,23 @@ static void test_they_go_with_their_extent(void)
 	g_assert_cmpuint(next_root(store, 0), ==, UINT64_MAX);
 }
 
+static void test_they_go_when_all_is_matched_anew(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	PinnedExtent row;
+	uint32_t object;
+
+	g_assert_true(hash_store_new_object(store, &object, NULL));
+	g_assert_true(hash_store_settle(store, is_any_live, NULL, NULL));
+	put(store, pinned(1, 5, 257));
+	put(store, pinned(2, 256, 300));
+	g_assert_true(hash_store_unsettle(store, NULL));
+	g_assert_cmpuint(next(store, 0, &row), ==, 0);
+	g_assert_true(put(store, pinned(2, 5, 257)));
+	g_assert_cmpuint(next(store, 0, &row), ==, 2);
+}
+
 static void test_addresses_that_no_table_has_are_at_no_one(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -262,6 +284,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/pinned/subvolumes-are-found-by-the-cause",
 			test_subvolumes_are_found_by_the_cause);
 	g_test_add_func("/pinned/they-go-with-their-extent", test_they_go_with_their_extent);
+	g_test_add_func("/pinned/they-go-when-all-is-matched-anew",
+			test_they_go_when_all_is_matched_anew);
 	g_test_add_func("/pinned/addresses-that-no-table-has-are-at-no-one",
 			test_addresses_that_no_table_has_are_at_no_one);
 	g_test_add_func("/pinned/there-is-room-for-so-many", test_there_is_room_for_so_many);
