@@ -2,6 +2,7 @@
 """Test data, the same in every run, and ways to lay it out on the disk."""
 
 import os
+import pathlib
 import random
 import subprocess
 
@@ -104,3 +105,12 @@ def write_twins(directory, size, seed=1, names=("one", "two")):
     """Equal files that share nothing yet."""
     data = noise(seed, size)
     return [write(directory / name, data) for name in names]
+
+
+def forget_pages(tree):
+    """Put all files out of the page cache."""
+    for path in pathlib.Path(tree).rglob("*"):
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -33,15 +33,6 @@ def kind(request):
     return request.param
 
 
-def forget_pages(tree):
-    """Put all files out of the page cache."""
-    for path in pathlib.Path(tree).rglob("*"):
-        if path.is_file():
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def test_identical_files_are_shared_and_only_they_are_read(tree, dedupd):
     content.write_twins(tree, 8 * MIB)
     write(tree / "other", noise(2, 8 * MIB))
@@ -538,7 +529,7 @@ def test_a_signal_ends_the_pass_while_it_shares_and_the_next_completes(tree, fil
     write_extent(tree / "large-2", noise(100, 32 * MIB))
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    forget_pages(tree)
+    content.forget_pages(tree)
     process = dedupd.start(find="checksums", limit_rate="12M")
     time.sleep(2.5)
     process.send_signal(signal.SIGTERM)
@@ -559,7 +550,7 @@ def test_killed_while_it_shares_the_next_pass_completes(tree, filesystem, dedupd
     before = oracle.snapshot(tree)
     used = harness.used_data_bytes(filesystem)
     for seconds in (0.05, 0.3, 0.9):
-        forget_pages(tree)
+        content.forget_pages(tree)
         process = dedupd.start(find="checksums", limit_rate="12M")
         time.sleep(seconds)
         process.kill()
@@ -606,7 +597,7 @@ def test_a_file_that_is_written_meanwhile_holds_what_its_writer_wrote(tree, file
         for _ in range(5):
             run = dedupd.run(find="checksums")
             assert run.status == 0, run.stderr
-            forget_pages(tree)
+            content.forget_pages(tree)
 
     assert (tree / "still").read_bytes() == noise(1, 8 * MIB)
     assert (tree / "written").read_bytes() == data

@@ -4,13 +4,15 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
 import harness
 import oracle
-from content import BLOCK, KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, forget_pages, noise, write
 from subvolumes import make_subvolume, snapshot
 from harness import check_btrfs_pass as check
 
@@ -165,3 +167,50 @@ def test_what_changed_since_the_snapshot_is_not_shown_by_it(tree, filesystem, de
     done = check(dedupd)
 
     assert done.freed_bytes == done.first.shared["bytes"] == 4 * MIB
+
+
+DAYS = 9
+
+
+def shared_places(tree):
+    """Of each target how many of its places show its source by now."""
+    return [sum(oracle.is_shared(tree / f"one-{number}", tree / place / f"two-{number}")
+                for place in ["live", *(f"day-{day}" for day in range(DAYS))])
+            for number in range(4)]
+
+
+def share_until(dedupd, tree, is_enough):
+    """Run a slow pass and end it as soon as it shared what is enough; returns shared_places()."""
+    forget_pages(tree)
+    process = dedupd.start(find="checksums", limit_rate="24M")
+    while process.poll() is None and not is_enough(shared_places(tree)):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    assert dedupd.finish(process).status == 143
+    return shared_places(tree)
+
+
+def test_a_target_that_was_begun_is_finished_first(tree, filesystem, dedupd):
+    """Nothing of it is freed before its last place is shared."""
+    make_subvolume(tree / "live")
+    for number in range(4):
+        data = noise(number, 4 * MIB)
+        write(tree / f"one-{number}", data, piece=len(data))
+        subprocess.run(["cp", "--reflink=always", tree / f"one-{number}", tree / f"more-{number}"],
+                       check=True)
+        write(tree / "live" / f"two-{number}", data, piece=len(data))
+    for day in range(DAYS):
+        snapshot(tree / "live", tree / f"day-{day}")
+    harness.settle(filesystem)
+
+    begun = share_until(dedupd, tree, lambda counts: any(0 < count <= DAYS for count in counts))
+    partial = [number for number, count in enumerate(begun) if 0 < count <= DAYS]
+    after = share_until(dedupd, tree, lambda counts: counts != begun)
+
+    assert len(partial) == 1
+    assert after[partial[0]] > begun[partial[0]]
+    if after[partial[0]] <= DAYS:
+        assert [count for number, count in enumerate(after) if number != partial[0]] == [
+            count for number, count in enumerate(begun) if number != partial[0]]
+    check(dedupd)
+    assert shared_places(tree) == [DAYS + 1] * 4
