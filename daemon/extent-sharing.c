@@ -90,22 +90,37 @@ static bool look(ExtentSharing *sharing, GError **error)
 	return true;
 }
 
+/*
+ * The one file that the item says shows the extent, perhaps in pieces of one copy of it; its root is 0
+ * if there are others, or it does not tell.
+ */
+static BtrfsExtentRef only_file(const BtrfsExtentItem *item)
+{
+	static const BtrfsExtentRef none;
+	const BtrfsExtentRef *ref;
+	BtrfsExtentRefs refs;
+
+	btrfs_extent_refs_start(&refs, item);
+	if (!btrfs_extent_refs_next(&refs, &ref) || !ref || ref->kind != BTRFS_EXTENT_REF_FILE ||
+	    ref->count != item->refs)
+		return none;
+
+	return *ref;
+}
+
 bool extent_sharing_ask(ExtentSharing *sharing, const BtrfsExtentItem *item, bool *ret,
 			GError **error)
 {
-	BtrfsExtentRefs refs;
-	const BtrfsExtentRef *ref;
+	BtrfsExtentRef only = only_file(item);
 	const Common *common;
 
 	*ret = true;
-	btrfs_extent_refs_start(&refs, item);
-	if (item->refs > 1 || !btrfs_extent_refs_next(&refs, &ref) || !ref ||
-	    ref->kind == BTRFS_EXTENT_REF_LEAF)
+	if (only.root == 0)
 		return true;
 	if (!sharing->by_id && !look(sharing, error))
 		return false;
 
-	common = g_hash_table_lookup(sharing->by_id, &ref->root);
+	common = g_hash_table_lookup(sharing->by_id, &only.root);
 	*ret = common && item->generation <= common->until;
 	return true;
 }

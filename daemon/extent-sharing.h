@@ -7,11 +7,12 @@
 #include <stdbool.h>
 
 /*
- * ExtentSharing - which data extents of btrfs are shown in several places, as far as their items tell:
- * of two equal ones that one rather stays, since all places of the other have to be shared.
+ * ExtentSharing - which data extents of btrfs several files or subvolumes show, as far as their items
+ * tell: of two equal ones that one rather stays, since all places of the other have to be shared.
  *
- * An item counts references from leaves, and a leaf may be that of several snapshots: so an extent that
- * is older than a snapshot of its subvolume counts, too, though files may have changed since.
+ * What was overwritten within one file left several pieces of it, which are no sharing.  An item counts
+ * references from leaves, and a leaf may be that of several snapshots: so an extent that is older than a
+ * snapshot of its subvolume counts, too, though files may have changed since.
  *
  * Thread: the filesystem's worker.
  */

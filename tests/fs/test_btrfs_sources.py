@@ -12,7 +12,7 @@ import pytest
 
 import harness
 import oracle
-from content import BLOCK, KIB, MIB, forget_pages, noise, write
+from content import BLOCK, KIB, MIB, forget_pages, noise, overwrite, write
 from subvolumes import make_subvolume, snapshot
 from harness import check_btrfs_pass as check
 
@@ -152,6 +152,19 @@ def test_what_is_cloned_stays(tree, filesystem, dedupd):
     harness.settle(filesystem)
 
     assert check(dedupd).first.shared["bytes"] == len(data)
+
+
+def test_what_was_overwritten_in_places_does_not_stay(tree, filesystem, dedupd):
+    """It is in several pieces of one file, which is no sharing, and part of it is hidden."""
+    data = noise(1, 4 * MIB)
+    for number in range(3):
+        write(tree / str(number), data, piece=len(data))
+    for number in (1, 2):
+        for block in range(50 * number, 1024, 200):
+            overwrite(tree / str(number), block * BLOCK, noise(block, 2 * BLOCK))
+    harness.settle(filesystem)
+
+    assert check(dedupd).freed_bytes == 2 * len(data)
 
 
 def test_what_changed_since_the_snapshot_is_not_shown_by_it(tree, filesystem, dedupd):
