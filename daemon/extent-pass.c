@@ -71,9 +71,13 @@ static bool share_files(Pass *pass, ObjectTable *table, FileOpener *opener, Sort
 			GError **error)
 {
 	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, table);
+	uint64_t before = pass->result->shared.runs;
 
-	return sorter_rewind(runs, error) && share_all(pass, planner, opener, error) &&
-	       kept_files_drop(pass, opener, error);
+	if (!sorter_rewind(runs, error) || !share_all(pass, planner, opener, error))
+		return false;
+
+	pass->n_file_runs += pass->result->shared.runs - before;
+	return kept_files_drop(pass, opener, error);
 }
 
 /* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
@@ -219,7 +223,8 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 
 /*
  * What was copied to free others is found as any new extent is, so that copies equal to each other, or
- * to what was there, are not left to the next pass.
+ * to what was there, are not left to the next pass; nor is what sharing files did to places that keep
+ * pinned extents.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {
@@ -227,7 +232,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	BtrfsInfo info;
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
-		uint64_t now = pass->result->rewritten.extents;
+		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs;
 
 		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
 		    !pass_may_continue(pass))

@@ -41,6 +41,7 @@ typedef struct {
 	struct ExtentGuard *guard;    /* the same */
 	struct PinnedExtents *pinned; /* the same */
 	int64_t committed_usec;       /* monotonic; when the store was committed last, or opened */
+	uint64_t n_file_runs;         /* of btrfs: shared in files that were read, beside extents */
 	PassResult *result;           /* the caller's */
 } Pass;
 

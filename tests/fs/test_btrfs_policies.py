@@ -117,7 +117,7 @@ def test_an_extent_that_a_snapshot_shows_too_stays_whole(tree, dedupd):
     done = check(dedupd, read_only_snapshots="source", rewrite="never")
 
     assert done.freed_bytes == 0
-    assert done.first.skipped == {"read-only-snapshot": 1}
+    assert done.first.skipped == {"pinned": 1}
     assert oracle.is_shared(tree / "sub/file", tree / "kept/file")
     assert not oracle.is_shared(tree / "sub/file", tree / "larger")
     # What stays is a source for the other, whose rest is small.
