@@ -153,6 +153,23 @@ def test_a_last_block_that_is_not_last_where_it_is_equal_is_copied(tree, dedupd)
     assert done.first.rewritten["bytes"] == BLOCK
 
 
+def test_a_last_block_of_a_source_is_copied_where_the_target_goes_on(tree, dedupd):
+    """As in an archive, whose members are filled up with zeros."""
+    members = [noise(number, SIZE // 4 - 100) for number in range(8)]
+    archive = b"".join(member + bytes(100) for member in members)
+    for number, member in enumerate(members):
+        write_extent(tree / f"member-{number}", member)
+        # What several files show stays.
+        subprocess.run(["cp", "--reflink=always", tree / f"member-{number}",
+                        tree / f"clone-{number}"], check=True)
+    write_extent(tree / "archive", archive)
+
+    done = check(dedupd)
+
+    assert rewritten_blocks(done) == 8
+    assert done.freed_bytes == len(archive) - 8 * BLOCK
+
+
 def test_what_is_hidden_is_not_copied(tree, dedupd):
     data = noise(1, SIZE)
     write_extent(tree / "one", data)
