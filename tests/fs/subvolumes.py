@@ -22,6 +22,12 @@ def delete_subvolumes(tree, *names):
     """Delete them; while they go they still show what they had, so that is waited for."""
     for name in names:
         btrfs("subvolume", "delete", "--commit-after", tree / name)
+    wait_for_deleted(tree)
+
+
+def wait_for_deleted(tree):
+    """Wait until subvolumes that were deleted have given back what only they showed."""
+    btrfs("filesystem", "sync", tree)
     btrfs("subvolume", "sync", "-s", "1", tree)
 
 
