@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-files.h"
 
+#include "daemon/file-key.h"
 #include "daemon/file-opener.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/fd.h"
@@ -11,11 +12,6 @@
 #include <string.h>
 
 #define OPEN_FILES 128
-
-typedef struct {
-	uint64_t root;
-	uint64_t inode;
-} FileKey;
 
 typedef struct {
 	FileKey key;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-guard.h"
 
+#include "daemon/file-key.h"
+
 /* So many files, and leaves, are remembered; then they are counted anew. */
 #define FILES_MAX  (1 << 14)
 #define LEAVES_MAX (1 << 16)
@@ -12,11 +14,6 @@
 #define LEAF_INODES   32
 #define LEAF_BYTES    (UINT64_C(16) << 20)
 #define LEAF_EXPECTED 64
-
-typedef struct {
-	uint64_t root;
-	uint64_t inode;
-} FileKey;
 
 /* A file that targets are shown in. */
 typedef struct {
@@ -48,26 +45,12 @@ struct ExtentGuard {
 	uint64_t n_in_leaves; /* targets in these */
 };
 
-static guint file_hash(gconstpointer key)
-{
-	const FileKey *file = key;
-
-	return (guint)(file->inode * UINT64_C(0x9e3779b97f4a7c15) >> 32) ^ (guint)file->root;
-}
-
-static gboolean file_equal(gconstpointer one, gconstpointer other)
-{
-	const FileKey *a = one, *b = other;
-
-	return a->root == b->root && a->inode == b->inode;
-}
-
 static guint leaf_hash(gconstpointer key)
 {
 	const LeafKey *leaf = key;
 	FileKey file = { leaf->root, leaf->inode_range + (leaf->byte_range << 32) };
 
-	return file_hash(&file);
+	return file_key_hash(&file);
 }
 
 static gboolean leaf_equal(gconstpointer one, gconstpointer other)
@@ -83,7 +66,7 @@ ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits)
 	ExtentGuard *guard = g_new0(ExtentGuard, 1);
 
 	guard->limits = *limits;
-	guard->files = g_hash_table_new_full(file_hash, file_equal, NULL, g_free);
+	guard->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
 	guard->asked = g_ptr_array_new();
 	guard->leaves = g_hash_table_new_full(leaf_hash, leaf_equal, g_free, NULL);
 	return guard;
@@ -126,7 +109,7 @@ static bool goes_on(const GuardFile *file, const ExtentStep *step)
 
 	return step->target_offset == file->end && file->end > 0 &&
 	       step->source_extent.address == file->source_address &&
-	       file_equal(&source, &file->source) && step->source_offset == file->source_end;
+	       file_key_equal(&source, &file->source) && step->source_offset == file->source_end;
 }
 
 static void note_end(GuardFile *file, const ExtentStep *step)

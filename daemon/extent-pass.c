@@ -238,7 +238,6 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		    !pass_may_continue(pass))
 			break;
 		known = now;
-		extent_sums_forget(sums);
 		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
 		    !filesystem_flush(pass->filesystem, error) ||
 		    !find_again(pass, &info, sums, error))

@@ -17,6 +17,11 @@ struct ExtentRefs {
 	uint64_t ram_bytes;
 };
 
+uint64_t extent_ref_shown_bytes(const ExtentRef *ref)
+{
+	return MIN(ref->length, ref->size_bytes - MIN(ref->size_bytes, ref->offset));
+}
+
 ExtentRefs *extent_refs_new(int fd)
 {
 	ExtentRefs *refs = g_new0(ExtentRefs, 1);

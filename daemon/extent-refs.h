@@ -29,6 +29,9 @@ typedef struct {
 	bool is_deleted;     /* it has no name, and goes when it is closed */
 } ExtentRef;
 
+/* How much of that lies before the end of its file. */
+uint64_t extent_ref_shown_bytes(const ExtentRef *ref);
+
 typedef enum {
 	EXTENT_REFS_READ,
 	EXTENT_REFS_GONE, /* the extent is not there any more, or nothing shows it */

@@ -14,11 +14,6 @@ typedef struct {
 	uint64_t bytes; /* 0: there is none */
 } Tail;
 
-uint64_t extent_ref_shown_bytes(const ExtentRef *ref)
-{
-	return MIN(ref->length, ref->size_bytes - MIN(ref->size_bytes, ref->offset));
-}
-
 static CoverRange shown_blocks(const ExtentRef *ref, uint32_t block_bytes)
 {
 	uint64_t end = ref->position + extent_ref_shown_bytes(ref);

@@ -40,6 +40,3 @@ bool extent_rest_is_worth(uint64_t rest_bytes, uint64_t freed_bytes);
  * these.
  */
 bool extent_rest_is_worth_items(uint64_t rest_bytes, uint64_t n_items, uint64_t freed_bytes);
-
-/* Byte of the ref's file at which what it shows of the extent ends, or the file does. */
-uint64_t extent_ref_shown_bytes(const ExtentRef *ref);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/provisioned-files.h"
 
+#include "daemon/file-key.h"
 #include "daemon/zeros.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-names.h"
@@ -8,8 +9,7 @@
 #define FILES_MAX 4096
 
 typedef struct {
-	uint64_t root;
-	uint64_t inode;
+	FileKey key;
 	bool is_provisioned;
 } JudgedFile;
 
@@ -21,21 +21,6 @@ struct ProvisionedFiles {
 	GHashTable *judged; /* JudgedFile, a set */
 };
 
-static guint hash_file(gconstpointer file)
-{
-	const JudgedFile *one = file;
-
-	return g_int64_hash(&one->inode) ^ 31 * g_int64_hash(&one->root);
-}
-
-static gboolean is_same_file(gconstpointer a, gconstpointer b)
-{
-	const JudgedFile *one = a;
-	const JudgedFile *other = b;
-
-	return one->inode == other->inode && one->root == other->root;
-}
-
 ProvisionedFiles *provisioned_files_new(int fd, const atomic_bool *stop)
 {
 	ProvisionedFiles *files = g_new0(ProvisionedFiles, 1);
@@ -44,7 +29,7 @@ ProvisionedFiles *provisioned_files_new(int fd, const atomic_bool *stop)
 	files->stop = stop;
 	files->extents = btrfs_file_extents_new();
 	files->names = btrfs_names_new(fd);
-	files->judged = g_hash_table_new_full(hash_file, is_same_file, g_free, NULL);
+	files->judged = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, NULL);
 	return files;
 }
 
@@ -126,7 +111,7 @@ static bool judge(ProvisionedFiles *files, const ExtentRef *place, bool *ret, GE
 bool provisioned_files_has(ProvisionedFiles *files, const ExtentRef *place, bool *ret,
 			   GError **error)
 {
-	JudgedFile asked = { .root = place->root, .inode = place->inode };
+	JudgedFile asked = { .key = { place->root, place->inode } };
 	const JudgedFile *known = g_hash_table_lookup(files->judged, &asked);
 
 	if (known) {
