@@ -1,54 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-pin.h"
 
-#include "hashstore/hash-store.h"
-#include "tests/unit/fake-btrfs.h"
+#include "tests/unit/fake-cover.h"
 
-#define BLOCK  UINT64_C(4096)
+#define BLOCK  FAKE_COVER_BLOCK_BYTES
 #define BLOCKS UINT64_C(100)
-
-/* An extent of 100 blocks that others cover in part. */
-typedef struct {
-	ExtentSums *sums;
-	ExtentCover *cover;
-} Fixture;
-
-static Fixture *fixture_new(void)
-{
-	static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
-	const BtrfsInfo info = {
-		.checksum = BTRFS_CHECKSUM_CRC32C,
-		.sum_bytes = 4,
-		.sector_bytes = BLOCK,
-		.node_bytes = 65536,
-	};
-	Fixture *fixture = g_new0(Fixture, 1);
-	g_autoptr(GError) error = NULL;
-
-	*fake_btrfs() = (FakeBtrfs){ 0 };
-	fixture->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
-	fixture->cover = extent_cover_new(fixture->sums, BLOCK);
-	g_assert_true(extent_cover_begin(fixture->cover, 1 << 20, BLOCKS, &error));
-	g_assert_no_error(error);
-	return fixture;
-}
-
-static void fixture_free(Fixture *fixture)
-{
-	extent_cover_free(fixture->cover);
-	extent_sums_free(fixture->sums);
-	g_free(fixture);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
-
-static void cover(Fixture *fixture, uint64_t first, uint64_t end)
-{
-	const CoverRange shown = { first, end };
-	const CoverSource source = { 1, 1 << 30, BLOCKS, &shown, 1 };
-
-	extent_cover_add_whole(fixture->cover, &source);
-}
 
 /* A place that shows blocks [@first, @end). */
 static ExtentRef place(uint64_t inode, uint64_t first, uint64_t end)
@@ -63,13 +19,13 @@ static ExtentRef place(uint64_t inode, uint64_t first, uint64_t end)
 
 static void test_the_place_that_shows_most_is_named(void)
 {
-	g_autoptr(Fixture) fixture = fixture_new();
+	g_autoptr(FakeCover) fake = fake_cover_new(BLOCKS);
 	const ExtentRef places[] = { place(1, 0, 50), place(2, 10, 80), place(3, 60, 90) };
 	ExtentPin pin;
 
-	cover(fixture, 0, 30);
-	cover(fixture, 40, 70);
-	pin = extent_pin_uncovered(places, 3, fixture->cover, BLOCK, SKIP_PINNED);
+	fake_cover_add(fake, 0, 30);
+	fake_cover_add(fake, 40, 70);
+	pin = extent_pin_uncovered(places, 3, fake->cover, BLOCK, SKIP_PINNED);
 	g_assert_cmpint(pin.cause, ==, PIN_UNCOVERED);
 	g_assert_cmpuint(pin.place.inode, ==, 2);
 	g_assert_cmpuint(pin.uncovered_bytes, ==, 20 * BLOCK);
@@ -78,22 +34,22 @@ static void test_the_place_that_shows_most_is_named(void)
 
 static void test_what_no_file_shows_does_not_count(void)
 {
-	g_autoptr(Fixture) fixture = fixture_new();
+	g_autoptr(FakeCover) fake = fake_cover_new(BLOCKS);
 	const ExtentRef places[] = { place(1, 20, 40), place(2, 0, 10) };
 	ExtentPin pin;
 
-	cover(fixture, 20, 39);
-	cover(fixture, 0, 10);
-	pin = extent_pin_uncovered(places, 2, fixture->cover, BLOCK, SKIP_PINNED);
+	fake_cover_add(fake, 20, 39);
+	fake_cover_add(fake, 0, 10);
+	pin = extent_pin_uncovered(places, 2, fake->cover, BLOCK, SKIP_PINNED);
 	g_assert_cmpuint(pin.place.inode, ==, 1);
 	g_assert_cmpuint(pin.uncovered_bytes, ==, BLOCK);
 }
 
 static void test_of_equal_places_the_first_is_named(void)
 {
-	g_autoptr(Fixture) fixture = fixture_new();
+	g_autoptr(FakeCover) fake = fake_cover_new(BLOCKS);
 	const ExtentRef places[] = { place(7, 0, 10), place(8, 20, 30) };
-	ExtentPin pin = extent_pin_uncovered(places, 2, fixture->cover, BLOCK, SKIP_PINNED);
+	ExtentPin pin = extent_pin_uncovered(places, 2, fake->cover, BLOCK, SKIP_PINNED);
 
 	g_assert_cmpuint(pin.place.inode, ==, 7);
 }
@@ -110,15 +66,15 @@ static void test_without_a_cover_all_is_uncovered(void)
 
 static void test_a_file_that_is_deleted_is_told_from_others(void)
 {
-	g_autoptr(Fixture) fixture = fixture_new();
+	g_autoptr(FakeCover) fake = fake_cover_new(BLOCKS);
 	ExtentRef places[] = { place(1, 0, 10), place(2, 0, 60) };
 
 	places[0].is_deleted = true;
-	g_assert_cmpint(extent_pin_uncovered(places, 2, fixture->cover, BLOCK, SKIP_PINNED).cause,
-			==, PIN_UNCOVERED);
+	g_assert_cmpint(extent_pin_uncovered(places, 2, fake->cover, BLOCK, SKIP_PINNED).cause, ==,
+			PIN_UNCOVERED);
 	places[1].is_deleted = true;
-	g_assert_cmpint(extent_pin_uncovered(places, 2, fixture->cover, BLOCK, SKIP_PINNED).cause,
-			==, PIN_DELETED_FILE);
+	g_assert_cmpint(extent_pin_uncovered(places, 2, fake->cover, BLOCK, SKIP_PINNED).cause, ==,
+			PIN_DELETED_FILE);
 }
 
 static void test_only_some_reasons_are_causes(void)

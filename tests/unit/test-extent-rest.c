@@ -1,72 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-rest.h"
 
-#include "hashstore/hash-store.h"
-#include "tests/unit/fake-btrfs.h"
+#include "tests/unit/fake-cover.h"
 
-#define BLOCK   UINT64_C(4096)
-#define BLOCKS  64
-#define ADDRESS (UINT64_C(1) << 30)
-#define KIB     UINT64_C(1024)
+#define BLOCK  FAKE_COVER_BLOCK_BYTES
+#define BLOCKS 64
+#define KIB    UINT64_C(1024)
 
-/* The cover of an extent of 64 blocks. */
+/* What is left of an extent of 64 blocks. */
 typedef struct {
-	uint32_t sums[BLOCKS];
-	FakeItem item;
-	ExtentSums *read;
-	ExtentCover *cover;
+	FakeCover *fake;
 	GArray *pieces;
 } Fixture;
 
 static Fixture *fixture_new(void)
 {
-	static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
-	const BtrfsInfo info = {
-		.checksum = BTRFS_CHECKSUM_CRC32C,
-		.sum_bytes = 4,
-		.sector_bytes = BLOCK,
-		.node_bytes = 16384,
-	};
-	g_autoptr(GError) error = NULL;
 	Fixture *fixture = g_new0(Fixture, 1);
 
-	for (uint32_t i = 0; i < BLOCKS; i++)
-		fixture->sums[i] = i + 1;
-	fixture->item = (FakeItem){
-		.tree = BTRFS_CSUM_TREE_OBJECTID,
-		.key = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, ADDRESS },
-		.data = fixture->sums,
-		.length = sizeof(fixture->sums),
-	};
-	*fake_btrfs() = (FakeBtrfs){ .items = &fixture->item, .n_items = 1 };
-	fixture->read = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
-	fixture->cover = extent_cover_new(fixture->read, BLOCK);
+	fixture->fake = fake_cover_new(BLOCKS);
 	fixture->pieces = g_array_new(false, false, sizeof(RestPiece));
-	g_assert_true(extent_cover_begin(fixture->cover, ADDRESS, BLOCKS, &error));
-	g_assert_no_error(error);
 	return fixture;
 }
 
 static void fixture_free(Fixture *fixture)
 {
-	extent_cover_free(fixture->cover);
-	extent_sums_free(fixture->read);
+	fake_cover_free(fixture->fake);
 	g_array_unref(fixture->pieces);
 	g_free(fixture);
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
-
-/* Cover the blocks [@first, @end). */
-static void cover(Fixture *fixture, uint64_t first, uint64_t end)
-{
-	const CoverRange shown = { first, end };
-	const CoverSource source = {
-		.id = 1, .bytenr = 0, .blocks = BLOCKS, .shown = &shown, .n_shown = 1
-	};
-
-	extent_cover_add_whole(fixture->cover, &source);
-}
 
 /* A place that shows @length bytes from @position on, of which its file has @size_bytes in all. */
 static ExtentRef place(uint64_t position, uint64_t length, uint64_t in_file)
@@ -97,7 +60,7 @@ static void assert_piece(const Fixture *fixture, guint i, uint64_t position, uin
 
 static bool lay(Fixture *fixture, const ExtentRef *refs, size_t n)
 {
-	return extent_rest_lay(fixture->cover, refs, n, BLOCK, fixture->pieces);
+	return extent_rest_lay(fixture->fake->cover, refs, n, BLOCK, fixture->pieces);
 }
 
 static void test_what_is_shown_and_not_covered_is_the_rest(void)
@@ -105,9 +68,9 @@ static void test_what_is_shown_and_not_covered_is_the_rest(void)
 	g_autoptr(Fixture) fixture = fixture_new();
 	const ExtentRef refs[] = { blocks(0, 20), blocks(40, 64) };
 
-	cover(fixture, 2, 10);
-	cover(fixture, 12, 50);
-	cover(fixture, 51, 60);
+	fake_cover_add(fixture->fake, 2, 10);
+	fake_cover_add(fixture->fake, 12, 50);
+	fake_cover_add(fixture->fake, 51, 60);
 	g_assert_true(lay(fixture, refs, G_N_ELEMENTS(refs)));
 	g_assert_cmpuint(fixture->pieces->len, ==, 4);
 	assert_piece(fixture, 0, 0, 2 * BLOCK, BLOCK);
@@ -122,7 +85,7 @@ static void test_what_no_place_shows_is_no_part_of_it(void)
 	g_autoptr(Fixture) fixture = fixture_new();
 	const ExtentRef refs[] = { blocks(30, 40) };
 
-	cover(fixture, 32, 64);
+	fake_cover_add(fixture->fake, 32, 64);
 	g_assert_true(lay(fixture, refs, G_N_ELEMENTS(refs)));
 	g_assert_cmpuint(fixture->pieces->len, ==, 1);
 	assert_piece(fixture, 0, 30 * BLOCK, 2 * BLOCK, BLOCK);
@@ -144,7 +107,7 @@ static void test_a_block_that_a_file_ends_in_ends_the_copy(void)
 	g_autoptr(Fixture) fixture = fixture_new();
 	const ExtentRef refs[] = { place(0, 11 * BLOCK, 10 * BLOCK + 100), blocks(20, 30) };
 
-	cover(fixture, 0, 9);
+	fake_cover_add(fixture->fake, 0, 9);
 	g_assert_true(lay(fixture, refs, G_N_ELEMENTS(refs)));
 	g_assert_cmpuint(fixture->pieces->len, ==, 2);
 	assert_piece(fixture, 0, 20 * BLOCK, 10 * BLOCK, BLOCK);
@@ -187,7 +150,7 @@ static void test_different_ends_cannot_be_copied(void)
 	g_assert_false(lay(fixture, inside, G_N_ELEMENTS(inside)));
 
 	/* What is covered does not matter. */
-	cover(fixture, 2, 3);
+	fake_cover_add(fixture->fake, 2, 3);
 	g_assert_true(lay(fixture, inside, G_N_ELEMENTS(inside)));
 	g_assert_true(lay(fixture, several, G_N_ELEMENTS(several)));
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/extent-cover.h"
+
+/*
+ * FakeCover - the cover of an extent of so many blocks of FAKE_COVER_BLOCK_BYTES, on a btrfs that knows
+ * no checksums: what covers it is said by the test.
+ */
+#define FAKE_COVER_BLOCK_BYTES UINT64_C(4096)
+
+typedef struct {
+	uint64_t blocks;
+	ExtentSums *sums;
+	ExtentCover *cover;
+} FakeCover;
+
+FakeCover *fake_cover_new(uint64_t blocks);
+void fake_cover_free(FakeCover *fake);
+
+/* Cover the blocks [@first, @end) by another extent. */
+void fake_cover_add(FakeCover *fake, uint64_t first, uint64_t end);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FakeCover, fake_cover_free)
