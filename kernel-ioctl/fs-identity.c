@@ -3,6 +3,7 @@
 
 #include "kernel-ioctl/btrfs-space.h"
 #include "kernel-ioctl/system-call.h"
+#include "kernel-ioctl/xfs-geometry.h"
 
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
@@ -10,26 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-/*
- * The kernel does not install XFS's headers, and those of xfsprogs are no reason for a dependency.
- * This is struct xfs_fsop_geom as of kernel 5.2 (fs/xfs/libxfs/xfs_fs.h).
- */
-typedef struct {
-	uint32_t block_bytes;
-	uint32_t before_uuid[15];
-	uint8_t uuid[FS_UUID_BYTES];
-	uint32_t stripe_unit;
-	uint32_t stripe_width;
-	int32_t version;
-	uint32_t flags;
-	uint32_t after_flags[40];
-} XfsGeometry;
-
-G_STATIC_ASSERT(sizeof(XfsGeometry) == 256);
-
 #define XFS_SUPER_MAGIC       0x58465342
-#define XFS_IOC_FSGEOMETRY    _IOR('X', 126, XfsGeometry)
-#define XFS_GEOMETRY_REFLINK  (1u << 20)
 #define BTRFS_TREE_OF_THIS_FD 0
 
 const char *fs_kind_name(FsKind kind)
@@ -85,14 +67,14 @@ static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
 
 static bool read_xfs(int fd, FsIdentity *ret, GError **error)
 {
-	XfsGeometry geometry = { 0 };
+	XfsGeometry geometry;
 
-	if (system_call_ioctl(fd, XFS_IOC_FSGEOMETRY, &geometry) < 0)
-		return system_call_failed(error, "read the geometry of the XFS");
+	if (!xfs_geometry_read(fd, &geometry, error))
+		return false;
 
 	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
 	ret->block_bytes = geometry.block_bytes;
-	ret->can_share = geometry.flags & XFS_GEOMETRY_REFLINK;
+	ret->can_share = geometry.has_reflink;
 	return true;
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * XfsBulkstat - all inodes of an XFS in the order of their numbers, without any names
+ * (XFS_IOC_BULKSTAT of kernel 5.2; needs CAP_SYS_ADMIN and a mount without mapped ids).
+ *
+ * Inodes are read as they lie in the inode tables, and leave no trace in the cache of inodes.  They
+ * come whatever hides their names: mounts above them, or that they are deleted and still open (nlink
+ * 0).  The filesystem's own ones (bitmaps, quotas) do not come.
+ *
+ * What has been written and has no place on the disk yet shows in the times and the blocks, but not
+ * in the size.  Asking for inodes does not make later changes show in another ctime, as asking by
+ * statx(2) does since kernel 6.13: within a tick of the clock a file may change unseen.
+ *
+ * Thread: any, one at a time.
+ */
+typedef struct XfsBulkstat XfsBulkstat;
+
+typedef struct {
+	uint64_t inode;
+	uint64_t size_bytes;
+	uint64_t blocks; /* of the filesystem; with what has no place yet, attributes and trees */
+	uint64_t extents;
+	int64_t btime_nsec; /* times as those of FileStat */
+	int64_t mtime_nsec;
+	int64_t ctime_nsec;
+	uint32_t generation;
+	uint32_t uid;
+	uint32_t project;
+	uint32_t nlink;
+	mode_t mode;
+	bool is_immutable;
+	bool is_realtime;
+} XfsInode;
+
+#define XFS_EVERY_GROUP UINT32_MAX
+
+/* 0 if the kernel lists inodes for this process through @fd, else a positive errno value. */
+int xfs_bulkstat_try(int fd);
+
+/*
+ * Inodes of the allocation group @group, or of all of them (XFS_EVERY_GROUP), from @first_inode on; 0
+ * is the first one.  @fd is any file or directory of the filesystem, and borrowed.
+ */
+XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode);
+void xfs_bulkstat_free(XfsBulkstat *bulkstat);
+
+/* The next inode, valid until the next call; NULL at the end. */
+bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsBulkstat, xfs_bulkstat_free)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/fake-xfs.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdarg.h>
+#include <string.h>
+
+static FakeXfs kernel;
+
+FakeXfs *fake_xfs(void)
+{
+	return &kernel;
+}
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static bool is_wanted(const XfsAbiBulkstat *request, const XfsAbiInode *inode)
+{
+	return inode->inode >= request->inode &&
+	       (!(request->flags & XFS_ABI_BULK_AGNO) ||
+		inode->inode / FAKE_XFS_GROUP_INODES == request->group);
+}
+
+static int fake_bulkstat(XfsAbiBulkstat *request)
+{
+	uint32_t known = XFS_ABI_BULK_AGNO | (kernel.is_old ? 0 : XFS_ABI_BULK_NREXT64);
+	uint32_t most = kernel.n_most ? MIN(kernel.n_most, request->n_wanted) : request->n_wanted;
+	uint64_t next = request->inode;
+
+	kernel.last_flags = request->flags;
+	if (request->flags & ~known || request->n_wanted == 0)
+		return fail(EINVAL);
+
+	request->n_given = 0;
+	for (size_t i = 0; i < kernel.n_inodes && request->n_given < most; i++) {
+		XfsAbiInode *given = &request->inodes[request->n_given];
+
+		if (!is_wanted(request, &kernel.inodes[i]))
+			continue;
+		if (kernel.error && i >= kernel.n_before_error)
+			return request->n_given > 0 ? 0 : fail(kernel.error);
+		*given = kernel.inodes[i];
+		if (request->flags & XFS_ABI_BULK_NREXT64)
+			given->extents = 0;
+		else
+			given->extents64 = 0;
+		next = given->inode + 1;
+		request->n_given++;
+		if (!kernel.repeats_itself)
+			request->inode = next;
+	}
+	if (kernel.gives_too_many)
+		request->n_given = request->n_wanted + 1;
+
+	return 0;
+}
+
+static int fake_geometry(XfsAbiGeometry *ret)
+{
+	*ret = kernel.geometry;
+	return 0;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list arguments;
+	void *argument;
+
+	va_start(arguments, request);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+
+	kernel.n_calls++;
+	g_assert_cmpint(fd, ==, FAKE_XFS_FD);
+	g_assert_cmpuint(kernel.n_calls, <, 100000);
+	if (kernel.error && kernel.n_before_error == 0)
+		return fail(kernel.error);
+
+	switch (request) {
+	case XFS_ABI_BULKSTAT:
+		return fake_bulkstat(argument);
+	case XFS_ABI_FSGEOMETRY:
+		return fake_geometry(argument);
+	default:
+		return fail(ENOTTY);
+	}
+}
