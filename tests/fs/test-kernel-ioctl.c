@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/directory.h"
+#include "kernel-ioctl/disk-stat.h"
+#include "kernel-ioctl/disk-topology.h"
 #include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-attributes.h"
@@ -48,6 +50,33 @@ static void test_a_filesystem_has_one_identity_everywhere(void)
 	g_assert_cmpint(memcmp(of_file.uuid, nothing, FS_UUID_BYTES), !=, 0);
 	g_assert_cmpuint(of_file.block_bytes, ==, 4096);
 	g_assert_true(of_file.can_share);
+}
+
+/* The filesystem's loop device, which lies on tmpfs or on a filesystem that has disks. */
+static void test_a_filesystem_lies_on_disks_that_count(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) fd = scratch_create(scratch, "file", 1, 1);
+	g_autofree char *path = scratch_path(scratch, "file");
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation of_file, of_path;
+
+	g_assert_true(fs_location_read(fd, &of_file, NULL));
+	g_assert_true(fs_location_of_path(path, &of_path));
+	g_assert_cmpint(of_file.is_btrfs, ==, kind == FS_KIND_BTRFS);
+	g_assert_cmpmem(of_path.uuid, FS_UUID_BYTES, of_file.uuid, FS_UUID_BYTES);
+	g_assert_cmpuint(of_path.major, ==, of_file.major);
+	g_assert_cmpuint(of_path.minor, ==, of_file.minor);
+
+	disks = disk_topology_find(disk_topology_system(), &of_file);
+	g_assert_cmpuint(disks->len, >, 0);
+	for (size_t i = 0; i < disks->len; i++) {
+		const Disk *disk = disks->pdata[i];
+		DiskStat stat;
+
+		g_assert_true(disk_stat_read(disk->stat_path, &stat));
+		g_assert_cmpuint(stat.write_bytes, >, 0);
+	}
 }
 
 static void test_a_nested_subvolume_has_an_id_of_its_own(void)
@@ -518,6 +547,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/kernel-ioctl/a-filesystem-has-one-identity-everywhere",
 			test_a_filesystem_has_one_identity_everywhere);
+	g_test_add_func("/kernel-ioctl/a-filesystem-lies-on-disks-that-count",
+			test_a_filesystem_lies_on_disks_that_count);
 	g_test_add_func("/kernel-ioctl/a-nested-subvolume-has-an-id-of-its-own",
 			test_a_nested_subvolume_has_an_id_of_its_own);
 	g_test_add_func("/kernel-ioctl/attributes-say-what-is-in-the-way-of-sharing",

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * Disk - a whole block device with nothing below it that the kernel shows: what one budget is for.
+ *
+ * Facts from sysfs (Documentation/ABI/stable/sysfs-block) and from udev's links.  It holds nothing
+ * open, so the disk may be pulled out.
+ *
+ * Set when found, never changed.  Thread: any.
+ */
+typedef struct {
+	char *name; /* the kernel's, as "sda" */
+	unsigned major;
+	unsigned minor;
+	char **ids; /* its names in /dev/disk/by-id, sorted; empty without udev */
+	/* What the kernel believes: true also of many virtual and USB disks that have no platters. */
+	bool is_rotating;
+	bool is_removable; /* a medium that can be taken out, or a disk on USB */
+	char *stat_path;   /* of its counters (disk-stat) */
+} Disk;
+
+/*
+ * The disk whose directory in sysfs is @directory, free of symlinks; @dev is where device nodes are
+ * ("/dev").  NULL if there is none (any more).
+ */
+Disk *disk_read(const char *directory, const char *dev);
+void disk_free(Disk *disk);
+
+/*
+ * The first line of the file @name in @directory, or NULL where there is none or it is empty; of a
+ * path only its end is taken off, so that names keep their spaces.
+ */
+char *disk_attribute(const char *directory, const char *name);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Disk, disk_free)
