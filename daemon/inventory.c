@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory.h"
 
+#include "daemon/bulk-inventory.h"
 #include "daemon/directory-merge.h"
+#include "daemon/inventory-internal.h"
 #include "daemon/known-file.h"
-#include "daemon/name-spool.h"
-#include "daemon/walk.h"
-#include "hashstore/objects.h"
-#include "hashstore/sorter.h"
 #include "kernel-ioctl/fd.h"
 
 #include <fcntl.h>
@@ -15,34 +13,6 @@
 
 /* So many objects that may be targets again are remembered as such; the others are read again. */
 #define REGAINED_MAX (UINT32_C(1) << 18)
-
-/* What the walk sees of whether an object may be a target. */
-#define OBJECT_RIGHTS ((unsigned)(OBJECT_FOREIGN | OBJECT_IMMUTABLE))
-
-/* A regular file as the walk met it. */
-typedef struct {
-	uint64_t subvolume;
-	uint64_t inode;
-	uint64_t parent;
-	uint64_t name_hash;
-	uint64_t name_position; /* in the NameSpool */
-	Stamp stamp;
-	unsigned rights; /* OBJECT_RIGHTS that it has */
-} FileRecord;
-
-struct Inventory {
-	Pass *pass;
-	FileOpener *opener;
-	NameSpool *names;
-	Walk *walk;
-	Sorter *files;
-	ReadList *to_read;
-	uint32_t settled_below;
-	bool is_flushed;
-	uint64_t unsettled;
-	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
-	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
-};
 
 static int compare_uint64(uint64_t a, uint64_t b)
 {
@@ -87,7 +57,7 @@ void inventory_free(Inventory *inventory)
 	g_free(inventory);
 }
 
-static uint64_t name_hash(const void *name, size_t bytes)
+uint64_t inventory_name_hash(const void *name, size_t bytes)
 {
 	return XXH3_64bits(name, bytes);
 }
@@ -105,7 +75,7 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 		.subvolume = entry->subvolume,
 		.inode = entry->stat.inode,
 		.parent = entry->parent,
-		.name_hash = name_hash(entry->name, strlen(entry->name)),
+		.name_hash = inventory_name_hash(entry->name, strlen(entry->name)),
 		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
 			   entry->stat.ctime_nsec },
 		.rights = (entry->is_foreign ? OBJECT_FOREIGN : 0) |
@@ -141,11 +111,20 @@ static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 	return sorter_sort(directories, error) && sorter_sort(inventory->files, error);
 }
 
+bool inventory_flush(Inventory *inventory, GError **error)
+{
+	if (!inventory->is_flushed && !filesystem_flush(inventory->pass->filesystem, error))
+		return false;
+
+	inventory->is_flushed = true;
+	return true;
+}
+
 static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t half_object,
 			GError **error)
 {
 	ReadItem item = {
-		.id = { file->subvolume, file->inode, 0 },
+		.id = { file->subvolume, file->inode, file->generation },
 		.stamp = file->stamp,
 		.parent = file->parent,
 		.half_object = half_object,
@@ -153,11 +132,8 @@ static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t h
 	};
 
 	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
-	if (!inventory->is_flushed && !filesystem_flush(inventory->pass->filesystem, error))
-		return false;
-	inventory->is_flushed = true;
-
-	return name_spool_get(inventory->names, file->name_position, &item.name, error) &&
+	return inventory_flush(inventory, error) &&
+	       name_spool_get(inventory->names, file->name_position, &item.name, error) &&
 	       read_list_add(inventory->to_read, &item, error);
 }
 
@@ -206,21 +182,18 @@ static bool note_regained(Inventory *inventory, const FileRecord *seen, const Ob
 	return true;
 }
 
-/* The store knows the file: is what it knows still true? */
-static bool merge_known(Inventory *inventory, const FileRecord *seen, const Object *known,
-			GError **error)
+FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const Object *known)
 {
 	PassResult *result = inventory->pass->result;
 	StampVerdict verdict = known_file_compare(known, &seen->stamp, inventory->pass->settings,
 						  pass_day(inventory->pass));
-	bool is_named = known->parent == seen->parent &&
-			name_hash(known->name, known->name_bytes) == seen->name_hash;
 	bool has_same_rights =
 		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
 
-	if (verdict == STAMP_CHANGED || !note_regained(inventory, seen, known)) {
+	if (known_file_is_other(known, seen->generation) || verdict == STAMP_CHANGED ||
+	    !note_regained(inventory, seen, known)) {
 		result->files.changed++;
-		return add_to_read(inventory, seen, 0, error);
+		return FILE_TO_READ;
 	}
 
 	if (known->id >= inventory->settled_below && known->state == OBJECT_DONE)
@@ -228,18 +201,52 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 
 	if (verdict == STAMP_DOUBTED) {
 		result->files.doubted++;
-		return update_row(inventory, known, seen, pass_day(inventory->pass), error);
+		return FILE_DOUBTED;
 	}
 
 	result->files.unchanged++;
-	if (known->state == OBJECT_SKIPPED)
-		note_skipped(inventory, known);
-	/* What was settled meanwhile was not matched with what is still to be read of it. */
 	if (known->state == OBJECT_HALF)
-		return add_to_read(inventory, seen,
-				   known->id >= inventory->settled_below ? known->id : 0, error);
-	return (is_named && has_same_rights) ||
-	       update_row(inventory, known, seen, known->doubted_day, error);
+		return FILE_TO_READ_ON;
+	return has_same_rights ? FILE_KEPT : FILE_NOTED;
+}
+
+bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *seen,
+		   const Object *known, GError **error)
+{
+	bool is_settled;
+
+	switch (action) {
+	case FILE_TO_READ:
+		return add_to_read(inventory, seen, 0, error);
+	case FILE_TO_READ_ON:
+		/* What was settled meanwhile was not matched with what is still to be read of it. */
+		is_settled = known->id < inventory->settled_below;
+		return add_to_read(inventory, seen, is_settled ? 0 : known->id, error);
+	case FILE_DOUBTED:
+		return update_row(inventory, known, seen, pass_day(inventory->pass), error);
+	case FILE_NOTED:
+		return update_row(inventory, known, seen, known->doubted_day, error);
+	case FILE_KEPT:
+		break;
+	}
+
+	return true;
+}
+
+/* The store knows the file: is what it knows still true? */
+static bool merge_known(Inventory *inventory, const FileRecord *seen, const Object *known,
+			GError **error)
+{
+	FileAction action = inventory_judge(inventory, seen, known);
+
+	if (action == FILE_KEPT && known->state == OBJECT_SKIPPED)
+		note_skipped(inventory, known);
+	if (action == FILE_KEPT &&
+	    (known->parent != seen->parent ||
+	     inventory_name_hash(known->name, known->name_bytes) != seen->name_hash))
+		action = FILE_NOTED;
+
+	return inventory_act(inventory, action, seen, known, error);
 }
 
 /* The walk did not meet an object of the store. */
@@ -320,13 +327,12 @@ static bool renew_regained(Inventory *inventory, GError **error)
 				regained->len, error);
 }
 
-static bool build(Inventory *inventory, GError **error)
+static bool build_by_walk(Inventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
 	g_autoptr(Sorter) directories = sorter_new(
 		sizeof(DirectoryRecord), directory_record_compare, pass->settings->memory_bytes / 8,
 		pass->settings->state_directory, pass->stop);
-	bool merged;
 
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!walk_all(inventory, directories, error))
@@ -335,9 +341,25 @@ static bool build(Inventory *inventory, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_COMPARE, 0);
-	if (!directory_merge(pass, inventory->walk, directories, inventory->names, error))
+	return directory_merge(pass, inventory->walk, directories, inventory->names, error) &&
+	       merge_files(inventory, error);
+}
+
+static bool build_either_way(Inventory *inventory, GError **error)
+{
+	bool is_listed = false;
+
+	if (bulk_inventory_is_chosen(inventory) &&
+	    !bulk_inventory_build(inventory, &is_listed, error))
 		return false;
-	merged = merge_files(inventory, error);
+
+	return is_listed || build_by_walk(inventory, error);
+}
+
+static bool build(Inventory *inventory, GError **error)
+{
+	bool merged = build_either_way(inventory, error);
+
 	if (!renew_regained(inventory, merged ? error : NULL) || !merged)
 		return false;
 

@@ -20,6 +20,11 @@ static bool is_out_of_policy(const Object *known, const Settings *settings)
 	return !is_left && known->flags & OBJECT_NO_COW;
 }
 
+bool known_file_is_other(const Object *known, uint32_t generation)
+{
+	return generation && known->generation && generation != known->generation;
+}
+
 StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
 				uint32_t today)
 {

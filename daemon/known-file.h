@@ -15,6 +15,11 @@
 Stamp known_file_stamp(const Object *known);
 
 /*
+ * Whether another file has got the inode's number, by a @generation that was seen; 0: it was not.
+ */
+bool known_file_is_other(const Object *known, uint32_t generation);
+
+/*
  * Whether what is known still holds on day @today (days since 1970): STAMP_CHANGED if the file must be
  * read again, be it since it changed, or may have, or since @settings want something else of it.
  */

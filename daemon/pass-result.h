@@ -22,6 +22,8 @@ typedef struct {
 	int64_t ended_usec;
 	bool found_by_checksums;
 	const char *find_reason; /* why not; NULL: it was */
+	bool listed_inodes;      /* found by reading: instead of walking names */
+	const char *walk_reason; /* why not; NULL: it did, or did not come to that */
 	struct {
 		uint64_t seen, unchanged, new, changed, doubted, gone, read;
 		uint64_t set_aside; /* newly left alone for as long as they do not change */

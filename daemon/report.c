@@ -117,6 +117,15 @@ static json_t *pins_json(const PinLedger *pins)
 	return list;
 }
 
+static json_t *inventory_json(const PassResult *result)
+{
+	const char *by = result->found_by_checksums ? "trees"
+			 : result->listed_inodes    ? "bulkstat"
+						    : "walk";
+
+	return json_pack("{s:s, s:s?}", "by", by, "reason", result->walk_reason);
+}
+
 static json_t *files_json(const PassResult *result)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seen", number(result->files.seen),
@@ -195,6 +204,7 @@ static json_t *pass_json(const ReportedPass *pass)
 			    json_pack("{s:s, s:s?}", "by",
 				      result->found_by_checksums ? "checksums" : "reading",
 				      "reason", result->find_reason));
+	json_object_set_new(json, "inventory", inventory_json(result));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(
 		json, "read",

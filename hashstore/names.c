@@ -24,6 +24,7 @@ static void read_row(sqlite3_stmt *row, DirectoryName *ret)
 	ret->parent = (uint64_t)sqlite3_column_int64(row, 3);
 	ret->name = sqlite3_column_blob(row, 4);
 	ret->name_bytes = (size_t)sqlite3_column_bytes(row, 4);
+	ret->stamp = (uint64_t)sqlite3_column_int64(row, 5);
 }
 
 bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GError **error)
@@ -47,6 +48,7 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 	sqlite3_bind_int64(put, 3, (int64_t)name->parent_subvolume);
 	sqlite3_bind_int64(put, 4, (int64_t)name->parent);
 	sqlite3_bind_blob64(put, 5, bytes, name->name_bytes, SQLITE_STATIC);
+	sqlite3_bind_int64(put, 6, (int64_t)name->stamp);
 
 	return hash_store_apply(store, put, error);
 }
@@ -60,6 +62,13 @@ bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t in
 	bind_key(drop, subvolume, inode);
 
 	return hash_store_apply(store, drop, error);
+}
+
+bool hash_store_doubt_directories(HashStore *store, GError **error)
+{
+	sqlite3_stmt *doubt = hash_store_change(store, STATEMENT_DOUBT_DIRECTORIES, error);
+
+	return doubt && hash_store_apply(store, doubt, error);
 }
 
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
@@ -92,10 +101,11 @@ DirectoryCursor *directory_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(DirectoryCursor) cursor = g_new0(DirectoryCursor, 1);
 
-	cursor->all = snapshot_query_open(store,
-					  "SELECT subvolume, inode, parent_subvolume, parent, name"
-					  " FROM directory ORDER BY subvolume, inode",
-					  error);
+	cursor->all =
+		snapshot_query_open(store,
+				    "SELECT subvolume, inode, parent_subvolume, parent, name, stamp"
+				    " FROM directory ORDER BY subvolume, inode",
+				    error);
 
 	return cursor->all ? g_steal_pointer(&cursor) : NULL;
 }

@@ -17,12 +17,18 @@ typedef struct {
 	uint64_t parent;           /* 0: the directory that the walk began with; name is its path */
 	const uint8_t *name;       /* valid until the next call on the same cursor or store */
 	size_t name_bytes;
+	/* Of the directory when the names in it were learned; 0: they are to be learned anew. */
+	uint64_t stamp;
 } DirectoryName;
 
 bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Have the names in all directories learned anew. */
+bool hash_store_doubt_directories(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
 			       const DirectoryName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL when there is none */

@@ -67,6 +67,8 @@ static const char *const steps[] = {
 	"  places INTEGER NOT NULL);"
 	"CREATE INDEX pinned_by ON pinned (root, inode);"
 	"CREATE INDEX pinned_for ON pinned (cause, root);",
+	/* 6.  Since when the names in a directory of XFS are known. */
+	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

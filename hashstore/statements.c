@@ -28,13 +28,14 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_GET_HALF] = "SELECT done_blocks, state FROM half WHERE id = ?",
 	[STATEMENT_DROP_HALF] = "DELETE FROM half WHERE id = ?",
 	[STATEMENT_PUT_DIRECTORY] =
-		"INSERT INTO directory (subvolume, inode, parent_subvolume, parent, name)"
-		" VALUES (?, ?, ?, ?, ?) ON CONFLICT (subvolume, inode) DO UPDATE SET"
-		" parent_subvolume = ?3, parent = ?4, name = ?5",
+		"INSERT INTO directory (subvolume, inode, parent_subvolume, parent, name, stamp)"
+		" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (subvolume, inode) DO UPDATE SET"
+		" parent_subvolume = ?3, parent = ?4, name = ?5, stamp = ?6",
 	[STATEMENT_DROP_DIRECTORY] = "DELETE FROM directory WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_DIRECTORY] =
-		"SELECT subvolume, inode, parent_subvolume, parent, name FROM directory"
+		"SELECT subvolume, inode, parent_subvolume, parent, name, stamp FROM directory"
 		" WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_DOUBT_DIRECTORIES] = "UPDATE directory SET stamp = 0 WHERE stamp <> 0",
 	[STATEMENT_PUT_SEGMENT] =
 		"INSERT INTO segment (id, anchors, first_page, pages, first_fence, min_object,"
 		" max_object, live_objects, fences) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

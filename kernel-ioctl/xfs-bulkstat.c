@@ -47,6 +47,38 @@ int xfs_bulkstat_try(int fd)
 	return read_batch(fd, batch) < 0 ? errno : 0;
 }
 
+static void fill(const XfsAbiInode *from, XfsInode *ret)
+{
+	*ret = (XfsInode){
+		.inode = from->inode,
+		.size_bytes = from->size_bytes,
+		.blocks = from->blocks,
+		.extents = MAX(from->extents64, from->extents),
+		.btime_nsec = timestamp_nsec(from->btime, from->btime_nsec),
+		.mtime_nsec = timestamp_nsec(from->mtime, from->mtime_nsec),
+		.ctime_nsec = timestamp_nsec(from->ctime, from->ctime_nsec),
+		.generation = from->generation,
+		.uid = from->uid,
+		.project = from->project,
+		.nlink = from->nlink,
+		.mode = from->mode,
+		.is_immutable = from->xflags & FS_XFLAG_IMMUTABLE,
+		.is_realtime = from->xflags & FS_XFLAG_REALTIME,
+	};
+}
+
+bool xfs_inode_read(int fd, uint64_t inode, XfsInode *ret)
+{
+	g_autofree XfsAbiBulkstat *batch = batch_new(1);
+
+	batch->inode = inode;
+	if (read_batch(fd, batch) < 0 || batch->n_given != 1 || batch->inodes[0].inode != inode)
+		return false;
+
+	fill(&batch->inodes[0], ret);
+	return true;
+}
+
 XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode)
 {
 	XfsBulkstat *bulkstat = g_new0(XfsBulkstat, 1);
@@ -68,26 +100,6 @@ void xfs_bulkstat_free(XfsBulkstat *bulkstat)
 
 	g_free(bulkstat->batch);
 	g_free(bulkstat);
-}
-
-static void fill(const XfsAbiInode *from, XfsInode *ret)
-{
-	*ret = (XfsInode){
-		.inode = from->inode,
-		.size_bytes = from->size_bytes,
-		.blocks = from->blocks,
-		.extents = MAX(from->extents64, from->extents),
-		.btime_nsec = timestamp_nsec(from->btime, from->btime_nsec),
-		.mtime_nsec = timestamp_nsec(from->mtime, from->mtime_nsec),
-		.ctime_nsec = timestamp_nsec(from->ctime, from->ctime_nsec),
-		.generation = from->generation,
-		.uid = from->uid,
-		.project = from->project,
-		.nlink = from->nlink,
-		.mode = from->mode,
-		.is_immutable = from->xflags & FS_XFLAG_IMMUTABLE,
-		.is_realtime = from->xflags & FS_XFLAG_REALTIME,
-	};
 }
 
 /* The kernel gives inodes in order and says where to go on: anything else would never end. */

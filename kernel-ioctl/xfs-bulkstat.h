@@ -44,6 +44,9 @@ typedef struct {
 /* 0 if the kernel lists inodes for this process through @fd, else a positive errno value. */
 int xfs_bulkstat_try(int fd);
 
+/* What there is to know of one inode.  False: there is none with this number, or it cannot be read. */
+bool xfs_inode_read(int fd, uint64_t inode, XfsInode *ret) G_GNUC_WARN_UNUSED_RESULT;
+
 /*
  * Inodes of the allocation group @group, or of all of them (XFS_EVERY_GROUP), from @first_inode on; 0
  * is the first one.  @fd is any file or directory of the filesystem, and borrowed.

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bulk-inventory.h"
+
+#include "daemon/inventory-internal.h"
+#include "daemon/left-out-files.h"
+#include "daemon/name-finder.h"
+#include "daemon/other-mounts.h"
+#include "hashstore/names.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/open-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What there is still to do about an inode, once it has its name. */
+typedef struct {
+	FileRecord file;
+	FileAction action;
+	SkipReason skip; /* if it is to be an example of it */
+	bool is_skip;
+	bool is_known;
+} Pending;
+
+typedef struct {
+	Inventory *inventory;
+	Pass *pass;
+	LeftOutFiles *left_out;
+	NameFinder *finder;
+	ObjectCursor *objects;
+	DirectoryCursor *directories;
+	const Object *known;
+	const DirectoryName *known_directory;
+	Sorter *pending;
+	unsigned n_examples[SKIP_REASONS]; /* that are pending */
+	const FoundName *found;
+} Bulk;
+
+static void bulk_clear(Bulk *bulk)
+{
+	g_clear_pointer(&bulk->left_out, left_out_files_free);
+	g_clear_pointer(&bulk->finder, name_finder_free);
+	g_clear_pointer(&bulk->objects, object_cursor_close);
+	g_clear_pointer(&bulk->directories, directory_cursor_close);
+	g_clear_pointer(&bulk->pending, sorter_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Bulk, bulk_clear)
+
+static int compare_uint64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+	return compare_uint64(((const Pending *)a)->file.inode, ((const Pending *)b)->file.inode);
+}
+
+/* Whether the pass is over all of the filesystem: its mount point is the top, and named. */
+static bool is_whole(const Filesystem *filesystem)
+{
+	FileStat stat;
+
+	if (file_stat_at(filesystem->fd, "", &stat) != 0)
+		return false;
+
+	for (size_t i = 0; i < filesystem->roots->len; i++) {
+		const FilesystemRoot *root = filesystem->roots->pdata[i];
+
+		if (root->is_top && !root->is_file && root->inode == stat.inode)
+			return true;
+	}
+
+	return false;
+}
+
+static const char *why_not(const Pass *pass)
+{
+	const Filesystem *filesystem = pass->filesystem;
+
+	if (filesystem->identity.kind != FS_KIND_XFS)
+		return "only XFS lists its inodes";
+	if (!is_whole(filesystem))
+		return "the pass is over a part of the filesystem";
+	if (pass->settings->excludes && pass->settings->excludes[0])
+		return "--exclude looks at names";
+	if (!filesystem->opens_by_id)
+		return "opening files by their inodes is not permitted";
+
+	switch (xfs_bulkstat_try(filesystem->fd)) {
+	case 0:
+		return NULL;
+	case EPERM:
+		return "listing inodes is not permitted: it needs CAP_SYS_ADMIN";
+	default:
+		return "the kernel does not list inodes here";
+	}
+}
+
+bool bulk_inventory_is_chosen(Inventory *inventory)
+{
+	PassResult *result = inventory->pass->result;
+
+	result->walk_reason = why_not(inventory->pass);
+	result->listed_inodes = !result->walk_reason;
+	return result->listed_inodes;
+}
+
+/* Count what is left alone; with a name, if one is found, while examples are wanted. */
+static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t bytes,
+		 bool is_known, GError **error)
+{
+	Pending pending = {
+		.file = { .inode = inode->inode, .stamp = { .size_bytes = bytes } },
+		.skip = reason,
+		.is_skip = true,
+		.is_known = is_known,
+	};
+
+	if (bulk->n_examples[reason] < SKIP_EXAMPLES) {
+		bulk->n_examples[reason]++;
+		return sorter_add(bulk->pending, &pending, error);
+	}
+
+	skip_ledger_add(&bulk->pass->result->skips, reason, bytes, NULL);
+	return true;
+}
+
+/*
+ * Bytes in the file.  The size that comes with the inode is that on the disk: where more was written
+ * there are blocks beyond it.
+ */
+static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
+{
+	const Filesystem *filesystem = bulk->pass->filesystem;
+	FileId id = { .inode = inode->inode, .generation = inode->generation };
+	uint64_t block_bytes = bulk->pass->block_bytes;
+	g_auto(Fd) fd = -1;
+	FileStat stat;
+	int failed;
+
+	if (inode->blocks <= (inode->size_bytes + block_bytes - 1) / block_bytes ||
+	    open_file_by_id(filesystem->fd, filesystem->identity.kind, &id, &fd, &failed) !=
+		    OPEN_OPENED ||
+	    file_stat_at(fd, "", &stat) != 0)
+		return inode->size_bytes;
+
+	return stat.size_bytes;
+}
+
+static bool note_gone(Bulk *bulk, GError **error)
+{
+	bulk->pass->result->files.gone++;
+	return hash_store_drop(bulk->pass->store, bulk->known->subvolume, bulk->known->inode,
+			       error);
+}
+
+/* Forget objects of the store before @inode: no file has these numbers any more. */
+static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
+{
+	while (bulk->known && bulk->known->inode < inode && pass_may_continue(bulk->pass))
+		if (!note_gone(bulk, error) ||
+		    !object_cursor_next(bulk->objects, &bulk->known, error))
+			return false;
+
+	return true;
+}
+
+static bool pass_directories(Bulk *bulk, uint64_t inode, GError **error)
+{
+	while (bulk->known_directory && bulk->known_directory->inode < inode &&
+	       pass_may_continue(bulk->pass))
+		if (!hash_store_drop_directory(bulk->pass->store, bulk->known_directory->subvolume,
+					       bulk->known_directory->inode, error) ||
+		    !directory_cursor_next(bulk->directories, &bulk->known_directory, error))
+			return false;
+
+	return true;
+}
+
+static bool visit_directory(Bulk *bulk, const XfsInode *inode, GError **error)
+{
+	bool is_known;
+
+	if (!pass_directories(bulk, inode->inode, error))
+		return false;
+
+	is_known = bulk->known_directory && bulk->known_directory->inode == inode->inode;
+	return name_finder_meet(bulk->finder, inode, is_known ? bulk->known_directory : NULL,
+				error) &&
+	       (!is_known ||
+		directory_cursor_next(bulk->directories, &bulk->known_directory, error));
+}
+
+static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
+{
+	PassResult *result = bulk->pass->result;
+	Pending pending = {
+		.file = {
+			.inode = inode->inode,
+			.generation = inode->generation,
+			.stamp = { inode->size_bytes, inode->btime_nsec, inode->mtime_nsec,
+				   inode->ctime_nsec },
+			.rights = inode->is_immutable ? OBJECT_IMMUTABLE : 0,
+		},
+		.action = FILE_TO_READ,
+	};
+
+	if (left_out_files_has(bulk->left_out, inode->inode, inode->nlink))
+		return true;
+	if (filter_is_small(bulk->pass->filter, inode->size_bytes))
+		pending.file.stamp.size_bytes = size_of(bulk, inode);
+	if (filter_is_small(bulk->pass->filter, pending.file.stamp.size_bytes))
+		return skip(bulk, SKIP_SMALL, inode, pending.file.stamp.size_bytes, false, error);
+
+	if (!pass_objects(bulk, inode->inode, error))
+		return false;
+	result->files.seen++;
+	if (!bulk->known || bulk->known->inode != inode->inode) {
+		result->files.new ++;
+		return sorter_add(bulk->pending, &pending, error);
+	}
+
+	pending.is_known = true;
+	pending.action = inventory_judge(bulk->inventory, &pending.file, bulk->known);
+	if (pending.action != FILE_KEPT) {
+		if (!sorter_add(bulk->pending, &pending, error))
+			return false;
+	} else if (bulk->known->state == OBJECT_SKIPPED) {
+		if (!skip(bulk, bulk->known->skip_reason, inode, inode->size_bytes, true, error))
+			return false;
+	}
+
+	return object_cursor_next(bulk->objects, &bulk->known, error);
+}
+
+static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
+{
+	/* Deleted, and still open. */
+	if (inode->nlink == 0)
+		return true;
+	if (S_ISDIR(inode->mode))
+		return visit_directory(bulk, inode, error);
+	if (S_ISREG(inode->mode))
+		return visit_file(bulk, inode, error);
+
+	return left_out_files_has(bulk->left_out, inode->inode, inode->nlink) ||
+	       skip(bulk, SKIP_SPECIAL, inode, 0, false, error);
+}
+
+/* *ret_is_listed: false if the kernel failed to go on. */
+static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
+{
+	g_autoptr(XfsBulkstat) inodes =
+		xfs_bulkstat_new(bulk->pass->filesystem->fd, XFS_EVERY_GROUP, 0);
+	const XfsInode *inode;
+	uint64_t n_files = 0;
+
+	*ret_is_listed = true;
+	while (pass_may_continue(bulk->pass)) {
+		g_autoptr(GError) failed = NULL;
+
+		if (!xfs_bulkstat_next(inodes, &inode, &failed)) {
+			g_debug("%s", failed->message);
+			*ret_is_listed = false;
+			return true;
+		}
+		if (!inode)
+			break;
+		if (!visit(bulk, inode, error))
+			return false;
+		n_files += S_ISREG(inode->mode);
+		atomic_store(&bulk->pass->progress->files, n_files);
+	}
+
+	return pass_objects(bulk, UINT64_MAX, error) && pass_directories(bulk, UINT64_MAX, error) &&
+	       sorter_sort(bulk->pending, error);
+}
+
+/* Give the file the first name that was found of it.  *ret_has: there is one. */
+static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **error)
+{
+	*ret_has = false;
+	while (bulk->found && bulk->found->inode <= file->inode) {
+		if (bulk->found->inode == file->inode && !*ret_has) {
+			file->parent = bulk->found->parent;
+			file->name_hash = bulk->found->name_hash;
+			file->name_position = bulk->found->name_position;
+			*ret_has = true;
+		}
+		if (!name_finder_next(bulk->finder, &bulk->found, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Give the file the name that the store has, if it is still one of its. */
+static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *ret_has,
+		       GError **error)
+{
+	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
+	int parent_fd;
+	FileStat stat;
+
+	*ret_has = false;
+	if (known->name_bytes == 0)
+		return true;
+	parent_fd = file_opener_directory(bulk->inventory->opener, known->subvolume, known->parent);
+	if (parent_fd < 0 || file_stat_at(parent_fd, name, &stat) != 0 || stat.inode != file->inode)
+		return true;
+
+	file->parent = known->parent;
+	file->name_hash = inventory_name_hash(name, strlen(name));
+	*ret_has = true;
+	return name_spool_add(bulk->inventory->names, name, &file->name_position, error);
+}
+
+/* Whether the file is still there, with a name. */
+static bool exists(const Bulk *bulk, const FileRecord *file)
+{
+	XfsInode inode;
+
+	return xfs_inode_read(bulk->pass->filesystem->fd, file->inode, &inode) &&
+	       inode.generation == file->generation && inode.nlink > 0;
+}
+
+/* What the store knows of a pending file; NULL: nothing. */
+static bool find_known(Bulk *bulk, const Pending *pending, const Object **ret, GError **error)
+{
+	*ret = NULL;
+	return !pending->is_known ||
+	       hash_store_find_at(bulk->pass->store, 0, pending->file.inode, ret, error);
+}
+
+static bool begin_pending(Bulk *bulk, GError **error)
+{
+	return sorter_rewind(bulk->pending, error) && name_finder_rewind(bulk->finder, error) &&
+	       name_finder_next(bulk->finder, &bulk->found, error);
+}
+
+/* Whether there is a file that is to get a name, and has none in the directories that were read. */
+static bool has_lost(Bulk *bulk, bool *ret, GError **error)
+{
+	const Pending *next;
+
+	*ret = false;
+	if (!begin_pending(bulk, error))
+		return false;
+
+	while (!*ret && pass_may_continue(bulk->pass)) {
+		const Object *known;
+		Pending pending;
+		bool has_name;
+
+		if (!sorter_next(bulk->pending, (const void **)&next, error))
+			return false;
+		if (!next)
+			break;
+		pending = *next;
+		if (pending.is_skip)
+			continue;
+		if (!take_found(bulk, &pending.file, &has_name, error))
+			return false;
+		if (!has_name &&
+		    (!find_known(bulk, &pending, &known, error) ||
+		     (known && !take_known(bulk, &pending.file, known, &has_name, error))))
+			return false;
+		*ret = !has_name && exists(bulk, &pending.file);
+	}
+
+	return true;
+}
+
+/* What is known was left alone before, and is called as it was. */
+static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError **error)
+{
+	uint64_t parent = pending->file.parent;
+	g_autofree char *path = NULL;
+	g_autofree char *known_name = NULL;
+	const char *name = NULL;
+	const Object *known;
+
+	if (!find_known(bulk, pending, &known, error) ||
+	    (has_name &&
+	     !name_spool_get(bulk->inventory->names, pending->file.name_position, &name, error)))
+		return false;
+
+	if (known) {
+		name = known_name = g_strndup((const char *)known->name, known->name_bytes);
+		parent = known->parent;
+	}
+	if (name)
+		path = file_opener_path(bulk->inventory->opener, 0, parent, name);
+
+	skip_ledger_add(&bulk->pass->result->skips, pending->skip, pending->file.stamp.size_bytes,
+			path);
+	return true;
+}
+
+/*
+ * What was written had no size on the disk when the inode was listed.  If that is all that is new, it
+ * is the file that was listed.
+ */
+static void settle_size(const Bulk *bulk, FileRecord *file)
+{
+	const Filesystem *filesystem = bulk->pass->filesystem;
+	FileId id = { .inode = file->inode, .generation = file->generation };
+	g_auto(Fd) fd = -1;
+	FileStat stat;
+	int failed;
+
+	if (open_file_by_id(filesystem->fd, filesystem->identity.kind, &id, &fd, &failed) ==
+		    OPEN_OPENED &&
+	    file_stat_at(fd, "", &stat) == 0 && stat.mtime_nsec == file->stamp.mtime_nsec &&
+	    stat.ctime_nsec == file->stamp.ctime_nsec)
+		file->stamp.size_bytes = stat.size_bytes;
+}
+
+static bool act(Bulk *bulk, Pending *pending, GError **error)
+{
+	FileRecord *file = &pending->file;
+	const Object *known;
+	bool has_name;
+
+	if (!take_found(bulk, file, &has_name, error))
+		return false;
+	if (pending->is_skip)
+		return count_skip(bulk, pending, has_name, error);
+
+	if (!find_known(bulk, pending, &known, error) ||
+	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
+	    (!has_name && !name_spool_add(bulk->inventory->names, "", &file->name_position, error)))
+		return false;
+	if (pending->action == FILE_TO_READ || pending->action == FILE_TO_READ_ON) {
+		if (!inventory_flush(bulk->inventory, error))
+			return false;
+		settle_size(bulk, file);
+	}
+
+	return inventory_act(bulk->inventory, pending->action, file, known, error);
+}
+
+static bool act_on_pending(Bulk *bulk, GError **error)
+{
+	const Pending *next;
+
+	if (!begin_pending(bulk, error))
+		return false;
+
+	while (pass_may_continue(bulk->pass)) {
+		Pending pending;
+
+		if (!sorter_next(bulk->pending, (const void **)&next, error))
+			return false;
+		if (!next)
+			break;
+		pending = *next;
+		if (!act(bulk, &pending, error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool count_left_out(Bulk *bulk, GError **error)
+{
+	SkipLedger *skips = &bulk->pass->result->skips;
+	const LeftOutDirectory *directory;
+	const DirectoryName *row;
+
+	for (size_t i = 0; (directory = left_out_files_directory(bulk->left_out, i)); i++) {
+		g_autofree char *name = NULL;
+		g_autofree char *path = NULL;
+
+		if (!hash_store_find_directory(bulk->pass->store, 0, directory->inode, &row, error))
+			return false;
+		if (row) {
+			name = g_strndup((const char *)row->name, row->name_bytes);
+			path = row->parent ? file_opener_path(bulk->inventory->opener, 0,
+							      row->parent, name)
+					   : g_strdup(name);
+		}
+		skip_ledger_add(skips, directory->reason, 0, path);
+	}
+
+	return true;
+}
+
+/* Names that were not made use of are to be found again. */
+static bool use_names(Bulk *bulk, GError **error)
+{
+	bool has_failed, lost = false;
+
+	has_failed = !name_finder_read_changed(bulk->finder, error) ||
+		     !has_lost(bulk, &lost, error) ||
+		     (lost && !name_finder_read_all(bulk->finder, error)) ||
+		     !act_on_pending(bulk, error) || !count_left_out(bulk, error);
+	if (!has_failed && pass_may_continue(bulk->pass))
+		return true;
+
+	return hash_store_doubt_directories(bulk->pass->store, has_failed ? NULL : error) &&
+	       !has_failed;
+}
+
+static void forget_counts(Inventory *inventory)
+{
+	PassResult *result = inventory->pass->result;
+
+	memset(&result->files, 0, sizeof(result->files));
+	skip_ledger_clear(&result->skips);
+	g_array_set_size(inventory->regained, 0);
+	inventory->unsettled = 0;
+}
+
+static bool have_walked(Inventory *inventory, const char *reason)
+{
+	inventory->pass->result->listed_inodes = false;
+	inventory->pass->result->walk_reason = reason;
+	return true;
+}
+
+bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **error)
+{
+	Pass *pass = inventory->pass;
+	g_auto(Fd) state_fd =
+		open(pass->settings->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	g_auto(Bulk) bulk = { .inventory = inventory, .pass = pass };
+	FileStat state = { 0 };
+
+	*ret_is_listed = false;
+	if (state_fd >= 0 && file_stat_at(state_fd, "", &state) != 0)
+		state = (FileStat){ 0 };
+	bulk.left_out = left_out_files_new(pass->filesystem, state_fd);
+	if (!bulk.left_out)
+		return have_walked(inventory,
+				   "/boot has too many files to tell their inodes apart");
+
+	bulk.finder = name_finder_new(pass, inventory->names, &state);
+	bulk.pending =
+		sorter_new(sizeof(Pending), compare_pending, pass->settings->memory_bytes / 8,
+			   pass->settings->state_directory, pass->stop);
+	bulk.objects = object_cursor_open(pass->store, error);
+	bulk.directories = bulk.objects ? directory_cursor_open(pass->store, error) : NULL;
+	if (!bulk.directories || !object_cursor_next(bulk.objects, &bulk.known, error) ||
+	    !directory_cursor_next(bulk.directories, &bulk.known_directory, error))
+		return false;
+
+	progress_begin(pass->progress, STAGE_WALK, 0);
+	if (!list(&bulk, ret_is_listed, error))
+		return false;
+	if (!*ret_is_listed) {
+		forget_counts(inventory);
+		return have_walked(inventory, "the inodes could not be listed to their end");
+	}
+	if (!pass_may_continue(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_COMPARE, 0);
+	other_mounts_count(pass->filesystem, &pass->result->skips);
+	return use_names(&bulk, error);
+}

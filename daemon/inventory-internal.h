@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/inventory.h"
+#include "daemon/name-spool.h"
+#include "daemon/walk.h"
+#include "hashstore/objects.h"
+#include "hashstore/sorter.h"
+
+/*
+ * What the ways of building an Inventory have in common: what becomes of a file by what the store
+ * knows of it.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/* What is seen of whether an object may be a target. */
+#define OBJECT_RIGHTS ((unsigned)(OBJECT_FOREIGN | OBJECT_IMMUTABLE))
+
+/* A regular file as it was met. */
+typedef struct {
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t parent;
+	uint64_t name_hash;
+	uint64_t name_position; /* in the NameSpool */
+	Stamp stamp;
+	uint32_t generation; /* 0: not known */
+	unsigned rights;     /* OBJECT_RIGHTS that it has */
+} FileRecord;
+
+typedef enum {
+	FILE_KEPT, /* nothing is to be done */
+	FILE_TO_READ,
+	FILE_TO_READ_ON, /* of which the store has a half */
+	FILE_DOUBTED,    /* its row gets the new ctime, and the day */
+	FILE_NOTED,      /* its row gets what else was seen of it */
+} FileAction;
+
+struct Inventory {
+	Pass *pass;
+	FileOpener *opener;
+	NameSpool *names;
+	Walk *walk;
+	Sorter *files;
+	ReadList *to_read;
+	uint32_t settled_below;
+	bool is_flushed;
+	uint64_t unsettled;
+	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
+	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
+};
+
+uint64_t inventory_name_hash(const void *name, size_t bytes);
+
+/*
+ * Count a file that the store knows, and say what is to be done.  Names do not matter.  One that is kept
+ * and was left alone is the caller's to count as such.
+ */
+FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const Object *known);
+
+/* Do it; @seen has its name by now.  @known may be NULL for FILE_TO_READ. */
+bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *seen,
+		   const Object *known, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Write out what is dirty, if that was not done yet: when all that is to be read was listed. */
+bool inventory_flush(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/name-finder.h"
+
+#include "daemon/stamp.h"
+#include "hashstore/sorter.h"
+#include "kernel-ioctl/directory.h"
+#include "kernel-ioctl/open-file.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+/* Descriptors that are left to the rest of the process. */
+#define SPARE_DESCRIPTORS 128
+#define DEPTH_MAX         4096
+
+/* A directory that changed. */
+typedef struct {
+	uint64_t inode;
+	uint64_t stamp;
+	uint32_t generation;
+} ChangedDirectory;
+
+/* One that is being read. */
+typedef struct {
+	Directory *directory;
+	uint64_t inode;
+} Level;
+
+struct NameFinder {
+	Pass *pass;
+	NameSpool *spool;
+	FileStat state_directory;
+	FileStat top;
+	const char *top_path;
+	size_t depth_max;
+	int64_t now_nsec;
+	bool reads_all;
+	GArray *levels;  /* Level */
+	Sorter *changed; /* ChangedDirectory */
+	Sorter *names;   /* FoundName */
+};
+
+uint64_t name_finder_directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec)
+{
+	const int64_t times[] = { btime_nsec, mtime_nsec, ctime_nsec };
+	uint64_t stamp = XXH3_64bits(times, sizeof(times));
+
+	/* 0 is that of a directory that is not known. */
+	return stamp ? stamp : 1;
+}
+
+static int compare_uint64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_directories(const void *a, const void *b)
+{
+	return compare_uint64(((const ChangedDirectory *)a)->inode,
+			      ((const ChangedDirectory *)b)->inode);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const FoundName *one = a;
+	const FoundName *other = b;
+	int order = compare_uint64(one->inode, other->inode);
+
+	if (!order)
+		order = compare_uint64(one->parent, other->parent);
+	return order ? order : compare_uint64(one->name_hash, other->name_hash);
+}
+
+static void level_clear(Level *level)
+{
+	directory_free(level->directory);
+}
+
+static Sorter *names_new(const Pass *pass)
+{
+	return sorter_new(sizeof(FoundName), compare_names, pass->settings->memory_bytes / 8,
+			  pass->settings->state_directory, pass->stop);
+}
+
+static const char *path_of_top(const Filesystem *filesystem)
+{
+	for (size_t i = 0; i < filesystem->roots->len; i++) {
+		const FilesystemRoot *root = filesystem->roots->pdata[i];
+
+		if (root->is_top)
+			return root->path;
+	}
+
+	return filesystem->mount_point;
+}
+
+NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory)
+{
+	NameFinder *finder = g_new0(NameFinder, 1);
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	finder->pass = pass;
+	finder->spool = names;
+	finder->state_directory = *state_directory;
+	finder->top_path = path_of_top(pass->filesystem);
+	finder->depth_max =
+		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
+	finder->now_nsec = g_get_real_time() * 1000;
+	finder->levels = g_array_new(false, true, sizeof(Level));
+	g_array_set_clear_func(finder->levels, (GDestroyNotify)level_clear);
+	finder->changed = sorter_new(sizeof(ChangedDirectory), compare_directories,
+				     pass->settings->memory_bytes / 8,
+				     pass->settings->state_directory, pass->stop);
+	finder->names = names_new(pass);
+	if (file_stat_at(pass->filesystem->fd, "", &finder->top) != 0)
+		finder->top.inode = 0;
+	return finder;
+}
+
+void name_finder_free(NameFinder *finder)
+{
+	if (!finder)
+		return;
+
+	g_array_unref(finder->levels);
+	sorter_free(finder->changed);
+	sorter_free(finder->names);
+	g_free(finder);
+}
+
+static bool is_of_this_filesystem(const NameFinder *finder, const FileStat *stat)
+{
+	return stat->device_major == finder->top.device_major &&
+	       stat->device_minor == finder->top.device_minor;
+}
+
+static bool is_state_directory(const NameFinder *finder, uint64_t inode)
+{
+	return inode == finder->state_directory.inode &&
+	       is_of_this_filesystem(finder, &finder->state_directory);
+}
+
+bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
+		      GError **error)
+{
+	ChangedDirectory changed = {
+		.inode = directory->inode,
+		.generation = directory->generation,
+		.stamp = name_finder_directory_stamp(directory->btime_nsec, directory->mtime_nsec,
+						     directory->ctime_nsec),
+	};
+
+	if ((known && known->stamp == changed.stamp) ||
+	    is_state_directory(finder, directory->inode))
+		return true;
+
+	return sorter_add(finder->changed, &changed, error);
+}
+
+static bool is_named(const DirectoryName *known, uint64_t parent, const char *name)
+{
+	return known->parent == parent && known->name_bytes == strlen(name) &&
+	       memcmp(known->name, name, known->name_bytes) == 0;
+}
+
+static bool put_directory(NameFinder *finder, uint64_t inode, uint64_t parent, const char *name,
+			  uint64_t stamp, GError **error)
+{
+	DirectoryName row = {
+		.inode = inode,
+		.parent = parent,
+		.name = (const uint8_t *)name,
+		.name_bytes = strlen(name),
+		.stamp = stamp,
+	};
+
+	return hash_store_put_directory(finder->pass->store, &row, error);
+}
+
+/* What the store has of the directory gets @stamp, as it is read now. */
+static bool note_stamp(NameFinder *finder, uint64_t inode, uint64_t stamp, GError **error)
+{
+	const DirectoryName *known;
+	g_autofree char *name = NULL;
+
+	if (!hash_store_find_directory(finder->pass->store, 0, inode, &known, error))
+		return false;
+	if (!known || known->stamp == stamp)
+		return true;
+
+	name = g_strndup((const char *)known->name, known->name_bytes);
+	return put_directory(finder, inode, known->parent, name, stamp, error);
+}
+
+/* Begin to read the open @directory, unless it is another one than was asked for. */
+static bool enter_take(NameFinder *finder, Directory *directory, uint64_t inode, GError **error)
+{
+	g_autoptr(Directory) owned = directory;
+	Level level = { .inode = inode };
+	FileStat stat;
+	Stamp times;
+	uint64_t stamp;
+
+	if (file_stat_at(directory_fd(owned), "", &stat) != 0 || stat.inode != inode ||
+	    !is_of_this_filesystem(finder, &stat))
+		return true;
+
+	/* The times are of before it is read, and tick slowly. */
+	times = (Stamp){ .ctime_nsec = stat.ctime_nsec };
+	stamp = name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec);
+	if (stamp_is_racy(&times, finder->now_nsec) || stat.ctime_nsec >= finder->now_nsec)
+		stamp = 0;
+	if (!note_stamp(finder, inode, stamp, error))
+		return false;
+
+	level.directory = g_steal_pointer(&owned);
+	g_array_append_val(finder->levels, level);
+	return true;
+}
+
+static bool enter_by_id(NameFinder *finder, uint64_t inode, uint32_t generation, GError **error)
+{
+	const Filesystem *filesystem = finder->pass->filesystem;
+	FileId id = { .inode = inode, .generation = generation };
+	int fd = open_directory_by_id(filesystem->fd, filesystem->identity.kind, &id);
+
+	return fd < 0 || enter_take(finder, directory_new_take(fd), inode, error);
+}
+
+/* A directory that @parent names.  It is entered if what the store has of it is of another time. */
+static bool visit_directory(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
+			    GError **error)
+{
+	Directory *opened = NULL;
+	int parent_fd = directory_fd(parent->directory);
+	const DirectoryName *known;
+	uint64_t known_stamp;
+	uint64_t inode = entry->inode;
+	XfsInode hidden;
+	FileStat stat;
+	bool is_shown, is_changed;
+	int failed;
+
+	if (!hash_store_find_directory(finder->pass->store, 0, inode, &known, error))
+		return false;
+
+	known_stamp = known ? known->stamp : 0;
+	if ((!known || !is_named(known, parent->inode, entry->name)) &&
+	    !put_directory(finder, inode, parent->inode, entry->name, known_stamp, error))
+		return false;
+	if (is_state_directory(finder, inode))
+		return true;
+
+	is_shown = file_stat_at(parent_fd, entry->name, &stat) == 0 && stat.inode == inode &&
+		   is_of_this_filesystem(finder, &stat);
+	if (!is_shown && !xfs_inode_read(finder->pass->filesystem->fd, inode, &hidden))
+		return true;
+	is_changed = known_stamp !=
+		     (is_shown ? name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec,
+							     stat.ctime_nsec)
+			       : name_finder_directory_stamp(hidden.btime_nsec, hidden.mtime_nsec,
+							     hidden.ctime_nsec));
+	if ((!is_changed && !finder->reads_all) || finder->levels->len >= finder->depth_max)
+		return true;
+
+	if (!is_shown)
+		return enter_by_id(finder, inode, hidden.generation, error);
+	if (directory_open_at(parent_fd, entry->name, &opened, &failed) != DIRECTORY_OPENED)
+		return true;
+	return enter_take(finder, opened, inode, error);
+}
+
+static bool visit(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
+		  GError **error)
+{
+	FoundName found = {
+		.inode = entry->inode,
+		.parent = parent->inode,
+		.name_hash = XXH3_64bits(entry->name, strlen(entry->name)),
+	};
+
+	return name_spool_add(finder->spool, entry->name, &found.name_position, error) &&
+	       sorter_add(finder->names, &found, error);
+}
+
+/* Read what was entered, and what is entered from there. */
+static bool read_entered(NameFinder *finder, GError **error)
+{
+	while (finder->levels->len > 0 && pass_may_continue(finder->pass)) {
+		guint innermost = finder->levels->len - 1;
+		Level level = g_array_index(finder->levels, Level, innermost);
+		const DirectoryEntry *entry;
+
+		/* What cannot be read on is left at that: names are hints. */
+		if (!directory_next(level.directory, &entry, NULL) || !entry)
+			g_array_set_size(finder->levels, innermost);
+		else if (entry->type == DT_DIR && !visit_directory(finder, &level, entry, error))
+			return false;
+		else if (entry->type != DT_DIR && !visit(finder, &level, entry, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* The top directory lies in no other, so no other names it. */
+static bool note_top(NameFinder *finder, GError **error)
+{
+	HashStore *store = finder->pass->store;
+	const DirectoryName *known;
+
+	if (!hash_store_find_directory(store, 0, finder->top.inode, &known, error))
+		return false;
+	if (known && is_named(known, 0, finder->top_path))
+		return true;
+
+	return put_directory(finder, finder->top.inode, 0, finder->top_path,
+			     known ? known->stamp : 0, error);
+}
+
+/* Read what is noted and was not read meanwhile, of what some directory is known to name. */
+static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **error)
+{
+	const ChangedDirectory *changed;
+
+	*ret_nameless = 0;
+	while (pass_may_continue(finder->pass)) {
+		const DirectoryName *known;
+
+		if (!sorter_next(finder->changed, (const void **)&changed, error))
+			return false;
+		if (!changed)
+			break;
+		if (!hash_store_find_directory(finder->pass->store, 0, changed->inode, &known,
+					       error))
+			return false;
+		*ret_nameless += !known;
+		if (known && known->stamp != changed->stamp &&
+		    (!enter_by_id(finder, changed->inode, changed->generation, error) ||
+		     !read_entered(finder, error)))
+			return false;
+	}
+
+	return true;
+}
+
+bool name_finder_read_changed(NameFinder *finder, GError **error)
+{
+	uint64_t n_nameless = 0;
+
+	if (!sorter_sort(finder->changed, error))
+		return false;
+	if (sorter_count(finder->changed) > 0 &&
+	    (!note_top(finder, error) || !read_noted(finder, &n_nameless, error)))
+		return false;
+	/* These may have got their names from directories that came after them. */
+	if (n_nameless > 0 &&
+	    (!sorter_rewind(finder->changed, error) || !read_noted(finder, &n_nameless, error)))
+		return false;
+
+	return sorter_sort(finder->names, error);
+}
+
+bool name_finder_read_all(NameFinder *finder, GError **error)
+{
+	XfsInode top;
+
+	sorter_free(finder->names);
+	finder->names = names_new(finder->pass);
+	finder->reads_all = true;
+	if (xfs_inode_read(finder->pass->filesystem->fd, finder->top.inode, &top) &&
+	    (!note_top(finder, error) || !enter_by_id(finder, top.inode, top.generation, error) ||
+	     !read_entered(finder, error)))
+		return false;
+
+	return sorter_sort(finder->names, error);
+}
+
+bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)
+{
+	return sorter_next(finder->names, (const void **)ret, error);
+}
+
+bool name_finder_rewind(NameFinder *finder, GError **error)
+{
+	return sorter_rewind(finder->names, error);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/name-spool.h"
+#include "daemon/pass.h"
+#include "hashstore/names.h"
+#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/xfs-bulkstat.h"
+
+/*
+ * NameFinder - learns the names in directories of an XFS that changed since they were last read.
+ *
+ * Which directories there are tells XfsBulkstat; one is read again if it is new or its times differ from
+ * those that the store remembers.  It brings the directories in the store up to date, and gives out the
+ * names of all else that lies in what it read, in the order of inodes.
+ *
+ * Directories are opened by handle, new ones through the directory that they lie in: the kernel looks
+ * through the whole of that to connect one that it opened by handle.  Mounts hide nothing from it.
+ *
+ * Memory: a quarter of the pass's limit.
+ * Thread: the filesystem's worker.
+ */
+typedef struct NameFinder NameFinder;
+
+typedef struct {
+	uint64_t inode;
+	uint64_t parent;
+	uint64_t name_hash;
+	uint64_t name_position; /* in the NameSpool */
+} FoundName;
+
+/* All are borrowed.  What lies in @state_directory is not looked at. */
+NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory);
+void name_finder_free(NameFinder *finder);
+
+/* There is such a directory; @known is what the store has of it, or NULL.  Before any is read. */
+bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Read those that changed. */
+bool name_finder_read_changed(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Read all there are, instead of what was read before. */
+bool name_finder_read_all(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The next name; NULL at the end.  The names of one inode come in an order that they keep. */
+bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+bool name_finder_rewind(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Of the directory as it was when it was read. */
+uint64_t name_finder_directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NameFinder, name_finder_free)
