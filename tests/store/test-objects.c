@@ -337,6 +337,7 @@ static void check_directory(HashStore *store, uint64_t inode, const char *name)
 	g_assert_cmpuint(found->subvolume, ==, 5);
 	g_assert_cmpuint(found->parent_subvolume, ==, 6);
 	g_assert_cmpuint(found->parent, ==, inode - 1);
+	g_assert_cmpuint(found->stamp, ==, UINT64_MAX - inode);
 	g_assert_cmpmem(found->name, found->name_bytes, name, strlen(name));
 }
 
@@ -349,6 +350,7 @@ static void put_directory(HashStore *store, uint64_t inode, const char *name)
 		.parent = inode - 1,
 		.name = (const uint8_t *)name,
 		.name_bytes = strlen(name),
+		.stamp = UINT64_MAX - inode,
 	};
 	GError *error = NULL;
 
@@ -385,9 +387,26 @@ static void test_directories_are_put_replaced_found_and_dropped(void)
 		if (!name)
 			break;
 		g_assert_cmpuint(name->inode, ==, ++n);
+		g_assert_cmpuint(name->stamp, ==, UINT64_MAX - n);
 		g_assert_true(hash_store_drop_directory(store, 5, n, &error));
 	}
 	g_assert_cmpuint(n, ==, 299);
+}
+
+static void test_doubted_directories_have_no_stamp(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	const DirectoryName *found;
+
+	put_directory(store, 1, "a");
+	put_directory(store, 2, "b");
+	g_assert_true(hash_store_doubt_directories(store, NULL));
+	for (uint64_t inode = 1; inode <= 2; inode++) {
+		g_assert_true(hash_store_find_directory(store, 5, inode, &found, NULL));
+		g_assert_cmpuint(found->stamp, ==, 0);
+		g_assert_cmpuint(found->parent, ==, inode - 1);
+	}
 }
 
 int main(int argc, char **argv)
@@ -413,6 +432,8 @@ int main(int argc, char **argv)
 			test_a_file_takes_less_than_100_bytes);
 	g_test_add_func("/objects/directories-are-put-replaced-found-and-dropped",
 			test_directories_are_put_replaced_found_and_dropped);
+	g_test_add_func("/objects/doubted-directories-have-no-stamp",
+			test_doubted_directories_have_no_stamp);
 
 	return g_test_run();
 }

@@ -77,6 +77,24 @@ static void test_what_another_policy_made_of_it_does_not_hold(void)
 	assert_verdict(&inside, NO_COW_SHARE, STAMP_SAME);
 }
 
+static void test_another_generation_is_another_file(void)
+{
+	Object row = known(OBJECT_DONE, 0);
+
+	row.generation = 5;
+	g_assert_true(known_file_is_other(&row, 6));
+	g_assert_false(known_file_is_other(&row, 5));
+}
+
+static void test_a_generation_that_is_not_known_tells_nothing(void)
+{
+	Object row = known(OBJECT_DONE, 0);
+
+	g_assert_false(known_file_is_other(&row, 6));
+	row.generation = 5;
+	g_assert_false(known_file_is_other(&row, 0));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -91,6 +109,10 @@ int main(int argc, char **argv)
 			test_a_doubt_of_long_ago_is_settled_by_reading);
 	g_test_add_func("/known-file/what-another-policy-made-of-it-does-not-hold",
 			test_what_another_policy_made_of_it_does_not_hold);
+	g_test_add_func("/known-file/another-generation-is-another-file",
+			test_another_generation_is_another_file);
+	g_test_add_func("/known-file/a-generation-that-is-not-known-tells-nothing",
+			test_a_generation_that_is_not_known_tells_nothing);
 
 	return g_test_run();
 }
