@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
-#include "cli/nearest-word.h"
+#include "daemon/nearest-word.h"
 #include "cli/verb.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
-#include "cli/nearest-word.h"
 #include "cli/time-text.h"
+#include "daemon/nearest-word.h"
 
 #include <glib.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/nearest-word.h"
+#include "daemon/nearest-word.h"
 
 #include <glib.h>
 #include <stdbool.h>
