@@ -40,6 +40,36 @@ const char *const rewrite_policy_names[] = {
 	NULL,
 };
 
+const char *const owners_policy_names[] = {
+	[ACROSS_OWNERS] = "yes",
+	[WITHIN_OWNERS] = "no",
+	NULL,
+};
+
+const char *const enable_policy_names[] = {
+	[ENABLE_YES] = "yes",
+	[ENABLE_NO] = "no",
+	NULL,
+};
+
+const char *const mode_names[] = {
+	[MODE_TIMER] = "timer",
+	[MODE_RESIDENT] = "resident",
+	NULL,
+};
+
+const char *const sleeping_policy_names[] = {
+	[SLEEPING_RESPECT] = "respect",
+	[SLEEPING_WAKE] = "wake",
+	NULL,
+};
+
+const char *const hardship_policy_names[] = {
+	[HARDSHIP_PAUSE] = "pause",
+	[HARDSHIP_RUN] = "run",
+	NULL,
+};
+
 char *policies_text(const Settings *settings)
 {
 	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
@@ -59,5 +89,8 @@ char *policies_text(const Settings *settings)
 	if (settings->rewrite != REWRITE_AUTO)
 		g_string_append_printf(text, " rewrite=%s",
 				       rewrite_policy_names[settings->rewrite]);
+	if (settings->across_owners != ACROSS_OWNERS)
+		g_string_append_printf(text, " across-owners=%s",
+				       owners_policy_names[settings->across_owners]);
 	return g_string_free(g_steal_pointer(&text), false);
 }

@@ -16,6 +16,11 @@ extern const char *const snapshot_policy_names[];
 extern const char *const no_cow_policy_names[];
 extern const char *const compressed_policy_names[];
 extern const char *const rewrite_policy_names[];
+extern const char *const owners_policy_names[];
+extern const char *const enable_policy_names[];
+extern const char *const mode_names[];
+extern const char *const sleeping_policy_names[];
+extern const char *const hardship_policy_names[];
 
 /*
  * All policies that decide what may be shared as one text.  Policies that have their default are left

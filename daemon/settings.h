@@ -47,15 +47,50 @@ typedef enum {
 	REWRITE_NEVER,
 } RewritePolicy;
 
+/* Who has passes begin. */
+typedef enum {
+	MODE_TIMER,
+	MODE_RESIDENT,
+} Mode;
+
+/* Whether data is shared between files of different owners. */
+typedef enum {
+	ACROSS_OWNERS,
+	WITHIN_OWNERS,
+} OwnersPolicy;
+
+/* Whether a filesystem that the configuration names is worked on when no path is given. */
+typedef enum {
+	ENABLE_YES,
+	ENABLE_NO,
+} EnablePolicy;
+
+/* Whether a disk that has been idle for long is woken outside of windows. */
+typedef enum {
+	SLEEPING_RESPECT,
+	SLEEPING_WAKE,
+} SleepingPolicy;
+
+/* What becomes of passes while the machine is on battery, or a filesystem or its disks are degraded. */
+typedef enum {
+	HARDSHIP_PAUSE,
+	HARDSHIP_RUN,
+} HardshipPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
+	char *config;          /* the file that was asked for, or "none"; NULL: the usual ones */
 	char **excludes;       /* globs; NULL-terminated, may be NULL */
+	char **patterns;       /* see IgnoreRules; NULL-terminated, may be NULL */
+	GArray *windows;       /* TimeWindow: when a pass may run; NULL or empty: always */
 	uint64_t memory_bytes; /* for sorting, over all sorters of a pass */
 	uint64_t
 		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
 	uint64_t min_run_bytes; /* that an item more in a file frees on average */
 	uint64_t rate_bytes;    /* per second, for all reads of data; 0: no limit */
+	uint64_t min_age_usec;  /* files that changed since are left for a later pass */
+	uint64_t run_for_usec;  /* the longest that a pass may take; 0: no limit */
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
 	ZerosPolicy zeros;
@@ -64,7 +99,16 @@ typedef struct {
 	NoCowPolicy no_data_cow;
 	CompressedPolicy compressed;
 	RewritePolicy rewrite;
+	OwnersPolicy across_owners;
+	EnablePolicy enable;
+	Mode mode;
+	uint64_t wake_bytes;         /* so much new data is worth a pass at once */
+	uint64_t wake_interval_usec; /* any change is, so long after the last one */
+	SleepingPolicy sleeping;
+	HardshipPolicy on_battery;
+	HardshipPolicy degraded;
 	bool once;
+	bool now; /* whatever the windows */
 	bool dry_run;
 	bool rebuild;
 	bool json;
@@ -77,6 +121,10 @@ typedef struct {
 #define SETTINGS_MIN_SIZE_UNSET UINT64_MAX
 #define SETTINGS_ANCHOR_BLOCKS  4
 #define SETTINGS_WINDOW_ANCHORS 16
+
+#define SETTINGS_MEMORY_MIN_BYTES   (UINT64_C(4) << 20)
+#define SETTINGS_ANCHOR_BLOCKS_MAX  16
+#define SETTINGS_WINDOW_ANCHORS_MAX 64
 
 void settings_clear(Settings *settings);
 

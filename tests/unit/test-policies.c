@@ -37,6 +37,9 @@ static void test_every_policy_makes_another_text(void)
 		&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .rewrite = REWRITE_NEVER },
 		"auto rewrite=never");
 	assert_text(&(Settings){ .min_run_bytes = 4096 }, "auto min-run=4096");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES,
+				 .across_owners = WITHIN_OWNERS },
+		    "auto across-owners=no");
 }
 
 int main(int argc, char **argv)

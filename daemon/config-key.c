@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/config-key.h"
+
+#include "daemon/disk-settings.h"
+#include "daemon/nearest-word.h"
+#include "daemon/policies.h"
+#include "daemon/settings.h"
+
+#include <string.h>
+
+#define EVERYWHERE      (CONFIG_DEDUPD | CONFIG_FILESYSTEM)
+#define OF_DISKS        (CONFIG_DEDUPD | CONFIG_DISK)
+#define AT(member)      .offset = offsetof(Settings, member)
+#define ON_DISK(member) .offset = offsetof(DiskSettings, member)
+
+static const char *const pressure_names[] = { "on", "off", NULL };
+static const char *const rotating_names[] = { "auto", "yes", "no", NULL };
+
+static const ConfigKey keys[] = {
+	{
+		.name = "Mode",
+		.sections = CONFIG_DEDUPD,
+		.type = CONFIG_CHOICE,
+		.standard = "timer",
+		.words = mode_names,
+		.help = "Whether passes are begun by a timer, or by a service that notices "
+			"changes.",
+		AT(mode),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "StateDirectory",
+		.sections = CONFIG_DEDUPD,
+		.type = CONFIG_PATH,
+		.standard = "auto",
+		.form = "auto or an absolute directory",
+		.word = "auto",
+		.help = "Where root keeps the hash stores; auto is where the package has it.",
+		AT(state_directory),
+	},
+	{
+		.name = "Memory",
+		.sections = CONFIG_DEDUPD,
+		.type = CONFIG_BYTES,
+		.standard = "64M",
+		.form = "a size of at least 4M",
+		.least = SETTINGS_MEMORY_MIN_BYTES,
+		.help = "Memory for sorting, in each pass.",
+		AT(memory_bytes),
+	},
+	{
+		.name = "Enable",
+		.sections = CONFIG_FILESYSTEM,
+		.type = CONFIG_CHOICE,
+		.standard = "yes",
+		.words = enable_policy_names,
+		.help = "Whether the filesystem is worked on when no path is given.",
+		AT(enable),
+	},
+	{
+		.name = "Exclude",
+		.sections = EVERYWHERE,
+		.type = CONFIG_EXCLUDE,
+		.standard = "",
+		.form = "a pattern as in gitignore",
+		.help = "What is left alone: one pattern a line, the last that matches decides.",
+		AT(patterns),
+	},
+	{
+		.name = "Include",
+		.sections = EVERYWHERE,
+		.type = CONFIG_INCLUDE,
+		.standard = "",
+		.form = "a pattern as in gitignore",
+		.help = "What is not left alone, though a pattern above has it.",
+		AT(patterns),
+	},
+	{
+		.name = "MinSize",
+		.sections = EVERYWHERE,
+		.type = CONFIG_BYTES,
+		.standard = "auto",
+		.form = "auto or a size",
+		.word = "auto",
+		.word_value = SETTINGS_MIN_SIZE_UNSET,
+		.help = "Smaller files are left alone; auto is 2K on btrfs, 1 on XFS.",
+		AT(min_size_bytes),
+	},
+	{
+		.name = "MinRun",
+		.sections = EVERYWHERE,
+		.type = CONFIG_BYTES,
+		.standard = "64K",
+		.form = "a size",
+		.help = "What each piece more of a file has to free on btrfs.",
+		AT(min_run_bytes),
+	},
+	{
+		.name = "MinAge",
+		.sections = EVERYWHERE,
+		.type = CONFIG_DURATION,
+		.standard = "none",
+		.form = "none or a duration",
+		.word = "none",
+		.help = "Files that were written to within this time are left for a later pass.",
+		AT(min_age_usec),
+	},
+	{
+		.name = "AcrossOwners",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "yes",
+		.words = owners_policy_names,
+		.help = "Whether data is shared between files of different owners.",
+		AT(across_owners),
+	},
+	{
+		.name = "Zeros",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "auto",
+		.words = zeros_policy_names,
+		.help = "What becomes of zero blocks.",
+		AT(zeros),
+	},
+	{
+		.name = "Find",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "auto",
+		.words = find_policy_names,
+		.help = "How equal data is found on btrfs.",
+		AT(find),
+	},
+	{
+		.name = "ReadOnlySnapshots",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "share",
+		.words = snapshot_policy_names,
+		.help = "What becomes of read-only snapshots on btrfs.",
+		AT(read_only_snapshots),
+	},
+	{
+		.name = "NoDataCow",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "skip",
+		.words = no_cow_policy_names,
+		.help = "What becomes of nodatacow files on btrfs.",
+		AT(no_data_cow),
+	},
+	{
+		.name = "Compressed",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "sums",
+		.words = compressed_policy_names,
+		.help = "How equal compressed data is found by checksums.",
+		AT(compressed),
+	},
+	{
+		.name = "Rewrite",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "auto",
+		.words = rewrite_policy_names,
+		.help = "Whether a small rest of an extent is copied to free it on btrfs.",
+		AT(rewrite),
+	},
+	{
+		.name = "LimitRate",
+		.sections = EVERYWHERE,
+		.type = CONFIG_BYTES,
+		.standard = "none",
+		.form = "none or a size",
+		.least = 1,
+		.word = "none",
+		.help = "Data that a pass may read per second.",
+		AT(rate_bytes),
+	},
+	{
+		.name = "Window",
+		.sections = EVERYWHERE,
+		.type = CONFIG_WINDOW,
+		.standard = "",
+		.form = "a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri",
+		.help = "When passes may run: one window a line; without any at all times.",
+		AT(windows),
+	},
+	{
+		.name = "RunFor",
+		.sections = EVERYWHERE,
+		.type = CONFIG_DURATION,
+		.standard = "none",
+		.form = "none or a duration",
+		.word = "none",
+		.help = "How long a pass may take; the next one goes on.",
+		AT(run_for_usec),
+	},
+	{
+		.name = "WakeBytes",
+		.sections = EVERYWHERE,
+		.type = CONFIG_BYTES,
+		.standard = "64M",
+		.form = "a size",
+		.help = "New data that is worth a pass at once, to the service.",
+		AT(wake_bytes),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "WakeInterval",
+		.sections = EVERYWHERE,
+		.type = CONFIG_DURATION,
+		.standard = "1h",
+		.form = "a duration",
+		.help = "After how long any change is worth a pass, to the service.",
+		AT(wake_interval_usec),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "Sleeping",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "respect",
+		.words = sleeping_policy_names,
+		.help = "Whether the service wakes a disk that was idle for long, outside of "
+			"windows.",
+		AT(sleeping),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "OnBattery",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "pause",
+		.words = hardship_policy_names,
+		.help = "What the service does while the machine runs on battery.",
+		AT(on_battery),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "Degraded",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "pause",
+		.words = hardship_policy_names,
+		.help = "What the service does while a filesystem or its disks are degraded.",
+		AT(degraded),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "AnchorBlocks",
+		.sections = EVERYWHERE,
+		.type = CONFIG_NUMBER,
+		.standard = "4",
+		.form = "a number from 1 to 16",
+		.least = 1,
+		.most = SETTINGS_ANCHOR_BLOCKS_MAX,
+		.help = "Blocks in an anchor.",
+		AT(anchor_blocks),
+	},
+	{
+		.name = "AnchorWindow",
+		.sections = EVERYWHERE,
+		.type = CONFIG_NUMBER,
+		.standard = "16",
+		.form = "a number from 2 to 64",
+		.least = 2,
+		.most = SETTINGS_WINDOW_ANCHORS_MAX,
+		.help = "Positions of which one is an anchor.",
+		AT(window_anchors),
+	},
+	{
+		.name = "ReadRate",
+		.sections = OF_DISKS,
+		.type = CONFIG_BYTES,
+		.standard = "none",
+		.form = "none or a size",
+		.least = 1,
+		.word = "none",
+		.help = "Data that may be read of a disk per second, by all filesystems on it.",
+		ON_DISK(read_rate_bytes),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "ReadIOPS",
+		.sections = OF_DISKS,
+		.type = CONFIG_NUMBER,
+		.standard = "none",
+		.form = "none or a number from 1 to 10000000",
+		.least = 1,
+		.most = 10000000,
+		.word = "none",
+		.help = "Requests that may be made to a disk per second, by all filesystems on it.",
+		ON_DISK(read_iops),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "Pressure",
+		.sections = OF_DISKS,
+		.type = CONFIG_CHOICE,
+		.standard = "on",
+		.words = pressure_names,
+		.help = "Whether to back off when others wait for a disk.",
+		ON_DISK(pressure),
+		.is_not_obeyed = true,
+	},
+	{
+		.name = "Rotating",
+		.sections = OF_DISKS,
+		.type = CONFIG_CHOICE,
+		.standard = "auto",
+		.words = rotating_names,
+		.help = "Whether a disk rotates; auto is what the kernel says.",
+		ON_DISK(rotating),
+		.is_not_obeyed = true,
+	},
+};
+
+static const struct {
+	const char *name;
+	ConfigSection section;
+} sections[] = {
+	{ "Dedupd", CONFIG_DEDUPD },
+	{ "Disk", CONFIG_DISK },
+	{ "Filesystem", CONFIG_FILESYSTEM },
+};
+
+const ConfigKey *config_keys(size_t *ret_n)
+{
+	*ret_n = G_N_ELEMENTS(keys);
+	return keys;
+}
+
+const ConfigKey *config_key_find(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+
+	return NULL;
+}
+
+const ConfigKey *config_key_near(const char *name, ConfigSection section)
+{
+	const char *names[G_N_ELEMENTS(keys)];
+	const char *near;
+	size_t n = 0;
+
+	/* Whoever leaves out a letter's case is nearer than one letter. */
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+		if (!(keys[i].sections & section))
+			continue;
+		if (g_ascii_strcasecmp(keys[i].name, name) == 0)
+			return &keys[i];
+		names[n++] = keys[i].name;
+	}
+
+	near = nearest_word(name, names, n);
+	return near ? config_key_find(near) : NULL;
+}
+
+bool config_key_is_list(const ConfigKey *key)
+{
+	return key->type == CONFIG_WINDOW || key->type == CONFIG_EXCLUDE ||
+	       key->type == CONFIG_INCLUDE;
+}
+
+bool config_key_is_of_disk(const ConfigKey *key)
+{
+	return key->sections & CONFIG_DISK;
+}
+
+const char *config_section_name(ConfigSection section)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(sections); i++)
+		if (sections[i].section == section)
+			return sections[i].name;
+
+	return "";
+}
+
+ConfigSection config_section_find(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(sections); i++)
+		if (strcmp(sections[i].name, name) == 0)
+			return sections[i].section;
+
+	return 0;
+}
