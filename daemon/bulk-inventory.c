@@ -87,6 +87,8 @@ static const char *why_not(const Pass *pass)
 		return "the pass is over a part of the filesystem";
 	if (pass->settings->excludes && pass->settings->excludes[0])
 		return "--exclude looks at names";
+	if (pass->settings->patterns && pass->settings->patterns[0])
+		return "Exclude= looks at names";
 	if (!filesystem->opens_by_id)
 		return "opening files by their inodes is not permitted";
 

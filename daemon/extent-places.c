@@ -131,6 +131,7 @@ static bool find_limits(const ExtentPlaces *places)
 
 	return !has_top_level(places->filesystem) ||
 	       (settings->excludes && settings->excludes[0]) ||
+	       (settings->patterns && settings->patterns[0]) ||
 	       settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET;
 }
 
@@ -203,6 +204,10 @@ char *extent_places_limits(const ExtentPlaces *places)
 		add_numbers(limits, "boot", places->boot[i].root, places->boot[i].inode, "");
 	for (char **glob = places->settings->excludes; glob && *glob; glob++)
 		add_numbers(limits, "exclude", 0, 0, *glob);
+	for (uint64_t i = 0; places->settings->patterns && places->settings->patterns[i]; i++)
+		add_numbers(limits, "pattern", i, 0, places->settings->patterns[i]);
+	if (places->settings->patterns)
+		add_numbers(limits, "top", 0, 0, places->filesystem->mount_point);
 
 	g_ptr_array_sort(limits, compare_texts);
 	for (guint i = 0; i < limits->len; i++)

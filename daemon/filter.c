@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/filter.h"
 
+#include "daemon/ignore-rules.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
@@ -12,6 +14,8 @@ typedef struct {
 
 struct Filter {
 	GArray *excludes; /* Exclude */
+	IgnoreRules *rules;
+	char *top;
 	uint64_t min_size_bytes;
 };
 
@@ -25,6 +29,7 @@ Filter *filter_new(char *const *globs, uint64_t min_size_bytes)
 	Filter *filter = g_new0(Filter, 1);
 
 	filter->min_size_bytes = min_size_bytes;
+	filter->rules = ignore_rules_new(NULL);
 	filter->excludes = g_array_new(false, true, sizeof(Exclude));
 	g_array_set_clear_func(filter->excludes, (GDestroyNotify)exclude_clear);
 
@@ -48,7 +53,18 @@ void filter_free(Filter *filter)
 		return;
 
 	g_array_unref(filter->excludes);
+	ignore_rules_free(filter->rules);
+	g_free(filter->top);
 	g_free(filter);
+}
+
+void filter_set_patterns(Filter *filter, char *const *patterns, const char *top)
+{
+	ignore_rules_free(filter->rules);
+	g_free(filter->top);
+	filter->rules = ignore_rules_new(patterns);
+	/* With a slash at its end: of / nothing is left. */
+	filter->top = g_strconcat(strcmp(top, "/") == 0 ? "" : top, "/", NULL);
 }
 
 static bool glob_matches(const char *glob, const char *text)
@@ -56,7 +72,8 @@ static bool glob_matches(const char *glob, const char *text)
 	return fnmatch(glob, text, 0) == 0;
 }
 
-bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name)
+static bool excludes(Filter *filter, const char *path, const char *relative, const char *name,
+		     bool is_directory)
 {
 	bool excluded = false;
 
@@ -71,7 +88,22 @@ bool filter_excludes(Filter *filter, const char *path, const char *relative, con
 		excluded |= matches;
 	}
 
-	return excluded;
+	if (excluded || ignore_rules_are_empty(filter->rules))
+		return excluded;
+	if (g_str_has_prefix(path, filter->top))
+		relative = path + strlen(filter->top);
+	return ignore_rules_ignore(filter->rules, *relative ? relative : name, is_directory);
+}
+
+bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name)
+{
+	return excludes(filter, path, relative, name, false);
+}
+
+bool filter_excludes_directory(Filter *filter, const char *path, const char *relative,
+			       const char *name)
+{
+	return excludes(filter, path, relative, name, true);
 }
 
 bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
@@ -80,7 +112,7 @@ bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
 	size_t relative = root_bytes + (path[root_bytes] == '/');
 	size_t name = relative;
 
-	if (filter->excludes->len == 0)
+	if (filter->excludes->len == 0 && ignore_rules_are_empty(filter->rules))
 		return false;
 
 	walked = g_strdup(path);
@@ -88,7 +120,7 @@ bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
 		size_t end = name + strcspn(path + name, "/");
 
 		walked[end] = '\0';
-		if (filter_excludes(filter, walked, walked + relative, walked + name))
+		if (excludes(filter, walked, walked + relative, walked + name, path[end] == '/'))
 			return true;
 		walked[end] = path[end];
 		name = end + (path[end] == '/');

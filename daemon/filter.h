@@ -6,11 +6,14 @@
 #include <stdint.h>
 
 /*
- * Filter - which files of a walk are looked at: --exclude and --min-size.
+ * Filter - which files of a walk are looked at: --exclude and --min-size, and what the configuration
+ * excludes.
  *
  * A glob without a slash is matched with the last component of each name, one with a slash with the
  * absolute path and with the path below the directory that the walk began with; `*` stops at no
  * slash.  A directory that matches is not entered.
+ *
+ * The patterns of the configuration are IgnoreRules.
  *
  * Thread: the filesystem's worker.
  */
@@ -19,8 +22,18 @@ typedef struct Filter Filter;
 Filter *filter_new(char *const *globs, uint64_t min_size_bytes);
 void filter_free(Filter *filter);
 
-/* Whether the entry @name at the absolute @path is excluded; @relative is a tail of @path. */
+/*
+ * Exclude by @patterns, too, of which those with a slash begin at the directory @top, an absolute path,
+ * or where the walk began if that is elsewhere.
+ */
+void filter_set_patterns(Filter *filter, char *const *patterns, const char *top);
+
+/* Whether the file @name at the absolute @path is excluded; @relative is a tail of @path. */
 bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name);
+
+/* The same for a directory. */
+bool filter_excludes_directory(Filter *filter, const char *path, const char *relative,
+			       const char *name);
 
 /*
  * Whether a walk that begins with the first @root_bytes of the absolute @path would not come to its

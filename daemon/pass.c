@@ -70,6 +70,7 @@ static bool pass_open(Pass *pass, GError **error)
 		return false;
 
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
+	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
 	pass->postponed = postponed_new();

@@ -326,10 +326,14 @@ static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_fo
 	const char *path = path_of(walk, name);
 	const char *relative = path + strlen(walk->root->path);
 	FileStat stat;
+	bool excluded;
 	int failed;
 
 	*ret_found = false;
-	if (filter_excludes(walk->filter, path, *relative == '/' ? relative + 1 : relative, name)) {
+	relative += *relative == '/';
+	excluded = type == DT_DIR ? filter_excludes_directory(walk->filter, path, relative, name)
+				  : filter_excludes(walk->filter, path, relative, name);
+	if (excluded) {
 		skip(walk, SKIP_EXCLUDED, 0, name);
 		return true;
 	}

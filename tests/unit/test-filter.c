@@ -166,12 +166,70 @@ static void test_directories_below_the_beginning_exclude_what_is_in_them(void)
 	}
 }
 
+static void test_patterns_begin_at_the_top_and_globs_exclude_besides(void)
+{
+	static const struct {
+		const char *path; /* of a walk that began with /srv/a */
+		bool is_directory;
+		bool excluded;
+	} cases[] = {
+		{ "/srv/a/b", true, true },
+		{ "/srv/a/b", false, false },
+		{ "/srv/a/c", false, true },
+		{ "/srv/a/x/c", false, false },
+		{ "/srv/a/keep.tmp", false, false },
+		{ "/srv/a/x.tmp", false, true },
+		{ "/srv/a/glob.keep.tmp", false, true },
+	};
+	char *globs[] = { (char *)"glob*", NULL };
+	char *patterns[] = { (char *)"/a/b/", (char *)"/a/c", (char *)"*.tmp", (char *)"!*keep.tmp",
+			     NULL };
+	static const char *const tops[] = { "/srv", "/" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(Filter) filter = filter_new(globs, 0);
+		const char *path = cases[i].path;
+		const char *relative = path + strlen("/srv/a/");
+		const char *name = strrchr(path, '/') + 1;
+
+		filter_set_patterns(filter, patterns, tops[0]);
+		if ((cases[i].is_directory
+			     ? filter_excludes_directory(filter, path, relative, name)
+			     : filter_excludes(filter, path, relative, name)) != cases[i].excluded)
+			g_error("%s", path);
+		/* What is below / begins there, too. */
+		filter_set_patterns(filter, patterns, tops[1]);
+		g_assert_false(filter_excludes(filter, "/srv/a/c", "c", "c"));
+		g_assert_true(filter_excludes(filter, "/a/c", "c", "c"));
+	}
+}
+
+static void test_directories_that_patterns_exclude_are_seen_from_below(void)
+{
+	char *patterns[] = { (char *)"cache/", (char *)"!/keep/cache/", NULL };
+	g_autoptr(Filter) filter = filter_new(NULL, 0);
+
+	filter_set_patterns(filter, patterns, "/srv");
+	g_assert_true(filter_excludes_below(filter, "/srv/a/cache/b", strlen("/srv")));
+	g_assert_false(filter_excludes_below(filter, "/srv/keep/cache/b", strlen("/srv")));
+	g_assert_false(filter_excludes_below(filter, "/srv/a/cache", strlen("/srv")));
+	/* What the walk begins with is entered, whatever its name. */
+	g_assert_false(filter_excludes_below(filter, "/srv/a/cache/b", strlen("/srv/a/cache")));
+	/* Of another mount the patterns begin where the walk does. */
+	g_assert_false(filter_excludes_below(filter, "/mnt/keep/cache/b", strlen("/mnt")));
+	g_assert_true(filter_excludes_below(filter, "/mnt/x/keep/cache/b", strlen("/mnt")));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/filter/directories-below-the-beginning-exclude-what-is-in-them",
 			test_directories_below_the_beginning_exclude_what_is_in_them);
+	g_test_add_func("/filter/patterns-begin-at-the-top-and-globs-exclude-besides",
+			test_patterns_begin_at_the_top_and_globs_exclude_besides);
+	g_test_add_func("/filter/directories-that-patterns-exclude-are-seen-from-below",
+			test_directories_that_patterns_exclude_are_seen_from_below);
 	g_test_add_func("/filter/globs-match-names-and-paths", test_globs_match_names_and_paths);
 	g_test_add_func("/filter/bytes-that-are-no-text-are-matched",
 			test_bytes_that_are_no_text_are_matched);
