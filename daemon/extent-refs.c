@@ -63,6 +63,7 @@ static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, 
 
 		if (last->root == ref->root && last->inode == ref->inode) {
 			ref->size_bytes = last->size_bytes;
+			ref->owner = last->owner;
 			ref->generation = last->generation;
 			ref->is_deleted = last->is_deleted;
 			*ret_found = true;
@@ -74,6 +75,7 @@ static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, 
 		return false;
 	if (*ret_found) {
 		ref->size_bytes = inode.size_bytes;
+		ref->owner = inode.uid;
 		ref->generation = (uint32_t)inode.generation;
 		ref->is_deleted = inode.nlink == 0;
 	}

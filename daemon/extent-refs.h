@@ -25,6 +25,7 @@ typedef struct {
 	uint64_t length;   /* bytes that it shows */
 	/* Of the file: */
 	uint64_t size_bytes;
+	uint32_t owner;      /* its uid */
 	uint32_t generation; /* as handles carry it */
 	bool is_deleted;     /* it has no name, and goes when it is closed */
 } ExtentRef;

@@ -26,6 +26,7 @@ struct ExtentSources {
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
 	GArray *moved;     /* uint32_t */
+	uint32_t owner;    /* of the target; looked at where sharing stays within owners */
 };
 
 static void source_free(ExtentSource *source)
@@ -76,6 +77,20 @@ void extent_sources_clear(ExtentSources *sources)
 		g_hash_table_remove_all(sources->found);
 }
 
+static bool stays_within_owners(const ExtentSources *sources)
+{
+	return sources->pass->settings->across_owners == WITHIN_OWNERS;
+}
+
+void extent_sources_set_owner(ExtentSources *sources, uint32_t owner)
+{
+	if (!stays_within_owners(sources) || owner == sources->owner)
+		return;
+
+	sources->owner = owner;
+	g_hash_table_remove_all(sources->found);
+}
+
 const GArray *extent_sources_moved(const ExtentSources *sources)
 {
 	return sources->moved;
@@ -99,10 +114,12 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-/* How many places of a source are looked at: of very many few may be part of a limited pass. */
+/* How many places of a source are looked at: of very many few may be of use to a limited pass. */
 static size_t most_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->places) ? EXTENT_PLACES_MOST : PLACES_MAX;
+	return extent_places_is_limited(sources->pass->places) || stays_within_owners(sources)
+		       ? EXTENT_PLACES_MOST
+		       : PLACES_MAX;
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -117,7 +134,8 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 
 		if (!extent_places_has(sources->pass->places, &places[i], &is_in, &reason, error))
 			return false;
-		if (!is_in || !extent_files_is_source(sources->files, &places[i]))
+		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
+		    (stays_within_owners(sources) && places[i].owner != sources->owner))
 			continue;
 		g_array_append_val(source->places, places[i]);
 		add_shown(source, &places[i], sources->pass->block_bytes);

@@ -11,7 +11,8 @@
  * ExtentSources - the extents that may take over what one target shows, and where files show them.
  *
  * An extent that was shared away in this pass is no source any more, nor are places in dedupd's own
- * files, in read-only snapshots if these are skipped, and such as are no part of the pass.
+ * files, in read-only snapshots if these are skipped, such as are no part of the pass, and of others than
+ * the target's owner where data is shared within owners alone.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
@@ -35,6 +36,11 @@ void extent_sources_free(ExtentSources *sources);
  * find.  They are those of before then, which whoever shares with them may find changed.
  */
 void extent_sources_clear(ExtentSources *sources);
+
+/*
+ * From now on only files of the user @owner serve as places, if --across-owners wants it so.
+ */
+void extent_sources_set_owner(ExtentSources *sources, uint32_t owner);
 
 /* Ids (uint32_t) of those asked for since then that could not serve as they are shared away. */
 const GArray *extent_sources_moved(const ExtentSources *sources);

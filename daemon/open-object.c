@@ -29,9 +29,9 @@ static bool is_as_stored(const Object *stored, const FileStat *stat)
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
 }
 
-/* Open what @stored says, whose name is @name; the outcome says why not. */
+/* Open what @stored says, whose name is @name, for *ret; the outcome says why not. */
 static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
-			       Fd *ret_fd, Stamp *ret_stamp)
+			       Fd *ret_fd, OpenObject *ret)
 {
 	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
 			   stored->parent,
@@ -46,7 +46,8 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
 		return OPEN_GONE;
 
-	*ret_stamp = stamp_of(&stat);
+	ret->stamp = stamp_of(&stat);
+	ret->owner = stat.uid;
 	return OPEN_OPENED;
 }
 
@@ -82,7 +83,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	object->size_bytes = stored.size_bytes;
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 
-	outcome = open_stored(opener, &stored, name, &fd, &object->stamp);
+	outcome = open_stored(opener, &stored, name, &fd, object);
 	if (outcome == OPEN_OPENED) {
 		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
 						      pass->throttle, pass->stop);

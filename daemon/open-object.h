@@ -22,6 +22,7 @@ typedef struct {
 	uint64_t blocks;
 	FileReader *reader; /* NULL: it cannot be used */
 	Stamp stamp;        /* when it was opened */
+	uint32_t owner;     /* uid; then, too */
 } OpenObject;
 
 /* What becomes of an object that a pass cannot use. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/share.h"
 
+#include "daemon/object-skips.h"
 #include "daemon/round.h"
 #include "daemon/run-sharer.h"
 #include "hashstore/objects.h"
@@ -25,6 +26,8 @@ typedef struct {
 	Round *round;   /* for looking ahead */
 	GQueue sources; /* OpenObject, last used first */
 	GQueue ahead;   /* Ahead, in the order of planning */
+	uint32_t
+		other_owner; /* the last target that was left alone for its owner's sake; 0: none */
 } Sharer;
 
 /* The open source @id, which stays open for later runs. */
@@ -109,11 +112,26 @@ static void ahead_free(Ahead *ahead)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
 
+/* Whether the two may share; if not, it is counted, once for each target. */
+static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject *source, bool *ret,
+		      GError **error)
+{
+	*ret = !source || sharer->pass->settings->across_owners == ACROSS_OWNERS ||
+	       source->owner == target->owner;
+	if (*ret || sharer->other_owner == target->id)
+		return true;
+
+	sharer->other_owner = target->id;
+	return object_skips_add(sharer->pass, sharer->opener, target->id, SKIP_OTHER_OWNER,
+				UINT64_MAX, error);
+}
+
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
 	const Plan *plan = &ahead->plan;
 	OpenObject *source = NULL;
 	OpenObject *target;
+	bool allowed;
 
 	if (plan->begins_target)
 		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
@@ -133,7 +151,9 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 		return true;
 	}
 
-	return share_run(sharer->runs, &plan->run, source, error);
+	if (!may_share(sharer, target, source, &allowed, error))
+		return false;
+	return !allowed || share_run(sharer->runs, &plan->run, source, error);
 }
 
 static bool execute_all(Sharer *sharer, GError **error)

@@ -38,6 +38,7 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_PIECES] = "pieces",
 	[SKIP_METADATA] = "metadata",
 	[SKIP_NO_METADATA_SPACE] = "no-metadata-space",
+	[SKIP_OTHER_OWNER] = "other-owner",
 };
 
 bool skip_may_pass(SkipReason reason)

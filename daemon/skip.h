@@ -47,6 +47,7 @@ typedef enum {
 	SKIP_PIECES,                 /* btrfs: it would leave files in too many pieces */
 	SKIP_METADATA,               /* btrfs: metadata would grow by more than is freed */
 	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
+	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
 	SKIP_REASONS,
 } SkipReason;
 

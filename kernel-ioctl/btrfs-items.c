@@ -226,6 +226,7 @@ bool btrfs_inode_item_read(const uint8_t *data, uint32_t length, BtrfsInodeItem 
 		.size_bytes = GUINT64_FROM_LE(item.size),
 		.allocated_bytes = GUINT64_FROM_LE(item.nbytes),
 		.nlink = GUINT32_FROM_LE(item.nlink),
+		.uid = GUINT32_FROM_LE(item.uid),
 		.mode = GUINT32_FROM_LE(item.mode),
 		.is_no_sum = flags & INODE_NODATASUM,
 		.is_no_cow = flags & INODE_NODATACOW,

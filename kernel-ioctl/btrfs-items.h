@@ -125,6 +125,7 @@ typedef struct {
 	uint64_t size_bytes;
 	uint64_t allocated_bytes; /* shared ones count in each file */
 	uint32_t nlink;
+	uint32_t uid;
 	uint32_t mode;
 	bool is_no_sum; /* data without checksums, whatever the reason */
 	bool is_no_cow; /* data overwritten in place; has no checksums either */

@@ -309,6 +309,7 @@ static void test_an_inode_is_read(void)
 		.size = GUINT64_TO_LE(13),
 		.nbytes = GUINT64_TO_LE(4096),
 		.nlink = GUINT32_TO_LE(2),
+		.uid = GUINT32_TO_LE(65533),
 		.mode = GUINT32_TO_LE(0100644),
 		.flags = GUINT64_TO_LE(3),
 		.mtime = { GUINT64_TO_LE(2), GUINT32_TO_LE(5) },
@@ -323,6 +324,7 @@ static void test_an_inode_is_read(void)
 	g_assert_cmpuint(item.size_bytes, ==, 13);
 	g_assert_cmpuint(item.allocated_bytes, ==, 4096);
 	g_assert_cmpuint(item.nlink, ==, 2);
+	g_assert_cmpuint(item.uid, ==, 65533);
 	g_assert_cmpuint(item.mode, ==, 0100644);
 	g_assert_true(item.is_no_sum && item.is_no_cow);
 	g_assert_cmpint(item.mtime_nsec, ==, INT64_C(2000000005));
