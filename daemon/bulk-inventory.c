@@ -217,6 +217,8 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 		pending.file.stamp.size_bytes = size_of(bulk, inode);
 	if (filter_is_small(bulk->pass->filter, pending.file.stamp.size_bytes))
 		return skip(bulk, SKIP_SMALL, inode, pending.file.stamp.size_bytes, false, error);
+	if (filter_is_young(bulk->pass->filter, inode->mtime_nsec))
+		return skip(bulk, SKIP_YOUNG, inode, inode->size_bytes, false, error);
 
 	if (!pass_objects(bulk, inode->inode, error))
 		return false;

@@ -170,6 +170,10 @@ bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason
 	if (file_stat_at(file_reader_fd(reader), "", &stat) != 0)
 		return false;
 
+	*ret_reason = SKIP_YOUNG;
+	if (filter_is_young(files->pass->filter, stat.mtime_nsec))
+		return false;
+
 	*ret_reason = SKIP_IMMUTABLE;
 	return !stat.is_immutable;
 }

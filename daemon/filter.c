@@ -17,6 +17,8 @@ struct Filter {
 	IgnoreRules *rules;
 	char *top;
 	uint64_t min_size_bytes;
+	int64_t young_from_nsec; /* none is, if it is not before the end */
+	int64_t young_to_nsec;
 };
 
 static void exclude_clear(Exclude *exclude)
@@ -127,6 +129,18 @@ bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
 	}
 
 	return false;
+}
+
+void filter_set_young(Filter *filter, int64_t since_nsec, int64_t now_nsec)
+{
+	filter->young_from_nsec = since_nsec;
+	filter->young_to_nsec = now_nsec;
+}
+
+bool filter_is_young(const Filter *filter, int64_t mtime_nsec)
+{
+	return filter->young_from_nsec < filter->young_to_nsec &&
+	       mtime_nsec >= filter->young_from_nsec && mtime_nsec <= filter->young_to_nsec;
 }
 
 bool filter_is_small(const Filter *filter, uint64_t size_bytes)

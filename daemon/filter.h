@@ -41,6 +41,12 @@ bool filter_excludes_directory(Filter *filter, const char *path, const char *rel
  */
 bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes);
 
+/* Have files count as young that were written to at @since_nsec or later, and not after @now_nsec. */
+void filter_set_young(Filter *filter, int64_t since_nsec, int64_t now_nsec);
+
+/* Whether a file with this modification time is young; one from the future is of unknown age, and not. */
+bool filter_is_young(const Filter *filter, int64_t mtime_nsec);
+
 bool filter_is_small(const Filter *filter, uint64_t size_bytes);
 
 /* The globs that matched nothing so far: a NULL-terminated array to g_free(), texts borrowed. */

@@ -29,6 +29,7 @@
 #define WAY_NOTE "found-by"
 
 #define COMMIT_USEC (30 * G_USEC_PER_SEC)
+#define USEC_NSEC   INT64_C(1000)
 #define DAY_USEC    (INT64_C(86400) * G_USEC_PER_SEC)
 
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
@@ -42,6 +43,15 @@ static uint64_t min_size_bytes(const Pass *pass)
 
 	return pass->filesystem->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES
 								: XFS_MIN_SIZE_BYTES;
+}
+
+static void set_young(Pass *pass)
+{
+	const uint64_t most_usec = G_MAXINT64 / USEC_NSEC;
+	int64_t now_nsec = g_get_real_time() * USEC_NSEC;
+	uint64_t age_usec = MIN(pass->settings->min_age_usec, most_usec);
+
+	filter_set_young(pass->filter, now_nsec - (int64_t)age_usec * USEC_NSEC, now_nsec);
 }
 
 static bool pass_open(Pass *pass, GError **error)
@@ -71,6 +81,7 @@ static bool pass_open(Pass *pass, GError **error)
 
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
+	set_young(pass);
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
 	pass->postponed = postponed_new();

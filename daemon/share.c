@@ -78,6 +78,16 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 	return true;
 }
 
+/* Leave a target alone for now that was written to a moment ago. */
+static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
+{
+	if (!target->reader || !filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
+		return true;
+
+	return open_object_give_up(sharer->pass, sharer->opener, target, SKIP_YOUNG, UINT64_MAX,
+				   GIVE_UP_FOR_NOW, error);
+}
+
 /* Open the targets of plans to come. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
@@ -94,8 +104,9 @@ static bool look_ahead(Sharer *sharer, GError **error)
 		ahead->plan = *plan;
 		g_queue_push_tail(&sharer->ahead, ahead);
 		if (plan->begins_target &&
-		    !open_object(sharer->pass, sharer->opener, run_target(&plan->run),
-				 &ahead->target, error))
+		    (!open_object(sharer->pass, sharer->opener, run_target(&plan->run),
+				  &ahead->target, error) ||
+		     !leave_if_young(sharer, ahead->target, error)))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;

@@ -39,12 +39,13 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_METADATA] = "metadata",
 	[SKIP_NO_METADATA_SPACE] = "no-metadata-space",
 	[SKIP_OTHER_OWNER] = "other-owner",
+	[SKIP_YOUNG] = "young",
 };
 
 bool skip_may_pass(SkipReason reason)
 {
 	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
-	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL;
+	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG;
 }
 
 const char *skip_reason_name(SkipReason reason)

@@ -48,6 +48,7 @@ typedef enum {
 	SKIP_METADATA,               /* btrfs: metadata would grow by more than is freed */
 	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
 	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
+	SKIP_YOUNG,                  /* --min-age: it was written to a moment ago */
 	SKIP_REASONS,
 } SkipReason;
 

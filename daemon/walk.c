@@ -308,6 +308,11 @@ static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 		return false;
 	}
 
+	if (filter_is_young(walk->filter, stat->mtime_nsec)) {
+		skip(walk, SKIP_YOUNG, stat->size_bytes, name);
+		return false;
+	}
+
 	walk->entry = (WalkEntry){
 		.subvolume = level->subvolume,
 		.parent_subvolume = level->subvolume,

@@ -220,6 +220,21 @@ static void test_directories_that_patterns_exclude_are_seen_from_below(void)
 	g_assert_true(filter_excludes_below(filter, "/mnt/x/keep/cache/b", strlen("/mnt")));
 }
 
+static void test_what_was_written_to_a_moment_ago_is_young(void)
+{
+	g_autoptr(Filter) filter = filter_new(NULL, 0);
+
+	g_assert_false(filter_is_young(filter, 0));
+	filter_set_young(filter, 100, 200);
+	g_assert_false(filter_is_young(filter, 99));
+	g_assert_true(filter_is_young(filter, 100));
+	g_assert_true(filter_is_young(filter, 200));
+	/* Of unknown age. */
+	g_assert_false(filter_is_young(filter, 201));
+	filter_set_young(filter, 200, 200);
+	g_assert_false(filter_is_young(filter, 200));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -230,6 +245,8 @@ int main(int argc, char **argv)
 			test_patterns_begin_at_the_top_and_globs_exclude_besides);
 	g_test_add_func("/filter/directories-that-patterns-exclude-are-seen-from-below",
 			test_directories_that_patterns_exclude_are_seen_from_below);
+	g_test_add_func("/filter/what-was-written-to-a-moment-ago-is-young",
+			test_what_was_written_to_a_moment_ago_is_young);
 	g_test_add_func("/filter/globs-match-names-and-paths", test_globs_match_names_and_paths);
 	g_test_add_func("/filter/bytes-that-are-no-text-are-matched",
 			test_bytes_that_are_no_text_are_matched);
