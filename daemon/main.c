@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/once.h"
-#include "daemon/options.h"
+#include "daemon/pass-settings.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -50,23 +50,39 @@ static GLogWriterOutput write_message(GLogLevelFlags level, const GLogField *fie
 	return G_LOG_WRITER_HANDLED;
 }
 
+/* All that is wrong with the configuration. */
+static void write_lines(const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+	for (char **line = lines; *line; line++)
+		fprintf(stderr, "dedupd: %s\n", *line);
+}
+
 int main(int argc, char **argv)
 {
-	g_auto(GStrv) arguments = g_strdupv(argv);
 	g_auto(Settings) settings = { 0 };
+	g_autoptr(Config) nothing = config_new();
+	g_autoptr(Config) config = NULL;
 	g_autoptr(GError) error = NULL;
 	bool done;
 
 	setlocale(LC_ALL, "");
 	g_log_set_writer_func(write_message, &settings.verbose, NULL);
-	if (!options_parse(&arguments, &settings, &done, &error)) {
+	if (!pass_settings_make(nothing, argv, NULL, &settings, &done, &error)) {
 		fprintf(stderr, "dedupd: %s\nTry 'dedupd --help'.\n", error->message);
 		return EXIT_STATUS_USAGE;
 	}
 	if (done)
 		return EXIT_STATUS_DONE;
 
+	config = pass_settings_read_config(&settings, &error);
+	if (!config) {
+		write_lines(error->message);
+		return EXIT_STATUS_USAGE;
+	}
+
 	raise_descriptor_limit();
 	block_signals();
-	return once_run(&settings);
+	return once_run(&settings, config, argv);
 }

@@ -2,8 +2,11 @@
 #include "daemon/once.h"
 
 #include "daemon/filesystem-lock.h"
+#include "daemon/named-filesystems.h"
+#include "daemon/pass-settings.h"
 #include "daemon/progress-display.h"
 #include "daemon/report.h"
+#include "daemon/time-window.h"
 #include "daemon/worker.h"
 #include "kernel-ioctl/fd.h"
 
@@ -17,10 +20,13 @@
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
 
 typedef struct {
-	const Settings *settings;
+	const Settings *settings; /* of the command line */
+	const Config *config;
+	char *const *arguments;
 	sd_event *event;
 	ProgressDisplay *display; /* of the pass that runs; NULL when nothing is to be shown */
 	int signal;               /* that asked to stop; 0: none */
+	const char *limit;        /* that ended the pass; NULL: none */
 	atomic_bool stop;
 } Once;
 
@@ -45,6 +51,39 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+static int end_pass(Once *once, const char *limit)
+{
+	once->limit = limit;
+	atomic_store(&once->stop, true);
+	return 0;
+}
+
+static int on_window_closed(sd_event_source *source, uint64_t usec, void *data)
+{
+	return end_pass(data, "its window closed");
+}
+
+static int on_time_up(sd_event_source *source, uint64_t usec, void *data)
+{
+	return end_pass(data, "its time was up");
+}
+
+/* Have the pass end in time. */
+static int add_limits(Once *once, const Settings *settings)
+{
+	time_t close;
+	int failed = 0;
+
+	if (!settings->now && time_windows_next_change(settings->windows, time(NULL), &close))
+		failed = sd_event_add_time(once->event, NULL, CLOCK_REALTIME,
+					   (uint64_t)close * G_USEC_PER_SEC, 0, on_window_closed,
+					   once);
+	if (failed >= 0 && settings->run_for_usec > 0)
+		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
+						    settings->run_for_usec, 0, on_time_up, once);
+	return failed;
+}
+
 static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	Once *once = data;
@@ -55,7 +94,7 @@ static int on_finished(sd_event_source *source, int fd, uint32_t events, void *d
 }
 
 /* Build the loop anew for each pass, since one that was exited cannot go on. */
-static int make_loop(Once *once, int finished_fd)
+static int make_loop(Once *once, const Settings *settings, int finished_fd)
 {
 	int failed = sd_event_new(&once->event);
 
@@ -69,22 +108,25 @@ static int make_loop(Once *once, int finished_fd)
 	if (failed >= 0)
 		failed =
 			sd_event_add_io(once->event, NULL, finished_fd, EPOLLIN, on_finished, once);
+	if (failed >= 0)
+		failed = add_limits(once, settings);
 
 	return failed;
 }
 
 /* Have a worker make the pass, and show its progress until it has ended. */
-static void run_pass(Once *once, const Filesystem *filesystem, PassResult *result)
+static void run_pass(Once *once, const Settings *settings, const Filesystem *filesystem,
+		     PassResult *result)
 {
 	g_auto(Fd) finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g_autoptr(GError) error = NULL;
 	Progress progress = { 0 };
 	Worker *worker = NULL;
-	int failed = finished_fd < 0 ? -1 : make_loop(once, finished_fd);
+	int failed = finished_fd < 0 ? -1 : make_loop(once, settings, finished_fd);
 
 	result->outcome = PASS_FAILED;
 	if (failed >= 0)
-		worker = worker_start(once->settings, filesystem, &once->stop, &progress, result,
+		worker = worker_start(settings, filesystem, &once->stop, &progress, result,
 				      finished_fd, &error);
 	if (!worker) {
 		g_critical("cannot start to work: %s",
@@ -93,7 +135,7 @@ static void run_pass(Once *once, const Filesystem *filesystem, PassResult *resul
 		return;
 	}
 
-	if (!once->settings->quiet)
+	if (!settings->quiet)
 		once->display = progress_display_new(&progress, filesystem->mount_point);
 	sd_event_loop(once->event);
 	worker_join(worker);
@@ -157,26 +199,105 @@ static void print_text(const Settings *settings, const Filesystem *filesystem,
 	fflush(stdout);
 }
 
-int once_run(const Settings *settings)
+/* Whether a pass may begin now; if not, say when. */
+static bool may_begin(const Settings *settings, const Filesystem *filesystem)
+{
+	g_autoptr(GDateTime) local = NULL;
+	g_autofree char *text = NULL;
+	time_t now = time(NULL);
+	time_t open;
+
+	if (settings->now || time_windows_are_open(settings->windows, now))
+		return true;
+
+	if (time_windows_next_change(settings->windows, now, &open)) {
+		local = g_date_time_new_from_unix_local(open);
+		text = g_date_time_format(local, "%Y-%m-%d %H:%M");
+	}
+	g_warning("%s is left for its window%s%s (--now does not wait)", filesystem->mount_point,
+		  text ? ", which opens at " : "", text ? text : "");
+	return false;
+}
+
+/* Make a pass over @filesystem, unless it is not to be made now; returns whether it was. */
+static bool work_on(Once *once, const Filesystem *filesystem, PassResult *result)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) filesystems = filesystems_find(settings->paths, &error);
+	g_auto(Settings) settings = { 0 };
+	bool done;
+
+	if (!pass_settings_make(once->config, once->arguments, filesystem, &settings, &done,
+				&error)) {
+		result->outcome = PASS_FAILED;
+		result->error = g_steal_pointer(&error);
+		return true;
+	}
+	if ((!once->settings->paths && settings.enable == ENABLE_NO) ||
+	    !may_begin(&settings, filesystem))
+		return false;
+
+	run_pass(once, &settings, filesystem, result);
+	if (once->limit)
+		g_warning("the pass over %s ended early, as %s; the next one goes on",
+			  filesystem->mount_point, once->limit);
+	once->limit = NULL;
+	atomic_store(&once->stop, once->signal != 0);
+	return true;
+}
+
+static void say_warnings(GPtrArray *warnings)
+{
+	for (guint i = 0; i < warnings->len; i++)
+		g_warning("%s", (const char *)warnings->pdata[i]);
+}
+
+/* What is to be worked on; NULL: nothing, and why was said. */
+static GPtrArray *find_filesystems(const Once *once)
+{
+	g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) named = NULL;
+	GPtrArray *filesystems;
+
+	named_disks_check(once->config, warnings);
+	if (!once->settings->paths)
+		named = named_filesystem_paths(once->config, missing);
+	say_warnings(warnings);
+	say_warnings(missing);
+	if (named && !named[0] && missing->len == 0) {
+		g_critical("--once needs a PATH, or a configuration that names filesystems: a "
+			   "mount point, a directory or a file on btrfs or XFS");
+		return NULL;
+	}
+
+	filesystems = filesystems_find(named ? named : once->settings->paths, &error);
+	if (!filesystems)
+		g_critical("%s", error->message);
+	return filesystems;
+}
+
+int once_run(const Settings *settings, const Config *config, char *const *arguments)
+{
+	Once once = { .settings = settings, .config = config, .arguments = arguments };
+	g_autoptr(GPtrArray) filesystems = find_filesystems(&once);
 	g_autofree PassResult *results = NULL;
-	Once once = { .settings = settings };
 	int status = EXIT_STATUS_DONE;
 	size_t n_passes = 0;
 
-	if (!filesystems) {
-		g_critical("%s", error->message);
+	if (!filesystems)
 		return EXIT_STATUS_USAGE;
-	}
 
 	results = g_new0(PassResult, filesystems->len);
-	for (; n_passes < filesystems->len && !once.signal; n_passes++) {
+	while (n_passes < filesystems->len && !once.signal) {
 		const Filesystem *filesystem = filesystems->pdata[n_passes];
 		PassResult *result = &results[n_passes];
 
-		run_pass(&once, filesystem, result);
+		if (!work_on(&once, filesystem, result)) {
+			g_ptr_array_remove_index(filesystems, n_passes);
+			continue;
+		}
+		n_passes++;
 		if (result->error)
 			g_critical("%s", result->error->message);
 		else if (!settings->quiet && !settings->json)

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/config.h"
 #include "daemon/exit-status.h"
 #include "daemon/settings.h"
 
 /*
  * The one-shot mode: a pass in the foreground over each filesystem that the paths lie on, one after
- * another, with progress and a report; no bus, no systemd.
+ * another, with progress and a report; no bus, no systemd.  Without paths over those that the
+ * configuration names.
  *
- * SIGINT and SIGTERM end it within two seconds.  Logs what went wrong.
+ * SIGINT and SIGTERM end it within two seconds; a pass ends when its window closes, or its time is up.
+ * Logs what went wrong.
  *
  * Thread: main.
  */
-int once_run(const Settings *settings);
+
+/* @settings are those of the command line, @arguments; each filesystem has its own out of @config. */
+int once_run(const Settings *settings, const Config *config, char *const *arguments);

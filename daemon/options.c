@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/options.h"
 
+#include "daemon/duration-text.h"
 #include "daemon/name-text.h"
 #include "daemon/policies.h"
 #include "daemon/size-text.h"
 #include "daemon/state-directory.h"
 #include "daemon/winnow.h"
+#include "daemon/word-list.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define MEMORY_MIN_BYTES (UINT64_C(4) << 20)
+/* A number that was not given. */
+#define NO_NUMBER INT_MIN
+
+_Static_assert(SETTINGS_ANCHOR_BLOCKS_MAX == WINNOW_ANCHOR_BLOCKS_MAX &&
+		       SETTINGS_WINDOW_ANCHORS_MAX == WINNOW_WINDOW_MAX,
+	       "what may be asked for is what can be done");
 
 /* Options as texts, before they are checked. */
 typedef struct {
+	char *state_directory;
+	char *config;
 	char *memory;
 	char *min_size;
 	char *min_run;
@@ -24,13 +33,17 @@ typedef struct {
 	char *no_data_cow;
 	char *compressed;
 	char *rewrite;
+	char *across_owners;
+	char *min_age;
 	int anchor_blocks;
 	int window_anchors;
-	gboolean once, dry_run, rebuild, json, quiet, verbose, version;
+	gboolean once, now, dry_run, rebuild, json, quiet, verbose, version;
 } Given;
 
 static void given_clear(Given *given)
 {
+	g_free(given->state_directory);
+	g_free(given->config);
 	g_free(given->memory);
 	g_free(given->min_size);
 	g_free(given->min_run);
@@ -41,6 +54,8 @@ static void given_clear(Given *given)
 	g_free(given->no_data_cow);
 	g_free(given->compressed);
 	g_free(given->rewrite);
+	g_free(given->across_owners);
+	g_free(given->min_age);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -74,6 +89,8 @@ static bool take_size(const char *option, const char *text, uint64_t least, uint
 static bool take_number(const char *option, int given, uint32_t least, uint32_t most, uint32_t *ret,
 			GError **error)
 {
+	if (given == NO_NUMBER)
+		return true;
 	if (given < (int)least || given > (int)most) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "%s %d is out of range: %u to %u", option, given, least, most);
@@ -84,15 +101,13 @@ static bool take_number(const char *option, int given, uint32_t least, uint32_t 
 	return true;
 }
 
-/* "auto, hole or keep" */
-static char *list_of(const char *const *names)
+static bool take_duration(const char *option, const char *text, uint64_t *ret_usec, GError **error)
 {
-	guint n = g_strv_length((char **)names);
-	GString *list = g_string_new(names[0]);
+	if (!text || duration_parse(text, ret_usec, error))
+		return true;
 
-	for (guint i = 1; i < n; i++)
-		g_string_append_printf(list, "%s%s", i + 1 < n ? ", " : " or ", names[i]);
-	return g_string_free(list, false);
+	g_prefix_error(error, "%s: ", option);
+	return false;
 }
 
 /* Find which of @names was given, if any was. */
@@ -112,7 +127,7 @@ static bool take_choice(const char *option, const char *text, const char *const 
 	}
 
 	shown = name_text(text, strlen(text));
-	right = list_of(names);
+	right = word_list_text(names);
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s %s is unknown: %s", option,
 		    shown, right);
 	return false;
@@ -126,6 +141,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned no_cow = settings->no_data_cow;
 	unsigned compressed = settings->compressed;
 	unsigned rewrite = settings->rewrite;
+	unsigned owners = settings->across_owners;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
@@ -135,7 +151,9 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 			 error) ||
 	    !take_choice("--compressed", given->compressed, compressed_policy_names, &compressed,
 			 error) ||
-	    !take_choice("--rewrite", given->rewrite, rewrite_policy_names, &rewrite, error))
+	    !take_choice("--rewrite", given->rewrite, rewrite_policy_names, &rewrite, error) ||
+	    !take_choice("--across-owners", given->across_owners, owners_policy_names, &owners,
+			 error))
 		return false;
 
 	settings->zeros = (ZerosPolicy)zeros;
@@ -144,23 +162,26 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	settings->no_data_cow = (NoCowPolicy)no_cow;
 	settings->compressed = (CompressedPolicy)compressed;
 	settings->rewrite = (RewritePolicy)rewrite;
+	settings->across_owners = (OwnersPolicy)owners;
 	return true;
 }
 
 static bool check(const Given *given, Settings *settings, GError **error)
 {
 	settings->once = given->once;
+	settings->now = given->now;
 	settings->dry_run = given->dry_run;
 	settings->rebuild = given->rebuild;
 	settings->json = given->json;
 	settings->quiet = given->quiet;
 	settings->verbose = given->verbose;
 
-	if (!take_size("--memory", given->memory, MEMORY_MIN_BYTES, &settings->memory_bytes,
-		       error) ||
+	if (!take_size("--memory", given->memory, SETTINGS_MEMORY_MIN_BYTES,
+		       &settings->memory_bytes, error) ||
 	    !take_size("--min-size", given->min_size, 0, &settings->min_size_bytes, error) ||
 	    !take_size("--min-run", given->min_run, 0, &settings->min_run_bytes, error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
+	    !take_duration("--min-age", given->min_age, &settings->min_age_usec, error) ||
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
 			 &settings->anchor_blocks, error) ||
 	    !take_number("--window", given->window_anchors, 2, WINNOW_WINDOW_MAX,
@@ -176,21 +197,32 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		refuse(error, "what to do?  --once PATH… works on the filesystems of the paths");
 		return false;
 	}
-	if (!settings->paths || !settings->paths[0]) {
-		refuse(error, "--once needs a PATH: a mount point, a directory or a file on btrfs "
-			      "or XFS");
-		return false;
-	}
 
 	return true;
 }
 
-static bool take_state_directory(Settings *settings, GError **error)
+/* What was given takes the place of what is there. */
+static void take_text(char **given, char **ret)
 {
+	if (!*given)
+		return;
+
+	g_free(*ret);
+	*ret = g_steal_pointer(given);
+}
+
+static bool take_files(Given *given, Settings *settings, GError **error)
+{
+	take_text(&given->state_directory, &settings->state_directory);
+	take_text(&given->config, &settings->config);
 	if (!settings->state_directory)
 		settings->state_directory = state_directory_default();
 	if (!settings->state_directory[0]) {
 		refuse(error, "--state-dir is empty");
+		return false;
+	}
+	if (settings->config && !settings->config[0]) {
+		refuse(error, "--config is empty: it takes a file, or none");
 		return false;
 	}
 
@@ -199,8 +231,7 @@ static bool take_state_directory(Settings *settings, GError **error)
 
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 {
-	g_auto(Given) given = { .anchor_blocks = SETTINGS_ANCHOR_BLOCKS,
-				.window_anchors = SETTINGS_WINDOW_ANCHORS };
+	g_auto(Given) given = { .anchor_blocks = NO_NUMBER, .window_anchors = NO_NUMBER };
 	const GOptionEntry entries[] = {
 		{ "once", 0, 0, G_OPTION_ARG_NONE, &given.once,
 		  "Make one pass over the filesystems of the paths, then end", NULL },
@@ -208,7 +239,11 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Find and report, but share nothing", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &given.json,
 		  "Print the report as JSON on standard output", NULL },
-		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &settings->state_directory,
+		{ "now", 0, 0, G_OPTION_ARG_NONE, &given.now,
+		  "Begin outside of Window=, too, and do not end with it", NULL },
+		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &given.config,
+		  "Read the configuration in FILE alone, or none", "FILE|none" },
+		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &given.state_directory,
 		  "Keep the hash stores in DIR", "DIR" },
 		{ "memory", 0, 0, G_OPTION_ARG_STRING, &given.memory,
 		  "Sort within SIZE of memory (default 64M)", "SIZE" },
@@ -232,6 +267,10 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "rewrite", 0, 0, G_OPTION_ARG_STRING, &given.rewrite,
 		  "Whether a small rest of an extent is copied to free it on btrfs (default auto)",
 		  "auto|never" },
+		{ "across-owners", 0, 0, G_OPTION_ARG_STRING, &given.across_owners,
+		  "Whether files of different owners share data (default yes)", "yes|no" },
+		{ "min-age", 0, 0, G_OPTION_ARG_STRING, &given.min_age,
+		  "Leave files written to within TIME for a later pass", "TIME" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
 		  "Read no more than SIZE of data per second", "SIZE" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,
@@ -255,9 +294,6 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		context, "Finds equal data on mounted btrfs and XFS filesystems and has the kernel "
 			 "share it.");
 	g_option_context_add_main_entries(context, entries, NULL);
-	settings->memory_bytes = SETTINGS_MEMORY_BYTES;
-	settings->min_run_bytes = SETTINGS_MIN_RUN_BYTES;
-	settings->min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
 
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;
@@ -268,5 +304,5 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		return true;
 	}
 
-	return check(&given, settings, error) && take_state_directory(settings, error);
+	return check(&given, settings, error) && take_files(&given, settings, error);
 }

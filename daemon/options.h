@@ -13,7 +13,7 @@
  */
 
 /*
- * Parse @arguments into @settings.  False: an error that names the option and what would be right.
+ * Lay what @arguments say over @settings, which hold what is to be where they say nothing.  False: an error that names the option and what would be right.
  * *ret_done: nothing is left to do, --version was answered (--help ends the process).
  */
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)

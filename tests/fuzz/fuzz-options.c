@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/config.h"
 #include "daemon/options.h"
 #include "daemon/winnow.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,6 +16,7 @@ const char *const fuzz_seeds[] = {
 	"--exclude\n*.tmp\n--exclude=x\n--once\n/a",
 	"--anchor-blocks=16\n--window\n64\n--once\n/a",
 	"--once\n-qv\n/a",
+	"--once\n--config=none\n--now\n--across-owners=no\n--min-age=1h 30min",
 	"--once\n--\n--json",
 	"--state-dir=\xff\n--limit-rate\n1.5G\n--once\n/a",
 	"--dry-run\n--json\n--rebuild\n--quiet\n--once\n/a",
@@ -34,7 +36,6 @@ static bool is_for_people(const char *argument)
 static void check(const Settings *settings)
 {
 	g_assert_true(settings->once);
-	g_assert_nonnull(settings->paths[0]);
 	g_assert_cmpint(settings->state_directory[0], !=, '\0');
 	g_assert_cmpuint(settings->memory_bytes, >=, 4 << 20);
 	g_assert_cmpuint(settings->anchor_blocks, >=, 1);
@@ -50,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_auto(GStrv) lines = g_strsplit(text, "\n", ARGUMENTS_MAX);
 	g_autoptr(GPtrArray) given = g_ptr_array_new();
 	g_auto(GStrv) arguments = NULL;
+	g_autoptr(Config) config = config_new();
 	g_auto(Settings) settings = { 0 };
 	g_autoptr(GError) error = NULL;
 	bool done = false;
@@ -61,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_ptr_array_add(given, NULL);
 	arguments = g_strdupv((char **)given->pdata);
 
+	config_settings(config, NULL, &settings);
 	if (options_parse(&arguments, &settings, &done, &error)) {
 		g_assert_no_error(error);
 		g_assert_false(done);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/options.h"
 
+#include "daemon/config.h"
 #include "daemon/state-directory.h"
 
 #include <stdlib.h>
@@ -13,7 +14,9 @@ static bool parse(const char *line, Settings *settings, bool *ret_done, GError *
 {
 	g_autofree char *whole = g_strconcat("dedupd ", line, NULL);
 	g_auto(GStrv) arguments = g_strsplit(whole, " ", -1);
+	g_autoptr(Config) config = config_new();
 
+	config_settings(config, NULL, settings);
 	return options_parse(&arguments, settings, ret_done, error);
 }
 
@@ -50,6 +53,10 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SKIP);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_SUMS);
 	g_assert_cmpint(settings.rewrite, ==, REWRITE_AUTO);
+	g_assert_cmpint(settings.across_owners, ==, ACROSS_OWNERS);
+	g_assert_cmpuint(settings.min_age_usec, ==, 0);
+	g_assert_null(settings.config);
+	g_assert_false(settings.now);
 	g_assert_false(settings.dry_run || settings.rebuild || settings.json || settings.quiet ||
 		       settings.verbose);
 }
@@ -62,7 +69,8 @@ static void test_every_option_is_taken(void)
 		   "--min-size 0 --min-run 12K --exclude *.tmp --exclude=/a/b --zeros hole --find "
 		   "read "
 		   "--read-only-snapshots source --no-data-cow=share "
-		   "--compressed read --rewrite never "
+		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
+		   "--config /c "
 		   "--limit-rate 1.5M "
 		   "--anchor-blocks 1 --window=64 /a /b",
 		   &settings);
@@ -72,6 +80,10 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpuint(settings.memory_bytes, ==, 100 * MIB);
 	g_assert_cmpuint(settings.min_size_bytes, ==, 0);
 	g_assert_cmpuint(settings.min_run_bytes, ==, 12 << 10);
+	g_assert_cmpint(settings.across_owners, ==, WITHIN_OWNERS);
+	g_assert_cmpuint(settings.min_age_usec, ==, 2 * G_TIME_SPAN_HOUR);
+	g_assert_cmpstr(settings.config, ==, "/c");
+	g_assert_true(settings.now);
 	g_assert_cmpstr(settings.excludes[0], ==, "*.tmp");
 	g_assert_cmpstr(settings.excludes[1], ==, "/a/b");
 	g_assert_null(settings.excludes[2]);
@@ -145,8 +157,10 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --window 1 /a", "--window 1", "2 to 64" },
 		{ "--once --window 65 /a", "--window 65", "2 to 64" },
 		{ "--once --state-dir= /a", "--state-dir", "empty" },
+		{ "--once --across-owners maybe /a", "--across-owners", "yes or no" },
+		{ "--once --min-age 5 /a", "--min-age", "30min" },
+		{ "--once --config= /a", "--config", "none" },
 		{ "--once --quiet --verbose /a", "--quiet", "--verbose" },
-		{ "--once", "PATH", "mount point" },
 		{ "/a", "--once", "PATH" },
 		{ "--once --bogus /a", "--bogus", "" },
 		{ "--once -x /a", "-x", "" },
@@ -235,6 +249,28 @@ static void test_help_names_every_option(void)
 	}
 }
 
+static void test_what_is_not_given_stays_as_it_was_configured(void)
+{
+	static const char text[] = "[Dedupd]\nZeros=keep\nFind=read\nMemory=8M\nAnchorBlocks=8\n"
+				   "AnchorWindow=32\nStateDirectory=/configured\nMinAge=1d\n";
+	g_auto(GStrv) arguments = g_strsplit("dedupd --once --find auto --window 2 /a", " ", -1);
+	g_autoptr(Config) config = config_new();
+	g_auto(Settings) settings = { 0 };
+	g_autoptr(GError) error = NULL;
+	bool done;
+
+	g_assert_true(config_add(config, "f", text, strlen(text), &error));
+	config_settings(config, NULL, &settings);
+	g_assert_true(options_parse(&arguments, &settings, &done, &error));
+	g_assert_cmpint(settings.zeros, ==, ZEROS_KEEP);
+	g_assert_cmpint(settings.find, ==, FIND_AUTO);
+	g_assert_cmpuint(settings.memory_bytes, ==, 8 * MIB);
+	g_assert_cmpuint(settings.anchor_blocks, ==, 8);
+	g_assert_cmpuint(settings.window_anchors, ==, 2);
+	g_assert_cmpuint(settings.min_age_usec, ==, G_TIME_SPAN_DAY);
+	g_assert_cmpstr(settings.state_directory, ==, "/configured");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -250,6 +286,8 @@ int main(int argc, char **argv)
 			test_what_is_wrong_is_refused_by_name);
 	g_test_add_func("/options/what-is-refused-is-shown-fit-for-a-terminal",
 			test_what_is_refused_is_shown_fit_for_a_terminal);
+	g_test_add_func("/options/what-is-not-given-stays-as-it-was-configured",
+			test_what_is_not_given_stays_as_it_was_configured);
 	g_test_add_func("/options/paths-and-globs-are-bytes", test_paths_and_globs_are_bytes);
 	g_test_add_func("/options/the-version-is-told", test_the_version_is_told);
 	g_test_add_func("/options/help-names-every-option", test_help_names_every_option);

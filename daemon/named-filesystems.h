@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/config.h"
+#include "daemon/filesystem.h"
+
+/*
+ * The filesystems and disks that the configuration names, and what is there of them.
+ *
+ * Thread: main.
+ */
+
+/*
+ * By which names the configuration may know @filesystem: its UUID, and the mount points with sections
+ * at which it is mounted.
+ */
+char **named_filesystem_names(const Filesystem *filesystem, const Config *config);
+
+/*
+ * Paths that stand for the filesystems with sections, of all that is mounted of those with a UUID.
+ * What is not there is said in @warnings, an array of texts.
+ */
+char **named_filesystem_paths(const Config *config, GPtrArray *warnings);
+
+/* Add to @warnings which disks are not there, and which keys are not obeyed. */
+void named_disks_check(const Config *config, GPtrArray *warnings);

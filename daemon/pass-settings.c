@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass-settings.h"
+
+#include "daemon/named-filesystems.h"
+#include "daemon/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+Config *pass_settings_read_config(const Settings *settings, GError **error)
+{
+	if (!settings->config)
+		return config_read(config_places_standard(), error);
+	if (strcmp(settings->config, "none") == 0)
+		return config_new();
+	return config_read_file(settings->config, error);
+}
+
+bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
+			Settings *ret, bool *ret_done, GError **error)
+{
+	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem, config) : NULL;
+	g_auto(GStrv) taken = g_strdupv((char **)arguments);
+
+	config_settings(config, (const char *const *)names, ret);
+	/* Only root may write there. */
+	if (geteuid() != 0)
+		g_clear_pointer(&ret->state_directory, g_free);
+	return options_parse(&taken, ret, ret_done, error);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/config.h"
+#include "daemon/filesystem.h"
+
+/*
+ * What a pass is to do: the command line over the configuration of its filesystem over that of all over
+ * what is built in.
+ *
+ * Thread: main.
+ */
+
+/* The configuration that @settings, those of the command line alone, ask for. */
+Config *pass_settings_read_config(const Settings *settings, GError **error);
+
+/* Of @filesystem the settings; NULL: without any.  @arguments are those of the command line. */
+bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
+			Settings *ret, bool *ret_done, GError **error) G_GNUC_WARN_UNUSED_RESULT;
