@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
-#include "daemon/nearest-word.h"
 #include "cli/verb.h"
+#include "daemon/nearest-word.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -12,6 +12,8 @@ static const Verb verbs[] = {
 	{ "status", "Show each filesystem: its last pass, what was freed, what was left alone",
 	  VERB_TAKES_VERBOSE, verb_status },
 	{ "history", "Show each pass over each filesystem, newest first", 0, verb_history },
+	{ "config", "Show what is configured, and where, or check it", VERB_TAKES_CONFIG,
+	  verb_config },
 };
 
 static char *verb_list(void)

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/options.h"
 
+#include "daemon/config.h"
 #include "daemon/state-directory.h"
+
+#include <unistd.h>
 
 #define PROGRAM "dedupctl"
 
 /* GOption writes gboolean. */
 typedef struct {
-	gboolean json, bytes, verbose, version;
+	gboolean json, bytes, verbose, version, check;
 } Flags;
 
 void options_clear(Options *options)
 {
 	g_clear_pointer(&options->state_directory, g_free);
+	g_clear_pointer(&options->config, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -35,6 +39,7 @@ static void take_flags(Options *options, const Flags *flags)
 	options->bytes |= flags->bytes;
 	options->verbose |= flags->verbose;
 	options->version |= flags->version;
+	options->check |= flags->check;
 }
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
@@ -59,10 +64,23 @@ bool options_parse_common(Options *options, char ***arguments, const char *descr
 	return true;
 }
 
+/* Where dedupd keeps the stores; what is wrong with the configuration `dedupctl config` says. */
+static char *find_state_directory(void)
+{
+	g_autoptr(Config) config = config_read(config_places_standard(), NULL);
+	g_auto(Settings) settings = { 0 };
+
+	if (config)
+		config_settings(config, NULL, &settings);
+	return geteuid() == 0 && settings.state_directory
+		       ? g_steal_pointer(&settings.state_directory)
+		       : state_directory_default();
+}
+
 static bool check(Options *options, GError **error)
 {
 	if (!options->state_directory)
-		options->state_directory = state_directory_default();
+		options->state_directory = find_state_directory();
 	if (options->state_directory[0] == '\0') {
 		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 				    "--state-dir is empty: it takes a directory");
@@ -94,11 +112,21 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		{ NULL }
 	};
 
+	const GOptionEntry config[] = {
+		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
+		  "Read the configuration in FILE alone, or none", "FILE|none" },
+		{ "check", 0, 0, G_OPTION_ARG_NONE, &flags.check,
+		  "Say what is wrong in the files that are named, or in the configuration", NULL },
+		{ NULL }
+	};
+
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
 	add_common_entries(context, options, &flags);
 	if (takes & VERB_TAKES_VERBOSE)
 		g_option_context_add_main_entries(context, verbose, NULL);
+	if (takes & VERB_TAKES_CONFIG)
+		g_option_context_add_main_entries(context, config, NULL);
 	g_option_context_add_main_entries(context, names, NULL);
 
 	if (!g_option_context_parse_strv(context, arguments, error))

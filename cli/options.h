@@ -13,10 +13,13 @@
  */
 typedef enum {
 	VERB_TAKES_VERBOSE = 1 << 0,
+	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
 } VerbOptions;
 
 typedef struct {
 	char *state_directory;
+	char *config; /* a file, or "none"; NULL: that of the system */
+	bool check;
 	bool json;
 	bool bytes;
 	bool verbose;

@@ -19,3 +19,4 @@ typedef struct {
 
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
+ExitStatus verb_config(const Options *options);

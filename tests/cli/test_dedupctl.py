@@ -397,3 +397,96 @@ def test_it_answers_while_a_pass_writes(make_store, dedupctl):
     connection.close()
     assert (process.returncode, process.stderr) == (0, "")
     assert len(rows(process)) == 1
+
+
+@pytest.fixture
+def configuration(tmp_path):
+    path = tmp_path / "dedupd.conf"
+    path.write_text("""[Dedupd]
+Zeros=keep
+Exclude=*.tmp
+[Filesystem /srv]
+Include=keep.tmp
+MinSize=1M
+[Disk sda]
+ReadRate=50M
+""")
+    return path
+
+
+def values(process):
+    """Section and key -> values with their lines."""
+    found = {}
+    for row in rows(process):
+        found.setdefault((row["section"], row["key"]), []).append((row["value"], row["line"]))
+    return found
+
+
+def test_config_shows_all_that_is_said_and_where(dedupctl, configuration):
+    process = dedupctl("config", "--json", "--config", configuration)
+    found = values(process)
+
+    assert (process.returncode, process.stderr) == (0, "")
+    assert found["[Dedupd]", "Zeros"] == [("keep", 2)]
+    assert found["[Dedupd]", "Exclude"] == [("*.tmp", 3)]
+    assert found["[Dedupd]", "Find"] == [("auto", None)]
+    assert found["[Filesystem /srv]", "MinSize"] == [("1M", 6)]
+    assert found["[Disk sda]", "ReadRate"] == [("50M", 8)]
+    assert ("[Filesystem /srv]", "Find") not in found
+    assert {row["file"] for row in rows(process)} == {str(configuration), None}
+
+
+@pytest.mark.parametrize("name", ["/srv", "/srv/", UUID, UUID.upper()])
+def test_config_shows_what_holds_for_a_filesystem_by_either_name(make_store, dedupctl,
+                                                                 configuration, name):
+    make_store()
+    process = dedupctl("config", "--json", "--config", configuration, name)
+    section = f"[Filesystem {name.rstrip('/').lower()}]"
+    found = values(process)
+
+    assert process.returncode == 0, process.stderr
+    assert found[section, "Zeros"] == [("keep", 2)]
+    assert found[section, "Include"] == [("keep.tmp", 5)]
+    assert found[section, "MinSize"] == [("1M", 6)]
+    assert found[section, "Enable"] == [("yes", None)]
+    assert {section for section, _ in found} == {section}
+
+
+def test_config_knows_disks_and_filesystems_without_sections(dedupctl, configuration):
+    process = dedupctl("config", "--json", "--config", configuration, "/home", "/dev/sda")
+    found = values(process)
+
+    assert found["[Filesystem /home]", "MinSize"] == [("auto", None)]
+    assert ("[Filesystem /home]", "Enable") not in found
+    assert found["[Disk sda]", "ReadRate"] == [("50M", 8)]
+    assert found["[Disk sda]", "Rotating"] == [("auto", None)]
+
+
+def test_config_is_a_table_for_people(dedupctl, configuration):
+    process = dedupctl("config", "--config", configuration)
+    lines = [line.split() for line in process.stdout.splitlines()]
+
+    assert lines[0] == ["SECTION", "KEY", "VALUE", "FROM", "NOTE"]
+    assert ["[Dedupd]", "Zeros", "keep", f"{configuration}:2"] in lines
+    assert ["[Dedupd]", "Find", "auto", "default"] in lines
+
+
+def test_config_check_says_all_that_is_wrong(dedupctl, configuration, tmp_path):
+    wrong = tmp_path / "wrong.conf"
+    wrong.write_text("[Dedupd]\nZeross=keep\nZeros=\033[2J\n")
+    assert dedupctl("config", "--check", configuration).returncode == 0
+    assert dedupctl("config", "--check", "--config", "none").returncode == 0
+
+    process = dedupctl("config", "--check", configuration, wrong)
+    lines = process.stderr.splitlines()
+    assert (process.returncode, process.stdout) == (1, "")
+    assert lines[0] == f"dedupctl: {wrong}:2: [Dedupd] Zeross=: unknown key, did you mean Zeros=?"
+    assert lines[1].startswith(f"dedupctl: {wrong}:3: [Dedupd] Zeros=: ")
+    assert "\033" not in process.stderr
+
+    process = dedupctl("config", "--config", wrong)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr.splitlines() == lines
+    process = dedupctl("config", "--check", tmp_path / "missing")
+    assert process.returncode == 1
+    assert "missing" in process.stderr
