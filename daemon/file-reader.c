@@ -6,16 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #define WINDOW_BYTES FILE_READER_WINDOW_BYTES
 #define WINDOWS      4
 
+/* While memory is free, if the reader may. */
+#define WIDE_WINDOWS 64
+
 typedef struct {
 	uint64_t start;
 	bool is_ours; /* to be dropped */
 	bool is_kept; /* was brought into the cache earlier in the pass */
+	unsigned n_holds;
 } Window;
 
 struct FileReader {
@@ -27,8 +30,8 @@ struct FileReader {
 	uint64_t charged_end;
 	KeptPages *kept; /* NULL: nothing is kept */
 	uint32_t object;
-	size_t n_windows;
-	Window windows[WINDOWS]; /* oldest first */
+	KeptPages *wide; /* NULL: WINDOWS are enough */
+	GArray *windows; /* Window, oldest first */
 };
 
 FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
@@ -40,6 +43,7 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 	reader->size_bytes = size_bytes;
 	reader->throttle = throttle;
 	reader->stop = stop;
+	reader->windows = g_array_new(false, false, sizeof(Window));
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	return reader;
 }
@@ -75,8 +79,9 @@ void file_reader_free(FileReader *reader)
 	if (!reader)
 		return;
 
-	for (size_t i = 0; i < reader->n_windows; i++)
-		drop_window(reader, &reader->windows[i]);
+	for (guint i = 0; i < reader->windows->len; i++)
+		drop_window(reader, &g_array_index(reader->windows, Window, i));
+	g_array_unref(reader->windows);
 	fd_close(&reader->fd);
 	g_free(reader);
 }
@@ -91,38 +96,78 @@ uint64_t file_reader_size_bytes(const FileReader *reader)
 	return reader->size_bytes;
 }
 
-static const Window *find_window(const FileReader *reader, uint64_t start)
+void file_reader_widen(FileReader *reader, KeptPages *kept)
 {
-	for (size_t i = 0; i < reader->n_windows; i++)
-		if (reader->windows[i].start == start)
-			return &reader->windows[i];
+	reader->wide = kept;
+}
+
+static Window *find_window(const FileReader *reader, uint64_t start)
+{
+	for (guint i = 0; i < reader->windows->len; i++) {
+		Window *window = &g_array_index(reader->windows, Window, i);
+
+		if (window->start == start)
+			return window;
+	}
 
 	return NULL;
+}
+
+/* Make room for one more window: drop the oldest ones that nobody holds. */
+static void make_room(FileReader *reader)
+{
+	GArray *windows = reader->windows;
+	guint most = WINDOWS;
+	guint i = 0;
+
+	if (windows->len >= WINDOWS && reader->wide && kept_pages_may_keep(reader->wide))
+		most = WIDE_WINDOWS;
+
+	while (windows->len >= most && i < windows->len) {
+		const Window *window = &g_array_index(windows, Window, i);
+
+		if (window->n_holds > 0) {
+			i++;
+			continue;
+		}
+		drop_window(reader, window);
+		g_array_remove_index(windows, i);
+	}
 }
 
 /* Before anything of the window at @start is read: was it in the cache, and not because of us? */
 static void enter_window(FileReader *reader, uint64_t start)
 {
 	uint64_t length = MIN(WINDOW_BYTES, reader->size_bytes - start);
-	bool is_kept;
+	Window window = { .start = start };
 
 	if (find_window(reader, start))
 		return;
 
-	if (reader->n_windows == WINDOWS) {
-		drop_window(reader, &reader->windows[0]);
-		memmove(reader->windows, reader->windows + 1, (WINDOWS - 1) * sizeof(Window));
-		reader->n_windows--;
-	}
+	make_room(reader);
+	window.is_kept = reader->kept && kept_pages_take(reader->kept, reader->object,
+							 (uint32_t)(start / WINDOW_BYTES));
+	window.is_ours = window.is_kept ||
+			 page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2;
+	g_array_append_val(reader->windows, window);
+}
 
-	is_kept = reader->kept &&
-		  kept_pages_take(reader->kept, reader->object, (uint32_t)(start / WINDOW_BYTES));
-	reader->windows[reader->n_windows++] = (Window){
-		.start = start,
-		.is_ours = is_kept ||
-			   page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2,
-		.is_kept = is_kept,
-	};
+void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		enter_window(reader, start);
+		find_window(reader, start)->n_holds++;
+	}
+}
+
+void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
+		find_window(reader, start)->n_holds--;
 }
 
 static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)

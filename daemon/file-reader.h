@@ -13,7 +13,7 @@
  *
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
  * own).  The file is looked at in windows of 16 MiB: one of which less than half was cached before
- * is dropped again, at the latest when four more were read, unless KeptPages takes it.
+ * is dropped again, at the latest when four more were read, unless KeptPages takes it or it is held.
  *
  * Thread: one at a time.
  */
@@ -44,6 +44,16 @@ void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object);
 
 /* Take that back: also what was kept of the file so far is dropped. */
 void file_reader_keep_nothing(FileReader *reader);
+
+/* From here on drop nothing before 64 more windows were read, while @kept says that one more may stay. */
+void file_reader_widen(FileReader *reader, KeptPages *kept);
+
+/*
+ * What is in a range, and is read to it, is not dropped before the range was released as often, or the
+ * reader is freed.
+ */
+void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length);
+void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length);
 
 int file_reader_fd(const FileReader *reader);
 uint64_t file_reader_size_bytes(const FileReader *reader);

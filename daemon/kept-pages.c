@@ -57,13 +57,19 @@ static void *key_of(uint32_t object, uint32_t window)
 	return (void *)(uintptr_t)((uint64_t)object << 32 | window);
 }
 
-bool kept_pages_add(KeptPages *kept, uint32_t object, uint32_t window)
+bool kept_pages_may_keep(KeptPages *kept)
 {
 	if (++kept->n_since_look >= WINDOWS_PER_LOOK) {
 		kept->n_since_look = 0;
 		kept->may_keep = kept->is_memory_free();
 	}
-	if (!kept->may_keep || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
+
+	return kept->may_keep;
+}
+
+bool kept_pages_add(KeptPages *kept, uint32_t object, uint32_t window)
+{
+	if (!kept_pages_may_keep(kept) || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
 		return false;
 
 	g_hash_table_add(kept->windows, key_of(object, window));

@@ -20,6 +20,9 @@ typedef struct KeptPages KeptPages;
 KeptPages *kept_pages_new(bool (*is_memory_free)(void));
 void kept_pages_free(KeptPages *kept);
 
+/* Whether one more window may stay in the cache, noted or not. */
+bool kept_pages_may_keep(KeptPages *kept);
+
 /* Note that the window stays in the cache.  False: it may not, and is to be dropped. */
 bool kept_pages_add(KeptPages *kept, uint32_t object, uint32_t window);
 

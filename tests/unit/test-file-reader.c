@@ -263,9 +263,65 @@ static void test_a_window_is_dropped_when_four_more_were_read(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 4 * MIB);
 }
 
+static void test_what_is_held_stays_until_it_is_released_as_often(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold_hole(fixture, 16 * WINDOW);
+	g_autoptr(FileReader) reader = open_reader(fixture, 16 * WINDOW);
+	uint64_t window = 2;
+
+	if (!can_drop(fixture))
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		file_reader_hold(reader, WINDOW - MIB, 2 * MIB);
+	read_well(reader, WINDOW - MIB, 2 * MIB);
+	for (; window < 8; window++)
+		read_well(reader, window * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 2 * WINDOW), ==, 2 * MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 4 * MIB);
+
+	file_reader_release(reader, WINDOW - MIB, 2 * MIB);
+	read_well(reader, window++ * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 2 * WINDOW), ==, 2 * MIB);
+	file_reader_release(reader, WINDOW - MIB, 2 * MIB);
+	for (; window < 12; window++)
+		read_well(reader, window * WINDOW, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 2 * WINDOW), ==, 0);
+}
+
 static bool always(void)
 {
 	return true;
+}
+
+static bool memory_is_free;
+
+static bool while_memory_is_free(void)
+{
+	return memory_is_free;
+}
+
+static void test_a_wide_reader_drops_nothing_while_memory_is_free(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_autoptr(KeptPages) kept = kept_pages_new(while_memory_is_free);
+	g_auto(Fd) fd = create_cold_hole(fixture, 80 * WINDOW);
+	g_autoptr(FileReader) reader = open_reader(fixture, 80 * WINDOW);
+	uint64_t window = 0;
+
+	if (!can_drop(fixture))
+		return;
+	memory_is_free = true;
+	file_reader_widen(reader, kept);
+	for (; window < 70; window++)
+		read_well(reader, window * WINDOW, 4096);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, UINT64_C(64) * 4096);
+
+	/* It looks at the memory now and then. */
+	memory_is_free = false;
+	for (; window < 74; window++)
+		read_well(reader, window * WINDOW, 4096);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, UINT64_C(4) * 4096);
 }
 
 static void test_what_is_kept_is_dropped_by_the_next_reader(void)
@@ -405,6 +461,10 @@ int main(int argc, char **argv)
 			test_a_window_is_kept_if_half_of_it_was_cached);
 	g_test_add_func("/file-reader/a-window-is-dropped-when-four-more-were-read",
 			test_a_window_is_dropped_when_four_more_were_read);
+	g_test_add_func("/file-reader/what-is-held-stays-until-it-is-released-as-often",
+			test_what_is_held_stays_until_it_is_released_as_often);
+	g_test_add_func("/file-reader/a-wide-reader-drops-nothing-while-memory-is-free",
+			test_a_wide_reader_drops_nothing_while_memory_is_free);
 	g_test_add_func("/file-reader/what-is-kept-is-dropped-by-the-next-reader",
 			test_what_is_kept_is_dropped_by_the_next_reader);
 	g_test_add_func("/file-reader/who-keeps-nothing-drops-what-was-kept",
