@@ -11,17 +11,23 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Of those that nothing was fetched of. */
 #define OPEN_FILES 128
 
-typedef struct {
+#define HELD_FILES 128
+
+typedef struct OpenFile {
 	FileKey key;
 	FileReader *reader;
+	GList *link;      /* in the list of idle files; NULL: it is held */
+	unsigned n_holds; /* by what was fetched ahead */
 } OpenFile;
 
 struct ExtentFiles {
 	Pass *pass;
-	GQueue open; /* OpenFile, last used first */
-	GArray *own; /* FileKey */
+	GHashTable *open; /* OpenFile by FileKey, of which this holds the key, too */
+	GQueue idle;      /* OpenFile, last used first: those that are not held */
+	GArray *own;      /* FileKey */
 };
 
 static void open_file_free(OpenFile *file)
@@ -57,7 +63,9 @@ ExtentFiles *extent_files_new(Pass *pass)
 	ExtentFiles *files = g_new0(ExtentFiles, 1);
 
 	files->pass = pass;
-	g_queue_init(&files->open);
+	g_queue_init(&files->idle);
+	files->open = g_hash_table_new_full(file_key_hash, file_key_equal, NULL,
+					    (GDestroyNotify)open_file_free);
 	files->own = g_array_new(false, false, sizeof(FileKey));
 	list_own(files);
 	return files;
@@ -68,7 +76,8 @@ void extent_files_free(ExtentFiles *files)
 	if (!files)
 		return;
 
-	g_queue_clear_full(&files->open, (GDestroyNotify)open_file_free);
+	g_queue_clear(&files->idle);
+	g_hash_table_unref(files->open);
 	g_array_unref(files->own);
 	g_free(files);
 }
@@ -93,17 +102,27 @@ bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref)
 
 static OpenFile *find_open(ExtentFiles *files, const ExtentRef *ref)
 {
-	for (GList *link = files->open.head; link; link = link->next) {
-		OpenFile *file = link->data;
+	FileKey key = { ref->root, ref->inode };
+	OpenFile *file = g_hash_table_lookup(files->open, &key);
 
-		if (file->key.inode != ref->inode || file->key.root != ref->root)
-			continue;
-		g_queue_unlink(&files->open, link);
-		g_queue_push_head_link(&files->open, link);
-		return file;
+	if (file && file->link) {
+		g_queue_unlink(&files->idle, file->link);
+		g_queue_push_head_link(&files->idle, file->link);
 	}
 
-	return NULL;
+	return file;
+}
+
+/* The file is idle; the one that is so longest is closed, if there are too many. */
+static void add_idle(ExtentFiles *files, OpenFile *file)
+{
+	if (g_queue_get_length(&files->idle) >= OPEN_FILES) {
+		OpenFile *last = g_queue_pop_tail(&files->idle);
+
+		g_hash_table_remove(files->open, &last->key);
+	}
+	g_queue_push_head(&files->idle, file);
+	file->link = files->idle.head;
 }
 
 /*
@@ -122,7 +141,7 @@ static bool is_deleted(const ExtentFiles *files, const ExtentRef *ref)
 	       (!is_found || inode.nlink == 0);
 }
 
-FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
+static OpenFile *open_file(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
 {
 	const Filesystem *filesystem = files->pass->filesystem;
 	FileId id = { ref->root, ref->inode, ref->generation };
@@ -131,7 +150,7 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 	int fd, failed;
 
 	if (file)
-		return file->reader;
+		return file;
 
 	*ret_reason = SKIP_CHANGED;
 	if (is_deleted(files, ref))
@@ -143,14 +162,57 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 		return NULL;
 	}
 
-	if (g_queue_get_length(&files->open) >= OPEN_FILES)
-		open_file_free(g_queue_pop_tail(&files->open));
-	file = g_new(OpenFile, 1);
+	file = g_new0(OpenFile, 1);
 	file->key = (FileKey){ ref->root, ref->inode };
 	file->reader =
 		file_reader_new_take(fd, ref->size_bytes, files->pass->throttle, files->pass->stop);
-	g_queue_push_head(&files->open, file);
-	return file->reader;
+	file_reader_widen(file->reader, files->pass->kept);
+	g_hash_table_insert(files->open, &file->key, file);
+	add_idle(files, file);
+	return file;
+}
+
+FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
+{
+	OpenFile *file = open_file(files, ref, ret_reason);
+
+	return file ? file->reader : NULL;
+}
+
+FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
+				uint64_t length)
+{
+	SkipReason ignored;
+	FetchedAhead fetched = { open_file(files, ref, &ignored), offset, length };
+
+	if (!fetched.file)
+		return fetched;
+	if (fetched.file->n_holds++ == 0) {
+		g_queue_delete_link(&files->idle, fetched.file->link);
+		fetched.file->link = NULL;
+	}
+	file_reader_hold(fetched.file->reader, offset, length);
+	file_reader_fetch(fetched.file->reader, offset, length);
+	return fetched;
+}
+
+void extent_files_release(ExtentFiles *files, FetchedAhead *fetched)
+{
+	OpenFile *file = fetched->file;
+
+	if (!file)
+		return;
+
+	fetched->file = NULL;
+	file_reader_release(file->reader, fetched->offset, fetched->length);
+	if (--file->n_holds == 0)
+		add_idle(files, file);
+}
+
+bool extent_files_is_full(const ExtentFiles *files)
+{
+	return g_hash_table_size(files->open) - g_queue_get_length((GQueue *)&files->idle) >=
+	       HELD_FILES;
 }
 
 bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)

@@ -8,7 +8,7 @@
 /*
  * ExtentFiles - the files that show data extents, opened by handle, in whatever subvolume.
  *
- * The last used ones stay open, at most 128.
+ * The last used ones stay open, at most 128, and those of which something was fetched ahead.
  *
  * Thread: the filesystem's worker.
  */
@@ -27,6 +27,21 @@ bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref);
  * The open file, valid until 127 others were asked for; NULL, with the reason: it does not open.
  */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+
+/* What was fetched before its turn: it stays in the cache, and its file open, until it is released. */
+typedef struct {
+	struct OpenFile *file; /* NULL: nothing */
+	uint64_t offset;
+	uint64_t length;
+} FetchedAhead;
+
+/* Start reading @length bytes at @offset of the file, if it opens.  To be released. */
+FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
+				uint64_t length);
+void extent_files_release(ExtentFiles *files, FetchedAhead *fetched);
+
+/* Whether so many files are held by what was fetched that some should be released before more is. */
+bool extent_files_is_full(const ExtentFiles *files);
 
 /* Whether the file may be shared onto, and opens; *ret_reason is why not. */
 bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);

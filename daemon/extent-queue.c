@@ -55,10 +55,10 @@ static GArray *copy(const GArray *array, guint element_bytes)
 	return g_array_append_vals(made, array->data, array->len);
 }
 
-void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-		       const GArray *parts, const GArray *runs)
+PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
+				 const GArray *parts, const GArray *runs)
 {
-	PlannedTarget *planned = g_new(PlannedTarget, 1);
+	PlannedTarget *planned = g_new0(PlannedTarget, 1);
 
 	planned->extent = *target;
 	planned->steps = copy(steps, sizeof(ExtentStep));
@@ -69,6 +69,7 @@ void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *s
 				runs->len * sizeof(Run);
 	queue->memory_bytes += planned->memory_bytes;
 	g_queue_push_tail(&queue->targets, planned);
+	return planned;
 }
 
 const PlannedTarget *extent_queue_first(const ExtentQueue *queue)

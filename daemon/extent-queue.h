@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/extent-files.h"
 #include "daemon/extent-plan.h"
 
 /*
@@ -16,10 +17,12 @@ typedef struct ExtentQueue ExtentQueue;
 /* A target with what is to be done for it. */
 typedef struct {
 	Object extent;
-	GArray *steps;         /* ExtentStep */
-	GArray *parts;         /* CopyPart: what is to be copied before */
-	GArray *runs;          /* Run: what can be tried if the kernel finds a step different */
-	uint64_t memory_bytes; /* of both, when it was added */
+	GArray *steps;          /* ExtentStep */
+	GArray *parts;          /* CopyPart: what is to be copied before */
+	GArray *runs;           /* Run: what can be tried if the kernel finds a step different */
+	uint64_t memory_bytes;  /* of both, when it was added */
+	FetchedAhead of_target; /* for its first step */
+	FetchedAhead of_source;
 } PlannedTarget;
 
 void planned_target_free(PlannedTarget *planned);
@@ -27,9 +30,12 @@ void planned_target_free(PlannedTarget *planned);
 ExtentQueue *extent_queue_new(void);
 void extent_queue_free(ExtentQueue *queue);
 
-/* Add @target as the last one; its @steps, the @parts of its copy and @runs are copied. */
-void extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-		       const GArray *parts, const GArray *runs);
+/*
+ * Add @target as the last one; its @steps, the @parts of its copy and @runs are copied.  Who fetches
+ * something for it says so in what is returned, and releases it when it was taken from the queue.
+ */
+PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
+				 const GArray *parts, const GArray *runs);
 
 /* The first one, which there must be. */
 const PlannedTarget *extent_queue_first(const ExtentQueue *queue);

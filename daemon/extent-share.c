@@ -246,19 +246,22 @@ static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GErro
 }
 
 /* Start reading what @step will compare, so that the disk has several requests at a time. */
-static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step)
+static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step, PlannedTarget *planned)
 {
 	uint64_t length = doubts_ahead_bytes(sharer->pass, step->length);
-	SkipReason reason;
-	FileReader *reader = extent_files_open(sharer->files, &step->target, &reason);
 
-	if (reader)
-		file_reader_fetch(reader, step->target_offset, length);
-	if (step->from != STEP_FROM_PLACE)
-		return;
-	reader = extent_files_open(sharer->files, &step->source, &reason);
-	if (reader)
-		file_reader_fetch(reader, step->source_offset, length);
+	planned->of_target =
+		extent_files_fetch(sharer->files, &step->target, step->target_offset, length);
+	if (step->from == STEP_FROM_PLACE)
+		planned->of_source = extent_files_fetch(sharer->files, &step->source,
+							step->source_offset, length);
+}
+
+/* The target in hand is done with. */
+static void release(ExtentSharer *sharer, PlannedTarget *planned)
+{
+	extent_files_release(sharer->files, &planned->of_target);
+	extent_files_release(sharer->files, &planned->of_source);
 }
 
 /* Queue what is planned for @target. */
@@ -266,12 +269,13 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 {
 	const GArray *steps = extent_plan_steps(sharer->plan);
 	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
-
 	/* What is to be shared with what comes before is read in larger pieces then. */
-	if (steps->len > 0 && !extent_queue_ends_before(sharer->planned, first))
-		fetch_ahead(sharer, first);
-	extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
-			  sharer->runs);
+	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
+	PlannedTarget *planned = extent_queue_push(sharer->planned, target, steps,
+						   extent_plan_parts(sharer->plan), sharer->runs);
+
+	if (is_ahead)
+		fetch_ahead(sharer, first, planned);
 }
 
 /* What the plan in hand shares with stays, also if its own turn has not come. */
@@ -390,6 +394,7 @@ static void leave_all_planned(ExtentSharer *sharer)
 	while (!extent_queue_is_empty(sharer->planned)) {
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
+		release(sharer, planned);
 		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
 	}
 }
@@ -437,6 +442,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
+	release(sharer, planned);
 	drop_copy(sharer);
 	return done;
 }
@@ -444,6 +450,17 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 static bool execute_all(ExtentSharer *sharer, GError **error)
 {
 	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned))
+		if (!execute_next(sharer, error))
+			return false;
+
+	return true;
+}
+
+/* Share what is more than worth to have planned. */
+static bool execute_surplus(ExtentSharer *sharer, GError **error)
+{
+	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned) &&
+	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files)))
 		if (!execute_next(sharer, error))
 			return false;
 
@@ -523,7 +540,7 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 	}
 	g_array_set_size(sharer->runs, 0);
 	sharer->has_zeros = false;
-	return !extent_queue_is_full(sharer->planned) || execute_next(sharer, error);
+	return execute_surplus(sharer, error);
 }
 
 /* Note a run of the target in hand; that it has zeros is said once. */
