@@ -67,6 +67,7 @@ static bool pass_open(Pass *pass, GError **error)
 		.window_anchors = settings->window_anchors,
 		.memory_bytes = settings->memory_bytes / 2,
 		.stop = pass->stop,
+		.count_reads = thread_io_read_bytes,
 		.rebuild = settings->rebuild,
 	};
 
@@ -398,10 +399,11 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 		if (!pass_note(&pass, result->error ? NULL : error) ||
 		    !describe_store(&pass, result->error ? NULL : error))
 			result->outcome = PASS_FAILED;
+		result->disk_bytes = hash_store_thread_read_bytes(pass.store);
 	}
 
 	pass_close(&pass);
 	if (counts_disk && thread_io_read_bytes(&disk_after))
-		result->disk_bytes = disk_after - disk_before;
+		result->disk_bytes += disk_after - disk_before;
 	result->ended_usec = g_get_real_time();
 }

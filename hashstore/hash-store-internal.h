@@ -28,7 +28,8 @@ struct HashStore {
 	char *path;
 	int lock_fd; /* -1 when opened to read */
 	size_t memory_bytes;
-	const atomic_bool *stop; /* or NULL */
+	const atomic_bool *stop;                  /* or NULL */
+	bool (*count_reads)(uint64_t *ret_bytes); /* or NULL */
 	HashStoreAbout about;
 
 	/* Thread: the owner's. */
@@ -45,6 +46,7 @@ struct HashStore {
 	bool differed_known;
 	uint64_t pinned_rows; /* of pinned, likewise */
 	bool pinned_known;
+	uint64_t thread_read_bytes;
 	uint32_t n_renewed; /* ids given by hash_store_renew() since all was settled */
 
 	/* Anchors that lie in no segment yet; NULL while there are none. */

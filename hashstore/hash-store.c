@@ -76,6 +76,7 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 
 	store->memory_bytes = MAX(options->memory_bytes, MEMORY_BYTES_MIN);
 	store->stop = options->stop;
+	store->count_reads = options->count_reads;
 
 	if (!store_files_make_directory(options->directory, error))
 		return NULL;
@@ -151,6 +152,11 @@ const char *hash_store_path(const HashStore *store)
 uint64_t hash_store_file_bytes(const HashStore *store)
 {
 	return store_files_database_bytes(store->path) + store_files_wal_bytes(store->path);
+}
+
+uint64_t hash_store_thread_read_bytes(const HashStore *store)
+{
+	return store->thread_read_bytes;
 }
 
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error)

@@ -62,6 +62,8 @@ typedef struct {
 	uint32_t window_anchors;
 	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
+	/* What the calling thread made disks read so far; NULL: it is not counted. */
+	bool (*count_reads)(uint64_t *ret_bytes);
 	bool rebuild; /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
 } HashStoreOptions;
 
@@ -82,6 +84,9 @@ const char *hash_store_path(const HashStore *store);
 
 /* Size of the database file and its WAL on disk. */
 uint64_t hash_store_file_bytes(const HashStore *store);
+
+/* What threads that the store started made disks read, as HashStoreOptions.count_reads has it. */
+uint64_t hash_store_thread_read_bytes(const HashStore *store);
 
 /*
  * Keep all changes so far: sorts and packs the anchors held in memory into a segment, and commits.

@@ -14,8 +14,8 @@
 
 struct LookAhead {
 	/* Set at creation, never changed. */
-	const HashStore *store; /* not owned; threads ask it only whether to stop */
-	const char *path;       /* not owned */
+	HashStore *store; /* not owned; threads ask it only whether to stop, and to count */
+	const char *path; /* not owned */
 	DatabaseMode mode;
 	const GPtrArray *looked_up; /* not owned */
 
@@ -33,9 +33,10 @@ typedef struct {
 	const LookAhead *ahead;
 	const uint64_t *digests;
 	size_t n_digests;
+	uint64_t read_bytes; /* by its thread */
 } Share;
 
-LookAhead *look_ahead_new(const HashStore *store, Database *database, const GPtrArray *walked,
+LookAhead *look_ahead_new(HashStore *store, Database *database, const GPtrArray *walked,
 			  const GPtrArray *looked_up, GError **error)
 {
 	g_autoptr(LookAhead) ahead = g_new0(LookAhead, 1);
@@ -76,22 +77,32 @@ static void look_up_share(const Share *share, SegmentReader *reader, const Segme
 	}
 }
 
+static uint64_t read_bytes(const Share *share)
+{
+	const HashStore *store = share->ahead->store;
+	uint64_t bytes;
+
+	return store->count_reads && store->count_reads(&bytes) ? bytes : 0;
+}
+
 static gpointer run_share(gpointer data)
 {
-	const Share *share = data;
+	Share *share = data;
 	const LookAhead *ahead = share->ahead;
 	g_autoptr(Database) database = database_open(ahead->path, ahead->mode, NULL);
 	g_autoptr(SegmentReader) reader = NULL;
+	uint64_t before = read_bytes(share);
 
 	if (database)
 		reader = segment_reader_new(database, false, NULL);
 	for (guint i = 0; reader && i < ahead->looked_up->len; i++)
 		look_up_share(share, reader, ahead->looked_up->pdata[i]);
+	share->read_bytes = read_bytes(share) - before;
 
 	return NULL;
 }
 
-static void run_batch(const LookAhead *ahead)
+static void run_batch(LookAhead *ahead)
 {
 	const uint64_t *digests = (const uint64_t *)(void *)ahead->digests->data;
 	size_t n = ahead->digests->len;
@@ -107,8 +118,10 @@ static void run_batch(const LookAhead *ahead)
 		shares[i].n_digests = n * (i + 1) / n_threads - begin;
 		threads[i] = g_thread_new("look-ahead", run_share, &shares[i]);
 	}
-	for (size_t i = 0; i < n_threads; i++)
+	for (size_t i = 0; i < n_threads; i++) {
 		g_thread_join(threads[i]);
+		ahead->store->thread_read_bytes += shares[i].read_bytes;
+	}
 }
 
 /* The next digests of the walk, each once; none at its end. */

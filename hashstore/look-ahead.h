@@ -15,7 +15,7 @@
 typedef struct LookAhead LookAhead;
 
 /* @walked have the digests that are looked up in @looked_up.  All arguments must outlive it. */
-LookAhead *look_ahead_new(const HashStore *store, Database *database, const GPtrArray *walked,
+LookAhead *look_ahead_new(HashStore *store, Database *database, const GPtrArray *walked,
 			  const GPtrArray *looked_up, GError **error);
 void look_ahead_free(LookAhead *ahead);
 

@@ -287,6 +287,39 @@ static void test_new_anchors_are_found_among_settled_ones(void)
 	g_assert_cmpuint(check_groups(oracle), ==, 200);
 }
 
+/* Each time it is asked a thread has read one byte more. */
+static bool count_a_byte(uint64_t *ret)
+{
+	static _Thread_local uint64_t bytes;
+
+	*ret = ++bytes;
+	return true;
+}
+
+static void test_what_threads_read_is_counted(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(Oracle) oracle = NULL;
+	uint32_t object;
+
+	fixture->options.count_reads = count_a_byte;
+	oracle = oracle_new(fixture);
+	object = new_object(oracle);
+	for (uint32_t i = 0; i < 100000; i++)
+		put(oracle, (i + 1) * UINT64_C(90000000000000), object, i);
+	commit(oracle);
+	settle(oracle);
+	object = new_object(oracle);
+	for (uint32_t i = 0; i < 40; i++)
+		put(oracle, (i + 1) * UINT64_C(90000000000000), object, i);
+	commit(oracle);
+	g_assert_cmpuint(hash_store_thread_read_bytes(oracle->store), ==, 0);
+
+	g_assert_cmpuint(check_groups(oracle), ==, 40);
+	/* Of 40 digests two threads look up half each; that was walked through twice. */
+	g_assert_cmpuint(hash_store_thread_read_bytes(oracle->store), ==, 2 * 2);
+}
+
 static void test_zeros_give_unsettled_members_in_as_many_groups_as_they_need(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -498,6 +531,7 @@ int main(int argc, char **argv)
 			test_later_passes_give_the_groups_of_a_sort_when_digests_are_few);
 	g_test_add_func("/groups/new-anchors-are-found-among-settled-ones",
 			test_new_anchors_are_found_among_settled_ones);
+	g_test_add_func("/groups/what-threads-read-is-counted", test_what_threads_read_is_counted);
 	g_test_add_func("/groups/zeros-give-unsettled-members-in-as-many-groups-as-they-need",
 			test_zeros_give_unsettled_members_in_as_many_groups_as_they_need);
 	g_test_add_func("/groups/single-run-of-zeros-is-a-group",
