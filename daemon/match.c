@@ -11,8 +11,8 @@
 
 /*
  * Up to so many members every one is paired with every other.  In larger groups one is paired with the
- * first, or, if it is an extent, with so many: the first may show too little of itself, and an extent
- * that is covered in part only is not shared at all.
+ * first, or, if it is an extent, with so many and a few more: the first may show too little of itself,
+ * and an extent that is covered in part only is not shared at all.
  */
 #define ALL_PAIRS_MEMBERS 8
 
@@ -119,10 +119,17 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 	return sorter_add(matcher->pairs, &pair, error);
 }
 
-/* Pair member @i with all before it, or the first ALL_PAIRS_MEMBERS. */
+/*
+ * Pair member @i with all before it, or the first ALL_PAIRS_MEMBERS, and with every one that has twice
+ * as many before it.  So those that equal none of the first, which may be unfit or forged, have one
+ * in common that stays, if they are more than these.
+ */
 static bool pair_with_first(Matcher *matcher, const Member *members, size_t i, GError **error)
 {
 	for (size_t j = 0; j < MIN(i, ALL_PAIRS_MEMBERS); j++)
+		if (!add_pair(matcher, &members[j], &members[i], error))
+			return false;
+	for (size_t j = ALL_PAIRS_MEMBERS; j < i; j *= 2)
 		if (!add_pair(matcher, &members[j], &members[i], error))
 			return false;
 

@@ -129,6 +129,32 @@ def test_what_differs_later_costs_a_round(tree, dedupd):
     assert done.first.skipped == {"differs": 1}
 
 
+def test_forged_extents_do_not_keep_each_other_from_what_is_equal(tree, dedupd):
+    data = noise(1, 8 * BLOCK)
+    for forged in range(8):
+        write_extent(tree / f"forged-{forged}", forge(data, forged))
+    for genuine in range(12):
+        write_extent(tree / f"genuine-{genuine}", data)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 11 * 8 * BLOCK
+    assert done.first.skipped == {"differs": 8}
+
+
+def test_of_more_that_are_forged_few_more_are_kept(tree, dedupd):
+    data = noise(1, 8 * BLOCK)
+    for forged in range(20):
+        write_extent(tree / f"forged-{forged}", forge(data, forged))
+    for genuine in range(30):
+        write_extent(tree / f"genuine-{genuine}", data)
+
+    done = check(dedupd)
+
+    # Those from the 33rd on have the 33rd in common.
+    assert done.freed_bytes >= 17 * 8 * BLOCK
+
+
 def test_what_differs_from_one_source_is_shared_with_another(tree, dedupd):
     data = noise(1, MIB)
     write_all(tree, "source", forge(data, 1), forge(data, 2, [0]), data)
