@@ -31,6 +31,23 @@ void planned_target_free(PlannedTarget *planned)
 	g_free(planned);
 }
 
+void planned_target_fetch(PlannedTarget *planned, ExtentFiles *files, uint64_t length)
+{
+	const ExtentStep *first = &g_array_index(planned->steps, ExtentStep, 0);
+
+	planned->of_target =
+		extent_files_fetch(files, &first->target, first->target_offset, length);
+	if (first->from == STEP_FROM_PLACE)
+		planned->of_source =
+			extent_files_fetch(files, &first->source, first->source_offset, length);
+}
+
+void planned_target_release(PlannedTarget *planned, ExtentFiles *files)
+{
+	extent_files_release(files, &planned->of_target);
+	extent_files_release(files, &planned->of_source);
+}
+
 ExtentQueue *extent_queue_new(void)
 {
 	ExtentQueue *queue = g_new0(ExtentQueue, 1);

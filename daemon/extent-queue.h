@@ -21,7 +21,7 @@ typedef struct {
 	GArray *parts;          /* CopyPart: what is to be copied before */
 	GArray *runs;           /* Run: what can be tried if the kernel finds a step different */
 	uint64_t memory_bytes;  /* of both, when it was added */
-	FetchedAhead of_target; /* for its first step */
+	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;
 } PlannedTarget;
 
@@ -30,10 +30,13 @@ void planned_target_free(PlannedTarget *planned);
 ExtentQueue *extent_queue_new(void);
 void extent_queue_free(ExtentQueue *queue);
 
-/*
- * Add @target as the last one; its @steps, the @parts of its copy and @runs are copied.  Who fetches
- * something for it says so in what is returned, and releases it when it was taken from the queue.
- */
+/* Start reading the first @length bytes that its first step compares, so that the disk has much to do. */
+void planned_target_fetch(PlannedTarget *planned, ExtentFiles *files, uint64_t length);
+
+/* It was done, or is left alone. */
+void planned_target_release(PlannedTarget *planned, ExtentFiles *files);
+
+/* Add @target as the last one; its @steps, the @parts of its copy and @runs are copied. */
 PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
 				 const GArray *parts, const GArray *runs);
 

@@ -245,25 +245,6 @@ static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GErro
 	return forget(sharer, target, error);
 }
 
-/* Start reading what @step will compare, so that the disk has several requests at a time. */
-static void fetch_ahead(ExtentSharer *sharer, const ExtentStep *step, PlannedTarget *planned)
-{
-	uint64_t length = doubts_ahead_bytes(sharer->pass, step->length);
-
-	planned->of_target =
-		extent_files_fetch(sharer->files, &step->target, step->target_offset, length);
-	if (step->from == STEP_FROM_PLACE)
-		planned->of_source = extent_files_fetch(sharer->files, &step->source,
-							step->source_offset, length);
-}
-
-/* The target in hand is done with. */
-static void release(ExtentSharer *sharer, PlannedTarget *planned)
-{
-	extent_files_release(sharer->files, &planned->of_target);
-	extent_files_release(sharer->files, &planned->of_source);
-}
-
 /* Queue what is planned for @target. */
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
@@ -275,7 +256,8 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 						   extent_plan_parts(sharer->plan), sharer->runs);
 
 	if (is_ahead)
-		fetch_ahead(sharer, first, planned);
+		planned_target_fetch(planned, sharer->files,
+				     doubts_ahead_bytes(sharer->pass, first->length));
 }
 
 /* What the plan in hand shares with stays, also if its own turn has not come. */
@@ -394,7 +376,7 @@ static void leave_all_planned(ExtentSharer *sharer)
 	while (!extent_queue_is_empty(sharer->planned)) {
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
-		release(sharer, planned);
+		planned_target_release(planned, sharer->files);
 		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
 	}
 }
@@ -442,7 +424,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
-	release(sharer, planned);
+	planned_target_release(planned, sharer->files);
 	drop_copy(sharer);
 	return done;
 }
@@ -450,7 +432,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 static bool execute_all(ExtentSharer *sharer, GError **error)
 {
 	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned))
-		if (!execute_next(sharer, error))
+		if (!execute_next(sharer, error) || !pass_commit_when_due(sharer->pass, error))
 			return false;
 
 	return true;
@@ -558,7 +540,8 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 	while (pass_may_continue(sharer->pass)) {
 		const Plan *next;
 
-		if (!plan_next(planner, &next, error))
+		/* What differed is not to be tried again, also if the pass is killed. */
+		if (!plan_next(planner, &next, error) || !pass_commit_when_due(sharer->pass, error))
 			return false;
 		if ((!next || next->begins_target) && !end_target(sharer, error))
 			return false;

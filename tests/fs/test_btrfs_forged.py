@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Blocks of a btrfs that differ and have equal checksums: anyone can make them."""
 
+import contextlib
 import pathlib
+import sqlite3
+import time
 
 import pytest
 
 import harness
 import oracle
-from content import BLOCK, MIB, noise, write, write_extent
+from content import BLOCK, MIB, forget_pages, noise, write, write_extent
 from forger import forge
 
 ROUND = 16 * MIB
@@ -246,3 +249,40 @@ def test_parts_are_left_to_later_passes_once_too_much_was_wasted(roomy, make_ded
     assert sum(run.freed_bytes for run in runs) == 6 * MIB
     assert runs[3].read["compare_bytes"] == 0
     assert check(dedupd).freed_bytes == 0
+
+
+def n_differed(dedupd):
+    """Rows of pairs that the store has, of which each pair makes two."""
+    with contextlib.closing(sqlite3.connect(dedupd.store_path)) as database:
+        return database.execute("SELECT count(*) FROM differed").fetchone()[0]
+
+
+def wait_for_differed(dedupd, process, seconds):
+    """Wait until what differed is in the store, while the pass goes on."""
+    deadline = time.monotonic() + seconds
+    while n_differed(dedupd) == 0:
+        assert process.poll() is None, "the pass ended"
+        assert time.monotonic() < deadline, "what differed was not kept"
+        time.sleep(0.5)
+
+
+def test_what_differed_is_kept_while_the_pass_goes_on(tree, filesystem, dedupd):
+    data = noise(1, 4 * MIB)
+    write_all(tree, "forged", data, forge(data, 1, [3]))
+    for number in range(40):
+        write_all(tree, f"equal-{number}", *[noise(100 + number, MIB)] * 2)
+    harness.settle(filesystem)
+    forget_pages(tree)
+    process = dedupd.start(find="checksums", limit_rate="1M")
+    try:
+        time.sleep(2)
+        wait_for_differed(dedupd, process, 60)
+    finally:
+        process.kill()
+        process.communicate()
+
+    done = check(dedupd)
+
+    assert done.first.shared["differed"] == 0
+    assert 0 < done.freed_bytes < 40 * MIB
+    assert n_differed(dedupd) == 2
