@@ -114,6 +114,8 @@ static bool answer_is_unusable(const BtrfsTree *tree, const char *how, GError **
 static int search(BtrfsTree *tree)
 {
 	const BtrfsTreeRange *range = &tree->range;
+	/* Else the kernel looks through the rest of the leaf. */
+	bool is_one = btrfs_key_compare(&tree->position, &range->last) == 0;
 
 	tree->arguments->key = (struct btrfs_ioctl_search_key){
 		.tree_id = range->tree,
@@ -125,7 +127,7 @@ static int search(BtrfsTree *tree)
 		.max_offset = range->last.offset,
 		.min_transid = range->min_transid,
 		.max_transid = UINT64_MAX,
-		.nr_items = UINT32_MAX,
+		.nr_items = is_one ? 1 : UINT32_MAX,
 	};
 	tree->arguments->buf_size = tree->buffer_bytes;
 	return system_call_ioctl(tree->fd, BTRFS_IOC_TREE_SEARCH_V2, tree->arguments);

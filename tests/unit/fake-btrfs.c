@@ -52,6 +52,7 @@ static int fake_tree_search(struct btrfs_ioctl_search_args_v2 *arguments)
 	size_t n_bytes = 0;
 	uint32_t n_found = 0;
 
+	kernel.asked_items = arguments->key.nr_items;
 	kernel.largest_buffer_bytes = MAX(kernel.largest_buffer_bytes, arguments->buf_size);
 	for (size_t i = 0; i < kernel.n_items; i++) {
 		const FakeItem *item = &kernel.items[i];

@@ -39,6 +39,7 @@ typedef struct {
 	/* What it was asked. */
 	unsigned n_calls;
 	uint64_t largest_buffer_bytes;
+	uint32_t asked_items; /* by the last search, at most */
 } FakeBtrfs;
 
 #define FAKE_BTRFS_FD 1000

@@ -99,6 +99,27 @@ static void test_a_search_goes_on_behind_the_last_item_of_a_buffer(void)
 	g_assert_cmpuint(fake_btrfs()->largest_buffer_bytes, ==, BTRFS_TREE_BUFFER_BYTES_MIN);
 }
 
+static void test_of_one_key_one_item_is_asked_for(void)
+{
+	g_autofree uint8_t *data = NULL;
+	g_autofree FakeItem *items = make_many(100, 100, &data);
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	const BtrfsTreeRange one = { .tree = TREE, .first = items[7].key, .last = items[7].key };
+	const BtrfsTreeRange two = { .tree = TREE, .first = items[7].key, .last = items[8].key };
+
+	kernel_set(items, 100);
+	btrfs_tree_start(tree, FAKE_BTRFS_FD, &one);
+	assert_next(tree, &items[7]);
+	g_assert_null(next_item(tree));
+	g_assert_cmpuint(fake_btrfs()->asked_items, ==, 1);
+
+	btrfs_tree_start(tree, FAKE_BTRFS_FD, &two);
+	assert_next(tree, &items[7]);
+	assert_next(tree, &items[8]);
+	g_assert_null(next_item(tree));
+	g_assert_cmpuint(fake_btrfs()->asked_items, ==, UINT32_MAX);
+}
+
 static void test_the_key_after_the_last_of_a_type_is_the_next_types_first(void)
 {
 	const uint8_t data[3000] = { 0 };
@@ -319,6 +340,8 @@ int main(int argc, char **argv)
 			test_keys_are_ordered_by_objectid_then_type_then_offset);
 	g_test_add_func("/btrfs-tree/a-search-goes-on-behind-the-last-item-of-a-buffer",
 			test_a_search_goes_on_behind_the_last_item_of_a_buffer);
+	g_test_add_func("/btrfs-tree/of-one-key-one-item-is-asked-for",
+			test_of_one_key_one_item_is_asked_for);
 	g_test_add_func("/btrfs-tree/the-key-after-the-last-of-a-type-is-the-next-types-first",
 			test_the_key_after_the_last_of_a_type_is_the_next_types_first);
 	g_test_add_func("/btrfs-tree/a-range-contains-its-ends-and-no-more",
