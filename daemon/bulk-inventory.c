@@ -406,22 +406,17 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 }
 
 /*
- * What was written had no size on the disk when the inode was listed.  If that is all that is new, it
- * is the file that was listed.
+ * What was in memory had no size on the disk when the inode was listed; now it has.  If that is all
+ * that is new, it is the file that was listed.
  */
 static void settle_size(const Bulk *bulk, FileRecord *file)
 {
-	const Filesystem *filesystem = bulk->pass->filesystem;
-	FileId id = { .inode = file->inode, .generation = file->generation };
-	g_auto(Fd) fd = -1;
-	FileStat stat;
-	int failed;
+	XfsInode inode;
 
-	if (open_file_by_id(filesystem->fd, filesystem->identity.kind, &id, &fd, &failed) ==
-		    OPEN_OPENED &&
-	    file_stat_at(fd, "", &stat) == 0 && stat.mtime_nsec == file->stamp.mtime_nsec &&
-	    stat.ctime_nsec == file->stamp.ctime_nsec)
-		file->stamp.size_bytes = stat.size_bytes;
+	if (xfs_inode_read(bulk->pass->filesystem->fd, file->inode, &inode) &&
+	    inode.generation == file->generation && inode.mtime_nsec == file->stamp.mtime_nsec &&
+	    inode.ctime_nsec == file->stamp.ctime_nsec)
+		file->stamp.size_bytes = inode.size_bytes;
 }
 
 static bool act(Bulk *bulk, Pending *pending, GError **error)

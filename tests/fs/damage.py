@@ -9,6 +9,7 @@ import oracle
 from filesystem import SECTOR_BYTES
 
 XFS_SECTOR_SIZE_OFFSET = 102  # in the superblock
+XFS_INODE_MAGIC = 0x494e
 
 
 def make_unreadable(filesystem, path):
@@ -45,6 +46,18 @@ def damage_metadata(filesystem):
             sector = device.read(SECTOR_BYTES)
         _overwrite(filesystem.device,
                    int.from_bytes(sector[XFS_SECTOR_SIZE_OFFSET:][:2], "big"))
+
+
+def set_inode_magic(filesystem, inode, magic):
+    """Damage an inode of an XFS, with those that lie in one buffer with it, by its first two bytes.
+
+    XFS_INODE_MAGIC undoes that.
+    """
+    filesystem.unmount()
+    subprocess.run(["xfs_db", "-x", "-c", f"inode {inode}",
+                    "-c", f"write -d core.magic {magic}", filesystem.device],
+                   check=True, capture_output=True)
+    filesystem.mount()
 
 
 def _overwrite(device, place):

@@ -5,12 +5,15 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
 import content
+import damage
 import harness
 import oracle
 from content import MIB, noise, write
@@ -482,6 +485,29 @@ def test_a_store_from_before_learns_the_names(tree, filesystem, dedupd, skipped_
     assert_knows_directories(dedupd, tree)
 
 
+def test_names_of_what_an_interrupted_pass_did_not_read_are_found_by_the_next(
+        tree, filesystem, dedupd):
+    """Their directories are known already, and did not change since."""
+    (tree / "a").mkdir()
+    for number in range(4):
+        write(tree / f"a/{number}", noise(number, 8 * MIB))
+    swap = write(tree / "a/swap", noise(9, MIB))
+    content.overwrite(swap, os.sysconf("SC_PAGESIZE") - 10, b"SWAPSPACE2")
+    harness.settle(filesystem)
+    filesystem.drop_caches()
+    process = dedupd.start(limit_rate="8M")
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    interrupted = dedupd.finish(process)
+    if interrupted.status != 130 or "swap-file" in interrupted.skipped:
+        pytest.skip("it came further than it was to")
+
+    run = dedupd.run()
+
+    assert run.files["new"] > 0
+    assert named_in_skips(run, "swap-file") == {str(swap)}
+
+
 def test_an_unchanged_filesystem_is_left_dirty(tree, filesystem, dedupd):
     """What is not written yet is written out only where something is to be read."""
     content.write_twins(tree, MIB)
@@ -492,3 +518,27 @@ def test_an_unchanged_filesystem_is_left_dirty(tree, filesystem, dedupd):
 
     assert run.files["read"] == 0
     assert run.skipped == {"small": 1}
+
+
+def test_where_inodes_cannot_be_listed_to_their_end_names_are_walked(tree, filesystem, dedupd):
+    """A damaged inode ends the list; all but what lies beside it on the disk is worked on."""
+    (tree / "victims").mkdir()
+    victims = [write(tree / f"victims/{number}", noise(number, 4096)) for number in range(200)]
+    (tree / "late").mkdir()
+    content.write_twins(tree / "late", MIB)
+    os.symlink("nothing", tree / "link")
+    inode = victims[100].stat().st_ino
+    harness.settle(filesystem)
+    damage.set_inode_magic(filesystem, inode, 0)
+
+    run = dedupd.run()
+    damage.set_inode_magic(filesystem, inode, damage.XFS_INODE_MAGIC)
+    later = dedupd.run()
+
+    assert_found_by_walking(run, "could not be listed to their end")
+    assert 100 < run.files["seen"] < 202
+    assert run.freed_bytes == MIB
+    assert run.skipped["special"] == 1
+    assert later.inventory == BULKSTAT
+    assert later.files["seen"] == 202
+    assert later.files["gone"] == 0
