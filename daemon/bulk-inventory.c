@@ -540,7 +540,7 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 
 	bulk.finder = name_finder_new(pass, inventory->names, &state);
 	bulk.pending =
-		sorter_new(sizeof(Pending), compare_pending, pass->settings->memory_bytes / 8,
+		sorter_new(sizeof(Pending), compare_pending, pass->settings->memory_bytes / 16,
 			   pass->settings->state_directory, pass->stop);
 	bulk.objects = object_cursor_open(pass->store, error);
 	bulk.directories = bulk.objects ? directory_cursor_open(pass->store, error) : NULL;

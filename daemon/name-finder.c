@@ -113,7 +113,7 @@ NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_
 	finder->levels = g_array_new(false, true, sizeof(Level));
 	g_array_set_clear_func(finder->levels, (GDestroyNotify)level_clear);
 	finder->changed = sorter_new(sizeof(ChangedDirectory), compare_directories,
-				     pass->settings->memory_bytes / 8,
+				     pass->settings->memory_bytes / 16,
 				     pass->settings->state_directory, pass->stop);
 	finder->names = names_new(pass);
 	if (file_stat_at(pass->filesystem->fd, "", &finder->top) != 0)

@@ -17,7 +17,7 @@
  * Directories are opened by handle, new ones through the directory that they lie in: the kernel looks
  * through the whole of that to connect one that it opened by handle.  Mounts hide nothing from it.
  *
- * Memory: a quarter of the pass's limit.
+ * Memory: three sixteenths of the pass's limit.
  * Thread: the filesystem's worker.
  */
 typedef struct NameFinder NameFinder;

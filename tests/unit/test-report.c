@@ -159,6 +159,31 @@ static void test_every_reason_is_on_the_page(void)
 	}
 }
 
+static void assert_inventory(Sample *sample, const char *by, const char *reason)
+{
+	g_autoptr(json_t) report = sample_report(sample);
+
+	assert_text(report, "filesystems.0.inventory.by", by);
+	assert_text(report, "filesystems.0.inventory.reason", reason);
+}
+
+static void test_how_files_were_met_is_told_with_the_reason(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	PassResult *result = &sample->result;
+
+	result->found_by_checksums = false;
+	result->listed_inodes = true;
+	result->walk_reason = NULL;
+	assert_inventory(sample, "bulkstat", NULL);
+	result->listed_inodes = false;
+	result->walk_reason = "it is a test";
+	assert_inventory(sample, "walk", "it is a test");
+	result->found_by_checksums = true;
+	result->walk_reason = NULL;
+	assert_inventory(sample, "trees", NULL);
+}
+
 static void test_every_cause_is_on_the_page(void)
 {
 	g_autofree char *page = NULL;
@@ -508,6 +533,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/report/how-files-were-met-is-told-with-the-reason",
+			test_how_files_were_met_is_told_with_the_reason);
 	g_test_add_func("/report/every-cause-is-on-the-page", test_every_cause_is_on_the_page);
 	g_test_add_func("/report/what-pins-extents-is-told-by-its-cause",
 			test_what_pins_extents_is_told_by_its_cause);
