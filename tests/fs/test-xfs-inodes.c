@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-attributes.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/open-file.h"
 #include "kernel-ioctl/xfs-bulkstat.h"
+#include "kernel-ioctl/xfs-fsmap.h"
 #include "kernel-ioctl/xfs-geometry.h"
 #include "tests/fs/real-filesystem.h"
 
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define N_FILES 3000
@@ -253,6 +256,73 @@ static void test_the_geometry_is_that_of_the_filesystem(void)
 		       geometry.has_parents ? "with" : "without");
 }
 
+/* Every extent that FIEMAP shows of the file is in the map of owners, and no other. */
+static void assert_is_mapped(const Scratch *scratch, int fd, uint64_t number)
+{
+	g_autoptr(XfsFsmap) fsmap = xfs_fsmap_new(scratch->fd);
+	g_autoptr(ExtentMap) map = extent_map_new();
+	const XfsOwnedExtent *owned;
+	const MappedExtent *extent;
+	uint64_t mapped_bytes = 0, owned_bytes = 0, last = 0;
+
+	extent_map_start(map, fd, 0, UINT64_MAX, true);
+	while (extent_map_next(map, &extent, NULL) && extent)
+		mapped_bytes += extent->length;
+	while (xfs_fsmap_next(fsmap, &owned, NULL) && owned) {
+		g_assert_cmpuint(owned->physical, >=, last);
+		last = owned->physical;
+		if (owned->inode != number)
+			continue;
+		owned_bytes += owned->length;
+		extent_map_start(map, fd, owned->offset, owned->length, true);
+		g_assert_true(extent_map_next(map, &extent, NULL));
+		g_assert_nonnull(extent);
+		g_assert_cmpuint(extent->logical, ==, owned->offset);
+		g_assert_cmpuint(extent->physical, ==, owned->physical);
+	}
+	g_assert_cmpuint(owned_bytes, ==, mapped_bytes);
+}
+
+static void test_the_map_of_owners_is_that_of_the_files(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) fd = scratch_create(scratch, "file", 0, 0);
+	g_auto(Fd) clone = scratch_create(scratch, "clone", 0, 0);
+	XfsGeometry geometry;
+	FileStat stat;
+
+	g_assert_true(xfs_geometry_read(scratch->fd, &geometry, NULL));
+	for (unsigned i = 0; i < 3000; i++)
+		scratch_fill(fd, i * UINT64_C(8192), 4096, i);
+	g_assert_cmpint(syncfs(fd), ==, 0);
+	g_assert_cmpint(ioctl(clone, FICLONE, fd), ==, 0);
+	if (!geometry.has_rmapbt) {
+		g_test_skip("it was made without rmapbt");
+		return;
+	}
+
+	g_assert_cmpint(file_stat_at(fd, "", &stat), ==, 0);
+	assert_is_mapped(scratch, fd, stat.inode);
+	g_assert_cmpint(file_stat_at(clone, "", &stat), ==, 0);
+	assert_is_mapped(scratch, clone, stat.inode);
+}
+
+static void test_without_rmapbt_no_files_are_in_the_map(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(XfsFsmap) fsmap = xfs_fsmap_new(scratch->fd);
+	g_autoptr(GError) error = NULL;
+	const XfsOwnedExtent *owned;
+	XfsGeometry geometry;
+
+	close(scratch_create(scratch, "file", 1 << 20, 1));
+	g_assert_cmpint(syncfs(scratch->fd), ==, 0);
+	g_assert_true(xfs_geometry_read(scratch->fd, &geometry, NULL));
+	g_assert_true(xfs_fsmap_next(fsmap, &owned, &error));
+	g_assert_no_error(error);
+	g_assert_cmpint(owned != NULL, ==, geometry.has_rmapbt);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -279,6 +349,10 @@ int main(int argc, char **argv)
 			test_inodes_are_not_for_everyone);
 	g_test_add_func("/xfs-inodes/the-geometry-is-that-of-the-filesystem",
 			test_the_geometry_is_that_of_the_filesystem);
+	g_test_add_func("/xfs-inodes/the-map-of-owners-is-that-of-the-files",
+			test_the_map_of_owners_is_that_of_the_files);
+	g_test_add_func("/xfs-inodes/without-rmapbt-no-files-are-in-the-map",
+			test_without_rmapbt_no_files_are_in_the_map);
 
 	return g_test_run();
 }

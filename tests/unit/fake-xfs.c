@@ -60,6 +60,39 @@ static int fake_bulkstat(XfsAbiBulkstat *request)
 	return 0;
 }
 
+static bool is_same(const struct fsmap *one, const struct fsmap *other)
+{
+	return one->fmr_physical == other->fmr_physical && one->fmr_owner == other->fmr_owner &&
+	       one->fmr_offset == other->fmr_offset;
+}
+
+/* From behind the record that is the low key; from the first one, if that is none. */
+static int fake_fsmap(struct fsmap_head *head)
+{
+	uint32_t most = kernel.n_most ? MIN(kernel.n_most, head->fmh_count) : head->fmh_count;
+	size_t first = 0;
+
+	g_assert_cmpuint(head->fmh_keys[1].fmr_physical, ==, UINT64_MAX);
+	for (size_t i = 0; i < kernel.n_extents; i++)
+		if (head->fmh_keys[0].fmr_length > 0 &&
+		    is_same(&kernel.extents[i], &head->fmh_keys[0]))
+			first = i + 1;
+
+	head->fmh_oflags = 0;
+	head->fmh_entries = 0;
+	for (size_t i = first; i < kernel.n_extents && head->fmh_entries < most; i++) {
+		struct fsmap *given = &head->fmh_recs[head->fmh_entries++];
+
+		*given = kernel.extents[i];
+		if (i + 1 == kernel.n_extents && !kernel.marks_no_end)
+			given->fmr_flags |= FMR_OF_LAST;
+	}
+	if (kernel.gives_too_many)
+		head->fmh_entries = head->fmh_count + 1;
+
+	return 0;
+}
+
 static int fake_geometry(XfsAbiGeometry *ret)
 {
 	*ret = kernel.geometry;
@@ -84,6 +117,8 @@ int ioctl(int fd, unsigned long request, ...)
 	switch (request) {
 	case XFS_ABI_BULKSTAT:
 		return fake_bulkstat(argument);
+	case FS_IOC_GETFSMAP:
+		return fake_fsmap(argument);
 	case XFS_ABI_FSGEOMETRY:
 		return fake_geometry(argument);
 	default:

@@ -3,6 +3,7 @@
 
 #include "kernel-ioctl/xfs-abi.h"
 
+#include <linux/fsmap.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,7 +16,9 @@ typedef struct {
 	const XfsAbiInode *inodes;
 	size_t n_inodes;
 	XfsAbiGeometry geometry;
-	uint32_t n_most; /* that it gives at once; 0: as many as are wanted */
+	uint32_t n_most;             /* that it gives at once; 0: as many as are wanted */
+	const struct fsmap *extents; /* in the order in which it gives them */
+	size_t n_extents;
 
 	/* How it misbehaves. */
 	int error;
@@ -23,6 +26,7 @@ typedef struct {
 	bool is_old;           /* it knows no flag of wide counts */
 	bool repeats_itself;   /* says to go on where one was */
 	bool gives_too_many;
+	bool marks_no_end; /* of the extents */
 
 	/* What it was asked. */
 	unsigned n_calls;

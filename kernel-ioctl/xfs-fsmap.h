@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * XfsFsmap - whose data lies where on an XFS, in the order of the disk (FS_IOC_GETFSMAP, which tells
+ * files to who has CAP_SYS_ADMIN, and knows them only where the filesystem was made with rmapbt).
+ *
+ * Data that several files share comes once for each.  What is not written out yet, attributes, and what
+ * the filesystem keeps for itself do not come, nor does a real-time section.
+ *
+ * Thread: any, one at a time.
+ */
+typedef struct XfsFsmap XfsFsmap;
+
+/* All in bytes. */
+typedef struct {
+	uint64_t physical;
+	uint64_t length;
+	uint64_t inode;
+	uint64_t offset; /* in the file */
+	bool is_unwritten;
+} XfsOwnedExtent;
+
+/* @fd is any file or directory of the filesystem, and borrowed. */
+XfsFsmap *xfs_fsmap_new(int fd);
+void xfs_fsmap_free(XfsFsmap *fsmap);
+
+/* The next extent, valid until the next call; NULL at the end. */
+bool xfs_fsmap_next(XfsFsmap *fsmap, const XfsOwnedExtent **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsFsmap, xfs_fsmap_free)
