@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bulk-inventory.h"
 
+#include "daemon/file-places.h"
 #include "daemon/inventory-internal.h"
 #include "daemon/left-out-files.h"
 #include "daemon/name-finder.h"
@@ -14,6 +15,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* Where one file in so many is to be read, the map of all data is worth its reading. */
+#define FILES_A_PLACE 4
 
 /* What there is still to do about an inode, once it has its name. */
 typedef struct {
@@ -36,6 +40,8 @@ typedef struct {
 	Sorter *pending;
 	unsigned n_examples[SKIP_REASONS]; /* that are pending */
 	const FoundName *found;
+	uint64_t n_to_read;
+	FilePlaces *places; /* NULL: they are looked up file by file */
 } Bulk;
 
 static void bulk_clear(Bulk *bulk)
@@ -45,6 +51,7 @@ static void bulk_clear(Bulk *bulk)
 	g_clear_pointer(&bulk->objects, object_cursor_close);
 	g_clear_pointer(&bulk->directories, directory_cursor_close);
 	g_clear_pointer(&bulk->pending, sorter_free);
+	g_clear_pointer(&bulk->places, file_places_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Bulk, bulk_clear)
@@ -197,6 +204,11 @@ static bool visit_directory(Bulk *bulk, const XfsInode *inode, GError **error)
 		directory_cursor_next(bulk->directories, &bulk->known_directory, error));
 }
 
+static bool is_to_read(const Pending *pending)
+{
+	return pending->action == FILE_TO_READ || pending->action == FILE_TO_READ_ON;
+}
+
 static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 {
 	PassResult *result = bulk->pass->result;
@@ -225,11 +237,13 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 	result->files.seen++;
 	if (!bulk->known || bulk->known->inode != inode->inode) {
 		result->files.new ++;
+		bulk->n_to_read++;
 		return sorter_add(bulk->pending, &pending, error);
 	}
 
 	pending.is_known = true;
 	pending.action = inventory_judge(bulk->inventory, &pending.file, bulk->known);
+	bulk->n_to_read += is_to_read(&pending);
 	if (pending.action != FILE_KEPT) {
 		if (!sorter_add(bulk->pending, &pending, error))
 			return false;
@@ -434,20 +448,37 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
 	    (!has_name && !name_spool_add(bulk->inventory->names, "", &file->name_position, error)))
 		return false;
-	if (pending->action == FILE_TO_READ || pending->action == FILE_TO_READ_ON) {
-		if (!inventory_flush(bulk->inventory, error))
-			return false;
+	if (is_to_read(pending)) {
 		settle_size(bulk, file);
+		if (bulk->places &&
+		    !file_places_find(bulk->places, file->inode, &file->physical, error))
+			return false;
 	}
 
 	return inventory_act(bulk->inventory, pending->action, file, known, error);
+}
+
+/* What is listed by now is written out, so that it has its size and its place. */
+static bool prepare_to_read(Bulk *bulk, GError **error)
+{
+	GError *failed = NULL;
+
+	if (bulk->n_to_read == 0)
+		return true;
+	if (!inventory_flush(bulk->inventory, error))
+		return false;
+	if (bulk->n_to_read >= bulk->pass->result->files.seen / FILES_A_PLACE)
+		bulk->places = file_places_read(bulk->pass, &failed);
+	if (failed)
+		g_propagate_error(error, failed);
+	return !failed;
 }
 
 static bool act_on_pending(Bulk *bulk, GError **error)
 {
 	const Pending *next;
 
-	if (!begin_pending(bulk, error))
+	if (!prepare_to_read(bulk, error) || !begin_pending(bulk, error))
 		return false;
 
 	while (pass_may_continue(bulk->pass)) {

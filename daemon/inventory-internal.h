@@ -24,6 +24,7 @@ typedef struct {
 	uint64_t parent;
 	uint64_t name_hash;
 	uint64_t name_position; /* in the NameSpool */
+	uint64_t physical;      /* where it begins on the disk; 0: not known */
 	Stamp stamp;
 	uint32_t generation; /* 0: not known */
 	unsigned rights;     /* OBJECT_RIGHTS that it has */

@@ -127,6 +127,7 @@ static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t h
 		.id = { file->subvolume, file->inode, file->generation },
 		.stamp = file->stamp,
 		.parent = file->parent,
+		.physical = file->physical,
 		.half_object = half_object,
 		.is_foreign = file->rights & OBJECT_FOREIGN,
 	};

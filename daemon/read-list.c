@@ -95,7 +95,9 @@ bool read_list_add(ReadList *list, const ReadItem *item, GError **error)
 	ReadRecord record = { .item = *item };
 
 	record.item.name = NULL;
-	locate(list, &record, item->name);
+	record.physical = item->physical;
+	if (!item->physical || !item->id.generation)
+		locate(list, &record, item->name);
 	list->files++;
 	list->bytes += item->stamp.size_bytes;
 	return name_spool_add(list->names, item->name, &record.name_position, error) &&

@@ -17,6 +17,7 @@ typedef struct {
 	FileId id; /* generation 0: could not be found out */
 	Stamp stamp;
 	uint64_t parent;
+	uint64_t physical;    /* where it begins on the disk; 0: to be found out */
 	uint32_t half_object; /* a half-read version to go on with; 0: none */
 	bool is_foreign;      /* this process may not share onto it */
 	bool has_checksums;   /* its blocks are known by these: see BlockSums */
@@ -27,7 +28,7 @@ typedef struct {
 ReadList *read_list_new(Pass *pass, FileOpener *opener);
 void read_list_free(ReadList *list);
 
-/* Add a file, whose place and generation are found out here.  Dirty data has no place yet. */
+/* Add a file, whose place and generation are found out here if they are not known.  Dirty data has no place yet. */
 bool read_list_add(ReadList *list, const ReadItem *item, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Call once, when all were added. */

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import random
 import shutil
 import signal
 import sqlite3
@@ -275,6 +276,37 @@ def test_links_to_all_files_read_nothing(tree, dedupd):
     assert done.first.files["doubted"] == 50
     assert done.first.read["finding_bytes"] == 0
     assert_knows_directories(dedupd, tree)
+
+
+@pytest.mark.parametrize("rmapbt", [0, 1])
+def test_files_are_read_in_the_order_of_the_disk(make_filesystem, make_dedupd, rmapbt):
+    """Whether their places come from a map of all data, or one by one."""
+    filesystem = make_filesystem("xfs", mkfs_options=["-m", f"reflink=1,rmapbt={rmapbt}"])
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    names = [f"{number}" for number in range(40)]
+    for name in names:
+        (tree / name).touch()
+    for name in random.Random(1).sample(names, len(names)):
+        write(tree / name, noise(int(name) % 30, 64 << 10), piece=64 << 10)
+
+    done = check_pass(dedupd)
+
+    assert done.freed_bytes == 10 * (64 << 10)
+    starts = [oracle.file_extents(tree / name)[0].physical for name in names]
+    assert starts != sorted(starts)
+    assert ids_by_place(dedupd, tree) == sorted(ids_by_place(dedupd, tree))
+
+
+def ids_by_place(dedupd, tree):
+    """Ids are given as files are read; a target has the place of its source by now."""
+    with contextlib.closing(sqlite3.connect(dedupd.store_path)) as database:
+        ids = dict(database.execute("SELECT inode, id FROM object"))
+    places = {}
+    for path in tree.iterdir():
+        physical = oracle.file_extents(path)[0].physical
+        places[physical] = min(places.get(physical, 1 << 40), ids[path.stat().st_ino])
+    return [places[physical] for physical in sorted(places)]
 
 
 def test_changed_owners_read_nothing(tree, dedupd):
