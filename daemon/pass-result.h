@@ -34,7 +34,7 @@ typedef struct {
 		wasted_bytes; /* of them, by calls that found a difference; found by checksums only */
 	uint64_t disk_bytes; /* 0 also where the kernel does not count */
 	struct {
-		uint64_t runs, bytes, already_bytes, calls, differed, capped;
+		uint64_t runs, bytes, already_bytes, calls, short_rounds, differed, capped;
 	} shared;
 	struct {
 		/* Until a pass by checksums ends, the bytes are those of before what was rewritten. */

@@ -137,11 +137,12 @@ static json_t *files_json(const PassResult *result)
 
 static json_t *shared_json(const PassResult *result)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "runs", number(result->shared.runs),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", number(result->shared.runs),
 			 "bytes", number(result->shared.bytes), "already_bytes",
 			 number(result->shared.already_bytes), "calls",
-			 number(result->shared.calls), "differed", number(result->shared.differed),
-			 "capped", number(result->shared.capped));
+			 number(result->shared.calls), "short_rounds",
+			 number(result->shared.short_rounds), "differed",
+			 number(result->shared.differed), "capped", number(result->shared.capped));
 }
 
 static json_t *freed_json(const PassResult *result)

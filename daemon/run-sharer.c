@@ -7,7 +7,7 @@
 #include "daemon/object-skips.h"
 #include "daemon/refusal.h"
 #include "daemon/round.h"
-#include "kernel-ioctl/dedupe-range.h"
+#include "daemon/sharing-call.h"
 
 #include <string.h>
 
@@ -203,27 +203,29 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 		uint64_t start = block * block_bytes;
 		uint64_t stop = open_object_end_bytes(
 			round->target, round->first + MIN(i + piece_blocks, end), block_bytes);
-		uint64_t source_start = round->source ? (block - round->diagonal) * block_bytes : 0;
 		SkipReason no_hole = SKIP_NO_TEMPORARY_FILE;
-		int source_fd = round->source ? file_reader_fd(round->source->reader)
-					      : hole_source_fd(sharer->hole, round->target,
-							       stop - start, &no_hole);
-		DedupeTarget target = {
-			.fd = file_reader_fd(round->target->reader),
-			.offset_bytes = start,
+		SharingCall call = {
+			.target = round->target->reader,
+			.target_offset = start,
+			.source = round->source ? round->source->reader : NULL,
+			.source_offset =
+				round->source ? (block - round->diagonal) * block_bytes : 0,
+			.length = stop - start,
 		};
+		DedupeTarget target;
 
-		if (source_fd < 0) {
+		call.source_fd = round->source ? file_reader_fd(call.source)
+					       : hole_source_fd(sharer->hole, round->target,
+								call.length, &no_hole);
+		if (call.source_fd < 0) {
 			if (no_hole == SKIP_NO_SPACE)
 				postpone(sharer);
-			return refuse_run(sharer, no_hole, stop - start, error);
+			return refuse_run(sharer, no_hole, call.length, error);
 		}
 
-		sharer->pass->result->shared.calls +=
-			dedupe_range(source_fd, source_start, stop - start, &target, 1,
-				     DEDUPE_ROUND_BYTES, sharer->pass->stop);
+		target = sharing_call_make(sharer->pass, &call);
 		if (target.outcome != DEDUPE_SAME)
-			return handle_refusal(sharer, &target, stop - start, error);
+			return handle_refusal(sharer, &target, call.length, error);
 	}
 
 	return true;

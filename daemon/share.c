@@ -53,6 +53,25 @@ static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	return true;
 }
 
+static int compare_target(const void *ahead, const void *id)
+{
+	const OpenObject *target = ((const Ahead *)ahead)->target;
+
+	return target && target->id == GPOINTER_TO_UINT(id) ? 0 : 1;
+}
+
+/*
+ * Whether the object is a target at the moment, or will be before long.  Opened as a source besides, it
+ * would look as if somebody else had it open.
+ */
+static bool is_open_as_target(Sharer *sharer, uint32_t id)
+{
+	const OpenObject *target = run_sharer_target(sharer->runs);
+
+	return (target && target->id == id) ||
+	       g_queue_find_custom(&sharer->ahead, GUINT_TO_POINTER(id), compare_target);
+}
+
 /* Start reading what a short plan will compare, so that the disk has several requests at a time. */
 static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
@@ -63,7 +82,7 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 	size_t first, end;
 
 	if (!ahead->target || !ahead->target->reader || run->blocks > AHEAD_BLOCKS ||
-	    sharer->pass->settings->dry_run || run_target(run) == run->source)
+	    sharer->pass->settings->dry_run || is_open_as_target(sharer, run->source))
 		return true;
 	if (run->source != RUN_HOLE && !find_source(sharer, run->source, &source, error))
 		return false;

@@ -3,6 +3,7 @@
 
 #include "daemon/doubts.h"
 #include "daemon/hole-source.h"
+#include "daemon/sharing-call.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 
 struct StepRounds {
@@ -105,24 +106,26 @@ static void share_round(StepRounds *rounds, const ExtentStep *step, const StepFi
 			SharedRounds *shared)
 {
 	PassResult *result = rounds->pass->result;
-	uint64_t source_offset = files->from ? step->source_offset + shared->done : 0;
-	int source_fd = files->from ? file_reader_fd(files->from)
-				    : hole_source_fd(rounds->hole, NULL, shared->length,
-						     &shared->no_source);
-	DedupeTarget asked = {
-		.fd = file_reader_fd(files->to),
-		.offset_bytes = step->target_offset + shared->done,
+	SharingCall call = {
+		.target = files->to,
+		.target_offset = step->target_offset + shared->done,
+		.source = files->from,
+		.source_is_ours = step->from == STEP_FROM_COPY,
+		.source_fd = files->from ? file_reader_fd(files->from)
+					 : hole_source_fd(rounds->hole, NULL, shared->length,
+							  &shared->no_source),
+		.source_offset = files->from ? step->source_offset + shared->done : 0,
+		.length = shared->length,
 	};
+	DedupeTarget asked;
 
-	if (source_fd < 0)
+	if (call.source_fd < 0)
 		return;
 
 	result->compare_bytes += step_compared_bytes(step, shared->length);
-	result->shared.calls += dedupe_range(source_fd, source_offset, shared->length, &asked, 1,
-					     DEDUPE_ROUND_BYTES, rounds->pass->stop);
+	asked = sharing_call_make(rounds->pass, &call);
 	shared->outcome = asked.outcome;
-	if (asked.outcome == DEDUPE_SAME)
-		shared->done += shared->length;
+	shared->done += asked.same_bytes;
 }
 
 SharedRounds step_rounds_share(StepRounds *rounds, const ExtentStep *step, const StepFiles *files)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/file-reader.h"
+#include "daemon/pass.h"
+#include "kernel-ioctl/dedupe-range.h"
+
+/*
+ * SharingCall - has the kernel share one range, without others having to wait for long.
+ *
+ * During a call writers of both files wait, and on XFS readers too.  So where somebody else has one of
+ * them open, a round is cut into calls of 1 MiB, the data of each being read right before it, with a
+ * pause behind it in which the others get their turn.  Else it is one call, which makes fewer items in
+ * the trees of btrfs.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	FileReader *target;
+	uint64_t target_offset;
+	FileReader *source;  /* NULL: a hole */
+	bool source_is_ours; /* an unnamed file: nobody else can have it open */
+	int source_fd;
+	uint64_t source_offset;
+	uint64_t length; /* at most DEDUPE_ROUND_BYTES */
+} SharingCall;
+
+/* Calls, and rounds that were cut, are counted in the pass's result; DedupeTarget says how it ended. */
+DedupeTarget sharing_call_make(Pass *pass, const SharingCall *call);
