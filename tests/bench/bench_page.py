@@ -77,7 +77,7 @@ class Verdicts:
     def add(self, what, target, result, met, disturbed=0):
         """One target; @met says whether it was reached.
 
-        A target that was missed while caches were dropped by others, @disturbed times, is neither.
+        A target that was missed while others were in the way, @disturbed times, is neither.
         """
         verdict = "met" if met else f"disturbed ({disturbed})" if disturbed else "MISSED"
         self._rows.append((what, target, result, verdict))
