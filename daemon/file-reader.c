@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/file-reader.h"
 
+#include "daemon/hot-pieces.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/page-cache.h"
 
@@ -16,7 +17,7 @@
 
 typedef struct {
 	uint64_t start;
-	bool is_ours; /* to be dropped */
+	uint32_t hot; /* pieces that others had in the cache; the rest is to be dropped */
 	bool is_kept; /* was brought into the cache earlier in the pass */
 	unsigned n_holds;
 } Window;
@@ -30,8 +31,9 @@ struct FileReader {
 	uint64_t charged_end;
 	KeptPages *kept; /* NULL: nothing is kept */
 	uint32_t object;
-	KeptPages *wide; /* NULL: WINDOWS are enough */
-	GArray *windows; /* Window, oldest first */
+	KeptPages *wide;    /* NULL: WINDOWS are enough */
+	GArray *windows;    /* Window, oldest first */
+	uint64_t hot_bytes; /* in all windows so far */
 };
 
 FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
@@ -48,15 +50,19 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 	return reader;
 }
 
+static uint64_t window_length(const FileReader *reader, const Window *window)
+{
+	return MIN(WINDOW_BYTES, reader->size_bytes - window->start);
+}
+
 static void drop_window(FileReader *reader, const Window *window)
 {
-	if (!window->is_ours)
-		return;
-	if (reader->kept &&
+	if (window->hot == 0 && reader->kept &&
 	    kept_pages_add(reader->kept, reader->object, (uint32_t)(window->start / WINDOW_BYTES)))
 		return;
 
-	page_cache_drop(reader->fd, window->start, WINDOW_BYTES);
+	hot_pieces_drop_others(reader->fd, window->start, window_length(reader, window),
+			       window->hot);
 }
 
 void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object)
@@ -138,8 +144,8 @@ static void make_room(FileReader *reader)
 /* Before anything of the window at @start is read: was it in the cache, and not because of us? */
 static void enter_window(FileReader *reader, uint64_t start)
 {
-	uint64_t length = MIN(WINDOW_BYTES, reader->size_bytes - start);
 	Window window = { .start = start };
+	uint64_t length = window_length(reader, &window);
 
 	if (find_window(reader, start))
 		return;
@@ -147,8 +153,8 @@ static void enter_window(FileReader *reader, uint64_t start)
 	make_room(reader);
 	window.is_kept = reader->kept && kept_pages_take(reader->kept, reader->object,
 							 (uint32_t)(start / WINDOW_BYTES));
-	window.is_ours = window.is_kept ||
-			 page_cache_resident_bytes(reader->fd, start, length) < (length + 1) / 2;
+	window.hot = window.is_kept ? 0 : hot_pieces_look(reader->fd, start, length);
+	reader->hot_bytes += hot_pieces_bytes(window.hot, length);
 	g_array_append_val(reader->windows, window);
 }
 
@@ -241,4 +247,30 @@ ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t lengt
 	}
 
 	return READ_DONE;
+}
+
+uint64_t file_reader_hot_bytes(const FileReader *reader)
+{
+	return reader->hot_bytes;
+}
+
+uint64_t file_reader_restore(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+	uint64_t restored = 0;
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+		uint64_t absent;
+
+		if (!window || window->hot == 0)
+			continue;
+		absent = hot_pieces_fetch(reader->fd, start, window->hot, offset, end, true);
+		if (absent == 0 || !throttle_take(reader->throttle, absent, reader->stop))
+			continue;
+		hot_pieces_fetch(reader->fd, start, window->hot, offset, end, false);
+		restored += absent;
+	}
+
+	return restored;
 }

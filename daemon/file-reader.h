@@ -12,8 +12,9 @@
  * FileReader - reads one open file within the budget and leaves the page cache as it was.
  *
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
- * own).  The file is looked at in windows of 16 MiB: one of which less than half was cached before
- * is dropped again, at the latest when four more were read, unless KeptPages takes it or it is held.
+ * own).  The file is looked at in windows of 16 MiB: what was not cached of one before is dropped again,
+ * MiB by MiB, at the latest when four more were read, unless the window is held, or none of it was cached
+ * and KeptPages takes it.
  *
  * Thread: one at a time.
  */
@@ -66,5 +67,14 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
+
+/* How much of what was read so far was in the cache before, and not because of the pass. */
+uint64_t file_reader_hot_bytes(const FileReader *reader);
+
+/*
+ * Start reading what of the range, which was read lately, was in the cache before and is not any more,
+ * charged, and without waiting for it.  Returns how many bytes these are.
+ */
+uint64_t file_reader_restore(FileReader *reader, uint64_t offset, uint64_t length);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReader, file_reader_free)

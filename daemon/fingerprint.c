@@ -442,6 +442,11 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	if (stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
 		return skip_for_now(printer, job, SKIP_CHANGED);
 
+	/* On XFS, where what is shared onto is thrown out of the page cache. */
+	if (pass->filesystem->identity.kind == FS_KIND_XFS &&
+	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
+		hot_objects_add(pass->hot, job->object);
+
 	row = row_of(job);
 	row.state = OBJECT_DONE;
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define GAIN_BITS 29
+#define GAIN_BITS 28
 
 /* Beside the facts: they are those of the store, and what was added. */
 #define KNOWN (1u << 31)
@@ -281,8 +281,9 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 	uint32_t gain = MIN(entry->count, (UINT32_C(1) << GAIN_BITS) - 1);
 	uint64_t rank = (UINT32_C(1) << GAIN_BITS) - 1 - gain;
 
-	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << GAIN_BITS;
-	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
+	rank |= entry->facts & FACT_HOT ? 0 : UINT64_C(1) << GAIN_BITS;
+	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
+	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 2);
 	return rank << 32 | object;
 }
 

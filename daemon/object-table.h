@@ -34,6 +34,8 @@ typedef enum {
 	FACT_MOVED = 1 << 9,    /* an extent that was shared in this pass: no source any more */
 	FACT_PINNED = 1 << 10,  /* an extent of which sharing would free nothing: may be a source */
 	FACT_STRETCH = 1 << 11, /* extents side by side in one file: only matched */
+	FACT_HOT =
+		1 << 12, /* a file that others have in the page cache, which sharing onto empties */
 	FACT_READ_ONLY = 1 << 13, /* in a subvolume that nothing is shared onto */
 	FACT_BARRED = 1 << 14,    /* neither target nor source, as the user wants it */
 	FACT_EXTENT = 1 << 15,    /* a data extent, or a stretch of them, not a file */
@@ -85,7 +87,7 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * The object's place in the order of this pass, its id in the lower 32 bits.  In a group the lower
  * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
  * after something was shared with it.  First come objects that cannot be targets
- * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then those with most to gain;
+ * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then hot ones, then those with most to gain;
  * of btrfs's extents the larger ones.
  */
 uint64_t object_table_rank(ObjectTable *table, uint32_t object);

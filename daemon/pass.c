@@ -85,6 +85,7 @@ static bool pass_open(Pass *pass, GError **error)
 	set_young(pass);
 	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
+	pass->hot = hot_objects_new();
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
@@ -99,6 +100,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
+	g_clear_pointer(&pass->hot, hot_objects_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->store, hash_store_close);
@@ -210,6 +212,8 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 	progress_begin(pass->progress, STAGE_MATCH, 0);
 	runs = sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4, directory,
 			  pass->stop);
+	if (table)
+		hot_objects_tell(pass->hot, table);
 	if (!table || !note_outside(inventory, table, error) ||
 	    !match_all(pass, table, opener, runs, &blocks, error))
 		return false;

@@ -4,6 +4,7 @@
 #include "daemon/extent-places.h"
 #include "daemon/filesystem.h"
 #include "daemon/filter.h"
+#include "daemon/hot-objects.h"
 #include "daemon/kept-pages.h"
 #include "daemon/pass-result.h"
 #include "daemon/postponed.h"
@@ -35,6 +36,7 @@ typedef struct {
 	Filter *filter;
 	Throttle *throttle;
 	KeptPages *kept;
+	HotObjects *hot;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
 	ExtentPlaces *places;         /* NULL where files are walked to */

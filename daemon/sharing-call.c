@@ -22,6 +22,8 @@ static DedupeTarget call_once(Pass *pass, const SharingCall *call, uint64_t done
 	pass->result->shared.calls +=
 		dedupe_range(call->source_fd, call->source_offset + done, length, &target, 1,
 			     DEDUPE_ROUND_BYTES, pass->stop);
+	pass->result->restored_bytes +=
+		file_reader_restore(call->target, target.offset_bytes, length);
 	return target;
 }
 

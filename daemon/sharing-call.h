@@ -13,6 +13,8 @@
  * pause behind it in which the others get their turn.  Else it is one call, which makes fewer items in
  * the trees of btrfs.
  *
+ * XFS throws what is cached of the target out: what others had there is read back.
+ *
  * Thread: the filesystem's worker.
  */
 typedef struct {

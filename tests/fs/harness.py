@@ -42,7 +42,7 @@ FIELDS = {
     "found": {"by", "reason"},
     "inventory": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
-    "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "disk_bytes"},
+    "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "restored_bytes", "disk_bytes"},
     "shared": {"runs", "bytes", "already_bytes", "calls", "short_rounds", "differed",
                "capped"},
     "freed": {"bytes", "hole_bytes", "used_before_bytes", "used_after_bytes"},

@@ -220,18 +220,15 @@ static void test_what_was_cached_stays(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, MIB);
 }
 
-static void test_a_window_is_kept_if_half_of_it_was_cached(void)
+static void test_what_was_cached_of_a_window_stays_mib_by_mib(void)
 {
-	static const struct {
-		uint64_t cached_mib;
-		bool kept;
-	} cases[] = { { 0, false }, { 7, false }, { 8, true }, { 15, true } };
+	static const uint64_t cached_mib[] = { 0, 1, 7, 8, 15, 16 };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(cached_mib); i++) {
 		g_autoptr(Fixture) fixture = fixture_new(0);
 		g_auto(Fd) fd = create_cold_hole(fixture, WINDOW);
 		g_autofree char *buffer = g_malloc(WINDOW);
-		uint64_t cached = cases[i].cached_mib * MIB;
+		uint64_t cached = cached_mib[i] * MIB;
 		FileReader *reader;
 
 		if (!can_drop(fixture))
@@ -241,10 +238,28 @@ static void test_a_window_is_kept_if_half_of_it_was_cached(void)
 		reader = open_reader(fixture, WINDOW);
 		for (uint64_t at = 0; at < WINDOW; at += MIB)
 			read_well(reader, at, MIB);
+		g_assert_cmpuint(file_reader_hot_bytes(reader), ==, cached);
 		file_reader_free(reader);
-		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==,
-				 cases[i].kept ? WINDOW : 0);
+		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, cached);
 	}
+}
+
+static void test_of_a_piece_that_is_half_cached_all_stays(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold_hole(fixture, 4 * MIB);
+	g_autofree char *buffer = g_malloc(MIB);
+	FileReader *reader;
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_cmpint(pread(fd, buffer, MIB / 2 - 4096, MIB), ==, (ssize_t)(MIB / 2 - 4096));
+	g_assert_cmpint(pread(fd, buffer, MIB / 2, 3 * MIB), ==, (ssize_t)(MIB / 2));
+	reader = open_reader(fixture, 4 * MIB);
+	read_well(reader, 0, 4 * MIB);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 3 * MIB), ==, 0);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 3 * MIB, MIB), ==, MIB);
 }
 
 static void test_a_window_is_dropped_when_four_more_were_read(void)
@@ -440,6 +455,42 @@ static void test_what_was_fetched_is_charged_once(void)
 	assert_charged(fixture, 0);
 }
 
+/* What is fetched comes when the disk has it. */
+static void assert_becomes_resident(int fd, uint64_t offset, uint64_t bytes)
+{
+	for (unsigned i = 0; i < 500; i++) {
+		if (page_cache_resident_bytes(fd, offset, bytes) == bytes)
+			return;
+		g_usleep(10000);
+	}
+
+	g_assert_not_reached();
+}
+
+static void test_what_others_had_cached_is_read_back_and_charged(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_auto(Fd) fd = create_cold(fixture, 6 * MIB);
+	g_autofree char *buffer = g_malloc(6 * MIB);
+	g_autoptr(FileReader) reader = NULL;
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
+	g_assert_cmpint(pread(fd, buffer, 4 * MIB, 0), ==, (ssize_t)(4 * MIB));
+	reader = open_reader(fixture, 6 * MIB);
+	read_well(reader, 0, 6 * MIB);
+	assert_charged(fixture, 2 * MIB);
+	g_assert_cmpuint(file_reader_restore(reader, 0, 6 * MIB), ==, 0);
+
+	page_cache_drop(fd, MIB, 5 * MIB);
+	g_assert_cmpuint(file_reader_restore(reader, 0, MIB), ==, 0);
+	g_assert_cmpuint(file_reader_restore(reader, 2 * MIB, 4 * MIB), ==, 2 * MIB);
+	assert_charged(fixture, 2 * MIB);
+	assert_becomes_resident(fd, 2 * MIB, 2 * MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 6 * MIB), ==, 3 * MIB);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -457,8 +508,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/file-reader/what-was-not-cached-is-dropped",
 			test_what_was_not_cached_is_dropped);
 	g_test_add_func("/file-reader/what-was-cached-stays", test_what_was_cached_stays);
-	g_test_add_func("/file-reader/a-window-is-kept-if-half-of-it-was-cached",
-			test_a_window_is_kept_if_half_of_it_was_cached);
+	g_test_add_func("/file-reader/what-was-cached-of-a-window-stays-mib-by-mib",
+			test_what_was_cached_of_a_window_stays_mib_by_mib);
+	g_test_add_func("/file-reader/of-a-piece-that-is-half-cached-all-stays",
+			test_of_a_piece_that_is_half_cached_all_stays);
 	g_test_add_func("/file-reader/a-window-is-dropped-when-four-more-were-read",
 			test_a_window_is_dropped_when_four_more_were_read);
 	g_test_add_func("/file-reader/what-is-held-stays-until-it-is-released-as-often",
@@ -475,6 +528,8 @@ int main(int argc, char **argv)
 			test_the_budget_is_charged_for_what_is_not_cached);
 	g_test_add_func("/file-reader/what-was-fetched-is-charged-once",
 			test_what_was_fetched_is_charged_once);
+	g_test_add_func("/file-reader/what-others-had-cached-is-read-back-and-charged",
+			test_what_others_had_cached_is_read_back_and_charged);
 
 	return g_test_run();
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/hot-objects.h"
 #include "hashstore/hash-store-internal.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -57,6 +58,25 @@ static void test_an_id_that_no_object_has_knows_nothing(void)
 	object_table_add_fact(table, UINT32_MAX, FACT_NOTED);
 	object_table_count(table, UINT32_MAX);
 	g_assert_false(object_table_is_live(UINT32_MAX, table));
+}
+
+static void test_a_hot_file_is_a_source_rather_than_one_with_more_in_common(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t common = pass_fixture_put(fixture, 8, 0);
+	uint32_t hot = pass_fixture_put(fixture, 8, 0);
+	uint32_t shared = pass_fixture_put(fixture, 8, OBJECT_SHARED);
+	uint32_t immutable = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
+	g_autoptr(HotObjects) objects = hot_objects_new();
+	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
+
+	hot_objects_add(objects, hot);
+	count(table, common, 1000);
+	assert_before(table, common, hot);
+	hot_objects_tell(objects, table);
+	assert_before(table, hot, common);
+	assert_before(table, shared, hot);
+	assert_before(table, immutable, shared);
 }
 
 static void test_what_was_settled_is_known_as_such(void)
@@ -433,6 +453,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/object-table/what-has-most-in-common-comes-first",
 			test_what_has_most_in_common_comes_first);
 	g_test_add_func("/object-table/like-objects-come-by-id", test_like_objects_come_by_id);
+
+	g_test_add_func("/object-table/a-hot-file-is-a-source-rather-than-one-with-more-in-common",
+			test_a_hot_file_is_a_source_rather_than_one_with_more_in_common);
 
 	return g_test_run();
 }
