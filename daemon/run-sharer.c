@@ -5,11 +5,10 @@
 #include "daemon/freed-extents.h"
 #include "daemon/hole-source.h"
 #include "daemon/object-skips.h"
+#include "daemon/other-users.h"
 #include "daemon/refusal.h"
 #include "daemon/round.h"
 #include "daemon/sharing-call.h"
-
-#include <string.h>
 
 /* How far beyond its estimated ends a run is looked at, first and at most at a time. */
 #define EXTEND_BLOCKS     16
@@ -71,34 +70,6 @@ OpenObject *run_sharer_target(const RunSharer *sharer)
 	return sharer->target;
 }
 
-/* Note which blocks of the target others use.  Where that cannot be found out, all. */
-static void note_others(RunSharer *sharer)
-{
-	g_autoptr(GError) unmapped = NULL;
-	g_autoptr(ExtentMap) extents = extent_map_new();
-	uint32_t block_bytes = sharer->pass->block_bytes;
-
-	block_set_clear(sharer->had_others);
-	extent_map_start(extents, file_reader_fd(sharer->target->reader), 0,
-			 sharer->target->size_bytes, false);
-	for (;;) {
-		const MappedExtent *extent;
-		uint64_t first;
-
-		if (!extent_map_next(extents, &extent, &unmapped)) {
-			block_set_add(sharer->had_others, 0, sharer->target->blocks);
-			return;
-		}
-		if (!extent)
-			return;
-
-		first = extent->logical / block_bytes;
-		if (extent->flags & EXTENT_SHARED)
-			block_set_add(sharer->had_others, first,
-				      first + (extent->length + block_bytes - 1) / block_bytes);
-	}
-}
-
 /* With --dry-run what is freed is estimated block by block. */
 static bool counts_extents(const RunSharer *sharer)
 {
@@ -118,7 +89,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 	if (counts_extents(sharer))
 		freed_extents_begin(sharer->freed, target);
 	else
-		note_others(sharer);
+		other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
 }
 
 void run_sharer_end_target(RunSharer *sharer)
@@ -345,23 +316,6 @@ static bool is_equal_state(uint8_t state)
 }
 
 /*
- * btrfs calls an extent shared as soon as one file refers to it twice, so once a part of it was
- * replaced: what counts is how it was before.
- */
-static void recall_others(RunSharer *sharer)
-{
-	Round *round = sharer->round;
-	uint64_t end = round->first + round->n;
-	uint64_t gap_first, gap_end;
-
-	memset(round->target_shared, true, round->n * sizeof(*round->target_shared));
-	for (uint64_t from = round->first;
-	     block_set_gap(sharer->had_others, from, end, &gap_first, &gap_end); from = gap_end)
-		memset(round->target_shared + (gap_first - round->first), false,
-		       (gap_end - gap_first) * sizeof(*round->target_shared));
-}
-
-/*
  * A source that could not be read is forgotten, so that the next pass finds out whether it can be
  * one, before it finds the target another.
  */
@@ -412,7 +366,7 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		recall_others(sharer);
+		other_users_recall(sharer->had_others, round);
 	settle_same_place(sharer);
 	if (sharer->pass->settings->dry_run && source) {
 		estimate(sharer, BLOCK_CANDIDATE);
