@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/filesystem.h"
 
+#include "daemon/quota-options.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/open-file.h"
@@ -222,6 +223,8 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 	}
 
 	examine(filesystem, mount, path);
+	filesystem->counts_quota =
+		identity.kind == FS_KIND_XFS && quota_options_are_on(mnt_fs_get_fs_options(mount));
 	root = g_new0(FilesystemRoot, 1);
 	root->is_file = S_ISREG(stat.mode);
 	root->mount_id = stat.mount_id;

@@ -38,8 +38,9 @@ typedef struct {
 	char *mount_point;
 	int fd; /* of the mount point's directory; any handle is opened through it */
 	bool opens_by_id;
-	GPtrArray *roots; /* FilesystemRoot */
-	GError *refusal;  /* why nothing can be shared here; NULL: it can */
+	bool counts_quota; /* XFS: of users, groups or projects */
+	GPtrArray *roots;  /* FilesystemRoot */
+	GError *refusal;   /* why nothing can be shared here; NULL: it can */
 } Filesystem;
 
 /*

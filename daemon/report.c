@@ -58,6 +58,18 @@ static json_t *paths_json(const Filesystem *filesystem)
 	return paths;
 }
 
+static const char quota_note[] =
+	"quota is on: XFS counts a shared block to each owner, so nobody's usage shrinks";
+
+static json_t *notes_json(const Filesystem *filesystem)
+{
+	json_t *notes = json_array();
+
+	if (filesystem->counts_quota)
+		json_array_append_new(notes, json_string(quota_note));
+	return notes;
+}
+
 static json_t *skips_json(const SkipLedger *skips)
 {
 	json_t *list = json_array();
@@ -220,6 +232,7 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(json, "ledger", ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
 	json_object_set_new(json, "pinned", pins_json(&result->pins));
+	json_object_set_new(json, "notes", notes_json(filesystem));
 	json_object_set_new(json, "store", store_json(result));
 	return json;
 }
@@ -396,6 +409,8 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 				       G_USEC_PER_SEC);
 	if (result->stopped_reason)
 		add_line(lines, "stopped", "%s: the next pass goes on", result->stopped_reason);
+	if (pass->filesystem->counts_quota)
+		add_line(lines, "note", "%s", quota_note);
 	add_work(lines, settings, result);
 	add_freed(lines, settings, pass);
 	if (result->found_by_checksums && !settings->dry_run)

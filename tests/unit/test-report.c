@@ -226,15 +226,35 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 static void test_every_figure_is_in_its_field(void)
 {
 	static const char *const fields[] = {
-		"files.seen",        "files.unchanged",         "files.new",
-		"files.changed",     "files.doubted",           "files.gone",
-		"files.read",        "read.finding_bytes",      "read.compare_bytes",
-		"read.wasted_bytes", "read.disk_bytes",         "shared.runs",
-		"shared.bytes",      "shared.already_bytes",    "shared.calls",
-		"shared.differed",   "shared.capped",           "freed.bytes",
-		"freed.hole_bytes",  "freed.used_before_bytes", "freed.used_after_bytes",
-		"rewritten.bytes",   "rewritten.extents",       "ledger.pinned_bytes",
-		"store.bytes",       "store.objects",           "store.anchors",
+		"files.seen",
+		"files.unchanged",
+		"files.new",
+		"files.changed",
+		"files.doubted",
+		"files.gone",
+		"files.read",
+		"read.finding_bytes",
+		"read.compare_bytes",
+		"read.wasted_bytes",
+		"read.restored_bytes",
+		"read.disk_bytes",
+		"shared.runs",
+		"shared.bytes",
+		"shared.already_bytes",
+		"shared.calls",
+		"shared.short_rounds",
+		"shared.differed",
+		"shared.capped",
+		"freed.bytes",
+		"freed.hole_bytes",
+		"freed.used_before_bytes",
+		"freed.used_after_bytes",
+		"rewritten.bytes",
+		"rewritten.extents",
+		"ledger.pinned_bytes",
+		"store.bytes",
+		"store.objects",
+		"store.anchors",
 		"store.segments",
 	};
 	g_autoptr(Sample) sample = sample_new("/srv");
@@ -250,11 +270,13 @@ static void test_every_figure_is_in_its_field(void)
 		&result->finding_bytes,
 		&result->compare_bytes,
 		&result->wasted_bytes,
+		&result->restored_bytes,
 		&result->disk_bytes,
 		&result->shared.runs,
 		&result->shared.bytes,
 		&result->shared.already_bytes,
 		&result->shared.calls,
+		&result->shared.short_rounds,
 		&result->shared.differed,
 		&result->shared.capped,
 		&result->freed.bytes,
@@ -446,6 +468,23 @@ static void assert_does_not_say(const Sample *sample, const char *words)
 		g_error("\"%s\" is in:\n%s", words, text);
 }
 
+static void test_where_quota_is_on_its_users_are_told_that_it_stays(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+	g_autoptr(json_t) before = sample_report(sample);
+	g_autoptr(json_t) after = NULL;
+
+	g_assert_cmpuint(json_array_size(value_at(before, "filesystems.0.notes")), ==, 0);
+	assert_does_not_say(sample, "quota");
+
+	sample->filesystem.counts_quota = true;
+	after = sample_report(sample);
+	g_assert_cmpuint(json_array_size(value_at(after, "filesystems.0.notes")), ==, 1);
+	g_assert_nonnull(
+		strstr(json_string_value(value_at(after, "filesystems.0.notes.0")), "quota"));
+	assert_says(sample, "quota is on");
+}
+
 static void test_people_are_told_what_was_done(void)
 {
 	g_autoptr(Sample) sample = sample_new("/srv");
@@ -535,6 +574,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/report/how-files-were-met-is-told-with-the-reason",
 			test_how_files_were_met_is_told_with_the_reason);
+	g_test_add_func("/report/where-quota-is-on-its-users-are-told-that-it-stays",
+			test_where_quota_is_on_its_users_are_told_that_it_stays);
 	g_test_add_func("/report/every-cause-is-on-the-page", test_every_cause_is_on_the_page);
 	g_test_add_func("/report/what-pins-extents-is-told-by-its-cause",
 			test_what_pins_extents_is_told_by_its_cause);
