@@ -2,13 +2,17 @@
 #include "daemon/run-sharer.h"
 
 #include "daemon/block-set.h"
+#include "daemon/extent-ceiling.h"
 #include "daemon/freed-extents.h"
+#include "daemon/full-groups.h"
 #include "daemon/hole-source.h"
 #include "daemon/object-skips.h"
 #include "daemon/other-users.h"
 #include "daemon/refusal.h"
 #include "daemon/round.h"
 #include "daemon/sharing-call.h"
+
+#include <errno.h>
 
 /* How far beyond its estimated ends a run is looked at, first and at most at a time. */
 #define EXTEND_BLOCKS     16
@@ -25,7 +29,9 @@ struct RunSharer {
 	uint64_t begun_bytes; /* shared before the target was begun */
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first one is begun */
-	bool is_refused;    /* the kernel will not share the run in hand */
+	FullGroups *full;
+	uint64_t blocked_bytes; /* of the target in hand, that have a source there */
+	bool is_refused;        /* the kernel will not share the run in hand */
 };
 
 /* What a part of a run turned out to be. */
@@ -47,6 +53,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
 		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->stop);
+	sharer->full = full_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
 }
@@ -61,6 +68,7 @@ void run_sharer_free(RunSharer *sharer)
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
+	full_groups_free(sharer->full);
 	open_object_free(sharer->target);
 	g_free(sharer);
 }
@@ -82,6 +90,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 	open_object_free(sharer->target);
 	sharer->target = target;
 	sharer->begun_bytes = sharer->pass->result->shared.bytes;
+	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
 
 	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
@@ -129,6 +138,16 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 	sharer->is_refused = true;
 	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, reason, length,
 				error);
+}
+
+/* Nothing more is shared with what lies in full allocation groups; the next pass tries again. */
+static void leave_full_groups(RunSharer *sharer)
+{
+	uint64_t bytes = full_groups_leave(sharer->full, sharer->round);
+
+	if (bytes > 0)
+		postpone(sharer);
+	sharer->blocked_bytes += bytes;
 }
 
 /*
@@ -195,6 +214,10 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 		}
 
 		target = sharing_call_make(sharer->pass, &call);
+		if (target.error == ENOSPC && full_groups_add(sharer->full, round, i, end)) {
+			leave_full_groups(sharer);
+			return true;
+		}
 		if (target.outcome != DEDUPE_SAME)
 			return handle_refusal(sharer, &target, call.length, error);
 	}
@@ -254,6 +277,10 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			return true;
 		if (sharer->is_refused)
 			break;
+		/* It is cut off where a group is full; what is behind may lie in another. */
+		for (size_t i = first; i < end; i++)
+			if (round->states[i] != BLOCK_EQUAL)
+				end = i;
 	}
 
 	if (!round_map_again(round, &unmapped))
@@ -351,6 +378,16 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
+/* Whether the target has so many extents that the round could make them too many. */
+static bool is_cut_up(const RunSharer *sharer)
+{
+	size_t first, end;
+
+	return round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       extent_ceiling_is_reached(sharer->pass->filesystem,
+					 file_reader_fd(sharer->target->reader));
+}
+
 /* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
 static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			size_t n, RunEnds *ret_ends, GError **error)
@@ -368,6 +405,10 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		other_users_recall(sharer->had_others, round);
 	settle_same_place(sharer);
+	leave_full_groups(sharer);
+	if (is_cut_up(sharer))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 	if (sharer->pass->settings->dry_run && source) {
 		estimate(sharer, BLOCK_CANDIDATE);
 		return true;
@@ -510,14 +551,13 @@ static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diago
 	return true;
 }
 
-bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 {
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
 	uint64_t margin = source && !sharer->pass->settings->dry_run ? EXTEND_BLOCKS : 0;
 	uint64_t core_end = run->target_block + run->blocks;
 	uint64_t low, high, first, end, from;
 
-	sharer->is_refused = false;
 	run_bounds(sharer, source, diagonal, &low, &high);
 	core_end = MIN(core_end, high);
 	if (run->target_block >= core_end)
@@ -542,4 +582,18 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 	}
 
 	return true;
+}
+
+bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+{
+	uint64_t blocked_before = sharer->blocked_bytes;
+
+	sharer->is_refused = false;
+	if (!share_whole_run(sharer, run, source, error))
+		return false;
+
+	/* Other runs of the target are of the same blocks, mostly. */
+	return blocked_before > 0 || sharer->blocked_bytes == 0 ||
+	       object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_NO_SPACE,
+				sharer->blocked_bytes, error);
 }

@@ -37,6 +37,7 @@ static bool read_xfs_flags(int fd, FileAttributes *attributes)
 	attributes->is_append_only = flags.fsx_xflags & FS_XFLAG_APPEND;
 	attributes->is_realtime = flags.fsx_xflags & FS_XFLAG_REALTIME;
 	attributes->is_dax = flags.fsx_xflags & FS_XFLAG_DAX;
+	attributes->n_extents = flags.fsx_nextents;
 	return true;
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 	bool is_no_cow;      /* btrfs: shares only with its like */
 	bool is_realtime;    /* XFS: data on the realtime device */
 	bool is_dax;
+	uint32_t n_extents; /* XFS: of its data, without holes */
 } FileAttributes;
 
 /*

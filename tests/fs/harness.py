@@ -157,12 +157,13 @@ class Dedupd:
         self.program = program
         self.state_directory = pathlib.Path(state_directory)
         self.filesystem = filesystem
+        self.feigned = {}  # environment of passes that are deceived
 
     def environment(self):
         """The test's own, save that what belongs to its user lies in the state directory."""
         personal = {name for name in os.environ if name.startswith("XDG_")}
         kept = {name: os.environ[name] for name in os.environ.keys() - personal}
-        return kept | {"HOME": str(self.state_directory)}
+        return kept | {"HOME": str(self.state_directory)} | self.feigned
 
     def command(self, *paths, user=None, **options):
         options.setdefault("json", True)

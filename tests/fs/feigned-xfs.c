@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Preloaded into dedupd, an XFS has what cannot be had on a machine for tests:
+ *
+ * FEIGN_FULL_GROUP=N: sharing with what lies in allocation group N fails for want of space.
+ * FEIGN_INODES=INODE:FLAGS:EXTENTS,...: these inodes have also these fsx_xflags (hexadecimal), and that
+ * many extents unless it is 0.
+ */
+#include "kernel-ioctl/xfs-abi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int real_ioctl(int fd, unsigned long request, void *argument)
+{
+	static int (*real)(int, unsigned long, ...);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
+	return real(fd, request, argument);
+}
+
+/* Whether what the file has at @offset lies in the group that is said to be full. */
+static bool lies_in_full_group(int fd, uint64_t offset)
+{
+	const char *group = getenv("FEIGN_FULL_GROUP");
+	union {
+		struct fiemap map;
+		uint8_t bytes[sizeof(struct fiemap) + sizeof(struct fiemap_extent)];
+	} asked = { .map = { .fm_start = offset, .fm_length = 1, .fm_extent_count = 1 } };
+	XfsAbiGeometry geometry = { 0 };
+
+	if (!group || real_ioctl(fd, XFS_ABI_FSGEOMETRY, &geometry) < 0 ||
+	    real_ioctl(fd, FS_IOC_FIEMAP, &asked) < 0 || asked.map.fm_mapped_extents == 0)
+		return false;
+
+	return asked.map.fm_extents[0].fe_physical / geometry.block_bytes / geometry.group_blocks ==
+	       strtoull(group, NULL, 10);
+}
+
+static bool feign_no_space(int fd, struct file_dedupe_range *range)
+{
+	if (!lies_in_full_group(fd, range->src_offset))
+		return false;
+
+	for (unsigned i = 0; i < range->dest_count; i++)
+		range->info[i].status = -ENOSPC;
+	return true;
+}
+
+static void feign_attributes(int fd, struct fsxattr *attributes)
+{
+	const char *inodes = getenv("FEIGN_INODES");
+	struct stat stat;
+
+	if (!inodes || fstat(fd, &stat) < 0)
+		return;
+
+	for (const char *at = inodes; at && *at; at = strchr(at, ',')) {
+		char *flags, *extents;
+		uint64_t inode;
+
+		at += *at == ',';
+		inode = strtoull(at, &flags, 10);
+		if (inode != stat.st_ino)
+			continue;
+		attributes->fsx_xflags |= (uint32_t)strtoul(flags + 1, &extents, 16);
+		if (strtoul(extents + 1, NULL, 10) > 0)
+			attributes->fsx_nextents = (uint32_t)strtoul(extents + 1, NULL, 10);
+	}
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list arguments;
+	void *argument;
+	int result;
+
+	va_start(arguments, request);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+
+	if (request == FIDEDUPERANGE && feign_no_space(fd, argument))
+		return 0;
+	result = real_ioctl(fd, request, argument);
+	if (result == 0 && request == FS_IOC_FSGETXATTR)
+		feign_attributes(fd, argument);
+	return result;
+}
