@@ -270,6 +270,14 @@ static void lock_sources(ExtentSharer *sharer)
 				      FACT_LOCKED);
 }
 
+/* The target stays in this pass, so it may be the source of others. */
+static void keep(ExtentSharer *sharer, const Object *target)
+{
+	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
+	object_table_add_fact(sharer->table, target->id, FACT_PINNED);
+	sharer->n_pinned++;
+}
+
 /* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
 static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 {
@@ -283,8 +291,10 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	sharer->copy =
 		extent_copy_new(sharer->pass, sharer->files, planned->parts, &reason, &blamed);
 	/* Nothing can be said of it when the pass was asked to stop. */
-	if (!sharer->copy && pass_may_continue(sharer->pass))
+	if (!sharer->copy && pass_may_continue(sharer->pass)) {
 		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
+		keep(sharer, &planned->extent);
+	}
 	return sharer->copy;
 }
 
@@ -302,9 +312,7 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 	if (skip_may_pass(reason))
 		return true;
 
-	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
-	object_table_add_fact(sharer->table, target->id, FACT_PINNED);
-	sharer->n_pinned++;
+	keep(sharer, target);
 	return pinned_extents_put(sharer->pass->pinned, target, &why, true, error);
 }
 

@@ -45,7 +45,8 @@ static const char *const reason_names[SKIP_REASONS] = {
 bool skip_may_pass(SkipReason reason)
 {
 	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
-	       reason == SKIP_NO_SPACE || reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG;
+	       reason == SKIP_NO_SPACE || reason == SKIP_NO_TEMPORARY_FILE ||
+	       reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG;
 }
 
 const char *skip_reason_name(SkipReason reason)

@@ -6,6 +6,7 @@ import pathlib
 import pytest
 
 import content
+import damage
 import harness
 from content import BLOCK, KIB, MIB, noise, write_extent
 from forger import forge
@@ -193,3 +194,49 @@ def test_where_the_top_level_is_read_only_the_copy_is_made_elsewhere(tree, dedup
     assert done.freed_bytes == SIZE - 2 * BLOCK
     assert done.first.rewritten == {"bytes": 2 * BLOCK, "extents": 1}
     btrfs("property", "set", tree, "ro", "false")
+
+
+def write_around(tree, first=0):
+    """What equals `source` but for a quarter, `copied`; and `around`, of which half is in that only.
+
+    Nothing covers `around` but `copied`, if that stays; its rest is too large.
+    """
+    own = noise(2, MIB)
+    data = noise(1, 4 * MIB)
+    write_extent(tree / "source", data)
+    write_extent(tree / "copied", own + data[MIB:])
+    write_extent(tree / "around", own[first:first + MIB // 2] + data[2 * MIB:][:MIB // 2])
+
+
+def test_what_cannot_be_copied_for_want_of_a_place_is_a_source(tree, filesystem, dedupd):
+    make_subvolume(tree / "inner")
+    write_around(tree / "inner")
+    for path in (tree / "inner", tree):
+        btrfs("property", "set", path, "ro", "true")
+
+    done = check(dedupd)
+
+    assert done.first.skipped == {"no-temporary-file": 1}
+    assert done.second.skipped == {"no-temporary-file": 1}
+    assert done.freed_bytes == MIB
+
+    btrfs("property", "set", tree, "ro", "false")
+    assert check(dedupd).freed_bytes == 3 * MIB
+    btrfs("property", "set", tree / "inner", "ro", "false")
+
+
+def test_what_cannot_be_copied_as_it_is_unreadable_is_a_source(tree, filesystem, dedupd):
+    write_around(tree, first=256 * KIB)
+    harness.settle(filesystem)
+    filesystem.expect_bad_data()
+    damage.make_unreadable(filesystem, tree / "copied")
+    used = harness.used_data_bytes(filesystem)
+
+    run = dedupd.run(find="checksums")
+
+    assert run.skipped == {"unreadable": 1}
+    assert run.skip_of("unreadable")["examples"] == [str(tree / "copied")]
+    assert run.freed_bytes == used - harness.used_data_bytes(filesystem) == MIB
+    assert run.rewritten == {"bytes": 0, "extents": 0}
+    again = dedupd.run(find="checksums")
+    assert again.shared["calls"] == again.read["compare_bytes"] == 0
