@@ -8,6 +8,7 @@ typedef struct {
 	uint32_t source;
 	uint64_t diagonal;
 	bool is_whole;
+	bool is_zeros;
 } Owner;
 
 struct ExtentCover {
@@ -63,7 +64,16 @@ bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GE
 
 static uint32_t add_owner(ExtentCover *cover, uint32_t source, uint64_t diagonal, bool is_whole)
 {
-	Owner owner = { source, diagonal, is_whole };
+	Owner owner = { source, diagonal, is_whole, false };
+
+	g_array_append_val(cover->owners, owner);
+	return cover->owners->len;
+}
+
+/* The same for what covers zeros only. */
+static uint32_t add_owner_of_zeros(ExtentCover *cover, uint32_t source, uint64_t diagonal)
+{
+	Owner owner = { source, diagonal, false, true };
 
 	g_array_append_val(cover->owners, owner);
 	return cover->owners->len;
@@ -186,19 +196,44 @@ static bool is_zeros(const ExtentCover *cover, uint64_t block)
 /* One block is enough: its sum was not chosen by what it might equal. */
 void extent_cover_add_hole(ExtentCover *cover)
 {
-	uint32_t owner = add_owner(cover, RUN_HOLE, 0, false);
+	uint32_t owner = add_owner_of_zeros(cover, RUN_HOLE, 0);
 
 	for (uint64_t block = 0; block < cover->blocks; block++)
 		if (is_zeros(cover, block))
 			own(cover, block, block + 1, owner);
 }
 
-void extent_cover_remove_hole(ExtentCover *cover)
+/* The end of the zeros that begin at @block and are left, after @most blocks at the latest. */
+static uint64_t zeros_end(const ExtentCover *cover, uint64_t block, uint64_t most)
+{
+	uint64_t end = block;
+
+	while (end < cover->blocks && end - block < most && !owned(cover)[end] &&
+	       is_zeros(cover, end))
+		end++;
+	return end;
+}
+
+void extent_cover_add_zeros(ExtentCover *cover, uint32_t source, const CoverRange *zeros)
+{
+	uint64_t block = 0;
+
+	while (block < cover->blocks) {
+		uint64_t end = zeros_end(cover, block, zeros->end - zeros->first);
+
+		if (end > block)
+			own(cover, block, end,
+			    add_owner_of_zeros(cover, source, block - zeros->first));
+		block = MAX(end, block + 1);
+	}
+}
+
+void extent_cover_remove_zeros(ExtentCover *cover)
 {
 	for (uint64_t block = 0; block < cover->blocks; block++) {
 		uint32_t number = owned(cover)[block];
 
-		if (number && g_array_index(cover->owners, Owner, number - 1).source == RUN_HOLE)
+		if (number && g_array_index(cover->owners, Owner, number - 1).is_zeros)
 			owned(cover)[block] = 0;
 	}
 }
@@ -231,7 +266,8 @@ CoverPiece extent_cover_piece(const ExtentCover *cover, uint64_t block, uint64_t
 {
 	uint32_t number = owned(cover)[block];
 	const Owner *owner = &g_array_index(cover->owners, Owner, number - 1);
-	CoverPiece piece = { block, 0, owner->source, owner->diagonal, owner->is_whole };
+	CoverPiece piece = { block,          0, owner->source, owner->diagonal, owner->is_whole,
+			     owner->is_zeros };
 
 	while (block < end && owned(cover)[block] == number)
 		block++;

@@ -23,6 +23,7 @@ typedef struct {
 	uint64_t
 		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
 	bool is_whole;    /* the source equals the target from end to end */
+	bool is_zeros;    /* it has nothing but zeros, by which it was found */
 } CoverPiece;
 
 /* A stretch of blocks of a source. */
@@ -72,8 +73,14 @@ void extent_cover_remove(ExtentCover *cover, uint64_t block);
  */
 void extent_cover_add_hole(ExtentCover *cover);
 
-/* Take back what a hole covers. */
-void extent_cover_remove_hole(ExtentCover *cover);
+/*
+ * Add the blocks @zeros of @source, all of them zeros: they cover the same as a hole would, as often as
+ * it takes.
+ */
+void extent_cover_add_zeros(ExtentCover *cover, uint32_t source, const CoverRange *zeros);
+
+/* Take back what a hole, or zeros, cover. */
+void extent_cover_remove_zeros(ExtentCover *cover);
 
 /* The first stretch at or after @from that is not covered; false: there is none. */
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,

@@ -166,14 +166,14 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 	return true;
 }
 
-/* The piece before @first; where a hole is, the one before that: what is behind may go on with it. */
+/* The piece before @first; where zeros are, the one before that: what is behind may go on with it. */
 static bool find_before(const ExtentCoverage *coverage, uint64_t first, CoverPiece *ret)
 {
 	for (uint64_t block = first; block-- > 0;) {
 		if (!extent_cover_has(coverage->cover, block, block + 1))
 			return false;
 		*ret = extent_cover_piece(coverage->cover, block, block + 1);
-		if (ret->source != RUN_HOLE)
+		if (!ret->is_zeros)
 			return true;
 	}
 
@@ -192,7 +192,7 @@ static bool fill_gap(ExtentCoverage *coverage, uint64_t first, uint64_t end, GEr
 		return true;
 
 	piece = extent_cover_piece(coverage->cover, end, end + 1);
-	return piece.source == RUN_HOLE || fill_beside(coverage, &piece, end - 1, error);
+	return piece.is_zeros || fill_beside(coverage, &piece, end - 1, error);
 }
 
 /*
@@ -245,7 +245,7 @@ bool extent_coverage_is_all(const ExtentCoverage *coverage)
 	return true;
 }
 
-/* Have a hole take over zeros that are left, if that helps and is wanted. */
+/* Have a hole, or others, take over zeros that are left, if that helps and is wanted. */
 static bool cover_zeros(ExtentCoverage *coverage, ZerosVerdict *ret, GError **error)
 {
 	const ExtentRef *refs;

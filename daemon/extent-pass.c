@@ -17,6 +17,7 @@
 #include "daemon/run.h"
 #include "daemon/share.h"
 #include "daemon/stretch-runs.h"
+#include "daemon/zero-source.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/btrfs-info.h"
@@ -140,6 +141,7 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 	uint64_t n_pinned;
 
 	if (!table || !extent_limits_apply(pass, table, error) ||
+	    !zero_source_choose(pass, sums, table, error) ||
 	    !do_round(pass, sums, table, true, &n_pinned, error))
 		return false;
 	if (n_pinned > 0 && pass_may_continue(pass) && !pass->result->stopped_reason) {

@@ -4,6 +4,7 @@
 #include "daemon/block-set.h"
 #include "daemon/extent-rest.h"
 #include "daemon/provisioned-files.h"
+#include "daemon/zero-source.h"
 #include "daemon/zeros.h"
 
 struct ExtentZeros {
@@ -42,7 +43,23 @@ static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const Extent
 	return found;
 }
 
-/* Whether the extent can be freed with a hole, and not as well without one. */
+/* Whether others' zeros are to take the place of the target's. */
+static bool shares(const ExtentZeros *zeros)
+{
+	return zeros->pass->settings->zeros == ZEROS_SHARE;
+}
+
+static void add_zeros(const ExtentZeros *zeros, ExtentCover *cover)
+{
+	const ZeroSource *source = zeros->pass->zero_source;
+
+	if (shares(zeros))
+		extent_cover_add_zeros(cover, source->id, &source->range);
+	else
+		extent_cover_add_hole(cover);
+}
+
+/* Whether the extent can be freed once its zeros are covered, and not as well without that. */
 static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
 		      const ExtentRef *refs, size_t n_refs)
 {
@@ -52,11 +69,11 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 	if (find_rest(zeros, cover, refs, n_refs, &without) && without == 0)
 		return false;
 
-	extent_cover_add_hole(cover);
+	add_zeros(zeros, cover);
 	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
 	       (with == 0 || (zeros->pass->settings->rewrite != REWRITE_NEVER &&
 			      extent_rest_is_worth(with, target->size_bytes)));
-	extent_cover_remove_hole(cover);
+	extent_cover_remove_zeros(cover);
 	return done;
 }
 
@@ -66,8 +83,8 @@ static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, b
 {
 	ZerosPolicy policy = zeros->pass->settings->zeros;
 
-	*ret = !zeros_become_holes(policy, false);
-	if (*ret || zeros_become_holes(policy, true))
+	*ret = !shares(zeros) && !zeros_become_holes(policy, false);
+	if (*ret || shares(zeros) || zeros_become_holes(policy, true))
 		return true;
 
 	for (size_t i = 0; i < n_refs && !*ret; i++) {
@@ -80,20 +97,32 @@ static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, b
 	return true;
 }
 
+/* Whether there is something to cover the target's zeros with. */
+static bool has_source(const ExtentZeros *zeros, const Object *target)
+{
+	const ZeroSource *source = zeros->pass->zero_source;
+
+	return !shares(zeros) || (source && source->id != target->id);
+}
+
 bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
 			const ExtentRef *refs, size_t n_refs, ZerosVerdict *ret,
 			const ExtentRef **ret_blamed, GError **error)
 {
 	ExtentStamp mine = doubts_stamp(target);
+	ExtentStamp other = DOUBTS_HOLE;
 	Belief belief;
 	bool kept;
 
 	*ret = ZEROS_OF_NO_USE;
 	*ret_blamed = NULL;
-	if (target->btime_nsec == 0 || !is_of_use(zeros, target, cover, refs, n_refs))
+	if (target->btime_nsec == 0 || !has_source(zeros, target) ||
+	    !is_of_use(zeros, target, cover, refs, n_refs))
 		return true;
 
-	if (!doubts_ask(zeros->pass, &mine, &DOUBTS_HOLE, false, &belief, error))
+	if (shares(zeros))
+		other = zeros->pass->zero_source->stamp;
+	if (!doubts_ask(zeros->pass, &mine, &other, false, &belief, error))
 		return false;
 	if (belief == BELIEF_NOT_NOW)
 		*ret = ZEROS_DOUBTED;
@@ -104,7 +133,7 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 		return false;
 	*ret = kept ? ZEROS_KEPT : ZEROS_COVERED;
 	if (!kept)
-		extent_cover_add_hole(cover);
+		add_zeros(zeros, cover);
 	return true;
 }
 

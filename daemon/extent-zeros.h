@@ -5,7 +5,8 @@
 #include "daemon/extent-plan.h"
 
 /*
- * ExtentZeros - whether a hole takes over zeros of a data extent of btrfs.
+ * ExtentZeros - whether a hole, or the zeros that others are shared with, take over zeros of a data
+ * extent of btrfs.
  *
  * As btrfs frees an extent as a whole, that helps only if all else of it is covered, or is a rest that is
  * worth a copy.  Only then the files that show it are asked whether they are to keep their zeros: if one
@@ -16,7 +17,7 @@
 typedef struct ExtentZeros ExtentZeros;
 
 typedef enum {
-	ZEROS_OF_NO_USE, /* all is covered already, or even with a hole too much is not */
+	ZEROS_OF_NO_USE, /* all is covered already, or even with them too much is not */
 	ZEROS_COVERED,
 	ZEROS_DOUBTED, /* a later pass may believe that they are zeros */
 	ZEROS_KEPT,    /* in a file that is to keep them, or as the user wants it */
@@ -27,7 +28,7 @@ ExtentZeros *extent_zeros_new(Pass *pass);
 void extent_zeros_free(ExtentZeros *zeros);
 
 /*
- * Add a hole to @cover, of the extent @target that @refs show, if that helps and is wanted.  *ret_blamed
+ * Add these to @cover, of the extent @target that @refs show, if that helps and is wanted.  *ret_blamed
  * is the file that is to keep its zeros, or NULL.
  */
 bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *cover,

@@ -254,7 +254,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
 		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
-		  "What becomes of zero blocks (default auto)", "auto|hole|keep" },
+		  "What becomes of zero blocks (default auto)", "auto|hole|keep|share" },
 		{ "find", 0, 0, G_OPTION_ARG_STRING, &given.find,
 		  "How equal data is found on btrfs (default auto)", "auto|checksums|read" },
 		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,

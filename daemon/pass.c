@@ -94,6 +94,7 @@ static bool pass_open(Pass *pass, GError **error)
 
 static void pass_close(Pass *pass)
 {
+	g_clear_pointer(&pass->zero_source, g_free);
 	g_clear_pointer(&pass->pinned, pinned_extents_free);
 	g_clear_pointer(&pass->places, extent_places_free);
 	g_clear_pointer(&pass->guard, extent_guard_free);

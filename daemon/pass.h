@@ -39,12 +39,13 @@ typedef struct {
 	HotObjects *hot;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	ExtentPlaces *places;         /* NULL where files are walked to */
-	struct ExtentGuard *guard;    /* the same */
-	struct PinnedExtents *pinned; /* the same */
-	int64_t committed_usec;       /* monotonic; when the store was committed last, or opened */
-	uint64_t n_file_runs;         /* of btrfs: shared in files that were read, beside extents */
-	PassResult *result;           /* the caller's */
+	ExtentPlaces *places;           /* NULL where files are walked to */
+	struct ExtentGuard *guard;      /* the same */
+	struct PinnedExtents *pinned;   /* the same */
+	struct ZeroSource *zero_source; /* the same; NULL: zeros are not shared */
+	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
+	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
+	PassResult *result;     /* the caller's */
 } Pass;
 
 /*

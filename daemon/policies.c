@@ -5,6 +5,7 @@ const char *const zeros_policy_names[] = {
 	[ZEROS_AUTO] = "auto",
 	[ZEROS_HOLE] = "hole",
 	[ZEROS_KEEP] = "keep",
+	[ZEROS_SHARE] = "share",
 	NULL,
 };
 

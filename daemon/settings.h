@@ -14,6 +14,7 @@ typedef enum {
 	ZEROS_AUTO, /* holes, but not in what looks thick-provisioned */
 	ZEROS_HOLE,
 	ZEROS_KEEP,
+	ZEROS_SHARE, /* with each other: no hole appears */
 } ZerosPolicy;
 
 typedef enum {

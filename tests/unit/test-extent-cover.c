@@ -306,7 +306,7 @@ static void test_a_hole_covers_all_blocks_of_zeros(void)
 	assert_covers_just(fixture, 99, 100);
 	assert_piece(fixture, 10, 40, RUN_HOLE, 10);
 	assert_piece(fixture, 20, 40, RUN_HOLE, 20);
-	extent_cover_remove_hole(fixture->cover);
+	extent_cover_remove_zeros(fixture->cover);
 	for (uint64_t block = 0; block < 100; block++)
 		g_assert_false(extent_cover_has(fixture->cover, block, block + 1));
 }
@@ -323,7 +323,28 @@ static void test_a_hole_leaves_zeros_to_sources_that_have_them(void)
 	assert_covers_just(fixture, 0, 80);
 	assert_piece(fixture, 0, 50, FIRST, 0);
 	assert_piece(fixture, 50, 80, RUN_HOLE, 50);
-	extent_cover_remove_hole(fixture->cover);
+	extent_cover_remove_zeros(fixture->cover);
+	assert_covers_just(fixture, 0, 50);
+}
+
+static void test_zeros_cover_what_a_hole_would_as_often_as_it_takes(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 100, 1);
+	const CoverRange zeros = { 5, 13 };
+
+	make_zeros(fixture, 20, 60);
+	memcpy(fixture->sums[FIRST], fixture->sums[TARGET], 50 * sizeof(uint32_t));
+	begin(fixture);
+	add(fixture, FIRST, 30, 30);
+	extent_cover_add_zeros(fixture->cover, SECOND, &zeros);
+	assert_covers_just(fixture, 0, 80);
+	assert_piece(fixture, 0, 50, FIRST, 0);
+	for (uint64_t block = 50; block < 80; block += 8) {
+		assert_piece(fixture, block, MIN(block + 8, 80), SECOND, 5);
+		g_assert_true(extent_cover_piece(fixture->cover, block, 100).is_zeros);
+	}
+	g_assert_false(extent_cover_piece(fixture->cover, 0, 100).is_zeros);
+	extent_cover_remove_zeros(fixture->cover);
 	assert_covers_just(fixture, 0, 50);
 }
 
@@ -403,6 +424,8 @@ int main(int argc, char *argv[])
 			test_a_hole_leaves_zeros_to_sources_that_have_them);
 	g_test_add_func("/extent-cover/a-hole-covers-nothing-that-has-no-sum",
 			test_a_hole_covers_nothing_that_has_no_sum);
+	g_test_add_func("/extent-cover/zeros-cover-what-a-hole-would-as-often-as-it-takes",
+			test_zeros_cover_what_a_hole_would_as_often_as_it_takes);
 	g_test_add_func("/extent-cover/a-hole-covers-nothing-where-the-sum-of-zeros-is-not-known",
 			test_a_hole_covers_nothing_where_the_sum_of_zeros_is_not_known);
 	g_test_add_func("/extent-cover/a-new-target-begins-with-nothing-covered",

@@ -15,6 +15,8 @@ static void test_with_defaults_the_text_is_that_of_zeros_alone(void)
 		    "auto");
 	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_KEEP },
 		    "keep");
+	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_SHARE },
+		    "share");
 }
 
 static void test_every_policy_makes_another_text(void)

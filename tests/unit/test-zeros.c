@@ -48,9 +48,10 @@ static void test_the_policy_decides_what_zeros_become(void)
 		bool provisioned;
 		bool become_holes;
 	} cases[] = {
-		{ ZEROS_AUTO, false, true },  { ZEROS_AUTO, true, false },
-		{ ZEROS_HOLE, false, true },  { ZEROS_HOLE, true, true },
-		{ ZEROS_KEEP, false, false }, { ZEROS_KEEP, true, false },
+		{ ZEROS_AUTO, false, true },   { ZEROS_AUTO, true, false },
+		{ ZEROS_HOLE, false, true },   { ZEROS_HOLE, true, true },
+		{ ZEROS_KEEP, false, false },  { ZEROS_KEEP, true, false },
+		{ ZEROS_SHARE, false, false }, { ZEROS_SHARE, true, false },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
