@@ -272,7 +272,8 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(extent_rest_bytes(plan->rest), plan->target->size_bytes)) {
+	    !extent_rest_is_worth(&plan->pass->rests, extent_rest_bytes(plan->rest),
+				  plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
@@ -487,8 +488,11 @@ static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reas
 	verdict = extent_guard_judge(
 		plan->pass->guard, plan->target->size_bytes - extent_rest_bytes(plan->rest),
 		(const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
-	if (verdict == GUARD_WORTH)
+	if (verdict == GUARD_WORTH) {
+		plan->pass->rests.freed_bytes += plan->target->size_bytes;
+		plan->pass->rests.written_bytes += extent_rest_bytes(plan->rest);
 		return;
+	}
 
 	*ret = EXTENT_PINNED;
 	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-rest.h"
 
-/* What is written anew is no more than this part of what is freed, and leaves so much. */
+/*
+ * What is written anew for one extent is no more than this part of it; more than the lesser part only as
+ * long as over the whole pass no more than that of what is gained is written.  One block has to be gained
+ * at least: that is many times what the metadata of a copy takes.
+ */
 #define REST_SHARE     4
-#define LEAST_NET_GAIN (UINT64_C(32) << 10)
+#define MOST_SHARE     2
+#define LEAST_NET_GAIN (UINT64_C(4) << 10)
 
 /* What an item adds to metadata, which may be there twice (measured: 112 bytes once). */
 #define ITEM_BYTES 320
@@ -201,7 +206,13 @@ bool extent_rest_is_worth_items(uint64_t rest_bytes, uint64_t n_items, uint64_t 
 	return n_items * ITEM_BYTES <= gain / 2;
 }
 
-bool extent_rest_is_worth(uint64_t rest_bytes, uint64_t freed_bytes)
+bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes)
 {
-	return rest_bytes <= freed_bytes / REST_SHARE && freed_bytes - rest_bytes >= LEAST_NET_GAIN;
+	uint64_t written = pass->written_bytes + rest_bytes;
+	uint64_t freed = pass->freed_bytes + freed_bytes;
+
+	if (freed_bytes < rest_bytes + LEAST_NET_GAIN)
+		return false;
+	return rest_bytes <= freed_bytes / REST_SHARE ||
+	       (rest_bytes <= freed_bytes / MOST_SHARE && written <= freed / (REST_SHARE + 1));
 }

@@ -32,8 +32,17 @@ const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position);
 /* Bytes of all pieces. */
 uint64_t extent_rest_bytes(const GArray *pieces);
 
-/* Whether writing so many bytes anew is worth it, if that frees an extent of @freed_bytes. */
-bool extent_rest_is_worth(uint64_t rest_bytes, uint64_t freed_bytes);
+/* What a pass planned so far. */
+typedef struct {
+	uint64_t freed_bytes; /* of all extents that are to be freed */
+	uint64_t written_bytes;
+} RestAccount;
+
+/*
+ * Whether writing so many bytes anew is worth it, if that frees an extent of @freed_bytes.  Large extents
+ * come first in a pass, so that small ones, of which a last block is much, may use what these saved.
+ */
+bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
 
 /*
  * Whether it is worth adding so many items to files: half of what is gained at most may go into

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/extent-places.h"
+#include "daemon/extent-rest.h"
 #include "daemon/filesystem.h"
 #include "daemon/filter.h"
 #include "daemon/hot-objects.h"
@@ -43,6 +44,7 @@ typedef struct {
 	struct ExtentGuard *guard;      /* the same */
 	struct PinnedExtents *pinned;   /* the same */
 	struct ZeroSource *zero_source; /* the same; NULL: zeros are not shared */
+	RestAccount rests;              /* btrfs, by checksums */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
 	PassResult *result;     /* the caller's */

@@ -15,9 +15,9 @@ more than its bytes on disk, so K and R take at least the sum of all prices, and
 that sum can be freed.  (Of rewritten blocks that supposes that they compress no better than in the
 best of the extents they were in.)
 
-ideal_extents: the same for plans that free an extent only if they have to write no more than a
-quarter of its bytes on disk for that.  Of an extent that goes, each distinct block that no other
-extent shows has to be written.  So an extent of which these are more than a quarter is in K
+ideal_extents: the same for plans that free an extent only if they have to write no more than half
+of its bytes on disk for that.  Of an extent that goes, each distinct block that no other
+extent shows has to be written.  So an extent of which these are more than half is in K
 whatever the plan, and takes all of its bytes there, its copies of others' blocks and what it hides
 included.  What it shows needs nothing else.  Every other distinct block takes its price, as before,
 among extents of which none is bound to stay.  It is a bound and no plan: it supposes that the
@@ -25,7 +25,7 @@ extents that stay have no block in common, and it counts no block to be written 
 show, even if all of them go.  Both can only make it higher than what can be had.
 
 reachable: a plan.  Extents are kept, always that of which the largest share is not in those kept
-already, of equals the largest, until none lacks more than a quarter.  All others go, and the rest
+already, of equals the largest, until none lacks more than half.  All others go, and the rest
 of each is written.  What is best lies between this and ideal_extents.
 """
 
@@ -35,7 +35,7 @@ import typing
 
 from extent_census import BLOCK_BYTES, HIDDEN, ZEROS
 
-MOST_REWRITTEN = 0.25
+MOST_REWRITTEN = 0.5
 
 
 class Bounds(typing.NamedTuple):

@@ -70,6 +70,38 @@ def test_more_than_a_quarter_is_not_copied(tree, dedupd):
     assert done.first.skipped["pinned"] >= 1
 
 
+def write_members(tree, own_blocks):
+    """A long file, most of it its own, and five short ones with 24 blocks of it each."""
+    shared = [noise(number, 24 * BLOCK) for number in range(5)]
+    write_extent(tree / "long", b"".join(shared) + noise(49, 200 * BLOCK))
+    for number, data in enumerate(shared):
+        write_extent(tree / f"short-{number}", data + noise(50 + number, own_blocks * BLOCK))
+
+
+@pytest.mark.parametrize("own_blocks", [12, 24])
+def test_up_to_half_is_copied_as_long_as_the_pass_writes_little(tree, dedupd, own_blocks):
+    write_members(tree, own_blocks)
+    content.write_twins(tree, 4 * MIB, seed=90)
+
+    done = check(dedupd)
+
+    assert rewritten_blocks(done) == 5 * own_blocks
+    assert done.freed_bytes == 4 * MIB + 5 * 24 * BLOCK
+
+
+@pytest.mark.parametrize("own_blocks, twin_bytes", [(25, 4 * MIB), (12, 0)])
+def test_more_than_half_is_not_copied_nor_more_than_the_pass_can_afford(
+        tree, dedupd, own_blocks, twin_bytes):
+    write_members(tree, own_blocks)
+    if twin_bytes:
+        content.write_twins(tree, twin_bytes, seed=90)
+
+    done = check(dedupd)
+
+    assert done.first.rewritten == {"bytes": 0, "extents": 0}
+    assert done.freed_bytes == twin_bytes
+
+
 def test_never_means_that_nothing_is_written(tree, dedupd):
     write_pair(tree, (256, 1))
 

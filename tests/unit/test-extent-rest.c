@@ -168,19 +168,46 @@ static void test_a_piece_is_found_by_any_of_its_bytes(void)
 
 static void test_it_is_worth_it_if_it_is_little(void)
 {
+	static const RestAccount none = { 0, 0 };
 	static const struct {
 		uint64_t rest, freed;
 		bool is_worth;
 	} cases[] = {
-		{ 4 * KIB, 36 * KIB, true },     { 4 * KIB, 35 * KIB, false },
-		{ 4 * KIB, 16 * KIB, false },    { 64 * KIB, 256 * KIB, true },
-		{ 65 * KIB, 256 * KIB, false },  { 32 << 20, 128 << 20, true },
-		{ 128 << 20, 128 << 20, false }, { 0, 32 * KIB, true },
+		{ 4 * KIB, 16 * KIB, true },     { 4 * KIB, 15 * KIB, false },
+		{ 64 * KIB, 256 * KIB, true },   { 65 * KIB, 256 * KIB, false },
+		{ 32 << 20, 128 << 20, true },   { 33 << 20, 128 << 20, false },
+		{ 128 << 20, 128 << 20, false }, { 0, 4 * KIB, true },
+		{ 0, 4 * KIB - 1, false },       { 8 * KIB, 4 * KIB, false },
+		{ UINT64_MAX / 16, 128, false },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpint(extent_rest_is_worth(cases[i].rest, cases[i].freed), ==,
+		g_assert_cmpint(extent_rest_is_worth(&none, cases[i].rest, cases[i].freed), ==,
 				cases[i].is_worth);
+}
+
+static void test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little(void)
+{
+	static const struct {
+		RestAccount pass;
+		uint64_t rest, freed;
+		bool is_worth;
+	} cases[] = {
+		/* Freed and written so far, the rest, and the extent. */
+		{ { 1 << 20, 0 }, 4 * KIB, 12 * KIB, true },
+		{ { 1 << 20, 0 }, 4 * KIB, 8 * KIB, true },
+		{ { 1 << 20, 0 }, 4 * KIB + 1, 8 * KIB, false },
+		{ { 8 * KIB, 0 }, 4 * KIB, 12 * KIB, true },
+		{ { 8 * KIB - 1, 0 }, 4 * KIB, 12 * KIB, false },
+		{ { 1 << 20, 200 * KIB }, 8 * KIB, 16 * KIB, true },
+		{ { 1 << 20, 201 * KIB }, 8 * KIB, 16 * KIB, false },
+		{ { 1 << 20, 201 * KIB }, 4 * KIB, 16 * KIB, true },
+		{ { 1 << 20, 1 << 20 }, 4 * KIB, 16 * KIB, true },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpint(extent_rest_is_worth(&cases[i].pass, cases[i].rest, cases[i].freed),
+				==, cases[i].is_worth);
 }
 
 int main(int argc, char **argv)
@@ -203,5 +230,7 @@ int main(int argc, char **argv)
 			test_a_piece_is_found_by_any_of_its_bytes);
 	g_test_add_func("/extent-rest/it-is-worth-it-if-it-is-little",
 			test_it_is_worth_it_if_it_is_little);
+	g_test_add_func("/extent-rest/up-to-half-is-worth-it-as-long-as-the-pass-writes-little",
+			test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little);
 	return g_test_run();
 }
