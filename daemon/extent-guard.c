@@ -15,6 +15,9 @@
 #define LEAF_BYTES    (UINT64_C(16) << 20)
 #define LEAF_EXPECTED 64
 
+/* Of what is gained by writing so much more than metadata takes is to be left. */
+#define MARGIN 2
+
 /* A file that targets are shown in. */
 typedef struct {
 	FileKey key;
@@ -175,6 +178,11 @@ static uint64_t ask(ExtentGuard *guard, const ExtentStep *steps, size_t n_steps)
 	return n_shared;
 }
 
+static uint64_t net_bytes(const ExtentGain *gain)
+{
+	return gain->extent_bytes - gain->written_bytes;
+}
+
 static bool is_in_too_many_pieces(const ExtentGuard *guard, uint64_t freed_bytes)
 {
 	for (guint i = 0; i < guard->asked->len; i++) {
@@ -206,7 +214,22 @@ static uint64_t leaf_bytes_each(ExtentGuard *guard, const ExtentRef *place)
 	       (guard->n_in_leaves + LEAF_EXPECTED);
 }
 
-static bool is_too_dear(ExtentGuard *guard, uint64_t freed_bytes, const ExtentRef *place,
+/* Whether @gain is worth so many bytes of metadata. */
+static bool pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t metadata_bytes)
+{
+	uint64_t bytes = net_bytes(gain);
+
+	if (gain->written_bytes > 0)
+		bytes /= MARGIN;
+	return metadata_bytes * guard->limits.metadata_copies <= bytes * guard->limits.data_copies;
+}
+
+bool extent_guard_pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t n_items)
+{
+	return pays(guard, gain, n_items * EXTENT_GUARD_ITEM_BYTES);
+}
+
+static bool is_too_dear(ExtentGuard *guard, const ExtentGain *gain, const ExtentRef *place,
 			uint64_t n_shared)
 {
 	int64_t items = 0;
@@ -219,7 +242,7 @@ static bool is_too_dear(ExtentGuard *guard, uint64_t freed_bytes, const ExtentRe
 	if (n_shared > 0)
 		bytes += n_shared * leaf_bytes_each(guard, place);
 
-	return bytes * guard->limits.metadata_copies > freed_bytes * guard->limits.data_copies;
+	return !pays(guard, gain, bytes);
 }
 
 static void settle(ExtentGuard *guard, uint64_t freed_bytes, bool is_done)
@@ -241,15 +264,16 @@ static void settle(ExtentGuard *guard, uint64_t freed_bytes, bool is_done)
 		g_hash_table_remove_all(guard->files);
 }
 
-GuardVerdict extent_guard_judge(ExtentGuard *guard, uint64_t freed_bytes, const ExtentStep *steps,
+GuardVerdict extent_guard_judge(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
 				size_t n_steps)
 {
 	GuardVerdict verdict = GUARD_WORTH;
+	uint64_t freed_bytes = net_bytes(gain);
 	uint64_t n_shared = ask(guard, steps, n_steps);
 
 	if (is_in_too_many_pieces(guard, freed_bytes))
 		verdict = GUARD_PIECES;
-	else if (n_steps > 0 && is_too_dear(guard, freed_bytes, &steps[0].target, n_shared))
+	else if (n_steps > 0 && is_too_dear(guard, gain, &steps[0].target, n_shared))
 		verdict = GUARD_METADATA;
 
 	settle(guard, freed_bytes, verdict == GUARD_WORTH);

@@ -13,7 +13,11 @@
  *
  * Leaves that snapshots have in common are copied for each of them when something in it is shared.
  * How many others use the same copy is not known beforehand: it is taken to be as many as so far in
- * the pass.  What items and copies take is set against what is freed.
+ * the pass.
+ *
+ * What items and copies of leaves take, as many times as the filesystem keeps copies of metadata, is set
+ * against what is gained, as many times as it keeps copies of data: what is freed less what is written
+ * for it.  Where something is written half of that must be left, since a write costs more than its space.
  *
  * Pure.  Thread: the filesystem's worker.
  */
@@ -42,11 +46,20 @@ typedef enum {
 ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits);
 void extent_guard_free(ExtentGuard *guard);
 
+/* What is had by freeing an extent. */
+typedef struct {
+	uint64_t extent_bytes;
+	uint64_t written_bytes; /* anew, for its rest; no more than that */
+} ExtentGain;
+
 /*
- * Judge the @n_steps steps, in the order of each place and those from a copy last, that free an extent of
- * @freed_bytes.  If it is worth it they count as done.
+ * Judge the @n_steps steps, in the order of each place and those from a copy last, that free an extent.
+ * If it is worth it they count as done.
  */
-GuardVerdict extent_guard_judge(ExtentGuard *guard, uint64_t freed_bytes, const ExtentStep *steps,
+GuardVerdict extent_guard_judge(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
 				size_t n_steps);
+
+/* Whether @gain is worth so many items more, be they in whatever files. */
+bool extent_guard_pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t n_items);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentGuard, extent_guard_free)

@@ -360,15 +360,20 @@ static bool check_source_tails(ExtentPlan *plan, const ExtentRef *refs, size_t n
 	return true;
 }
 
+static ExtentGain gain_of(const ExtentPlan *plan)
+{
+	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest) };
+}
+
 /* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
 static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 {
 	uint64_t n_steps = (uint64_t)plan->steps->len + plan->rest_steps->len;
+	ExtentGain gain = gain_of(plan);
 
 	/* Each place has one item. */
-	return plan->rest->len > 0 && !extent_rest_is_worth_items(extent_rest_bytes(plan->rest),
-								  n_steps - MIN(n_steps, n_places),
-								  plan->target->size_bytes);
+	return plan->rest->len > 0 &&
+	       !extent_guard_pays(plan->pass->guard, &gain, n_steps - MIN(n_steps, n_places));
 }
 
 /* It is pinned by what is not covered. */
@@ -478,6 +483,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 /* Whether what the plan would free is worth what it does to files and to metadata. */
 static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
+	ExtentGain gain = gain_of(plan);
 	GuardVerdict verdict;
 	const ExtentRef *refs;
 	size_t n;
@@ -485,12 +491,12 @@ static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reas
 	if (*ret != EXTENT_PLANNED)
 		return;
 
-	verdict = extent_guard_judge(
-		plan->pass->guard, plan->target->size_bytes - extent_rest_bytes(plan->rest),
-		(const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
+	verdict =
+		extent_guard_judge(plan->pass->guard, &gain,
+				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
 	if (verdict == GUARD_WORTH) {
-		plan->pass->rests.freed_bytes += plan->target->size_bytes;
-		plan->pass->rests.written_bytes += extent_rest_bytes(plan->rest);
+		plan->pass->rests.freed_bytes += gain.extent_bytes;
+		plan->pass->rests.written_bytes += gain.written_bytes;
 		return;
 	}
 

@@ -10,9 +10,6 @@
 #define MOST_SHARE     2
 #define LEAST_NET_GAIN (UINT64_C(4) << 10)
 
-/* What an item adds to metadata, which may be there twice (measured: 112 bytes once). */
-#define ITEM_BYTES 320
-
 /* The block in which files end, and how much of it they have. */
 typedef struct {
 	uint64_t block;
@@ -197,13 +194,6 @@ uint64_t extent_rest_bytes(const GArray *pieces)
 	for (guint i = 0; i < pieces->len; i++)
 		bytes += g_array_index(pieces, RestPiece, i).length;
 	return bytes;
-}
-
-bool extent_rest_is_worth_items(uint64_t rest_bytes, uint64_t n_items, uint64_t freed_bytes)
-{
-	uint64_t gain = freed_bytes - MIN(rest_bytes, freed_bytes);
-
-	return n_items * ITEM_BYTES <= gain / 2;
 }
 
 bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes)

@@ -43,9 +43,3 @@ typedef struct {
  * come first in a pass, so that small ones, of which a last block is much, may use what these saved.
  */
 bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
-
-/*
- * Whether it is worth adding so many items to files: half of what is gained at most may go into
- * these.
- */
-bool extent_rest_is_worth_items(uint64_t rest_bytes, uint64_t n_items, uint64_t freed_bytes);

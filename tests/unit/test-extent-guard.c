@@ -19,6 +19,15 @@ static ExtentGuard *new_guard(uint64_t min_run_bytes)
 	return extent_guard_new(&limits);
 }
 
+/* Judge what frees so many bytes without writing any. */
+static GuardVerdict judge_gain(ExtentGuard *guard, uint64_t bytes, const ExtentStep *steps,
+			       size_t n_steps)
+{
+	const ExtentGain gain = { bytes, 0 };
+
+	return extent_guard_judge(guard, &gain, steps, n_steps);
+}
+
 /* Steps of one target: @n_pieces of @piece_bytes in each of @n_places, from as many extents. */
 static GuardVerdict judge_places(ExtentGuard *guard, uint64_t inode, uint64_t offset,
 				 uint64_t piece_bytes, unsigned n_pieces, unsigned n_places)
@@ -42,8 +51,8 @@ static GuardVerdict judge_places(ExtentGuard *guard, uint64_t inode, uint64_t of
 		}
 	}
 
-	return extent_guard_judge(guard, n_pieces * piece_bytes,
-				  (const ExtentStep *)(void *)steps->data, steps->len);
+	return judge_gain(guard, n_pieces * piece_bytes, (const ExtentStep *)(void *)steps->data,
+			  steps->len);
 }
 
 static GuardVerdict judge(ExtentGuard *guard, uint64_t inode, uint64_t offset, uint64_t piece_bytes,
@@ -161,9 +170,9 @@ static unsigned count_refused(uint64_t target_bytes, uint64_t source_bytes)
 			g_array_append_val(steps, step);
 			at = end;
 		}
-		n_refused += extent_guard_judge(guard, target_bytes,
-						(const ExtentStep *)(void *)steps->data,
-						steps->len) != GUARD_WORTH;
+		n_refused +=
+			judge_gain(guard, target_bytes, (const ExtentStep *)(void *)steps->data,
+				   steps->len) != GUARD_WORTH;
 	}
 
 	return n_refused;
@@ -193,9 +202,9 @@ static void test_holes_are_no_pieces(void)
 
 		g_array_append_val(steps, step);
 	}
-	g_assert_cmpint(extent_guard_judge(guard, 4000 * KIB,
-					   (const ExtentStep *)(void *)steps->data, steps->len),
-			==, GUARD_WORTH);
+	g_assert_cmpint(
+		judge_gain(guard, 4000 * KIB, (const ExtentStep *)(void *)steps->data, steps->len),
+		==, GUARD_WORTH);
 }
 
 static void add_step(GArray *steps, uint64_t root, uint64_t offset, StepFrom from)
@@ -225,9 +234,9 @@ static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
 		add_step(steps, 256 + i / 9, 2 * (i % 9) * 4 * KIB, STEP_FROM_PLACE);
 	for (unsigned i = 0; i < 16; i++)
 		add_step(steps, 256 + i / 8, (2 * (i % 8) + 1) * 4 * KIB, STEP_FROM_COPY);
-	g_assert_cmpint(extent_guard_judge(guard, 36 * KIB, (const ExtentStep *)(void *)steps->data,
-					   steps->len),
-			==, GUARD_WORTH);
+	g_assert_cmpint(
+		judge_gain(guard, 36 * KIB, (const ExtentStep *)(void *)steps->data, steps->len),
+		==, GUARD_WORTH);
 	/* One more would be free no longer: 44 KiB are less than 64. */
 	g_assert_cmpint(judge(guard, 257, MIB, 4 * KIB, 2), ==, GUARD_PIECES);
 }
@@ -274,6 +283,38 @@ static void test_copies_of_metadata_are_set_against_copies_of_data(void)
 		g_autoptr(ExtentGuard) guard = extent_guard_new(&limits);
 
 		g_assert_cmpint(judge_places(guard, 257, 0, 4 * KIB, 1, 6), ==, cases[i].verdict);
+	}
+}
+
+static void test_what_is_gained_by_writing_pays_for_half_as_much(void)
+{
+	static const struct {
+		uint32_t metadata_copies, data_copies;
+		ExtentGain gain;
+		uint64_t n_items;
+		bool pays;
+	} cases[] = {
+		{ 1, 1, { 1600, 0 }, 10, true },     { 1, 1, { 1600, 0 }, 11, false },
+		{ 1, 1, { 3201, 1 }, 10, true },     { 1, 1, { 3200, 1 }, 10, false },
+		{ 1, 1, { 7200, 4000 }, 10, true },  { 1, 1, { 7200, 4001 }, 10, false },
+		{ 2, 1, { 3200, 0 }, 10, true },     { 2, 1, { 3199, 0 }, 10, false },
+		{ 2, 1, { 10400, 4000 }, 10, true }, { 2, 1, { 10400, 4001 }, 10, false },
+		{ 2, 2, { 7200, 4000 }, 10, true },  { 2, 2, { 7200, 4001 }, 10, false },
+		{ 2, 1, { 8192, 4096 }, 6, true },   { 2, 1, { 8192, 4096 }, 7, false },
+		{ 1, 1, { 4096, 4096 }, 0, true },   { 1, 1, { 4096, 4096 }, 1, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const ExtentGuardLimits limits = {
+			.min_run_bytes = 64 * KIB,
+			.node_bytes = 16384,
+			.metadata_copies = cases[i].metadata_copies,
+			.data_copies = cases[i].data_copies,
+		};
+		g_autoptr(ExtentGuard) guard = extent_guard_new(&limits);
+
+		g_assert_cmpint(extent_guard_pays(guard, &cases[i].gain, cases[i].n_items), ==,
+				cases[i].pays);
 	}
 }
 
@@ -350,6 +391,8 @@ int main(int argc, char **argv)
 			test_snapshots_cost_copies_of_leaves);
 	g_test_add_func("/extent-guard/copies-of-metadata-are-set-against-copies-of-data",
 			test_copies_of_metadata_are_set_against_copies_of_data);
+	g_test_add_func("/extent-guard/what-is-gained-by-writing-pays-for-half-as-much",
+			test_what_is_gained_by_writing_pays_for_half_as_much);
 	g_test_add_func("/extent-guard/what-was-refused-counts-for-nothing",
 			test_what_was_refused_counts_for_nothing);
 	g_test_add_func("/extent-guard/room-for-metadata-is-kept", test_room_for_metadata_is_kept);
