@@ -480,8 +480,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	return true;
 }
 
-/* Whether what the plan would free is worth what it does to files and to metadata. */
-static void judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
+void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	ExtentGain gain = gain_of(plan);
 	GuardVerdict verdict;
@@ -543,12 +542,8 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	if (!extent_coverage_find(plan->coverage, target, runs, error) ||
-	    !plan_places(plan, ret, ret_reason, error))
-		return false;
-
-	judge(plan, ret, ret_reason);
-	return true;
+	return extent_coverage_find(plan->coverage, target, runs, error) &&
+	       plan_places(plan, ret, ret_reason, error);
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)

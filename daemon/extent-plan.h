@@ -60,6 +60,12 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * Whether what the plan would free is worth what it does to files and to metadata: else the target is
+ * pinned.  A plan that is to be done has to be judged, once.
+ */
+void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason);
+
+/*
  * The steps (ExtentStep) of the last plan.  Those from a copy come last: when a source turns out to differ,
  * nothing is kept yet that was copied in vain.
  */

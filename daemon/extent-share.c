@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-share.h"
 
+#include "daemon/begun-extent.h"
 #include "daemon/doubts.h"
+#include "daemon/extent-figures.h"
 #include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
 #include "daemon/extent-skips.h"
-#include "daemon/extent-zeros.h"
+#include "daemon/extent-turn.h"
 #include "daemon/metadata-reserve.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/refusal.h"
@@ -29,6 +31,7 @@ typedef struct {
 	StepRounds *rounds;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
+	ExtentTurn *turn;
 	GArray *runs;   /* Run, of the target in hand */
 	bool has_zeros; /* one of them is from a hole */
 	bool is_first_round;
@@ -82,19 +85,13 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 	return shared;
 }
 
-static void count_shared(ExtentSharer *sharer, uint64_t bytes, bool is_run)
-{
-	sharer->pass->result->shared.bytes += bytes;
-	sharer->pass->result->shared.runs += is_run;
-}
-
 /* Share one step of @target; what goes no further leaves the target alone. */
 static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
 	SharedRounds shared = share_rounds(sharer, step, files);
 
-	count_shared(sharer, shared.done, shared.outcome == DEDUPE_SAME);
+	extent_figures_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
 		extent_skips_add(sharer->pass, target,
 				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
@@ -134,7 +131,7 @@ static void share_joined(ExtentSharer *sharer)
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	count_shared(sharer, done, done > 0);
+	extent_figures_add_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -185,46 +182,13 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 				  is_news, error);
 }
 
-/* So much was written so that an extent is freed, be it that it could not be freed after all. */
-static void count_rewritten(ExtentSharer *sharer, uint64_t bytes)
-{
-	PassResult *result = sharer->pass->result;
-
-	result->rewritten.bytes += bytes;
-	result->rewritten.extents += bytes > 0;
-}
-
-static void show_freed(const ExtentSharer *sharer)
-{
-	const PassResult *result = sharer->pass->result;
-
-	atomic_store(&sharer->pass->progress->freed_bytes,
-		     result->freed.bytes - MIN(result->rewritten.bytes, result->freed.bytes));
-}
-
 /* The target in hand is done with: of its copy that stays which something was shared with. */
 static void drop_copy(ExtentSharer *sharer)
 {
-	if (sharer->copy && sharer->copy_is_kept) {
-		count_rewritten(sharer, extent_copy_disk_bytes(sharer->copy));
-		show_freed(sharer);
-	}
+	if (sharer->copy && sharer->copy_is_kept)
+		extent_figures_add_rewritten(sharer->pass, extent_copy_disk_bytes(sharer->copy));
 	g_clear_pointer(&sharer->copy, extent_copy_free);
 	sharer->copy_is_kept = false;
-}
-
-/* What the plan would do. */
-static void estimate(ExtentSharer *sharer, const Object *target)
-{
-	const GArray *steps = extent_plan_steps(sharer->plan);
-	PassResult *result = sharer->pass->result;
-
-	for (guint i = 0; i < steps->len; i++)
-		result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
-	result->shared.runs += steps->len;
-	result->freed.bytes += target->size_bytes;
-	result->freed.hole_bytes += extent_zeros_count(steps, sharer->pass->block_bytes);
-	count_rewritten(sharer, extent_plan_rest_bytes(sharer->plan));
 }
 
 static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
@@ -236,13 +200,8 @@ static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
 /* Nothing shows the extent any more: btrfs gives it back. */
 static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
 {
-	const Object *target = &planned->extent;
-	PassResult *result = sharer->pass->result;
-
-	result->freed.bytes += target->size_bytes;
-	result->freed.hole_bytes += extent_zeros_count(planned->steps, sharer->pass->block_bytes);
-	show_freed(sharer);
-	return forget(sharer, target, error);
+	extent_figures_add_freed(sharer->pass, &planned->extent, planned->steps);
+	return forget(sharer, &planned->extent, error);
 }
 
 /* Queue what is planned for @target. */
@@ -330,6 +289,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 
 	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
 		return false;
+	extent_plan_judge(sharer->plan, &outcome, &reason);
 
 	*ret = outcome == EXTENT_PLANNED;
 	g_array_set_size(planned->steps, 0);
@@ -401,7 +361,8 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!run_steps(sharer, planned, &done, error))
 		return false;
 	if (!done)
-		return true;
+		return pass_may_continue(sharer->pass) ||
+		       begun_extent_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
@@ -474,10 +435,11 @@ static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutc
 	       extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error);
 }
 
-static bool plan_target(ExtentSharer *sharer, const Object *target, GError **error)
+static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 {
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
+	bool is_turned = false;
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED)
 		return true;
@@ -490,8 +452,12 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
 	}
-	if (!make_plan(sharer, target, &outcome, &reason, error))
+	if (!make_plan(sharer, target, &outcome, &reason, error) ||
+	    (outcome == EXTENT_PLANNED && !extent_turn_try(sharer->turn, &sharer->plan, target,
+							   sharer->runs, &is_turned, error)))
 		return false;
+	if (!is_turned)
+		extent_plan_judge(sharer->plan, &outcome, &reason);
 
 	switch (outcome) {
 	case EXTENT_GONE:
@@ -505,7 +471,7 @@ static bool plan_target(ExtentSharer *sharer, const Object *target, GError **err
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		estimate(sharer, target);
+		extent_figures_estimate(sharer->pass, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;
@@ -569,6 +535,8 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
+	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
+	g_autoptr(ExtentTurn) turn = extent_turn_new(pass, table, other);
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	ExtentSharer sharer = {
@@ -578,6 +546,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.rounds = rounds,
 		.refs = refs,
 		.plan = plan,
+		.turn = turn,
 		.runs = runs,
 		.is_first_round = is_first_round,
 		.planned = planned,

@@ -102,6 +102,36 @@ def test_more_than_half_is_not_copied_nor_more_than_the_pass_can_afford(
     assert done.freed_bytes == twin_bytes
 
 
+@pytest.mark.parametrize("first, second", [(1, 100), (100, 1), (0, 100), (40, 41)])
+def test_of_two_extents_that_one_goes_of_which_the_rest_is_smaller(tree, dedupd, first, second):
+    data = noise(1, 1000 * BLOCK)
+    write_extent(tree / "one", data + noise(2, first * BLOCK))
+    write_extent(tree / "two", data + noise(3, second * BLOCK))
+
+    done = check(dedupd)
+
+    assert rewritten_blocks(done) == min(first, second)
+    assert done.freed_bytes == len(data)
+
+
+def test_what_several_files_show_stays_whatever_the_rest(tree, dedupd):
+    data = noise(1, 1000 * BLOCK)
+    write_extent(tree / "one", data + noise(2, BLOCK))
+    subprocess.run(["cp", "--reflink=always", tree / "one", tree / "clone"], check=True)
+    write_extent(tree / "two", data + noise(3, 100 * BLOCK))
+
+    assert rewritten_blocks(check(dedupd)) == 100
+
+
+def test_a_copy_of_what_goes_for_its_smaller_rest_goes_too(tree, dedupd):
+    data = noise(1, 1000 * BLOCK)
+    for name in ("one", "same", "more"):
+        write_extent(tree / name, data + noise(2, BLOCK))
+    write_extent(tree / "two", data + noise(3, 100 * BLOCK))
+
+    assert check(dedupd).freed_bytes == 3 * len(data) + 2 * BLOCK
+
+
 def test_never_means_that_nothing_is_written(tree, dedupd):
     write_pair(tree, (256, 1))
 

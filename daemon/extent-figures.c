@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-figures.h"
+
+#include "daemon/extent-zeros.h"
+
+static void count_rewritten(Pass *pass, uint64_t bytes)
+{
+	pass->result->rewritten.bytes += bytes;
+	pass->result->rewritten.extents += bytes > 0;
+}
+
+static void count_freed(Pass *pass, const Object *extent, const GArray *steps)
+{
+	pass->result->freed.bytes += extent->size_bytes;
+	pass->result->freed.hole_bytes += extent_zeros_count(steps, pass->block_bytes);
+}
+
+static void show_freed(const Pass *pass)
+{
+	const PassResult *result = pass->result;
+
+	atomic_store(&pass->progress->freed_bytes,
+		     result->freed.bytes - MIN(result->rewritten.bytes, result->freed.bytes));
+}
+
+void extent_figures_add_shared(Pass *pass, uint64_t bytes, bool is_run)
+{
+	pass->result->shared.bytes += bytes;
+	pass->result->shared.runs += is_run;
+}
+
+void extent_figures_add_rewritten(Pass *pass, uint64_t bytes)
+{
+	count_rewritten(pass, bytes);
+	show_freed(pass);
+}
+
+void extent_figures_add_freed(Pass *pass, const Object *extent, const GArray *steps)
+{
+	count_freed(pass, extent, steps);
+	show_freed(pass);
+}
+
+void extent_figures_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
+{
+	const GArray *steps = extent_plan_steps(plan);
+
+	for (guint i = 0; i < steps->len; i++)
+		pass->result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
+	pass->result->shared.runs += steps->len;
+	count_freed(pass, extent, steps);
+	count_rewritten(pass, extent_plan_rest_bytes(plan));
+}
