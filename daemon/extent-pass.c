@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-pass.h"
 
+#include "daemon/begun-extent.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-limits.h"
@@ -81,6 +82,48 @@ static bool share_files(Pass *pass, ObjectTable *table, FileOpener *opener, Sort
 	return kept_files_drop(pass, opener, error);
 }
 
+/* Of which extents runs are taken: of the one that was begun, or of the others. */
+typedef struct {
+	ObjectTable *table;
+	uint32_t begun; /* 0: none was */
+	bool wants_begun;
+} Wanted;
+
+static bool is_wanted(uint32_t target, void *data)
+{
+	const Wanted *wanted = data;
+
+	return object_table_is_extent(target, wanted->table) &&
+	       (target == wanted->begun) == wanted->wants_begun;
+}
+
+static bool share_wanted(Pass *pass, ExtentSums *sums, Wanted *wanted, Sorter *runs, bool is_first,
+			 uint64_t *pinned, GError **error)
+{
+	g_autoptr(Planner) planner = planner_new(runs, is_wanted, wanted);
+	uint64_t n;
+	bool done = extents_share(pass, sums, wanted->table, planner, is_first, &n, error);
+
+	*pinned += n;
+	return done;
+}
+
+/* Share the runs of extents, those of the one that was begun first. */
+static bool share_extents(Pass *pass, ExtentSums *sums, ObjectTable *table, Sorter *runs,
+			  bool is_first, uint64_t *pinned, GError **error)
+{
+	Wanted wanted = { .table = table, .wants_begun = true };
+
+	if (is_first && !begun_extent_take(pass, &wanted.begun, error))
+		return false;
+	if (wanted.begun && (!share_wanted(pass, sums, &wanted, runs, is_first, pinned, error) ||
+			     !sorter_rewind(runs, error)))
+		return false;
+
+	wanted.wants_begun = false;
+	return share_wanted(pass, sums, &wanted, runs, is_first, pinned, error);
+}
+
 /* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
 static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_first,
 		     uint64_t *ret_pinned, GError **error)
@@ -88,7 +131,6 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
 	g_autoptr(Sorter) found = new_runs(pass);
 	g_autoptr(Sorter) runs = new_runs(pass);
-	g_autoptr(Planner) planner = NULL;
 	uint64_t blocks = 0;
 
 	*ret_pinned = 0;
@@ -102,9 +144,8 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 
 	g_clear_pointer(&found, sorter_free);
 	progress_begin(pass->progress, STAGE_SHARE, 0);
-	planner = planner_new(runs, object_table_is_extent, table);
 	extent_pause(pass);
-	return extents_share(pass, sums, table, planner, is_first, ret_pinned, error) &&
+	return share_extents(pass, sums, table, runs, is_first, ret_pinned, error) &&
 	       (!is_first || pass->result->stopped_reason ||
 		share_files(pass, table, opener, runs, error));
 }

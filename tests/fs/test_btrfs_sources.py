@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import content
 import harness
 import oracle
 from content import BLOCK, KIB, MIB, forget_pages, noise, overwrite, write
@@ -203,8 +204,16 @@ def share_until(dedupd, tree, is_enough):
     return shared_places(tree)
 
 
-def test_a_target_that_was_begun_is_finished_first(tree, filesystem, dedupd):
-    """Nothing of it is freed before its last place is shared."""
+def write_large_pair(tree):
+    """Two equal extents that are planned for before those of 4 MiB, as several files show them, too."""
+    for name in ("large", "equal"):
+        content.write_extent(tree / name, noise(90, 32 * MIB))
+        subprocess.run(["cp", "--reflink=always", tree / name, tree / f"{name}-clone"], check=True)
+
+
+@pytest.mark.parametrize("comes_better", [False, True])
+def test_a_target_that_was_begun_is_finished_first(tree, filesystem, dedupd, comes_better):
+    """Nothing of it is freed before its last place is shared, also if larger ones come meanwhile."""
     make_subvolume(tree / "live")
     for number in range(4):
         data = noise(number, 4 * MIB)
@@ -218,9 +227,14 @@ def test_a_target_that_was_begun_is_finished_first(tree, filesystem, dedupd):
 
     begun = share_until(dedupd, tree, lambda counts: any(0 < count <= DAYS for count in counts))
     partial = [number for number, count in enumerate(begun) if 0 < count <= DAYS]
+    if comes_better:
+        write_large_pair(tree)
+        harness.settle(filesystem)
     after = share_until(dedupd, tree, lambda counts: counts != begun)
 
     assert len(partial) == 1
+    if comes_better:
+        assert not oracle.is_shared(tree / "large", tree / "equal")
     assert after[partial[0]] > begun[partial[0]]
     if after[partial[0]] <= DAYS:
         assert [count for number, count in enumerate(after) if number != partial[0]] == [
