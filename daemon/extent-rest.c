@@ -3,12 +3,12 @@
 
 /*
  * What is written anew for one extent is no more than this part of it; more than the lesser part only as
- * long as over the whole pass no more than that of what is gained is written.  One block has to be gained
- * at least: that is many times what the metadata of a copy takes.
+ * long as over the whole pass no more than that of what is gained is written.  Every copy is waited for
+ * until it lies on the disk, so that so much has to be gained by it.
  */
 #define REST_SHARE     4
 #define MOST_SHARE     2
-#define LEAST_NET_GAIN (UINT64_C(4) << 10)
+#define LEAST_NET_GAIN (UINT64_C(16) << 10)
 
 /* The block in which files end, and how much of it they have. */
 typedef struct {

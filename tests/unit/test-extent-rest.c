@@ -173,11 +173,11 @@ static void test_it_is_worth_it_if_it_is_little(void)
 		uint64_t rest, freed;
 		bool is_worth;
 	} cases[] = {
-		{ 4 * KIB, 16 * KIB, true },     { 4 * KIB, 15 * KIB, false },
+		{ 4 * KIB, 20 * KIB, true },     { 4 * KIB, 19 * KIB, false },
 		{ 64 * KIB, 256 * KIB, true },   { 65 * KIB, 256 * KIB, false },
 		{ 32 << 20, 128 << 20, true },   { 33 << 20, 128 << 20, false },
-		{ 128 << 20, 128 << 20, false }, { 0, 4 * KIB, true },
-		{ 0, 4 * KIB - 1, false },       { 8 * KIB, 4 * KIB, false },
+		{ 128 << 20, 128 << 20, false }, { 0, 16 * KIB, true },
+		{ 0, 16 * KIB - 1, false },      { 8 * KIB, 4 * KIB, false },
 		{ UINT64_MAX / 16, 128, false },
 	};
 
@@ -194,15 +194,16 @@ static void test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little(void)
 		bool is_worth;
 	} cases[] = {
 		/* Freed and written so far, the rest, and the extent. */
-		{ { 1 << 20, 0 }, 4 * KIB, 12 * KIB, true },
-		{ { 1 << 20, 0 }, 4 * KIB, 8 * KIB, true },
-		{ { 1 << 20, 0 }, 4 * KIB + 1, 8 * KIB, false },
-		{ { 8 * KIB, 0 }, 4 * KIB, 12 * KIB, true },
-		{ { 8 * KIB - 1, 0 }, 4 * KIB, 12 * KIB, false },
-		{ { 1 << 20, 200 * KIB }, 8 * KIB, 16 * KIB, true },
-		{ { 1 << 20, 201 * KIB }, 8 * KIB, 16 * KIB, false },
-		{ { 1 << 20, 201 * KIB }, 4 * KIB, 16 * KIB, true },
-		{ { 1 << 20, 1 << 20 }, 4 * KIB, 16 * KIB, true },
+		{ { 1 << 20, 0 }, 16 * KIB, 48 * KIB, true },
+		{ { 1 << 20, 0 }, 16 * KIB, 32 * KIB, true },
+		{ { 1 << 20, 0 }, 15 * KIB, 30 * KIB, false },
+		{ { 1 << 20, 0 }, 16 * KIB + 1, 32 * KIB + 1, false },
+		{ { 32 * KIB, 0 }, 16 * KIB, 48 * KIB, true },
+		{ { 32 * KIB - 1, 0 }, 16 * KIB, 48 * KIB, false },
+		{ { 1 << 20, 200 * KIB }, 16 * KIB, 56 * KIB, true },
+		{ { 1 << 20, 201 * KIB }, 16 * KIB, 56 * KIB, false },
+		{ { 1 << 20, 201 * KIB }, 16 * KIB, 64 * KIB, true },
+		{ { 1 << 20, 1 << 20 }, 16 * KIB, 64 * KIB, true },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
