@@ -23,6 +23,7 @@ typedef struct {
 	const Settings *settings; /* of the command line */
 	const Config *config;
 	char *const *arguments;
+	DiskTable *disks;
 	sd_event *event;
 	ProgressDisplay *display; /* of the pass that runs; NULL when nothing is to be shown */
 	int signal;               /* that asked to stop; 0: none */
@@ -126,8 +127,8 @@ static void run_pass(Once *once, const Settings *settings, const Filesystem *fil
 
 	result->outcome = PASS_FAILED;
 	if (failed >= 0)
-		worker = worker_start(settings, filesystem, &once->stop, &progress, result,
-				      finished_fd, &error);
+		worker = worker_start(settings, filesystem, once->disks, &once->stop, &progress,
+				      result, finished_fd, &error);
 	if (!worker) {
 		g_critical("cannot start to work: %s",
 			   error ? error->message : g_strerror(-failed));
@@ -279,7 +280,10 @@ static GPtrArray *find_filesystems(const Once *once)
 
 int once_run(const Settings *settings, const Config *config, char *const *arguments)
 {
-	Once once = { .settings = settings, .config = config, .arguments = arguments };
+	g_autoptr(DiskTable) disks = disk_table_new();
+	Once once = {
+		.settings = settings, .config = config, .arguments = arguments, .disks = disks
+	};
 	g_autoptr(GPtrArray) filesystems = find_filesystems(&once);
 	g_autofree PassResult *results = NULL;
 	int status = EXIT_STATUS_DONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/options.h"
 
+#include "daemon/disk-settings.h"
 #include "daemon/duration-text.h"
 #include "daemon/name-text.h"
 #include "daemon/policies.h"
@@ -35,8 +36,11 @@ typedef struct {
 	char *rewrite;
 	char *across_owners;
 	char *min_age;
+	char *pressure;
+	char *priority;
 	int anchor_blocks;
 	int window_anchors;
+	int limit_iops;
 	gboolean once, now, dry_run, rebuild, json, quiet, verbose, version;
 } Given;
 
@@ -56,6 +60,8 @@ static void given_clear(Given *given)
 	g_free(given->rewrite);
 	g_free(given->across_owners);
 	g_free(given->min_age);
+	g_free(given->pressure);
+	g_free(given->priority);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Given, given_clear)
@@ -101,6 +107,19 @@ static bool take_number(const char *option, int given, uint32_t least, uint32_t 
 	return true;
 }
 
+static bool take_requests(int given, uint64_t *ret, GError **error)
+{
+	if (given < 0) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--limit-iops %d is no number of requests per second: 0 is no limit",
+			    given);
+		return false;
+	}
+
+	*ret = (uint64_t)given;
+	return true;
+}
+
 static bool take_duration(const char *option, const char *text, uint64_t *ret_usec, GError **error)
 {
 	if (!text || duration_parse(text, ret_usec, error))
@@ -142,6 +161,8 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned compressed = settings->compressed;
 	unsigned rewrite = settings->rewrite;
 	unsigned owners = settings->across_owners;
+	unsigned pressure = settings->makes_way ? PRESSURE_ON : PRESSURE_OFF;
+	unsigned priority = settings->priority;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
@@ -153,7 +174,9 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 			 error) ||
 	    !take_choice("--rewrite", given->rewrite, rewrite_policy_names, &rewrite, error) ||
 	    !take_choice("--across-owners", given->across_owners, owners_policy_names, &owners,
-			 error))
+			 error) ||
+	    !take_choice("--pressure", given->pressure, pressure_policy_names, &pressure, error) ||
+	    !take_choice("--priority", given->priority, priority_policy_names, &priority, error))
 		return false;
 
 	settings->zeros = (ZerosPolicy)zeros;
@@ -163,6 +186,8 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	settings->compressed = (CompressedPolicy)compressed;
 	settings->rewrite = (RewritePolicy)rewrite;
 	settings->across_owners = (OwnersPolicy)owners;
+	settings->makes_way = pressure == PRESSURE_ON;
+	settings->priority = (PriorityPolicy)priority;
 	return true;
 }
 
@@ -182,6 +207,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	    !take_size("--min-run", given->min_run, 0, &settings->min_run_bytes, error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_duration("--min-age", given->min_age, &settings->min_age_usec, error) ||
+	    !take_requests(given->limit_iops, &settings->rate_requests, error) ||
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
 			 &settings->anchor_blocks, error) ||
 	    !take_number("--window", given->window_anchors, 2, WINNOW_WINDOW_MAX,
@@ -229,6 +255,17 @@ static bool take_files(Given *given, Settings *settings, GError **error)
 	return true;
 }
 
+static GOptionContext *context_new(const GOptionEntry *entries)
+{
+	GOptionContext *context = g_option_context_new("[PATH…]");
+
+	g_option_context_set_summary(
+		context, "Finds equal data on mounted btrfs and XFS filesystems and has the kernel "
+			 "share it.");
+	g_option_context_add_main_entries(context, entries, NULL);
+	return context;
+}
+
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 {
 	g_auto(Given) given = { .anchor_blocks = NO_NUMBER, .window_anchors = NO_NUMBER };
@@ -272,7 +309,14 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "min-age", 0, 0, G_OPTION_ARG_STRING, &given.min_age,
 		  "Leave files written to within TIME for a later pass", "TIME" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
-		  "Read no more than SIZE of data per second", "SIZE" },
+		  "Have each disk read and write no more than SIZE per second", "SIZE" },
+		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given.limit_iops,
+		  "Ask each disk for no more than N requests per second", "N" },
+		{ "pressure", 0, 0, G_OPTION_ARG_STRING, &given.pressure,
+		  "Whether to make way for others that use the disks (default off)", "on|off" },
+		{ "priority", 0, 0, G_OPTION_ARG_STRING, &given.priority,
+		  "Who comes first on the processor and the disks (default normal)",
+		  "normal|idle" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,
 		  "Blocks in an anchor (default 4)", "N" },
 		{ "window", 0, 0, G_OPTION_ARG_INT, &given.window_anchors,
@@ -288,12 +332,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  NULL },
 		{ NULL }
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[PATH…]");
-
-	g_option_context_set_summary(
-		context, "Finds equal data on mounted btrfs and XFS filesystems and has the kernel "
-			 "share it.");
-	g_option_context_add_main_entries(context, entries, NULL);
+	g_autoptr(GOptionContext) context = context_new(entries);
 
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;

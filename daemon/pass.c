@@ -54,7 +54,7 @@ static void set_young(Pass *pass)
 	filter_set_young(pass->filter, now_nsec - (int64_t)age_usec * USEC_NSEC, now_nsec);
 }
 
-static bool pass_open(Pass *pass, GError **error)
+static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
 	const Settings *settings = pass->settings;
@@ -76,6 +76,7 @@ static bool pass_open(Pass *pass, GError **error)
 		return false;
 	}
 
+	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	pass->store = hash_store_open(&options, error);
 	if (!pass->store)
 		return false;
@@ -83,7 +84,6 @@ static bool pass_open(Pass *pass, GError **error)
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);
-	pass->throttle = throttle_new(settings->rate_bytes, NULL);
 	pass->kept = kept_pages_new(NULL);
 	pass->hot = hot_objects_new();
 	pass->postponed = postponed_new();
@@ -105,6 +105,14 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->store, hash_store_close);
+}
+
+bool pass_may_continue(const Pass *pass)
+{
+	if (pass->throttle && !atomic_load(pass->stop))
+		throttle_settle(pass->throttle, pass->stop);
+
+	return !atomic_load(pass->stop);
 }
 
 uint32_t pass_day(const Pass *pass)
@@ -378,8 +386,8 @@ static bool describe_store(Pass *pass, GError **error)
 					&result->store.segments, error);
 }
 
-void pass_run(const Settings *settings, const Filesystem *filesystem, const atomic_bool *stop,
-	      Progress *progress, PassResult *result)
+void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
+	      const atomic_bool *stop, Progress *progress, PassResult *result)
 {
 	Pass pass = {
 		.settings = settings,
@@ -391,12 +399,12 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	};
 	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);
 	GError **error = &result->error;
-	uint64_t disk_before = 0, disk_after;
-	bool counts_disk = thread_io_read_bytes(&disk_before);
+	ThreadIo before, after;
+	bool counts_disk = thread_io_read(&before);
 
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
-	if (lock >= 0 && pass_open(&pass, error)) {
+	if (lock >= 0 && pass_open(&pass, disks, error)) {
 		if (pass_steps(&pass, error))
 			result->outcome = pass_may_continue(&pass) && !result->stopped_reason
 						  ? PASS_COMPLETE
@@ -408,7 +416,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, const atom
 	}
 
 	pass_close(&pass);
-	if (counts_disk && thread_io_read_bytes(&disk_after))
-		result->disk_bytes += disk_after - disk_before;
+	if (counts_disk && thread_io_read(&after))
+		result->disk_bytes += after.read_bytes - before.read_bytes;
 	result->ended_usec = g_get_real_time();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/disk-table.h"
 #include "daemon/extent-places.h"
 #include "daemon/extent-rest.h"
 #include "daemon/filesystem.h"
@@ -35,7 +36,7 @@ typedef struct {
 	/* Owned by the pass. */
 	HashStore *store;
 	Filter *filter;
-	Throttle *throttle;
+	Throttle *throttle; /* of the disks; NULL before it is opened */
 	KeptPages *kept;
 	HotObjects *hot;
 	Postponed *postponed;
@@ -54,8 +55,8 @@ typedef struct {
  * Do the whole pass.  How it ended is in @result, of which each figure holds whatever the outcome.
  * When @stop is raised it ends within two seconds, with all that was learned kept.
  */
-void pass_run(const Settings *settings, const Filesystem *filesystem, const atomic_bool *stop,
-	      Progress *progress, PassResult *result);
+void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
+	      const atomic_bool *stop, Progress *progress, PassResult *result);
 
 /* Keep what was learned so far, if that was not done for half a minute. */
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -63,7 +64,8 @@ bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The day on which it began, counted from 1970. */
 uint32_t pass_day(const Pass *pass);
 
-static inline bool pass_may_continue(const Pass *pass)
-{
-	return !atomic_load(pass->stop);
-}
+/*
+ * Whether it was not asked to stop.  Every long loop asks, so what the loop made disks do beside the
+ * data that leave was taken for is paid for here: this may sleep.
+ */
+bool pass_may_continue(const Pass *pass);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/policies.h"
 
+#include "daemon/disk-settings.h"
+
 const char *const zeros_policy_names[] = {
 	[ZEROS_AUTO] = "auto",
 	[ZEROS_HOLE] = "hole",
@@ -68,6 +70,18 @@ const char *const sleeping_policy_names[] = {
 const char *const hardship_policy_names[] = {
 	[HARDSHIP_PAUSE] = "pause",
 	[HARDSHIP_RUN] = "run",
+	NULL,
+};
+
+const char *const pressure_policy_names[] = {
+	[PRESSURE_ON] = "on",
+	[PRESSURE_OFF] = "off",
+	NULL,
+};
+
+const char *const priority_policy_names[] = {
+	[PRIORITY_NORMAL] = "normal",
+	[PRIORITY_IDLE] = "idle",
 	NULL,
 };
 

@@ -21,6 +21,8 @@ extern const char *const enable_policy_names[];
 extern const char *const mode_names[];
 extern const char *const sleeping_policy_names[];
 extern const char *const hardship_policy_names[];
+extern const char *const pressure_policy_names[];
+extern const char *const priority_policy_names[];
 
 /*
  * All policies that decide what may be shared as one text.  Policies that have their default are left

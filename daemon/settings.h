@@ -78,6 +78,12 @@ typedef enum {
 	HARDSHIP_RUN,
 } HardshipPolicy;
 
+/* Which of those who want the processor, or a disk at the same moment, come first. */
+typedef enum {
+	PRIORITY_NORMAL,
+	PRIORITY_IDLE, /* everybody else */
+} PriorityPolicy;
+
 typedef struct {
 	char **paths; /* NULL-terminated, as the user gave them */
 	char *state_directory;
@@ -89,9 +95,10 @@ typedef struct {
 	uint64_t
 		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
 	uint64_t min_run_bytes; /* that an item more in a file frees on average */
-	uint64_t rate_bytes;    /* per second, for all reads of data; 0: no limit */
 	uint64_t min_age_usec;  /* files that changed since are left for a later pass */
 	uint64_t run_for_usec;  /* the longest that a pass may take; 0: no limit */
+	uint64_t rate_bytes;    /* per second, that a disk is asked for; 0: no limit */
+	uint64_t rate_requests; /* the same, in requests */
 	uint32_t anchor_blocks;
 	uint32_t window_anchors;
 	ZerosPolicy zeros;
@@ -108,6 +115,8 @@ typedef struct {
 	SleepingPolicy sleeping;
 	HardshipPolicy on_battery;
 	HardshipPolicy degraded;
+	PriorityPolicy priority;
+	bool makes_way; /* for others that use the disks of a pass */
 	bool once;
 	bool now; /* whatever the windows */
 	bool dry_run;

@@ -3,14 +3,45 @@
 
 #include <unistd.h>
 
-/* How long a wait may last before @stop is looked at again. */
-#define NAP_USEC 50000
+/* What a fast disk does meanwhile is hardly more than a bucket holds; looking takes 10 us. */
+/* What leave was taken for is read within that time. */
+#define PENDING_USEC G_USEC_PER_SEC
+
+#define SETTLE_USEC 1000
+
+/* The kernel cuts reads of data into requests of about this size, which is its readahead's. */
+#define DATA_REQUEST_BYTES (UINT64_C(128) << 10)
+
+/* What is read without leave is mostly metadata, one node at a time. */
+#define NODE_BYTES (INT64_C(16) << 10)
+
+typedef struct {
+	DiskBudget *budget;
+	DiskWatch *watch; /* may be NULL */
+} ThrottledDisk;
+
+/* One thread that works for the pass. */
+typedef struct {
+	int id;
+	ThreadIo seen;
+	bool is_seen;
+	DiskUser *users[]; /* of each disk; NULL-terminated */
+} Member;
 
 struct Throttle {
-	uint64_t rate_bytes;
+	/* Set before the first use, never changed. */
 	ThrottleClock clock;
-	int64_t filled_usec; /* when the bucket was last filled */
-	double level_bytes;  /* below zero: debt */
+	GArray *disks; /* ThrottledDisk */
+	bool is_watched;
+
+	atomic_int_least64_t settled_usec; /* by any thread */
+	GMutex mutex;
+
+	/* Guarded by mutex. */
+	GHashTable *members;    /* GThread -> Member */
+	int64_t pending_bytes;  /* leave was taken for, and not read yet */
+	int64_t unneeded_bytes; /* the least of that since began_usec */
+	int64_t began_usec;
 };
 
 static int64_t real_now_usec(void *data)
@@ -20,54 +51,279 @@ static int64_t real_now_usec(void *data)
 
 static void real_sleep_usec(int64_t usec, void *data)
 {
-	g_usleep(usec);
+	g_usleep((unsigned long)usec);
+}
+
+static bool real_thread_io(int id, ThreadIo *ret, void *data)
+{
+	return thread_io_read_of(id, ret);
+}
+
+static void disk_clear(void *data)
+{
+	ThrottledDisk *disk = data;
+
+	disk_budget_unref(disk->budget);
+}
+
+static void member_free(void *data)
+{
+	Member *member = data;
+
+	for (DiskUser **user = member->users; *user; user++)
+		disk_user_free(*user);
+	g_free(member);
 }
 
 Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock)
 {
-	static const ThrottleClock real_clock = { real_now_usec, real_sleep_usec, NULL };
+	static const ThrottleClock real_clock = { real_now_usec, real_sleep_usec, NULL,
+						  real_thread_io };
 	Throttle *throttle = g_new0(Throttle, 1);
+	g_autoptr(DiskBudget) own = NULL;
 
-	throttle->rate_bytes = rate_bytes;
 	throttle->clock = clock ? *clock : real_clock;
-	throttle->filled_usec = throttle->clock.now_usec(throttle->clock.data);
+	throttle->disks = g_array_new(false, false, sizeof(ThrottledDisk));
+	g_array_set_clear_func(throttle->disks, disk_clear);
+	g_mutex_init(&throttle->mutex);
+	throttle->members = g_hash_table_new_full(NULL, NULL, NULL, member_free);
+	if (rate_bytes > 0) {
+		own = disk_budget_new(&(DiskLimits){ .bytes = rate_bytes });
+		throttle_add_disk(throttle, own, NULL);
+	}
 	return throttle;
 }
 
 void throttle_free(Throttle *throttle)
 {
+	if (!throttle)
+		return;
+
+	g_hash_table_unref(throttle->members);
+	g_mutex_clear(&throttle->mutex);
+	g_array_unref(throttle->disks);
 	g_free(throttle);
+}
+
+void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
+{
+	ThrottledDisk disk = { disk_budget_ref(budget), watch };
+
+	g_array_append_val(throttle->disks, disk);
+	throttle->is_watched |= watch != NULL;
+}
+
+static const ThrottledDisk *disk_at(const Throttle *throttle, guint i)
+{
+	return &g_array_index(throttle->disks, ThrottledDisk, i);
 }
 
 bool throttle_is_limited(const Throttle *throttle)
 {
-	return throttle->rate_bytes > 0;
+	for (guint i = 0; i < throttle->disks->len; i++)
+		if (disk_budget_is_limited(disk_at(throttle, i)->budget))
+			return true;
+
+	return throttle->is_watched;
 }
 
-static void fill(Throttle *throttle)
+static int64_t now_of(const Throttle *throttle)
 {
-	int64_t now_usec = throttle->clock.now_usec(throttle->clock.data);
-	double rate = (double)throttle->rate_bytes;
+	return throttle->clock.now_usec(throttle->clock.data);
+}
 
-	throttle->level_bytes += rate * (double)(now_usec - throttle->filled_usec) / G_USEC_PER_SEC;
-	throttle->level_bytes = MIN(throttle->level_bytes, rate / 4);
-	throttle->filled_usec = now_usec;
+static bool read_thread_io(const Throttle *throttle, int id, ThreadIo *ret)
+{
+	return throttle->clock.thread_io &&
+	       throttle->clock.thread_io(id, ret, throttle->clock.data);
+}
+
+static Member *member_new(const Throttle *throttle)
+{
+	guint n = throttle->disks->len;
+	Member *member = g_malloc0(sizeof(Member) + (n + 1) * sizeof(DiskUser *));
+
+	for (guint i = 0; i < n; i++)
+		member->users[i] = disk_user_new(disk_at(throttle, i)->budget);
+	member->id = gettid();
+	member->is_seen = read_thread_io(throttle, member->id, &member->seen);
+	return member;
+}
+
+/* The calling thread. */
+static Member *get_member(Throttle *throttle)
+{
+	Member *member;
+
+	g_mutex_lock(&throttle->mutex);
+	member = g_hash_table_lookup(throttle->members, g_thread_self());
+	if (!member) {
+		member = member_new(throttle);
+		g_hash_table_insert(throttle->members, g_thread_self(), member);
+	}
+	g_mutex_unlock(&throttle->mutex);
+	return member;
+}
+
+/* What @member did since this was asked last. */
+static int64_t take_done(const Throttle *throttle, Member *member)
+{
+	ThreadIo before = member->seen;
+
+	if (!member->is_seen || !read_thread_io(throttle, member->id, &member->seen))
+		return 0;
+
+	return (int64_t)(member->seen.read_bytes - before.read_bytes + member->seen.write_bytes -
+			 before.write_bytes);
+}
+
+static int64_t take_done_by_all(Throttle *throttle)
+{
+	GHashTableIter members;
+	void *member;
+	int64_t done_bytes = 0;
+
+	g_hash_table_iter_init(&members, throttle->members);
+	while (g_hash_table_iter_next(&members, NULL, &member))
+		done_bytes += take_done(throttle, member);
+
+	return done_bytes;
+}
+
+/*
+ * Of what leave was taken for so much was not needed: it may yet be read by a thread that is late, but
+ * not after so long.
+ */
+static int64_t take_unneeded(Throttle *throttle)
+{
+	int64_t now_usec = now_of(throttle);
+	int64_t unneeded_bytes = 0;
+
+	throttle->unneeded_bytes = MIN(throttle->unneeded_bytes, throttle->pending_bytes);
+	if (now_usec - throttle->began_usec > PENDING_USEC) {
+		unneeded_bytes = throttle->unneeded_bytes;
+		throttle->pending_bytes -= unneeded_bytes;
+		throttle->unneeded_bytes = throttle->pending_bytes;
+		throttle->began_usec = now_usec;
+	}
+
+	return unneeded_bytes;
+}
+
+/*
+ * Charge what was done beyond what leave was taken for; whether there was any.  With the mutex held.
+ */
+static bool settle_all(Throttle *throttle, Member *member)
+{
+	int64_t beyond_bytes, unneeded_bytes;
+
+	if (!member->is_seen)
+		return false;
+
+	throttle->pending_bytes -= take_done_by_all(throttle);
+	beyond_bytes = MAX(-throttle->pending_bytes, 0);
+	throttle->pending_bytes += beyond_bytes;
+	unneeded_bytes = take_unneeded(throttle);
+	for (DiskUser **user = member->users; *user; user++)
+		if (beyond_bytes != unneeded_bytes)
+			disk_user_settle(*user, beyond_bytes - unneeded_bytes,
+					 beyond_bytes / NODE_BYTES);
+	return beyond_bytes > 0;
+}
+
+static bool settle(Throttle *throttle, Member *member)
+{
+	bool any;
+
+	g_mutex_lock(&throttle->mutex);
+	any = settle_all(throttle, member);
+	g_mutex_unlock(&throttle->mutex);
+	return any;
+}
+
+void throttle_join(Throttle *throttle)
+{
+	get_member(throttle);
+}
+
+void throttle_leave(Throttle *throttle)
+{
+	settle(throttle, get_member(throttle));
+	g_mutex_lock(&throttle->mutex);
+	g_hash_table_remove(throttle->members, g_thread_self());
+	g_mutex_unlock(&throttle->mutex);
+}
+
+static void look(const Throttle *throttle)
+{
+	for (guint i = 0; throttle->is_watched && i < throttle->disks->len; i++)
+		if (disk_at(throttle, i)->watch)
+			disk_watch_look(disk_at(throttle, i)->watch, now_of(throttle));
+}
+
+static bool wait_for(Throttle *throttle, DiskUser *user, const DiskLimits *wanted,
+		     const atomic_bool *stop)
+{
+	int64_t wait_usec;
+
+	while (!atomic_load(stop)) {
+		wait_usec = disk_user_ask(user, wanted, now_of(throttle));
+		if (wait_usec == 0)
+			return true;
+		throttle->clock.sleep_usec(wait_usec, throttle->clock.data);
+		look(throttle);
+	}
+
+	disk_user_give_up(user);
+	return false;
+}
+
+static bool wait_for_all(Throttle *throttle, Member *member, uint64_t bytes,
+			 const atomic_bool *stop)
+{
+	const DiskLimits wanted = {
+		.bytes = bytes,
+		.requests = (bytes + DATA_REQUEST_BYTES - 1) / DATA_REQUEST_BYTES,
+	};
+
+	for (DiskUser **user = member->users; *user; user++)
+		if (!wait_for(throttle, *user, &wanted, stop))
+			return false;
+
+	g_mutex_lock(&throttle->mutex);
+	throttle->pending_bytes += (int64_t)bytes;
+	g_mutex_unlock(&throttle->mutex);
+	return true;
 }
 
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 {
-	if (throttle->rate_bytes == 0 || bytes == 0)
+	Member *member;
+
+	if (bytes == 0 || atomic_load(stop) || !throttle_is_limited(throttle))
 		return !atomic_load(stop);
 
-	for (fill(throttle); throttle->level_bytes < 0; fill(throttle)) {
-		double wait_usec = -throttle->level_bytes * G_USEC_PER_SEC / throttle->rate_bytes;
+	member = get_member(throttle);
+	settle(throttle, member);
+	look(throttle);
+	return wait_for_all(throttle, member, bytes, stop) && !atomic_load(stop);
+}
 
-		if (atomic_load(stop))
-			return false;
-		throttle->clock.sleep_usec(CLAMP((int64_t)wait_usec, 1, NAP_USEC),
-					   throttle->clock.data);
-	}
+void throttle_settle(Throttle *throttle, const atomic_bool *stop)
+{
+	Member *member;
+	int64_t now_usec;
 
-	throttle->level_bytes -= (double)bytes;
-	return !atomic_load(stop);
+	if (throttle->disks->len == 0 || !throttle_is_limited(throttle))
+		return;
+
+	now_usec = now_of(throttle);
+	if (now_usec - atomic_load(&throttle->settled_usec) < SETTLE_USEC)
+		return;
+
+	atomic_store(&throttle->settled_usec, now_usec);
+	member = get_member(throttle);
+	if (settle(throttle, member))
+		wait_for_all(throttle, member, 0, stop);
+	look(throttle);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/worker.h"
 
+#include "kernel-ioctl/thread-priority.h"
+
 #include <sys/eventfd.h>
 
 struct Worker {
 	const Settings *settings;
 	const Filesystem *filesystem;
+	DiskTable *disks;
 	const atomic_bool *stop;
 	Progress *progress;
 	PassResult *result;
@@ -17,13 +20,15 @@ static void *worker_main(void *data)
 {
 	Worker *worker = data;
 
-	pass_run(worker->settings, worker->filesystem, worker->stop, worker->progress,
-		 worker->result);
+	if (worker->settings->priority == PRIORITY_IDLE)
+		thread_priority_lower();
+	pass_run(worker->settings, worker->filesystem, worker->disks, worker->stop,
+		 worker->progress, worker->result);
 	eventfd_write(worker->finished_fd, 1);
 	return NULL;
 }
 
-Worker *worker_start(const Settings *settings, const Filesystem *filesystem,
+Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
 		     const atomic_bool *stop, Progress *progress, PassResult *result,
 		     int finished_fd, GError **error)
 {
@@ -31,6 +36,7 @@ Worker *worker_start(const Settings *settings, const Filesystem *filesystem,
 
 	worker->settings = settings;
 	worker->filesystem = filesystem;
+	worker->disks = disks;
 	worker->stop = stop;
 	worker->progress = progress;
 	worker->result = result;

@@ -16,7 +16,7 @@ typedef struct Worker Worker;
  * Start a pass.  All arguments are borrowed until worker_join().  @finished_fd, an eventfd, is
  * raised when the pass has ended.
  */
-Worker *worker_start(const Settings *settings, const Filesystem *filesystem,
+Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
 		     const atomic_bool *stop, Progress *progress, PassResult *result,
 		     int finished_fd, GError **error);
 

@@ -45,6 +45,9 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.min_size_bytes, ==, SETTINGS_MIN_SIZE_UNSET);
 	g_assert_cmpuint(settings.min_run_bytes, ==, 64 << 10);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);
+	g_assert_cmpuint(settings.rate_requests, ==, 0);
+	g_assert_false(settings.makes_way);
+	g_assert_cmpint(settings.priority, ==, PRIORITY_NORMAL);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
 	g_assert_cmpuint(settings.window_anchors, ==, 16);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
@@ -71,7 +74,7 @@ static void test_every_option_is_taken(void)
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
 		   "--config /c "
-		   "--limit-rate 1.5M "
+		   "--limit-rate 1.5M --limit-iops 120 --pressure on --priority=idle "
 		   "--anchor-blocks 1 --window=64 /a /b",
 		   &settings);
 	g_assert_true(settings.once && settings.dry_run && settings.json && settings.rebuild &&
@@ -94,6 +97,9 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_READ);
 	g_assert_cmpint(settings.rewrite, ==, REWRITE_NEVER);
 	g_assert_cmpuint(settings.rate_bytes, ==, 3 * MIB / 2);
+	g_assert_cmpuint(settings.rate_requests, ==, 120);
+	g_assert_true(settings.makes_way);
+	g_assert_cmpint(settings.priority, ==, PRIORITY_IDLE);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 1);
 	g_assert_cmpuint(settings.window_anchors, ==, 64);
 	g_assert_cmpuint(g_strv_length(settings.paths), ==, 2);
@@ -141,6 +147,9 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --min-size x /a", "--min-size", "4096" },
 		{ "--once --limit-rate 0 /a", "--limit-rate 0", "1 B" },
 		{ "--once --limit-rate fast /a", "--limit-rate", "64K" },
+		{ "--once --limit-iops -1 /a", "--limit-iops -1", "0 is no limit" },
+		{ "--once --pressure 5 /a", "--pressure 5", "on or off" },
+		{ "--once --priority high /a", "--priority high", "normal or idle" },
 		{ "--once --zeros maybe /a", "--zeros maybe", "auto, hole, keep or share" },
 		{ "--once --zeros= /a", "--zeros", "auto, hole, keep or share" },
 		{ "--once --find fast /a", "--find fast", "auto, checksums or read" },
@@ -227,10 +236,11 @@ static void test_the_version_is_told(void)
 static void test_help_names_every_option(void)
 {
 	static const char *const options[] = {
-		"--once",        "--dry-run",       "--json",     "--state-dir=DIR",
-		"--memory=SIZE", "--min-size",      "--exclude",  "--zeros",
-		"--limit-rate",  "--anchor-blocks", "--window=N", "--rebuild",
-		"-q, --quiet",   "-v, --verbose",   "--version",  "[PATH",
+		"--once",          "--dry-run",    "--json",     "--state-dir=DIR",
+		"--memory=SIZE",   "--min-size",   "--exclude",  "--zeros",
+		"--limit-rate",    "--limit-iops", "--pressure", "--priority",
+		"--anchor-blocks", "--window=N",   "--rebuild",  "-q, --quiet",
+		"-v, --verbose",   "--version",    "[PATH",
 	};
 
 	if (g_test_subprocess()) {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/disk-budget.h"
+
+#include <stdint.h>
+
+/*
+ * DiskWatch - looks ten times a second at what a disk does, and holds its budget to what other work
+ * leaves (DiskPressure).
+ *
+ * It has no thread of its own: those who use the disk look, also while they wait for their turn, so
+ * that nobody does when nobody works.
+ *
+ * Thread: any.
+ */
+typedef struct DiskWatch DiskWatch;
+
+/* @stat_path: of the disk's counters (disk-stat). */
+DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
+void disk_watch_free(DiskWatch *watch);
+
+/* Look, if it is time to. */
+void disk_watch_look(DiskWatch *watch, int64_t now_usec);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

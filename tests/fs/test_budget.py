@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A pass asks a disk for no more than its budget, by the disk's own counters."""
+
+import mmap
+import os
+import pathlib
+import random
+import tempfile
+import threading
+import time
+
+import pytest
+
+import content
+import harness
+from filesystem import parse_size
+
+SAMPLE_SECONDS = 0.02
+SECTOR_BYTES = 512
+# A sample that took longer says little of the moment.
+CLEAN_SECONDS = 0.005
+RATE = "20M"
+FILES = 100
+SHARED_MEMORY = pathlib.Path("/dev/shm")
+
+
+class DiskSamples:
+    """What a block device did at moments while the context lasts: bytes, and requests."""
+
+    def __init__(self, device):
+        self._path = pathlib.Path("/sys/block", os.path.basename(device), "stat")
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.samples = []
+        self.requests = []
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self):
+        ended = False
+        while not ended:
+            ended = self._ended.wait(SAMPLE_SECONDS)
+            begun = time.monotonic()
+            fields = [int(field) for field in self._path.read_text(encoding="ascii").split()]
+            if time.monotonic() - begun > CLEAN_SECONDS:
+                continue
+            self.samples.append((begun, (fields[2] + fields[6]) * SECTOR_BYTES))
+            self.requests.append(fields[0] + fields[4])
+
+    def window_rates(self):
+        """Bytes per second of every stretch of a second, from every sample on."""
+        rates, end = [], 0
+        for seconds, done in self.samples:
+            while end < len(self.samples) and self.samples[end][0] - seconds < 1:
+                end += 1
+            if end == len(self.samples):
+                break
+            rates.append((self.samples[end][1] - done) / (self.samples[end][0] - seconds))
+        return rates
+
+    def mean_rate(self):
+        """From the first to the last sample at which anything was done."""
+        moving = [i for i in range(1, len(self.samples))
+                  if self.samples[i][1] != self.samples[i - 1][1]]
+        first, last = self.samples[moving[0] - 1], self.samples[moving[-1]]
+        return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def is_overloaded():
+    """Whether sleepers are not woken in time, and what was asked of a loop device waits for its
+    thread: then it does in one second what another was asked for."""
+    return os.getloadavg()[0] > 2 * os.cpu_count()
+
+
+@pytest.fixture
+def quick_disks(monkeypatch):
+    """Have filesystems lie in memory, so that only the budget slows a pass down."""
+    if not SHARED_MEMORY.is_dir():
+        pytest.skip(f"{SHARED_MEMORY} is not there")
+    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
+
+
+@pytest.fixture
+def dedupd_on_pairs(quick_disks, make_filesystem, make_dedupd, kind):
+    """Pairs of equal files.  Small ones: what one round needs is cached for a moment only, so that
+    others on this machine who empty the cache do not matter much."""
+    filesystem = make_filesystem(kind, "1G")
+    for number in range(FILES):
+        data = content.noise(number, content.MIB)
+        for name in "ab":
+            content.write(pathlib.Path(filesystem.mount_point, f"{number}{name}"), data)
+    harness.settle(filesystem)
+    filesystem.drop_caches()
+    return make_dedupd(filesystem)
+
+
+def test_no_second_takes_more_than_the_budget_and_all_of_it_is_used(dedupd_on_pairs):
+    with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:
+        run = dedupd_on_pairs.run(find="auto", limit_rate=RATE)
+
+    rate = parse_size(RATE)
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == FILES * content.MIB
+    assert run.seconds > 0.95 * FILES * 2 * content.MIB / rate
+    assert max(disk.window_rates()) <= (1.35 if is_overloaded() else 1.15) * rate
+    assert (0.7 if is_overloaded() else 0.95) * rate <= disk.mean_rate() <= 1.05 * rate
+
+
+def test_requests_have_a_budget_of_their_own(dedupd_on_pairs):
+    # About 1600 requests for the data, which without a limit is read within a second or two.
+    with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:
+        run = dedupd_on_pairs.run(find="auto", limit_iops=400)
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == FILES * content.MIB
+    # They are estimated: the kernel joins some and splits others.
+    assert (disk.requests[-1] - disk.requests[0]) / run.seconds <= 1.5 * 400
+
+
+def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind):
+    # Several megabytes of metadata, and next to no data.
+    filesystem = make_filesystem(kind, "1G")
+    tree = pathlib.Path(filesystem.mount_point)
+    for number in range(200):
+        directory = tree / f"{number:0>200}"
+        directory.mkdir()
+        for name in range(60):
+            (directory / f"{name:0>200}").touch()
+    harness.settle(filesystem)
+    dedupd = make_dedupd(filesystem)
+    filesystem.drop_caches()
+    with DiskSamples(filesystem.device) as disk:
+        run = dedupd.run(limit_rate="2M")
+
+    assert run.status == 0, run.stderr
+    assert run.read["disk_bytes"] > 2 * content.MIB
+    # What one call reads is only known afterwards.
+    assert max(disk.window_rates()) <= (1.5 if is_overloaded() else 1.25) * 2 * content.MIB
+
+
+class RandomReader:
+    """Reads blocks of a file from the disk, one after another, while the context lasts."""
+
+    def __init__(self, path):
+        self._fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        self._blocks = os.fstat(self._fd).st_size // content.BLOCK
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.read_bytes = 0
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self._ended.set()
+        self._thread.join()
+        os.close(self._fd)
+
+    def _run(self):
+        chosen = random.Random(1)
+        with mmap.mmap(-1, content.BLOCK) as buffer:
+            while not self._ended.is_set():
+                at = chosen.randrange(self._blocks) * content.BLOCK
+                self.read_bytes += os.preadv(self._fd, [buffer], at)
+
+
+def test_a_pass_makes_way_for_others_and_is_quick_when_they_are_gone(dedupd_on_pairs):
+    filesystem = dedupd_on_pairs.filesystem
+    busy = content.write(pathlib.Path(filesystem.mount_point, "busy"), content.noise(0, content.MIB))
+    harness.settle(filesystem)
+    filesystem.drop_caches()
+
+    with RandomReader(busy) as others:
+        time.sleep(0.5)
+        before = filesystem.read_bytes() - others.read_bytes
+        process = dedupd_on_pairs.start(pressure="on", exclude="busy")
+        time.sleep(4)
+        beside = filesystem.read_bytes() - others.read_bytes - before
+        assert process.poll() is None
+    begun = time.monotonic()
+    run = dedupd_on_pairs.finish(process)
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == FILES * content.MIB
+    assert 0 < beside < FILES * 2 * content.MIB / 4
+    assert time.monotonic() - begun < 20
