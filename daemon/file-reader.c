@@ -214,15 +214,29 @@ static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
 
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
-	if (!prepare(reader, offset, length))
-		return READ_STOPPED;
-	if (is_kept(reader, offset, length))
-		return READ_DONE;
+	/* What was fetched before may be gone by now. */
+	reader->charged_start = reader->charged_end = 0;
 
-	page_cache_fetch(reader->fd, offset, length);
+	/* Piece by piece, so that no second's budget is asked for at once. */
+	for (uint64_t done = 0, piece; done < length; done += piece) {
+		piece = MIN(length - done, FILE_READER_PIECE_BYTES);
+		if (!prepare(reader, offset + done, piece))
+			return READ_STOPPED;
+		if (!is_kept(reader, offset + done, piece))
+			page_cache_fetch(reader->fd, offset + done, piece);
+	}
+
 	reader->charged_start = offset;
 	reader->charged_end = MIN(offset + length, reader->size_bytes);
 	return READ_DONE;
+}
+
+bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	return offset >= end ||
+	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
 }
 
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer)

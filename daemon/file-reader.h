@@ -65,6 +65,9 @@ uint64_t file_reader_size_bytes(const FileReader *reader);
  */
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length);
 
+/* Whether all of the range is in the page cache, or on its way there. */
+bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length);
+
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
 
