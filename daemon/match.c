@@ -248,7 +248,8 @@ static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 	for (size_t i = 0; i < group->n_members; i++) {
 		uint32_t object = group->members[i].object;
 		unsigned facts = object_table_facts(matcher->table, object);
-		bool kept = !zeros_become_holes(settings->zeros, facts & FACT_KEEP_ZEROS);
+		bool kept = settings->zeros != ZEROS_SHARE &&
+			    !zeros_become_holes(settings->zeros, facts & FACT_KEEP_ZEROS);
 
 		if (!note_if_forbidden(matcher, object, error))
 			return false;

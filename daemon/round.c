@@ -119,6 +119,18 @@ static bool map_places(Round *round, const OpenObject *object, uint64_t first, s
 	}
 }
 
+bool round_places(Round *round, const OpenObject *object, uint64_t first, size_t n,
+		  uint64_t *places, bool *ret_usable, GError **error)
+{
+	*ret_usable = true;
+	if (!map_places(round, object, first, n, places, NULL, error))
+		return false;
+
+	for (size_t i = 0; i < n; i++)
+		*ret_usable &= places[i] != PLACE_HOLE && places[i] != PLACE_UNUSABLE;
+	return true;
+}
+
 static BlockState state_of(const Round *round, size_t i)
 {
 	uint64_t target = round->target_places[i];

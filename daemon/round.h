@@ -58,6 +58,13 @@ bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t di
 bool round_map_again(Round *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool round_is_shared(const Round *round, size_t i);
 
+/*
+ * Where @n blocks of @object lie from block @first on, in the terms of the round; *ret_usable: all of them are
+ * written, at addresses of their own.
+ */
+bool round_places(Round *round, const OpenObject *object, uint64_t first, size_t n,
+		  uint64_t *places, bool *ret_usable, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Start reading the round's blocks [@first, @end) on both sides. */
 void round_fetch(Round *round, size_t first, size_t end);
 

@@ -5,12 +5,12 @@
 #include "daemon/extent-ceiling.h"
 #include "daemon/freed-extents.h"
 #include "daemon/full-groups.h"
-#include "daemon/hole-source.h"
 #include "daemon/object-skips.h"
 #include "daemon/other-users.h"
 #include "daemon/refusal.h"
 #include "daemon/round.h"
 #include "daemon/sharing-call.h"
+#include "daemon/zero-filler.h"
 
 #include <errno.h>
 
@@ -22,7 +22,7 @@ struct RunSharer {
 	Pass *pass;
 	FileOpener *opener;
 	Round *round;
-	HoleSource *hole;
+	ZeroFiller *zeros;
 	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
 	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
 	FreedExtents *freed;  /* NULL: what is freed is counted block by block */
@@ -48,7 +48,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->opener = opener;
 	sharer->round = round_new(pass->block_bytes);
 	sharer->round->zeros_are_data = pass->result->found_by_checksums;
-	sharer->hole = hole_source_new(pass->filesystem, opener);
+	sharer->zeros = zero_filler_new(pass, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
@@ -64,7 +64,7 @@ void run_sharer_free(RunSharer *sharer)
 		return;
 
 	round_free(sharer->round);
-	hole_source_free(sharer->hole);
+	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
@@ -183,33 +183,34 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 {
 	Round *round = sharer->round;
 	uint32_t block_bytes = round->block_bytes;
-	size_t piece_blocks = end - first;
+	size_t most_blocks = end - first, blocks;
 
 	if (round->source == round->target)
-		piece_blocks = MIN(piece_blocks, round->diagonal);
+		most_blocks = MIN(most_blocks, round->diagonal);
 
-	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += piece_blocks) {
-		uint64_t block = round->first + i;
-		uint64_t start = block * block_bytes;
-		uint64_t stop = open_object_end_bytes(
-			round->target, round->first + MIN(i + piece_blocks, end), block_bytes);
+	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
 		SkipReason no_hole = SKIP_NO_TEMPORARY_FILE;
+		uint64_t start = (round->first + i) * block_bytes;
 		SharingCall call = {
 			.target = round->target->reader,
 			.target_offset = start,
 			.source = round->source ? round->source->reader : NULL,
-			.source_offset =
-				round->source ? (block - round->diagonal) * block_bytes : 0,
-			.length = stop - start,
 		};
 		DedupeTarget target;
 
-		call.source_fd = round->source ? file_reader_fd(call.source)
-					       : hole_source_fd(sharer->hole, round->target,
-								call.length, &no_hole);
+		blocks = MIN(most_blocks, end - i);
+		if (round->source) {
+			call.source_fd = file_reader_fd(call.source);
+			call.source_offset = start - round->diagonal * block_bytes;
+		} else {
+			blocks = zero_filler_find(sharer->zeros, round, i, i + blocks, &call,
+						  &no_hole);
+		}
+		call.length = open_object_end_bytes(round->target, round->first + i + blocks,
+						    block_bytes) -
+			      start;
 		if (call.source_fd < 0) {
-			if (no_hole == SKIP_NO_SPACE)
-				postpone(sharer);
+			postpone(sharer);
 			return refuse_run(sharer, no_hole, call.length, error);
 		}
 
@@ -248,7 +249,8 @@ static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	if (counts_extents(sharer))
 		return;
 	result->freed.bytes += freed_bytes;
-	result->freed.hole_bytes += round->source ? 0 : freed_bytes;
+	result->freed.hole_bytes +=
+		round->source || !zero_filler_has_hole(sharer->zeros) ? 0 : freed_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
@@ -332,7 +334,8 @@ static void estimate(RunSharer *sharer, BlockState state)
 		result->shared.runs++;
 		result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
 		result->freed.bytes += freed_bytes;
-		result->freed.hole_bytes += round->source ? 0 : freed_bytes;
+		result->freed.hole_bytes +=
+			round->source || !zero_filler_has_hole(sharer->zeros) ? 0 : freed_bytes;
 		block_set_add(sharer->settled, round->first + first, round->first + end);
 	}
 }
@@ -424,6 +427,8 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 
 	ret_ends->first_equal = is_equal_state(round->states[0]);
 	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
+		return false;
 	if (sharer->pass->settings->dry_run) {
 		estimate(sharer, BLOCK_EQUAL);
 		return true;
