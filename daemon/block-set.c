@@ -113,3 +113,20 @@ void block_set_clear(BlockSet *set)
 {
 	g_array_set_size(set->ranges, 0);
 }
+
+bool block_set_gap_beside(const BlockSet *set, uint64_t block, uint64_t step, bool forward,
+			  uint64_t low, uint64_t high, uint64_t *ret_first, uint64_t *ret_end)
+{
+	uint64_t first = forward ? block : MAX(low, block - MIN(block, step));
+	uint64_t end = forward ? MIN(high, block + step) : block;
+
+	while (first < end && block_set_gap(set, first, end, ret_first, ret_end)) {
+		if (forward)
+			return *ret_first == block;
+		if (*ret_end == block)
+			return true;
+		first = *ret_end;
+	}
+
+	return false;
+}

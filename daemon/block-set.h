@@ -31,4 +31,11 @@ uint64_t block_set_end(const BlockSet *set, uint64_t block);
 
 void block_set_clear(BlockSet *set);
 
+/*
+ * The blocks beside @block in one direction, at most @step and within [@low, @high), of which none is in
+ * the set; false: there are none.
+ */
+bool block_set_gap_beside(const BlockSet *set, uint64_t block, uint64_t step, bool forward,
+			  uint64_t low, uint64_t high, uint64_t *ret_first, uint64_t *ret_end);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BlockSet, block_set_free)

@@ -488,24 +488,6 @@ static void run_bounds(const RunSharer *sharer, const OpenObject *source, uint64
 		*ret_high = MIN(*ret_high, source->blocks + diagonal);
 }
 
-/* The blocks next to @block on one side, at most @step, of which none is settled. */
-static bool next_step(const RunSharer *sharer, uint64_t block, uint64_t step, bool forward,
-		      uint64_t low, uint64_t high, uint64_t *ret_first, uint64_t *ret_end)
-{
-	uint64_t first = forward ? block : MAX(low, block - MIN(block, step));
-	uint64_t end = forward ? MIN(high, block + step) : block;
-
-	while (first < end && block_set_gap(sharer->settled, first, end, ret_first, ret_end)) {
-		if (forward)
-			return *ret_first == block;
-		if (*ret_end == block)
-			return true;
-		first = *ret_end;
-	}
-
-	return false;
-}
-
 /*
  * Go on from @block in one direction for as long as the data is equal.  The steps grow from
  * @first_step blocks, so that a long stretch is not shared in many small pieces.
@@ -518,7 +500,7 @@ static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal,
 	run_bounds(sharer, source, diagonal, &low, &high);
 	for (uint64_t step = first_step;
 	     may_go_on(sharer, source) &&
-	     next_step(sharer, block, step, forward, low, high, &first, &end);
+	     block_set_gap_beside(sharer->settled, block, step, forward, low, high, &first, &end);
 	     step = MIN(step * 2, EXTEND_MAX_BLOCKS)) {
 		RunEnds ends;
 
@@ -592,8 +574,15 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 {
 	uint64_t blocked_before = sharer->blocked_bytes;
+	SkipReason no_hole;
 
 	sharer->is_refused = false;
+	/* Before anything is read for it. */
+	if (!source && !sharer->pass->settings->dry_run &&
+	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
+		postpone(sharer);
+		return refuse_run(sharer, no_hole, run->blocks * sharer->pass->block_bytes, error);
+	}
 	if (!share_whole_run(sharer, run, source, error))
 		return false;
 
