@@ -176,6 +176,13 @@ static bool check(ZeroRun *zeros, Round *round, GError **error)
 	return true;
 }
 
+/* Whether the run is of another owner, where sharing stays within owners: those of one are enough. */
+static bool is_of_another(const ZeroRun *zeros, const Round *round)
+{
+	return zeros->pass->settings->across_owners == WITHIN_OWNERS && zeros->file &&
+	       zeros->file->owner != round->target->owner;
+}
+
 bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError **error)
 {
 	uint64_t whole_end = round->target->size_bytes / round->block_bytes;
@@ -185,6 +192,10 @@ bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError
 
 	if (!check(zeros, round, error))
 		return false;
+	if (is_of_another(zeros, round)) {
+		memset(round->states + first, BLOCK_SAME_PLACE, end - first);
+		return true;
+	}
 	if (whole > first)
 		n = kept_blocks(zeros, round, first, whole, &goes_on);
 	if (n > 0 && !keep(zeros, round, first, n, goes_on, error))
