@@ -100,6 +100,8 @@ void object_record_write(const Object *object, GByteArray *bytes)
 		write_number(bytes, object->skip_reason);
 	if (object->state == OBJECT_DONE)
 		write_fixed(bytes, object->digest);
+	if (object->flags & OBJECT_HAS_HEAD)
+		write_fixed(bytes, object->head);
 	write_difference(bytes, object->parent, object->inode);
 	if (object->name_bytes > 0)
 		g_byte_array_append(bytes, object->name, (guint)object->name_bytes);
@@ -120,9 +122,10 @@ bool object_record_read(const uint8_t *bytes, size_t n_bytes, Object *ret)
 	ret->doubted_day = first >> DOUBTED_SHIFT & 1 ? (uint32_t)read_number(&reader) : 0;
 	ret->skip_reason = ret->state == OBJECT_SKIPPED ? (uint32_t)read_number(&reader) : 0;
 	ret->digest = ret->state == OBJECT_DONE ? read_fixed(&reader) : 0;
+	ret->head = ret->flags & OBJECT_HAS_HEAD ? read_fixed(&reader) : 0;
 	ret->parent = read_difference(&reader, ret->inode);
 	ret->name = reader.next;
 	ret->name_bytes = (size_t)(reader.end - reader.next);
 
-	return reader.valid && ret->state <= OBJECT_SKIPPED;
+	return reader.valid;
 }

@@ -25,6 +25,7 @@ typedef enum {
 	OBJECT_DONE,    /* fingerprinted to its end */
 	OBJECT_HALF,    /* a large file of which the first done_blocks are fingerprinted */
 	OBJECT_SKIPPED, /* looked at and left alone while its stamp holds: see skip_reason */
+	OBJECT_SEEN,    /* not read, as no other file had its size, or its size and head */
 } ObjectState;
 
 typedef enum {
@@ -36,6 +37,8 @@ typedef enum {
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
 	OBJECT_FOREIGN = 1 << 5,    /* of another user than the last pass: can be a source only */
 	OBJECT_PLAIN = 1 << 6, /* a source for compressed files only: its extents are objects */
+	OBJECT_WHOLE = 1 << 7, /* known as a whole only: it has no anchors */
+	OBJECT_HAS_HEAD = 1 << 8,
 } ObjectFlags;
 
 typedef struct {
@@ -55,6 +58,7 @@ typedef struct {
 	uint32_t
 		doubted_day; /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
 	uint64_t digest;     /* over the whole object, when OBJECT_DONE */
+	uint64_t head;       /* digest over its first blocks, when OBJECT_HAS_HEAD */
 	/* One of its names: a hint for messages, filters and opening without privilege. */
 	uint64_t parent;     /* inode of the directory, in the same subvolume */
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */

@@ -69,6 +69,8 @@ static const char *const steps[] = {
 	"CREATE INDEX pinned_for ON pinned (cause, root);",
 	/* 6.  Since when the names in a directory of XFS are known. */
 	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
+	/* 7.  Objects may be OBJECT_SEEN, and have heads, which earlier versions would not understand. */
+	"SELECT 1;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

@@ -49,6 +49,7 @@ static void check_equal(const Object *a, const Object *b)
 	g_assert_cmpuint(one.skip_reason, ==, other.skip_reason);
 	g_assert_cmpuint(one.doubted_day, ==, other.doubted_day);
 	g_assert_cmpuint(one.digest, ==, other.digest);
+	g_assert_cmpuint(one.head, ==, other.head);
 	g_assert_cmpuint(one.parent, ==, other.parent);
 }
 
@@ -95,6 +96,25 @@ static void test_object_comes_back_as_it_was_put(void)
 	}
 	g_assert_null(find(store, 1000));
 	g_assert_cmpuint(count(store), ==, 999);
+}
+
+static void test_a_head_comes_back_with_and_without_the_rest(void)
+{
+	static const ObjectState states[] = { OBJECT_DONE, OBJECT_SEEN };
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	char name[32];
+
+	for (uint32_t id = 1; id <= 4; id++) {
+		Object object = object_of(id, 5, id, name);
+
+		object.state = states[id % 2];
+		object.digest = object.state == OBJECT_DONE ? object.digest : 0;
+		object.flags = id > 2 ? OBJECT_WHOLE | OBJECT_HAS_HEAD : OBJECT_WHOLE;
+		object.head = id > 2 ? UINT64_MAX - 7 * id : 0;
+		put(store, &object);
+		check_equal(find(store, id), &object);
+	}
 }
 
 static void test_replaced_object_is_found_by_its_new_id_only(void)
@@ -415,6 +435,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/objects/object-comes-back-as-it-was-put",
 			test_object_comes_back_as_it_was_put);
+	g_test_add_func("/objects/a-head-comes-back-with-and-without-the-rest",
+			test_a_head_comes_back_with_and_without_the_rest);
 	g_test_add_func("/objects/replaced-object-is-found-by-its-new-id-only",
 			test_replaced_object_is_found_by_its_new_id_only);
 	g_test_add_func("/objects/dropped-object-is-gone-and-dropping-it-again-is-no-error",
