@@ -29,9 +29,24 @@ static void add_token(ObjectSums *sums, uint64_t token)
 	sums->n_tokens = 0;
 }
 
+bool object_sums_have_anchors(const ObjectSums *sums)
+{
+	return sums->winnow.window_anchors > 0;
+}
+
+/* Blocks come that make no anchors. */
+static void pass_over(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink)
+{
+	if (object_sums_have_anchors(sums))
+		winnow_break(&sums->winnow, blocks, sink->anchor, sink->data);
+	else
+		sums->winnow.next_block += blocks;
+}
+
 static void end_data_zeros(ObjectSums *sums, const ObjectSumsSink *sink, bool is_whole)
 {
-	if (sums->data_zeros >= sums->zero_run_blocks || (is_whole && sums->data_zeros > 0))
+	if (object_sums_have_anchors(sums) &&
+	    (sums->data_zeros >= sums->zero_run_blocks || (is_whole && sums->data_zeros > 0)))
 		sink->zeros(sums->data_zeros_start, sink->data);
 
 	sums->data_zeros = 0;
@@ -52,7 +67,10 @@ void object_sums_add(ObjectSums *sums, uint64_t sum, const ObjectSumsSink *sink)
 	end_zeros(sums);
 	add_token(sums, sum);
 	sums->n_data++;
-	winnow_add(&sums->winnow, sum, sink->anchor, sink->data);
+	if (object_sums_have_anchors(sums))
+		winnow_add(&sums->winnow, sum, sink->anchor, sink->data);
+	else
+		sums->winnow.next_block++;
 }
 
 void object_sums_add_zeros(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink)
@@ -62,14 +80,14 @@ void object_sums_add_zeros(ObjectSums *sums, uint64_t blocks, const ObjectSumsSi
 
 	sums->data_zeros += blocks;
 	sums->zeros += blocks;
-	winnow_break(&sums->winnow, blocks, sink->anchor, sink->data);
+	pass_over(sums, blocks, sink);
 }
 
 void object_sums_add_hole(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink)
 {
 	end_data_zeros(sums, sink, false);
 	sums->zeros += blocks;
-	winnow_break(&sums->winnow, blocks, sink->anchor, sink->data);
+	pass_over(sums, blocks, sink);
 }
 
 uint64_t object_sums_blocks(const ObjectSums *sums)
@@ -83,7 +101,7 @@ uint64_t object_sums_finish(ObjectSums *sums, uint64_t size_bytes, const ObjectS
 
 	end_data_zeros(sums, sink, sums->n_data == 0);
 	end_zeros(sums);
-	winnow_break(&sums->winnow, 0, sink->anchor, sink->data);
+	pass_over(sums, 0, sink);
 
 	add_token(sums, size_bytes);
 	digest = XXH3_64bits_withSeed(sums->tokens, sums->n_tokens * sizeof(sums->tokens[0]),

@@ -30,6 +30,7 @@ typedef struct {
 	void *data;
 } ObjectSumsSink;
 
+/* With @window_anchors 0 there will be no anchors and no starts of zeros, only the digest. */
 void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
 		      uint64_t zero_run_blocks);
 
@@ -41,6 +42,9 @@ void object_sums_add_zeros(ObjectSums *sums, uint64_t blocks, const ObjectSumsSi
 
 /* The next @blocks blocks are a hole, or allocated and unwritten. */
 void object_sums_add_hole(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink);
+
+/* Whether there are anchors, or only the digest. */
+bool object_sums_have_anchors(const ObjectSums *sums);
 
 /* Blocks so far. */
 uint64_t object_sums_blocks(const ObjectSums *sums);

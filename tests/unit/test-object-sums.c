@@ -244,6 +244,28 @@ static void test_blocks_are_counted_whatever_they_are(void)
 	g_assert_cmpuint(object_sums_blocks(&sums), ==, 2 + 2 + 1 + 16 + 3);
 }
 
+static void test_without_anchors_the_digest_is_the_same(void)
+{
+	static const char *const layouts[] = {
+		"",  "a",   "abcdefghijklmnopqrstuvwxyzabcdefghijkl", "ab____cd", "a#b", "#",
+		"_", "a##_"
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+		g_auto(Out) out;
+		ObjectSumsSink sink;
+		ObjectSums sums;
+
+		out_init(&out);
+		sink = sink_of(&out);
+		object_sums_init(&sums, K, 0, ZERO_RUN);
+		g_assert_false(object_sums_have_anchors(&sums));
+		add(&sums, layouts[i], &out);
+		g_assert_cmpuint(object_sums_finish(&sums, 1, &sink), ==, digest(layouts[i]));
+		g_assert_cmpuint(out.anchors->len + out.zeros->len, ==, 0);
+	}
+}
+
 static void test_a_copy_goes_on_as_the_original_would(void)
 {
 	static const char letters[] = "ab.._#xyz";
@@ -304,6 +326,8 @@ int main(int argc, char **argv)
 			test_zeros_and_holes_break_the_anchors);
 	g_test_add_func("/object-sums/blocks-are-counted-whatever-they-are",
 			test_blocks_are_counted_whatever_they_are);
+	g_test_add_func("/object-sums/without-anchors-the-digest-is-the-same",
+			test_without_anchors_the_digest_is_the_same);
 	g_test_add_func("/object-sums/a-copy-goes-on-as-the-original-would",
 			test_a_copy_goes_on_as_the_original_would);
 
