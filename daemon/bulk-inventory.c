@@ -244,6 +244,9 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 	pending.is_known = true;
 	pending.action = inventory_judge(bulk->inventory, &pending.file, bulk->known);
 	bulk->n_to_read += is_to_read(&pending);
+	if (!inventory_add_known(bulk->inventory, pending.action, &pending.file, bulk->known,
+				 error))
+		return false;
 	if (pending.action != FILE_KEPT) {
 		if (!sorter_add(bulk->pending, &pending, error))
 			return false;
@@ -449,7 +452,9 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 	    (!has_name && !name_spool_add(bulk->inventory->names, "", &file->name_position, error)))
 		return false;
 	if (is_to_read(pending)) {
-		settle_size(bulk, file);
+		/* Where sizes decide what is read all was flushed before it was listed. */
+		if (!bulk->inventory->sizes)
+			settle_size(bulk, file);
 		if (bulk->places &&
 		    !file_places_find(bulk->places, file->inode, &file->physical, error))
 			return false;

@@ -133,6 +133,15 @@ static const ConfigKey keys[] = {
 		AT(find),
 	},
 	{
+		.name = "Read",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "all",
+		.words = read_policy_names,
+		.help = "Which files are read to find equal data.",
+		AT(read),
+	},
+	{
 		.name = "ReadOnlySnapshots",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,

@@ -43,6 +43,8 @@ typedef struct {
 	bool is_foreign;
 	bool has_checksums;
 	bool is_plain;
+	bool is_whole;
+	uint64_t head;
 	uint32_t object;
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */
 	Learned learned;
@@ -121,6 +123,8 @@ static Job *job_open(Fingerprinter *printer, const ReadItem *item)
 	job->is_foreign = item->is_foreign;
 	job->has_checksums = item->has_checksums;
 	job->is_plain = item->is_plain;
+	job->is_whole = item->is_whole;
+	job->head = item->head;
 	job->stamp = item->stamp;
 	job->outcome = file_opener_open(printer->opener, &job->file, &fd, &failed);
 	if (job->outcome != OPEN_OPENED)
@@ -135,8 +139,10 @@ static Job *job_open(Fingerprinter *printer, const ReadItem *item)
 
 	job->seen_nsec = now_nsec();
 	job->stamp = stamp_of(&stat);
-	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME)
+	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME) {
 		job->half_object = 0;
+		job->head = 0;
+	}
 	job->file.id.generation = job->attributes.generation;
 	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
 	job->reader =
@@ -274,6 +280,7 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 	Object row = row_of(job);
 
 	row.state = OBJECT_HALF;
+	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
 			       HALF_FILE_BYTES;
 	return hash_store_put(store, &row, error) &&
@@ -376,6 +383,7 @@ static bool begin_object(Fingerprinter *printer, GError **error)
 		if (state && g_bytes_get_size(state) == sizeof(job->learned)) {
 			memcpy(&job->learned, g_bytes_get_data(state, NULL), sizeof(job->learned));
 			job->object = job->half_object;
+			job->is_whole = !object_sums_have_anchors(&job->learned.sums);
 			job->next_half_bytes += done_blocks * printer->pass->block_bytes;
 			atomic_fetch_add(&printer->pass->progress->done_bytes,
 					 done_blocks * printer->pass->block_bytes);
@@ -384,7 +392,7 @@ static bool begin_object(Fingerprinter *printer, GError **error)
 	}
 
 	object_sums_init(&job->learned.sums, printer->about->anchor_blocks,
-			 printer->about->window_anchors,
+			 job->is_whole ? 0 : printer->about->window_anchors,
 			 MAX(ZEROS_RUN_BYTES / printer->pass->block_bytes, 1));
 	return hash_store_new_object(store, &job->object, error);
 }
@@ -452,29 +460,22 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;
 	row.flags |= job->is_foreign ? OBJECT_FOREIGN : 0;
 	row.flags |= job->is_plain ? OBJECT_PLAIN : 0;
+	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
+	row.flags |= job->head ? OBJECT_HAS_HEAD : 0;
+	row.head = job->head;
 	row.flags |= job->attributes.is_no_cow ? OBJECT_NO_COW : 0;
 	row.flags |= job->learned.shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;
 	row.digest = object_sums_finish(&job->learned.sums, job->stamp.size_bytes, &sink);
 
 	whole.digest = row.digest;
-	if (job->learned.sums.n_data > 0 && !hash_store_put_anchor(pass->store, &whole, error))
+	/* Zeros are shared with a hole where they are looked for. */
+	if ((job->is_whole || job->learned.sums.n_data > 0) &&
+	    !hash_store_put_anchor(pass->store, &whole, error))
 		return FINGERPRINT_FAILED;
 
 	pass->result->files.read++;
 	return hash_store_put(pass->store, &row, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
-}
-
-/* Whether the inode's flags forbid to share its data, be it as the user wants it. */
-static bool is_forbidden(const Settings *settings, const FileAttributes *attributes,
-			 SkipReason *ret_reason)
-{
-	bool is_no_cow = attributes->is_no_cow && settings->no_data_cow == NO_COW_SKIP;
-
-	*ret_reason = attributes->is_realtime ? SKIP_REALTIME
-		      : is_no_cow             ? SKIP_NO_COW
-					      : SKIP_UNSUPPORTED;
-	return attributes->is_realtime || attributes->is_dax || is_no_cow;
 }
 
 static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **error)
@@ -488,7 +489,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (job->outcome != OPEN_OPENED)
 		return skip_for_now(printer, job, file_opener_skip_reason(job->outcome));
 
-	if (is_forbidden(printer->pass->settings, &job->attributes, &reason))
+	if (special_files_are_forbidden(printer->pass->settings, &job->attributes, &reason))
 		return skip_for_good(printer, job, reason, error);
 	if (!begin_object(printer, error))
 		return FINGERPRINT_FAILED;

@@ -3,6 +3,7 @@
 
 #include "daemon/inventory.h"
 #include "daemon/name-spool.h"
+#include "daemon/same-sizes.h"
 #include "daemon/walk.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
@@ -45,6 +46,7 @@ struct Inventory {
 	Walk *walk;
 	Sorter *files;
 	ReadList *to_read;
+	SameSizes *sizes; /* NULL: all files are to be read, whatever their sizes */
 	uint32_t settled_below;
 	bool is_flushed;
 	uint64_t unsettled;
@@ -59,6 +61,10 @@ uint64_t inventory_name_hash(const void *name, size_t bytes);
  * and was left alone is the caller's to count as such.
  */
 FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const Object *known);
+
+/* Have others compared with the file, of which there is nothing to read. */
+bool inventory_add_known(Inventory *inventory, FileAction action, const FileRecord *seen,
+			 const Object *known, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Do it; @seen has its name by now.  @known may be NULL for FILE_TO_READ. */
 bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *seen,

@@ -2,6 +2,7 @@
 #include "daemon/inventory.h"
 
 #include "daemon/bulk-inventory.h"
+#include "daemon/candidates.h"
 #include "daemon/directory-merge.h"
 #include "daemon/inventory-internal.h"
 #include "daemon/known-file.h"
@@ -52,6 +53,7 @@ void inventory_free(Inventory *inventory)
 	walk_free(inventory->walk);
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
+	same_sizes_free(inventory->sizes);
 	sorter_free(inventory->outside);
 	g_array_unref(inventory->regained);
 	g_free(inventory);
@@ -120,6 +122,41 @@ bool inventory_flush(Inventory *inventory, GError **error)
 	return true;
 }
 
+bool inventory_add_known(Inventory *inventory, FileAction action, const FileRecord *seen,
+			 const Object *known, GError **error)
+{
+	bool is_known = known->state == OBJECT_DONE || known->state == OBJECT_HALF;
+	SizedFile file = {
+		.id = { seen->subvolume, seen->inode,
+			seen->generation ? seen->generation : known->generation },
+		.stamp = seen->stamp,
+		.name_position = SIZED_NAME_STORED,
+		.head = known->head,
+		.object = known->id,
+		.rights = seen->rights,
+		.state = is_known ? SIZED_KNOWN : SIZED_SEEN,
+	};
+
+	if (!inventory->sizes || action == FILE_TO_READ || known->state == OBJECT_SKIPPED)
+		return true;
+	return same_sizes_add(inventory->sizes, &file, error);
+}
+
+/* Where only identical files are looked for, what is read depends on what else there is. */
+static bool add_new(Inventory *inventory, const FileRecord *seen, GError **error)
+{
+	SizedFile file = {
+		.id = { seen->subvolume, seen->inode, seen->generation },
+		.stamp = seen->stamp,
+		.parent = seen->parent,
+		.name_position = seen->name_position,
+		.rights = seen->rights,
+		.state = SIZED_NEW,
+	};
+
+	return same_sizes_add(inventory->sizes, &file, error);
+}
+
 static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t half_object,
 			GError **error)
 {
@@ -130,7 +167,11 @@ static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t h
 		.physical = file->physical,
 		.half_object = half_object,
 		.is_foreign = file->rights & OBJECT_FOREIGN,
+		.is_whole = inventory->sizes,
 	};
+
+	if (inventory->sizes && !half_object)
+		return add_new(inventory, file, error);
 
 	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
 	return inventory_flush(inventory, error) &&
@@ -240,6 +281,8 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 {
 	FileAction action = inventory_judge(inventory, seen, known);
 
+	if (!inventory_add_known(inventory, action, seen, known, error))
+		return false;
 	if (action == FILE_KEPT && known->state == OBJECT_SKIPPED)
 		note_skipped(inventory, known);
 	if (action == FILE_KEPT &&
@@ -250,6 +293,19 @@ static bool merge_known(Inventory *inventory, const FileRecord *seen, const Obje
 	return inventory_act(inventory, action, seen, known, error);
 }
 
+/* Files inside the walk may be identical to one outside that was read. */
+static bool add_outside(Inventory *inventory, const Object *known, GError **error)
+{
+	SizedFile file = {
+		.stamp = known_file_stamp(known),
+		.head = known->head,
+		.state = SIZED_KNOWN,
+	};
+
+	return !inventory->sizes || known->state != OBJECT_DONE ||
+	       same_sizes_add(inventory->sizes, &file, error);
+}
+
 /* The walk did not meet an object of the store. */
 static bool merge_unseen(Inventory *inventory, const Object *known, GError **error)
 {
@@ -257,7 +313,8 @@ static bool merge_unseen(Inventory *inventory, const Object *known, GError **err
 		bool is_unsettled =
 			known->id >= inventory->settled_below && known->state == OBJECT_DONE;
 
-		return !is_unsettled || sorter_add(inventory->outside, &known->id, error);
+		return add_outside(inventory, known, error) &&
+		       (!is_unsettled || sorter_add(inventory->outside, &known->id, error));
 	}
 
 	inventory->pass->result->files.gone++;
@@ -350,6 +407,10 @@ static bool build_either_way(Inventory *inventory, GError **error)
 {
 	bool is_listed = false;
 
+	/* The size of what is not written out yet is not known to a list of inodes. */
+	if (inventory->sizes && !inventory_flush(inventory, error))
+		return false;
+
 	if (bulk_inventory_is_chosen(inventory) &&
 	    !bulk_inventory_build(inventory, &is_listed, error))
 		return false;
@@ -365,7 +426,8 @@ static bool build(Inventory *inventory, GError **error)
 		return false;
 
 	g_clear_pointer(&inventory->files, sorter_free);
-	return read_list_sort(inventory->to_read, error) && sorter_sort(inventory->outside, error);
+	return (inventory->sizes || read_list_sort(inventory->to_read, error)) &&
+	       sorter_sort(inventory->outside, error);
 }
 
 Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
@@ -388,6 +450,9 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
+	if (pass->settings->read == READ_POLICY_SAME_SIZE)
+		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
+						  directory, pass->stop);
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
 					pass->settings->memory_bytes / 8, directory, pass->stop);
 
@@ -395,6 +460,16 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 		return NULL;
 
 	return g_steal_pointer(&inventory);
+}
+
+bool inventory_choose(Inventory *inventory, GError **error)
+{
+	if (!inventory->sizes)
+		return true;
+
+	return candidates_choose(inventory->pass, inventory->sizes, inventory->names,
+				 inventory->opener, inventory->to_read, error) &&
+	       read_list_sort(inventory->to_read, error);
 }
 
 ReadList *inventory_to_read(const Inventory *inventory)

@@ -21,6 +21,12 @@ void inventory_free(Inventory *inventory);
 /* The files to read; the inventory owns the list. */
 ReadList *inventory_to_read(const Inventory *inventory);
 
+/*
+ * With --read=same-size: put into the store what need not be read, and list the rest.  What is identical
+ * to nothing by its size or its head is not in the list.
+ */
+bool inventory_choose(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Objects met by the walk that an earlier pass fingerprinted and did not settle. */
 uint64_t inventory_unsettled(const Inventory *inventory);
 

@@ -25,16 +25,28 @@ bool known_file_is_other(const Object *known, uint32_t generation)
 	return generation && known->generation && generation != known->generation;
 }
 
+/* Whether less of the file was read than is wanted. */
+static bool is_read_too_little(const Object *known, const Settings *settings)
+{
+	return settings->read == READ_POLICY_ALL &&
+	       (known->state == OBJECT_SEEN || known->flags & OBJECT_WHOLE);
+}
+
+/* What is known of a half-read file is not much, and may be wrong by now. */
+static bool may_be_doubted(const Object *known)
+{
+	return known->state == OBJECT_DONE || known->state == OBJECT_SEEN;
+}
+
 StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
 				uint32_t today)
 {
 	Stamp stored = known_file_stamp(known);
 	StampVerdict verdict = stamp_compare(&stored, seen);
 
-	if (known->flags & OBJECT_RACY ||
-	    (verdict == STAMP_DOUBTED && known->state != OBJECT_DONE) ||
+	if (known->flags & OBJECT_RACY || (verdict == STAMP_DOUBTED && !may_be_doubted(known)) ||
 	    stamp_recheck_is_due(known->doubted_day, today, known->id) ||
-	    is_out_of_policy(known, settings))
+	    is_out_of_policy(known, settings) || is_read_too_little(known, settings))
 		return STAMP_CHANGED;
 
 	return verdict;

@@ -151,6 +151,18 @@ static bool pair_with_two(Matcher *matcher, const Member *members, size_t i, siz
 	       (second == 0 || add_pair(matcher, &members[second], &members[i], error));
 }
 
+/* Where only files are matched that are identical, one source is as good as another of any owner. */
+static bool are_identical_files(const Matcher *matcher)
+{
+	const Settings *settings = matcher->pass->settings;
+	const Member *members = (const Member *)matcher->members->data;
+
+	return settings->read == READ_POLICY_SAME_SIZE &&
+	       settings->across_owners == ACROSS_OWNERS &&
+	       !matcher->pass->result->found_by_checksums && matcher->members->len > 0 &&
+	       members[0].block == ANCHOR_WHOLE_BLOCK;
+}
+
 /* Pair the members of one class, which are sorted by rank. */
 static bool pair_members(Matcher *matcher, GError **error)
 {
@@ -158,6 +170,7 @@ static bool pair_members(Matcher *matcher, GError **error)
 	const Member *members = (const Member *)matcher->members->data;
 	bool are_extents =
 		n_members > 0 && object_table_is_extent(members[0].object, matcher->table);
+	bool are_identical = are_identical_files(matcher);
 	size_t own = 0, before = 0;
 
 	for (size_t i = 1; i < n_members; i++) {
@@ -173,7 +186,8 @@ static bool pair_members(Matcher *matcher, GError **error)
 			continue;
 
 		/* Of an extent files may hide just what is wanted of it: a few more have to be tried. */
-		paired = n_members <= ALL_PAIRS_MEMBERS || are_extents
+		paired = are_identical ? add_pair(matcher, &members[0], &members[i], error)
+			 : n_members <= ALL_PAIRS_MEMBERS || are_extents
 				 ? pair_with_first(matcher, members, i, error)
 				 : pair_with_two(matcher, members, i, own, before, error);
 		if (!paired)
@@ -286,6 +300,16 @@ static bool pair_zeros_of_extents(Matcher *matcher, const Group *group, GError *
 	return true;
 }
 
+/* A group of digests over whole files has no other members. */
+static void count_set(Matcher *matcher, const Group *group)
+{
+	PassResult *result = matcher->pass->result;
+
+	if (!result->found_by_checksums && group->n_members > 1 &&
+	    group->members[0].block == ANCHOR_WHOLE_BLOCK)
+		result->sets++;
+}
+
 static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 {
 	while (pass_may_continue(matcher->pass)) {
@@ -298,6 +322,7 @@ static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 		for (size_t i = 0; i < group->n_members; i++)
 			object_table_count(matcher->table, group->members[i].object);
 		matcher->pass->result->shared.capped += group->n_capped;
+		count_set(matcher, group);
 	}
 
 	return true;

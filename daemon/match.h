@@ -14,7 +14,7 @@
  * gives the order in which they are worked on (object_table_rank()), once to pair each member with
  * possible sources.  In groups of up to 8 members that is every member of lower rank; in larger
  * ones the first member and one of the object before its own, so that the work stays in proportion
- * to the members.  What groups_next() left out of the very largest is counted as capped.  Pairs on
+ * to the members.  Of files that are to be identical each is paired with the first one.  What groups_next() left out of the very largest is counted as capped.  Pairs on
  * one diagonal of two objects that lie close to each other become one Run.
  *
  * Thread: the filesystem's worker.

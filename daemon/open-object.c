@@ -80,6 +80,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	object->subvolume = stored.subvolume;
 	object->inode = stored.inode;
 	object->parent = stored.parent;
+	object->keeps_zeros = stored.flags & OBJECT_KEEP_ZEROS;
 	object->size_bytes = stored.size_bytes;
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 

@@ -23,6 +23,7 @@ typedef struct {
 	FileReader *reader; /* NULL: it cannot be used */
 	Stamp stamp;        /* when it was opened */
 	uint32_t owner;     /* uid; then, too */
+	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
 } OpenObject;
 
 /* What becomes of an object that a pass cannot use. */

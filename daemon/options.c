@@ -30,6 +30,7 @@ typedef struct {
 	char *rate;
 	char *zeros;
 	char *find;
+	char *read;
 	char *read_only_snapshots;
 	char *no_data_cow;
 	char *compressed;
@@ -54,6 +55,7 @@ static void given_clear(Given *given)
 	g_free(given->rate);
 	g_free(given->zeros);
 	g_free(given->find);
+	g_free(given->read);
 	g_free(given->read_only_snapshots);
 	g_free(given->no_data_cow);
 	g_free(given->compressed);
@@ -156,6 +158,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 {
 	unsigned zeros = settings->zeros;
 	unsigned find = settings->find;
+	unsigned read = settings->read;
 	unsigned snapshots = settings->read_only_snapshots;
 	unsigned no_cow = settings->no_data_cow;
 	unsigned compressed = settings->compressed;
@@ -166,6 +169,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
 	    !take_choice("--find", given->find, find_policy_names, &find, error) ||
+	    !take_choice("--read", given->read, read_policy_names, &read, error) ||
 	    !take_choice("--read-only-snapshots", given->read_only_snapshots, snapshot_policy_names,
 			 &snapshots, error) ||
 	    !take_choice("--no-data-cow", given->no_data_cow, no_cow_policy_names, &no_cow,
@@ -181,6 +185,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 
 	settings->zeros = (ZerosPolicy)zeros;
 	settings->find = (FindPolicy)find;
+	settings->read = (ReadPolicy)read;
 	settings->read_only_snapshots = (SnapshotPolicy)snapshots;
 	settings->no_data_cow = (NoCowPolicy)no_cow;
 	settings->compressed = (CompressedPolicy)compressed;
@@ -294,6 +299,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "What becomes of zero blocks (default auto)", "auto|hole|keep|share" },
 		{ "find", 0, 0, G_OPTION_ARG_STRING, &given.find,
 		  "How equal data is found on btrfs (default auto)", "auto|checksums|read" },
+		{ "read", 0, 0, G_OPTION_ARG_STRING, &given.read,
+		  "Which files are read to find equal data (default all)", "all|same-size" },
 		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,
 		  "What becomes of read-only snapshots on btrfs (default share)",
 		  "share|source|skip" },

@@ -24,6 +24,7 @@ typedef struct {
 	const char *find_reason; /* why not; NULL: it was */
 	bool listed_inodes;      /* found by reading: instead of walking names */
 	const char *walk_reason; /* why not; NULL: it did, or did not come to that */
+	uint64_t sets; /* of equal files that were matched, one of them at least in this pass */
 	struct {
 		uint64_t seen, unchanged, new, changed, doubted, gone, read;
 		uint64_t set_aside; /* newly left alone for as long as they do not change */

@@ -254,15 +254,17 @@ static bool file_pass_steps(Pass *pass, GError **error)
 		return true;
 
 	warn_of_unmatched(pass);
-	if (!fingerprint_all(pass, inventory_to_read(inventory), NULL, opener, error))
+	if (!inventory_choose(inventory, error) ||
+	    !fingerprint_all(pass, inventory_to_read(inventory), NULL, opener, error))
 		return false;
 	if (!fs_used_bytes(fd, kind, &result->freed.used_before_bytes, error))
 		return false;
 	result->freed.used_after_bytes = result->freed.used_before_bytes;
 
-	if (!pass_may_continue(pass) ||
-	    (result->files.read == 0 && inventory_unsettled(inventory) == 0))
+	if (!pass_may_continue(pass))
 		return true;
+	if (result->files.read == 0 && inventory_unsettled(inventory) == 0)
+		return kept_files_drop(pass, opener, error);
 	if (!hash_store_commit(pass->store, error) ||
 	    !pass_match_and_share(pass, inventory, opener, error))
 		return false;

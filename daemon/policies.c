@@ -18,6 +18,12 @@ const char *const find_policy_names[] = {
 	NULL,
 };
 
+const char *const read_policy_names[] = {
+	[READ_POLICY_ALL] = "all",
+	[READ_POLICY_SAME_SIZE] = "same-size",
+	NULL,
+};
+
 const char *const snapshot_policy_names[] = {
 	[SNAPSHOTS_SHARE] = "share",
 	[SNAPSHOTS_SOURCE] = "source",

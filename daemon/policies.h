@@ -12,6 +12,7 @@
 /* The names of their values, in the order of the enums; NULL-terminated. */
 extern const char *const zeros_policy_names[];
 extern const char *const find_policy_names[];
+extern const char *const read_policy_names[];
 extern const char *const snapshot_policy_names[];
 extern const char *const no_cow_policy_names[];
 extern const char *const compressed_policy_names[];
@@ -26,6 +27,7 @@ extern const char *const priority_policy_names[];
 
 /*
  * All policies that decide what may be shared as one text.  Policies that have their default are left
- * out, so that stores of versions which did not know them hold the same.
+ * out, so that stores of versions which did not know them hold the same.  Which files were read is said
+ * of each object: what is read since another policy holds is not settled by itself.
  */
 char *policies_text(const Settings *settings);

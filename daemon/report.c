@@ -2,6 +2,7 @@
 #include "daemon/report.h"
 
 #include "daemon/name-text.h"
+#include "daemon/policies.h"
 #include "daemon/size-text.h"
 
 #include <jansson.h>
@@ -195,7 +196,7 @@ static json_t *store_json(const PassResult *result)
 			 number(result->store.segments));
 }
 
-static json_t *pass_json(const ReportedPass *pass)
+static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 {
 	const Filesystem *filesystem = pass->filesystem;
 	const PassResult *result = pass->result;
@@ -213,10 +214,13 @@ static json_t *pass_json(const ReportedPass *pass)
 	json_object_set_new(
 		json, "seconds",
 		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
-	json_object_set_new(json, "found",
-			    json_pack("{s:s, s:s?}", "by",
-				      result->found_by_checksums ? "checksums" : "reading",
-				      "reason", result->find_reason));
+	json_object_set_new(
+		json, "found",
+		json_pack("{s:s, s:s?, s:s?, s:o}", "by",
+			  result->found_by_checksums ? "checksums" : "reading", "reason",
+			  result->find_reason, "read",
+			  result->found_by_checksums ? NULL : read_policy_names[settings->read],
+			  "sets", number(result->sets)));
 	json_object_set_new(json, "inventory", inventory_json(result));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
@@ -245,7 +249,7 @@ char *report_json(const Settings *settings, const ReportedPass *passes, size_t n
 	char *dumped;
 
 	for (size_t i = 0; i < n_passes; i++) {
-		json_array_append_new(filesystems, pass_json(&passes[i]));
+		json_array_append_new(filesystems, pass_json(settings, &passes[i]));
 		outcome = MAX(outcome, passes[i].result->outcome);
 	}
 
@@ -286,6 +290,12 @@ static void add_work(GString *lines, const Settings *settings, const PassResult 
 		 result->files.seen, result->files.new, result->files.changed, result->files.gone);
 	if (result->find_reason && settings->verbose)
 		add_line(lines, "", "found by reading, as %s", result->find_reason);
+	if (!result->found_by_checksums && settings->read == READ_POLICY_SAME_SIZE)
+		add_line(lines, "",
+			 "%" G_GUINT64_FORMAT
+			 " read that may equal others of their size, %" G_GUINT64_FORMAT
+			 " sets of equal files",
+			 result->files.read, result->sets);
 	add_line(lines, "read", "%s to find, %s to compare: %s from disk", finding, comparing,
 		 disk);
 	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)",

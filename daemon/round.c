@@ -138,10 +138,20 @@ static BlockState state_of(const Round *round, size_t i)
 
 	if (target == PLACE_HOLE || target == PLACE_UNUSABLE || source == PLACE_UNUSABLE)
 		return BLOCK_UNUSABLE;
-	if (round->source && source == PLACE_HOLE)
+	if (round->source && source == PLACE_HOLE && !round->is_all_wanted)
 		return BLOCK_UNUSABLE;
 
 	return target == source ? BLOCK_SAME_PLACE : BLOCK_CANDIDATE;
+}
+
+void round_choose_zeros(Round *round, const Pass *pass, const OpenObject *target)
+{
+	const Settings *settings = pass->settings;
+	bool by_checksums = pass->result->found_by_checksums;
+
+	round->is_all_wanted = !by_checksums && settings->read == READ_POLICY_SAME_SIZE &&
+			       zeros_become_holes(settings->zeros, target->keeps_zeros);
+	round->zeros_are_data = by_checksums || round->is_all_wanted;
 }
 
 bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t diagonal,
@@ -178,6 +188,11 @@ bool round_map_again(Round *round, GError **error)
 			  error);
 }
 
+bool round_becomes_hole(const Round *round, size_t i)
+{
+	return round->source_places[i] == PLACE_HOLE;
+}
+
 bool round_is_shared(const Round *round, size_t i)
 {
 	return round->target_places[i] == round->source_places[i];
@@ -196,6 +211,13 @@ bool round_stretch(const Round *round, BlockState state, size_t from, size_t *re
 		from++;
 	*ret_end = from;
 	return true;
+}
+
+bool round_is_worth_it(const Round *round, size_t first, size_t end, size_t min_blocks)
+{
+	return round->is_all_wanted || end - first >= min_blocks || first == 0 || end == round->n ||
+	       round->states[first - 1] == BLOCK_SAME_PLACE ||
+	       round->states[end] == BLOCK_SAME_PLACE;
 }
 
 /* Bytes of the object's block: the last one may be cut by the end of file. */

@@ -29,7 +29,8 @@ typedef struct {
 	OpenObject *target;
 	OpenObject *source;  /* NULL: a hole */
 	bool zeros_are_data; /* no hole will be put in their place */
-	uint64_t first;      /* block of the target */
+	bool is_all_wanted; /* holes of the source are shared like data, and so is every short piece */
+	uint64_t first;     /* block of the target */
 	uint64_t
 		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
 	size_t n;
@@ -56,6 +57,18 @@ bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t di
 
 /* Look up the target's places anew; whether block @i now lies where its source does, or nowhere. */
 bool round_map_again(Round *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * How zeros of @target are shared: where only files are looked for that are equal as a whole, like other
+ * data, as no hole is made of them unless the other file has one.
+ */
+void round_choose_zeros(Round *round, const Pass *pass, const OpenObject *target);
+
+/* Whether the equal stretch [@first, @end) is long enough to be shared, or continues another. */
+bool round_is_worth_it(const Round *round, size_t first, size_t end, size_t min_blocks);
+
+/* Whether the block is a hole once it is shared. */
+bool round_becomes_hole(const Round *round, size_t i);
+
 bool round_is_shared(const Round *round, size_t i);
 
 /*

@@ -47,7 +47,6 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->pass = pass;
 	sharer->opener = opener;
 	sharer->round = round_new(pass->block_bytes);
-	sharer->round->zeros_are_data = pass->result->found_by_checksums;
 	sharer->zeros = zero_filler_new(pass, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
@@ -92,6 +91,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 	sharer->begun_bytes = sharer->pass->result->shared.bytes;
 	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
+	round_choose_zeros(sharer->round, sharer->pass, target);
 
 	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
 		return;
@@ -232,13 +232,18 @@ static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	PassResult *result = sharer->pass->result;
 	Round *round = sharer->round;
 	uint64_t freed_bytes = 0;
+	uint64_t hole_bytes = 0;
 	uint64_t shared_blocks = 0;
 
 	for (size_t i = first; i < end; i++) {
+		uint64_t cost_bytes;
+
 		if (!round_is_shared(round, i))
 			continue;
 		shared_blocks++;
-		freed_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
+		cost_bytes = round->target_shared[i] ? 0 : round->target_costs[i];
+		freed_bytes += cost_bytes;
+		hole_bytes += round_becomes_hole(round, i) ? cost_bytes : 0;
 	}
 
 	if (shared_blocks == 0)
@@ -249,19 +254,10 @@ static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	if (counts_extents(sharer))
 		return;
 	result->freed.bytes += freed_bytes;
-	result->freed.hole_bytes +=
-		round->source || !zero_filler_has_hole(sharer->zeros) ? 0 : freed_bytes;
+	/* Zeros that are shared with each other stay data. */
+	if (round->source || zero_filler_has_hole(sharer->zeros))
+		result->freed.hole_bytes += hole_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
-}
-
-/* Whether the equal stretch [@first, @end) is long enough to be shared, or continues another. */
-static bool is_worth_it(const RunSharer *sharer, size_t first, size_t end)
-{
-	const Round *round = sharer->round;
-
-	return end - first >= sharer->min_blocks || first == 0 || end == round->n ||
-	       round->states[first - 1] == BLOCK_SAME_PLACE ||
-	       round->states[end] == BLOCK_SAME_PLACE;
 }
 
 static bool share_equal(RunSharer *sharer, GError **error)
@@ -271,7 +267,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	size_t first, end;
 
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!is_worth_it(sharer, first, end))
+		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
 			continue;
 		if (!dedupe_stretch(sharer, first, end, error))
 			return false;
@@ -290,7 +286,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!is_worth_it(sharer, first, end))
+		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
 			continue;
 		credit_stretch(sharer, first, end);
 		if (sharer->is_refused)

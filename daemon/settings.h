@@ -23,6 +23,12 @@ typedef enum {
 	FIND_READ,
 } FindPolicy;
 
+/* Which files are read where equal data is found by reading. */
+typedef enum {
+	READ_POLICY_ALL,
+	READ_POLICY_SAME_SIZE, /* those that may be identical to others */
+} ReadPolicy;
+
 /* What becomes of files in read-only subvolumes and snapshots of a btrfs. */
 typedef enum {
 	SNAPSHOTS_SHARE,
@@ -103,6 +109,7 @@ typedef struct {
 	uint32_t window_anchors;
 	ZerosPolicy zeros;
 	FindPolicy find;
+	ReadPolicy read;
 	SnapshotPolicy read_only_snapshots;
 	NoCowPolicy no_data_cow;
 	CompressedPolicy compressed;

@@ -34,3 +34,14 @@ bool special_files_match(const uint8_t *head, size_t length, SkipReason *ret_rea
 
 	return false;
 }
+
+bool special_files_are_forbidden(const Settings *settings, const FileAttributes *attributes,
+				 SkipReason *ret_reason)
+{
+	bool is_no_cow = attributes->is_no_cow && settings->no_data_cow == NO_COW_SKIP;
+
+	*ret_reason = attributes->is_realtime ? SKIP_REALTIME
+		      : is_no_cow             ? SKIP_NO_COW
+					      : SKIP_UNSUPPORTED;
+	return attributes->is_realtime || attributes->is_dax || is_no_cow;
+}

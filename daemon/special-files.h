@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/settings.h"
 #include "daemon/skip.h"
+#include "kernel-ioctl/file-attributes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,3 +22,7 @@
  * A swap file's signature ends its first page, which has 4 to 64 KiB.
  */
 bool special_files_match(const uint8_t *head, size_t length, SkipReason *ret_reason);
+
+/* Whether the inode's flags forbid to share its data, be it as the user wants it. */
+bool special_files_are_forbidden(const Settings *settings, const FileAttributes *attributes,
+				 SkipReason *ret_reason);

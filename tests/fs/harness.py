@@ -39,7 +39,7 @@ CAUSES = {
     "pieces", "metadata", "keep-zeros",
 }
 FIELDS = {
-    "found": {"by", "reason"},
+    "found": {"by", "reason", "read", "sets"},
     "inventory": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
     "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "restored_bytes", "disk_bytes"},
@@ -349,7 +349,7 @@ def check_btrfs_pass(dedupd, *paths, find="checksums", **options):
     """check_pass() of a pass over a btrfs that finds by checksums unless @find says otherwise."""
     done = check_pass(dedupd, paths=paths, find=find, **options)
     if find == "checksums":
-        assert done.first.found == {"by": "checksums", "reason": None}
+        assert done.first.found == {"by": "checksums", "reason": None, "read": None, "sets": 0}
     return done
 
 

@@ -52,6 +52,33 @@ static void test_only_what_was_read_to_its_end_may_be_doubted(void)
 	assert_verdict(&half, NO_COW_SKIP, STAMP_CHANGED);
 }
 
+static void test_what_was_not_read_is_doubted_like_what_was(void)
+{
+	Object alone = known(OBJECT_SEEN, OBJECT_HAS_HEAD);
+	Settings settings = { .read = READ_POLICY_SAME_SIZE };
+
+	alone.ctime_nsec = 4;
+	g_assert_cmpint(known_file_compare(&alone, &seen, &settings, TODAY), ==, STAMP_DOUBTED);
+}
+
+static void test_when_all_is_to_be_read_the_rest_is_too(void)
+{
+	Object alone = known(OBJECT_SEEN, 0);
+	Object whole = known(OBJECT_DONE, OBJECT_WHOLE);
+	Object all = known(OBJECT_DONE, 0);
+	Object *rows[] = { &alone, &whole, &all };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		Settings settings = { .read = READ_POLICY_SAME_SIZE };
+
+		g_assert_cmpint(known_file_compare(rows[i], &seen, &settings, TODAY), ==,
+				STAMP_SAME);
+		settings.read = READ_POLICY_ALL;
+		g_assert_cmpint(known_file_compare(rows[i], &seen, &settings, TODAY), ==,
+				rows[i] == &all ? STAMP_SAME : STAMP_CHANGED);
+	}
+}
+
 static void test_a_doubt_of_long_ago_is_settled_by_reading(void)
 {
 	Object doubted = known(OBJECT_DONE, 0);
@@ -105,6 +132,10 @@ int main(int argc, char **argv)
 			test_what_was_too_young_is_read_again);
 	g_test_add_func("/known-file/only-what-was-read-to-its-end-may-be-doubted",
 			test_only_what_was_read_to_its_end_may_be_doubted);
+	g_test_add_func("/known-file/what-was-not-read-is-doubted-like-what-was",
+			test_what_was_not_read_is_doubted_like_what_was);
+	g_test_add_func("/known-file/when-all-is-to-be-read-the-rest-is-too",
+			test_when_all_is_to_be_read_the_rest_is_too);
 	g_test_add_func("/known-file/a-doubt-of-long-ago-is-settled-by-reading",
 			test_a_doubt_of_long_ago_is_settled_by_reading);
 	g_test_add_func("/known-file/what-another-policy-made-of-it-does-not-hold",

@@ -303,6 +303,25 @@ static void test_whole_objects_are_paired_with_two_and_none_is_lost(void)
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
 }
 
+static void test_files_that_are_to_be_identical_are_paired_with_the_first(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	Expected expected[6];
+	uint32_t first = pass_fixture_put(fixture, 5, 0);
+
+	fixture->settings.read = READ_POLICY_SAME_SIZE;
+	pass_fixture_put_anchor(fixture, 77, first, ANCHOR_WHOLE_BLOCK);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+		uint32_t object = pass_fixture_put(fixture, 5, OBJECT_WHOLE);
+
+		pass_fixture_put_anchor(fixture, 77, object, ANCHOR_WHOLE_BLOCK);
+		expected[i] = (Expected){ object, 0, first, 0, 5 };
+	}
+
+	check(fixture, expected, G_N_ELEMENTS(expected));
+	g_assert_cmpuint(fixture->result.sets, ==, 1);
+}
+
 static void test_what_has_most_in_common_is_the_source(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -542,6 +561,8 @@ int main(int argc, char **argv)
 			test_members_that_come_again_are_paired_with_those_of_the_same_place);
 	g_test_add_func("/match/members-beyond-the-largest-group-are-counted",
 			test_members_beyond_the_largest_group_are_counted);
+	g_test_add_func("/match/files-that-are-to-be-identical-are-paired-with-the-first",
+			test_files_that_are_to_be_identical_are_paired_with_the_first);
 	g_test_add_func("/match/whole-objects-are-paired-with-two-and-none-is-lost",
 			test_whole_objects_are_paired_with_two_and_none_is_lost);
 	g_test_add_func("/match/what-has-most-in-common-is-the-source",

@@ -52,6 +52,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.window_anchors, ==, 16);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
 	g_assert_cmpint(settings.find, ==, FIND_AUTO);
+	g_assert_cmpint(settings.read, ==, READ_POLICY_ALL);
 	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_SHARE);
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SKIP);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_SUMS);
@@ -70,7 +71,7 @@ static void test_every_option_is_taken(void)
 
 	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
 		   "--min-size 0 --min-run 12K --exclude *.tmp --exclude=/a/b --zeros hole --find "
-		   "read "
+		   "read --read=same-size "
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
 		   "--config /c "
@@ -92,6 +93,7 @@ static void test_every_option_is_taken(void)
 	g_assert_null(settings.excludes[2]);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_HOLE);
 	g_assert_cmpint(settings.find, ==, FIND_READ);
+	g_assert_cmpint(settings.read, ==, READ_POLICY_SAME_SIZE);
 	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_SOURCE);
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SHARE);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_READ);
@@ -153,6 +155,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --zeros maybe /a", "--zeros maybe", "auto, hole, keep or share" },
 		{ "--once --zeros= /a", "--zeros", "auto, hole, keep or share" },
 		{ "--once --find fast /a", "--find fast", "auto, checksums or read" },
+		{ "--once --read some /a", "--read some", "all or same-size" },
 		{ "--once --read-only-snapshots keep /a", "--read-only-snapshots keep",
 		  "share, source or skip" },
 		{ "--once --no-data-cow yes /a", "--no-data-cow yes", "skip or share" },
