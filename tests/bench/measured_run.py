@@ -33,15 +33,16 @@ class Cost(typing.NamedTuple):
         return self.user + self.system
 
 
-def measure(command, filesystem, log=None):
-    """Run @command with cold caches; its messages go to the file @log.
+def measure(command, filesystem, log=None, is_cold=True):
+    """Run @command with cold caches, unless they are to be as they are; its messages go to the file @log.
 
     GNU time starts it: the peak of a program started from here would be at least Python's.
     """
     timer = shutil.which("time")
     if not timer:
         raise SystemExit("GNU time is not installed")
-    filesystem.drop_caches()
+    if is_cold:
+        filesystem.drop_caches()
     with tempfile.NamedTemporaryFile(mode="r", prefix="dedupd-time-") as usage, \
             tempfile.TemporaryFile(mode="w+", prefix="dedupd-output-") as output, \
             open(log or os.devnull, "ab") as messages:
