@@ -138,17 +138,10 @@ static void put_into_cache(Reader *reader, size_t n_blocks)
 static bool may_read(FileHeads *heads, uint64_t bytes)
 {
 	Throttle *throttle = heads->pass->throttle;
-	bool may;
 
-	if (!pass_may_continue(heads->pass))
-		return false;
-	if (!throttle_is_limited(throttle))
-		return true;
-
-	g_mutex_lock(&heads->shared_mutex);
-	may = throttle_take(throttle, bytes, heads->pass->stop);
-	g_mutex_unlock(&heads->shared_mutex);
-	return may;
+	return pass_may_continue(heads->pass) &&
+	       (!throttle_is_limited(throttle) ||
+		throttle_take(throttle, bytes, heads->pass->stop));
 }
 
 /* Leave what was brought into the page cache there only if it is going to be compared. */
@@ -338,6 +331,7 @@ static void *read_heads(void *data)
 	Reader reader = { heads, extents, buffer, block_sums, 0 };
 	uint64_t turn = 0;
 
+	throttle_join(heads->pass->throttle);
 	while (wait_for_turn(heads, &turn)) {
 		for (;;) {
 			size_t i = atomic_fetch_add(&heads->next, 1);
@@ -348,6 +342,7 @@ static void *read_heads(void *data)
 		}
 		end_turn(heads);
 	}
+	throttle_leave(heads->pass->throttle);
 
 	return NULL;
 }
