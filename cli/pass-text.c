@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-const char *pass_outcome_name(PassOutcome outcome)
-{
-	switch (outcome) {
-	case PASS_COMPLETE:
-		return "complete";
-	case PASS_INTERRUPTED:
-		return "interrupted";
-	case PASS_FAILED:
-		return "failed";
-	}
-	return "unknown";
-}
-
 char *pass_mount_point(const PassRecord *pass)
 {
 	const char *mount_point = pass->mount_point ? pass->mount_point : "";

@@ -9,8 +9,5 @@
  * Thread: any.
  */
 
-/* "complete", "interrupted" or "failed". */
-const char *pass_outcome_name(PassOutcome outcome);
-
 /* Escaped for a terminal. */
 char *pass_mount_point(const PassRecord *pass);

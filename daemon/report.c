@@ -11,20 +11,6 @@
 #define REPORT_SCHEMA  "dedupd-report"
 #define REPORT_VERSION 1
 
-static const char *outcome_name(PassOutcome outcome)
-{
-	switch (outcome) {
-	case PASS_COMPLETE:
-		return "complete";
-	case PASS_INTERRUPTED:
-		return "interrupted";
-	case PASS_FAILED:
-		break;
-	}
-
-	return "failed";
-}
-
 static json_t *number(uint64_t value)
 {
 	return json_integer((json_int_t)value);
@@ -205,7 +191,7 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 				 text(filesystem->mount_point), "paths", paths_json(filesystem),
 				 "block_bytes", number(filesystem->identity.block_bytes));
 
-	json_object_set_new(json, "outcome", json_string(outcome_name(result->outcome)));
+	json_object_set_new(json, "outcome", json_string(pass_outcome_name(result->outcome)));
 	json_object_set_new(json, "error",
 			    result->error ? text(result->error->message) : json_null());
 	json_object_set_new(json, "stopped_reason",
@@ -255,7 +241,7 @@ char *report_json(const Settings *settings, const ReportedPass *passes, size_t n
 
 	report = json_pack("{s:s, s:i, s:s, s:s, s:b, s:o}", "schema", REPORT_SCHEMA, "version",
 			   REPORT_VERSION, "dedupd", DEDUPD_VERSION, "outcome",
-			   outcome_name(outcome), "dry_run", settings->dry_run, "filesystems",
+			   pass_outcome_name(outcome), "dry_run", settings->dry_run, "filesystems",
 			   filesystems);
 	dumped = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	json_decref(report);
@@ -414,7 +400,7 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 
 	g_string_append_printf(lines, "%s (%s %s): %s in %.1f s\n", mount_point,
 			       fs_kind_name(pass->filesystem->identity.kind),
-			       pass->filesystem->uuid, outcome_name(result->outcome),
+			       pass->filesystem->uuid, pass_outcome_name(result->outcome),
 			       (double)(result->ended_usec - result->started_usec) /
 				       G_USEC_PER_SEC);
 	if (result->stopped_reason)

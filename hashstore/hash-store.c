@@ -125,6 +125,26 @@ HashStore *hash_store_open_to_read(const char *path, GError **error)
 	return g_steal_pointer(&store);
 }
 
+bool hash_store_delete(const char *directory, const char *uuid, GError **error)
+{
+	g_autofree char *name = g_strconcat(uuid, ".sqlite", NULL);
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	int lock_fd;
+	bool done;
+
+	/* Or a lock would be made, and a directory for it. */
+	if (!g_file_test(path, G_FILE_TEST_EXISTS))
+		return true;
+
+	lock_fd = store_files_lock(directory, uuid, error);
+	if (lock_fd < 0)
+		return false;
+
+	done = store_files_delete(path, error);
+	close(lock_fd);
+	return done;
+}
+
 void hash_store_close(HashStore *store)
 {
 	if (!store)

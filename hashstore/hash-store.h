@@ -76,6 +76,10 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error);
 /* Open the store in the file @path for reading only; never changes or makes a file. */
 HashStore *hash_store_open_to_read(const char *path, GError **error);
 
+/* Delete the store of a filesystem, unless another process writes it: an error. */
+bool hash_store_delete(const char *directory, const char *uuid, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* What was not committed is lost.  Accepts NULL. */
 void hash_store_close(HashStore *store);
 

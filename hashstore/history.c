@@ -6,6 +6,20 @@
 
 #include <string.h>
 
+const char *pass_outcome_name(PassOutcome outcome)
+{
+	switch (outcome) {
+	case PASS_COMPLETE:
+		return "complete";
+	case PASS_INTERRUPTED:
+		return "interrupted";
+	case PASS_FAILED:
+		return "failed";
+	}
+
+	return "unknown";
+}
+
 /* Older passes are forgotten, save in the totals: a year of one pass an hour. */
 #define PASSES_MAX 8760
 

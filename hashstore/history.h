@@ -14,6 +14,9 @@ typedef enum {
 	PASS_FAILED,
 } PassOutcome;
 
+/* "complete", "interrupted" or "failed"; "unknown" of one that a newer version has put there. */
+const char *pass_outcome_name(PassOutcome outcome);
+
 typedef struct {
 	int64_t id;           /* given by hash_store_put_pass() */
 	int64_t started_usec; /* since 1970 */

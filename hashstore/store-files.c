@@ -115,6 +115,19 @@ bool store_files_move_aside(const char *path, GError **error)
 	return true;
 }
 
+bool store_files_delete(const char *path, GError **error)
+{
+	/* The database goes first: a WAL alone is nobody's. */
+	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
+		g_autofree char *file = g_strconcat(path, companions[i], NULL);
+
+		if (unlink(file) < 0 && errno != ENOENT)
+			return set_file_error("delete", file, errno, error);
+	}
+
+	return true;
+}
+
 uint64_t store_files_database_bytes(const char *path)
 {
 	struct stat st;

@@ -21,6 +21,9 @@ bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESUL
 /* Rename @path, its -wal and its -shm to .old-N, N being the first number that is free. */
 bool store_files_move_aside(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Delete a store and what belongs to it; its lock is to be held.  One that does not exist is deleted. */
+bool store_files_delete(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Whether @path alone says what is stored: nothing waits beside it to be put into it. */
 bool store_files_at_rest(const char *path);
 

@@ -570,36 +570,31 @@ static void test_what_was_left_alone_is_told_and_named_on_demand(void)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *path;
+		void (*test)(void);
+	} tests[] = {
+		{ "/report/how-files-were-met", test_how_files_were_met_is_told_with_the_reason },
+		{ "/report/where-quota", test_where_quota_is_on_its_users_are_told_that_it_stays },
+		{ "/report/every-cause-is-on-the-page", test_every_cause_is_on_the_page },
+		{ "/report/pins-extents-told-cause", test_what_pins_extents_is_told_by_its_cause },
+		{ "/report/fields-those-page", test_fields_are_those_of_the_page_in_its_order },
+		{ "/report/every-reason-is-on-the-page", test_every_reason_is_on_the_page },
+		{ "/report/every-figure-is-in-its-field", test_every_figure_is_in_its_field },
+		{ "/report/ledger-has-other", test_the_ledger_has_what_other_sections_have },
+		{ "/report/people-see", test_people_see_the_ledger_of_what_was_found_by_checksums },
+		{ "/report/a-pass-is-described", test_a_pass_is_described },
+		{ "/report/a-failed-pass-says-why", test_a_failed_pass_says_why },
+		{ "/report/worst-outcome-all", test_the_worst_outcome_is_that_of_all },
+		{ "/report/no-pass-at-all-is-a-report-too", test_no_pass_at_all_is_a_report_too },
+		{ "/report/odd-names-are-escaped", test_odd_names_are_escaped },
+		{ "/report/people-are-told-what-was-done", test_people_are_told_what_was_done },
+		{ "/report/a-dry-run-tells-what-would-be", test_a_dry_run_tells_what_would_be },
+		{ "/report/left-alone-told", test_what_was_left_alone_is_told_and_named_on_demand },
+	};
+
 	g_test_init(&argc, &argv, NULL);
-
-	g_test_add_func("/report/how-files-were-met-is-told-with-the-reason",
-			test_how_files_were_met_is_told_with_the_reason);
-	g_test_add_func("/report/where-quota-is-on-its-users-are-told-that-it-stays",
-			test_where_quota_is_on_its_users_are_told_that_it_stays);
-	g_test_add_func("/report/every-cause-is-on-the-page", test_every_cause_is_on_the_page);
-	g_test_add_func("/report/what-pins-extents-is-told-by-its-cause",
-			test_what_pins_extents_is_told_by_its_cause);
-	g_test_add_func("/report/fields-are-those-of-the-page-in-its-order",
-			test_fields_are_those_of_the_page_in_its_order);
-	g_test_add_func("/report/every-reason-is-on-the-page", test_every_reason_is_on_the_page);
-	g_test_add_func("/report/every-figure-is-in-its-field", test_every_figure_is_in_its_field);
-	g_test_add_func("/report/the-ledger-has-what-other-sections-have",
-			test_the_ledger_has_what_other_sections_have);
-	g_test_add_func("/report/people-see-the-ledger-of-what-was-found-by-checksums",
-			test_people_see_the_ledger_of_what_was_found_by_checksums);
-	g_test_add_func("/report/a-pass-is-described", test_a_pass_is_described);
-	g_test_add_func("/report/a-failed-pass-says-why", test_a_failed_pass_says_why);
-	g_test_add_func("/report/the-worst-outcome-is-that-of-all",
-			test_the_worst_outcome_is_that_of_all);
-	g_test_add_func("/report/no-pass-at-all-is-a-report-too",
-			test_no_pass_at_all_is_a_report_too);
-	g_test_add_func("/report/odd-names-are-escaped", test_odd_names_are_escaped);
-	g_test_add_func("/report/people-are-told-what-was-done",
-			test_people_are_told_what_was_done);
-	g_test_add_func("/report/a-dry-run-tells-what-would-be",
-			test_a_dry_run_tells_what_would_be);
-	g_test_add_func("/report/what-was-left-alone-is-told-and-named-on-demand",
-			test_what_was_left_alone_is_told_and_named_on_demand);
-
+	for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
+		g_test_add_func(tests[i].path, tests[i].test);
 	return g_test_run();
 }

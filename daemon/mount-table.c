@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/mount-table.h"
+
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define MOUNTINFO "/proc/self/mountinfo"
+
+struct MountTable {
+	GPtrArray *filesystems; /* MountedFilesystem */
+};
+
+typedef struct libmnt_table LibmountTable;
+typedef struct libmnt_iter LibmountIterator;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(LibmountTable, mnt_unref_table)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(LibmountIterator, mnt_free_iter)
+
+static void mount_point_free(MountPoint *mount_point)
+{
+	g_free(mount_point->target);
+	g_free(mount_point->root);
+	g_free(mount_point);
+}
+
+static void mounted_filesystem_free(MountedFilesystem *filesystem)
+{
+	g_ptr_array_unref(filesystem->mount_points);
+	g_free(filesystem->type);
+	g_free(filesystem->source);
+	g_free(filesystem->refusal);
+	g_free(filesystem);
+}
+
+void mount_table_free(MountTable *table)
+{
+	if (!table)
+		return;
+
+	g_ptr_array_unref(table->filesystems);
+	g_free(table);
+}
+
+static bool is_reachable(const MountPoint *mount_point)
+{
+	FileStat stat;
+
+	/* Mount ids are compared where the kernel gives them (5.8). */
+	return file_stat_at(AT_FDCWD, mount_point->target, &stat) == 0 &&
+	       (!stat.mount_id || stat.mount_id == mount_point->id);
+}
+
+static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
+{
+	g_auto(Fd) fd =
+		open(mount_point->target, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOATIME);
+
+	if (fd < 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+			    "cannot open %s: %s", mount_point->target, g_strerror(errno));
+		return false;
+	}
+
+	return fs_identity_read(fd, ret, error);
+}
+
+static const MountLook kernel_look = { is_reachable, identify };
+
+static bool has_option(const char *options, const char *name)
+{
+	return options && mnt_optstr_get_option(options, name, NULL, NULL) == 0;
+}
+
+static MountPoint *mount_point_new(struct libmnt_fs *mount)
+{
+	MountPoint *mount_point = g_new0(MountPoint, 1);
+
+	mount_point->target = g_strdup(mnt_fs_get_target(mount));
+	mount_point->root = g_strdup(mnt_fs_get_root(mount));
+	mount_point->id = mnt_fs_get_id(mount);
+	mount_point->is_read_only = has_option(mnt_fs_get_vfs_options(mount), "ro") ||
+				    has_option(mnt_fs_get_fs_options(mount), "ro");
+	return mount_point;
+}
+
+static MountedFilesystem *find_superblock(const MountTable *table, dev_t device)
+{
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		MountedFilesystem *filesystem = table->filesystems->pdata[i];
+
+		if (makedev(filesystem->major, filesystem->minor) == device)
+			return filesystem;
+	}
+
+	return NULL;
+}
+
+static void add_mount(MountTable *table, struct libmnt_fs *mount)
+{
+	const char *type = mnt_fs_get_fstype(mount);
+	dev_t device = mnt_fs_get_devno(mount);
+	MountedFilesystem *filesystem;
+
+	if (g_strcmp0(type, "btrfs") != 0 && g_strcmp0(type, "xfs") != 0)
+		return;
+
+	filesystem = find_superblock(table, device);
+	if (!filesystem) {
+		filesystem = g_new0(MountedFilesystem, 1);
+		filesystem->type = g_strdup(type);
+		filesystem->source = g_strdup(mnt_fs_get_source(mount));
+		filesystem->major = major(device);
+		filesystem->minor = minor(device);
+		filesystem->mount_points =
+			g_ptr_array_new_with_free_func((GDestroyNotify)mount_point_free);
+		g_ptr_array_add(table->filesystems, filesystem);
+	}
+	g_ptr_array_add(filesystem->mount_points, mount_point_new(mount));
+}
+
+/* A mount that has outlived the earlier table, of the same filesystem. */
+static bool was_there(const MountedFilesystem *earlier, const MountPoint *mount_point)
+{
+	for (size_t i = 0; i < earlier->mount_points->len; i++) {
+		const MountPoint *other = earlier->mount_points->pdata[i];
+
+		if (other->id == mount_point->id && strcmp(other->target, mount_point->target) == 0)
+			return true;
+	}
+
+	return false;
+}
+
+/* What the earlier table knew of it; NULL: nothing. */
+static const MountedFilesystem *known_of(const MountTable *earlier,
+					 const MountedFilesystem *filesystem)
+{
+	const MountedFilesystem *known =
+		earlier ? find_superblock(earlier, makedev(filesystem->major, filesystem->minor))
+			: NULL;
+
+	if (!known || known->uuid[0] == '\0' || strcmp(known->type, filesystem->type) != 0)
+		return NULL;
+	for (size_t i = 0; i < filesystem->mount_points->len; i++)
+		if (was_there(known, filesystem->mount_points->pdata[i]))
+			return known;
+	return NULL;
+}
+
+/* Find out which mounts can be reached, and through the first of them what the filesystem is. */
+static void examine(MountedFilesystem *filesystem, const MountLook *look, const MountTable *earlier)
+{
+	const MountedFilesystem *known = known_of(earlier, filesystem);
+	const MountPoint *first = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		MountPoint *mount_point = filesystem->mount_points->pdata[i];
+
+		mount_point->is_reachable = look->is_reachable(mount_point);
+		if (mount_point->is_reachable && !first)
+			first = mount_point;
+	}
+
+	if (known)
+		filesystem->identity = known->identity;
+	else if (!first)
+		filesystem->refusal = g_strdup_printf(
+			"another mount hides %s",
+			((const MountPoint *)filesystem->mount_points->pdata[0])->target);
+	else if (!look->identify(first, &filesystem->identity, &error))
+		filesystem->refusal = g_strdup(error->message);
+	if (!filesystem->refusal)
+		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
+}
+
+const MountPoint *mounted_filesystem_way_in(const MountedFilesystem *filesystem)
+{
+	const MountPoint *best = NULL;
+
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		const MountPoint *mount_point = filesystem->mount_points->pdata[i];
+
+		if (!mount_point->is_reachable || mount_point->is_read_only)
+			continue;
+		if (!best || strlen(mount_point->root) < strlen(best->root))
+			best = mount_point;
+	}
+
+	return best;
+}
+
+static char *refusal_of(const MountTable *table, const MountedFilesystem *filesystem)
+{
+	const MountedFilesystem *first = mount_table_find_uuid(table, filesystem->uuid);
+	const MountPoint *mount_point = filesystem->mount_points->pdata[0];
+
+	if (first != filesystem) {
+		const MountPoint *other = first->mount_points->pdata[0];
+
+		return g_strdup_printf(
+			"%s has the UUID of %s, as a clone or a snapshot of its disk has: "
+			"%s gives it one of its own",
+			mount_point->target, other->target,
+			filesystem->identity.kind == FS_KIND_XFS ? "xfs_admin -U generate"
+								 : "btrfstune -u");
+	}
+	if (!filesystem->identity.can_share)
+		return g_strdup_printf(
+			"%s is an XFS without reflink, which is chosen when it is made: "
+			"mkfs.xfs -m reflink=1 and copying the files over would help",
+			mount_point->target);
+	if (!mounted_filesystem_way_in(filesystem))
+		return g_strdup_printf(
+			mount_point->is_read_only
+				? "%s is mounted read-only: nothing can be shared there"
+				: "another mount hides %s",
+			mount_point->target);
+
+	return NULL;
+}
+
+MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
+			     const MountTable *earlier, GError **error)
+{
+	g_autoptr(MountTable) table = g_new0(MountTable, 1);
+	g_autoptr(LibmountTable) mounts =
+		mnt_new_table_from_file(mountinfo ? mountinfo : MOUNTINFO);
+	g_autoptr(LibmountIterator) iterator = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *mount;
+
+	table->filesystems =
+		g_ptr_array_new_with_free_func((GDestroyNotify)mounted_filesystem_free);
+	if (!mounts) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "cannot read %s",
+			    mountinfo ? mountinfo : MOUNTINFO);
+		return NULL;
+	}
+
+	while (mnt_table_next_fs(mounts, iterator, &mount) == 0)
+		add_mount(table, mount);
+	for (size_t i = 0; i < table->filesystems->len; i++)
+		examine(table->filesystems->pdata[i], look ? look : &kernel_look, earlier);
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		MountedFilesystem *filesystem = table->filesystems->pdata[i];
+
+		if (!filesystem->refusal)
+			filesystem->refusal = refusal_of(table, filesystem);
+	}
+
+	return g_steal_pointer(&table);
+}
+
+const GPtrArray *mount_table_filesystems(const MountTable *table)
+{
+	return table->filesystems;
+}
+
+const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid)
+{
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		const MountedFilesystem *filesystem = table->filesystems->pdata[i];
+
+		if (strcmp(filesystem->uuid, uuid) == 0)
+			return filesystem;
+	}
+
+	return NULL;
+}
+
+const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target)
+{
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		const MountedFilesystem *filesystem = table->filesystems->pdata[i];
+
+		for (size_t j = 0; j < filesystem->mount_points->len; j++) {
+			const MountPoint *mount_point = filesystem->mount_points->pdata[j];
+
+			if (mount_point->is_reachable && strcmp(mount_point->target, target) == 0)
+				return filesystem;
+		}
+	}
+
+	return NULL;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * MountTable - which btrfs and XFS are mounted: each filesystem once, however many mounts show it.
+ *
+ * Mounts of one superblock have one device number in mountinfo, of a btrfs too, whatever subvolume they show.
+ * What a filesystem is, is asked of itself, through one of its mounts that can be reached; no descriptor is held
+ * afterwards.  A mount that another one hides is known, but nothing can be opened through it.
+ *
+ * A snapshot, never changed.  Thread: any.
+ */
+typedef struct {
+	char *target; /* as raw bytes */
+	char *root;   /* what of the filesystem it shows, from its top */
+	uint64_t id;
+	bool is_read_only;
+	bool is_reachable; /* no other mount hides it */
+} MountPoint;
+
+typedef struct {
+	FsIdentity identity;
+	char uuid[FS_UUID_TEXT_BYTES]; /* empty if it could not be asked */
+	char *type;                    /* "btrfs", "xfs" */
+	char *source;                  /* as mounted: "/dev/sda1" */
+	uint32_t major, minor;         /* of the superblock; on btrfs of no disk */
+	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
+	char *refusal;                 /* why nothing can be shared there; NULL: it can */
+} MountedFilesystem;
+
+typedef struct MountTable MountTable;
+
+/* How the kernel is asked; tests have their own. */
+typedef struct {
+	/* Whether what @mount_point shows can be reached through its target, as no other mount hides it. */
+	bool (*is_reachable)(const MountPoint *mount_point);
+	/* What the filesystem is, through a mount point that can be reached. */
+	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
+} MountLook;
+
+/*
+ * @mountinfo NULL: /proc/self/mountinfo.  @look NULL: the kernel is asked.  What @earlier knew of a filesystem that is still
+ * mounted is taken over, so that it need not be opened, which could be in the way of who unmounts it; NULL: there is none.
+ */
+MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
+			     const MountTable *earlier, GError **error);
+void mount_table_free(MountTable *table);
+
+/* All of them, in the order in which they were mounted first (MountedFilesystem); the table's. */
+const GPtrArray *mount_table_filesystems(const MountTable *table);
+
+/* The one with the UUID; with several the first, as the others are refused.  NULL: it is not mounted. */
+const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid);
+
+/* The one of which a mount that is not hidden has the target.  NULL: none has. */
+const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
+
+/*
+ * The mount to work through: writable, not hidden, and of those that show most of the filesystem the first.
+ * NULL: there is none, and the refusal says why.
+ */
+const MountPoint *mounted_filesystem_way_in(const MountedFilesystem *filesystem);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mount_table_free)

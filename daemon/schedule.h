@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Schedule - whether a filesystem's next pass is to begin now, and if not, why and until when.
+ *
+ * A resident service asks it whenever something changed, and when the time has come that it said.  It knows no
+ * clock and no file: all times are microseconds of one clock that the caller chose, and SCHEDULE_NEVER is later
+ * than all of them.
+ *
+ * Pure.  Thread: any.
+ */
+#define SCHEDULE_NEVER INT64_MAX
+
+/* How long a pass is not tried again that has failed: this, and twice as long after each other failure. */
+#define SCHEDULE_RETRY_USEC      (INT64_C(600) * 1000000)
+#define SCHEDULE_RETRY_MOST_USEC (INT64_C(86400) * 1000000)
+
+typedef struct {
+	uint64_t wake_bytes;        /* so much new data is worth a pass at once */
+	int64_t wake_interval_usec; /* any change is, so long after the last one */
+	bool only_if_asked;         /* somebody else has passes begin, a timer mostly */
+	bool respects_sleep;        /* do not wake a disk that is idle, save in a window */
+	bool runs_on_battery;
+	bool runs_degraded;
+} SchedulePolicy;
+
+typedef enum {
+	LAST_PASS_NONE,
+	LAST_PASS_COMPLETE,
+	LAST_PASS_CUT_SHORT,   /* by whoever asked it to stop: the rest is still to be done */
+	LAST_PASS_OUT_OF_TIME, /* its time was over, or it is to be left alone for now */
+	LAST_PASS_FAILED,
+} LastPass;
+
+typedef struct {
+	int64_t now_usec;
+
+	LastPass last_pass;
+	int64_t last_ended_usec;
+	uint32_t n_failures; /* in a row */
+
+	bool has_changed; /* anything on the filesystem, since the last pass began */
+	uint64_t
+		changed_bytes; /* how much was written by others since then, as far as can be told */
+
+	bool has_windows;
+	bool is_window_open;         /* also without windows */
+	int64_t window_opened_usec;  /* the one that is open, as far as was seen */
+	int64_t window_changes_usec; /* when it closes, or opens next */
+
+	bool is_asked; /* somebody wants a pass now */
+	bool is_paused;
+	bool is_refused;     /* nothing can be shared there: read-only, gone */
+	bool is_in_work;     /* resync, scrub, balance or a change of devices */
+	bool is_disk_taken;  /* a disk that takes one reader has one */
+	bool is_disk_asleep; /* idle for so long that it may have stopped turning */
+	bool is_on_battery;
+	bool is_degraded;
+} ScheduleState;
+
+typedef enum {
+	WAIT_NOT, /* begin */
+	WAIT_REFUSED,
+	WAIT_PAUSED,
+	WAIT_DEGRADED,
+	WAIT_ASKED,
+	WAIT_BATTERY,
+	WAIT_WINDOW,
+	WAIT_IN_WORK,
+	WAIT_DISK_TAKEN,
+	WAIT_RETRY,
+	WAIT_UNCHANGED,
+	WAIT_LITTLE_CHANGED,
+	WAIT_DISK_ASLEEP,
+} WaitReason;
+
+#define WAIT_REASONS (WAIT_DISK_ASLEEP + 1)
+
+/* For people, after "waits: ": "outside its window". */
+const char *wait_reason_text(WaitReason reason);
+
+typedef struct {
+	WaitReason reason;
+	int64_t until_usec; /* ask again then, if nothing changes before; 0 with WAIT_NOT */
+} ScheduleAnswer;
+
+ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *state);
+
+/* When a pass that begins now has to end, if it may run for @run_for_usec (0: for ever). */
+int64_t schedule_deadline(const ScheduleState *state, int64_t run_for_usec);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/mount-table.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* Two mounts of one btrfs, three XFS of which two are clones, one hidden mount, and what is neither. */
+static const char *mountinfo = "22 1 0:21 / /proc rw - proc proc rw\n"
+			       "30 1 0:39 /@home /home rw,relatime shared:1 - btrfs /dev/sda2 "
+			       "rw,subvolid=256,subvol=/@home\n"
+			       "31 1 0:39 / /mnt/top rw - btrfs /dev/sda2 rw,subvolid=5,subvol=/\n"
+			       "32 1 8:17 / /srv rw - xfs /dev/sdb1 rw,attr2\n"
+			       "33 1 8:33 / /srv\\040clone rw - xfs /dev/sdc1 rw,nouuid\n"
+			       "34 1 8:49 / /ro ro - xfs /dev/sdd1 ro\n"
+			       "35 1 8:65 / /old rw - xfs /dev/sde1 rw\n"
+			       "36 1 8:81 / /under rw - xfs /dev/sdf1 rw\n"
+			       "37 36 0:50 / /under rw - tmpfs tmpfs rw\n"
+			       "38 1 8:17 /data /exported ro - xfs /dev/sdb1 rw,attr2\n";
+
+static unsigned n_identified;
+
+static bool is_reachable(const MountPoint *mount_point)
+{
+	return mount_point->id != 36;
+}
+
+static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
+{
+	bool is_btrfs = mount_point->id <= 31;
+	uint8_t byte = is_btrfs ? 1 : mount_point->id;
+
+	if (mount_point->id == 33 || mount_point->id == 38)
+		byte = 32;
+
+	n_identified++;
+	*ret = (FsIdentity){ is_btrfs ? FS_KIND_BTRFS : FS_KIND_XFS, { byte }, 4096, byte != 35 };
+	return true;
+}
+
+static const MountLook look = { is_reachable, identify };
+
+static MountTable *read_after(const MountTable *earlier)
+{
+	g_autofree char *path = g_build_filename(g_get_tmp_dir(), "mountinfo-XXXXXX", NULL);
+	g_autoptr(GError) error = NULL;
+	int fd = g_mkstemp(path);
+	MountTable *table;
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_true(g_close(fd, NULL));
+	g_assert_true(g_file_set_contents(path, mountinfo, -1, NULL));
+	table = mount_table_read(path, &look, earlier, &error);
+	g_assert_no_error(error);
+	g_unlink(path);
+	return table;
+}
+
+static MountTable *read_table(void)
+{
+	return read_after(NULL);
+}
+
+static void test_each_superblock_is_one_filesystem(void)
+{
+	g_autoptr(MountTable) table = read_table();
+	const GPtrArray *all = mount_table_filesystems(table);
+	const MountedFilesystem *home = mount_table_find_target(table, "/home");
+
+	g_assert_cmpuint(all->len, ==, 6);
+	g_assert_true(home == all->pdata[0]);
+	g_assert_true(home == mount_table_find_target(table, "/mnt/top"));
+	g_assert_cmpuint(home->mount_points->len, ==, 2);
+	g_assert_cmpstr(home->type, ==, "btrfs");
+	g_assert_cmpstr(home->source, ==, "/dev/sda2");
+	g_assert_null(home->refusal);
+	g_assert_null(mount_table_find_target(table, "/proc"));
+}
+
+static void test_the_way_in_shows_most_and_is_writable(void)
+{
+	g_autoptr(MountTable) table = read_table();
+	const MountedFilesystem *home = mount_table_find_target(table, "/home");
+	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
+
+	g_assert_cmpstr(mounted_filesystem_way_in(home)->target, ==, "/mnt/top");
+	g_assert_cmpuint(srv->mount_points->len, ==, 2);
+	g_assert_cmpstr(mounted_filesystem_way_in(srv)->target, ==, "/srv");
+}
+
+static void test_a_second_superblock_with_a_uuid_is_refused(void)
+{
+	g_autoptr(MountTable) table = read_table();
+	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
+	const MountedFilesystem *clone = mount_table_find_target(table, "/srv clone");
+
+	g_assert_null(srv->refusal);
+	g_assert_cmpstr(srv->uuid, ==, clone->uuid);
+	g_assert_true(mount_table_find_uuid(table, srv->uuid) == srv);
+	g_assert_nonnull(strstr(clone->refusal, "/srv clone has the UUID of /srv"));
+	g_assert_nonnull(strstr(clone->refusal, "xfs_admin"));
+}
+
+static void test_what_can_not_share_says_why(void)
+{
+	static const struct {
+		const char *target;
+		const char *why;
+	} rows[] = {
+		{ "/ro", "mounted read-only" },
+		{ "/old", "without reflink" },
+	};
+	g_autoptr(MountTable) table = read_table();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const MountedFilesystem *found = mount_table_find_target(table, rows[i].target);
+
+		g_assert_nonnull(strstr(found->refusal, rows[i].why));
+	}
+}
+
+static void test_what_is_hidden_is_known_and_can_not_be_reached(void)
+{
+	g_autoptr(MountTable) table = read_table();
+	const GPtrArray *all = mount_table_filesystems(table);
+	const MountedFilesystem *under = all->pdata[5];
+
+	g_assert_null(mount_table_find_target(table, "/under"));
+	g_assert_cmpstr(under->refusal, ==, "another mount hides /under");
+	g_assert_cmpstr(under->uuid, ==, "");
+	g_assert_null(mounted_filesystem_way_in(under));
+}
+
+static void test_what_stays_mounted_is_not_opened_again(void)
+{
+	g_autoptr(MountTable) earlier = read_table();
+	g_autoptr(MountTable) table = NULL;
+
+	n_identified = 0;
+	table = read_after(earlier);
+	g_assert_cmpuint(n_identified, ==, 0);
+	g_assert_cmpstr(mount_table_find_target(table, "/home")->uuid, ==,
+			mount_table_find_target(earlier, "/home")->uuid);
+	g_assert_nonnull(mount_table_find_target(table, "/old")->refusal);
+}
+
+static void test_a_table_that_can_not_be_read_is_an_error(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(mount_table_read("/nonexistent/mountinfo", &look, NULL, &error));
+	g_assert_nonnull(strstr(error->message, "/nonexistent/mountinfo"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/mount-table/superblocks", test_each_superblock_is_one_filesystem);
+	g_test_add_func("/mount-table/way-in", test_the_way_in_shows_most_and_is_writable);
+	g_test_add_func("/mount-table/clone", test_a_second_superblock_with_a_uuid_is_refused);
+	g_test_add_func("/mount-table/refusals", test_what_can_not_share_says_why);
+	g_test_add_func("/mount-table/hidden", test_what_is_hidden_is_known_and_can_not_be_reached);
+	g_test_add_func("/mount-table/again", test_what_stays_mounted_is_not_opened_again);
+	g_test_add_func("/mount-table/unreadable", test_a_table_that_can_not_be_read_is_an_error);
+	return g_test_run();
+}
