@@ -19,14 +19,13 @@ static const char *const rotating_names[] = { "auto", "yes", "no", NULL };
 static const ConfigKey keys[] = {
 	{
 		.name = "Mode",
-		.sections = CONFIG_DEDUPD,
+		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
-		.standard = "timer",
+		.standard = "resident",
 		.words = mode_names,
-		.help = "Whether passes are begun by a timer, or by a service that notices "
-			"changes.",
+		.help = "Whether the service begins passes when something changed, or leaves that "
+			"to a timer.",
 		AT(mode),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "StateDirectory",
@@ -215,7 +214,6 @@ static const ConfigKey keys[] = {
 		.form = "a size",
 		.help = "New data that is worth a pass at once, to the service.",
 		AT(wake_bytes),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "WakeInterval",
@@ -225,7 +223,6 @@ static const ConfigKey keys[] = {
 		.form = "a duration",
 		.help = "After how long any change is worth a pass, to the service.",
 		AT(wake_interval_usec),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "Sleeping",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/journal.h"
 #include "daemon/once.h"
 #include "daemon/pass-settings.h"
+#include "daemon/service.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -22,32 +24,17 @@ static void raise_descriptor_limit(void)
 }
 
 /* SIGINT and SIGTERM come through the event loop, in this thread and none that it starts. */
-static void block_signals(void)
+static void block_signals(bool is_service)
 {
 	sigset_t signals;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
+	if (is_service)
+		sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
-}
-
-static GLogWriterOutput write_message(GLogLevelFlags level, const GLogField *fields, gsize n_fields,
-				      gpointer data)
-{
-	bool is_verbose = *(const bool *)data;
-
-	if (level & (G_LOG_LEVEL_DEBUG | G_LOG_LEVEL_INFO) && !is_verbose)
-		return G_LOG_WRITER_HANDLED;
-
-	for (gsize i = 0; i < n_fields; i++)
-		if (g_strcmp0(fields[i].key, "MESSAGE") == 0)
-			fprintf(stderr, "dedupd: %s%s\n",
-				level & G_LOG_LEVEL_WARNING ? "warning: " : "",
-				(const char *)fields[i].value);
-
-	return G_LOG_WRITER_HANDLED;
 }
 
 /* All that is wrong with the configuration. */
@@ -68,7 +55,7 @@ int main(int argc, char **argv)
 	bool done;
 
 	setlocale(LC_ALL, "");
-	g_log_set_writer_func(write_message, &settings.verbose, NULL);
+	g_log_set_writer_func(journal_write, &settings.verbose, NULL);
 	if (!pass_settings_make(nothing, argv, NULL, &settings, &done, &error)) {
 		fprintf(stderr, "dedupd: %s\nTry 'dedupd --help'.\n", error->message);
 		return EXIT_STATUS_USAGE;
@@ -83,6 +70,7 @@ int main(int argc, char **argv)
 	}
 
 	raise_descriptor_limit();
-	block_signals();
-	return once_run(&settings, config, argv);
+	block_signals(!settings.once);
+	return settings.once ? once_run(&settings, config, argv)
+			     : service_run(&settings, g_steal_pointer(&config), argv);
 }

@@ -224,8 +224,10 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		refuse(error, "--quiet and --verbose exclude each other");
 		return false;
 	}
-	if (!settings->once) {
-		refuse(error, "what to do?  --once PATH… works on the filesystems of the paths");
+	if (!settings->once && (settings->paths || given->now || given->json || given->rebuild)) {
+		refuse(error,
+		       "a PATH, --now, --json and --rebuild go with --once: without it dedupd is a "
+		       "service, which works on what its configuration names");
 		return false;
 	}
 

@@ -16,15 +16,33 @@ Config *pass_settings_read_config(const Settings *settings, GError **error)
 	return config_read_file(settings->config, error);
 }
 
+static void take_config(const Config *config, const char *const *names, Settings *ret)
+{
+	config_settings(config, names, ret);
+	/* Only root may write there. */
+	if (geteuid() != 0)
+		g_clear_pointer(&ret->state_directory, g_free);
+}
+
+bool pass_settings_make_resident(const Config *config, char *const *arguments,
+				 const char *const *names, Settings *ret, GError **error)
+{
+	g_auto(GStrv) taken = g_strdupv((char **)arguments);
+	bool done;
+
+	take_config(config, names, ret);
+	/* Nobody waits for it. */
+	ret->makes_way = true;
+	ret->priority = PRIORITY_IDLE;
+	return options_parse(&taken, ret, &done, error);
+}
+
 bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
 			Settings *ret, bool *ret_done, GError **error)
 {
 	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem, config) : NULL;
 	g_auto(GStrv) taken = g_strdupv((char **)arguments);
 
-	config_settings(config, (const char *const *)names, ret);
-	/* Only root may write there. */
-	if (geteuid() != 0)
-		g_clear_pointer(&ret->state_directory, g_free);
+	take_config(config, (const char *const *)names, ret);
 	return options_parse(&taken, ret, ret_done, error);
 }

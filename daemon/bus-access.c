@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus-access.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* AllowUserInteraction of CheckAuthorization. */
+#define POLKIT_INTERACTIVE 1
+
+struct BusAccess {
+	void *data;
+	GPtrArray *questions; /* Question */
+};
+
+/* What waits for an answer. */
+typedef struct {
+	BusAccess *access;
+	sd_bus_message *message;
+	AccessLevel level;
+	BusAction action;
+	sd_bus_slot *slot;
+} Question;
+
+static void question_free(Question *question)
+{
+	sd_bus_slot_unref(question->slot);
+	sd_bus_message_unref(question->message);
+	g_free(question);
+}
+
+BusAccess *bus_access_new(void *data)
+{
+	BusAccess *access = g_new0(BusAccess, 1);
+
+	access->data = data;
+	access->questions = g_ptr_array_new_with_free_func((GDestroyNotify)question_free);
+	return access;
+}
+
+void bus_access_free(BusAccess *access)
+{
+	if (!access)
+		return;
+
+	g_ptr_array_unref(access->questions);
+	g_free(access);
+}
+
+void bus_access_forget(BusAccess *access, sd_bus *bus)
+{
+	for (size_t i = access->questions->len; i > 0; i--) {
+		const Question *question = access->questions->pdata[i - 1];
+
+		if (sd_bus_message_get_bus(question->message) == bus)
+			g_ptr_array_remove_index_fast(access->questions, i - 1);
+	}
+}
+
+static const char *action_of(AccessLevel level)
+{
+	return level == ACCESS_INSPECT ? "org.dedupd1.inspect" : "org.dedupd1.control";
+}
+
+static int refuse(sd_bus_error *error, const char *why)
+{
+	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, why);
+}
+
+/* Answer the question's message: with the action, or by saying why not. */
+static void answer(Question *question, const char *refusal)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	int failed = refusal ? refuse(&error, refusal)
+			     : question->action(question->message, question->access->data, &error);
+
+	if (failed < 0)
+		sd_bus_reply_method_errno(question->message, failed, &error);
+	sd_bus_error_free(&error);
+	g_ptr_array_remove_fast(question->access->questions, question);
+}
+
+static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *unused)
+{
+	Question *question = data;
+	int is_authorized = 0, is_challenge = 0;
+
+	if (sd_bus_message_is_method_error(reply, NULL)) {
+		answer(question, "only root may do that, as polkit does not answer");
+		return 0;
+	}
+	if (sd_bus_message_enter_container(reply, 'r', "bba{ss}") < 0 ||
+	    sd_bus_message_read(reply, "bb", &is_authorized, &is_challenge) < 0)
+		is_authorized = false;
+
+	answer(question, is_authorized  ? NULL
+			 : is_challenge ? "interactive authorization is required"
+					: "polkit does not allow it");
+	return 0;
+}
+
+static int ask_polkit(Question *question)
+{
+	sd_bus *bus = sd_bus_message_get_bus(question->message);
+	bool is_interactive =
+		sd_bus_message_get_allow_interactive_authorization(question->message) > 0;
+
+	question->slot = sd_bus_slot_unref(question->slot);
+	return sd_bus_call_method_async(
+		bus, &question->slot, "org.freedesktop.PolicyKit1",
+		"/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
+		"CheckAuthorization", on_polkit, question, "(sa{sv})sa{ss}us", "system-bus-name", 1,
+		"name", "s", sd_bus_message_get_sender(question->message),
+		action_of(question->level), 0, is_interactive ? POLKIT_INTERACTIVE : 0, "");
+}
+
+static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
+{
+	Question *question = data;
+	uint32_t uid;
+
+	if (sd_bus_message_is_method_error(reply, NULL) ||
+	    sd_bus_message_read(reply, "u", &uid) < 0)
+		answer(question, "the bus does not say who asks");
+	else if (uid == 0 || uid == geteuid())
+		answer(question, NULL);
+	else if (ask_polkit(question) < 0)
+		answer(question, "polkit cannot be asked");
+	return 0;
+}
+
+/* Ask the bus who it is, then polkit. */
+static int ask(BusAccess *access, sd_bus_message *message, AccessLevel level, BusAction action,
+	       sd_bus_error *error)
+{
+	Question *question;
+	int failed;
+
+	if (access->questions->len >= BUS_QUESTIONS_MAX)
+		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
+					"too many questions wait for an answer");
+
+	question = g_new0(Question, 1);
+	*question = (Question){ access, sd_bus_message_ref(message), level, action, NULL };
+	g_ptr_array_add(access->questions, question);
+	failed = sd_bus_call_method_async(sd_bus_message_get_bus(message), &question->slot,
+					  "org.freedesktop.DBus", "/org/freedesktop/DBus",
+					  "org.freedesktop.DBus", "GetConnectionUnixUser", on_user,
+					  question, "s", sd_bus_message_get_sender(message));
+	if (failed < 0) {
+		g_ptr_array_remove_fast(access->questions, question);
+		return failed;
+	}
+
+	return 1;
+}
+
+int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *message,
+		   AccessLevel level, BusAction action, sd_bus_error *error)
+{
+	if (!caller->is_private)
+		return ask(access, message, level, action, error);
+	if (caller->uid != 0 && caller->uid != geteuid())
+		return refuse(error,
+			      "only root may do that here; on the system bus polkit decides");
+
+	return action(message, access->data, error);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus-objects.h"
+#include "daemon/manager.h"
+#include "kernel-ioctl/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A time of the monotonic clock as one since 1970; SCHEDULE_NEVER as 0. */
+static uint64_t wall_usec(int64_t monotonic_usec)
+{
+	if (monotonic_usec <= 0 || monotonic_usec == SCHEDULE_NEVER)
+		return 0;
+
+	return (uint64_t)(g_get_real_time() + monotonic_usec - g_get_monotonic_time());
+}
+
+static void show_progress(BusFilesystem *shown, const ManagedView *view)
+{
+	const Progress *progress = view->progress;
+
+	shown->stage = "";
+	if (!progress)
+		return;
+
+	shown->stage = stage_name(atomic_load(&progress->stage));
+	shown->stage_files = atomic_load(&progress->files);
+	shown->stage_bytes = atomic_load(&progress->done_bytes);
+	shown->stage_total_bytes = atomic_load(&progress->total_bytes);
+	shown->pass_freed_bytes = atomic_load(&progress->freed_bytes);
+	shown->deadline_usec = wall_usec(view->deadline_usec);
+}
+
+static void show_last(BusFilesystem *shown, const ManagedView *view)
+{
+	const PassResult *last = view->last;
+
+	shown->last_outcome = "";
+	shown->last_error = "";
+	if (!view->has_last)
+		return;
+
+	shown->last_outcome = pass_outcome_name(last->outcome);
+	shown->last_error = last->error ? last->error->message : "";
+	shown->last_started_usec = (uint64_t)last->started_usec;
+	shown->last_ended_usec = (uint64_t)last->ended_usec;
+	shown->last_freed_bytes = last->freed.bytes;
+	shown->last_shared_bytes = last->shared.bytes;
+	shown->last_read_bytes = last->disk_bytes;
+}
+
+static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
+{
+	ManagedView view = managed_filesystem_view(managed);
+
+	*shown = (BusFilesystem){
+		.bus = bus,
+		.managed = managed,
+		.uuid = view.uuid,
+		.kind = view.kind,
+		.mount_point = view.mount_point,
+		.state = managed_state_name(view.state),
+		.refusal = view.refusal,
+		.waits_for = view.state == MANAGED_WAITING ? wait_reason_text(view.waits) : "",
+		.is_paused = view.is_paused,
+		.passes = view.n_passes,
+		.freed_bytes = view.freed_bytes,
+		.read_bytes = view.read_bytes,
+	};
+	if (view.state == MANAGED_WAITING)
+		shown->waits_until_usec = wall_usec(view.waits_usec);
+	show_progress(shown, &view);
+	show_last(shown, &view);
+}
+
+int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
+			void **ret_found, sd_bus_error *error)
+{
+	Bus *bus = data;
+	const GPtrArray *all = manager_filesystems(bus_manager(bus));
+
+	for (size_t i = 0; i < all->len; i++) {
+		ManagedFilesystem *managed = all->pdata[i];
+		g_autofree char *its_path =
+			bus_filesystem_path(managed_filesystem_view(managed).uuid);
+
+		if (strcmp(path, its_path) != 0)
+			continue;
+		show(bus_shown(bus), bus, managed);
+		*ret_found = bus_shown(bus);
+		return 1;
+	}
+
+	return 0;
+}
+
+int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
+			sd_bus_error *error)
+{
+	const GPtrArray *all = manager_filesystems(bus_manager(data));
+	/* sd-bus frees them with free(), which is what g_free() calls. */
+	char **nodes = g_new0(char *, all->len + 1);
+
+	for (size_t i = 0; i < all->len; i++)
+		nodes[i] = bus_filesystem_path(managed_filesystem_view(all->pdata[i]).uuid);
+
+	*ret_nodes = nodes;
+	return 0;
+}
+
+/* The filesystem that the message is about, which may be gone since it came. */
+static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_error *error)
+{
+	void *found;
+
+	if (bus_filesystem_find(NULL, sd_bus_message_get_path(message), NULL, bus, &found, error) >
+	    0)
+		return ((BusFilesystem *)found)->managed;
+
+	sd_bus_error_set(error, BUS_ERROR_UNKNOWN, "the filesystem is gone");
+	return NULL;
+}
+
+/* Reply to what was done, or could not be. */
+static int reply(Bus *bus, sd_bus_message *message, const GError *failure, sd_bus_error *error)
+{
+	if (failure)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, failure->message);
+
+	manager_look(bus_manager(bus));
+	return sd_bus_reply_method_return(message, "");
+}
+
+static int do_start(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_autoptr(GError) failure = NULL;
+
+	if (!managed)
+		return -ENOENT;
+	if (!managed_filesystem_start(managed, &failure))
+		return reply(bus, message, failure, error);
+
+	return reply(bus, message, NULL, error);
+}
+
+static int do_stop(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_end(managed, END_FOR_STOP);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_pause(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_pause(managed);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_resume(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_resume(managed);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_autoptr(GError) failure = NULL;
+
+	if (!managed)
+		return -ENOENT;
+	if (!managed_filesystem_forget(managed, &failure))
+		return reply(bus, message, failure, error);
+
+	return reply(bus, message, NULL, error);
+}
+
+/* A descriptor from which @text can be read, however slowly. */
+static int memory_file(const char *text)
+{
+	g_auto(Fd) fd = memfd_create("dedupd-report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t length = strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < length;) {
+		ssize_t n = write(fd, text + done, length - done);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+		return -errno;
+
+	return fd_steal(&fd);
+}
+
+static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_autofree char *report = NULL;
+	g_auto(Fd) fd = -1;
+
+	if (!managed)
+		return -ENOENT;
+	report = managed_filesystem_report(managed);
+	if (!report)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
+					"no pass has ended since the service began");
+
+	fd = memory_file(report);
+	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
+}
+
+static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel level,
+		      BusAction action, sd_bus_error *error)
+{
+	BusCaller caller = bus_caller(shown->bus, message);
+
+	return bus_access_run(bus_access(shown->bus), &caller, message, level, action, error);
+}
+
+static int on_start(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_start, error);
+}
+
+static int on_stop(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_stop, error);
+}
+
+static int on_pause(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_pause, error);
+}
+
+static int on_resume(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_resume, error);
+}
+
+static int on_forget(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_forget, error);
+}
+
+static int on_get_report(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_INSPECT, do_get_report, error);
+}
+
+#define FIXED(name, type, member)                                                                  \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
+			SD_BUS_VTABLE_PROPERTY_CONST)
+#define CHANGING(name, type, member)                                                               \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+/* Too often to tell of each change. */
+#define MOVING(name, type, member)                                                                 \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member), 0)
+#define METHOD(name, results, handler)                                                             \
+	SD_BUS_METHOD(name, "", results, handler, SD_BUS_VTABLE_UNPRIVILEGED)
+
+static const sd_bus_vtable vtable[] = {
+	SD_BUS_VTABLE_START(0),
+	FIXED("UUID", "s", uuid),
+	CHANGING("Kind", "s", kind),
+	CHANGING("MountPoint", "s", mount_point),
+	CHANGING("State", "s", state),
+	CHANGING("Refusal", "s", refusal),
+	CHANGING("Paused", "b", is_paused),
+	CHANGING("WaitsFor", "s", waits_for),
+	CHANGING("WaitsUntil", "t", waits_until_usec),
+	CHANGING("Deadline", "t", deadline_usec),
+	CHANGING("LastStarted", "t", last_started_usec),
+	CHANGING("LastEnded", "t", last_ended_usec),
+	CHANGING("LastOutcome", "s", last_outcome),
+	CHANGING("LastFreedBytes", "t", last_freed_bytes),
+	CHANGING("LastSharedBytes", "t", last_shared_bytes),
+	CHANGING("LastReadBytes", "t", last_read_bytes),
+	CHANGING("Passes", "t", passes),
+	CHANGING("FreedBytes", "t", freed_bytes),
+	CHANGING("ReadBytes", "t", read_bytes),
+	MOVING("Stage", "s", stage),
+	MOVING("StageFiles", "t", stage_files),
+	MOVING("StageBytes", "t", stage_bytes),
+	MOVING("StageTotalBytes", "t", stage_total_bytes),
+	MOVING("PassFreedBytes", "t", pass_freed_bytes),
+	METHOD("Start", "", on_start),
+	METHOD("Stop", "", on_stop),
+	METHOD("Pause", "", on_pause),
+	METHOD("Resume", "", on_resume),
+	METHOD("Forget", "", on_forget),
+	METHOD("GetReport", "h", on_get_report),
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable *bus_filesystem_vtable(void)
+{
+	return vtable;
+}
+
+char **bus_filesystem_changing(void)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+
+	for (const sd_bus_vtable *entry = vtable; entry->type != _SD_BUS_VTABLE_END; entry++)
+		if (entry->type == _SD_BUS_VTABLE_PROPERTY &&
+		    entry->flags & SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+			g_strv_builder_add(names, entry->x.property.member);
+
+	return g_strv_builder_end(names);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus-objects.h"
+#include "daemon/manager.h"
+
+static int get_version(sd_bus *connection, const char *path, const char *interface,
+		       const char *property, sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+	return sd_bus_message_append(reply, "s", DEDUPD_VERSION);
+}
+
+static int append_filesystem(sd_bus_message *reply, const ManagedFilesystem *managed)
+{
+	ManagedView view = managed_filesystem_view(managed);
+	g_autofree char *path = bus_filesystem_path(view.uuid);
+
+	return sd_bus_message_append(reply, "(ssso)", view.uuid, view.mount_point,
+				     managed_state_name(view.state), path);
+}
+
+static int on_list(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	const GPtrArray *all = manager_filesystems(bus_manager(data));
+	sd_bus_message *reply = NULL;
+	int failed = sd_bus_message_new_method_return(message, &reply);
+
+	if (failed >= 0)
+		failed = sd_bus_message_open_container(reply, 'a', "(ssso)");
+	for (size_t i = 0; i < all->len && failed >= 0; i++)
+		failed = append_filesystem(reply, all->pdata[i]);
+	if (failed >= 0)
+		failed = sd_bus_message_close_container(reply);
+	if (failed >= 0)
+		failed = sd_bus_send(NULL, reply, NULL);
+
+	sd_bus_message_unref(reply);
+	return failed;
+}
+
+static int on_find(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	const char *name;
+	const ManagedFilesystem *managed;
+	g_autofree char *path = NULL;
+	int failed = sd_bus_message_read(message, "s", &name);
+
+	if (failed < 0)
+		return failed;
+
+	managed = manager_find(bus_manager(data), name);
+	if (!managed)
+		return sd_bus_error_setf(
+			error, BUS_ERROR_UNKNOWN,
+			"no btrfs or XFS that is mounted has the UUID or mount point %s", name);
+
+	path = bus_filesystem_path(managed_filesystem_view(managed).uuid);
+	return sd_bus_reply_method_return(message, "o", path);
+}
+
+static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	g_autoptr(GError) failure = NULL;
+
+	if (!manager_reload(bus_manager(data), &failure))
+		return sd_bus_error_set(error, BUS_ERROR_CONFIG, failure->message);
+
+	return sd_bus_reply_method_return(message, "");
+}
+
+static int on_reload(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	BusCaller caller = bus_caller(data, message);
+
+	return bus_access_run(bus_access(data), &caller, message, ACCESS_CONTROL, do_reload, error);
+}
+
+static const sd_bus_vtable vtable[] = {
+	SD_BUS_VTABLE_START(0),
+	SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+	SD_BUS_METHOD_WITH_ARGS("ListFilesystems", SD_BUS_NO_ARGS,
+				SD_BUS_RESULT("a(ssso)", filesystems), on_list,
+				SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_ARGS("FindFilesystem", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", path),
+				on_find, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, on_reload,
+				SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_SIGNAL("FilesystemsChanged", "", 0),
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable *bus_manager_vtable(void)
+{
+	return vtable;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/bus.h"
+
+/*
+ * The objects on the bus, as tables of sd-bus; docs/org.dedupd1.xml describes them.
+ *
+ * The data of the manager's is the Bus, that of a filesystem's a BusFilesystem.  Thread: main.
+ */
+
+/*
+ * What a filesystem's properties are at the moment, laid out as sd-bus reads them by itself.  Times are microseconds
+ * since 1970; 0: there is none.
+ */
+typedef struct BusFilesystem {
+	Bus *bus;
+	ManagedFilesystem *managed;
+	const char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage;
+	const char *last_outcome, *last_error;
+	int is_paused;
+	uint64_t waits_until_usec, deadline_usec;
+	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
+	uint64_t last_started_usec, last_ended_usec;
+	uint64_t last_freed_bytes, last_shared_bytes, last_read_bytes;
+	uint64_t passes, freed_bytes, read_bytes;
+} BusFilesystem;
+
+const sd_bus_vtable *bus_manager_vtable(void);
+const sd_bus_vtable *bus_filesystem_vtable(void);
+
+/* Whether there is a filesystem of this path, as sd_bus_add_fallback_vtable() asks. */
+int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
+			void **ret_found, sd_bus_error *error);
+
+/* The paths of all filesystems, as sd_bus_add_node_enumerator() asks. */
+int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
+			sd_bus_error *error);
+
+/* The properties that change with what a filesystem does, NULL-terminated. */
+char **bus_filesystem_changing(void);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus.h"
+
+#include "daemon/bus-objects.h"
+#include "kernel-ioctl/fd.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct Bus {
+	Manager *manager;
+	sd_event *event;
+	BusAccess *access;
+	int socket_fd;
+	char *socket_path; /* of one that was made here; NULL */
+	sd_event_source *connecting;
+	GPtrArray *peers; /* Peer */
+	sd_bus *system;   /* NULL: there is none */
+	BusFilesystem shown;
+};
+
+typedef struct {
+	Bus *bus;
+	sd_bus *connection;
+	uid_t uid;
+} Peer;
+
+static void peer_free(Peer *peer)
+{
+	sd_bus_detach_event(peer->connection);
+	sd_bus_close_unref(peer->connection);
+	g_free(peer);
+}
+
+static GError *error_of(int failed, const char *what)
+{
+	return g_error_new(G_IO_CHANNEL_ERROR, G_IO_CHANNEL_ERROR_FAILED, "%s: %s", what,
+			   g_strerror(-failed));
+}
+
+static int add_objects(Bus *bus, sd_bus *connection)
+{
+	int failed = sd_bus_add_object_vtable(connection, NULL, BUS_PATH, BUS_MANAGER_INTERFACE,
+					      bus_manager_vtable(), bus);
+
+	if (failed >= 0)
+		failed = sd_bus_add_fallback_vtable(
+			connection, NULL, BUS_FILESYSTEM_PREFIX, BUS_FILESYSTEM_INTERFACE,
+			bus_filesystem_vtable(), bus_filesystem_find, bus);
+	if (failed >= 0)
+		failed = sd_bus_add_node_enumerator(connection, NULL, BUS_FILESYSTEM_PREFIX,
+						    bus_filesystem_list, bus);
+	return failed;
+}
+
+static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	Peer *peer = data;
+
+	bus_access_forget(peer->bus->access, peer->connection);
+	g_ptr_array_remove_fast(peer->bus->peers, peer);
+	return 0;
+}
+
+static int greet(Peer *peer)
+{
+	sd_id128_t id;
+	int failed = sd_id128_randomize(&id);
+
+	if (failed >= 0)
+		failed = sd_bus_set_server(peer->connection, true, id);
+	if (failed >= 0)
+		failed = add_objects(peer->bus, peer->connection);
+	if (failed >= 0)
+		failed = sd_bus_match_signal_async(
+			peer->connection, NULL, "org.freedesktop.DBus.Local",
+			"/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local", "Disconnected",
+			on_hung_up, NULL, peer);
+	if (failed >= 0)
+		failed = sd_bus_start(peer->connection);
+	if (failed >= 0)
+		failed = sd_bus_attach_event(peer->connection, peer->bus->event, 0);
+
+	return failed;
+}
+
+/* Serve the one who has called. */
+static int add_peer(Bus *bus, int fd, uid_t uid)
+{
+	Peer *peer = g_new0(Peer, 1);
+	int failed = sd_bus_new(&peer->connection);
+
+	peer->bus = bus;
+	peer->uid = uid;
+	if (failed >= 0) {
+		failed = sd_bus_set_fd(peer->connection, fd, fd);
+		if (failed < 0)
+			close(fd);
+	}
+	if (failed >= 0)
+		failed = greet(peer);
+	if (failed < 0) {
+		peer_free(peer);
+		return failed;
+	}
+
+	g_ptr_array_add(bus->peers, peer);
+	return 0;
+}
+
+static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events, void *data)
+{
+	Bus *bus = data;
+	g_auto(Fd) fd = accept4(socket_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+	int failed;
+
+	if (fd < 0)
+		return 0;
+	if (bus->peers->len >= BUS_PEERS_MAX ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+		g_debug("hung up on a caller: %u are served", bus->peers->len);
+		return 0;
+	}
+
+	failed = add_peer(bus, fd_steal(&fd), credentials.uid);
+	if (failed < 0)
+		g_debug("cannot serve a caller: %s", g_strerror(-failed));
+	return 0;
+}
+
+/* Whether somebody listens at the address. */
+static bool is_served(const struct sockaddr_un *address)
+{
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+			   errno == EAGAIN);
+}
+
+static int make_socket(const char *path, GError **error)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	g_autofree char *directory = g_path_get_dirname(path);
+	bool is_bound;
+
+	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
+	    sizeof(address.sun_path)) {
+		g_propagate_error(error, error_of(-ENAMETOOLONG, path));
+		return -1;
+	}
+	if (g_mkdir_with_parents(directory, 0755) != 0 || fd < 0) {
+		g_propagate_error(error, error_of(-errno, directory));
+		return -1;
+	}
+	if (is_served(&address)) {
+		g_propagate_error(error, error_of(-EADDRINUSE, path));
+		return -1;
+	}
+
+	unlink(path);
+	is_bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	/* Anybody may see totals; what else he may, BusAccess decides. */
+	if (!is_bound || chmod(path, 0666) != 0 || listen(fd, BUS_PEERS_MAX) != 0) {
+		g_propagate_error(error, error_of(-errno, path));
+		return -1;
+	}
+
+	return fd_steal(&fd);
+}
+
+/* A machine without a system bus is no error: containers have none. */
+static void join_system_bus(Bus *bus)
+{
+	int failed = sd_bus_open_system(&bus->system);
+
+	if (failed >= 0)
+		failed = sd_bus_set_exit_on_disconnect(bus->system, false);
+	if (failed >= 0)
+		failed = add_objects(bus, bus->system);
+	if (failed >= 0)
+		failed = sd_bus_request_name_async(bus->system, NULL, BUS_NAME, 0, NULL, NULL);
+	if (failed >= 0)
+		failed = sd_bus_attach_event(bus->system, bus->event, 0);
+	if (failed >= 0)
+		return;
+
+	g_debug("no system bus: %s", g_strerror(-failed));
+	bus->system = sd_bus_close_unref(bus->system);
+}
+
+Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+	     GError **error)
+{
+	g_autoptr(Bus) bus = g_new0(Bus, 1);
+	int failed;
+
+	bus->manager = manager;
+	bus->event = sd_event_ref(event);
+	bus->access = bus_access_new(bus);
+	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
+	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);
+	if (bus->socket_fd < 0)
+		return NULL;
+	if (socket_fd < 0)
+		bus->socket_path = g_strdup(socket_path);
+
+	failed = sd_event_add_io(event, &bus->connecting, bus->socket_fd, EPOLLIN, on_connecting,
+				 bus);
+	if (failed < 0) {
+		g_propagate_error(error, error_of(failed, "cannot listen"));
+		return NULL;
+	}
+
+	join_system_bus(bus);
+	return g_steal_pointer(&bus);
+}
+
+void bus_free(Bus *bus)
+{
+	if (!bus)
+		return;
+
+	sd_event_source_unref(bus->connecting);
+	bus_access_free(bus->access);
+	g_ptr_array_unref(bus->peers);
+	sd_bus_detach_event(bus->system);
+	sd_bus_flush_close_unref(bus->system);
+	fd_close(&bus->socket_fd);
+	if (bus->socket_path)
+		unlink(bus->socket_path);
+	g_free(bus->socket_path);
+	sd_event_unref(bus->event);
+	g_free(bus);
+}
+
+static void tell_changed(sd_bus *connection, const char *path)
+{
+	g_auto(GStrv) names = bus_filesystem_changing();
+
+	sd_bus_emit_properties_changed_strv(connection, path, BUS_FILESYSTEM_INTERFACE, names);
+}
+
+void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
+{
+	g_autofree char *path = bus_filesystem_path(managed_filesystem_view(managed).uuid);
+
+	for (size_t i = 0; i < bus->peers->len; i++)
+		tell_changed(((const Peer *)bus->peers->pdata[i])->connection, path);
+	if (bus->system)
+		tell_changed(bus->system, path);
+}
+
+void bus_filesystems_changed(Bus *bus)
+{
+	for (size_t i = 0; i < bus->peers->len; i++)
+		sd_bus_emit_signal(((const Peer *)bus->peers->pdata[i])->connection, BUS_PATH,
+				   BUS_MANAGER_INTERFACE, "FilesystemsChanged", "");
+	if (bus->system)
+		sd_bus_emit_signal(bus->system, BUS_PATH, BUS_MANAGER_INTERFACE,
+				   "FilesystemsChanged", "");
+}
+
+char *bus_filesystem_path(const char *uuid)
+{
+	g_autofree char *name = g_strdup(uuid);
+
+	return g_strconcat(BUS_FILESYSTEM_PREFIX "/", g_strdelimit(name, "-", '_'), NULL);
+}
+
+BusCaller bus_caller(const Bus *bus, sd_bus_message *message)
+{
+	const sd_bus *connection = sd_bus_message_get_bus(message);
+
+	for (size_t i = 0; i < bus->peers->len; i++) {
+		const Peer *peer = bus->peers->pdata[i];
+
+		if (peer->connection == connection)
+			return (BusCaller){ true, peer->uid };
+	}
+
+	return (BusCaller){ false, 0 };
+}
+
+BusAccess *bus_access(const Bus *bus)
+{
+	return bus->access;
+}
+
+Manager *bus_manager(const Bus *bus)
+{
+	return bus->manager;
+}
+
+BusFilesystem *bus_shown(Bus *bus)
+{
+	return &bus->shown;
+}

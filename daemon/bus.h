@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/bus-access.h"
+#include "daemon/bus-names.h"
+#include "daemon/managed-filesystem.h"
+
+/*
+ * Bus - how the service is asked and told: one set of objects (docs/org.dedupd1.xml) on two transports.
+ *
+ * The private socket needs no bus daemon, and knows its peers by the kernel's word; the system bus is used if there is
+ * one.  At most BUS_PEERS_MAX peers are served on the socket at a time; who comes beyond that is hung up on.
+ *
+ * Thread: main.
+ */
+typedef struct Bus Bus;
+typedef struct Manager Manager;
+
+#define BUS_PEERS_MAX 32
+
+/*
+ * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which replaces a socket that nobody
+ * listens on.  Without a system bus there is the socket alone.
+ */
+Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+	     GError **error);
+void bus_free(Bus *bus);
+
+/* Tell who listens that properties of the filesystem changed. */
+void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
+
+/* Tell that filesystems came or went. */
+void bus_filesystems_changed(Bus *bus);
+
+/* The object's path: "/org/dedupd1/filesystem/" and the UUID with _ for -. */
+char *bus_filesystem_path(const char *uuid);
+
+/* For the objects: who sent the message, and the manager that all objects belong to. */
+BusCaller bus_caller(const Bus *bus, sd_bus_message *message);
+BusAccess *bus_access(const Bus *bus);
+Manager *bus_manager(const Bus *bus);
+struct BusFilesystem *
+bus_shown(Bus *bus); /* where the filesystem that is asked about is laid out */
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Bus, bus_free)

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/managed-filesystem.h"
+
+#include "daemon/journal.h"
+#include "daemon/report.h"
+#include "daemon/time-window.h"
+#include "daemon/worker.h"
+#include "hashstore/hash-store.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/write-mark.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/sysmacros.h>
+
+#define SYSFS "/sys"
+
+/* What shows in sysfs alone is looked at so often, at a cost of microseconds and no I/O. */
+#define LOOK_USEC (60 * G_USEC_PER_SEC)
+
+struct ManagedFilesystem {
+	/* Set at creation, never changed. */
+	char *uuid;
+	sd_event *event;
+	DiskTable *disks;
+	ManagedChanged changed;
+	void *changed_data;
+
+	/* What is mounted, when that was last looked at. */
+	bool is_mounted;
+	FsIdentity identity;
+	dev_t device;
+	char *mount_point;
+	char **targets; /* of all mounts to work through */
+	char *refusal;
+
+	Settings *settings; /* in a box; NULL: it is not to be worked on */
+
+	/* What the schedule goes by. */
+	ScheduleState schedule;
+	ScheduleAnswer answer;
+	WriteMark mark; /* when the last pass began */
+	bool has_mark;
+
+	/* The pass that runs. */
+	Filesystem *filesystem;
+	Worker *worker;
+	Settings *pass_settings; /* in a box */
+	Progress progress;
+	PassResult result;
+	WriteMark begun_mark;
+	bool has_begun_mark;
+	atomic_bool stop;
+	EndReason end_reason;
+	int64_t deadline_usec;
+	int finished_fd;
+	sd_event_source *finished;
+
+	/* What came of those before. */
+	bool has_last;
+	PassResult last;
+	char *report;
+	uint64_t n_passes, freed_bytes, read_bytes;
+};
+
+const char *managed_state_name(ManagedState state)
+{
+	static const char *const names[] = {
+		[MANAGED_DISABLED] = "disabled", [MANAGED_UNMOUNTED] = "unmounted",
+		[MANAGED_REFUSED] = "refused",   [MANAGED_WAITING] = "waiting",
+		[MANAGED_RUNNING] = "running",   [MANAGED_STOPPING] = "stopping",
+	};
+
+	return names[state];
+}
+
+static void clear_settings(void *settings)
+{
+	settings_clear(settings);
+}
+
+static void drop_settings(Settings *settings)
+{
+	g_rc_box_release_full(settings, clear_settings);
+}
+
+static ManagedState state_of(const ManagedFilesystem *managed)
+{
+	if (managed->worker)
+		return atomic_load(&managed->stop) ? MANAGED_STOPPING : MANAGED_RUNNING;
+	if (!managed->is_mounted)
+		return MANAGED_UNMOUNTED;
+	if (!managed->settings)
+		return MANAGED_DISABLED;
+
+	return managed->refusal ? MANAGED_REFUSED : MANAGED_WAITING;
+}
+
+static void say_changed(ManagedFilesystem *managed)
+{
+	if (managed->changed)
+		managed->changed(managed, managed->changed_data);
+}
+
+ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+					  ManagedChanged changed, void *data)
+{
+	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
+
+	managed->uuid = g_strdup(uuid);
+	managed->event = sd_event_ref(event);
+	managed->disks = disks;
+	managed->changed = changed;
+	managed->changed_data = data;
+	managed->finished_fd = -1;
+	managed->schedule.last_pass = LAST_PASS_NONE;
+	return managed;
+}
+
+void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted)
+{
+	const MountPoint *way_in = mounted ? mounted_filesystem_way_in(mounted) : NULL;
+	g_autoptr(GStrvBuilder) targets = g_strv_builder_new();
+
+	managed->is_mounted = mounted;
+	g_clear_pointer(&managed->refusal, g_free);
+	if (!mounted) {
+		/* Until it comes back another system may change it. */
+		managed->schedule.last_pass = LAST_PASS_NONE;
+		managed->has_mark = false;
+		return;
+	}
+
+	managed->identity = mounted->identity;
+	managed->device = makedev(mounted->major, mounted->minor);
+	managed->refusal = g_strdup(mounted->refusal);
+	for (size_t i = 0; i < mounted->mount_points->len; i++) {
+		const MountPoint *mount_point = mounted->mount_points->pdata[i];
+
+		if (mount_point->is_reachable && !mount_point->is_read_only)
+			g_strv_builder_add(targets, mount_point->target);
+	}
+	g_strfreev(managed->targets);
+	managed->targets = g_strv_builder_end(targets);
+	if (!way_in)
+		way_in = mounted->mount_points->pdata[0];
+	g_free(managed->mount_point);
+	managed->mount_point = g_strdup(way_in->target);
+}
+
+void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
+{
+	g_clear_pointer(&managed->settings, drop_settings);
+	if (settings)
+		managed->settings = g_rc_box_acquire(settings);
+}
+
+bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
+{
+	return managed->settings;
+}
+
+/* What the last pass left, for the schedule. */
+static LastPass last_pass_of(const ManagedFilesystem *managed)
+{
+	if (managed->result.outcome == PASS_FAILED)
+		return LAST_PASS_FAILED;
+	if (managed->result.outcome == PASS_COMPLETE)
+		return LAST_PASS_COMPLETE;
+	/* It stopped by itself, for lack of room, or was told to leave the filesystem alone for now. */
+	if (!atomic_load(&managed->stop) || managed->end_reason == END_FOR_STOP ||
+	    managed->end_reason == END_FOR_TIME)
+		return LAST_PASS_OUT_OF_TIME;
+
+	return LAST_PASS_CUT_SHORT;
+}
+
+static void keep_report(ManagedFilesystem *managed)
+{
+	ReportedPass pass = { managed->filesystem, &managed->result };
+	char *json = report_json(managed->pass_settings, &pass, 1);
+
+	g_free(managed->report);
+	managed->report = g_strdup(json);
+	free(json);
+}
+
+/* The pass has ended: take what came of it. */
+static void finish(ManagedFilesystem *managed)
+{
+	const PassResult *result = &managed->result;
+
+	worker_join(g_steal_pointer(&managed->worker));
+	keep_report(managed);
+	journal_pass(managed->uuid, managed->mount_point, result);
+	managed->schedule.last_pass = last_pass_of(managed);
+	managed->schedule.last_ended_usec = g_get_monotonic_time();
+	managed->schedule.n_failures =
+		result->outcome == PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
+	managed->schedule.is_asked = false;
+	/*
+	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
+	 * the next finds what they did: it ends at once if that was nothing.
+	 */
+	managed->mark = managed->begun_mark;
+	managed->has_mark = managed->has_begun_mark;
+	managed->n_passes++;
+	managed->freed_bytes += result->freed.bytes;
+	managed->read_bytes += result->disk_bytes;
+
+	pass_result_clear(&managed->last);
+	managed->last = managed->result;
+	managed->result = (PassResult){ 0 };
+	managed->has_last = true;
+	managed->finished = sd_event_source_unref(managed->finished);
+	fd_close(&managed->finished_fd);
+	g_clear_pointer(&managed->filesystem, filesystem_free);
+	g_clear_pointer(&managed->pass_settings, drop_settings);
+	say_changed(managed);
+}
+
+static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	finish(data);
+	return 0;
+}
+
+void managed_filesystem_free(ManagedFilesystem *managed)
+{
+	if (!managed)
+		return;
+
+	managed->changed = NULL;
+	if (managed->worker) {
+		managed_filesystem_end(managed, END_FOR_SERVICE);
+		finish(managed);
+	}
+	g_clear_pointer(&managed->settings, drop_settings);
+	pass_result_clear(&managed->last);
+	g_free(managed->report);
+	g_free(managed->refusal);
+	g_free(managed->mount_point);
+	g_strfreev(managed->targets);
+	sd_event_unref(managed->event);
+	g_free(managed->uuid);
+	g_free(managed);
+}
+
+static SchedulePolicy policy_of(const Settings *settings)
+{
+	return (SchedulePolicy){
+		.wake_bytes = settings->wake_bytes,
+		.wake_interval_usec = (int64_t)settings->wake_interval_usec,
+		.only_if_asked = settings->mode == MODE_TIMER,
+	};
+}
+
+/* What changed on the filesystem since the last pass began, as far as can be told without touching it. */
+static void look_for_changes(ManagedFilesystem *managed, ScheduleState *state)
+{
+	WriteMark now;
+
+	state->has_changed = true;
+	state->changed_bytes = 0;
+	if (!managed->has_mark ||
+	    !write_mark_read(SYSFS, &managed->identity, managed->device, &now))
+		return;
+
+	state->has_changed = now.generation != managed->mark.generation ||
+			     now.written_bytes != managed->mark.written_bytes;
+	/* A device that was replaced counts from zero. */
+	if (now.written_bytes >= managed->mark.written_bytes)
+		state->changed_bytes = now.written_bytes - managed->mark.written_bytes;
+}
+
+static void look_at_windows(ManagedFilesystem *managed, ScheduleState *state)
+{
+	const Settings *settings = managed->settings;
+	time_t now = time(NULL);
+	time_t change;
+
+	state->has_windows = settings->windows && settings->windows->len > 0;
+	state->is_window_open = time_windows_are_open(settings->windows, now);
+	if (state->is_window_open && !managed->schedule.is_window_open)
+		managed->schedule.window_opened_usec = state->now_usec;
+	managed->schedule.is_window_open = state->is_window_open;
+	state->window_opened_usec = managed->schedule.window_opened_usec;
+	state->window_changes_usec = SCHEDULE_NEVER;
+	if (time_windows_next_change(settings->windows, now, &change))
+		state->window_changes_usec =
+			state->now_usec + (int64_t)(change - now) * G_USEC_PER_SEC;
+}
+
+static ScheduleState state_now(ManagedFilesystem *managed)
+{
+	ScheduleState state = managed->schedule;
+
+	state.now_usec = g_get_monotonic_time();
+	state.is_refused = managed->refusal;
+	look_at_windows(managed, &state);
+	look_for_changes(managed, &state);
+	return state;
+}
+
+static bool open_filesystem(ManagedFilesystem *managed, GError **error)
+{
+	g_autoptr(GPtrArray) found = filesystems_find(managed->targets, error);
+	Filesystem *filesystem;
+
+	if (!found)
+		return false;
+
+	filesystem = found->len == 1 ? found->pdata[0] : NULL;
+	if (!filesystem || strcmp(filesystem->uuid, managed->uuid) != 0) {
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
+			    "%s shows another filesystem now", managed->mount_point);
+		return false;
+	}
+
+	managed->filesystem = g_ptr_array_steal_index(found, 0);
+	return true;
+}
+
+static bool start_worker(ManagedFilesystem *managed, GError **error)
+{
+	int failed;
+
+	managed->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	failed = sd_event_add_io(managed->event, &managed->finished, managed->finished_fd, EPOLLIN,
+				 on_finished, managed);
+	if (failed < 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
+			    "cannot wait for a pass: %s", g_strerror(-failed));
+		return false;
+	}
+
+	managed->worker = worker_start(managed->pass_settings, managed->filesystem, managed->disks,
+				       &managed->stop, &managed->progress, &managed->result,
+				       managed->finished_fd, error);
+	return managed->worker;
+}
+
+static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
+{
+	g_autoptr(GError) error = NULL;
+
+	managed->has_begun_mark =
+		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
+	managed->pass_settings = g_rc_box_acquire(managed->settings);
+	managed->progress = (Progress){ 0 };
+	managed->result = (PassResult){ 0 };
+	atomic_store(&managed->stop, false);
+	managed->deadline_usec = schedule_deadline(state, managed->settings->run_for_usec);
+	if (open_filesystem(managed, &error) && start_worker(managed, &error)) {
+		say_changed(managed);
+		return true;
+	}
+
+	g_warning("cannot begin a pass over %s: %s", managed->mount_point, error->message);
+	managed->finished = sd_event_source_unref(managed->finished);
+	fd_close(&managed->finished_fd);
+	g_clear_pointer(&managed->filesystem, filesystem_free);
+	g_clear_pointer(&managed->pass_settings, drop_settings);
+	managed->schedule.last_pass = LAST_PASS_FAILED;
+	managed->schedule.last_ended_usec = state->now_usec;
+	managed->schedule.n_failures++;
+	managed->schedule.is_asked = false;
+	return false;
+}
+
+static int64_t look_at_deadline(ManagedFilesystem *managed)
+{
+	if (g_get_monotonic_time() < managed->deadline_usec)
+		return managed->deadline_usec;
+
+	managed_filesystem_end(managed, END_FOR_TIME);
+	return SCHEDULE_NEVER;
+}
+
+int64_t managed_filesystem_look(ManagedFilesystem *managed)
+{
+	WaitReason before = managed->answer.reason;
+	SchedulePolicy policy;
+	ScheduleState state;
+
+	if (managed->worker)
+		return look_at_deadline(managed);
+	if (!managed->is_mounted || !managed->settings)
+		return SCHEDULE_NEVER;
+
+	policy = policy_of(managed->settings);
+	state = state_now(managed);
+	managed->answer = schedule_next(&policy, &state);
+	if (managed->answer.reason == WAIT_NOT)
+		return begin(managed, &state) ? managed->deadline_usec
+					      : managed_filesystem_look(managed);
+
+	if (managed->answer.reason != before)
+		say_changed(managed);
+	return MIN(managed->answer.until_usec,
+		   state.now_usec + MIN(LOOK_USEC, MAX(policy.wake_interval_usec, G_USEC_PER_SEC)));
+}
+
+G_GNUC_PRINTF(2, 3)
+static void refuse(GError **error, const char *format, ...)
+{
+	g_autofree char *message = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	message = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error_literal(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, message);
+}
+
+bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
+{
+	switch (state_of(managed)) {
+	case MANAGED_UNMOUNTED:
+		refuse(error, "%s is not mounted", managed->uuid);
+		return false;
+	case MANAGED_DISABLED:
+		refuse(error, "%s is not enabled: 'dedupctl enable' does that",
+		       managed->mount_point);
+		return false;
+	case MANAGED_REFUSED:
+		refuse(error, "%s", managed->refusal);
+		return false;
+	case MANAGED_WAITING:
+	case MANAGED_RUNNING:
+	case MANAGED_STOPPING:
+		break;
+	}
+
+	managed->schedule.is_asked = true;
+	managed->schedule.is_paused = false;
+	return true;
+}
+
+void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
+{
+	if (!managed->worker || atomic_load(&managed->stop))
+		return;
+
+	managed->end_reason = reason;
+	atomic_store(&managed->stop, true);
+	say_changed(managed);
+}
+
+void managed_filesystem_pause(ManagedFilesystem *managed)
+{
+	managed->schedule.is_paused = true;
+	managed_filesystem_end(managed, END_FOR_PAUSE);
+	say_changed(managed);
+}
+
+void managed_filesystem_resume(ManagedFilesystem *managed)
+{
+	managed->schedule.is_paused = false;
+	say_changed(managed);
+}
+
+bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
+{
+	if (managed->worker) {
+		refuse(error, "a pass runs over %s: stop it first", managed->mount_point);
+		return false;
+	}
+	if (!managed->settings) {
+		refuse(error, "%s is not enabled", managed->uuid);
+		return false;
+	}
+
+	managed->has_mark = false;
+	managed->schedule.last_pass = LAST_PASS_NONE;
+	return hash_store_delete(managed->settings->state_directory, managed->uuid, error);
+}
+
+ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
+{
+	return (ManagedView){
+		.uuid = managed->uuid,
+		.kind = fs_kind_name(managed->identity.kind),
+		.mount_point = managed->mount_point ? managed->mount_point : "",
+		.refusal = managed->refusal ? managed->refusal : "",
+		.state = state_of(managed),
+		.is_paused = managed->schedule.is_paused,
+		.waits = managed->answer.reason,
+		.waits_usec = managed->answer.until_usec,
+		.progress = managed->worker ? &managed->progress : NULL,
+		.deadline_usec = managed->worker ? managed->deadline_usec : SCHEDULE_NEVER,
+		.has_last = managed->has_last,
+		.last = &managed->last,
+		.n_passes = managed->n_passes,
+		.freed_bytes = managed->freed_bytes,
+		.read_bytes = managed->read_bytes,
+	};
+}
+
+char *managed_filesystem_report(const ManagedFilesystem *managed)
+{
+	return g_strdup(managed->report);
+}

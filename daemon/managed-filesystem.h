@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/disk-table.h"
+#include "daemon/mount-table.h"
+#include "daemon/pass-result.h"
+#include "daemon/progress.h"
+#include "daemon/schedule.h"
+#include "daemon/settings.h"
+
+#include <systemd/sd-event.h>
+
+/*
+ * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what it waits for, the
+ * pass that runs, and what came of the last one.
+ *
+ * While no pass runs it holds no descriptor on the filesystem, which so can be unmounted.
+ *
+ * Owned by the Manager.  Thread: main.
+ */
+typedef struct ManagedFilesystem ManagedFilesystem;
+
+typedef enum {
+	MANAGED_DISABLED,  /* no configuration names it */
+	MANAGED_UNMOUNTED, /* it was here */
+	MANAGED_REFUSED,
+	MANAGED_WAITING,
+	MANAGED_RUNNING,
+	MANAGED_STOPPING, /* a pass was asked to end, and has not yet */
+} ManagedState;
+
+/* "disabled", "unmounted" and so on. */
+const char *managed_state_name(ManagedState state);
+
+/* Why a pass is asked to end. */
+typedef enum {
+	END_FOR_STOP,     /* somebody wants the filesystem left alone, until it changes anew */
+	END_FOR_PAUSE,    /* until it is resumed */
+	END_FOR_TIME,     /* the window closes, or its time is over */
+	END_FOR_SERVICE,  /* the service ends */
+	END_FOR_SETTINGS, /* to begin anew with others */
+} EndReason;
+
+/* Called when anything changed that the bus shows of the filesystem. */
+typedef void (*ManagedChanged)(ManagedFilesystem *managed, void *data);
+
+/* @disks, those of all filesystems, is borrowed. */
+ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+					  ManagedChanged changed, void *data);
+
+/* Ends the pass, waiting for it: see managed_filesystem_end(). */
+void managed_filesystem_free(ManagedFilesystem *managed);
+
+/* What is mounted now: copied; NULL: nothing.  A pass that runs goes on, if it can. */
+void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
+
+/*
+ * How to treat it from the next pass on: settings in a box (g_rc_box_new0()), of which a reference is kept; NULL: it is
+ * not to be worked on.
+ */
+void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings);
+
+/* Whether it has settings, and so is to be worked on. */
+bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
+
+/*
+ * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the clock of
+ * g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.
+ */
+int64_t managed_filesystem_look(ManagedFilesystem *managed);
+
+/* Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused", "disabled". */
+bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept. */
+void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
+
+void managed_filesystem_pause(ManagedFilesystem *managed);
+void managed_filesystem_resume(ManagedFilesystem *managed);
+
+/* Drop what is remembered of it.  An error while a pass runs. */
+bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* What there is to see; strings are valid until the main loop goes on. */
+typedef struct {
+	const char *uuid;
+	const char *kind;
+	const char *mount_point;
+	const char *refusal; /* "" if there is none */
+	ManagedState state;
+	bool is_paused;
+	WaitReason waits;         /* in MANAGED_WAITING */
+	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */
+	const Progress *progress; /* of the pass that runs; NULL */
+	int64_t deadline_usec;    /* of it; SCHEDULE_NEVER */
+	bool has_last;            /* a pass ended since the service began */
+	const PassResult *last;
+	uint64_t n_passes, freed_bytes, read_bytes; /* since the service began */
+} ManagedView;
+
+ManagedView managed_filesystem_view(const ManagedFilesystem *managed);
+
+/* The report of the last pass as JSON, to be freed with g_free(); NULL: none ended yet. */
+char *managed_filesystem_report(const ManagedFilesystem *managed);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ManagedFilesystem, managed_filesystem_free)

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/manager.h"
+
+#include "daemon/bus.h"
+#include "daemon/config.h"
+#include "daemon/metrics.h"
+#include "daemon/mount-monitor.h"
+#include "daemon/pass-settings.h"
+
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+struct Manager {
+	/* Set at creation, never changed. */
+	const Settings *settings; /* of the command line */
+	char *const *arguments;
+	sd_event *event;
+
+	Config *config;
+	DiskTable *disks;
+	MountMonitor *monitor;
+	MountTable *mounts;
+	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
+	sd_event_source *timer;
+	Bus *bus;
+	char *metrics_path;
+	char *metrics; /* as they were written last */
+};
+
+void manager_look(Manager *manager)
+{
+	/* From the loop: who calls may be in the middle of something. */
+	sd_event_source_set_time(manager->timer, 0);
+	sd_event_source_set_enabled(manager->timer, SD_EVENT_ONESHOT);
+}
+
+char *manager_status_text(const Manager *manager)
+{
+	size_t n_running = 0, n_waiting = 0;
+	const char *running = "";
+
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedView view = managed_filesystem_view(manager->filesystems->pdata[i]);
+
+		n_waiting += view.state == MANAGED_WAITING;
+		if (view.state != MANAGED_RUNNING && view.state != MANAGED_STOPPING)
+			continue;
+		n_running++;
+		running = view.mount_point;
+	}
+
+	if (n_running == 1)
+		return g_strdup_printf("a pass over %s", running);
+	if (n_running > 1)
+		return g_strdup_printf("passes over %zu filesystems", n_running);
+	return g_strdup_printf("%zu of %u filesystems are looked after", n_waiting,
+			       manager->filesystems->len);
+}
+
+static void tell_supervisor(const Manager *manager)
+{
+	g_autofree char *status = manager_status_text(manager);
+
+	sd_notifyf(false, "STATUS=%s", status);
+}
+
+static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
+{
+	Manager *manager = data;
+
+	if (manager->bus)
+		bus_filesystem_changed(manager->bus, managed);
+	tell_supervisor(manager);
+	manager_look(manager);
+}
+
+/* Beside the socket, for whoever collects figures. */
+static void write_metrics(Manager *manager)
+{
+	g_autofree ManagedView *views = g_new(ManagedView, manager->filesystems->len);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		views[i] = managed_filesystem_view(manager->filesystems->pdata[i]);
+
+	text = metrics_text(views, manager->filesystems->len);
+	if (g_strcmp0(text, manager->metrics) == 0)
+		return;
+	if (!metrics_write(manager->metrics_path, text, &error))
+		g_debug("no metrics: %s", error->message);
+	g_free(manager->metrics);
+	manager->metrics = g_steal_pointer(&text);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	Manager *manager = data;
+	int64_t next_usec = SCHEDULE_NEVER;
+	int failed;
+
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		next_usec = MIN(next_usec, managed_filesystem_look(manager->filesystems->pdata[i]));
+
+	write_metrics(manager);
+
+	/* Not before somebody asked meanwhile to look at once. */
+	if (sd_event_source_get_enabled(source, NULL) > 0)
+		return 0;
+	if (next_usec == SCHEDULE_NEVER)
+		return 0;
+	failed = sd_event_source_set_time(source, (uint64_t)next_usec);
+	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* The names by which the configuration may know the filesystem: UUID and mount points. */
+static char **names_of(const MountedFilesystem *mounted)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+
+	g_strv_builder_add(names, mounted->uuid);
+	for (size_t i = 0; i < mounted->mount_points->len; i++)
+		g_strv_builder_add(names,
+				   ((const MountPoint *)mounted->mount_points->pdata[i])->target);
+
+	return g_strv_builder_end(names);
+}
+
+/* Whether a section of the configuration is about the filesystem. */
+static bool is_named(const Config *config, char *const *names)
+{
+	const GPtrArray *entries = config_entries(config);
+
+	for (size_t i = 0; i < entries->len; i++) {
+		const ConfigEntry *entry = entries->pdata[i];
+
+		if (entry->section == CONFIG_FILESYSTEM && !entry->key &&
+		    g_strv_contains((const char *const *)names, entry->name))
+			return true;
+	}
+
+	return false;
+}
+
+static void clear_settings(void *settings)
+{
+	settings_clear(settings);
+}
+
+/* Give the filesystem the settings that it has by now. */
+static void configure(Manager *manager, ManagedFilesystem *managed,
+		      const MountedFilesystem *mounted)
+{
+	g_auto(GStrv) names = names_of(mounted);
+	g_autoptr(GError) error = NULL;
+	Settings *settings;
+
+	managed_filesystem_set_settings(managed, NULL);
+	if (!is_named(manager->config, names))
+		return;
+
+	settings = g_rc_box_new0(Settings);
+	if (!pass_settings_make_resident(manager->config, manager->arguments,
+					 (const char *const *)names, settings, &error))
+		g_warning("%s", error->message);
+	else if (settings->enable == ENABLE_YES)
+		managed_filesystem_set_settings(managed, settings);
+	g_rc_box_release_full(settings, clear_settings);
+}
+
+static ManagedFilesystem *find_uuid(const Manager *manager, const char *uuid)
+{
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i];
+
+		if (strcmp(managed_filesystem_view(managed).uuid, uuid) == 0)
+			return managed;
+	}
+
+	return NULL;
+}
+
+static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
+{
+	ManagedFilesystem *managed = managed_filesystem_new(uuid, manager->event, manager->disks,
+							    on_filesystem_changed, manager);
+
+	g_ptr_array_add(manager->filesystems, managed);
+	return managed;
+}
+
+/* What is not mounted any more is known on only if it is to be worked on when it comes back. */
+static void drop_unmounted(Manager *manager, const MountTable *mounts)
+{
+	for (size_t i = manager->filesystems->len; i > 0; i--) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i - 1];
+
+		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
+			continue;
+		managed_filesystem_set_mounted(managed, NULL);
+		if (!managed_filesystem_is_enabled(managed))
+			g_ptr_array_remove_index(manager->filesystems, i - 1);
+	}
+}
+
+/* Take over what is mounted now. */
+static bool look_at_mounts(Manager *manager, GError **error)
+{
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, manager->mounts, error);
+	const GPtrArray *all;
+
+	if (!mounts)
+		return false;
+
+	all = mount_table_filesystems(mounts);
+	for (size_t i = 0; i < all->len; i++) {
+		const MountedFilesystem *mounted = all->pdata[i];
+		ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
+
+		/* A second one of a UUID is refused, and the first goes by it. */
+		if (mounted->uuid[0] == '\0' ||
+		    mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
+			g_warning("%s", mounted->refusal);
+			continue;
+		}
+		if (!managed)
+			managed = add_filesystem(manager, mounted->uuid);
+		managed_filesystem_set_mounted(managed, mounted);
+		configure(manager, managed, mounted);
+	}
+	drop_unmounted(manager, mounts);
+	g_clear_pointer(&manager->mounts, mount_table_free);
+	manager->mounts = g_steal_pointer(&mounts);
+	if (manager->bus)
+		bus_filesystems_changed(manager->bus);
+	tell_supervisor(manager);
+	manager_look(manager);
+	return true;
+}
+
+static void on_mounts_changed(void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!look_at_mounts(data, &error))
+		g_warning("%s", error->message);
+}
+
+static char *metrics_path(void)
+{
+	const char *path = g_getenv(METRICS_VARIABLE);
+
+	return g_strdup(path ? path : METRICS_PATH);
+}
+
+static Manager *manager_make(const Settings *settings, Config *config, char *const *arguments,
+			     sd_event *event)
+{
+	Manager *manager = g_new0(Manager, 1);
+
+	manager->settings = settings;
+	manager->config = config;
+	manager->arguments = arguments;
+	manager->disks = disk_table_new();
+	manager->metrics_path = metrics_path();
+	manager->event = sd_event_ref(event);
+	manager->filesystems =
+		g_ptr_array_new_with_free_func((GDestroyNotify)managed_filesystem_free);
+	return manager;
+}
+
+static bool add_timer(Manager *manager, GError **error)
+{
+	int failed = sd_event_add_time(manager->event, &manager->timer, CLOCK_MONOTONIC, 0, 0,
+				       on_timer, manager);
+
+	if (failed >= 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "cannot set a timer: %s",
+		    g_strerror(-failed));
+	return false;
+}
+
+/* The socket that systemd listens on for us; -1: none. */
+static int inherited_socket(void)
+{
+	return sd_listen_fds(true) == 1 &&
+			       sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, NULL, 0) > 0
+		       ? SD_LISTEN_FDS_START
+		       : -1;
+}
+
+Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
+		     sd_event *event, GError **error)
+{
+	g_autoptr(Manager) manager = manager_make(settings, config, arguments, event);
+	const char *socket_path = g_getenv(BUS_SOCKET_VARIABLE);
+
+	if (!add_timer(manager, error))
+		return NULL;
+
+	manager->monitor = mount_monitor_new(event, on_mounts_changed, manager, error);
+	if (!manager->monitor || !look_at_mounts(manager, error))
+		return NULL;
+
+	manager->bus = bus_new(manager, event, inherited_socket(),
+			       socket_path ? socket_path : BUS_SOCKET, error);
+	return manager->bus ? g_steal_pointer(&manager) : NULL;
+}
+
+void manager_free(Manager *manager)
+{
+	if (!manager)
+		return;
+
+	/* All at once, then one after another is waited for. */
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
+	g_clear_pointer(&manager->bus, bus_free);
+	g_ptr_array_unref(manager->filesystems);
+	disk_table_free(manager->disks);
+	unlink(manager->metrics_path);
+	g_free(manager->metrics_path);
+	g_free(manager->metrics);
+	mount_monitor_free(manager->monitor);
+	mount_table_free(manager->mounts);
+	sd_event_source_unref(manager->timer);
+	config_free(manager->config);
+	sd_event_unref(manager->event);
+	g_free(manager);
+}
+
+bool manager_reload(Manager *manager, GError **error)
+{
+	g_autoptr(Config) config = NULL;
+
+	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
+	config = pass_settings_read_config(manager->settings, error);
+	sd_notify(false, "READY=1");
+	if (!config)
+		return false;
+
+	config_free(manager->config);
+	manager->config = g_steal_pointer(&config);
+	g_message("read the configuration anew");
+	return look_at_mounts(manager, error);
+}
+
+const GPtrArray *manager_filesystems(const Manager *manager)
+{
+	return manager->filesystems;
+}
+
+ManagedFilesystem *manager_find(const Manager *manager, const char *name)
+{
+	const MountedFilesystem *mounted = mount_table_find_target(manager->mounts, name);
+
+	return find_uuid(manager, mounted ? mounted->uuid : name);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/config.h"
+#include "daemon/managed-filesystem.h"
+
+/*
+ * Manager - owns all that the service has: its configuration, what is mounted, the filesystems and the bus.
+ *
+ * Each btrfs and XFS that is mounted is known; those that the configuration names are worked on.  It looks at them when
+ * something changed, when the time has come that the schedule said, and once a minute, at files of sysfs alone.
+ *
+ * Thread: main.
+ */
+typedef struct Manager Manager;
+
+/*
+ * @settings are those of the command line, @arguments, which win over the configuration; both are borrowed.  @config is
+ * consumed.
+ */
+Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
+		     sd_event *event, GError **error);
+
+/* Ends all passes, and waits for that. */
+void manager_free(Manager *manager);
+
+/* Read the configuration anew.  If it is faulty nothing changes, and @error says where. */
+bool manager_reload(Manager *manager, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Look soon whether anything is to be done, since something changed. */
+void manager_look(Manager *manager);
+
+/* All that is known (ManagedFilesystem), the manager's. */
+const GPtrArray *manager_filesystems(const Manager *manager);
+
+/* The one with this UUID, or one mount of which is on this path.  NULL: there is none. */
+ManagedFilesystem *manager_find(const Manager *manager, const char *name);
+
+/* A line on what it does, for whoever supervises it; to be freed. */
+char *manager_status_text(const Manager *manager);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Manager, manager_free)
