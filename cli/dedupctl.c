@@ -14,9 +14,17 @@ static const Verb verbs[] = {
 	{ "history", "Show each pass over each filesystem, newest first", 0, verb_history },
 	{ "config", "Show what is configured, and where, or check it", VERB_TAKES_CONFIG,
 	  verb_config },
+	{ "list", "Show the filesystems that the service knows, and what it does with them", 0,
+	  verb_list },
+	{ "start", "Begin a pass now, whatever the windows", 0, verb_start },
+	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, verb_stop },
+	{ "pause", "End the pass, and begin none until 'resume'", 0, verb_pause },
+	{ "resume", "Go on after 'pause'", 0, verb_resume },
+	{ "forget", "Drop what is remembered of a filesystem", 0, verb_forget },
+	{ "reload", "Have the service read its configuration anew", 0, verb_reload },
 };
 
-static char *verb_list(void)
+static char *verbs_text(void)
 {
 	GString *list = g_string_new("Verbs:\n");
 
@@ -50,7 +58,7 @@ static void say_unknown(const char *name)
 
 static ExitStatus run(char ***arguments)
 {
-	g_autofree char *list = verb_list();
+	g_autofree char *list = verbs_text();
 	g_autoptr(GError) error = NULL;
 	g_auto(Options) options = { 0 };
 

@@ -20,3 +20,10 @@ typedef struct {
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
 ExitStatus verb_config(const Options *options);
+ExitStatus verb_list(const Options *options);
+ExitStatus verb_start(const Options *options);
+ExitStatus verb_stop(const Options *options);
+ExitStatus verb_pause(const Options *options);
+ExitStatus verb_resume(const Options *options);
+ExitStatus verb_forget(const Options *options);
+ExitStatus verb_reload(const Options *options);

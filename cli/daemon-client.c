@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/daemon-client.h"
+
+#include "daemon/bus-names.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <systemd/sd-bus.h>
+#include <unistd.h>
+
+/* As long as it takes to answer at a prompt for a password. */
+#define CALL_USEC (UINT64_C(120) * G_USEC_PER_SEC)
+
+struct DaemonClient {
+	sd_bus *bus;
+	bool is_private;
+};
+
+G_DEFINE_QUARK(dedupctl - daemon - client - error - quark, daemon_client_error)
+
+typedef sd_bus_message Message;
+typedef sd_bus Connection;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Message, sd_bus_message_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Connection, sd_bus_flush_close_unref)
+
+static void filesystem_free(DaemonFilesystem *filesystem)
+{
+	g_free(filesystem->uuid);
+	g_free(filesystem->kind);
+	g_free(filesystem->mount_point);
+	g_free(filesystem->state);
+	g_free(filesystem->refusal);
+	g_free(filesystem->waits_for);
+	g_free(filesystem->stage);
+	g_free(filesystem->last_outcome);
+	g_free(filesystem);
+}
+
+/* sd-bus's address of a socket, in which other bytes are written as %xx. */
+static char *socket_address(const char *path)
+{
+	GString *address = g_string_new("unix:path=");
+
+	for (const char *byte = path; *byte; byte++) {
+		if (g_ascii_isalnum(*byte) || strchr("-_/.", *byte))
+			g_string_append_c(address, *byte);
+		else
+			g_string_append_printf(address, "%%%02x", (unsigned char)*byte);
+	}
+
+	return g_string_free(address, FALSE);
+}
+
+static int connect_socket(sd_bus **ret)
+{
+	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
+	g_autofree char *address = socket_address(path ? path : BUS_SOCKET);
+	g_autoptr(Connection) bus = NULL;
+	int failed = sd_bus_new(&bus);
+
+	if (failed >= 0)
+		failed = sd_bus_set_address(bus, address);
+	if (failed >= 0)
+		failed = sd_bus_start(bus);
+	if (failed >= 0)
+		*ret = g_steal_pointer(&bus);
+
+	return failed;
+}
+
+/* The system bus, if dedupd is on it. */
+static int connect_system(sd_bus **ret)
+{
+	g_autoptr(Connection) bus = NULL;
+	int failed = sd_bus_open_system(&bus);
+
+	if (failed >= 0)
+		failed = sd_bus_set_allow_interactive_authorization(bus, true);
+	if (failed >= 0)
+		failed = sd_bus_get_name_creds(bus, BUS_NAME, 0, NULL);
+	if (failed >= 0)
+		*ret = g_steal_pointer(&bus);
+
+	return failed;
+}
+
+DaemonClient *daemon_client_connect(GError **error)
+{
+	g_autoptr(DaemonClient) client = g_new0(DaemonClient, 1);
+
+	/* On the socket others than root may only look; on the bus polkit can let them do more. */
+	client->is_private = geteuid() == 0;
+	if (client->is_private ? connect_socket(&client->bus) >= 0
+			       : connect_system(&client->bus) >= 0)
+		return g_steal_pointer(&client);
+
+	client->is_private = !client->is_private;
+	if (client->is_private ? connect_socket(&client->bus) >= 0
+			       : connect_system(&client->bus) >= 0)
+		return g_steal_pointer(&client);
+
+	g_set_error_literal(
+		error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING,
+		"dedupd does not run as a service ('systemctl start dedupd' starts it)");
+	return NULL;
+}
+
+void daemon_client_close(DaemonClient *client)
+{
+	if (!client)
+		return;
+
+	sd_bus_flush_close_unref(client->bus);
+	g_free(client);
+}
+
+static void fail(GError **error, const sd_bus_error *bus_error, int failed)
+{
+	bool is_gone = sd_bus_error_has_name(bus_error, SD_BUS_ERROR_UNKNOWN_OBJECT) > 0;
+
+	if (!sd_bus_error_is_set(bus_error))
+		g_set_error_literal(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED,
+				    g_strerror(-failed));
+	else
+		g_set_error_literal(error, DAEMON_CLIENT_ERROR,
+				    is_gone ? DAEMON_CLIENT_ERROR_GONE
+					    : DAEMON_CLIENT_ERROR_REFUSED,
+				    bus_error->message);
+}
+
+/* Call @method; on the private socket nobody is addressed. */
+static Message *call(DaemonClient *client, const char *path, const char *interface,
+		     const char *method, const char *argument, GError **error)
+{
+	g_autoptr(Message) message = NULL;
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	sd_bus_message *reply = NULL;
+	int failed = sd_bus_message_new_method_call(client->bus, &message,
+						    client->is_private ? NULL : BUS_NAME, path,
+						    interface, method);
+
+	if (failed >= 0 && argument)
+		failed = sd_bus_message_append(message, "s", argument);
+	if (failed >= 0)
+		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+	if (failed < 0)
+		fail(error, &bus_error, failed);
+
+	sd_bus_error_free(&bus_error);
+	return reply;
+}
+
+bool daemon_client_reload(DaemonClient *client, GError **error)
+{
+	g_autoptr(Message) reply =
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "Reload", NULL, error);
+
+	return reply;
+}
+
+bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
+{
+	g_autoptr(Message) found =
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "FindFilesystem", name, error);
+	g_autoptr(Message) reply = NULL;
+	const char *path;
+
+	if (!found)
+		return false;
+	if (sd_bus_message_read(found, "o", &path) < 0) {
+		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
+		return false;
+	}
+
+	reply = call(client, path, BUS_FILESYSTEM_INTERFACE, method, NULL, error);
+	return reply;
+}
+
+typedef struct {
+	const char *name;
+	char type;
+	size_t offset;
+} Property;
+
+static const Property properties[] = {
+	{ "UUID", 's', offsetof(DaemonFilesystem, uuid) },
+	{ "Kind", 's', offsetof(DaemonFilesystem, kind) },
+	{ "MountPoint", 's', offsetof(DaemonFilesystem, mount_point) },
+	{ "State", 's', offsetof(DaemonFilesystem, state) },
+	{ "Refusal", 's', offsetof(DaemonFilesystem, refusal) },
+	{ "WaitsFor", 's', offsetof(DaemonFilesystem, waits_for) },
+	{ "Stage", 's', offsetof(DaemonFilesystem, stage) },
+	{ "LastOutcome", 's', offsetof(DaemonFilesystem, last_outcome) },
+	{ "Paused", 'b', offsetof(DaemonFilesystem, is_paused) },
+	{ "WaitsUntil", 't', offsetof(DaemonFilesystem, waits_until_usec) },
+	{ "Deadline", 't', offsetof(DaemonFilesystem, deadline_usec) },
+	{ "StageBytes", 't', offsetof(DaemonFilesystem, stage_bytes) },
+	{ "StageTotalBytes", 't', offsetof(DaemonFilesystem, stage_total_bytes) },
+	{ "PassFreedBytes", 't', offsetof(DaemonFilesystem, pass_freed_bytes) },
+	{ "LastStarted", 't', offsetof(DaemonFilesystem, last_started_usec) },
+	{ "LastEnded", 't', offsetof(DaemonFilesystem, last_ended_usec) },
+	{ "LastFreedBytes", 't', offsetof(DaemonFilesystem, last_freed_bytes) },
+	{ "FreedBytes", 't', offsetof(DaemonFilesystem, freed_bytes) },
+	{ "Passes", 't', offsetof(DaemonFilesystem, passes) },
+};
+
+static const Property *find_property(const char *name, const char *type)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++)
+		if (strcmp(properties[i].name, name) == 0 && properties[i].type == type[0] &&
+		    type[1] == '\0')
+			return &properties[i];
+	return NULL;
+}
+
+/* Take one property's value into its member; what is not known is passed over. */
+static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
+{
+	const Property *property;
+	const char *name, *type, *text;
+	int flag, failed = sd_bus_message_read(message, "s", &name);
+
+	if (failed >= 0)
+		failed = sd_bus_message_peek_type(message, NULL, &type);
+	if (failed < 0)
+		return failed;
+
+	property = find_property(name, type);
+	if (!property)
+		return sd_bus_message_skip(message, "v");
+
+	void *member = (char *)filesystem + property->offset;
+	switch (property->type) {
+	case 's':
+		failed = sd_bus_message_read(message, "v", "s", &text);
+		if (failed >= 0)
+			*(char **)member = g_strdup(text);
+		return failed;
+	case 'b':
+		failed = sd_bus_message_read(message, "v", "b", &flag);
+		*(bool *)member = failed >= 0 && flag;
+		return failed;
+	default:
+		return sd_bus_message_read(message, "v", "t", member);
+	}
+}
+
+static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path, GError **error)
+{
+	g_autoptr(Message) reply = call(client, path, "org.freedesktop.DBus.Properties", "GetAll",
+					BUS_FILESYSTEM_INTERFACE, error);
+	DaemonFilesystem *filesystem;
+	int failed;
+
+	if (!reply)
+		return NULL;
+
+	filesystem = g_new0(DaemonFilesystem, 1);
+	failed = sd_bus_message_enter_container(reply, 'a', "{sv}");
+	while (failed >= 0 && (failed = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+		failed = take_value(reply, filesystem);
+		if (failed >= 0)
+			failed = sd_bus_message_exit_container(reply);
+	}
+	if (failed >= 0)
+		return filesystem;
+
+	fail(error, &SD_BUS_ERROR_NULL, failed);
+	filesystem_free(filesystem);
+	return NULL;
+}
+
+GPtrArray *daemon_client_list(DaemonClient *client, GError **error)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)filesystem_free);
+	g_autoptr(Message) reply =
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListFilesystems", NULL, error);
+	const char *path;
+
+	if (!reply)
+		return NULL;
+	if (sd_bus_message_enter_container(reply, 'a', "(ssso)") < 0) {
+		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
+		return NULL;
+	}
+	while (sd_bus_message_read(reply, "(ssso)", NULL, NULL, NULL, &path) > 0) {
+		g_autoptr(GError) failure = NULL;
+		DaemonFilesystem *filesystem = read_filesystem(client, path, &failure);
+
+		if (filesystem)
+			g_ptr_array_add(all, filesystem);
+		/* It may have been unmounted since they were listed. */
+		else if (!g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_GONE)) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return NULL;
+		}
+	}
+
+	return g_steal_pointer(&all);
+}

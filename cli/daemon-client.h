@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * DaemonClient - the running dedupd, asked over its private socket, or over the system bus where that cannot be
+ * reached or does not let the caller do what he wants (polkit may).
+ *
+ * Thread: main.
+ */
+typedef struct DaemonClient DaemonClient;
+
+#define DAEMON_CLIENT_ERROR (daemon_client_error_quark())
+GQuark daemon_client_error_quark(void);
+
+typedef enum {
+	DAEMON_CLIENT_ERROR_NOT_RUNNING,
+	DAEMON_CLIENT_ERROR_REFUSED, /* it said no, and why */
+	DAEMON_CLIENT_ERROR_GONE,    /* it knows it no more */
+	DAEMON_CLIENT_ERROR_FAILED,
+} DaemonClientError;
+
+/* What it says of one filesystem; times in microseconds since 1970, 0: none. */
+typedef struct {
+	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage, *last_outcome;
+	bool is_paused;
+	uint64_t waits_until_usec, deadline_usec;
+	uint64_t stage_bytes, stage_total_bytes, pass_freed_bytes;
+	uint64_t last_started_usec, last_ended_usec, last_freed_bytes;
+	uint64_t freed_bytes, passes;
+} DaemonFilesystem;
+
+DaemonClient *daemon_client_connect(GError **error);
+void daemon_client_close(DaemonClient *client);
+
+/* All filesystems that it knows (DaemonFilesystem), in the order in which they were mounted. */
+GPtrArray *daemon_client_list(DaemonClient *client, GError **error);
+
+/* Call a method that takes nothing, of the filesystem with this UUID or mount point: "Start". */
+bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Have it read its configuration anew. */
+bool daemon_client_reload(DaemonClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonClient, daemon_client_close)
