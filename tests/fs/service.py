@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The running service, with a configuration, a socket and a state directory of its own."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+PATIENCE_SECONDS = 30
+# What the manual promises of ending, with room for a machine that does other things, too.
+END_SECONDS = 5
+
+
+class Service:
+    """dedupd without --once, and dedupctl to ask it."""
+
+    def __init__(self, program, dedupctl, directory, bus_address="unix:path=/nonexistent"):
+        self._bus_address = bus_address
+        self._program = program
+        self._dedupctl = dedupctl
+        self.directory = pathlib.Path(directory)
+        self.config_path = self.directory / "dedupd.conf"
+        self.log_path = self.directory / "log"
+        self.metrics_path = self.directory / "metrics.prom"
+        self.state_directory = self.directory / "state"
+        self._process = None
+        # Paths of sockets are short.
+        self.socket_path = pathlib.Path(f"/run/dedupd-test-{os.getpid()}-{id(self)}")
+
+    def environment(self):
+        return os.environ | {"DEDUPD_SOCKET": str(self.socket_path),
+                             "DEDUPD_METRICS": str(self.metrics_path), "HOME": str(self.directory),
+                             "DBUS_SYSTEM_BUS_ADDRESS": self._bus_address}
+
+    def configure(self, *filesystems, **settings):
+        """Name filesystems, each a mount point or UUID, with settings for all."""
+        lines = ["[Dedupd]", f"StateDirectory={self.state_directory}"]
+        lines += [f"{key}={value}" for key, value in settings.items()]
+        lines += [f"[Filesystem {name}]" for name in filesystems]
+        self.config_path.write_text("\n".join(lines) + "\n")
+
+    def start(self):
+        # With it a machine that does other things would be made way for.
+        with self.log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._program, f"--config={self.config_path}", "--verbose", "--pressure=off"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
+        wait_until(lambda: self.ask("list").returncode == 0 or self._process.poll() is not None)
+        assert self._process.poll() is None, self.log()
+        return self
+
+    def end(self):
+        """End it as systemd does; how many seconds that took."""
+        begun = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        status = self._process.wait(PATIENCE_SECONDS)
+        assert status == 0, f"ended with {status}: {self.log()}"
+        self._process = None
+        return time.monotonic() - begun
+
+    def reload(self):
+        self._process.send_signal(signal.SIGHUP)
+
+    def close(self):
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        with contextlib.suppress(FileNotFoundError):
+            self.socket_path.unlink()
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def log(self):
+        return self.log_path.read_text()
+
+    def ask(self, *words, user=None):
+        """Run dedupctl; the finished process."""
+        command = [self._dedupctl, *map(str, words)]
+        if user is not None:
+            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+        return subprocess.run(command, capture_output=True, text=True, check=False,
+                              timeout=PATIENCE_SECONDS, env=self.environment())
+
+    def tell(self, *words):
+        """Run dedupctl, which has to succeed."""
+        done = self.ask(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def shows(self, name):
+        """What `dedupctl list` says of a filesystem; None: nothing."""
+        rows = json.loads(self.tell("list", "--json"))["filesystems"]
+        rows = [row for row in rows if name in (row["mount_point"], row["uuid"])]
+        return rows[0] if rows else None
+
+    def wait_for_passes(self, name, count):
+        """Until so many passes over it have ended; what is shown of it then."""
+        def is_done():
+            shown = self.shows(name)
+            return shown and shown["passes"] >= count and shown["state"] == "waiting"
+        wait_until(is_done, self.log)
+        return self.shows(name)
+
+
+def wait_until(is_so, describe=lambda: ""):
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, f"waited for {PATIENCE_SECONDS} s: {describe()}"
+        time.sleep(0.05)
