@@ -6,7 +6,7 @@
 /*
  * Metrics - what the service did, for node_exporter's textfile collector and its like, in the text format of Prometheus.
  *
- * Counters are from the start of the service on; docs/metrics.md says what each is.
+ * Counters are from the start of the service on; the HELP lines say what each is.
  *
  * Thread: main.
  */
