@@ -440,6 +440,8 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 {
+	if (reason == END_FOR_STOP)
+		managed->schedule.is_asked = false;
 	if (!managed->worker || atomic_load(&managed->stop))
 		return;
 

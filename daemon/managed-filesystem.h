@@ -34,11 +34,10 @@ const char *managed_state_name(ManagedState state);
 
 /* Why a pass is asked to end. */
 typedef enum {
-	END_FOR_STOP,     /* somebody wants the filesystem left alone, until it changes anew */
-	END_FOR_PAUSE,    /* until it is resumed */
-	END_FOR_TIME,     /* the window closes, or its time is over */
-	END_FOR_SERVICE,  /* the service ends */
-	END_FOR_SETTINGS, /* to begin anew with others */
+	END_FOR_STOP,    /* somebody wants the filesystem left alone, until it changes anew */
+	END_FOR_PAUSE,   /* until it is resumed */
+	END_FOR_TIME,    /* the window closes, or its time is over */
+	END_FOR_SERVICE, /* the service ends */
 } EndReason;
 
 /* Called when anything changed that the bus shows of the filesystem. */

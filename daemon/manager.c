@@ -158,8 +158,10 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 	Settings *settings;
 
 	managed_filesystem_set_settings(managed, NULL);
-	if (!is_named(manager->config, names))
+	if (!is_named(manager->config, names)) {
+		managed_filesystem_end(managed, END_FOR_STOP);
 		return;
+	}
 
 	settings = g_rc_box_new0(Settings);
 	if (!pass_settings_make_resident(manager->config, manager->arguments,
@@ -167,6 +169,8 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 		g_warning("%s", error->message);
 	else if (settings->enable == ENABLE_YES)
 		managed_filesystem_set_settings(managed, settings);
+	else
+		managed_filesystem_end(managed, END_FOR_STOP);
 	g_rc_box_release_full(settings, clear_settings);
 }
 
@@ -200,7 +204,9 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
 			continue;
 		managed_filesystem_set_mounted(managed, NULL);
-		if (!managed_filesystem_is_enabled(managed))
+		/* Freed while a pass ends, which a lazy unmount lets go on, it would be waited for. */
+		if (!managed_filesystem_is_enabled(managed) &&
+		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
 			g_ptr_array_remove_index(manager->filesystems, i - 1);
 	}
 }
@@ -222,7 +228,8 @@ static bool look_at_mounts(Manager *manager, GError **error)
 		/* A second one of a UUID is refused, and the first goes by it. */
 		if (mounted->uuid[0] == '\0' ||
 		    mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
-			g_warning("%s", mounted->refusal);
+			if (!manager->mounts || !mount_table_has(manager->mounts, mounted))
+				g_warning("%s", mounted->refusal);
 			continue;
 		}
 		if (!managed)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef enum {
 	METRIC_COUNTER,
@@ -150,6 +151,11 @@ char *metrics_text(const ManagedView *views, size_t n_views)
 
 bool metrics_write(const char *path, const char *text, GError **error)
 {
-	return g_file_set_contents_full(path, text, (gssize)strlen(text),
-					G_FILE_SET_CONTENTS_CONSISTENT, 0644, error);
+	if (!g_file_set_contents_full(path, text, (gssize)strlen(text),
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0644, error))
+		return false;
+
+	/* Whatever the service's umask is: there are no names of files in it. */
+	chmod(path, 0644);
+	return true;
 }

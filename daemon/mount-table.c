@@ -289,3 +289,11 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 
 	return NULL;
 }
+
+bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem)
+{
+	const MountedFilesystem *other =
+		find_superblock(table, makedev(filesystem->major, filesystem->minor));
+
+	return other && g_strcmp0(other->refusal, filesystem->refusal) == 0;
+}

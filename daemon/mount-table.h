@@ -61,6 +61,9 @@ const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const ch
 /* The one of which a mount that is not hidden has the target.  NULL: none has. */
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
 
+/* Whether it was mounted when the table was read, and was refused or not as now. */
+bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
+
 /*
  * The mount to work through: writable, not hidden, and of those that show most of the filesystem the first.
  * NULL: there is none, and the refusal says why.

@@ -183,6 +183,14 @@ def test_a_faulty_configuration_leaves_the_old_one_in_force(twins, tree, service
     assert service.shows(str(tree))["state"] == "waiting"
 
 
+def test_what_the_configuration_no_longer_names_is_let_go_in_the_middle(slow, tree, service):
+    slowly(service, tree)
+    service.configure()
+    service.tell("reload")
+    wait_until(lambda: service.shows(str(tree))["state"] == "disabled", service.log)
+    assert service.shows(str(tree))["last_outcome"] == "interrupted"
+
+
 def test_what_is_mounted_later_is_worked_on(filesystem, tree, service):
     write_twins(tree, 8 * MIB)
     uuid = subprocess.run(["findmnt", "-no", "UUID", filesystem.mount_point], check=True,

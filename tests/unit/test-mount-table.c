@@ -98,6 +98,7 @@ static void test_a_second_superblock_with_a_uuid_is_refused(void)
 	g_assert_true(mount_table_find_uuid(table, srv->uuid) == srv);
 	g_assert_nonnull(strstr(clone->refusal, "/srv clone has the UUID of /srv"));
 	g_assert_nonnull(strstr(clone->refusal, "xfs_admin"));
+	g_assert_true(mount_table_has(table, clone));
 }
 
 static void test_what_can_not_share_says_why(void)
