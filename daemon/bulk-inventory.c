@@ -10,6 +10,7 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/open-file.h"
+#include "kernel-ioctl/xfs-bulkstat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,9 @@
 
 /* Where one file in so many is to be read, the map of all data is worth its reading. */
 #define FILES_A_PLACE 4
+
+/* To be asked for at a time under a limit, since what a call reads is only known afterwards. */
+#define LIMITED_INODES 64
 
 /* What there is still to do about an inode, once it has its name. */
 typedef struct {
@@ -64,58 +68,6 @@ static int compare_uint64(uint64_t a, uint64_t b)
 static int compare_pending(const void *a, const void *b)
 {
 	return compare_uint64(((const Pending *)a)->file.inode, ((const Pending *)b)->file.inode);
-}
-
-/* Whether the pass is over all of the filesystem: its mount point is the top, and named. */
-static bool is_whole(const Filesystem *filesystem)
-{
-	FileStat stat;
-
-	if (file_stat_at(filesystem->fd, "", &stat) != 0)
-		return false;
-
-	for (size_t i = 0; i < filesystem->roots->len; i++) {
-		const FilesystemRoot *root = filesystem->roots->pdata[i];
-
-		if (root->is_top && !root->is_file && root->inode == stat.inode)
-			return true;
-	}
-
-	return false;
-}
-
-static const char *why_not(const Pass *pass)
-{
-	const Filesystem *filesystem = pass->filesystem;
-
-	if (filesystem->identity.kind != FS_KIND_XFS)
-		return "only XFS lists its inodes";
-	if (!is_whole(filesystem))
-		return "the pass is over a part of the filesystem";
-	if (pass->settings->excludes && pass->settings->excludes[0])
-		return "--exclude looks at names";
-	if (pass->settings->patterns && pass->settings->patterns[0])
-		return "Exclude= looks at names";
-	if (!filesystem->opens_by_id)
-		return "opening files by their inodes is not permitted";
-
-	switch (xfs_bulkstat_try(filesystem->fd)) {
-	case 0:
-		return NULL;
-	case EPERM:
-		return "listing inodes is not permitted: it needs CAP_SYS_ADMIN";
-	default:
-		return "the kernel does not list inodes here";
-	}
-}
-
-bool bulk_inventory_is_chosen(Inventory *inventory)
-{
-	PassResult *result = inventory->pass->result;
-
-	result->walk_reason = why_not(inventory->pass);
-	result->listed_inodes = !result->walk_reason;
-	return result->listed_inodes;
 }
 
 /* Count what is left alone; with a name, if one is found, while examples are wanted. */
@@ -280,6 +232,8 @@ static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
 	const XfsInode *inode;
 	uint64_t n_files = 0;
 
+	if (throttle_is_limited(bulk->pass->throttle))
+		xfs_bulkstat_ask_for(inodes, LIMITED_INODES);
 	*ret_is_listed = true;
 	while (pass_may_continue(bulk->pass)) {
 		g_autoptr(GError) failed = NULL;

@@ -13,9 +13,6 @@
  * Thread: the filesystem's worker.
  */
 
-/* Whether it can be made; else the result of the pass says why not. */
-bool bulk_inventory_is_chosen(Inventory *inventory);
-
 /* *ret_is_listed is false, and all that was counted is forgotten, if inodes could not be listed. */
 bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

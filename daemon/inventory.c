@@ -4,6 +4,7 @@
 #include "daemon/bulk-inventory.h"
 #include "daemon/candidates.h"
 #include "daemon/directory-merge.h"
+#include "daemon/inventory-choice.h"
 #include "daemon/inventory-internal.h"
 #include "daemon/known-file.h"
 #include "kernel-ioctl/fd.h"
@@ -411,7 +412,7 @@ static bool build_either_way(Inventory *inventory, GError **error)
 	if (inventory->sizes && !inventory_flush(inventory, error))
 		return false;
 
-	if (bulk_inventory_is_chosen(inventory) &&
+	if (inventory_choice_is_list(inventory->pass) &&
 	    !bulk_inventory_build(inventory, &is_listed, error))
 		return false;
 

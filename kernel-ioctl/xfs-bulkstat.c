@@ -93,6 +93,11 @@ XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode)
 	return bulkstat;
 }
 
+void xfs_bulkstat_ask_for(XfsBulkstat *bulkstat, uint32_t n_inodes)
+{
+	bulkstat->batch->n_wanted = CLAMP(n_inodes, 1, BATCH_INODES);
+}
+
 void xfs_bulkstat_free(XfsBulkstat *bulkstat)
 {
 	if (!bulkstat)
@@ -113,7 +118,7 @@ static bool next_batch(XfsBulkstat *bulkstat, GError **error)
 
 	bulkstat->next = 0;
 	bulkstat->is_done = batch->n_given == 0;
-	if (!bulkstat->is_done && (batch->n_given > BATCH_INODES || batch->inode <= first)) {
+	if (!bulkstat->is_done && (batch->n_given > batch->n_wanted || batch->inode <= first)) {
 		errno = EUCLEAN;
 		return system_call_failed(error, "list the inodes of the XFS");
 	}
