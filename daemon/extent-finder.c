@@ -343,8 +343,11 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 
 	finder->looks_at_all = all;
 	if (all) {
+		int64_t begun_usec = g_get_monotonic_time();
+
 		if (!look_at_all(finder, error))
 			return false;
+		pass->result->looked_at_all_usec = g_get_monotonic_time() - begun_usec;
 	} else if (!look_at_new(finder, since, error) || !look_at_opened(finder, since, error)) {
 		return false;
 	}

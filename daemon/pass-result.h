@@ -21,9 +21,10 @@ typedef struct {
 	int64_t started_usec;       /* since 1970 */
 	int64_t ended_usec;
 	bool found_by_checksums;
-	const char *find_reason; /* why not; NULL: it was */
-	bool listed_inodes;      /* found by reading: instead of walking names */
-	const char *walk_reason; /* why not; NULL: it did, or did not come to that */
+	const char *find_reason;    /* why not; NULL: it was */
+	bool listed_inodes;         /* found by reading: instead of walking names */
+	const char *walk_reason;    /* why not; NULL: it did, or did not come to that */
+	int64_t looked_at_all_usec; /* how long the look at all extents took; 0: it was not due */
 	uint64_t sets; /* of equal files that were matched, one of them at least in this pass */
 	struct {
 		uint64_t seen, unchanged, new, changed, doubted, gone, read;

@@ -125,6 +125,19 @@ static json_t *inventory_json(const PassResult *result)
 	return json_pack("{s:s, s:s?}", "by", by, "reason", result->walk_reason);
 }
 
+static json_t *found_json(const Settings *settings, const PassResult *result)
+{
+	bool by_checksums = result->found_by_checksums;
+	int64_t look_usec = result->looked_at_all_usec;
+
+	return json_pack("{s:s, s:s?, s:s?, s:o, s:o}", "by",
+			 by_checksums ? "checksums" : "reading", "reason", result->find_reason,
+			 "read", by_checksums ? NULL : read_policy_names[settings->read], "sets",
+			 number(result->sets), "full_look_seconds",
+			 look_usec > 0 ? json_real((double)look_usec / G_USEC_PER_SEC)
+				       : json_null());
+}
+
 static json_t *files_json(const PassResult *result)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seen", number(result->files.seen),
@@ -200,13 +213,7 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(
 		json, "seconds",
 		json_real((double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC));
-	json_object_set_new(
-		json, "found",
-		json_pack("{s:s, s:s?, s:s?, s:o}", "by",
-			  result->found_by_checksums ? "checksums" : "reading", "reason",
-			  result->find_reason, "read",
-			  result->found_by_checksums ? NULL : read_policy_names[settings->read],
-			  "sets", number(result->sets)));
+	json_object_set_new(json, "found", found_json(settings, result));
 	json_object_set_new(json, "inventory", inventory_json(result));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",

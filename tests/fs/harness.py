@@ -39,7 +39,7 @@ CAUSES = {
     "pieces", "metadata", "keep-zeros",
 }
 FIELDS = {
-    "found": {"by", "reason", "read", "sets"},
+    "found": {"by", "reason", "read", "sets", "full_look_seconds"},
     "inventory": {"by", "reason"},
     "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
     "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "restored_bytes", "disk_bytes"},
@@ -349,7 +349,11 @@ def check_btrfs_pass(dedupd, *paths, find="checksums", **options):
     """check_pass() of a pass over a btrfs that finds by checksums unless @find says otherwise."""
     done = check_pass(dedupd, paths=paths, find=find, **options)
     if find == "checksums":
-        assert done.first.found == {"by": "checksums", "reason": None, "read": None, "sets": 0}
+        found = dict(done.first.found)
+        # The first pass looks at all extents; one that has nothing left to do never does, but once a week.
+        found.pop("full_look_seconds")
+        assert found == {"by": "checksums", "reason": None, "read": None, "sets": 0}
+        assert done.second.found["full_look_seconds"] is None
     return done
 
 
