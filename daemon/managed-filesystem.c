@@ -120,8 +120,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted)
 {
-	const MountPoint *way_in = mounted ? mounted_filesystem_way_in(mounted) : NULL;
-	g_autoptr(GStrvBuilder) targets = g_strv_builder_new();
+	const MountPoint *first;
 
 	managed->is_mounted = mounted;
 	g_clear_pointer(&managed->refusal, g_free);
@@ -135,18 +134,11 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 	managed->identity = mounted->identity;
 	managed->device = makedev(mounted->major, mounted->minor);
 	managed->refusal = g_strdup(mounted->refusal);
-	for (size_t i = 0; i < mounted->mount_points->len; i++) {
-		const MountPoint *mount_point = mounted->mount_points->pdata[i];
-
-		if (mount_point->is_reachable && !mount_point->is_read_only)
-			g_strv_builder_add(targets, mount_point->target);
-	}
 	g_strfreev(managed->targets);
-	managed->targets = g_strv_builder_end(targets);
-	if (!way_in)
-		way_in = mounted->mount_points->pdata[0];
+	managed->targets = mounted_filesystem_ways(mounted);
+	first = mounted->mount_points->pdata[0];
 	g_free(managed->mount_point);
-	managed->mount_point = g_strdup(way_in->target);
+	managed->mount_point = g_strdup(managed->targets[0] ? managed->targets[0] : first->target);
 }
 
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)

@@ -115,19 +115,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* The names by which the configuration may know the filesystem: UUID and mount points. */
-static char **names_of(const MountedFilesystem *mounted)
-{
-	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-
-	g_strv_builder_add(names, mounted->uuid);
-	for (size_t i = 0; i < mounted->mount_points->len; i++)
-		g_strv_builder_add(names,
-				   ((const MountPoint *)mounted->mount_points->pdata[i])->target);
-
-	return g_strv_builder_end(names);
-}
-
 /* Whether a section of the configuration is about the filesystem. */
 static bool is_named(const Config *config, char *const *names)
 {
@@ -153,7 +140,7 @@ static void clear_settings(void *settings)
 static void configure(Manager *manager, ManagedFilesystem *managed,
 		      const MountedFilesystem *mounted)
 {
-	g_auto(GStrv) names = names_of(mounted);
+	g_auto(GStrv) names = mounted_filesystem_names(mounted);
 	g_autoptr(GError) error = NULL;
 	Settings *settings;
 

@@ -180,20 +180,67 @@ static void examine(MountedFilesystem *filesystem, const MountLook *look, const 
 		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
 }
 
-const MountPoint *mounted_filesystem_way_in(const MountedFilesystem *filesystem)
+char **mounted_filesystem_names(const MountedFilesystem *filesystem)
 {
-	const MountPoint *best = NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
+	g_strv_builder_add(names, filesystem->uuid);
+	for (size_t i = 0; i < filesystem->mount_points->len; i++)
+		g_strv_builder_add(
+			names, ((const MountPoint *)filesystem->mount_points->pdata[i])->target);
+
+	return g_strv_builder_end(names);
+}
+
+static bool lies_in(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strcmp(directory, "/") == 0 || (strncmp(path, directory, length) == 0 &&
+					       (path[length] == '/' || path[length] == '\0'));
+}
+
+static bool is_writable(const MountedFilesystem *filesystem)
+{
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		const MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
-		if (!mount_point->is_reachable || mount_point->is_read_only)
-			continue;
-		if (!best || strlen(mount_point->root) < strlen(best->root))
-			best = mount_point;
+		if (mount_point->is_reachable && !mount_point->is_read_only)
+			return true;
 	}
 
-	return best;
+	return false;
+}
+
+/* Keep of @ways only what the new one does not show, and the new one if nothing shows it. */
+static void add_way(GPtrArray *ways, MountPoint *mount_point)
+{
+	for (size_t i = 0; i < ways->len; i++)
+		if (lies_in(mount_point->root, ((const MountPoint *)ways->pdata[i])->root))
+			return;
+
+	for (size_t i = ways->len; i > 0; i--)
+		if (lies_in(((const MountPoint *)ways->pdata[i - 1])->root, mount_point->root))
+			g_ptr_array_remove_index(ways, i - 1);
+	g_ptr_array_add(ways, mount_point);
+}
+
+char **mounted_filesystem_ways(const MountedFilesystem *filesystem)
+{
+	bool only_writable = is_writable(filesystem);
+	g_autoptr(GPtrArray) ways = g_ptr_array_new();
+	g_autoptr(GStrvBuilder) targets = g_strv_builder_new();
+
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		MountPoint *mount_point = filesystem->mount_points->pdata[i];
+
+		if (mount_point->is_reachable && !(only_writable && mount_point->is_read_only))
+			add_way(ways, mount_point);
+	}
+	for (size_t i = 0; i < ways->len; i++)
+		g_strv_builder_add(targets, ((const MountPoint *)ways->pdata[i])->target);
+
+	return g_strv_builder_end(targets);
 }
 
 static char *refusal_of(const MountTable *table, const MountedFilesystem *filesystem)
@@ -216,7 +263,7 @@ static char *refusal_of(const MountTable *table, const MountedFilesystem *filesy
 			"%s is an XFS without reflink, which is chosen when it is made: "
 			"mkfs.xfs -m reflink=1 and copying the files over would help",
 			mount_point->target);
-	if (!mounted_filesystem_way_in(filesystem))
+	if (!is_writable(filesystem))
 		return g_strdup_printf(
 			mount_point->is_read_only
 				? "%s is mounted read-only: nothing can be shared there"

@@ -64,10 +64,13 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 /* Whether it was mounted when the table was read, and was refused or not as now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
 
+/* By which names the configuration may know it: its UUID, and all its targets; NULL-terminated, to be freed. */
+char **mounted_filesystem_names(const MountedFilesystem *filesystem);
+
 /*
- * The mount to work through: writable, not hidden, and of those that show most of the filesystem the first.
- * NULL: there is none, and the refusal says why.
+ * The targets which together show all of it that can be reached, NULL-terminated, to be freed: of mounts that are writable,
+ * or, if none is, of any.  None, if none can be reached.
  */
-const MountPoint *mounted_filesystem_way_in(const MountedFilesystem *filesystem);
+char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mount_table_free)

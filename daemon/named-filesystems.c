@@ -1,99 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/named-filesystems.h"
 
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
-
-#include <fcntl.h>
-#include <libmount.h>
-#include <string.h>
-
-typedef struct libmnt_table MountTable;
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mnt_unref_table)
-
-/* The identity of what is mounted at @path; false: nothing that blocks can be shared on. */
-static bool identify(const char *path, FsIdentity *ret)
-{
-	g_auto(Fd) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-	FileStat stat;
-
-	return fd >= 0 && file_stat_at(fd, "", &stat) == 0 && stat.is_mount_root &&
-	       fs_identity_read(fd, ret, NULL) && ret->kind != FS_KIND_OTHER;
-}
+#include "daemon/mount-table.h"
 
 static bool is_section_of_filesystem(const ConfigEntry *entry)
 {
 	return entry->section == CONFIG_FILESYSTEM && !entry->key;
 }
 
-char **named_filesystem_names(const Filesystem *filesystem, const Config *config)
+char **named_filesystem_names(const Filesystem *filesystem)
 {
-	const GPtrArray *entries = config_entries(config);
-	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, NULL);
+	const MountedFilesystem *mounted =
+		mounts ? mount_table_find_uuid(mounts, filesystem->uuid) : NULL;
+	const char *uuid_alone[] = { filesystem->uuid, NULL };
 
-	g_ptr_array_add(names, g_strdup(filesystem->uuid));
-	for (guint i = 0; i < entries->len; i++) {
-		const ConfigEntry *entry = entries->pdata[i];
-		FsIdentity identity;
-
-		if (is_section_of_filesystem(entry) && *entry->name == '/' &&
-		    identify(entry->name, &identity) &&
-		    memcmp(identity.uuid, filesystem->identity.uuid, FS_UUID_BYTES) == 0)
-			g_ptr_array_add(names, g_strdup(entry->name));
-	}
-	g_ptr_array_add(names, NULL);
-
-	return (char **)g_ptr_array_steal(names, NULL);
-}
-
-static bool lies_in(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strcmp(directory, "/") == 0 || (strncmp(path, directory, length) == 0 &&
-					       (path[length] == '/' || path[length] == '\0'));
-}
-
-/* Whether a mount in @found shows all that @mount does. */
-static bool is_shown(const GPtrArray *found, struct libmnt_fs *mount)
-{
-	for (guint i = 0; i < found->len; i++)
-		if (lies_in(mnt_fs_get_root(mount), mnt_fs_get_root(found->pdata[i])))
-			return true;
-
-	return false;
-}
-
-/* Add the mounts which together show all that is mounted of the filesystem @uuid to @paths. */
-static bool add_mounts(MountTable *mounts, const char *uuid, GPtrArray *paths)
-{
-	g_autoptr(GPtrArray) found = g_ptr_array_new();
-	struct libmnt_iter *iterator = mnt_new_iter(MNT_ITER_FORWARD);
-	struct libmnt_fs *mount = NULL;
-	char text[FS_UUID_TEXT_BYTES];
-	FsIdentity identity;
-
-	while (mnt_table_next_fs(mounts, iterator, &mount) == 0) {
-		const char *type = mnt_fs_get_fstype(mount);
-
-		/* Others are not touched: a dead network filesystem would hang here. */
-		if ((g_strcmp0(type, "btrfs") != 0 && g_strcmp0(type, "xfs") != 0) ||
-		    is_shown(found, mount) || !identify(mnt_fs_get_target(mount), &identity))
-			continue;
-		fs_uuid_format(identity.uuid, text);
-		if (strcmp(text, uuid) != 0)
-			continue;
-		for (guint i = found->len; i > 0; i--)
-			if (lies_in(mnt_fs_get_root(found->pdata[i - 1]), mnt_fs_get_root(mount)))
-				g_ptr_array_remove_index(found, i - 1);
-		g_ptr_array_add(found, mount);
-	}
-	mnt_free_iter(iterator);
-
-	for (guint i = 0; i < found->len; i++)
-		g_ptr_array_add(paths, g_strdup(mnt_fs_get_target(found->pdata[i])));
-	return found->len > 0;
+	return mounted ? mounted_filesystem_names(mounted) : g_strdupv((char **)uuid_alone);
 }
 
 static void warn(GPtrArray *warnings, const ConfigEntry *entry, const char *what)
@@ -105,26 +27,32 @@ static void warn(GPtrArray *warnings, const ConfigEntry *entry, const char *what
 						  entry->key ? "=: " : "", what));
 }
 
+/* Add the mounts which together show all of the filesystem that goes by @name; false: none does. */
+static bool add_ways(const MountTable *mounts, const char *name, GPtrArray *paths)
+{
+	const MountedFilesystem *mounted = *name == '/' ? mount_table_find_target(mounts, name)
+							: mount_table_find_uuid(mounts, name);
+	g_auto(GStrv) ways = mounted ? mounted_filesystem_ways(mounted) : NULL;
+
+	for (size_t i = 0; ways && ways[i]; i++)
+		g_ptr_array_add(paths, g_strdup(ways[i]));
+	return ways && ways[0];
+}
+
 char **named_filesystem_paths(const Config *config, GPtrArray *warnings)
 {
-	g_autoptr(MountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, NULL);
 	const GPtrArray *entries = config_entries(config);
 	g_autoptr(GPtrArray) paths = g_ptr_array_new();
 
 	for (guint i = 0; i < entries->len; i++) {
 		const ConfigEntry *entry = entries->pdata[i];
-		FsIdentity identity;
 
-		if (!is_section_of_filesystem(entry))
-			continue;
-		if (*entry->name != '/') {
-			if (!mounts || !add_mounts(mounts, entry->name, paths))
-				warn(warnings, entry, "names no btrfs or XFS that is mounted");
-		} else if (identify(entry->name, &identity)) {
-			g_ptr_array_add(paths, g_strdup(entry->name));
-		} else {
-			warn(warnings, entry, "names no mount point of a btrfs or XFS");
-		}
+		if (is_section_of_filesystem(entry) &&
+		    (!mounts || !add_ways(mounts, entry->name, paths)))
+			warn(warnings, entry,
+			     *entry->name == '/' ? "names no mount point of a btrfs or XFS"
+						 : "names no btrfs or XFS that is mounted");
 	}
 	g_ptr_array_add(paths, NULL);
 

@@ -10,11 +10,8 @@
  * Thread: main.
  */
 
-/*
- * By which names the configuration may know @filesystem: its UUID, and the mount points with sections
- * at which it is mounted.
- */
-char **named_filesystem_names(const Filesystem *filesystem, const Config *config);
+/* By which names the configuration may know @filesystem: its UUID, and all that it is mounted at. */
+char **named_filesystem_names(const Filesystem *filesystem);
 
 /*
  * Paths that stand for the filesystems with sections, of all that is mounted of those with a UUID.

@@ -40,7 +40,7 @@ bool pass_settings_make_resident(const Config *config, char *const *arguments,
 bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
 			Settings *ret, bool *ret_done, GError **error)
 {
-	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem, config) : NULL;
+	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem) : NULL;
 	g_auto(GStrv) taken = g_strdupv((char **)arguments);
 
 	take_config(config, (const char *const *)names, ret);

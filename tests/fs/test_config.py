@@ -148,7 +148,7 @@ def test_a_uuid_stands_for_all_subvolumes_that_are_mounted(tree, filesystem, ded
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_a_bad_configuration_is_refused_with_all_that_is_wrong(tree, dedupd, configure):
     one, two = content.write_twins(tree, MIB)
-    config = configure("[Dedupd]", "Zeross=keep", "Zeros=hol", f"[Filesystem {tree}]", "Mode=timer")
+    config = configure("[Dedupd]", "Zeross=keep", "Zeros=hol", f"[Filesystem {tree}]", "Memory=64M")
 
     run = dedupd.run(config=config)
 
@@ -156,8 +156,8 @@ def test_a_bad_configuration_is_refused_with_all_that_is_wrong(tree, dedupd, con
     assert run.stderr.splitlines() == [
         f"dedupd: {config}:2: [Dedupd] Zeross=: unknown key, did you mean Zeros=?",
         f'dedupd: {config}:3: [Dedupd] Zeros=: "hol" is unknown, did you mean hole?  '
-        "It may be auto, hole or keep",
-        f"dedupd: {config}:5: [Filesystem {tree}] Mode=: this key belongs to [Dedupd]",
+        "It may be auto, hole, keep or share",
+        f"dedupd: {config}:5: [Filesystem {tree}] Memory=: this key belongs to [Dedupd]",
     ]
     assert not oracle.is_shared(one, two)
 

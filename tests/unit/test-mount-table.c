@@ -76,15 +76,33 @@ static void test_each_superblock_is_one_filesystem(void)
 	g_assert_null(mount_table_find_target(table, "/proc"));
 }
 
-static void test_the_way_in_shows_most_and_is_writable(void)
+static void assert_ways(const MountedFilesystem *filesystem, const char *expected)
+{
+	g_auto(GStrv) ways = mounted_filesystem_ways(filesystem);
+	g_autofree char *joined = g_strjoinv(" ", ways);
+
+	g_assert_cmpstr(joined, ==, expected);
+}
+
+static void test_the_ways_show_all_and_are_writable_if_any_is(void)
 {
 	g_autoptr(MountTable) table = read_table();
-	const MountedFilesystem *home = mount_table_find_target(table, "/home");
-	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
 
-	g_assert_cmpstr(mounted_filesystem_way_in(home)->target, ==, "/mnt/top");
-	g_assert_cmpuint(srv->mount_points->len, ==, 2);
-	g_assert_cmpstr(mounted_filesystem_way_in(srv)->target, ==, "/srv");
+	assert_ways(mount_table_find_target(table, "/home"), "/mnt/top");
+	assert_ways(mount_table_find_target(table, "/srv"), "/srv");
+	assert_ways(mount_table_find_target(table, "/ro"), "/ro");
+	assert_ways(mount_table_filesystems(table)->pdata[5], "");
+}
+
+static void test_the_configuration_may_know_it_by_each_name(void)
+{
+	g_autoptr(MountTable) table = read_table();
+	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
+	g_auto(GStrv) names = mounted_filesystem_names(srv);
+
+	g_assert_cmpuint(g_strv_length(names), ==, 3);
+	g_assert_cmpstr(names[0], ==, srv->uuid);
+	g_assert_cmpstr(names[2], ==, "/exported");
 }
 
 static void test_a_second_superblock_with_a_uuid_is_refused(void)
@@ -128,7 +146,6 @@ static void test_what_is_hidden_is_known_and_can_not_be_reached(void)
 	g_assert_null(mount_table_find_target(table, "/under"));
 	g_assert_cmpstr(under->refusal, ==, "another mount hides /under");
 	g_assert_cmpstr(under->uuid, ==, "");
-	g_assert_null(mounted_filesystem_way_in(under));
 }
 
 static void test_what_stays_mounted_is_not_opened_again(void)
@@ -156,7 +173,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/mount-table/superblocks", test_each_superblock_is_one_filesystem);
-	g_test_add_func("/mount-table/way-in", test_the_way_in_shows_most_and_is_writable);
+	g_test_add_func("/mount-table/ways", test_the_ways_show_all_and_are_writable_if_any_is);
+	g_test_add_func("/mount-table/names", test_the_configuration_may_know_it_by_each_name);
 	g_test_add_func("/mount-table/clone", test_a_second_superblock_with_a_uuid_is_refused);
 	g_test_add_func("/mount-table/refusals", test_what_can_not_share_says_why);
 	g_test_add_func("/mount-table/hidden", test_what_is_hidden_is_known_and_can_not_be_reached);
