@@ -198,19 +198,20 @@ def test_a_rewritten_extent_is_tried_again(tree, dedupd):
 
 def test_an_extent_that_differed_from_three_is_believed_as_a_whole_only(tree, dedupd):
     data = noise(1, MIB)
+    # Or half of a part would be tried with half of what is late, and the rest be copied.
     write_extent(tree / "file", data)
     for number in range(2):
         write_extent(tree / f"part-{number}", forge(data[:MIB // 2], number))
-    check(dedupd)
+    check(dedupd, rewrite="never")
     write_extent(tree / "genuine", data[:MIB // 2])
     # Two differences prove nothing yet; the third one does.
-    assert check(dedupd).freed_bytes == MIB // 2
+    assert check(dedupd, rewrite="never").freed_bytes == MIB // 2
     write_extent(tree / "part-2", forge(data[MIB // 4:3 * MIB // 4], 3))
-    assert check(dedupd).first.shared["differed"] == 1
+    assert check(dedupd, rewrite="never").first.shared["differed"] == 1
 
     write_extent(tree / "late", data[MIB // 2:])
     write_extent(tree / "twin", data)
-    done = check(dedupd)
+    done = check(dedupd, rewrite="never")
 
     assert done.freed_bytes == MIB
     assert done.first.shared["differed"] == 0
