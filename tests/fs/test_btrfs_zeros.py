@@ -505,7 +505,8 @@ def test_a_target_with_forged_zeros_is_shared_where_it_equals_another(tree, dedu
     write_extent(tree / "second", noise(4, 3 * MIB) + data[2 * MIB:])
     write_extent(tree / "forged", data)
 
-    done = check(dedupd)
+    # The forged part would be copied else, and the extent go.
+    done = check(dedupd, rewrite="never")
 
     assert done.freed_bytes == 0
     assert done.first.skipped == {"differs": 1}
