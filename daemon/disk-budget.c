@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/disk-budget.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* So much of a second's worth a bucket holds. */
@@ -19,7 +20,7 @@ struct DiskBudget {
 	atomic_uint n_references;
 	atomic_bool is_limited;
 	atomic_uint_least64_t charged_bytes;
-	GMutex mutex;
+	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
 	DiskLimits limits;
@@ -69,7 +70,7 @@ DiskBudget *disk_budget_new(const DiskLimits *limits)
 	DiskBudget *budget = g_new0(DiskBudget, 1);
 
 	atomic_store(&budget->n_references, 1);
-	g_mutex_init(&budget->mutex);
+	pthread_mutex_init(&budget->mutex, NULL);
 	g_queue_init(&budget->waiting);
 	budget->limits = *limits;
 	apply_limits(budget);
@@ -88,24 +89,24 @@ void disk_budget_unref(DiskBudget *budget)
 		return;
 
 	g_queue_clear(&budget->waiting);
-	g_mutex_clear(&budget->mutex);
+	pthread_mutex_destroy(&budget->mutex);
 	g_free(budget);
 }
 
 void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits)
 {
-	g_mutex_lock(&budget->mutex);
+	pthread_mutex_lock(&budget->mutex);
 	budget->limits = *limits;
 	apply_limits(budget);
-	g_mutex_unlock(&budget->mutex);
+	pthread_mutex_unlock(&budget->mutex);
 }
 
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits)
 {
-	g_mutex_lock(&budget->mutex);
+	pthread_mutex_lock(&budget->mutex);
 	budget->pressure = *limits;
 	apply_limits(budget);
-	g_mutex_unlock(&budget->mutex);
+	pthread_mutex_unlock(&budget->mutex);
 }
 
 bool disk_budget_is_limited(const DiskBudget *budget)
@@ -229,23 +230,23 @@ int64_t disk_user_ask(DiskUser *user, const DiskLimits *wanted, int64_t now_usec
 {
 	int64_t wait;
 
-	g_mutex_lock(&user->budget->mutex);
+	pthread_mutex_lock(&user->budget->mutex);
 	wait = ask_in_turn(user, wanted, now_usec);
-	g_mutex_unlock(&user->budget->mutex);
+	pthread_mutex_unlock(&user->budget->mutex);
 	return wait;
 }
 
 void disk_user_give_up(DiskUser *user)
 {
-	g_mutex_lock(&user->budget->mutex);
+	pthread_mutex_lock(&user->budget->mutex);
 	end_to_wait(user);
-	g_mutex_unlock(&user->budget->mutex);
+	pthread_mutex_unlock(&user->budget->mutex);
 }
 
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests)
 {
-	g_mutex_lock(&user->budget->mutex);
+	pthread_mutex_lock(&user->budget->mutex);
 	charge(user, bytes, requests);
 	user->start = user->end;
-	g_mutex_unlock(&user->budget->mutex);
+	pthread_mutex_unlock(&user->budget->mutex);
 }

@@ -4,6 +4,7 @@
 #include "kernel-ioctl/disk-topology.h"
 
 #include <glib.h>
+#include <pthread.h>
 
 typedef struct {
 	unsigned major;
@@ -13,7 +14,7 @@ typedef struct {
 } Entry;
 
 struct DiskTable {
-	GMutex mutex;
+	pthread_mutex_t mutex;
 	GPtrArray *entries; /* Entry; guarded by mutex */
 };
 
@@ -30,7 +31,7 @@ DiskTable *disk_table_new(void)
 {
 	DiskTable *table = g_new0(DiskTable, 1);
 
-	g_mutex_init(&table->mutex);
+	pthread_mutex_init(&table->mutex, NULL);
 	table->entries = g_ptr_array_new_with_free_func(entry_free);
 	return table;
 }
@@ -41,7 +42,7 @@ void disk_table_free(DiskTable *table)
 		return;
 
 	g_ptr_array_unref(table->entries);
-	g_mutex_clear(&table->mutex);
+	pthread_mutex_destroy(&table->mutex);
 	g_free(table);
 }
 
@@ -92,10 +93,10 @@ static void add_disk(Throttle *throttle, const Settings *settings, const Entry *
 static void add_disks(DiskTable *table, Throttle *throttle, const Settings *settings,
 		      const GPtrArray *disks)
 {
-	g_mutex_lock(&table->mutex);
+	pthread_mutex_lock(&table->mutex);
 	for (size_t i = 0; i < disks->len; i++)
 		add_disk(throttle, settings, get_entry(table, disks->pdata[i]));
-	g_mutex_unlock(&table->mutex);
+	pthread_mutex_unlock(&table->mutex);
 }
 
 static void add_own(Throttle *throttle, const Settings *settings)

@@ -4,6 +4,7 @@
 #include "daemon/disk-pressure.h"
 #include "kernel-ioctl/disk-stat.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* What was seen longer ago says nothing of now: nobody worked meanwhile. */
@@ -16,7 +17,7 @@ struct DiskWatch {
 	char *stat_path;
 	DiskBudget *budget;
 	atomic_int_least64_t looked_usec;
-	GMutex mutex;
+	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
 	DiskPressure pressure;
@@ -40,7 +41,7 @@ DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget)
 
 	watch->stat_path = g_strdup(stat_path);
 	watch->budget = disk_budget_ref(budget);
-	g_mutex_init(&watch->mutex);
+	pthread_mutex_init(&watch->mutex, NULL);
 	return watch;
 }
 
@@ -49,7 +50,7 @@ void disk_watch_free(DiskWatch *watch)
 	if (!watch)
 		return;
 
-	g_mutex_clear(&watch->mutex);
+	pthread_mutex_destroy(&watch->mutex);
 	disk_budget_unref(watch->budget);
 	g_free(watch->stat_path);
 	g_free(watch);
@@ -103,7 +104,8 @@ void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 {
 	int64_t looked_usec = atomic_load(&watch->looked_usec);
 
-	if (now_usec - looked_usec < DISK_PRESSURE_LOOK_USEC || !g_mutex_trylock(&watch->mutex))
+	if (now_usec - looked_usec < DISK_PRESSURE_LOOK_USEC ||
+	    pthread_mutex_trylock(&watch->mutex) != 0)
 		return;
 
 	/* Someone else may have looked just before. */
@@ -112,5 +114,5 @@ void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 		look(watch, now_usec - looked_usec);
 		atomic_store(&watch->looked_usec, now_usec);
 	}
-	g_mutex_unlock(&watch->mutex);
+	pthread_mutex_unlock(&watch->mutex);
 }

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -31,9 +32,9 @@ struct FileHeads {
 	size_t piece_bytes; /* the longest head, in whole blocks */
 
 	/* Guarded by mutex. */
-	GMutex mutex;
-	GCond begun;
-	GCond ended;
+	pthread_mutex_t mutex;
+	pthread_cond_t begun;
+	pthread_cond_t ended;
 	FileHead *files;
 	size_t n_files;
 	uint64_t turn;
@@ -41,7 +42,7 @@ struct FileHeads {
 	bool is_closing;
 
 	/* Guarded by shared_mutex: what belongs to the worker, which waits or leaves it alone. */
-	GMutex shared_mutex;
+	pthread_mutex_t shared_mutex;
 	SumCache *cache;
 
 	/* Thread: any. */
@@ -117,9 +118,9 @@ static bool is_in_cache(Reader *reader, size_t n_blocks)
 	if (!reader->shared_at)
 		return false;
 
-	g_mutex_lock(&heads->shared_mutex);
+	pthread_mutex_lock(&heads->shared_mutex);
 	found = sum_cache_get(heads->cache, reader->shared_at, reader->block_sums, n_blocks);
-	g_mutex_unlock(&heads->shared_mutex);
+	pthread_mutex_unlock(&heads->shared_mutex);
 	return found;
 }
 
@@ -130,9 +131,9 @@ static void put_into_cache(Reader *reader, size_t n_blocks)
 	if (!reader->shared_at)
 		return;
 
-	g_mutex_lock(&heads->shared_mutex);
+	pthread_mutex_lock(&heads->shared_mutex);
 	sum_cache_put(heads->cache, reader->shared_at, reader->block_sums, n_blocks);
-	g_mutex_unlock(&heads->shared_mutex);
+	pthread_mutex_unlock(&heads->shared_mutex);
 }
 
 static bool may_read(FileHeads *heads, uint64_t bytes)
@@ -150,9 +151,9 @@ static void drop_or_keep(FileHeads *heads, const FileHead *head)
 	bool is_kept = false;
 
 	if (!heads->pass->settings->dry_run) {
-		g_mutex_lock(&heads->shared_mutex);
+		pthread_mutex_lock(&heads->shared_mutex);
 		is_kept = kept_pages_add(heads->pass->kept, head->object, 0);
-		g_mutex_unlock(&heads->shared_mutex);
+		pthread_mutex_unlock(&heads->shared_mutex);
 	}
 	if (!is_kept)
 		page_cache_drop(head->fd, 0, heads->piece_bytes);
@@ -305,21 +306,21 @@ static bool wait_for_turn(FileHeads *heads, uint64_t *turn)
 {
 	bool goes_on;
 
-	g_mutex_lock(&heads->mutex);
+	pthread_mutex_lock(&heads->mutex);
 	while (heads->turn == *turn && !heads->is_closing)
-		g_cond_wait(&heads->begun, &heads->mutex);
+		pthread_cond_wait(&heads->begun, &heads->mutex);
 	*turn = heads->turn;
 	goes_on = !heads->is_closing;
-	g_mutex_unlock(&heads->mutex);
+	pthread_mutex_unlock(&heads->mutex);
 	return goes_on;
 }
 
 static void end_turn(FileHeads *heads)
 {
-	g_mutex_lock(&heads->mutex);
+	pthread_mutex_lock(&heads->mutex);
 	if (--heads->n_busy == 0)
-		g_cond_signal(&heads->ended);
-	g_mutex_unlock(&heads->mutex);
+		pthread_cond_signal(&heads->ended);
+	pthread_mutex_unlock(&heads->mutex);
 }
 
 static void *read_heads(void *data)
@@ -357,10 +358,10 @@ FileHeads *file_heads_new(Pass *pass)
 	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
 	heads->n_threads = throttle_is_limited(pass->throttle) ? 1 : THREADS;
-	g_mutex_init(&heads->mutex);
-	g_mutex_init(&heads->shared_mutex);
-	g_cond_init(&heads->begun);
-	g_cond_init(&heads->ended);
+	pthread_mutex_init(&heads->mutex, NULL);
+	pthread_mutex_init(&heads->shared_mutex, NULL);
+	pthread_cond_init(&heads->begun, NULL);
+	pthread_cond_init(&heads->ended, NULL);
 	for (size_t i = 0; i < heads->n_threads; i++)
 		heads->threads[i] = g_thread_new("heads", read_heads, heads);
 	return heads;
@@ -372,17 +373,17 @@ void file_heads_free(FileHeads *heads)
 		return;
 
 	file_heads_wait(heads);
-	g_mutex_lock(&heads->mutex);
+	pthread_mutex_lock(&heads->mutex);
 	heads->is_closing = true;
-	g_cond_broadcast(&heads->begun);
-	g_mutex_unlock(&heads->mutex);
+	pthread_cond_broadcast(&heads->begun);
+	pthread_mutex_unlock(&heads->mutex);
 	for (size_t i = 0; i < heads->n_threads; i++)
 		g_thread_join(heads->threads[i]);
 
-	g_mutex_clear(&heads->mutex);
-	g_mutex_clear(&heads->shared_mutex);
-	g_cond_clear(&heads->begun);
-	g_cond_clear(&heads->ended);
+	pthread_mutex_destroy(&heads->mutex);
+	pthread_mutex_destroy(&heads->shared_mutex);
+	pthread_cond_destroy(&heads->begun);
+	pthread_cond_destroy(&heads->ended);
 	block_sums_free(heads->sums);
 	sum_cache_free(heads->cache);
 	g_free(heads);
@@ -390,20 +391,20 @@ void file_heads_free(FileHeads *heads)
 
 void file_heads_start(FileHeads *heads, FileHead *files, size_t n_files)
 {
-	g_mutex_lock(&heads->mutex);
+	pthread_mutex_lock(&heads->mutex);
 	heads->files = files;
 	heads->n_files = n_files;
 	heads->n_busy = heads->n_threads;
 	heads->turn++;
 	atomic_store(&heads->next, 0);
-	g_cond_broadcast(&heads->begun);
-	g_mutex_unlock(&heads->mutex);
+	pthread_cond_broadcast(&heads->begun);
+	pthread_mutex_unlock(&heads->mutex);
 }
 
 void file_heads_wait(FileHeads *heads)
 {
-	g_mutex_lock(&heads->mutex);
+	pthread_mutex_lock(&heads->mutex);
 	while (heads->n_busy > 0)
-		g_cond_wait(&heads->ended, &heads->mutex);
-	g_mutex_unlock(&heads->mutex);
+		pthread_cond_wait(&heads->ended, &heads->mutex);
+	pthread_mutex_unlock(&heads->mutex);
 }

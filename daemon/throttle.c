@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/throttle.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 /* What a fast disk does meanwhile is hardly more than a bucket holds; looking takes 10 us. */
@@ -35,7 +36,7 @@ struct Throttle {
 	bool is_watched;
 
 	atomic_int_least64_t settled_usec; /* by any thread */
-	GMutex mutex;
+	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
 	GHashTable *members;    /* GThread -> Member */
@@ -85,7 +86,7 @@ Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock)
 	throttle->clock = clock ? *clock : real_clock;
 	throttle->disks = g_array_new(false, false, sizeof(ThrottledDisk));
 	g_array_set_clear_func(throttle->disks, disk_clear);
-	g_mutex_init(&throttle->mutex);
+	pthread_mutex_init(&throttle->mutex, NULL);
 	throttle->members = g_hash_table_new_full(NULL, NULL, NULL, member_free);
 	if (rate_bytes > 0) {
 		own = disk_budget_new(&(DiskLimits){ .bytes = rate_bytes });
@@ -100,7 +101,7 @@ void throttle_free(Throttle *throttle)
 		return;
 
 	g_hash_table_unref(throttle->members);
-	g_mutex_clear(&throttle->mutex);
+	pthread_mutex_destroy(&throttle->mutex);
 	g_array_unref(throttle->disks);
 	g_free(throttle);
 }
@@ -155,13 +156,13 @@ static Member *get_member(Throttle *throttle)
 {
 	Member *member;
 
-	g_mutex_lock(&throttle->mutex);
+	pthread_mutex_lock(&throttle->mutex);
 	member = g_hash_table_lookup(throttle->members, g_thread_self());
 	if (!member) {
 		member = member_new(throttle);
 		g_hash_table_insert(throttle->members, g_thread_self(), member);
 	}
-	g_mutex_unlock(&throttle->mutex);
+	pthread_mutex_unlock(&throttle->mutex);
 	return member;
 }
 
@@ -235,9 +236,9 @@ static bool settle(Throttle *throttle, Member *member)
 {
 	bool any;
 
-	g_mutex_lock(&throttle->mutex);
+	pthread_mutex_lock(&throttle->mutex);
 	any = settle_all(throttle, member);
-	g_mutex_unlock(&throttle->mutex);
+	pthread_mutex_unlock(&throttle->mutex);
 	return any;
 }
 
@@ -249,9 +250,9 @@ void throttle_join(Throttle *throttle)
 void throttle_leave(Throttle *throttle)
 {
 	settle(throttle, get_member(throttle));
-	g_mutex_lock(&throttle->mutex);
+	pthread_mutex_lock(&throttle->mutex);
 	g_hash_table_remove(throttle->members, g_thread_self());
-	g_mutex_unlock(&throttle->mutex);
+	pthread_mutex_unlock(&throttle->mutex);
 }
 
 static void look(const Throttle *throttle)
@@ -290,9 +291,9 @@ static bool wait_for_all(Throttle *throttle, Member *member, uint64_t bytes,
 		if (!wait_for(throttle, *user, &wanted, stop))
 			return false;
 
-	g_mutex_lock(&throttle->mutex);
+	pthread_mutex_lock(&throttle->mutex);
 	throttle->pending_bytes += (int64_t)bytes;
-	g_mutex_unlock(&throttle->mutex);
+	pthread_mutex_unlock(&throttle->mutex);
 	return true;
 }
 
