@@ -18,6 +18,8 @@ const char *const fuzz_seeds[] = {
 	"--once\n-qv\n/a",
 	"--once\n--config=none\n--now\n--across-owners=no\n--min-age=1h 30min",
 	"--once\n--\n--json",
+	"--pressure=off\n--verbose",
+	"--json",
 	"--state-dir=\xff\n--limit-rate\n1.5G\n--once\n/a",
 	"--dry-run\n--json\n--rebuild\n--quiet\n--once\n/a",
 	NULL,
@@ -35,7 +37,8 @@ static bool is_for_people(const char *argument)
 
 static void check(const Settings *settings)
 {
-	g_assert_true(settings->once);
+	g_assert_true(settings->once ||
+		      !(settings->paths || settings->now || settings->json || settings->rebuild));
 	g_assert_cmpint(settings->state_directory[0], !=, '\0');
 	g_assert_cmpuint(settings->memory_bytes, >=, 4 << 20);
 	g_assert_cmpuint(settings->anchor_blocks, >=, 1);
