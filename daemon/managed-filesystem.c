@@ -9,6 +9,7 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/write-mark.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -209,6 +210,8 @@ static void finish(ManagedFilesystem *managed)
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
 	g_clear_pointer(&managed->pass_settings, drop_settings);
+	/* What the pass needed would stay with the heap while nothing happens. */
+	malloc_trim(0);
 	say_changed(managed);
 }
 

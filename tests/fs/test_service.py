@@ -285,7 +285,8 @@ def test_an_idle_service_costs_nothing(twins, tree, service):
     time.sleep(5)
     assert processor_seconds(service.pid) - before <= 0.02
     assert twins.read_bytes() == counters
-    assert resident_bytes(service.pid) <= 20 * MIB
+    resident = resident_bytes(service.pid)
+    assert resident <= 20 * MIB, resident
 
 
 def processor_seconds(pid):
