@@ -34,8 +34,8 @@ class Service:
         # Filling what is freed, as meson has it done, would count as memory that is in use.
         kept = {name: text for name, text in os.environ.items() if name != "MALLOC_PERTURB_"}
         return kept | {"DEDUPD_SOCKET": str(self.socket_path),
-                             "DEDUPD_METRICS": str(self.metrics_path), "HOME": str(self.directory),
-                             "DBUS_SYSTEM_BUS_ADDRESS": self._bus_address}
+                       "DEDUPD_METRICS": str(self.metrics_path), "HOME": str(self.directory),
+                       "DBUS_SYSTEM_BUS_ADDRESS": self._bus_address}
 
     def configure(self, *filesystems, **settings):
         """Name filesystems, each a mount point or UUID, with settings for all."""
