@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/filesystem.h"
 
+#include "daemon/path.h"
 #include "daemon/quota-options.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
@@ -134,14 +135,6 @@ static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_
 	return g_steal_pointer(&filesystem);
 }
 
-static bool lies_in(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strcmp(directory, "/") == 0 || (strncmp(path, directory, length) == 0 &&
-					       (path[length] == '/' || path[length] == '\0'));
-}
-
 /* Keep only roots that lie in no other. */
 static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 {
@@ -149,7 +142,7 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 		const FilesystemRoot *other = filesystem->roots->pdata[i];
 
 		if (!other->is_file && root->mount_id == other->mount_id &&
-		    lies_in(root->path, other->path)) {
+		    path_lies_in(root->path, other->path)) {
 			root_free(root);
 			return;
 		}
@@ -159,7 +152,7 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 		const FilesystemRoot *other = filesystem->roots->pdata[i - 1];
 
 		if (!root->is_file && root->mount_id == other->mount_id &&
-		    lies_in(other->path, root->path))
+		    path_lies_in(other->path, root->path))
 			g_ptr_array_remove_index(filesystem->roots, i - 1);
 	}
 	g_ptr_array_add(filesystem->roots, root);

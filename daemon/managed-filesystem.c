@@ -36,7 +36,7 @@ struct ManagedFilesystem {
 	char **targets; /* of all mounts to work through */
 	char *refusal;
 
-	Settings *settings; /* in a box; NULL: it is not to be worked on */
+	Settings *settings; /* NULL: it is not to be worked on */
 
 	/* What the schedule goes by. */
 	ScheduleState schedule;
@@ -47,7 +47,7 @@ struct ManagedFilesystem {
 	/* The pass that runs. */
 	Filesystem *filesystem;
 	Worker *worker;
-	Settings *pass_settings; /* in a box */
+	Settings *pass_settings;
 	Progress progress;
 	PassResult result;
 	WriteMark begun_mark;
@@ -74,16 +74,6 @@ const char *managed_state_name(ManagedState state)
 	};
 
 	return names[state];
-}
-
-static void clear_settings(void *settings)
-{
-	settings_clear(settings);
-}
-
-static void drop_settings(Settings *settings)
-{
-	g_rc_box_release_full(settings, clear_settings);
 }
 
 static ManagedState state_of(const ManagedFilesystem *managed)
@@ -144,9 +134,9 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
 {
-	g_clear_pointer(&managed->settings, drop_settings);
+	g_clear_pointer(&managed->settings, settings_unref);
 	if (settings)
-		managed->settings = g_rc_box_acquire(settings);
+		managed->settings = settings_ref(settings);
 }
 
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
@@ -209,7 +199,7 @@ static void finish(ManagedFilesystem *managed)
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->pass_settings, drop_settings);
+	g_clear_pointer(&managed->pass_settings, settings_unref);
 	/* What the pass needed would stay with the heap while nothing happens. */
 	malloc_trim(0);
 	say_changed(managed);
@@ -231,7 +221,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 		managed_filesystem_end(managed, END_FOR_SERVICE);
 		finish(managed);
 	}
-	g_clear_pointer(&managed->settings, drop_settings);
+	g_clear_pointer(&managed->settings, settings_unref);
 	pass_result_clear(&managed->last);
 	g_free(managed->report);
 	g_free(managed->refusal);
@@ -342,7 +332,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 
 	managed->has_begun_mark =
 		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
-	managed->pass_settings = g_rc_box_acquire(managed->settings);
+	managed->pass_settings = settings_ref(managed->settings);
 	managed->progress = (Progress){ 0 };
 	managed->result = (PassResult){ 0 };
 	atomic_store(&managed->stop, false);
@@ -356,7 +346,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->pass_settings, drop_settings);
+	g_clear_pointer(&managed->pass_settings, settings_unref);
 	managed->schedule.last_pass = LAST_PASS_FAILED;
 	managed->schedule.last_ended_usec = state->now_usec;
 	managed->schedule.n_failures++;
@@ -397,30 +387,21 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 		   state.now_usec + MIN(LOOK_USEC, MAX(policy.wake_interval_usec, G_USEC_PER_SEC)));
 }
 
-G_GNUC_PRINTF(2, 3)
-static void refuse(GError **error, const char *format, ...)
-{
-	g_autofree char *message = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	message = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	g_set_error_literal(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, message);
-}
-
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 {
 	switch (state_of(managed)) {
 	case MANAGED_UNMOUNTED:
-		refuse(error, "%s is not mounted", managed->uuid);
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+			    "%s is not mounted", managed->uuid);
 		return false;
 	case MANAGED_DISABLED:
-		refuse(error, "%s is not enabled: 'dedupctl enable' does that",
-		       managed->mount_point);
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+			    "%s is not enabled: no [Filesystem] section names it",
+			    managed->mount_point);
 		return false;
 	case MANAGED_REFUSED:
-		refuse(error, "%s", managed->refusal);
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, "%s",
+			    managed->refusal);
 		return false;
 	case MANAGED_WAITING:
 	case MANAGED_RUNNING:
@@ -461,11 +442,13 @@ void managed_filesystem_resume(ManagedFilesystem *managed)
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 {
 	if (managed->worker) {
-		refuse(error, "a pass runs over %s: stop it first", managed->mount_point);
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+			    "a pass runs over %s: stop it first", managed->mount_point);
 		return false;
 	}
 	if (!managed->settings) {
-		refuse(error, "%s is not enabled", managed->uuid);
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+			    "%s is not enabled", managed->uuid);
 		return false;
 	}
 

@@ -53,10 +53,7 @@ void managed_filesystem_free(ManagedFilesystem *managed);
 /* What is mounted now: copied; NULL: nothing.  A pass that runs goes on, if it can. */
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
 
-/*
- * How to treat it from the next pass on: settings in a box (g_rc_box_new0()), of which a reference is kept; NULL: it is
- * not to be worked on.
- */
+/* How to treat it from the next pass on: a reference is kept; NULL: it is not to be worked on. */
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings);
 
 /* Whether it has settings, and so is to be worked on. */

@@ -35,7 +35,8 @@ void manager_look(Manager *manager)
 	sd_event_source_set_enabled(manager->timer, SD_EVENT_ONESHOT);
 }
 
-char *manager_status_text(const Manager *manager)
+/* A line on what it does, for whoever supervises it. */
+static char *status_text(const Manager *manager)
 {
 	size_t n_running = 0, n_waiting = 0;
 	const char *running = "";
@@ -60,7 +61,7 @@ char *manager_status_text(const Manager *manager)
 
 static void tell_supervisor(const Manager *manager)
 {
-	g_autofree char *status = manager_status_text(manager);
+	g_autofree char *status = status_text(manager);
 
 	sd_notifyf(false, "STATUS=%s", status);
 }
@@ -107,9 +108,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	write_metrics(manager);
 
 	/* Not before somebody asked meanwhile to look at once. */
-	if (sd_event_source_get_enabled(source, NULL) > 0)
-		return 0;
-	if (next_usec == SCHEDULE_NEVER)
+	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
 		return 0;
 	failed = sd_event_source_set_time(source, (uint64_t)next_usec);
 	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -131,11 +130,6 @@ static bool is_named(const Config *config, char *const *names)
 	return false;
 }
 
-static void clear_settings(void *settings)
-{
-	settings_clear(settings);
-}
-
 /* Give the filesystem the settings that it has by now. */
 static void configure(Manager *manager, ManagedFilesystem *managed,
 		      const MountedFilesystem *mounted)
@@ -150,7 +144,7 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 		return;
 	}
 
-	settings = g_rc_box_new0(Settings);
+	settings = settings_new();
 	if (!pass_settings_make_resident(manager->config, manager->arguments,
 					 (const char *const *)names, settings, &error))
 		g_warning("%s", error->message);
@@ -158,7 +152,7 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 		managed_filesystem_set_settings(managed, settings);
 	else
 		managed_filesystem_end(managed, END_FOR_STOP);
-	g_rc_box_release_full(settings, clear_settings);
+	settings_unref(settings);
 }
 
 static ManagedFilesystem *find_uuid(const Manager *manager, const char *uuid)

@@ -36,7 +36,4 @@ const GPtrArray *manager_filesystems(const Manager *manager);
 /* The one with this UUID, or one mount of which is on this path.  NULL: there is none. */
 ManagedFilesystem *manager_find(const Manager *manager, const char *name);
 
-/* A line on what it does, for whoever supervises it; to be freed. */
-char *manager_status_text(const Manager *manager);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Manager, manager_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/mount-table.h"
 
+#include "daemon/path.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 
@@ -192,14 +193,6 @@ char **mounted_filesystem_names(const MountedFilesystem *filesystem)
 	return g_strv_builder_end(names);
 }
 
-static bool lies_in(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strcmp(directory, "/") == 0 || (strncmp(path, directory, length) == 0 &&
-					       (path[length] == '/' || path[length] == '\0'));
-}
-
 static bool is_writable(const MountedFilesystem *filesystem)
 {
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
@@ -216,11 +209,11 @@ static bool is_writable(const MountedFilesystem *filesystem)
 static void add_way(GPtrArray *ways, MountPoint *mount_point)
 {
 	for (size_t i = 0; i < ways->len; i++)
-		if (lies_in(mount_point->root, ((const MountPoint *)ways->pdata[i])->root))
+		if (path_lies_in(mount_point->root, ((const MountPoint *)ways->pdata[i])->root))
 			return;
 
 	for (size_t i = ways->len; i > 0; i--)
-		if (lies_in(((const MountPoint *)ways->pdata[i - 1])->root, mount_point->root))
+		if (path_lies_in(((const MountPoint *)ways->pdata[i - 1])->root, mount_point->root))
 			g_ptr_array_remove_index(ways, i - 1);
 	g_ptr_array_add(ways, mount_point);
 }

@@ -13,3 +13,23 @@ void settings_clear(Settings *settings)
 	g_free(settings->config);
 	memset(settings, 0, sizeof(*settings));
 }
+
+Settings *settings_new(void)
+{
+	return g_rc_box_new0(Settings);
+}
+
+Settings *settings_ref(Settings *settings)
+{
+	return g_rc_box_acquire(settings);
+}
+
+static void clear(void *settings)
+{
+	settings_clear(settings);
+}
+
+void settings_unref(Settings *settings)
+{
+	g_rc_box_release_full(settings, clear);
+}

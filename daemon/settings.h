@@ -145,4 +145,9 @@ typedef struct {
 
 void settings_clear(Settings *settings);
 
+/* Settings that several share; these have to come from settings_new(). */
+Settings *settings_new(void);
+Settings *settings_ref(Settings *settings);
+void settings_unref(Settings *settings);
+
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Settings, settings_clear)
