@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * DaemonClient - the running dedupd, asked over its private socket, or over the system bus where that cannot be
- * reached or does not let the caller do what he wants (polkit may).
+ * DaemonClient - the running dedupd, asked over its private socket, or over the system bus where
+ * that cannot be reached or does not let the caller do what he wants (polkit may).
  *
  * Thread: main.
  */

@@ -9,9 +9,10 @@
 /*
  * BusAccess - who may have what done by a message.
  *
- * Totals are for anyone.  Beyond that, on the private socket root and the service's own user may do all, and nobody
- * else anything.  On the system bus root may, and others if polkit says so, which is asked without waiting: the main
- * loop goes on, and the action follows when the answer has come.  At most BUS_QUESTIONS_MAX answers are waited for.
+ * Totals are for anyone.  Beyond that, on the private socket root and the service's own user may
+ * do all, and nobody else anything.  On the system bus root may, and others if polkit says so,
+ * which is asked without waiting: the main loop goes on, and the action follows when the answer
+ * has come.  At most BUS_QUESTIONS_MAX answers are waited for.
  *
  * Thread: main.
  */
@@ -40,8 +41,8 @@ BusAccess *bus_access_new(void *data);
 void bus_access_free(BusAccess *access);
 
 /*
- * Have @action done if the caller may, now or later; returns what a method handler is to return.  What it needs to find
- * again then is in the message.
+ * Have @action done if the caller may, now or later; returns what a method handler is to return.
+ * What it needs to find again then is in the message.
  */
 int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *message,
 		   AccessLevel level, BusAction action, sd_bus_error *error);

@@ -10,8 +10,8 @@
  */
 
 /*
- * What a filesystem's properties are at the moment, laid out as sd-bus reads them by itself.  Times are microseconds
- * since 1970; 0: there is none.
+ * What a filesystem's properties are at the moment, laid out as sd-bus reads them by itself.
+ * Times are microseconds since 1970; 0: there is none.
  */
 typedef struct BusFilesystem {
 	Bus *bus;

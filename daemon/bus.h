@@ -6,10 +6,12 @@
 #include "daemon/managed-filesystem.h"
 
 /*
- * Bus - how the service is asked and told: one set of objects (docs/org.dedupd1.xml) on two transports.
+ * Bus - how the service is asked and told: one set of objects (docs/org.dedupd1.xml) on two
+ * transports.
  *
- * The private socket needs no bus daemon, and knows its peers by the kernel's word; the system bus is used if there is
- * one.  At most BUS_PEERS_MAX peers are served on the socket at a time; who comes beyond that is hung up on.
+ * The private socket needs no bus daemon, and knows its peers by the kernel's word; the system bus
+ * is used if there is one.  At most BUS_PEERS_MAX peers are served on the socket at a time; who
+ * comes beyond that is hung up on.
  *
  * Thread: main.
  */
@@ -19,8 +21,8 @@ typedef struct Manager Manager;
 #define BUS_PEERS_MAX 32
 
 /*
- * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which replaces a socket that nobody
- * listens on.  Without a system bus there is the socket alone.
+ * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which
+ * replaces a socket that nobody listens on.  Without a system bus there is the socket alone.
  */
 Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
 	     GError **error);

@@ -11,8 +11,8 @@
 #include <systemd/sd-event.h>
 
 /*
- * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what it waits for, the
- * pass that runs, and what came of the last one.
+ * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what
+ * it waits for, the pass that runs, and what came of the last one.
  *
  * While no pass runs it holds no descriptor on the filesystem, which so can be unmounted.
  *
@@ -60,12 +60,15 @@ void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *setti
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
 
 /*
- * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the clock of
- * g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.
+ * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the
+ * clock of g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.
  */
 int64_t managed_filesystem_look(ManagedFilesystem *managed);
 
-/* Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused", "disabled". */
+/*
+ * Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused",
+ * "disabled".
+ */
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept. */

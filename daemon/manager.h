@@ -5,18 +5,20 @@
 #include "daemon/managed-filesystem.h"
 
 /*
- * Manager - owns all that the service has: its configuration, what is mounted, the filesystems and the bus.
+ * Manager - owns all that the service has: its configuration, what is mounted, the filesystems and
+ * the bus.
  *
- * Each btrfs and XFS that is mounted is known; those that the configuration names are worked on.  It looks at them when
- * something changed, when the time has come that the schedule said, and once a minute, at files of sysfs alone.
+ * Each btrfs and XFS that is mounted is known; those that the configuration names are worked on.
+ * It looks at them when something changed, when the time has come that the schedule said, and once
+ * a minute, at files of sysfs alone.
  *
  * Thread: main.
  */
 typedef struct Manager Manager;
 
 /*
- * @settings are those of the command line, @arguments, which win over the configuration; both are borrowed.  @config is
- * consumed.
+ * @settings are those of the command line, @arguments, which win over the configuration; both are
+ * borrowed.  @config is consumed.
  */
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
 		     sd_event *event, GError **error);

@@ -4,7 +4,8 @@
 #include "daemon/managed-filesystem.h"
 
 /*
- * Metrics - what the service did, for node_exporter's textfile collector and its like, in the text format of Prometheus.
+ * Metrics - what the service did, for node_exporter's textfile collector and its like, in the text
+ * format of Prometheus.
  *
  * Counters are from the start of the service on; the HELP lines say what each is.
  *

@@ -10,9 +10,10 @@
 /*
  * MountTable - which btrfs and XFS are mounted: each filesystem once, however many mounts show it.
  *
- * Mounts of one superblock have one device number in mountinfo, of a btrfs too, whatever subvolume they show.
- * What a filesystem is, is asked of itself, through one of its mounts that can be reached; no descriptor is held
- * afterwards.  A mount that another one hides is known, but nothing can be opened through it.
+ * Mounts of one superblock have one device number in mountinfo, of a btrfs too, whatever subvolume
+ * they show. What a filesystem is, is asked of itself, through one of its mounts that can be
+ * reached; no descriptor is held afterwards.  A mount that another one hides is known, but nothing
+ * can be opened through it.
  *
  * A snapshot, never changed.  Thread: any.
  */
@@ -45,8 +46,9 @@ typedef struct {
 } MountLook;
 
 /*
- * @mountinfo NULL: /proc/self/mountinfo.  @look NULL: the kernel is asked.  What @earlier knew of a filesystem that is still
- * mounted is taken over, so that it need not be opened, which could be in the way of who unmounts it; NULL: there is none.
+ * @mountinfo NULL: /proc/self/mountinfo.  @look NULL: the kernel is asked.  What @earlier knew of
+ * a filesystem that is still mounted is taken over, so that it need not be opened, which could be
+ * in the way of who unmounts it; NULL: there is none.
  */
 MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
 			     const MountTable *earlier, GError **error);
@@ -55,7 +57,10 @@ void mount_table_free(MountTable *table);
 /* All of them, in the order in which they were mounted first (MountedFilesystem); the table's. */
 const GPtrArray *mount_table_filesystems(const MountTable *table);
 
-/* The one with the UUID; with several the first, as the others are refused.  NULL: it is not mounted. */
+/*
+ * The one with the UUID; with several the first, as the others are refused.  NULL: it is not
+ * mounted.
+ */
 const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid);
 
 /* The one of which a mount that is not hidden has the target.  NULL: none has. */
@@ -64,12 +69,15 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 /* Whether it was mounted when the table was read, and was refused or not as now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
 
-/* By which names the configuration may know it: its UUID, and all its targets; NULL-terminated, to be freed. */
+/*
+ * By which names the configuration may know it: its UUID, and all its targets; NULL-terminated, to
+ * be freed.
+ */
 char **mounted_filesystem_names(const MountedFilesystem *filesystem);
 
 /*
- * The targets which together show all of it that can be reached, NULL-terminated, to be freed: of mounts that are writable,
- * or, if none is, of any.  None, if none can be reached.
+ * The targets which together show all of it that can be reached, NULL-terminated, to be freed: of
+ * mounts that are writable, or, if none is, of any.  None, if none can be reached.
  */
 char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
 

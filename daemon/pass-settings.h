@@ -5,8 +5,8 @@
 #include "daemon/filesystem.h"
 
 /*
- * What a pass is to do: the command line over the configuration of its filesystem over that of all over
- * what is built in.
+ * What a pass is to do: the command line over the configuration of its filesystem over that of all
+ * over what is built in.
  *
  * Thread: main.
  */
@@ -19,8 +19,8 @@ bool pass_settings_make(const Config *config, char *const *arguments, const File
 			Settings *ret, bool *ret_done, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The same for the service, of a filesystem that goes by each of @names: see config_settings().  Everybody else's
- * work comes first there, unless the command line says otherwise.
+ * The same for the service, of a filesystem that goes by each of @names: see config_settings().
+ * Everybody else's work comes first there, unless the command line says otherwise.
  */
 bool pass_settings_make_resident(const Config *config, char *const *arguments,
 				 const char *const *names, Settings *ret, GError **error)

@@ -7,17 +7,21 @@
 /*
  * Schedule - whether a filesystem's next pass is to begin now, and if not, why and until when.
  *
- * A resident service asks it whenever something changed, and when the time has come that it said.  It knows no
- * clock and no file: all times are microseconds of one clock that the caller chose, and SCHEDULE_NEVER is later
- * than all of them.
+ * A resident service asks it whenever something changed, and when the time has come that it said.
+ * It knows no clock and no file: all times are microseconds of one clock that the caller chose,
+ * and SCHEDULE_NEVER is later than all of them.
  *
- * Nobody tells it yet of battery, degraded, busy or sleeping disks; see "Not done yet" in ARCHITECTURE.md.
+ * Nobody tells it yet of battery, degraded, busy or sleeping disks; see "Not done yet" in
+ * ARCHITECTURE.md.
  *
  * Pure.  Thread: any.
  */
 #define SCHEDULE_NEVER INT64_MAX
 
-/* How long a pass is not tried again that has failed: this, and twice as long after each other failure. */
+/*
+ * How long a pass is not tried again that has failed: this, and twice as long after each other
+ * failure.
+ */
 #define SCHEDULE_RETRY_USEC      (INT64_C(600) * 1000000)
 #define SCHEDULE_RETRY_MOST_USEC (INT64_C(86400) * 1000000)
 

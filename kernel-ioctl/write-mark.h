@@ -10,12 +10,13 @@
 /*
  * WriteMark - by what can be told, without touching it, that a filesystem was written to.
  *
- * From sysfs alone: nothing is opened on the filesystem, and no disk that sleeps is woken.  What is still in memory
- * does not show; it does once it is written out, which takes half a minute.
+ * From sysfs alone: nothing is opened on the filesystem, and no disk that sleeps is woken.  What
+ * is still in memory does not show; it does once it is written out, which takes half a minute.
  *
- * Facts: /sys/fs/btrfs/UUID/generation is the last committed transaction; the block devices of a btrfs are listed in
- * devices/ beside it, that of an XFS is what st_dev says.  The seventh number of a device's stat file counts written
- * sectors of 512 bytes (Documentation/block/stat.rst), for a partition its own.
+ * Facts: /sys/fs/btrfs/UUID/generation is the last committed transaction; the block devices of a
+ * btrfs are listed in devices/ beside it, that of an XFS is what st_dev says.  The seventh number
+ * of a device's stat file counts written sectors of 512 bytes (Documentation/block/stat.rst), for
+ * a partition its own.
  *
  * Thread: any.
  */
@@ -26,7 +27,8 @@ typedef struct {
 } WriteMark;
 
 /*
- * Read the mark of a mounted filesystem.  @device is its superblock's as mountinfo has it, used on XFS; @sysfs is "/sys",
- * or where a test has its own.  False: the kernel does not say, so that it has to be taken as changed.
+ * Read the mark of a mounted filesystem.  @device is its superblock's as mountinfo has it, used on
+ * XFS; @sysfs is "/sys", or where a test has its own.  False: the kernel does not say, so that it
+ * has to be taken as changed.
  */
 bool write_mark_read(const char *sysfs, const FsIdentity *identity, dev_t device, WriteMark *ret);
