@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/filesystem.h"
 
+#include "daemon/mount-options.h"
 #include "daemon/path.h"
-#include "daemon/quota-options.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/open-file.h"
@@ -17,9 +17,9 @@
 /* The inode of every btrfs subvolume's top directory (BTRFS_FIRST_FREE_OBJECTID). */
 #define BTRFS_TOP_INODE 256
 
-typedef struct libmnt_table MountTable;
+typedef struct libmnt_table LibmountTable;
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mnt_unref_table)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(LibmountTable, mnt_unref_table)
 
 G_DEFINE_QUARK(dedupd - filesystem - error - quark, filesystem_error)
 
@@ -54,7 +54,7 @@ static void fail(GError **error, FilesystemError code, const char *format, ...)
 }
 
 /* The mount that shows @path: the one with its mount id, else the one with the longest prefix. */
-static struct libmnt_fs *mount_of(MountTable *mounts, const char *path, const FileStat *stat)
+static struct libmnt_fs *mount_of(LibmountTable *mounts, const char *path, const FileStat *stat)
 {
 	g_autoptr(GString) prefix = g_string_new(path);
 
@@ -96,22 +96,13 @@ static Filesystem *find_known(GPtrArray *found, const FsIdentity *identity)
 /* Whether blocks can be shared through @mount; else the filesystem's refusal says why not. */
 static void examine(Filesystem *filesystem, struct libmnt_fs *mount, const char *path)
 {
-	const char *options = mnt_fs_get_vfs_options(mount);
-	const char *own_options = mnt_fs_get_fs_options(mount);
+	bool is_read_only = mount_options_are_read_only(mnt_fs_get_vfs_options(mount),
+							mnt_fs_get_fs_options(mount));
+	g_autofree char *why = mount_options_refusal(path, mnt_fs_get_target(mount),
+						     filesystem->identity.can_share, is_read_only);
 
-	if (filesystem->refusal)
-		return;
-
-	if (!filesystem->identity.can_share)
-		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE,
-		     "%s lies on an XFS without reflink, which is chosen when it is made: "
-		     "mkfs.xfs -m reflink=1 and copying the files over would help",
-		     path);
-	else if ((options && mnt_optstr_get_option(options, "ro", NULL, NULL) == 0) ||
-		 (own_options && mnt_optstr_get_option(own_options, "ro", NULL, NULL) == 0))
-		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE,
-		     "%s is mounted read-only: nothing can be shared there",
-		     mnt_fs_get_target(mount));
+	if (why && !filesystem->refusal)
+		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE, "%s", why);
 }
 
 static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_point,
@@ -158,7 +149,7 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 	g_ptr_array_add(filesystem->roots, root);
 }
 
-static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GError **error)
+static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, GError **error)
 {
 	g_autofree char *absolute = NULL;
 	char *resolved = realpath(path, NULL);
@@ -216,8 +207,8 @@ static bool add_path(GPtrArray *found, MountTable *mounts, const char *path, GEr
 	}
 
 	examine(filesystem, mount, path);
-	filesystem->counts_quota =
-		identity.kind == FS_KIND_XFS && quota_options_are_on(mnt_fs_get_fs_options(mount));
+	filesystem->counts_quota = identity.kind == FS_KIND_XFS &&
+				   mount_options_count_quota(mnt_fs_get_fs_options(mount));
 	root = g_new0(FilesystemRoot, 1);
 	root->is_file = S_ISREG(stat.mode);
 	root->mount_id = stat.mount_id;
@@ -236,7 +227,7 @@ GPtrArray *filesystems_find(char *const *paths, GError **error)
 {
 	g_autoptr(GPtrArray) found =
 		g_ptr_array_new_with_free_func((GDestroyNotify)filesystem_free);
-	g_autoptr(MountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");
+	g_autoptr(LibmountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");
 
 	if (!mounts) {
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot read /proc/self/mountinfo");

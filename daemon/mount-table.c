@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/mount-table.h"
 
+#include "daemon/mount-options.h"
 #include "daemon/path.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
@@ -73,11 +74,6 @@ static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **er
 
 static const MountLook kernel_look = { is_reachable, identify };
 
-static bool has_option(const char *options, const char *name)
-{
-	return options && mnt_optstr_get_option(options, name, NULL, NULL) == 0;
-}
-
 static MountPoint *mount_point_new(struct libmnt_fs *mount)
 {
 	MountPoint *mount_point = g_new0(MountPoint, 1);
@@ -85,8 +81,8 @@ static MountPoint *mount_point_new(struct libmnt_fs *mount)
 	mount_point->target = g_strdup(mnt_fs_get_target(mount));
 	mount_point->root = g_strdup(mnt_fs_get_root(mount));
 	mount_point->id = mnt_fs_get_id(mount);
-	mount_point->is_read_only = has_option(mnt_fs_get_vfs_options(mount), "ro") ||
-				    has_option(mnt_fs_get_fs_options(mount), "ro");
+	mount_point->is_read_only = mount_options_are_read_only(mnt_fs_get_vfs_options(mount),
+								mnt_fs_get_fs_options(mount));
 	return mount_point;
 }
 
@@ -251,19 +247,12 @@ static char *refusal_of(const MountTable *table, const MountedFilesystem *filesy
 			filesystem->identity.kind == FS_KIND_XFS ? "xfs_admin -U generate"
 								 : "btrfstune -u");
 	}
-	if (!filesystem->identity.can_share)
-		return g_strdup_printf(
-			"%s is an XFS without reflink, which is chosen when it is made: "
-			"mkfs.xfs -m reflink=1 and copying the files over would help",
-			mount_point->target);
-	if (!is_writable(filesystem))
-		return g_strdup_printf(
-			mount_point->is_read_only
-				? "%s is mounted read-only: nothing can be shared there"
-				: "another mount hides %s",
-			mount_point->target);
+	if (!is_writable(filesystem) && filesystem->identity.can_share &&
+	    !mount_point->is_read_only)
+		return g_strdup_printf("another mount hides %s", mount_point->target);
 
-	return NULL;
+	return mount_options_refusal(mount_point->target, mount_point->target,
+				     filesystem->identity.can_share, !is_writable(filesystem));
 }
 
 MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
