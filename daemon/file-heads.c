@@ -145,12 +145,16 @@ static bool may_read(FileHeads *heads, uint64_t bytes)
 		throttle_take(throttle, bytes, heads->pass->stop));
 }
 
-/* Leave what was brought into the page cache there only if it is going to be compared. */
+/*
+ * Leave what was brought into the page cache there only if it may be wanted again: when the rest of
+ * the file is read, and when the kernel compares.
+ */
 static void drop_or_keep(FileHeads *heads, const FileHead *head)
 {
+	bool is_all = file_head_is_whole(head->stamp.size_bytes, heads->pass->block_bytes);
 	bool is_kept = false;
 
-	if (!heads->pass->settings->dry_run) {
+	if (!is_all || !heads->pass->settings->dry_run) {
 		pthread_mutex_lock(&heads->shared_mutex);
 		is_kept = kept_pages_add(heads->pass->kept, head->object, 0);
 		pthread_mutex_unlock(&heads->shared_mutex);

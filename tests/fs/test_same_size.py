@@ -476,6 +476,22 @@ def test_nothing_stays_in_the_page_cache(tree, filesystem, dedupd):
         assert sum(ioctls.resident_bytes(path) for path in tree.iterdir()) == 0
 
 
+def test_a_dry_run_reads_no_head_twice(tree, filesystem, dedupd):
+    for number in range(1000):
+        write(tree / f"{number}", noise(number // 2, 20 * KIB))
+    harness.settle(filesystem)
+    allowed = 1000 * 20 * KIB + harness.metadata_bytes(filesystem, tree) + MIB
+    filesystem.drop_caches()
+    drops = harness.cache_drops()
+
+    run = dedupd.run(read="same-size", dry_run=True)
+
+    assert run.found["sets"] == 500
+    if harness.cache_drops() != drops:
+        pytest.skip("somebody else emptied the page cache meanwhile")
+    assert run.device_bytes <= allowed
+
+
 def test_a_dry_run_finds_the_same_sets(tree, filesystem, dedupd):
     RandomTree(tree, 77).add(40)
     harness.settle(filesystem)
