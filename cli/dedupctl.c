@@ -10,18 +10,20 @@
 
 static const Verb verbs[] = {
 	{ "status", "Show each filesystem: its last pass, what was freed, what was left alone",
-	  VERB_TAKES_VERBOSE, verb_status },
-	{ "history", "Show each pass over each filesystem, newest first", 0, verb_history },
+	  VERB_TAKES_VERBOSE, &table_of_status, verb_status },
+	{ "history", "Show each pass over each filesystem, newest first", 0, &table_of_history,
+	  verb_history },
 	{ "config", "Show what is configured, and where, or check it", VERB_TAKES_CONFIG,
-	  verb_config },
+	  &table_of_config, verb_config },
 	{ "list", "Show the filesystems that the service knows, and what it does with them", 0,
-	  verb_list },
-	{ "start", "Begin a pass now, whatever the windows", 0, verb_start },
-	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, verb_stop },
-	{ "pause", "End the pass, and begin none until 'resume'", 0, verb_pause },
-	{ "resume", "Go on after 'pause'", 0, verb_resume },
-	{ "forget", "Drop what is remembered of a filesystem", 0, verb_forget },
-	{ "reload", "Have the service read its configuration anew", 0, verb_reload },
+	  &table_of_list, verb_list },
+	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
+	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
+	  verb_stop },
+	{ "pause", "End the pass, and begin none until 'resume'", 0, NULL, verb_pause },
+	{ "resume", "Go on after 'pause'", 0, NULL, verb_resume },
+	{ "forget", "Drop what is remembered of a filesystem", 0, NULL, verb_forget },
+	{ "reload", "Have the service read its configuration anew", 0, NULL, verb_reload },
 };
 
 static char *verbs_text(void)
@@ -85,7 +87,9 @@ static ExitStatus run(char ***arguments)
 	}
 
 	g_auto(GStrv) rest = g_strdupv(*arguments + 1);
-	if (!options_parse_verb(&options, &rest, verb->summary, verb->takes, &error)) {
+	g_autofree char *columns = verb->table ? table_kind_text(verb->table) : NULL;
+	if (!options_parse_verb(&options, &rest, verb->summary, columns, verb->takes, &error) ||
+	    (verb->table && !table_kind_has(verb->table, &options, &error))) {
 		message_print("%s: %s", verb->name, error->message);
 		return EXIT_STATUS_USAGE;
 	}

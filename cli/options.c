@@ -10,13 +10,14 @@
 
 /* GOption writes gboolean. */
 typedef struct {
-	gboolean json, bytes, verbose, version, check;
+	gboolean json, bytes, raw, no_headings, verbose, version, check;
 } Flags;
 
 void options_clear(Options *options)
 {
 	g_clear_pointer(&options->state_directory, g_free);
 	g_clear_pointer(&options->config, g_free);
+	g_clear_pointer(&options->columns, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -25,7 +26,7 @@ static void add_common_entries(GOptionContext *context, Options *options, Flags 
 	const GOptionEntry entries[] = {
 		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &options->state_directory,
 		  "Read the stores in DIR", "DIR" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &flags->json, "Print JSON", NULL },
+		{ "json", 'J', 0, G_OPTION_ARG_NONE, &flags->json, "Print JSON", NULL },
 		{ "bytes", 'b', 0, G_OPTION_ARG_NONE, &flags->bytes, "Print sizes in bytes", NULL },
 		{ NULL }
 	};
@@ -37,6 +38,8 @@ static void take_flags(Options *options, const Flags *flags)
 {
 	options->json |= flags->json;
 	options->bytes |= flags->bytes;
+	options->raw |= flags->raw;
+	options->no_headings |= flags->no_headings;
 	options->verbose |= flags->verbose;
 	options->version |= flags->version;
 	options->check |= flags->check;
@@ -97,8 +100,8 @@ static bool check(Options *options, GError **error)
 	return true;
 }
 
-bool options_parse_verb(Options *options, char ***arguments, const char *summary, VerbOptions takes,
-			GError **error)
+bool options_parse_verb(Options *options, char ***arguments, const char *summary,
+			const char *columns, VerbOptions takes, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("[UUID|MOUNT…]");
 	g_autofree char *program = g_strdup_printf("%s %s", PROGRAM, **arguments);
@@ -111,7 +114,15 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		  "Show what was left alone on every filesystem, with examples", NULL },
 		{ NULL }
 	};
-
+	const GOptionEntry table[] = {
+		{ "output", 'o', 0, G_OPTION_ARG_STRING, &options->columns,
+		  "Print these columns, by commas; after '+' besides those shown", "COLUMNS" },
+		{ "raw", 'r', 0, G_OPTION_ARG_NONE, &flags.raw,
+		  "Print columns with a blank between, others as \\x20", NULL },
+		{ "noheadings", 'n', 0, G_OPTION_ARG_NONE, &flags.no_headings, "Print no headings",
+		  NULL },
+		{ NULL }
+	};
 	const GOptionEntry config[] = {
 		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
 		  "Read the configuration in FILE alone, or none", "FILE|none" },
@@ -122,7 +133,10 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
+	g_option_context_set_description(context, columns);
 	add_common_entries(context, options, &flags);
+	if (columns)
+		g_option_context_add_main_entries(context, table, NULL);
 	if (takes & VERB_TAKES_VERBOSE)
 		g_option_context_add_main_entries(context, verbose, NULL);
 	if (takes & VERB_TAKES_CONFIG)

@@ -22,6 +22,9 @@ typedef struct {
 	bool check;
 	bool json;
 	bool bytes;
+	char *columns; /* by commas, as typed; NULL: those that are shown by themselves */
+	bool raw;
+	bool no_headings;
 	bool verbose;
 	bool version;
 	char **names; /* UUIDs and mount points as typed; NULL-terminated, may be NULL: all */
@@ -37,8 +40,13 @@ void options_clear(Options *options);
 bool options_parse_common(Options *options, char ***arguments, const char *description,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take all options and names that follow a verb; *@arguments begins with the verb. */
-bool options_parse_verb(Options *options, char ***arguments, const char *summary, VerbOptions takes,
-			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Take all options and names that follow a verb; *@arguments begins with the verb.  @summary is the
+ * beginning of --help.  @columns, its end, says what --output takes, of a verb that prints a table; NULL:
+ * it does not.
+ */
+bool options_parse_verb(Options *options, char ***arguments, const char *summary,
+			const char *columns, VerbOptions takes, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)

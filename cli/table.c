@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/table.h"
 
+#include "cli/message.h"
 #include "cli/time-text.h"
+#include "daemon/nearest-word.h"
 #include "daemon/size-text.h"
 
 #include <errno.h>
@@ -53,13 +55,12 @@ static int column_json_type(ColumnKind kind)
 
 static struct libscols_column *column_new(Table *table, const TableColumn *column)
 {
-	const char *name = table->json ? column->key : column->heading;
-
-	if (!name)
-		return NULL;
-
+	g_autofree char *upper = column->key ? g_ascii_strup(column->key, -1) : NULL;
+	const char *heading = column->heading ? column->heading : upper;
+	const char *name = table->json ? column->key : heading;
 	struct libscols_column *made =
 		scols_table_new_column(table->rows, name, 0, column_flags(column->kind));
+
 	if (!made)
 		check(-ENOMEM);
 	check(scols_column_set_json_type(made, column_json_type(column->kind)));
@@ -71,8 +72,7 @@ static struct libscols_column *column_new(Table *table, const TableColumn *colum
 	return made;
 }
 
-Table *table_new(const char *name, const TableColumn *columns, size_t n_columns,
-		 const Options *options)
+static Table *table_new_empty(const TableKind *kind, const Options *options)
 {
 	Table *table = g_new0(Table, 1);
 
@@ -82,11 +82,121 @@ Table *table_new(const char *name, const TableColumn *columns, size_t n_columns,
 	if (!table->rows)
 		check(-ENOMEM);
 	check(scols_table_enable_json(table->rows, options->json));
-	check(scols_table_set_name(table->rows, name));
+	check(scols_table_set_name(table->rows, kind->name));
+	table->columns = g_new0(struct libscols_column *, kind->n_columns);
 
-	table->columns = g_new(struct libscols_column *, n_columns);
-	for (size_t i = 0; i < n_columns; i++)
-		table->columns[i] = column_new(table, &columns[i]);
+	return table;
+}
+
+static void show_by_itself(Table *table, const TableKind *kind)
+{
+	for (size_t i = 0; i < kind->n_columns; i++)
+		if (table->json ? kind->columns[i].key : kind->columns[i].heading)
+			table->columns[i] = column_new(table, &kind->columns[i]);
+}
+
+Table *table_new(const TableKind *kind, const Options *options)
+{
+	Table *table = table_new_empty(kind, options);
+
+	show_by_itself(table, kind);
+	return table;
+}
+
+/* What --output can name: a table in a table is for programs. */
+static bool can_be_shown(const TableColumn *column, bool json)
+{
+	return column->key && (json || column->kind != COLUMN_TABLE);
+}
+
+/* The column that is called @name; kind->n_columns: none. */
+static size_t find_column(const TableKind *kind, const char *name, bool json)
+{
+	size_t i = 0;
+
+	while (i < kind->n_columns && (!can_be_shown(&kind->columns[i], json) ||
+				       g_ascii_strcasecmp(kind->columns[i].key, name) != 0))
+		i++;
+	return i;
+}
+
+/* What --output says, without the '+' at the beginning; NULL: nothing. */
+static char **split_columns(const char *typed, bool *ret_adds)
+{
+	*ret_adds = typed && *typed == '+';
+	return typed ? g_strsplit(*ret_adds ? typed + 1 : typed, ",", -1) : NULL;
+}
+
+static GPtrArray *columns_to_name(const TableKind *kind, bool json)
+{
+	GPtrArray *keys = g_ptr_array_new();
+
+	for (size_t i = 0; i < kind->n_columns; i++)
+		if (can_be_shown(&kind->columns[i], json))
+			g_ptr_array_add(keys, (void *)kind->columns[i].key);
+	return keys;
+}
+
+static void fail_unknown(const TableKind *kind, const char *typed, bool json, GError **error)
+{
+	g_autoptr(GPtrArray) keys = columns_to_name(kind, json);
+	const char *nearest = nearest_word(typed, (const char *const *)keys->pdata, keys->len);
+	g_autofree char *safe = message_text(typed);
+
+	if (nearest)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "there is no column '%s': did you mean '%s'?", safe, nearest);
+	else
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "there is no column '%s': --help lists the columns", safe);
+}
+
+bool table_kind_has(const TableKind *kind, const Options *options, GError **error)
+{
+	bool adds;
+	g_auto(GStrv) names = split_columns(options->columns, &adds);
+
+	if (names && !*names) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--output names no column: --help lists the columns");
+		return false;
+	}
+	for (char **name = names; name && *name; name++) {
+		if (find_column(kind, *name, options->json) < kind->n_columns)
+			continue;
+		fail_unknown(kind, *name, options->json, error);
+		return false;
+	}
+
+	return true;
+}
+
+char *table_kind_text(const TableKind *kind)
+{
+	g_autoptr(GPtrArray) keys = columns_to_name(kind, false);
+	GString *text = g_string_new("Columns for --output:\n");
+
+	for (size_t i = 0; i < keys->len; i++)
+		g_string_append_printf(text, "  %s\n", (const char *)keys->pdata[i]);
+	return g_string_free(text, FALSE);
+}
+
+Table *table_new_asked(const TableKind *kind, const Options *options)
+{
+	Table *table = table_new_empty(kind, options);
+	bool adds;
+	g_auto(GStrv) names = split_columns(options->columns, &adds);
+
+	check(scols_table_enable_raw(table->rows, options->raw && !options->json));
+	check(scols_table_enable_noheadings(table->rows, options->no_headings));
+	if (!names || adds)
+		show_by_itself(table, kind);
+	for (char **name = names; name && *name; name++) {
+		size_t i = find_column(kind, *name, options->json);
+
+		if (!table->columns[i])
+			table->columns[i] = column_new(table, &kind->columns[i]);
+	}
 
 	return table;
 }

@@ -24,14 +24,31 @@ typedef enum {
 } ColumnKind;
 
 typedef struct {
-	const char *heading; /* for people; NULL: not shown to them */
-	const char *key;     /* in JSON; NULL: not in there */
+	const char *heading; /* for people; NULL: shown to them only when asked for, as KEY */
+	const char *key;     /* in JSON, and for --output in any case; NULL: in neither */
 	ColumnKind kind;
 } TableColumn;
 
-/* @columns is borrowed.  @name is the key of the array of rows in JSON. */
-Table *table_new(const char *name, const TableColumn *columns, size_t n_columns,
-		 const Options *options);
+/* TableKind - a table that a verb prints. */
+typedef struct {
+	const char *name; /* key of the array of rows in JSON */
+	const TableColumn *columns;
+	size_t n_columns;
+} TableKind;
+
+/* Whether --output of @options, if it is given, names columns of @kind. */
+bool table_kind_has(const TableKind *kind, const Options *options, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* For the end of --help: the columns. */
+char *table_kind_text(const TableKind *kind);
+
+/* All that is shown by itself; @kind is borrowed. */
+Table *table_new(const TableKind *kind, const Options *options);
+
+/* The same, as --output, which was checked, --raw and --noheadings have it. */
+Table *table_new_asked(const TableKind *kind, const Options *options);
+
 void table_free(Table *table);
 
 void table_add_row(Table *table);

@@ -33,6 +33,8 @@ static const TableColumn config_columns[] = {
 	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
 };
 
+const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns) };
+
 static Config *read_config(const Options *options, GError **error)
 {
 	if (!options->config)
@@ -190,8 +192,7 @@ ExitStatus verb_config(const Options *options)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(Config) config = NULL;
-	g_autoptr(Table) table =
-		table_new("config", config_columns, G_N_ELEMENTS(config_columns), options);
+	g_autoptr(Table) table = table_new_asked(&table_of_config, options);
 
 	if (options->check)
 		return check_files(options);

@@ -49,6 +49,8 @@ static const TableColumn history_columns[] = {
 	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
 };
 
+const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns) };
+
 static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
 {
 	g_autofree char *mount_point = pass_mount_point(pass);
@@ -99,8 +101,7 @@ ExitStatus verb_history(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(StoreList) list =
 		store_list_open(options->state_directory, options->names, &error);
-	g_autoptr(Table) table =
-		table_new("passes", history_columns, G_N_ELEMENTS(history_columns), options);
+	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
 	const StoreEntry *entry;
 
 	if (!list) {

@@ -40,6 +40,8 @@ static const TableColumn columns[] = {
 	[LIST_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
 };
 
+const TableKind table_of_list = { "filesystems", columns, G_N_ELEMENTS(columns) };
+
 static bool is_wanted(const DaemonFilesystem *filesystem, char *const *names)
 {
 	return !names || g_strv_contains((const char *const *)names, filesystem->uuid) ||
@@ -122,7 +124,7 @@ ExitStatus verb_list(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DaemonClient) client = daemon_client_connect(&error);
 	g_autoptr(GPtrArray) all = client ? daemon_client_list(client, &error) : NULL;
-	g_autoptr(Table) table = table_new("filesystems", columns, G_N_ELEMENTS(columns), options);
+	g_autoptr(Table) table = table_new_asked(&table_of_list, options);
 
 	if (!all) {
 		message_print("%s", error->message);

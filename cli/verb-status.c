@@ -40,6 +40,8 @@ static const TableColumn status_columns[] = {
 	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
 };
 
+const TableKind table_of_status = { "filesystems", status_columns, G_N_ELEMENTS(status_columns) };
+
 enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES };
 
 static const TableColumn skipped_columns[] = {
@@ -48,6 +50,9 @@ static const TableColumn skipped_columns[] = {
 	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
 	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
 };
+
+static const TableKind table_of_skipped = { "skipped", skipped_columns,
+					    G_N_ELEMENTS(skipped_columns) };
 
 /* What one store says; all of it is read before any of it is shown. */
 typedef struct {
@@ -93,8 +98,7 @@ static void add_skip(Table *table, const SkipRecord *skip, const Options *option
 
 static Table *read_skipped(HashStore *store, const Options *options, GError **error)
 {
-	g_autoptr(Table) table =
-		table_new("skipped", skipped_columns, G_N_ELEMENTS(skipped_columns), options);
+	g_autoptr(Table) table = table_new(&table_of_skipped, options);
 	g_autoptr(SkipCursor) cursor = skip_cursor_open(store, error);
 	const SkipRecord *skip;
 
@@ -177,7 +181,8 @@ static void show_for_people(Table *table, const GPtrArray *left_alone, const Opt
 {
 	table_print(table);
 
-	if (left_alone->len != 1 && !options->verbose)
+	if ((left_alone->len != 1 && !options->verbose) || options->columns || options->raw ||
+	    options->no_headings)
 		return;
 	for (size_t i = 0; i < left_alone->len; i++)
 		left_alone_print(left_alone->pdata[i]);
@@ -188,8 +193,7 @@ ExitStatus verb_status(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(StoreList) list =
 		store_list_open(options->state_directory, options->names, &error);
-	g_autoptr(Table) table =
-		table_new("filesystems", status_columns, G_N_ELEMENTS(status_columns), options);
+	g_autoptr(Table) table = table_new_asked(&table_of_status, options);
 	g_autoptr(GPtrArray) left_alone = g_ptr_array_new_with_free_func(left_alone_free);
 	const StoreEntry *entry;
 

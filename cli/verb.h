@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/table.h"
 #include "daemon/exit-status.h"
 
 /*
@@ -11,11 +12,17 @@
  */
 typedef struct {
 	const char *name;
-	const char *summary; /* one line for --help */
-	VerbOptions takes;   /* options beyond those of all verbs */
+	const char *summary;    /* one line for --help */
+	VerbOptions takes;      /* options beyond those of all verbs */
+	const TableKind *table; /* that it prints; NULL: none */
 	/* Prints on standard output; says on standard error what went wrong. */
 	ExitStatus (*run)(const Options *options);
 } Verb;
+
+extern const TableKind table_of_status;
+extern const TableKind table_of_history;
+extern const TableKind table_of_config;
+extern const TableKind table_of_list;
 
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);

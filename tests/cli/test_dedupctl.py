@@ -114,6 +114,70 @@ def test_version_is_one_line():
     assert re.fullmatch(r"dedupctl \d+\.\d+\.\d+\n", run("--version").stdout)
 
 
+# Columns.
+
+
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list"])
+@pytest.mark.parametrize("typed, said", [
+    ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),
+    (",", "no column ''"), ("\x1b[2J", "no column"),
+])
+def test_a_column_that_does_not_exist_is_refused(dedupctl, verb, typed, said):
+    process = dedupctl(verb, f"--output={typed}")
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert said in process.stderr
+    assert "\x1b" not in process.stderr
+
+
+def test_the_nearest_column_is_suggested(dedupctl):
+    assert "did you mean 'kind'?" in dedupctl("status", "-o", "uuid,kindd").stderr
+
+
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list"])
+def test_help_lists_the_columns(dedupctl, verb):
+    said = dedupctl(verb, "--help").stdout
+    keys = re.findall(r"^  (\w+)$", said, re.MULTILINE)
+    assert len(keys) > 4
+    if verb in ("status", "history"):
+        assert dedupctl(verb, "-o", ",".join(keys)).returncode == 0
+
+
+def test_columns_come_in_the_order_that_is_asked_for(dedupctl, make_store):
+    make_store()
+    lines = dedupctl("status", "-o", "UUID,passes,kind").stdout.splitlines()
+    assert lines[0].split() == ["UUID", "PASSES", "KIND"]
+    assert lines[1].split() == [UUID, "2", "btrfs"]
+    assert len(lines) == 2
+
+
+def test_columns_are_added_to_those_that_are_shown(dedupctl, make_store):
+    make_store()
+    plain = dedupctl("status").stdout.splitlines()[0].split()
+    more = dedupctl("status", "--output=+passes").stdout.splitlines()[0].split()
+    assert more == plain + ["PASSES"]
+
+
+def test_json_has_the_columns_that_are_asked_for(dedupctl, make_store):
+    make_store()
+    assert rows(dedupctl("status", "--json", "-o", "uuid,skipped"))[0].keys() == {"uuid", "skipped"}
+    assert rows(dedupctl("history", "-J", "-o", "outcome")) == [
+        {"outcome": "interrupted"}, {"outcome": "complete"}]
+
+
+def test_raw_lines_are_for_scripts(dedupctl, make_store):
+    make_store(mount_point="/srv/a b")
+    said = dedupctl("status", "-rnbo", "mount_point,kind,freed_bytes").stdout
+    assert re.fullmatch(r"/srv/a\\x20b btrfs \d+\n", said)
+
+
+def test_without_headings_there_is_nothing_but_rows(dedupctl, make_store):
+    make_store()
+    lines = dedupctl("history", "--noheadings").stdout.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("/srv") for line in lines)
+
+
 # No stores.
 
 
