@@ -13,9 +13,6 @@
 #define AT(member)      .offset = offsetof(Settings, member)
 #define ON_DISK(member) .offset = offsetof(DiskSettings, member)
 
-static const char *const pressure_names[] = { "on", "off", NULL };
-static const char *const rotating_names[] = { "auto", "yes", "no", NULL };
-
 static const ConfigKey keys[] = {
 	{
 		.name = "Mode",
@@ -287,7 +284,6 @@ static const ConfigKey keys[] = {
 		.word = "none",
 		.help = "Data that may be read of a disk per second, by all filesystems on it.",
 		ON_DISK(read_rate_bytes),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "ReadIOPS",
@@ -300,24 +296,23 @@ static const ConfigKey keys[] = {
 		.word = "none",
 		.help = "Requests that may be made to a disk per second, by all filesystems on it.",
 		ON_DISK(read_iops),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "Pressure",
 		.sections = OF_DISKS,
 		.type = CONFIG_CHOICE,
-		.standard = "on",
-		.words = pressure_names,
-		.help = "Whether to back off when others wait for a disk.",
+		.standard = "auto",
+		.words = pressure_policy_names,
+		.help = "Whether to back off when others wait for a disk; auto: the "
+			"service does.",
 		ON_DISK(pressure),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "Rotating",
 		.sections = OF_DISKS,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
-		.words = rotating_names,
+		.words = rotating_policy_names,
 		.help = "Whether a disk rotates; auto is what the kernel says.",
 		ON_DISK(rotating),
 		.is_not_obeyed = true,

@@ -9,7 +9,8 @@
  * Thread: any.
  */
 typedef enum {
-	PRESSURE_ON, /* back off when others wait for the disk */
+	PRESSURE_AUTO, /* the service does, since nobody waits for it */
+	PRESSURE_ON,   /* back off when others wait for the disk */
 	PRESSURE_OFF,
 } PressurePolicy;
 

@@ -16,6 +16,7 @@
 struct DiskWatch {
 	char *stat_path;
 	DiskBudget *budget;
+	atomic_bool is_on;
 	atomic_int_least64_t looked_usec;
 	pthread_mutex_t mutex;
 
@@ -100,17 +101,31 @@ static void look(DiskWatch *watch, int64_t usec)
 	watch->charged_bytes = charged_bytes;
 }
 
+void disk_watch_set_on(DiskWatch *watch, bool is_on)
+{
+	pthread_mutex_lock(&watch->mutex);
+	atomic_store(&watch->is_on, is_on);
+	if (!is_on)
+		apply(watch, 0);
+	pthread_mutex_unlock(&watch->mutex);
+}
+
+bool disk_watch_is_on(const DiskWatch *watch)
+{
+	return atomic_load(&watch->is_on);
+}
+
 void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 {
 	int64_t looked_usec = atomic_load(&watch->looked_usec);
 
-	if (now_usec - looked_usec < DISK_PRESSURE_LOOK_USEC ||
+	if (!atomic_load(&watch->is_on) || now_usec - looked_usec < DISK_PRESSURE_LOOK_USEC ||
 	    pthread_mutex_trylock(&watch->mutex) != 0)
 		return;
 
 	/* Someone else may have looked just before. */
 	looked_usec = atomic_load(&watch->looked_usec);
-	if (now_usec - looked_usec >= DISK_PRESSURE_LOOK_USEC) {
+	if (atomic_load(&watch->is_on) && now_usec - looked_usec >= DISK_PRESSURE_LOOK_USEC) {
 		look(watch, now_usec - looked_usec);
 		atomic_store(&watch->looked_usec, now_usec);
 	}

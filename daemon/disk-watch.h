@@ -3,6 +3,7 @@
 
 #include "daemon/disk-budget.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -20,7 +21,11 @@ typedef struct DiskWatch DiskWatch;
 DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
 void disk_watch_free(DiskWatch *watch);
 
-/* Look, if it is time to. */
+/* It is off at first; turned off, it holds the budget to nothing more. */
+void disk_watch_set_on(DiskWatch *watch, bool is_on);
+bool disk_watch_is_on(const DiskWatch *watch);
+
+/* Look, if it is on and it is time to. */
 void disk_watch_look(DiskWatch *watch, int64_t now_usec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

@@ -252,6 +252,7 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 	manager->config = config;
 	manager->arguments = arguments;
 	manager->disks = disk_table_new();
+	disk_table_configure(manager->disks, config, settings);
 	manager->metrics_path = metrics_path();
 	manager->event = sd_event_ref(event);
 	manager->filesystems =
@@ -331,6 +332,7 @@ bool manager_reload(Manager *manager, GError **error)
 	if (!config)
 		return false;
 
+	disk_table_configure(manager->disks, config, manager->settings);
 	config_free(manager->config);
 	manager->config = g_steal_pointer(&config);
 	g_message("read the configuration anew");

@@ -292,6 +292,7 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 	if (!filesystems)
 		return EXIT_STATUS_USAGE;
 
+	disk_table_configure(disks, config, settings);
 	results = g_new0(PassResult, filesystems->len);
 	while (n_passes < filesystems->len && !once.signal) {
 		const Filesystem *filesystem = filesystems->pdata[n_passes];

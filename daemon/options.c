@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/options.h"
 
-#include "daemon/disk-settings.h"
 #include "daemon/duration-text.h"
 #include "daemon/name-text.h"
 #include "daemon/policies.h"
@@ -38,6 +37,7 @@ typedef struct {
 	char *across_owners;
 	char *min_age;
 	char *pressure;
+	char *rotating;
 	char *priority;
 	int anchor_blocks;
 	int window_anchors;
@@ -63,6 +63,7 @@ static void given_clear(Given *given)
 	g_free(given->across_owners);
 	g_free(given->min_age);
 	g_free(given->pressure);
+	g_free(given->rotating);
 	g_free(given->priority);
 }
 
@@ -164,7 +165,8 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned compressed = settings->compressed;
 	unsigned rewrite = settings->rewrite;
 	unsigned owners = settings->across_owners;
-	unsigned pressure = settings->makes_way ? PRESSURE_ON : PRESSURE_OFF;
+	unsigned pressure = PRESSURE_AUTO;
+	unsigned rotating = ROTATING_AUTO;
 	unsigned priority = settings->priority;
 
 	if (!take_choice("--zeros", given->zeros, zeros_policy_names, &zeros, error) ||
@@ -180,6 +182,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	    !take_choice("--across-owners", given->across_owners, owners_policy_names, &owners,
 			 error) ||
 	    !take_choice("--pressure", given->pressure, pressure_policy_names, &pressure, error) ||
+	    !take_choice("--rotating", given->rotating, rotating_policy_names, &rotating, error) ||
 	    !take_choice("--priority", given->priority, priority_policy_names, &priority, error))
 		return false;
 
@@ -191,7 +194,8 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	settings->compressed = (CompressedPolicy)compressed;
 	settings->rewrite = (RewritePolicy)rewrite;
 	settings->across_owners = (OwnersPolicy)owners;
-	settings->makes_way = pressure == PRESSURE_ON;
+	settings->pressure = (PressurePolicy)pressure;
+	settings->rotating = (RotatingPolicy)rotating;
 	settings->priority = (PriorityPolicy)priority;
 	return true;
 }
@@ -273,6 +277,30 @@ static GOptionContext *context_new(const GOptionEntry *entries)
 	return context;
 }
 
+/* How hard a pass may be on the machine. */
+static void add_burden_entries(GOptionContext *context, Given *given)
+{
+	const GOptionEntry entries[] = {
+		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given->rate,
+		  "Have each disk read and write no more than SIZE per second", "SIZE" },
+		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given->limit_iops,
+		  "Ask each disk for no more than N requests per second", "N" },
+		{ "pressure", 0, 0, G_OPTION_ARG_STRING, &given->pressure,
+		  "Whether to make way for others that use the disks (default auto)",
+		  "auto|on|off" },
+		{ "rotating", 0, 0, G_OPTION_ARG_STRING, &given->rotating,
+		  "Whether the disks rotate, so that one pass at a time works on each (default "
+		  "auto)",
+		  "auto|yes|no" },
+		{ "priority", 0, 0, G_OPTION_ARG_STRING, &given->priority,
+		  "Who comes first on the processor and the disks (default normal)",
+		  "normal|idle" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 {
 	g_auto(Given) given = { .anchor_blocks = NO_NUMBER, .window_anchors = NO_NUMBER };
@@ -317,15 +345,6 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Whether files of different owners share data (default yes)", "yes|no" },
 		{ "min-age", 0, 0, G_OPTION_ARG_STRING, &given.min_age,
 		  "Leave files written to within TIME for a later pass", "TIME" },
-		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given.rate,
-		  "Have each disk read and write no more than SIZE per second", "SIZE" },
-		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given.limit_iops,
-		  "Ask each disk for no more than N requests per second", "N" },
-		{ "pressure", 0, 0, G_OPTION_ARG_STRING, &given.pressure,
-		  "Whether to make way for others that use the disks (default off)", "on|off" },
-		{ "priority", 0, 0, G_OPTION_ARG_STRING, &given.priority,
-		  "Who comes first on the processor and the disks (default normal)",
-		  "normal|idle" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,
 		  "Blocks in an anchor (default 4)", "N" },
 		{ "window", 0, 0, G_OPTION_ARG_INT, &given.window_anchors,
@@ -343,6 +362,7 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 	};
 	g_autoptr(GOptionContext) context = context_new(entries);
 
+	add_burden_entries(context, &given);
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;
 

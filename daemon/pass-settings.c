@@ -32,7 +32,6 @@ bool pass_settings_make_resident(const Config *config, char *const *arguments,
 
 	take_config(config, names, ret);
 	/* Nobody waits for it. */
-	ret->makes_way = true;
 	ret->priority = PRIORITY_IDLE;
 	return options_parse(&taken, ret, &done, error);
 }

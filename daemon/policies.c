@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/policies.h"
 
-#include "daemon/disk-settings.h"
-
 const char *const zeros_policy_names[] = {
 	[ZEROS_AUTO] = "auto",
 	[ZEROS_HOLE] = "hole",
@@ -80,8 +78,16 @@ const char *const hardship_policy_names[] = {
 };
 
 const char *const pressure_policy_names[] = {
+	[PRESSURE_AUTO] = "auto",
 	[PRESSURE_ON] = "on",
 	[PRESSURE_OFF] = "off",
+	NULL,
+};
+
+const char *const rotating_policy_names[] = {
+	[ROTATING_AUTO] = "auto",
+	[ROTATING_YES] = "yes",
+	[ROTATING_NO] = "no",
 	NULL,
 };
 

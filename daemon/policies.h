@@ -23,6 +23,7 @@ extern const char *const mode_names[];
 extern const char *const sleeping_policy_names[];
 extern const char *const hardship_policy_names[];
 extern const char *const pressure_policy_names[];
+extern const char *const rotating_policy_names[];
 extern const char *const priority_policy_names[];
 
 /*

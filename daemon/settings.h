@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/disk-settings.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -123,7 +125,9 @@ typedef struct {
 	HardshipPolicy on_battery;
 	HardshipPolicy degraded;
 	PriorityPolicy priority;
-	bool makes_way; /* for others that use the disks of a pass */
+	PressurePolicy
+		pressure; /* of all disks, whatever is configured; PRESSURE_AUTO: as that is */
+	RotatingPolicy rotating; /* the same */
 	bool once;
 	bool now; /* whatever the windows */
 	bool dry_run;

@@ -33,7 +33,6 @@ struct Throttle {
 	/* Set before the first use, never changed. */
 	ThrottleClock clock;
 	GArray *disks; /* ThrottledDisk */
-	bool is_watched;
 
 	atomic_int_least64_t settled_usec; /* by any thread */
 	pthread_mutex_t mutex;
@@ -111,7 +110,6 @@ void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
 	ThrottledDisk disk = { disk_budget_ref(budget), watch };
 
 	g_array_append_val(throttle->disks, disk);
-	throttle->is_watched |= watch != NULL;
 }
 
 static const ThrottledDisk *disk_at(const Throttle *throttle, guint i)
@@ -122,10 +120,11 @@ static const ThrottledDisk *disk_at(const Throttle *throttle, guint i)
 bool throttle_is_limited(const Throttle *throttle)
 {
 	for (guint i = 0; i < throttle->disks->len; i++)
-		if (disk_budget_is_limited(disk_at(throttle, i)->budget))
+		if (disk_budget_is_limited(disk_at(throttle, i)->budget) ||
+		    (disk_at(throttle, i)->watch && disk_watch_is_on(disk_at(throttle, i)->watch)))
 			return true;
 
-	return throttle->is_watched;
+	return false;
 }
 
 static int64_t now_of(const Throttle *throttle)
@@ -257,7 +256,7 @@ void throttle_leave(Throttle *throttle)
 
 static void look(const Throttle *throttle)
 {
-	for (guint i = 0; throttle->is_watched && i < throttle->disks->len; i++)
+	for (guint i = 0; i < throttle->disks->len; i++)
 		if (disk_at(throttle, i)->watch)
 			disk_watch_look(disk_at(throttle, i)->watch, now_of(throttle));
 }

@@ -191,3 +191,23 @@ def test_a_pass_makes_way_for_others_and_is_quick_when_they_are_gone(dedupd_on_p
     assert run.freed_bytes == FILES * content.MIB
     assert 0 < beside < FILES * 2 * content.MIB / 4
     assert time.monotonic() - begun < 20
+
+
+def disk_section(filesystem, *lines):
+    return [f"[Disk {os.path.basename(filesystem.device)}]", *lines]
+
+
+def test_a_disk_keeps_to_what_is_configured_of_it(dedupd_on_pairs, tmp_path):
+    config = tmp_path / "dedupd.conf"
+    config.write_text("\n".join(["[Dedupd]", "ReadRate=1M",
+                                 *disk_section(dedupd_on_pairs.filesystem, f"ReadRate={RATE}"), ""]))
+
+    with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:
+        run = dedupd_on_pairs.run(find="auto", config=config)
+
+    rate = parse_size(RATE)
+    assert run.status == 0, run.stderr
+    assert "warning" not in run.stderr
+    assert run.freed_bytes == FILES * content.MIB
+    assert run.seconds > 0.95 * FILES * 2 * content.MIB / rate
+    assert max(disk.window_rates()) <= (1.35 if is_overloaded() else 1.15) * rate

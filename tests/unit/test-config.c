@@ -45,7 +45,7 @@ static void test_nothing_said_is_the_defaults(void)
 	config_disk_settings(config, NULL, &disk);
 	g_assert_cmpuint(disk.read_rate_bytes, ==, 0);
 	g_assert_cmpuint(disk.read_iops, ==, 0);
-	g_assert_cmpint(disk.pressure, ==, PRESSURE_ON);
+	g_assert_cmpint(disk.pressure, ==, PRESSURE_AUTO);
 	g_assert_cmpint(disk.rotating, ==, ROTATING_AUTO);
 }
 

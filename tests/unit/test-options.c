@@ -46,7 +46,8 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.min_run_bytes, ==, 64 << 10);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);
 	g_assert_cmpuint(settings.rate_requests, ==, 0);
-	g_assert_false(settings.makes_way);
+	g_assert_cmpint(settings.pressure, ==, PRESSURE_AUTO);
+	g_assert_cmpint(settings.rotating, ==, ROTATING_AUTO);
 	g_assert_cmpint(settings.priority, ==, PRIORITY_NORMAL);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
 	g_assert_cmpuint(settings.window_anchors, ==, 16);
@@ -75,7 +76,7 @@ static void test_every_option_is_taken(void)
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
 		   "--config /c "
-		   "--limit-rate 1.5M --limit-iops 120 --pressure on --priority=idle "
+		   "--limit-rate 1.5M --limit-iops 120 --pressure on --rotating=no --priority=idle "
 		   "--anchor-blocks 1 --window=64 /a /b",
 		   &settings);
 	g_assert_true(settings.once && settings.dry_run && settings.json && settings.rebuild &&
@@ -100,7 +101,8 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpint(settings.rewrite, ==, REWRITE_NEVER);
 	g_assert_cmpuint(settings.rate_bytes, ==, 3 * MIB / 2);
 	g_assert_cmpuint(settings.rate_requests, ==, 120);
-	g_assert_true(settings.makes_way);
+	g_assert_cmpint(settings.pressure, ==, PRESSURE_ON);
+	g_assert_cmpint(settings.rotating, ==, ROTATING_NO);
 	g_assert_cmpint(settings.priority, ==, PRIORITY_IDLE);
 	g_assert_cmpuint(settings.anchor_blocks, ==, 1);
 	g_assert_cmpuint(settings.window_anchors, ==, 64);
