@@ -152,6 +152,76 @@ static Message *call(DaemonClient *client, const char *path, const char *interfa
 	return reply;
 }
 
+static void disk_free(void *data)
+{
+	DaemonDisk *disk = data;
+
+	g_free(disk->name);
+	g_free(disk);
+}
+
+/* The next one of the reply; below 0: it is none that this knows, 0: there is none. */
+static int read_disk(sd_bus_message *reply, GPtrArray *disks)
+{
+	DaemonDisk read = { 0 };
+	const char *name;
+	int is_set, makes_way, is_rotating;
+	int got = sd_bus_message_read(reply, "(sttbbbt)", &name, &read.rate_bytes,
+				      &read.rate_requests, &is_set, &makes_way, &is_rotating,
+				      &read.charged_bytes);
+
+	if (got <= 0)
+		return got;
+
+	read.name = g_strdup(name);
+	read.is_set = is_set;
+	read.makes_way = makes_way;
+	read.is_rotating = is_rotating;
+	g_ptr_array_add(disks, g_memdup2(&read, sizeof(read)));
+	return 1;
+}
+
+GPtrArray *daemon_client_disks(DaemonClient *client, GError **error)
+{
+	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func(disk_free);
+	g_autoptr(Message) reply =
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListDisks", NULL, error);
+	int got;
+
+	if (!reply)
+		return NULL;
+
+	got = sd_bus_message_enter_container(reply, 'a', "(sttbbbt)");
+	while (got > 0)
+		got = read_disk(reply, disks);
+	if (got == 0)
+		return g_steal_pointer(&disks);
+
+	fail(error, &SD_BUS_ERROR_NULL, got);
+	return NULL;
+}
+
+bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t bytes,
+			      uint64_t requests, GError **error)
+{
+	g_autoptr(Message) message = NULL;
+	g_autoptr(Message) reply = NULL;
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	int failed = sd_bus_message_new_method_call(client->bus, &message,
+						    client->is_private ? NULL : BUS_NAME, BUS_PATH,
+						    BUS_MANAGER_INTERFACE, "SetBudget");
+
+	if (failed >= 0)
+		failed = sd_bus_message_append(message, "stt", disk, bytes, requests);
+	if (failed >= 0)
+		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+	if (failed < 0)
+		fail(error, &bus_error, failed);
+
+	sd_bus_error_free(&bus_error);
+	return failed >= 0;
+}
+
 bool daemon_client_reload(DaemonClient *client, GError **error)
 {
 	g_autoptr(Message) reply =

@@ -33,6 +33,14 @@ typedef struct {
 	uint64_t freed_bytes, passes;
 } DaemonFilesystem;
 
+/* What it says of one disk; 0: no limit. */
+typedef struct {
+	char *name;
+	uint64_t rate_bytes, rate_requests; /* per second */
+	bool is_set, makes_way, is_rotating;
+	uint64_t charged_bytes;
+} DaemonDisk;
+
 DaemonClient *daemon_client_connect(GError **error);
 void daemon_client_close(DaemonClient *client);
 
@@ -42,6 +50,13 @@ GPtrArray *daemon_client_list(DaemonClient *client, GError **error);
 /* Call a method that takes nothing, of the filesystem with this UUID or mount point: "Start". */
 bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* All disks that it knows (DaemonDisk). */
+GPtrArray *daemon_client_disks(DaemonClient *client, GError **error);
+
+/* Have a disk keep to so much per second, until the service ends; 0: no limit. */
+bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t bytes,
+			      uint64_t requests, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Have it read its configuration anew. */
 bool daemon_client_reload(DaemonClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -23,6 +23,8 @@ static const Verb verbs[] = {
 	{ "pause", "End the pass, and begin none until 'resume'", 0, NULL, verb_pause },
 	{ "resume", "Go on after 'pause'", 0, NULL, verb_resume },
 	{ "forget", "Drop what is remembered of a filesystem", 0, NULL, verb_forget },
+	{ "budget", "Show what disks may be asked for per second, or set it", VERB_TAKES_BUDGET,
+	  &table_of_budget, verb_budget },
 	{ "reload", "Have the service read its configuration anew", 0, NULL, verb_reload },
 };
 

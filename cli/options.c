@@ -18,6 +18,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->state_directory, g_free);
 	g_clear_pointer(&options->config, g_free);
 	g_clear_pointer(&options->columns, g_free);
+	g_clear_pointer(&options->rate, g_free);
+	g_clear_pointer(&options->iops, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -131,6 +133,15 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		{ NULL }
 	};
 
+	const GOptionEntry budget[] = {
+		{ "rate", 0, 0, G_OPTION_ARG_STRING, &options->rate,
+		  "Have the disks that are named read and write SIZE per second at most",
+		  "SIZE|none" },
+		{ "iops", 0, 0, G_OPTION_ARG_STRING, &options->iops,
+		  "Ask them for no more than N requests per second", "N|none" },
+		{ NULL }
+	};
+
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
 	g_option_context_set_description(context, columns);
@@ -141,6 +152,8 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		g_option_context_add_main_entries(context, verbose, NULL);
 	if (takes & VERB_TAKES_CONFIG)
 		g_option_context_add_main_entries(context, config, NULL);
+	if (takes & VERB_TAKES_BUDGET)
+		g_option_context_add_main_entries(context, budget, NULL);
 	g_option_context_add_main_entries(context, names, NULL);
 
 	if (!g_option_context_parse_strv(context, arguments, error))

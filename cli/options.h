@@ -14,11 +14,14 @@
 typedef enum {
 	VERB_TAKES_VERBOSE = 1 << 0,
 	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
+	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
 } VerbOptions;
 
 typedef struct {
 	char *state_directory;
 	char *config; /* a file, or "none"; NULL: that of the system */
+	char *rate;   /* as typed; NULL: not given */
+	char *iops;   /* the same */
 	bool check;
 	bool json;
 	bool bytes;

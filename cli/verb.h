@@ -23,6 +23,7 @@ extern const TableKind table_of_status;
 extern const TableKind table_of_history;
 extern const TableKind table_of_config;
 extern const TableKind table_of_list;
+extern const TableKind table_of_budget;
 
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
@@ -33,4 +34,5 @@ ExitStatus verb_stop(const Options *options);
 ExitStatus verb_pause(const Options *options);
 ExitStatus verb_resume(const Options *options);
 ExitStatus verb_forget(const Options *options);
+ExitStatus verb_budget(const Options *options);
 ExitStatus verb_reload(const Options *options);

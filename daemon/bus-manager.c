@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus-disks.h"
 #include "daemon/bus-objects.h"
 #include "daemon/manager.h"
 
@@ -81,6 +82,10 @@ static const sd_bus_vtable vtable[] = {
 				SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_ARGS("FindFilesystem", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", path),
 				on_find, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_ARGS("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(sttbbbt)", disks),
+				bus_disks_list, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_ARGS("SetBudget", SD_BUS_ARGS("s", disk, "t", bytes, "t", requests),
+				SD_BUS_NO_RESULT, bus_disks_set_budget, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, on_reload,
 				SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_SIGNAL("FilesystemsChanged", "", 0),

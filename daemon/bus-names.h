@@ -15,6 +15,7 @@
 #define BUS_MANAGER_INTERFACE    "org.dedupd1.Manager"
 #define BUS_FILESYSTEM_INTERFACE "org.dedupd1.Filesystem"
 
-#define BUS_ERROR_UNSUITABLE "org.dedupd1.Error.Unsuitable"
-#define BUS_ERROR_UNKNOWN    "org.dedupd1.Error.UnknownFilesystem"
-#define BUS_ERROR_CONFIG     "org.dedupd1.Error.Configuration"
+#define BUS_ERROR_UNSUITABLE   "org.dedupd1.Error.Unsuitable"
+#define BUS_ERROR_UNKNOWN      "org.dedupd1.Error.UnknownFilesystem"
+#define BUS_ERROR_UNKNOWN_DISK "org.dedupd1.Error.UnknownDisk"
+#define BUS_ERROR_CONFIG       "org.dedupd1.Error.Configuration"

@@ -6,6 +6,7 @@
 #include "daemon/time-window.h"
 #include "daemon/worker.h"
 #include "hashstore/hash-store.h"
+#include "kernel-ioctl/disk-topology.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/write-mark.h"
 
@@ -32,6 +33,7 @@ struct ManagedFilesystem {
 	bool is_mounted;
 	FsIdentity identity;
 	dev_t device;
+	GPtrArray *lies_on; /* Disk; NULL while it is not to be worked on */
 	char *mount_point;
 	char **targets; /* of all mounts to work through */
 	char *refusal;
@@ -132,11 +134,29 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 	managed->mount_point = g_strdup(managed->targets[0] ? managed->targets[0] : first->target);
 }
 
+/* They change with devices of a btrfs, and what is asked for here needs no disk. */
+static void find_disks(ManagedFilesystem *managed)
+{
+	FsLocation location = {
+		.is_btrfs = managed->identity.kind == FS_KIND_BTRFS,
+		.major = major(managed->device),
+		.minor = minor(managed->device),
+	};
+
+	memcpy(location.uuid, managed->identity.uuid, FS_UUID_BYTES);
+	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
+	managed->lies_on = disk_topology_find(disk_topology_system(), &location);
+	disk_table_add(managed->disks, managed->lies_on);
+}
+
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
 {
 	g_clear_pointer(&managed->settings, settings_unref);
-	if (settings)
-		managed->settings = settings_ref(settings);
+	if (!settings)
+		return;
+
+	managed->settings = settings_ref(settings);
+	find_disks(managed);
 }
 
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
@@ -224,6 +244,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->settings, settings_unref);
 	pass_result_clear(&managed->last);
 	g_free(managed->report);
+	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_free(managed->refusal);
 	g_free(managed->mount_point);
 	g_strfreev(managed->targets);

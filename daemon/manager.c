@@ -339,6 +339,11 @@ bool manager_reload(Manager *manager, GError **error)
 	return look_at_mounts(manager, error);
 }
 
+DiskTable *manager_disks(const Manager *manager)
+{
+	return manager->disks;
+}
+
 const GPtrArray *manager_filesystems(const Manager *manager)
 {
 	return manager->filesystems;

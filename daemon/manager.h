@@ -32,6 +32,9 @@ bool manager_reload(Manager *manager, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Look soon whether anything is to be done, since something changed. */
 void manager_look(Manager *manager);
 
+/* The disks of all filesystems that are worked on, the manager's. */
+DiskTable *manager_disks(const Manager *manager);
+
 /* All that is known (ManagedFilesystem), the manager's. */
 const GPtrArray *manager_filesystems(const Manager *manager);
 

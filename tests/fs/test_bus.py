@@ -73,6 +73,11 @@ def call(bus, path, method, user=None):
     return bus.call(NAME, path, f"{NAME}.Filesystem", method, user=user)
 
 
+def set_budget(bus, user=None):
+    return bus.call(NAME, PATH, f"{NAME}.Manager", "SetBudget", "stt", "nosuchdisk", "1", "1",
+                    user=user)
+
+
 def test_root_may_do_all(bus, path):
     for method in CONTROLS:
         done = call(bus, path, method)
@@ -87,6 +92,8 @@ def test_without_polkit_others_may_only_look(bus, path):
         assert done.returncode != 0, method
         assert "Access denied" in done.stderr
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER).returncode != 0
+    assert set_budget(bus, user=USER).returncode != 0
+    assert bus.call(NAME, PATH, f"{NAME}.Manager", "ListDisks", user=USER).returncode == 0
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "ListFilesystems", user=USER).returncode == 0
     done = bus.run("busctl", "--system", "get-property", NAME, path, f"{NAME}.Filesystem",
                    "FreedBytes", user=USER)
@@ -106,6 +113,9 @@ def test_polkit_decides_for_others(bus, path, allowed, may_inspect, may_control)
         assert (call(bus, path, method, user=USER).returncode == 0) == may_control, method
     reloaded = bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER)
     assert (reloaded.returncode == 0) == may_control
+    budgeted = set_budget(bus, user=USER)
+    # It is not said either which disks there are.
+    assert ("no disk of a filesystem" in budgeted.stderr) == may_control
 
 
 def test_dedupctl_of_others_goes_over_the_bus(bus, service, path, tree):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the service asks of disks, each of them one loop device whose file lies in memory."""
 
+import json
 import os
 import pathlib
 import tempfile
@@ -101,3 +102,58 @@ def test_a_limit_that_a_reload_sets_holds_for_the_pass_that_runs(disk, service):
 
     assert read_within(disk, 4) < MIB
     assert service.shows(disk.mount_point)["state"] == "running"
+
+
+def budget_of(service, filesystem):
+    shown = json.loads(service.tell("budget", "--json", name_of(filesystem)))["disks"]
+    assert len(shown) == 1
+    return shown[0]
+
+
+def test_a_budget_that_is_set_in_mid_pass_holds_at_once(disk, service):
+    configure(service, disk, "ReadRate=2M", "ReadIOPS=9000")
+    service.start()
+    wait_until(lambda: service.shows(disk.mount_point)["stage"] == "sharing", service.log)
+    shown = budget_of(service, disk)
+    assert (shown["rate_bytes"], shown["iops"], shown["from"]) == (2 * MIB, 9000, "configuration")
+    assert (shown["pressure"], shown["charged_bytes"] > 0) == ("off", True)
+
+    service.tell("budget", f"/dev/{name_of(disk)}", "--rate=256K")
+    time.sleep(2)
+    assert read_within(disk, 3) < MIB
+    shown = budget_of(service, disk)
+    assert (shown["rate_bytes"], shown["iops"], shown["from"]) == (256 * 1024, 9000, "set")
+
+    # Neither what the configuration says nor reading it anew changes that.
+    service.tell("reload")
+    assert budget_of(service, disk)["rate_bytes"] == 256 * 1024
+    assert service.shows(disk.mount_point)["state"] == "running"
+
+    service.tell("budget", name_of(disk), "--rate=none", "--iops=none")
+    begun = time.monotonic()
+    service.wait_for_passes(disk.mount_point, 1)
+    # With either limit there were minutes to go.
+    assert time.monotonic() - begun < 20
+    shown = budget_of(service, disk)
+    assert (shown["rate_bytes"], shown["iops"], shown["from"]) == (None, None, "set")
+
+
+def test_a_budget_that_is_none_is_refused(disk, service):
+    configure(service, disk)
+    service.start()
+
+    for words, status, text in [
+            (["nosuchdisk", "--rate=1M"], 1, "nosuchdisk is no disk"),
+            (["nosuchdisk"], 1, "nosuchdisk is no disk"),
+            ([name_of(disk), "--rate=fast"], 2, "--rate: "),
+            ([name_of(disk), "--iops=-1"], 2, "--iops: -1"),
+            (["--iops=1"], 2, "no disk"),
+    ]:
+        told = service.ask("budget", *words)
+        assert told.returncode == status, words
+        assert text in told.stderr, words
+    told = service.ask("budget", name_of(disk), "--rate=1M", user=harness.USER)
+    assert told.returncode == 1
+    assert "only root" in told.stderr
+    assert budget_of(service, disk)["from"] == "configuration"
+    assert name_of(disk) in service.ask("budget", user=harness.USER).stdout
