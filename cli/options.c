@@ -20,6 +20,7 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->columns, g_free);
 	g_clear_pointer(&options->rate, g_free);
 	g_clear_pointer(&options->iops, g_free);
+	g_clear_pointer(&options->config_directory, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -141,6 +142,11 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		  "Ask them for no more than N requests per second", "N|none" },
 		{ NULL }
 	};
+	const GOptionEntry config_directory[] = {
+		{ "config-dir", 0, 0, G_OPTION_ARG_FILENAME, &options->config_directory,
+		  "Look at and change the configuration in DIR", "DIR" },
+		{ NULL }
+	};
 
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
@@ -154,6 +160,8 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		g_option_context_add_main_entries(context, config, NULL);
 	if (takes & VERB_TAKES_BUDGET)
 		g_option_context_add_main_entries(context, budget, NULL);
+	if (takes & VERB_TAKES_CONFIG_DIRECTORY)
+		g_option_context_add_main_entries(context, config_directory, NULL);
 	g_option_context_add_main_entries(context, names, NULL);
 
 	if (!g_option_context_parse_strv(context, arguments, error))

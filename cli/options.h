@@ -15,13 +15,15 @@ typedef enum {
 	VERB_TAKES_VERBOSE = 1 << 0,
 	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
 	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
+	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
 } VerbOptions;
 
 typedef struct {
 	char *state_directory;
-	char *config; /* a file, or "none"; NULL: that of the system */
-	char *rate;   /* as typed; NULL: not given */
-	char *iops;   /* the same */
+	char *config;           /* a file, or "none"; NULL: that of the system */
+	char *config_directory; /* NULL: that of the system */
+	char *rate;             /* as typed; NULL: not given */
+	char *iops;             /* the same */
 	bool check;
 	bool json;
 	bool bytes;

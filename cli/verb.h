@@ -28,6 +28,8 @@ extern const TableKind table_of_budget;
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
 ExitStatus verb_config(const Options *options);
+ExitStatus verb_enable(const Options *options);
+ExitStatus verb_disable(const Options *options);
 ExitStatus verb_list(const Options *options);
 ExitStatus verb_start(const Options *options);
 ExitStatus verb_stop(const Options *options);

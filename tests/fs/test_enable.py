@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `dedupctl enable` and `disable` write, and what is worked on then."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import oracle
+from content import write_twins
+from harness import assert_unchanged, settle
+
+MIB = 1 << 20
+UUID = "0d8a5e5c-36c5-4d7b-9c50-3f0f0a3c8a01"
+
+
+@pytest.fixture
+def kind():
+    """What is written is the same for both."""
+    return "xfs"
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Of a configuration, which does not exist yet."""
+    return tmp_path / "etc"
+
+
+@pytest.fixture
+def dedupctl(directory):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name dedupctl")
+
+    def dedupctl(verb, *words):
+        return subprocess.run(
+            [os.environ["DEDUPCTL"], verb, f"--config-dir={directory}", *map(str, words)],
+            capture_output=True, text=True, check=False, timeout=30,
+            env=os.environ | {"DEDUPD_SOCKET": "/nonexistent"})
+    return dedupctl
+
+
+def uuid_of(filesystem):
+    return subprocess.run(["findmnt", "-no", "UUID", filesystem.mount_point], check=True,
+                          capture_output=True, text=True).stdout.strip()
+
+
+def drop_ins(directory):
+    return sorted((directory / "dedupd.conf.d").glob("*"))
+
+
+def lines(path):
+    """Without comments."""
+    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def test_what_is_enabled_is_worked_on_as_it_was_said(dedupctl, directory, program, filesystem, tree,
+                                                     tmp_path):
+    write_twins(tree, 8 * MIB)
+    settle(filesystem)
+    before = oracle.snapshot(tree)
+
+    done = dedupctl("enable", tree, "MinSize=64K", "Exclude=*.tmp", "Exclude=*.part")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (path,) = drop_ins(directory)
+    assert str(path) in done.stdout
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes", "MinSize=64K", "Exclude=*.tmp",
+                           "Exclude=*.part"]
+    passed = subprocess.run([program, "--once", "--json", f"--config={path}",
+                             f"--state-dir={tmp_path / 'state'}"], capture_output=True, text=True,
+                            check=False)
+    assert passed.returncode == 0, passed.stderr
+    (report,) = json.loads(passed.stdout)["filesystems"]
+    assert (report["mount_point"], report["freed"]["bytes"]) == (str(tree), 8 * MIB)
+    assert_unchanged(before, tree)
+
+
+def test_what_is_said_again_replaces_what_was_said(dedupctl, directory, tree):
+    assert dedupctl("enable", tree, "Zeros=keep").returncode == 0
+    assert dedupctl("enable", f"{tree}//", "RunFor=4h").returncode == 0
+    (path,) = drop_ins(directory)
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes", "RunFor=4h"]
+
+
+def test_a_filesystem_is_named_as_it_was_typed(dedupctl, directory, filesystem, tree, tmp_path):
+    uuid = uuid_of(filesystem)
+    assert dedupctl("enable", uuid.upper()).returncode == 0
+    assert [path.name for path in drop_ins(directory)] == [f"{uuid}.conf"]
+    link = tmp_path / "link"
+    link.symlink_to(tree)
+    assert dedupctl("enable", link).returncode == 0
+    (by_path,) = [path for path in drop_ins(directory) if path.name != f"{uuid}.conf"]
+    assert lines(by_path)[0] == f"[Filesystem {tree}]"
+    name = subprocess.run(["systemd-escape", "--path", tree], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    assert by_path.name == f"{name}.conf"
+
+    done = dedupctl("disable", tree)
+    assert (done.returncode, done.stderr, drop_ins(directory)) == (0, "", [])
+
+
+@pytest.mark.parametrize("typed, said", [
+    (UUID, "is no btrfs or XFS that is mounted"),
+    ("/proc", "is no btrfs or XFS that is mounted"),
+    ("/nowhere", "is no btrfs or XFS that is mounted"),
+    ("nonsense", "is no btrfs or XFS that is mounted"),
+    ("/media/*", "patterns name none"),
+    ("*", "patterns name none"),
+    ("", "an empty name"),
+])
+def test_what_is_not_there_is_refused(dedupctl, directory, tree, typed, said):
+    done = dedupctl("enable", typed)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert not directory.exists()
+
+
+def test_what_was_meant_is_suggested(dedupctl, directory, tree):
+    below = tree / "below"
+    below.mkdir()
+    assert f"it lies on what is mounted on {tree}\n" in dedupctl("enable", below).stderr
+    # Names that are near are looked for among short ones.
+    short = pathlib.Path(f"/run/dedupd-{os.getpid()}")
+    short.mkdir()
+    subprocess.run(["mount", "--bind", tree, short], check=True)
+    try:
+        assert f"did you mean {short}?" in dedupctl("enable", f"{short}x").stderr
+        assert f"did you mean {short}?" in dedupctl("disable", f"{short}x").stderr
+    finally:
+        subprocess.run(["umount", short], check=True)
+        short.rmdir()
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["Zeroes=keep"], "did you mean Zeros=?"),
+    (["Zeros=sometimes"], "auto, hole, keep or share"),
+    (["Memory=1G"], "not for a single filesystem"),
+    (["ReadRate=1M"], "not for a single filesystem"),
+    (["Nonsense=1"], "dedupd.conf(5)"),
+    (["Enable=no"], "'disable'"),
+    (["/srv"], "one filesystem at a time"),
+    (["Exclude=a\n[Filesystem /]"], "have a meaning in files"),
+    (["Exclude= a"], "have a meaning in files"),
+])
+def test_values_that_cannot_be_are_refused(dedupctl, directory, tree, words, said):
+    done = dedupctl("enable", tree, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not directory.exists()
+
+
+def test_somebody_elses_file_is_left_as_it_is(dedupctl, directory, tree):
+    assert dedupctl("enable", tree).returncode == 0
+    (path,) = drop_ins(directory)
+    path.write_text(f"[Filesystem {tree}]\nZeros=keep\n")
+    for verb in ("enable", "disable"):
+        done = dedupctl(verb, tree)
+        assert done.returncode == 1
+        assert f"{path} is not of dedupctl" in done.stderr
+    assert path.read_text() == f"[Filesystem {tree}]\nZeros=keep\n"
+
+
+def test_what_another_file_names_is_disabled_by_a_word_that_is_read_later(dedupctl, directory, tree):
+    directory.mkdir()
+    (directory / "dedupd.conf").write_text(f"[Filesystem {tree}]\nZeros=keep\n")
+
+    done = dedupctl("disable", tree)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "dedupd.conf:2 names it, too" in done.stdout
+    (path,) = drop_ins(directory)
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=no"]
+    assert dedupctl("enable", tree).returncode == 0
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes"]
+
+
+def test_a_later_file_that_says_otherwise_is_named(dedupctl, directory, tree):
+    (directory / "dedupd.conf.d").mkdir(parents=True)
+    later = directory / "dedupd.conf.d" / "zz.conf"
+    later.write_text(f"[Filesystem {tree}]\nEnable=no\n")
+    done = dedupctl("enable", tree)
+    assert done.returncode == 1
+    assert f"{later}:2 says otherwise" in done.stderr
+
+
+def test_with_a_faulty_configuration_nothing_is_written(dedupctl, directory, tree):
+    directory.mkdir()
+    (directory / "dedupd.conf").write_text("[Dedupd]\nZeroes=keep\n")
+    done = dedupctl("enable", tree)
+    assert done.returncode == 1
+    assert "dedupd.conf:2" in done.stderr
+    assert not drop_ins(directory)
+
+
+def test_what_is_not_mounted_any_more_can_be_disabled(dedupctl, directory, filesystem):
+    uuid = uuid_of(filesystem)
+    assert dedupctl("enable", uuid).returncode == 0
+    filesystem.unmount()
+    assert dedupctl("disable", uuid).returncode == 0
+    assert not drop_ins(directory)
+    assert dedupctl("disable", uuid).returncode == 1
+    filesystem.mount()
+    assert "is not enabled" in dedupctl("disable", uuid).stdout
+
+
+def test_where_nothing_can_be_shared_nothing_is_enabled(dedupctl, directory, filesystem, tree):
+    filesystem.remount("ro")
+    done = dedupctl("enable", tree)
+    assert done.returncode == 1
+    assert "read-only" in done.stderr
+    assert not directory.exists()
+    filesystem.remount("rw")
+
+
+def test_a_name_that_no_file_can_have_is_digested(dedupctl, directory, filesystem, tmp_path):
+    target = tmp_path / ("a" * 200) / ("b" * 200)
+    target.mkdir(parents=True)
+    subprocess.run(["mount", "--bind", filesystem.mount_point, target], check=True)
+    try:
+        assert dedupctl("enable", target).returncode == 0
+        (path,) = drop_ins(directory)
+        assert len(path.name) < 100
+        assert lines(path)[0] == f"[Filesystem {target}]"
+        assert dedupctl("disable", target).returncode == 0
+        assert not drop_ins(directory)
+    finally:
+        subprocess.run(["umount", target], check=True)
