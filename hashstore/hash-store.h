@@ -58,8 +58,10 @@ typedef struct {
 	const char *uuid;
 	const char *kind;
 	uint32_t block_bytes;
-	uint32_t anchor_blocks;
+	uint32_t anchor_blocks; /* asked for; 0: as the store has it */
 	uint32_t window_anchors;
+	uint32_t new_anchor_blocks; /* of a store that is made, where nothing is asked for */
+	uint32_t new_window_anchors;
 	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
 	/* What the calling thread made disks read so far; NULL: it is not counted. */
@@ -68,8 +70,9 @@ typedef struct {
 } HashStoreOptions;
 
 /*
- * Open for writing, made if absent.  A file that is foreign, newer, corrupt, or was made with other
- * k, w or block size is refused by name and left as it is, unless @options->rebuild.
+ * Open for writing, made if absent.  A file that is foreign, newer, corrupt, or was made with another
+ * block size, or other k or w than are asked for, is refused by name and left as it is, unless
+ * @options->rebuild.
  */
 HashStore *hash_store_open(const HashStoreOptions *options, GError **error);
 

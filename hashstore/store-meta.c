@@ -52,11 +52,15 @@ static bool put_secret(HashStore *store, GError **error)
 
 bool store_meta_begin(HashStore *store, const HashStoreOptions *options, GError **error)
 {
+	uint32_t k = options->anchor_blocks ? options->anchor_blocks : options->new_anchor_blocks;
+	uint32_t w =
+		options->window_anchors ? options->window_anchors : options->new_window_anchors;
+
 	return put_text(store, "uuid", options->uuid, error) &&
 	       put_text(store, "kind", options->kind, error) &&
 	       put_int(store, "block_bytes", options->block_bytes, error) &&
-	       put_int(store, "anchor_blocks", options->anchor_blocks, error) &&
-	       put_int(store, "window_anchors", options->window_anchors, error) &&
+	       put_int(store, "anchor_blocks", k, error) &&
+	       put_int(store, "window_anchors", w, error) &&
 	       put_int(store, "next_object", 1, error) &&
 	       put_int(store, "settled_below", 1, error) && put_int(store, "objects", 0, error) &&
 	       put_secret(store, error);
@@ -183,10 +187,12 @@ bool store_meta_check(const HashStore *store, const HashStoreOptions *options, G
 	}
 
 	return check_number(store, "block size", about->block_bytes, options->block_bytes, error) &&
-	       check_number(store, "anchor-blocks (k)", about->anchor_blocks,
-			    options->anchor_blocks, error) &&
-	       check_number(store, "window-anchors (w)", about->window_anchors,
-			    options->window_anchors, error);
+	       (options->anchor_blocks == 0 ||
+		check_number(store, "anchor-blocks (k)", about->anchor_blocks,
+			     options->anchor_blocks, error)) &&
+	       (options->window_anchors == 0 ||
+		check_number(store, "window-anchors (w)", about->window_anchors,
+			     options->window_anchors, error));
 }
 
 bool store_meta_save_counts(HashStore *store, GError **error)

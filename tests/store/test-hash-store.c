@@ -181,6 +181,37 @@ static void test_other_parameters_are_refused_with_both_values(void)
 	store_fixture_refused(fixture, HASH_STORE_ERROR_FAILED, "block size 4096, not 16384");
 }
 
+static void assert_made_with(StoreFixture *fixture, uint32_t k, uint32_t w)
+{
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+
+	g_assert_cmpuint(hash_store_about(store)->anchor_blocks, ==, k);
+	g_assert_cmpuint(hash_store_about(store)->window_anchors, ==, w);
+}
+
+static void test_a_store_keeps_what_it_was_made_with_unless_other_is_asked_for(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+
+	fixture->options.anchor_blocks = 0;
+	fixture->options.new_anchor_blocks = 3;
+	fixture->options.window_anchors = 7;
+	fixture->options.new_window_anchors = 10;
+	assert_made_with(fixture, 3, 7);
+
+	fixture->options.new_anchor_blocks = 2;
+	fixture->options.window_anchors = 0;
+	assert_made_with(fixture, 3, 7);
+	fixture->options.anchor_blocks = 3;
+	assert_made_with(fixture, 3, 7);
+	fixture->options.anchor_blocks = 2;
+	store_fixture_refused(fixture, HASH_STORE_ERROR_FAILED, "(k) 3, not 2");
+
+	fixture->options.anchor_blocks = 0;
+	fixture->options.rebuild = true;
+	assert_made_with(fixture, 2, 10);
+}
+
 static void test_rebuild_keeps_every_old_file(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -470,6 +501,8 @@ int main(int argc, char **argv)
 			test_store_of_another_filesystem_is_refused);
 	g_test_add_func("/hash-store/other-parameters-are-refused-with-both-values",
 			test_other_parameters_are_refused_with_both_values);
+	g_test_add_func("/hash-store/a-store-keeps-what-it-was-made-with-unless-other-is-asked-for",
+			test_a_store_keeps_what_it_was_made_with_unless_other_is_asked_for);
 	g_test_add_func("/hash-store/rebuild-keeps-every-old-file",
 			test_rebuild_keeps_every_old_file);
 	g_test_add_func("/hash-store/directory-that-cannot-be-written-is-named-with-the-cause",
