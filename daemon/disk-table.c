@@ -263,3 +263,21 @@ Throttle *disk_table_throttle(DiskTable *table, const Settings *settings, int fd
 		add_disks(table, throttle, disks);
 	return throttle;
 }
+
+void disk_table_add_store(DiskTable *table, Throttle *throttle, const char *path)
+{
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation location;
+
+	if (!fs_location_of_path(path, &location))
+		return;
+
+	disks = disk_topology_find(disk_topology_system(), &location);
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; i < disks->len; i++) {
+		const Entry *entry = get_entry(table, disks->pdata[i]);
+
+		throttle_add_store_disk(throttle, entry->budget, entry->watch);
+	}
+	pthread_mutex_unlock(&table->mutex);
+}

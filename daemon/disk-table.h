@@ -61,4 +61,10 @@ bool disk_table_is_rotating(DiskTable *table, const Disk *disk);
  */
 Throttle *disk_table_throttle(DiskTable *table, const Settings *settings, int fd);
 
+/*
+ * Have what stores in the directory @path do charged to the disks that it lies on.  Where no disks can be
+ * found it is charged to those of the filesystem.
+ */
+void disk_table_add_store(DiskTable *table, Throttle *throttle, const char *path);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskTable, disk_table_free)

@@ -54,6 +54,21 @@ static void set_young(Pass *pass)
 	filter_set_young(pass->filter, now_nsec - (int64_t)age_usec * USEC_NSEC, now_nsec);
 }
 
+static void store_joins(void *data)
+{
+	throttle_join(((Pass *)data)->throttle);
+}
+
+static void store_leaves(void *data)
+{
+	throttle_leave(((Pass *)data)->throttle);
+}
+
+static void store_pays(void *data)
+{
+	pass_may_continue(data);
+}
+
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
@@ -68,6 +83,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 		.memory_bytes = settings->memory_bytes / 2,
 		.stop = pass->stop,
 		.count_reads = thread_io_read_bytes,
+		.payer = &pass->payer,
 		.rebuild = settings->rebuild,
 	};
 
@@ -76,11 +92,13 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 		return false;
 	}
 
-	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
+	pass->payer = (HashStorePayer){ store_joins, store_leaves, store_pays, pass };
 	pass->store = hash_store_open(&options, error);
 	if (!pass->store)
 		return false;
 
+	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
+	disk_table_add_store(disks, pass->throttle, settings->state_directory);
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);

@@ -36,7 +36,8 @@ typedef struct {
 	/* Owned by the pass. */
 	HashStore *store;
 	Filter *filter;
-	Throttle *throttle; /* of the disks; NULL before it is opened */
+	HashStorePayer payer; /* pays for the store with the throttle */
+	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	KeptPages *kept;
 	HotObjects *hot;
 	Postponed *postponed;

@@ -2,6 +2,7 @@
 #include "daemon/sum-cache.h"
 
 #include "daemon/temporary-file.h"
+#include "hashstore/store-io.h"
 #include "kernel-ioctl/fd.h"
 
 #include <unistd.h>
@@ -40,10 +41,16 @@ static off_t place_of(const SumCache *cache, uint64_t physical)
 
 bool sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_blocks)
 {
-	ssize_t bytes = (ssize_t)(n_blocks * sizeof(*ret));
+	size_t bytes = n_blocks * sizeof(*ret);
+	ssize_t got;
+	uint64_t begun;
 
-	if (cache->fd < 0 ||
-	    pread(cache->fd, ret, (size_t)bytes, place_of(cache, physical)) != bytes)
+	if (cache->fd < 0)
+		return false;
+	begun = store_io_begin();
+	got = pread(cache->fd, ret, bytes, place_of(cache, physical));
+	store_io_end(begun);
+	if (got != (ssize_t)bytes)
 		return false;
 
 	for (size_t i = 0; i < n_blocks; i++)
@@ -56,9 +63,12 @@ bool sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_b
 void sum_cache_put(SumCache *cache, uint64_t physical, const uint64_t *sums, size_t n_blocks)
 {
 	ssize_t bytes = (ssize_t)(n_blocks * sizeof(*sums));
+	uint64_t begun;
 
 	if (cache->fd < 0 && !cache->has_failed)
 		cache->fd = temporary_file_open(cache->directory, NULL);
+	begun = store_io_begin();
 	cache->has_failed = cache->fd < 0 || pwrite(cache->fd, sums, (size_t)bytes,
 						    place_of(cache, physical)) != bytes;
+	store_io_end(begun);
 }

@@ -19,6 +19,8 @@
 typedef struct {
 	DiskBudget *budget;
 	DiskWatch *watch; /* may be NULL */
+	bool has_data;    /* of the filesystem */
+	bool has_store;
 } ThrottledDisk;
 
 /* One thread that works for the pass. */
@@ -26,13 +28,22 @@ typedef struct {
 	int id;
 	ThreadIo seen;
 	bool is_seen;
+	const StoreIo *store; /* of the thread; NULL: not known */
+	uint64_t store_seen;
 	DiskUser *users[]; /* of each disk; NULL-terminated */
 } Member;
+
+/* What threads did, with leave or without. */
+typedef struct {
+	int64_t store_bytes;
+	int64_t other_bytes;
+} Done;
 
 struct Throttle {
 	/* Set before the first use, never changed. */
 	ThrottleClock clock;
 	GArray *disks; /* ThrottledDisk */
+	bool knows_store_disks;
 
 	atomic_int_least64_t settled_usec; /* by any thread */
 	pthread_mutex_t mutex;
@@ -59,6 +70,11 @@ static bool real_thread_io(int id, ThreadIo *ret, void *data)
 	return thread_io_read_of(id, ret);
 }
 
+static const StoreIo *real_store_io(void *data)
+{
+	return store_io_of_thread();
+}
+
 static void disk_clear(void *data)
 {
 	ThrottledDisk *disk = data;
@@ -78,7 +94,7 @@ static void member_free(void *data)
 Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock)
 {
 	static const ThrottleClock real_clock = { real_now_usec, real_sleep_usec, NULL,
-						  real_thread_io };
+						  real_thread_io, real_store_io };
 	Throttle *throttle = g_new0(Throttle, 1);
 	g_autoptr(DiskBudget) own = NULL;
 
@@ -105,16 +121,34 @@ void throttle_free(Throttle *throttle)
 	g_free(throttle);
 }
 
-void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
-{
-	ThrottledDisk disk = { disk_budget_ref(budget), watch };
-
-	g_array_append_val(throttle->disks, disk);
-}
-
-static const ThrottledDisk *disk_at(const Throttle *throttle, guint i)
+static ThrottledDisk *disk_at(const Throttle *throttle, guint i)
 {
 	return &g_array_index(throttle->disks, ThrottledDisk, i);
+}
+
+/* The disk with that budget, which is added if it is not there yet. */
+static ThrottledDisk *get_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
+{
+	ThrottledDisk disk = { .budget = budget, .watch = watch };
+
+	for (guint i = 0; i < throttle->disks->len; i++)
+		if (disk_at(throttle, i)->budget == budget)
+			return disk_at(throttle, i);
+
+	disk_budget_ref(budget);
+	g_array_append_val(throttle->disks, disk);
+	return disk_at(throttle, throttle->disks->len - 1);
+}
+
+void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
+{
+	get_disk(throttle, budget, watch)->has_data = true;
+}
+
+void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
+{
+	get_disk(throttle, budget, watch)->has_store = true;
+	throttle->knows_store_disks = true;
 }
 
 bool throttle_is_limited(const Throttle *throttle)
@@ -147,6 +181,10 @@ static Member *member_new(const Throttle *throttle)
 		member->users[i] = disk_user_new(disk_at(throttle, i)->budget);
 	member->id = gettid();
 	member->is_seen = read_thread_io(throttle, member->id, &member->seen);
+	if (throttle->clock.store_io)
+		member->store = throttle->clock.store_io(throttle->clock.data);
+	if (member->store)
+		member->store_seen = store_io_bytes(member->store);
 	return member;
 }
 
@@ -165,29 +203,45 @@ static Member *get_member(Throttle *throttle)
 	return member;
 }
 
-/* What @member did since this was asked last. */
-static int64_t take_done(const Throttle *throttle, Member *member)
+/* Of what @member did since this was asked last, what it did for the store. */
+static int64_t take_store_bytes(const Throttle *throttle, Member *member)
 {
-	ThreadIo before = member->seen;
+	uint64_t before = member->store_seen;
 
-	if (!member->is_seen || !read_thread_io(throttle, member->id, &member->seen))
+	if (!member->store || !throttle->knows_store_disks)
 		return 0;
 
-	return (int64_t)(member->seen.read_bytes - before.read_bytes + member->seen.write_bytes -
-			 before.write_bytes);
+	member->store_seen = store_io_bytes(member->store);
+	return (int64_t)(member->store_seen - before);
 }
 
-static int64_t take_done_by_all(Throttle *throttle)
+/* Add what @member did since this was asked last. */
+static void take_done(const Throttle *throttle, Member *member, Done *done)
+{
+	ThreadIo before = member->seen;
+	int64_t store_bytes;
+
+	if (!member->is_seen || !read_thread_io(throttle, member->id, &member->seen))
+		return;
+
+	store_bytes = take_store_bytes(throttle, member);
+	done->store_bytes += store_bytes;
+	done->other_bytes += (int64_t)(member->seen.read_bytes - before.read_bytes +
+				       member->seen.write_bytes - before.write_bytes) -
+			     store_bytes;
+}
+
+static Done take_done_by_all(Throttle *throttle)
 {
 	GHashTableIter members;
 	void *member;
-	int64_t done_bytes = 0;
+	Done done = { 0 };
 
 	g_hash_table_iter_init(&members, throttle->members);
 	while (g_hash_table_iter_next(&members, NULL, &member))
-		done_bytes += take_done(throttle, member);
+		take_done(throttle, member, &done);
 
-	return done_bytes;
+	return done;
 }
 
 /*
@@ -210,25 +264,38 @@ static int64_t take_unneeded(Throttle *throttle)
 	return unneeded_bytes;
 }
 
+/* Charge a disk what was done on it without leave, less what leave was taken for and not needed. */
+static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyond_bytes,
+			int64_t unneeded_bytes, int64_t store_bytes)
+{
+	int64_t without_leave = disk->has_data ? beyond_bytes : 0;
+	int64_t given_back = disk->has_data ? unneeded_bytes : 0;
+
+	without_leave += disk->has_store ? store_bytes : 0;
+	if (without_leave != given_back)
+		disk_user_settle(user, without_leave - given_back, without_leave / NODE_BYTES);
+}
+
 /*
  * Charge what was done beyond what leave was taken for; whether there was any.  With the mutex held.
  */
 static bool settle_all(Throttle *throttle, Member *member)
 {
 	int64_t beyond_bytes, unneeded_bytes;
+	Done done;
 
 	if (!member->is_seen)
 		return false;
 
-	throttle->pending_bytes -= take_done_by_all(throttle);
+	done = take_done_by_all(throttle);
+	throttle->pending_bytes -= done.other_bytes;
 	beyond_bytes = MAX(-throttle->pending_bytes, 0);
 	throttle->pending_bytes += beyond_bytes;
 	unneeded_bytes = take_unneeded(throttle);
-	for (DiskUser **user = member->users; *user; user++)
-		if (beyond_bytes != unneeded_bytes)
-			disk_user_settle(*user, beyond_bytes - unneeded_bytes,
-					 beyond_bytes / NODE_BYTES);
-	return beyond_bytes > 0;
+	for (guint i = 0; i < throttle->disks->len; i++)
+		charge_disk(disk_at(throttle, i), member->users[i], beyond_bytes, unneeded_bytes,
+			    done.store_bytes);
+	return beyond_bytes + done.store_bytes > 0;
 }
 
 static bool settle(Throttle *throttle, Member *member)
@@ -285,9 +352,11 @@ static bool wait_for_all(Throttle *throttle, Member *member, uint64_t bytes,
 		.bytes = bytes,
 		.requests = (bytes + DATA_REQUEST_BYTES - 1) / DATA_REQUEST_BYTES,
 	};
+	const DiskLimits nothing = { 0 };
 
-	for (DiskUser **user = member->users; *user; user++)
-		if (!wait_for(throttle, *user, &wanted, stop))
+	for (guint i = 0; i < throttle->disks->len; i++)
+		if (!wait_for(throttle, member->users[i],
+			      disk_at(throttle, i)->has_data ? &wanted : &nothing, stop))
 			return false;
 
 	pthread_mutex_lock(&throttle->mutex);

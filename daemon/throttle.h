@@ -3,6 +3,7 @@
 
 #include "daemon/disk-budget.h"
 #include "daemon/disk-watch.h"
+#include "hashstore/store-io.h"
 #include "kernel-ioctl/thread-io.h"
 
 #include <glib.h>
@@ -16,8 +17,10 @@
  * Data is charged before it is asked for.  What else its threads made disks do, as metadata, the store
  * and what was not in the cache any more, is known from the kernel's accounting of threads: it is
  * charged the next time that the throttle is asked for anything, which then waits until the debt is
- * paid; what was charged and not needed within a second is given back.  Each disk is charged for all,
- * since how much lies on which is not known: so no disk is ever asked for more than its budget.
+ * paid; what was charged and not needed within a second is given back.  Each disk of the filesystem is
+ * charged for all that is not the store's, since how much lies on which is not known: so no disk is ever
+ * asked for more than its budget.  What the store reads and writes is charged to the disks that it lies
+ * on, which may be the same.
  *
  * Several threads may work for a pass: one may take leave for what another one reads.  Those that ask
  * the throttle for nothing themselves have to join it, or what they read counts as not needed.
@@ -32,6 +35,8 @@ typedef struct {
 	void *data;
 	/* What the thread @id did; false: not known, or it has ended.  NULL: never known. */
 	bool (*thread_io)(int id, ThreadIo *ret, void *data);
+	/* What of this the calling thread does for stores.  NULL: it is not known. */
+	const StoreIo *(*store_io)(void *data);
 } ThrottleClock;
 
 /*
@@ -46,6 +51,12 @@ void throttle_free(Throttle *throttle);
  * the throttle.  To be called before the first use.
  */
 void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch);
+
+/*
+ * The same of a disk that the store lies on, which may be one that was added before.  Without any the
+ * store is charged to the others.
+ */
+void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch);
 
 /* What the calling thread does from here on counts, until it leaves, which it must before it ends. */
 void throttle_join(Throttle *throttle);

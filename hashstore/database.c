@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/database.h"
 
+#include "hashstore/store-io.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -145,6 +147,7 @@ Database *database_open(const char *path, DatabaseMode mode, GError **error)
 	g_autoptr(Database) database = g_new0(Database, 1);
 	bool connected = false;
 
+	store_io_watch_sqlite();
 	database->path = g_strdup(path);
 	database->mode = mode;
 	switch (mode) {

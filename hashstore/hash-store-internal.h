@@ -30,6 +30,7 @@ struct HashStore {
 	size_t memory_bytes;
 	const atomic_bool *stop;                  /* or NULL */
 	bool (*count_reads)(uint64_t *ret_bytes); /* or NULL */
+	const HashStorePayer *payer;              /* or NULL */
 	HashStoreAbout about;
 
 	/* Thread: the owner's. */

@@ -77,6 +77,7 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 	store->memory_bytes = MAX(options->memory_bytes, MEMORY_BYTES_MIN);
 	store->stop = options->stop;
 	store->count_reads = options->count_reads;
+	store->payer = options->payer;
 
 	if (!store_files_make_directory(options->directory, error))
 		return NULL;
@@ -271,6 +272,9 @@ bool hash_store_commit(HashStore *store, GError **error)
 
 bool hash_store_may_continue(const HashStore *store)
 {
+	if (store->payer)
+		store->payer->pay(store->payer->data);
+
 	return !store->stop || !atomic_load_explicit(store->stop, memory_order_relaxed);
 }
 

@@ -53,6 +53,16 @@ typedef struct {
 	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* random; key of every digest */
 } HashStoreAbout;
 
+/*
+ * HashStorePayer - whoever counts what threads make disks do, and has them wait when it was too much.
+ */
+typedef struct {
+	void (*join)(void *data);  /* by a thread of the store, when it begins */
+	void (*leave)(void *data); /* and before it ends */
+	void (*pay)(void *data);   /* by any thread, often in long work: may wait */
+	void *data;
+} HashStorePayer;
+
 typedef struct {
 	const char *directory; /* made if absent, mode 0700 */
 	const char *uuid;
@@ -66,6 +76,7 @@ typedef struct {
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
 	/* What the calling thread made disks read so far; NULL: it is not counted. */
 	bool (*count_reads)(uint64_t *ret_bytes);
+	const HashStorePayer *payer; /* outlives the store; NULL: nobody */
 	bool rebuild; /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
 } HashStoreOptions;
 
@@ -109,7 +120,7 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* False once the store was asked to stop. */
+/* Pays for what was done; false once the store was asked to stop.  Thread: any. */
 bool hash_store_may_continue(const HashStore *store);
 
 /* The id that the next object will get: every id given so far is below it. */

@@ -92,12 +92,17 @@ static gpointer run_share(gpointer data)
 	g_autoptr(Database) database = database_open(ahead->path, ahead->mode, NULL);
 	g_autoptr(SegmentReader) reader = NULL;
 	uint64_t before = read_bytes(share);
+	const HashStorePayer *payer = ahead->store->payer;
 
+	if (payer)
+		payer->join(payer->data);
 	if (database)
 		reader = segment_reader_new(database, false, NULL);
 	for (guint i = 0; reader && i < ahead->looked_up->len; i++)
 		look_up_share(share, reader, ahead->looked_up->pdata[i]);
 	share->read_bytes = read_bytes(share) - before;
+	if (payer)
+		payer->leave(payer->data);
 
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/spill-run.h"
 
+#include "hashstore/store-io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -82,8 +84,10 @@ bool spill_run_write(SpillRun *run, const void *records, size_t n, GError **erro
 	size_t left = n * run->record_bytes;
 
 	while (left > 0) {
+		uint64_t begun = store_io_begin();
 		ssize_t written = write(run->fd, from, left);
 
+		store_io_end(begun);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
@@ -103,9 +107,11 @@ static bool fill(SpillRun *run, GError **error)
 	size_t done = 0;
 
 	while (done < n * run->record_bytes) {
+		uint64_t begun = store_io_begin();
 		ssize_t got = pread(run->fd, run->buffer + done, n * run->record_bytes - done,
 				    (off_t)(offset + done));
 
+		store_io_end(begun);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/throttle.h"
 
+#include "hashstore/spill-run.h"
+
 #include <unistd.h>
 
 #define MIB    (UINT64_C(1) << 20)
@@ -222,6 +224,94 @@ static void test_threads_pay_together(void)
 	g_assert_cmpint(clock.now_usec - start_usec, <, 2 * SECOND + SECOND / 8);
 }
 
+/* Of the thread that runs the tests. */
+static const StoreIo *store_io(void *data)
+{
+	return store_io_of_thread();
+}
+
+/* Write a file as the store does; what it cost by the kernel's count, which is in whole pages. */
+static uint64_t write_store(Clock *clock)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *zeros = g_malloc0(4 * MIB);
+	g_autoptr(SpillRun) run = spill_run_new(g_get_tmp_dir(), 4 * MIB, 0, &error);
+	uint64_t before = store_io_bytes(store_io_of_thread());
+	uint64_t done;
+
+	g_assert_no_error(error);
+	g_assert_true(spill_run_write(run, zeros, 1, &error));
+	done = store_io_bytes(store_io_of_thread()) - before;
+	clock->io.write_bytes += done;
+	return done;
+}
+
+static void test_the_store_is_charged_to_its_own_disk(void)
+{
+	Clock clock = { .now_usec = SECOND, .counts = true };
+	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
+	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskLimits){ .bytes = MIB });
+	g_autoptr(DiskBudget) of_store = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
+	uint64_t done;
+
+	throttle_add_disk(throttle, of_files, NULL);
+	throttle_add_store_disk(throttle, of_store, NULL);
+	take(throttle, &clock, MIB);
+	do_io(&clock, MIB, 0);
+	done = write_store(&clock);
+	if (done == 0) {
+		g_test_skip("files there are not on a disk");
+		return;
+	}
+
+	/* The debt of the one disk is waited for, and the other is not asked for it. */
+	g_assert_cmpint(time_of_settling(throttle, &clock), >, 3 * SECOND / 2);
+	g_assert_cmpuint(disk_budget_charged_bytes(of_files), ==, MIB);
+	g_assert_cmpuint(disk_budget_charged_bytes(of_store), ==, done);
+
+	/* Leave for data is asked of the disk that it lies on. */
+	take(throttle, &clock, MIB);
+	g_assert_cmpuint(disk_budget_charged_bytes(of_files), ==, 2 * MIB);
+	g_assert_cmpuint(disk_budget_charged_bytes(of_store), ==, done);
+	throttle_leave(throttle);
+}
+
+static void test_a_disk_may_hold_files_and_the_store(void)
+{
+	Clock clock = { .now_usec = SECOND, .counts = true };
+	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
+	g_autoptr(DiskBudget) both = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
+	uint64_t done;
+
+	throttle_add_disk(throttle, both, NULL);
+	throttle_add_store_disk(throttle, both, NULL);
+	throttle_join(throttle);
+	done = write_store(&clock);
+	do_io(&clock, MIB, 0);
+	time_of_settling(throttle, &clock);
+	g_assert_cmpuint(disk_budget_charged_bytes(both), ==, MIB + done);
+	throttle_leave(throttle);
+}
+
+static void test_a_store_on_no_disk_is_charged_to_those_of_the_files(void)
+{
+	Clock clock = { .now_usec = SECOND, .counts = true };
+	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
+	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
+	uint64_t done;
+
+	throttle_add_disk(throttle, of_files, NULL);
+	throttle_join(throttle);
+	done = write_store(&clock);
+	do_io(&clock, MIB, 0);
+	time_of_settling(throttle, &clock);
+	g_assert_cmpuint(disk_budget_charged_bytes(of_files), ==, MIB + done);
+	throttle_leave(throttle);
+}
+
 static void test_a_loop_may_settle_as_often_as_it_likes(void)
 {
 	Clock clock = { .counts = true };
@@ -325,6 +415,12 @@ int main(int argc, char **argv)
 			test_a_debt_is_no_reason_to_ignore_a_stop);
 	g_test_add_func("/throttle/every-disk-is-charged-for-all",
 			test_every_disk_is_charged_for_all);
+	g_test_add_func("/throttle/the-store-is-charged-to-its-own-disk",
+			test_the_store_is_charged_to_its_own_disk);
+	g_test_add_func("/throttle/a-disk-may-hold-files-and-the-store",
+			test_a_disk_may_hold_files_and_the_store);
+	g_test_add_func("/throttle/a-store-on-no-disk-is-charged-to-those-of-the-files",
+			test_a_store_on_no_disk_is_charged_to_those_of_the_files);
 	g_test_add_func("/throttle/a-stop-is-heeded-within-a-twentieth-of-a-second",
 			test_a_stop_is_heeded_within_a_twentieth_of_a_second);
 	g_test_add_func("/throttle/a-raised-stop-is-not-waited-for",
