@@ -315,7 +315,6 @@ static const ConfigKey keys[] = {
 		.words = rotating_policy_names,
 		.help = "Whether a disk rotates; auto is what the kernel says.",
 		ON_DISK(rotating),
-		.is_not_obeyed = true,
 	},
 };
 

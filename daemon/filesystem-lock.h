@@ -6,9 +6,8 @@
 /*
  * FilesystemLock - at most one process works on a filesystem at a time, whatever store it uses.
  *
- * A flock on /run/lock/dedupd/UUID (mode 0600, so that nobody else can hold root's work up); an
- * ordinary user's lies in $XDG_RUNTIME_DIR/dedupd, since he resolves no references and need not
- * keep out of root's way.  Ends with the process, however that ends.
+ * A LockFile by the name of the UUID.  An ordinary user resolves no references and need not keep out
+ * of root's way.
  *
  * Thread: any.
  */

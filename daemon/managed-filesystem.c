@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/managed-filesystem.h"
 
+#include "daemon/disk-turn.h"
 #include "daemon/journal.h"
 #include "daemon/report.h"
 #include "daemon/time-window.h"
@@ -20,6 +21,9 @@
 
 /* What shows in sysfs alone is looked at so often, at a cost of microseconds and no I/O. */
 #define LOOK_USEC (60 * G_USEC_PER_SEC)
+
+/* Locks of disks are files in memory. */
+#define TURN_LOOK_USEC (2 * G_USEC_PER_SEC)
 
 struct ManagedFilesystem {
 	/* Set at creation, never changed. */
@@ -49,6 +53,7 @@ struct ManagedFilesystem {
 	/* The pass that runs. */
 	Filesystem *filesystem;
 	Worker *worker;
+	DiskTurn *turn;
 	Settings *pass_settings;
 	Progress progress;
 	PassResult result;
@@ -219,6 +224,7 @@ static void finish(ManagedFilesystem *managed)
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
+	g_clear_pointer(&managed->turn, disk_turn_free);
 	g_clear_pointer(&managed->pass_settings, settings_unref);
 	/* What the pass needed would stay with the heap while nothing happens. */
 	malloc_trim(0);
@@ -367,6 +373,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
+	g_clear_pointer(&managed->turn, disk_turn_free);
 	g_clear_pointer(&managed->pass_settings, settings_unref);
 	managed->schedule.last_pass = LAST_PASS_FAILED;
 	managed->schedule.last_ended_usec = state->now_usec;
@@ -384,6 +391,30 @@ static int64_t look_at_deadline(ManagedFilesystem *managed)
 	return SCHEDULE_NEVER;
 }
 
+/* Ask the schedule; who is to begin has the turn on its disks. */
+static ScheduleAnswer answer_of(ManagedFilesystem *managed, const SchedulePolicy *policy,
+				ScheduleState *state)
+{
+	ScheduleAnswer answer = schedule_next(policy, state);
+
+	if (answer.reason != WAIT_NOT)
+		return answer;
+
+	managed->turn = disk_turn_take(managed->disks, managed->lies_on);
+	state->is_disk_taken = !managed->turn;
+	return schedule_next(policy, state);
+}
+
+/* After how long to look again though nothing is known to have happened. */
+static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
+{
+	/* Of what other processes do nothing is heard. */
+	if (managed->answer.reason == WAIT_DISK_TAKEN)
+		return TURN_LOOK_USEC;
+
+	return MIN(LOOK_USEC, MAX(policy->wake_interval_usec, G_USEC_PER_SEC));
+}
+
 int64_t managed_filesystem_look(ManagedFilesystem *managed)
 {
 	WaitReason before = managed->answer.reason;
@@ -397,15 +428,14 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 
 	policy = policy_of(managed->settings);
 	state = state_now(managed);
-	managed->answer = schedule_next(&policy, &state);
+	managed->answer = answer_of(managed, &policy, &state);
 	if (managed->answer.reason == WAIT_NOT)
 		return begin(managed, &state) ? managed->deadline_usec
 					      : managed_filesystem_look(managed);
 
 	if (managed->answer.reason != before)
 		say_changed(managed);
-	return MIN(managed->answer.until_usec,
-		   state.now_usec + MIN(LOOK_USEC, MAX(policy.wake_interval_usec, G_USEC_PER_SEC)));
+	return MIN(managed->answer.until_usec, state.now_usec + look_usec(managed, &policy));
 }
 
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)

@@ -95,16 +95,30 @@ static void write_metrics(Manager *manager)
 	manager->metrics = g_steal_pointer(&text);
 }
 
+/* At those that wait for their turn on a disk, or at all others; returns when to look again. */
+static int64_t look_at(Manager *manager, bool waits_for_turn)
+{
+	int64_t next_usec = SCHEDULE_NEVER;
+
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i];
+		ManagedView view = managed_filesystem_view(managed);
+
+		if ((view.waits == WAIT_DISK_TAKEN) == waits_for_turn)
+			next_usec = MIN(next_usec, managed_filesystem_look(managed));
+	}
+
+	return next_usec;
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
 	Manager *manager = data;
-	int64_t next_usec = SCHEDULE_NEVER;
+	int64_t next_usec;
 	int failed;
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	for (size_t i = 0; i < manager->filesystems->len; i++)
-		next_usec = MIN(next_usec, managed_filesystem_look(manager->filesystems->pdata[i]));
-
+	next_usec = MIN(look_at(manager, true), look_at(manager, false));
 	write_metrics(manager);
 
 	/* Not before somebody asked meanwhile to look at once. */

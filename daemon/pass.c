@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass.h"
 
+#include "daemon/disk-turn.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
@@ -419,9 +420,13 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	};
 	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);
 	GError **error = &result->error;
+	g_autoptr(DiskTurn) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
+	/* In the service main has seen to that before it began the pass. */
+	if (lock >= 0 && settings->once)
+		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point, stop);
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
 	if (lock >= 0 && pass_open(&pass, disks, error)) {

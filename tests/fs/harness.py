@@ -170,6 +170,8 @@ class Dedupd:
         options.setdefault("find", "read")
         # What is tested is the program, not how this machine is configured.
         options.setdefault("config", "none")
+        # All of this machine's disks may be said to rotate: others would be waited for.
+        options.setdefault("rotating", "no")
         options.setdefault("state_dir", self.state_directory)
         paths = [os.fspath(path) for path in paths or [self.filesystem.mount_point]]
         command = [self.program, "--once", *paths, *option_words(options)]

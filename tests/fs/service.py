@@ -27,6 +27,8 @@ class Service:
         self.metrics_path = self.directory / "metrics.prom"
         self.state_directory = self.directory / "state"
         self._process = None
+        # What others on this machine do is not to be waited for.
+        self.options = ["--pressure=off", "--rotating=no"]
         # Paths of sockets are short.
         self.socket_path = pathlib.Path(f"/run/dedupd-test-{os.getpid()}-{id(self)}")
 
@@ -45,10 +47,9 @@ class Service:
         self.config_path.write_text("\n".join(lines) + "\n")
 
     def start(self):
-        # With it a machine that does other things would be made way for.
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [self._program, f"--config={self.config_path}", "--verbose", "--pressure=off"],
+                [self._program, f"--config={self.config_path}", "--verbose", *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
         wait_until(lambda: self.ask("list").returncode == 0 or self._process.poll() is not None)
         assert self._process.poll() is None, self.log()

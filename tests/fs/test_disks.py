@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import signal
 import tempfile
 import time
 
@@ -12,7 +13,8 @@ import pytest
 import content
 import harness
 from content import MIB
-from service import Service, wait_until
+from filesystem import FilesystemUnavailable, LoopFilesystem
+from service import END_SECONDS, Service, wait_until
 
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 FILES = 48
@@ -25,7 +27,8 @@ def kind():
 
 
 @pytest.fixture
-def quick_disks(monkeypatch):
+def quick_disks(monkeypatch, tmp_path):
+    # @tmp_path is made before, where it belongs.
     if not SHARED_MEMORY.is_dir():
         pytest.skip(f"{SHARED_MEMORY} is not there")
     monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
@@ -157,3 +160,121 @@ def test_a_budget_that_is_none_is_refused(disk, service):
     assert "only root" in told.stderr
     assert budget_of(service, disk)["from"] == "configuration"
     assert name_of(disk) in service.ask("budget", user=harness.USER).stdout
+
+
+@pytest.fixture
+def below(quick_disks):
+    """A filesystem for images of others, which are gone before it."""
+    try:
+        with LoopFilesystem("xfs", "1G") as filesystem:
+            yield filesystem
+    except FilesystemUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
+@pytest.fixture
+def two_on_one_disk(below, make_filesystem, monkeypatch):
+    """Two filesystems in files on one disk, each with much to compare."""
+    monkeypatch.setattr(tempfile, "tempdir", below.mount_point)
+    both = [make_filesystem("btrfs", "256M"), make_filesystem("xfs", "300M")]
+    for filesystem in both:
+        for number in range(8):
+            content.write_twins(pathlib.Path(filesystem.mount_point), MIB, seed=number,
+                                names=(f"{number}a", f"{number}b"))
+        harness.settle(filesystem)
+        filesystem.drop_caches()
+    return below, both
+
+
+def rows_of(service, both):
+    rows = json.loads(service.tell("list", "--json"))["filesystems"]
+    return [row for row in rows if row["mount_point"] in [each.mount_point for each in both]]
+
+
+def states(service, both):
+    """Of one moment."""
+    return sorted(row["state"] for row in rows_of(service, both))
+
+
+def begin_both(service, below, both, rotating):
+    service.options = ["--pressure=off"]
+    service.configure(*[filesystem.mount_point for filesystem in both], LimitRate="4M")
+    with service.config_path.open("a") as config:
+        config.write(f"\n[Disk {name_of(below)}]\nRotating={rotating}\n")
+    service.start()
+    wait_until(lambda: "running" in states(service, both), service.log)
+
+
+def test_on_a_rotating_disk_one_pass_works_at_a_time(two_on_one_disk, service):
+    below, both = two_on_one_disk
+    begin_both(service, below, both, "yes")
+    rows = rows_of(service, both)
+    seen = []
+    while any(row["passes"] == 0 for row in rows):
+        seen.append(sorted((row["state"], row["why"]) for row in rows))
+        time.sleep(0.1)
+        rows = rows_of(service, both)
+    assert any(("waiting", "another filesystem on its disk is worked on") in rows for rows in seen)
+    assert all([state for state, _ in rows].count("running") <= 1 for rows in seen)
+    for filesystem in both:
+        assert service.wait_for_passes(filesystem.mount_point, 1)["last_freed_bytes"] == 8 * MIB
+
+
+def test_on_a_disk_that_does_not_rotate_passes_work_side_by_side(two_on_one_disk, service):
+    below, both = two_on_one_disk
+    begin_both(service, below, both, "no")
+    wait_until(lambda: states(service, both) == ["running", "running"], service.log)
+
+
+@pytest.mark.parametrize("rotating", ["yes", "no"])
+def test_a_process_waits_for_the_pass_of_another_one_on_a_rotating_disk(
+        two_on_one_disk, make_dedupd, rotating):
+    _, both = two_on_one_disk
+    first, second = [make_dedupd(filesystem, state=filesystem.kind) for filesystem in both]
+    slow = first.start(rotating=rotating, limit_rate="4M")
+    wait_until(lambda: os.listdir(first.state_directory))
+    run = second.run(rotating=rotating)
+
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 8 * MIB
+    waited = "waiting for a pass over another filesystem on its disk to end" in run.stderr
+    assert waited == (rotating == "yes")
+    # It goes on when the other has ended, not before.
+    assert (slow.poll() is not None) == waited
+    assert first.finish(slow).status == 0
+
+
+def test_a_turn_ends_with_the_process_that_has_it(two_on_one_disk, make_dedupd):
+    _, both = two_on_one_disk
+    first, second = [make_dedupd(filesystem, state=filesystem.kind) for filesystem in both]
+    slow = first.start(rotating="yes", limit_rate="100K")
+    wait_until(lambda: os.listdir(first.state_directory))
+    waiting = second.start(rotating="yes")
+    time.sleep(1)
+    assert waiting.poll() is None
+
+    slow.kill()
+    slow.communicate()
+
+    run = second.finish(waiting)
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == 8 * MIB
+
+
+def test_who_waits_for_a_turn_can_be_stopped(two_on_one_disk, make_dedupd):
+    _, both = two_on_one_disk
+    first, second = [make_dedupd(filesystem, state=filesystem.kind) for filesystem in both]
+    slow = first.start(rotating="yes", limit_rate="100K")
+    wait_until(lambda: os.listdir(first.state_directory))
+    waiting = second.start(rotating="yes")
+    time.sleep(1)
+    assert waiting.poll() is None
+
+    waiting.terminate()
+    run = second.finish(waiting, time.monotonic())
+
+    assert run.status == 128 + signal.SIGTERM
+    assert run.seconds < END_SECONDS
+    assert run.report["outcome"] == "interrupted"
+    slow.kill()
+    slow.communicate()
