@@ -15,6 +15,7 @@
 typedef struct {
 	const DiskTopology *topology;
 	GPtrArray *disks;
+	GPtrArray *arrays; /* NULL: they are not looked for */
 	unsigned depth;
 } Search;
 
@@ -69,6 +70,13 @@ static bool add_disk(Search *search, const char *directory)
 	return true;
 }
 
+static void add_array(Search *search, const char *directory)
+{
+	if (search->arrays && has(directory, "md") &&
+	    !g_ptr_array_find_with_equal_func(search->arrays, directory, g_str_equal, NULL))
+		g_ptr_array_add(search->arrays, g_strdup(directory));
+}
+
 static bool is_multipath(const char *directory)
 {
 	g_autofree char *uuid = disk_attribute(directory, "dm/uuid");
@@ -111,6 +119,7 @@ static bool find_below(Search *search, const char *directory)
 
 	if (has(directory, "partition"))
 		return find_device(search, whole);
+	add_array(search, directory);
 	if (is_multipath(directory))
 		return add_disk(search, directory);
 
@@ -188,6 +197,19 @@ GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *lo
 	find_location(&search, location);
 	g_ptr_array_sort(search.disks, compare_disks);
 	return search.disks;
+}
+
+GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location)
+{
+	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free);
+	Search search = {
+		.topology = topology,
+		.disks = disks,
+		.arrays = g_ptr_array_new_with_free_func(g_free),
+	};
+
+	find_location(&search, location);
+	return search.arrays;
 }
 
 bool disks_are_rotating(const GPtrArray *disks)

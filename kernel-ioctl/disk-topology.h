@@ -37,5 +37,8 @@ const DiskTopology *disk_topology_system(void);
  */
 GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *location);
 
+/* The md arrays on the way to these, as their directories in sysfs (char *), each once. */
+GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location);
+
 /* Whether the kernel calls any of @disks rotating. */
 bool disks_are_rotating(const GPtrArray *disks);
