@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The units that are shipped, under a real systemd: what they have done, and what they keep from it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+import oracle
+from content import forget_pages, noise, write, write_twins
+from harness import RACY_SECONDS, assert_unchanged
+from machine import Machine, MachineUnavailable, wait_until
+from service import END_SECONDS
+
+MIB = 1 << 20
+NOBODY = 65534
+SERVICE = "dedupd.service"
+ONCE = "dedupd-once.service"
+HOME_MOUNT = "/".join(("", "home", "people"))
+CONFIGURATION = "/etc/dedupd/dedupd.conf.d"
+
+
+@pytest.fixture(scope="module")
+def booted():
+    for name in ("DEDUPD", "DEDUPCTL"):
+        if name not in os.environ:
+            pytest.skip(f"{name} does not name the program to test")
+    try:
+        with Machine(pathlib.Path(os.environ["DEDUPD"]).parents[1]) as machine:
+            yield machine
+    except MachineUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
+@pytest.fixture
+def machine(booted):
+    """As it was after it booted, save for filesystems that are unmounted."""
+    yield booted
+    booted.run("systemctl", "stop", "dedupd.timer", ONCE, SERVICE)
+    booted.run("systemctl", "reset-failed")
+    booted.tell("bash", "-c", f"rm -rf {CONFIGURATION}/* /var/lib/dedupd/* /var/data "
+                "/run/systemd/system/dedupd*; umount /srv/* /home/* 2>/dev/null; true")
+    booted.tell("systemctl", "daemon-reload")
+
+
+class Place:
+    """A directory there with files, and the mount point that shows it."""
+
+    def __init__(self, machine, mount_point, tree):
+        self.machine = machine
+        self.mount_point = mount_point
+        self.tree = machine.path(tree)
+
+    def settle(self):
+        subprocess.run(["sync", "-f", self.tree], check=True)
+        time.sleep(RACY_SECONDS)
+
+    def shows(self):
+        """What `dedupctl list` says of it."""
+        rows = json.loads(self.machine.tell("dedupctl", "list", "--json"))["filesystems"]
+        return next(row for row in rows if row["mount_point"] == self.mount_point)
+
+    def wait_for_pass(self, count=1):
+        wait_until(lambda: self.shows()["passes"] >= count and self.shows()["state"] == "waiting",
+                   self.machine.journal_text)
+        return self.shows()
+
+    def wait_until_running(self):
+        wait_until(lambda: (self.shows()["stage_bytes"] or 0) > 0, self.machine.journal_text)
+
+
+def with_twins(machine, kind, mount_point):
+    """A place with 8 MiB twice, on a filesystem of its own; or on the root, without a kind."""
+    if kind:
+        machine.add_filesystem(kind, mount_point)
+        place = Place(machine, mount_point, mount_point)
+    else:
+        machine.tell("mkdir", "/var/data")
+        place = Place(machine, mount_point, "/var/data")
+    write_twins(place.tree, 8 * MIB)
+    place.settle()
+    return place
+
+
+def slow(machine, kind="xfs", mount_point="/srv/slow"):
+    """A place over which a pass takes half a minute, as it is throttled."""
+    machine.add_filesystem(kind, mount_point)
+    place = Place(machine, mount_point, mount_point)
+    for number in range(8):
+        write(place.tree / f"file-{number}", noise(number // 2, 8 * MIB))
+    place.settle()
+    forget_pages(place.tree)
+    return place
+
+
+def run_slowly(place):
+    place.machine.tell("systemctl", "start", SERVICE)
+    place.machine.tell("dedupctl", "enable", place.mount_point, "Find=read", "LimitRate=2M")
+    place.wait_until_running()
+
+
+def test_nothing_is_worked_on_until_it_is_named(machine):
+    machine.tell("systemctl", "start", SERVICE)
+    assert machine.show(SERVICE, "Type") == "notify"
+    assert machine.show(SERVICE, "ActiveState") == "active"
+    assert machine.show(SERVICE, "StatusText") == "0 of 1 filesystems are looked after"
+    assert Place(machine, "/", "/").shows()["state"] == "disabled"
+    assert machine.tell("dedupctl", "status", "--json").count("uuid") == 0
+
+
+@pytest.mark.parametrize("kind, mount_point", [("btrfs", "/srv/data"), ("xfs", "/srv/data"),
+                                               ("btrfs", HOME_MOUNT), ("xfs", HOME_MOUNT),
+                                               (None, "/")])
+def test_hardening_leaves_open_what_a_pass_needs(machine, kind, mount_point):
+    place = with_twins(machine, kind, mount_point)
+    before, used = oracle.snapshot(place.tree), oracle.physical_bytes(place.tree)
+    machine.tell("systemctl", "start", SERVICE)
+
+    machine.tell("dedupctl", "enable", mount_point)
+    shown = place.wait_for_pass()
+
+    assert shown["last_outcome"] == "complete"
+    assert used - oracle.physical_bytes(place.tree) == 8 * MIB
+    # On the root there is more than what was put there.
+    assert shown["last_freed_bytes"] == 8 * MIB or (not kind and shown["last_freed_bytes"] > 8 * MIB)
+    assert_unchanged(before, place.tree)
+    assert not machine.journal(f"_SYSTEMD_UNIT={SERVICE}", "PRIORITY=4", "PRIORITY=3")
+
+
+def test_a_configuration_is_read_anew(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    assert place.shows()["state"] == "disabled"
+
+    machine.write(f"{CONFIGURATION}/by-hand.conf", f"[Filesystem {place.mount_point}]\n")
+    machine.tell("systemctl", "reload", SERVICE)
+    place.wait_for_pass()
+
+    machine.write(f"{CONFIGURATION}/by-hand.conf", "[Filesystem /srv/data]\nZeroes=keep\n")
+    machine.tell("systemctl", "reload", SERVICE)
+    wait_until(lambda: "by-hand.conf:2" in machine.journal_text(), machine.journal_text)
+    assert machine.show(SERVICE, "ActiveState") == "active"
+    assert place.shows()["state"] == "waiting"
+
+
+def test_a_main_loop_that_stands_still_is_replaced(machine):
+    machine.write("/run/systemd/system/dedupd.service.d/soon.conf",
+                  "[Service]\nWatchdogSec=3s\nRestartSec=100ms\n")
+    machine.tell("systemctl", "daemon-reload")
+    machine.tell("systemctl", "start", SERVICE)
+    pid = machine.show(SERVICE, "MainPID")
+    # With a loop that goes round nothing happens, though nobody asks it anything.
+    time.sleep(4)
+    assert machine.show(SERVICE, "MainPID") == pid
+
+    machine.tell("kill", "-STOP", pid)
+
+    wait_until(lambda: machine.show(SERVICE, "MainPID") not in (pid, "0")
+               and machine.show(SERVICE, "ActiveState") == "active", machine.journal_text)
+    assert int(machine.show(SERVICE, "NRestarts")) >= 1
+    assert "Watchdog timeout" in machine.journal_text()
+    machine.tell("dedupctl", "list")
+
+
+def fire_often(machine):
+    """Have the timer elapse every other second."""
+    machine.write("/run/systemd/system/dedupd.timer.d/often.conf",
+                  "[Timer]\nOnCalendar=\nOnCalendar=*:*:0/2\nRandomizedDelaySec=0\nAccuracySec=1ms\n")
+    machine.tell("systemctl", "daemon-reload")
+
+
+def test_the_timer_has_all_that_is_named_worked_on(machine):
+    one, other = (with_twins(machine, kind, f"/srv/{kind}") for kind in ("btrfs", "xfs"))
+    used = [oracle.physical_bytes(place.tree) for place in (one, other)]
+    for place in (one, other):
+        assert "dedupd.timer" in machine.tell("dedupctl", "enable", place.mount_point)
+    fire_often(machine)
+
+    machine.tell("systemctl", "start", "dedupd.timer")
+    wait_until(lambda: machine.journal(f"UNIT={ONCE}", "JOB_RESULT=done"), machine.journal_text)
+    machine.tell("systemctl", "stop", "dedupd.timer")
+    wait_until(lambda: machine.show(ONCE, "ActiveState") == "inactive", machine.journal_text)
+
+    assert machine.show(ONCE, "Result") == "success"
+    freed = [before - oracle.physical_bytes(place.tree)
+             for before, place in zip(used, (one, other))]
+    assert freed == [8 * MIB, 8 * MIB]
+    # Nothing stays running.
+    assert machine.show(SERVICE, "ActiveState") == "inactive"
+
+
+def test_one_that_cannot_be_worked_on_keeps_no_other(machine):
+    one, other = (with_twins(machine, "xfs", f"/srv/{name}") for name in ("one", "other"))
+    used = oracle.physical_bytes(other.tree)
+    for place in (one, other):
+        machine.tell("dedupctl", "enable", place.mount_point)
+    machine.tell("mount", "-o", "remount,ro", one.mount_point)
+
+    assert machine.run("systemctl", "start", ONCE).returncode != 0
+
+    assert machine.show(ONCE, "ExecMainStatus") == "1"
+    assert used - oracle.physical_bytes(other.tree) == 8 * MIB
+    assert "mounted read-only" in machine.journal_text()
+
+
+def test_with_mode_timer_the_service_waits_until_it_is_asked(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    used = oracle.physical_bytes(place.tree)
+    machine.write(f"{CONFIGURATION}/mode.conf", "[Dedupd]\nMode=timer\n")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point)
+    wait_until(lambda: place.shows()["why"] == "until it is asked for", machine.journal_text)
+
+    # What the timer begins and what the service does are not in each other's way.
+    machine.tell("systemctl", "start", ONCE)
+    assert used - oracle.physical_bytes(place.tree) == 8 * MIB
+    assert place.shows()["passes"] == 0
+    machine.tell("dedupctl", "start", place.mount_point)
+    assert place.wait_for_pass()["last_outcome"] == "complete"
+
+
+def test_what_the_service_works_on_the_timer_leaves_to_it(machine):
+    place = slow(machine)
+    run_slowly(place)
+    # To which it is no failure.
+    machine.tell("systemctl", "start", ONCE)
+    assert machine.show(ONCE, "Result") == "success"
+    said = [entry["MESSAGE"] for entry in machine.journal(f"_SYSTEMD_UNIT={ONCE}")]
+    assert any("another process" in line for line in said), said
+    assert place.shows()["state"] == "running"
+
+
+def test_a_filesystem_comes_and_goes_during_a_pass(machine):
+    place = slow(machine)
+    later = with_twins(machine, "btrfs", "/srv/later")
+    device = machine.tell("findmnt", "-no", "SOURCE", later.mount_point).strip()
+    machine.tell("dedupctl", "enable", later.mount_point)
+    machine.tell("umount", later.mount_point)
+    run_slowly(place)
+    assert machine.show(SERVICE, "StatusText") == f"a pass over {place.mount_point}"
+
+    machine.tell("mount", device, later.mount_point)
+    later.wait_for_pass()
+    machine.tell("umount", later.mount_point)
+    wait_until(lambda: later.shows()["state"] == "unmounted", machine.journal_text)
+    assert place.shows()["state"] == "running"
+    assert "busy" in machine.run("umount", place.mount_point).stderr
+
+    machine.tell("dedupctl", "disable", place.mount_point)
+    wait_until(lambda: machine.run("umount", place.mount_point).returncode == 0,
+               machine.journal_text)
+
+
+def test_it_ends_soon_in_the_middle_of_a_pass(machine):
+    place = slow(machine)
+    run_slowly(place)
+    before = oracle.snapshot(place.tree)
+    begun = time.monotonic()
+    machine.tell("systemctl", "stop", SERVICE)
+    assert time.monotonic() - begun < END_SECONDS
+    assert machine.show(SERVICE, "Result") == "success"
+    assert machine.show(SERVICE, "ExecMainStatus") == "0"
+    assert_unchanged(before, place.tree)
+
+
+def test_on_the_bus_polkit_is_asked(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point)
+    uuid = place.wait_for_pass()["uuid"]
+    path = "/org/dedupd1/filesystem/" + uuid.replace("-", "_")
+
+    def pause():
+        return machine.run("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                           "busctl", "call", "org.dedupd1", path, "org.dedupd1.Filesystem", "Pause")
+
+    refused = pause()
+    assert refused.returncode != 0
+    assert "Access denied" in refused.stderr
+    machine.write("/etc/polkit-1/rules.d/10-nobody.rules", """polkit.addRule(function(action, subject) {
+    if (action.id == "org.dedupd1.control" && subject.user == "nobody")
+        return polkit.Result.YES;
+});
+""")
+    wait_until(lambda: pause().returncode == 0, machine.journal_text)
+    assert place.shows()["why"] == "paused"
+
+
+def test_who_asks_on_the_bus_has_it_started(machine):
+    machine.tell("busctl", "call", "org.dedupd1", "/org/dedupd1", "org.dedupd1.Manager",
+                 "ListFilesystems")
+    assert machine.show(SERVICE, "ActiveState") == "active"
