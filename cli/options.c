@@ -96,7 +96,7 @@ static bool check(Options *options, GError **error)
 		if (**name != '\0')
 			continue;
 		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "an empty name: give a UUID or a mount point");
+				    "an empty name: give a file, a mount point or a UUID");
 		return false;
 	}
 
@@ -106,7 +106,8 @@ static bool check(Options *options, GError **error)
 bool options_parse_verb(Options *options, char ***arguments, const char *summary,
 			const char *columns, VerbOptions takes, GError **error)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("[UUID|MOUNT…]");
+	g_autoptr(GOptionContext) context =
+		g_option_context_new(takes & VERB_TAKES_FILES ? "FILE…" : "[UUID|MOUNT…]");
 	g_autofree char *program = g_strdup_printf("%s %s", PROGRAM, **arguments);
 	Flags flags = { 0 };
 	const GOptionEntry names[] = { { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY,

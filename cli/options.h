@@ -16,6 +16,7 @@ typedef enum {
 	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
 	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
+	VERB_TAKES_FILES = 1 << 8, /* its names are of files */
 } VerbOptions;
 
 typedef struct {

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/named-file.h"
+
+#include "cli/message.h"
+#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/open-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail_to_open(const NamedFile *file, OpenOutcome outcome, int cause, GError **error)
+{
+	if (outcome == OPEN_NOT_REGULAR)
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is no regular file",
+			    file->text);
+	else
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
+			    "cannot read %s: %s", file->text, g_strerror(cause));
+}
+
+static bool identify(NamedFile *file, GError **error)
+{
+	int status = file_stat_at(file->fd, "", &file->stat);
+
+	if (status != 0) {
+		fail_to_open(file, OPEN_FAILED, status, error);
+		return false;
+	}
+	if (!fs_identity_read(file->fd, &file->identity, error))
+		return false;
+	if (file->identity.kind == FS_KIND_OTHER) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+			    "%s lies on no btrfs or XFS: dedupd works on these", file->text);
+		return false;
+	}
+
+	return fs_subvolume_read(file->fd, file->identity.kind, &file->subvolume, error);
+}
+
+NamedFile *named_file_open(const char *typed, GError **error)
+{
+	g_autoptr(NamedFile) file = g_new0(NamedFile, 1);
+	char *real = realpath(typed, NULL);
+	int cause = errno;
+	OpenOutcome outcome;
+
+	file->fd = -1;
+	file->text = message_terminal_text(typed);
+	file->path = g_strdup(real);
+	free(real);
+	if (!file->path) {
+		fail_to_open(file, OPEN_GONE, cause, error);
+		return NULL;
+	}
+
+	outcome = open_file_at(AT_FDCWD, file->path, &file->fd, &cause);
+	if (outcome != OPEN_OPENED) {
+		fail_to_open(file, outcome, cause, error);
+		return NULL;
+	}
+
+	return identify(file, error) ? g_steal_pointer(&file) : NULL;
+}
+
+void named_file_close(NamedFile *file)
+{
+	if (!file)
+		return;
+
+	fd_close(&file->fd);
+	g_free(file->path);
+	g_free(file->text);
+	g_free(file);
+}
+
+static bool is_on_device_of(const NamedFile *one, const NamedFile *other)
+{
+	return one->stat.device_major == other->stat.device_major &&
+	       one->stat.device_minor == other->stat.device_minor;
+}
+
+bool named_files_are_neighbours(const NamedFile *one, const NamedFile *other)
+{
+	if (one->identity.kind != other->identity.kind ||
+	    memcmp(one->identity.uuid, other->identity.uuid, FS_UUID_BYTES) != 0)
+		return false;
+
+	/* Each subvolume of btrfs has a device number of its own; a clone of an XFS has another one. */
+	return one->identity.kind == FS_KIND_BTRFS || is_on_device_of(one, other);
+}
+
+bool named_files_are_same(const NamedFile *one, const NamedFile *other)
+{
+	return named_files_are_neighbours(one, other) && one->subvolume == other->subvolume &&
+	       one->stat.inode == other->stat.inode;
+}
