@@ -15,6 +15,9 @@
 /* While memory is free, if the reader may. */
 #define WIDE_WINDOWS 64
 
+/* So far the kernel's own readahead may run ahead of what was asked for. */
+#define READAHEAD_BYTES (UINT64_C(8) << 20)
+
 typedef struct {
 	uint64_t start;
 	uint32_t hot; /* pieces that others had in the cache; the rest is to be dropped */
@@ -23,10 +26,13 @@ typedef struct {
 } Window;
 
 struct FileReader {
+	/* Set at creation, never changed. */
 	Fd fd;
 	uint64_t size_bytes;
 	Throttle *throttle;
 	const atomic_bool *stop;
+
+	/* Thread: the owner. */
 	uint64_t charged_start; /* range that was charged when it was fetched */
 	uint64_t charged_end;
 	KeptPages *kept; /* NULL: nothing is kept */
@@ -34,6 +40,7 @@ struct FileReader {
 	KeptPages *wide;    /* NULL: WINDOWS are enough */
 	GArray *windows;    /* Window, oldest first */
 	uint64_t hot_bytes; /* in all windows so far */
+	uint64_t readahead_bytes;
 };
 
 FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
@@ -53,6 +60,15 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 static uint64_t window_length(const FileReader *reader, const Window *window)
 {
 	return MIN(WINDOW_BYTES, reader->size_bytes - window->start);
+}
+
+void file_reader_expect_all(FileReader *reader, bool all)
+{
+	if (all == (reader->readahead_bytes > 0))
+		return;
+
+	reader->readahead_bytes = all ? READAHEAD_BYTES : 0;
+	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
 static void drop_window(FileReader *reader, const Window *window)
@@ -107,10 +123,11 @@ void file_reader_widen(FileReader *reader, KeptPages *kept)
 	reader->wide = kept;
 }
 
+/* What is looked for was most often entered last, or is the oldest. */
 static Window *find_window(const FileReader *reader, uint64_t start)
 {
-	for (guint i = 0; i < reader->windows->len; i++) {
-		Window *window = &g_array_index(reader->windows, Window, i);
+	for (size_t i = reader->windows->len; i > 0; i--) {
+		Window *window = &g_array_index(reader->windows, Window, i - 1);
 
 		if (window->start == start)
 			return window;
@@ -158,6 +175,12 @@ static void enter_window(FileReader *reader, uint64_t start)
 	g_array_append_val(reader->windows, window);
 }
 
+static void enter_windows(FileReader *reader, uint64_t offset, uint64_t end)
+{
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
+		enter_window(reader, start);
+}
+
 void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
 {
 	uint64_t end = MIN(offset + length, reader->size_bytes);
@@ -166,6 +189,7 @@ void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
 		enter_window(reader, start);
 		find_window(reader, start)->n_holds++;
 	}
+	enter_windows(reader, end, MIN(end + reader->readahead_bytes, reader->size_bytes));
 }
 
 void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
@@ -176,25 +200,30 @@ void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
 		find_window(reader, start)->n_holds--;
 }
 
+/* Pay for what of the range is not in the cache. */
+static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
+{
+	uint64_t resident;
+
+	if (!throttle_is_limited(reader->throttle))
+		return true;
+
+	resident = page_cache_resident_bytes(reader->fd, offset, end - offset);
+	return throttle_take(reader->throttle, end - offset - MIN(end - offset, resident),
+			     reader->stop);
+}
+
 static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 {
 	uint64_t end = MIN(offset + length, reader->size_bytes);
-	uint64_t absent;
 
 	if (atomic_load(reader->stop))
 		return false;
 	if (offset >= end || (offset >= reader->charged_start && end <= reader->charged_end))
 		return true;
 
-	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
-		enter_window(reader, start);
-
-	if (!throttle_is_limited(reader->throttle))
-		return true;
-
-	absent = end - offset -
-		 MIN(end - offset, page_cache_resident_bytes(reader->fd, offset, end - offset));
-	return throttle_take(reader->throttle, absent, reader->stop);
+	enter_windows(reader, offset, end);
+	return pay(reader, offset, end);
 }
 
 /* Whether all of the range, whose windows were entered, was kept. */
@@ -239,13 +268,10 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
 	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
 }
 
-ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer)
+static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_t length,
+			      uint8_t *bytes)
 {
-	uint8_t *bytes = buffer;
 	uint64_t done = 0;
-
-	if (!prepare(reader, offset, length))
-		return READ_STOPPED;
 
 	while (done < length) {
 		ssize_t got =
@@ -287,4 +313,29 @@ uint64_t file_reader_restore(FileReader *reader, uint64_t offset, uint64_t lengt
 	}
 
 	return restored;
+}
+
+ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer)
+{
+	if (!prepare(reader, offset, length))
+		return READ_STOPPED;
+
+	return read_bytes(reader, offset, length, buffer);
+}
+
+ReadOutcome file_reader_read_held(const FileReader *reader, uint64_t offset, uint64_t length,
+				  void *buffer)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	if (atomic_load(reader->stop) || (offset < end && !pay(reader, offset, end)))
+		return READ_STOPPED;
+
+	return read_bytes(reader, offset, length, buffer);
+}
+
+void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	if (!throttle_is_limited(reader->throttle))
+		page_cache_fetch(reader->fd, offset, length);
 }

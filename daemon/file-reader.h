@@ -12,11 +12,13 @@
  * FileReader - reads one open file within the budget and leaves the page cache as it was.
  *
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
- * own).  The file is looked at in windows of 16 MiB: what was not cached of one before is dropped again,
- * MiB by MiB, at the latest when four more were read, unless the window is held, or none of it was cached
- * and KeptPages takes it.
+ * own), unless all that follows will be.  The file is looked at in windows of 16 MiB: what was not cached
+ * of one before is dropped again, MiB by MiB, at the latest when four more were read, unless the window is
+ * held, or none of it was cached and KeptPages takes it.
  *
- * Thread: one at a time.
+ * Its owner may hold ranges and have others read them.
+ *
+ * Thread: its owner; what says so, any.
  */
 #define FILE_READER_PIECE_BYTES  (UINT64_C(1) << 20)
 #define FILE_READER_WINDOW_BYTES (UINT64_C(16) << 20)
@@ -67,6 +69,19 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 
 /* Whether all of the range is in the page cache, or on its way there. */
 bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length);
+
+/*
+ * Whether what follows is going to be read, in order and whole: then the kernel's own readahead makes
+ * larger requests, and larger folios, than what is asked for piece by piece.
+ */
+void file_reader_expect_all(FileReader *reader, bool all);
+
+/* Read a range that is held.  Thread: any. */
+ReadOutcome file_reader_read_held(const FileReader *reader, uint64_t offset, uint64_t length,
+				  void *buffer);
+
+/* Start reading a range that is held, without waiting; not where a rate limits it.  Thread: any. */
+void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length);
 
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);

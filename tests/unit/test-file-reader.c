@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define MIB    (UINT64_C(1) << 20)
 #define WINDOW (16 * MIB)
@@ -491,6 +492,47 @@ static void test_what_others_had_cached_is_read_back_and_charged(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 6 * MIB), ==, 3 * MIB);
 }
 
+static void test_readahead_of_what_is_expected_is_dropped(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	uint64_t size = WINDOW + 64 * 1024;
+	g_auto(Fd) fd = create_cold(fixture, size);
+	FileReader *reader = open_reader(fixture, size);
+	g_autofree char *buffer = g_malloc(MIB);
+
+	if (!can_drop(fixture)) {
+		file_reader_free(reader);
+		return;
+	}
+	/* The kernel may read the end of the file before it is asked for. */
+	file_reader_expect_all(reader, true);
+	file_reader_hold(reader, WINDOW - MIB, MIB);
+	g_assert_cmpint(pread(fd, buffer, 64 * 1024, (off_t)WINDOW), ==, 64 * 1024);
+	file_reader_hold(reader, WINDOW, 64 * 1024);
+	file_reader_free(reader);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
+}
+
+static void test_what_is_held_is_charged_when_it_is_read(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_autoptr(FileReader) reader = NULL;
+	g_autofree char *buffer = g_malloc(2 * MIB);
+
+	make_cold(fixture, 4 * MIB);
+	reader = open_reader(fixture, 4 * MIB);
+	if (!can_drop(fixture))
+		return;
+	file_reader_hold(reader, 0, 2 * MIB);
+	file_reader_fetch_held(reader, 0, 2 * MIB);
+	assert_charged(fixture, 0);
+	g_assert_cmpint(file_reader_read_held(reader, 0, 2 * MIB, buffer), ==, READ_DONE);
+	assert_charged(fixture, 2 * MIB);
+	atomic_store(&fixture->stop, true);
+	g_assert_cmpint(file_reader_read_held(reader, 0, 2 * MIB, buffer), ==, READ_STOPPED);
+	atomic_store(&fixture->stop, false);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -530,6 +572,10 @@ int main(int argc, char **argv)
 			test_what_was_fetched_is_charged_once);
 	g_test_add_func("/file-reader/what-others-had-cached-is-read-back-and-charged",
 			test_what_others_had_cached_is_read_back_and_charged);
+	g_test_add_func("/file-reader/readahead-of-what-is-expected-is-dropped",
+			test_readahead_of_what_is_expected_is_dropped);
+	g_test_add_func("/file-reader/what-is-held-is-charged-when-it-is-read",
+			test_what_is_held_is_charged_when_it_is_read);
 
 	return g_test_run();
 }
