@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/locked.h"
+#include "daemon/reader-pool.h"
+
+#include <stdatomic.h>
+
+#define PIECES_MAX 400
+#define FILES      5
+
+/* A disk that notes what it is asked for, and holds readers back until it is opened. */
+typedef struct {
+	ReaderPool *pool;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool is_open;
+	unsigned n_begun;
+	uint64_t order[PIECES_MAX]; /* addresses, as they were read */
+	unsigned n_read;
+	uint64_t fetched[PIECES_MAX];
+	unsigned n_fetched;
+	char files[FILES];
+	atomic_uint n_at[FILES]; /* readers at a file */
+	Piece pieces[PIECES_MAX];
+} Disk;
+
+static void disk_read(Piece *piece, unsigned reader, void *data)
+{
+	Disk *disk = data;
+	size_t file = (size_t)((char *)piece->file - disk->files);
+	g_auto(Locked) locked G_GNUC_UNUSED = NULL;
+
+	g_assert_cmpuint(atomic_fetch_add(&disk->n_at[file], 1), ==, 0);
+	locked = locked_take(&disk->mutex);
+	disk->n_begun++;
+	pthread_cond_broadcast(&disk->changed);
+	while (!disk->is_open)
+		pthread_cond_wait(&disk->changed, &disk->mutex);
+	disk->order[disk->n_read++] = piece->physical;
+	atomic_fetch_sub(&disk->n_at[file], 1);
+}
+
+static void disk_fetch(const Piece *piece, void *data)
+{
+	Disk *disk = data;
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&disk->mutex);
+
+	disk->fetched[disk->n_fetched++] = piece->physical;
+}
+
+static Disk *disk_new(unsigned n_readers)
+{
+	Disk *disk = g_new0(Disk, 1);
+	ReaderPoolWork work = { disk_read, disk_fetch, disk };
+	g_autoptr(GError) error = NULL;
+
+	pthread_mutex_init(&disk->mutex, NULL);
+	pthread_cond_init(&disk->changed, NULL);
+	disk->pool = reader_pool_new(n_readers, &work, &error);
+	g_assert_no_error(error);
+	return disk;
+}
+
+static void disk_free(Disk *disk)
+{
+	reader_pool_free(disk->pool);
+	pthread_mutex_destroy(&disk->mutex);
+	pthread_cond_destroy(&disk->changed);
+	g_free(disk);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Disk, disk_free)
+
+static void put(Disk *disk, unsigned i, unsigned file, uint64_t physical, bool goes_on)
+{
+	disk->pieces[i] = (Piece){
+		.file = &disk->files[file], .physical = physical, .length = 4096, .goes_on = goes_on
+	};
+	reader_pool_put(disk->pool, &disk->pieces[i]);
+}
+
+/* Until @n pieces were begun. */
+static void await_begun(Disk *disk, unsigned n)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&disk->mutex);
+
+	while (disk->n_begun < n)
+		pthread_cond_wait(&disk->changed, &disk->mutex);
+}
+
+static void open_disk(Disk *disk)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&disk->mutex);
+
+	disk->is_open = true;
+	pthread_cond_broadcast(&disk->changed);
+}
+
+static void test_pieces_are_read_up_the_disk_and_then_from_its_lower_end(void)
+{
+	static const uint64_t put_order[] = { 50, 70, 10, 90, 60, 30, 60, 20 };
+	static const uint64_t read_order[] = { 50, 60, 60, 70, 90, 10, 20, 30 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(put_order); i++) {
+		put(disk, i, i % FILES, put_order[i], false);
+		await_begun(disk, 1);
+	}
+	open_disk(disk);
+	for (unsigned i = 0; i < G_N_ELEMENTS(put_order); i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpmem(disk->order, sizeof(read_order), read_order, sizeof(read_order));
+}
+
+static void test_what_is_put_ahead_of_the_reader_is_read_on_its_way(void)
+{
+	static const uint64_t read_order[] = { 50, 55, 80, 45 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	put(disk, 0, 0, 50, false);
+	await_begun(disk, 1);
+	put(disk, 1, 1, 80, false);
+	put(disk, 2, 2, 45, false);
+	put(disk, 3, 3, 55, false);
+	open_disk(disk);
+	for (unsigned i = 0; i < 4; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpmem(disk->order, sizeof(read_order), read_order, sizeof(read_order));
+}
+
+static void test_every_piece_is_read_once_and_a_file_by_one_reader_at_a_time(void)
+{
+	g_autoptr(Disk) disk = disk_new(4);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	open_disk(disk);
+	for (unsigned i = 0; i < PIECES_MAX; i++)
+		put(disk, i, i * 7 % FILES, 1 + i * 7919 % 1009 * PIECES_MAX + i, i % 3 == 0);
+	for (unsigned i = 0; i < PIECES_MAX; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpuint(disk->n_read, ==, PIECES_MAX);
+	for (unsigned i = 0; i < PIECES_MAX; i++)
+		g_assert_true(g_hash_table_add(seen, GSIZE_TO_POINTER(disk->order[i])));
+}
+
+static void test_readers_work_at_the_same_time(void)
+{
+	g_autoptr(Disk) disk = disk_new(3);
+
+	for (unsigned i = 0; i < 4; i++)
+		put(disk, i, i, 10 * i, false);
+	/* All three wait at the disk, which is closed. */
+	await_begun(disk, 3);
+	open_disk(disk);
+	for (unsigned i = 0; i < 4; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+	g_assert_cmpuint(disk->n_read, ==, 4);
+}
+
+static void test_what_is_withdrawn_is_not_read(void)
+{
+	static const uint64_t read_order[] = { 10, 30 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	put(disk, 0, 0, 10, false);
+	await_begun(disk, 1);
+	put(disk, 1, 1, 20, false);
+	put(disk, 2, 2, 30, false);
+	reader_pool_withdraw(disk->pool, &disk->pieces[1]);
+	g_assert_cmpint(disk->pieces[1].state, ==, PIECE_WITHDRAWN);
+	open_disk(disk);
+	/* Being read it is waited for, and so when it was read. */
+	reader_pool_withdraw(disk->pool, &disk->pieces[0]);
+	g_assert_cmpint(disk->pieces[0].state, ==, PIECE_DONE);
+	reader_pool_wait(disk->pool, &disk->pieces[2]);
+	reader_pool_withdraw(disk->pool, &disk->pieces[2]);
+
+	g_assert_cmpuint(disk->n_read, ==, 2);
+	g_assert_cmpmem(disk->order, sizeof(read_order), read_order, sizeof(read_order));
+}
+
+static void test_what_goes_on_is_not_fetched_and_others_are_once(void)
+{
+	static const uint64_t fetched[] = { 30, 50, 60 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	put(disk, 0, 0, 10, false);
+	await_begun(disk, 1);
+	put(disk, 1, 0, 20, true);
+	put(disk, 2, 1, 30, false);
+	put(disk, 3, 1, 40, true);
+	put(disk, 4, 2, 50, false);
+	put(disk, 5, 3, 60, false);
+	open_disk(disk);
+	for (unsigned i = 0; i < 6; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpuint(disk->n_fetched, ==, G_N_ELEMENTS(fetched));
+	g_assert_cmpmem(disk->fetched, sizeof(fetched), fetched, sizeof(fetched));
+}
+
+static void test_readers_with_nothing_to_do_end(void)
+{
+	g_autoptr(Disk) disk = disk_new(4);
+
+	reader_pool_end(disk->pool);
+	reader_pool_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/reader-pool/pieces-are-read-up-the-disk-and-then-from-its-lower-end",
+			test_pieces_are_read_up_the_disk_and_then_from_its_lower_end);
+	g_test_add_func("/reader-pool/what-is-put-ahead-of-the-reader-is-read-on-its-way",
+			test_what_is_put_ahead_of_the_reader_is_read_on_its_way);
+	g_test_add_func("/reader-pool/every-piece-is-read-once-and-a-file-by-one-reader-at-a-time",
+			test_every_piece_is_read_once_and_a_file_by_one_reader_at_a_time);
+	g_test_add_func("/reader-pool/readers-work-at-the-same-time",
+			test_readers_work_at_the_same_time);
+	g_test_add_func("/reader-pool/what-is-withdrawn-is-not-read",
+			test_what_is_withdrawn_is_not_read);
+	g_test_add_func("/reader-pool/what-goes-on-is-not-fetched-and-others-are-once",
+			test_what_goes_on_is_not_fetched_and_others_are_once);
+	g_test_add_func("/reader-pool/readers-with-nothing-to-do-end",
+			test_readers_with_nothing_to_do_end);
+
+	return g_test_run();
+}
