@@ -16,6 +16,7 @@
 #include "daemon/pinned-extents.h"
 #include "daemon/planner.h"
 #include "daemon/policies.h"
+#include "daemon/reader-count.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
 #include "hashstore/objects.h"
@@ -100,6 +101,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
+	pass->n_readers = reader_count(disks, filesystem);
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);

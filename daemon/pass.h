@@ -38,6 +38,7 @@ typedef struct {
 	Filter *filter;
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
+	unsigned n_readers;   /* threads that read data at a time */
 	KeptPages *kept;
 	HotObjects *hot;
 	Postponed *postponed;
