@@ -113,15 +113,17 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 static bool is_in_cache(Reader *reader, size_t n_blocks)
 {
 	FileHeads *heads = reader->heads;
-	bool found;
+	bool is_known = false;
+	size_t n_alike;
 
 	if (!reader->shared_at)
 		return false;
 
 	pthread_mutex_lock(&heads->shared_mutex);
-	found = sum_cache_get(heads->cache, reader->shared_at, reader->block_sums, n_blocks);
+	n_alike = sum_cache_get(heads->cache, reader->shared_at, reader->block_sums, n_blocks,
+				&is_known);
 	pthread_mutex_unlock(&heads->shared_mutex);
-	return found;
+	return is_known && n_alike == n_blocks;
 }
 
 static void put_into_cache(Reader *reader, size_t n_blocks)
@@ -359,7 +361,8 @@ FileHeads *file_heads_new(Pass *pass)
 	heads->pass = pass;
 	heads->sums =
 		block_sums_new(hash_store_about(pass->store)->secret, pass->block_bytes, NULL);
-	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes);
+	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes,
+				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
 	heads->n_threads = throttle_is_limited(pass->throttle) ? 1 : THREADS;
 	pthread_mutex_init(&heads->mutex, NULL);

@@ -2,66 +2,17 @@
 #include "daemon/fingerprint.h"
 
 #include "daemon/anchor-sink.h"
-#include "daemon/block-sums.h"
-#include "daemon/file-reader.h"
 #include "daemon/object-skips.h"
-#include "daemon/object-sums.h"
+#include "daemon/read-ahead.h"
 #include "daemon/special-files.h"
-#include "daemon/sum-cache.h"
 #include "daemon/zeros.h"
-#include "hashstore/objects.h"
-#include "kernel-ioctl/extent-map.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-attributes.h"
-#include "kernel-ioctl/file-stat.h"
-
-#include <string.h>
-
-#define HALF_FILE_BYTES (UINT64_C(1) << 30)
-#define AHEAD_FILES     16
-#define AHEAD_BYTES     (UINT64_C(256) << 10)
-
-/* What was learned of a file so far; kept as it is for one that is half read. */
-typedef struct {
-	uint64_t shared_bytes;
-	bool has_hole;
-	bool has_unwritten;
-	ObjectSums sums;
-} Learned;
-
-/* A file on its way through. */
-typedef struct {
-	NamedFile file;
-	char *name;
-	uint32_t half_object;
-	OpenOutcome outcome;
-	FileReader *reader;
-	Stamp stamp;
-	int64_t seen_nsec; /* when the stamp was taken */
-	FileAttributes attributes;
-	bool is_immutable;
-	bool is_foreign;
-	bool has_checksums;
-	bool is_plain;
-	bool is_whole;
-	uint64_t head;
-	uint32_t object;
-	uint64_t next_half_bytes; /* of the file: where to keep the state next */
-	Learned learned;
-} Job;
 
 typedef struct {
 	Pass *pass;
-	ReadList *to_read;
 	FileOpener *opener;
-	ExtentMap *extents;
-	SumCache *cache;
-	const HashStoreAbout *about;
 	const BlockSums *sums;
-	uint8_t *buffer;      /* one piece */
-	uint64_t *piece_sums; /* of one piece */
-	GQueue jobs;          /* opened, in the order to be read */
-	Job *job;             /* the one being read */
+	ReadAhead *ahead;
+	FileJob *job; /* the file in hand */
 	AnchorSink anchors;
 } Fingerprinter;
 
@@ -72,106 +23,7 @@ typedef enum {
 	FINGERPRINT_FAILED,  /* with an error */
 } FingerprintOutcome;
 
-static void job_free(Job *job)
-{
-	if (!job)
-		return;
-
-	file_reader_free(job->reader);
-	g_free(job->name);
-	g_free(job);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Job, job_free)
-
-static int64_t now_nsec(void)
-{
-	return g_get_real_time() * 1000;
-}
-
-static Stamp stamp_of(const FileStat *stat)
-{
-	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
-}
-
-/* Fetch the file's beginning, unless it may have been read for another file. */
-static void fetch_beginning(Fingerprinter *printer, Job *job)
-{
-	uint64_t wanted = MIN(job->stamp.size_bytes, AHEAD_BYTES);
-	g_autoptr(GError) ignored = NULL;
-	const MappedExtent *extent = NULL;
-
-	extent_map_start(printer->extents, file_reader_fd(job->reader), 0, wanted, false);
-	if (!job->half_object && extent_map_next(printer->extents, &extent, &ignored) && extent &&
-	    extent->logical == 0 && extent->flags == 0)
-		file_reader_fetch(job->reader, 0, MIN(wanted, extent->length));
-}
-
-/* Open the file and fetch its beginning. */
-static Job *job_open(Fingerprinter *printer, const ReadItem *item)
-{
-	Pass *pass = printer->pass;
-	Job *job = g_new0(Job, 1);
-	g_autoptr(GError) ignored = NULL;
-	g_auto(Fd) fd = -1;
-	FileStat stat;
-	int failed;
-
-	job->name = g_strdup(item->name);
-	job->file = (NamedFile){ item->id, item->parent, job->name };
-	job->half_object = item->half_object;
-	job->is_foreign = item->is_foreign;
-	job->has_checksums = item->has_checksums;
-	job->is_plain = item->is_plain;
-	job->is_whole = item->is_whole;
-	job->head = item->head;
-	job->stamp = item->stamp;
-	job->outcome = file_opener_open(printer->opener, &job->file, &fd, &failed);
-	if (job->outcome != OPEN_OPENED)
-		return job;
-
-	if (file_stat_at(fd, "", &stat) != 0 || stat.inode != item->id.inode ||
-	    !file_attributes_read(fd, pass->filesystem->identity.kind, &job->attributes,
-				  &ignored)) {
-		job->outcome = OPEN_GONE;
-		return job;
-	}
-
-	job->seen_nsec = now_nsec();
-	job->stamp = stamp_of(&stat);
-	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME) {
-		job->half_object = 0;
-		job->head = 0;
-	}
-	job->file.id.generation = job->attributes.generation;
-	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
-	job->reader =
-		file_reader_new_take(fd_steal(&fd), stat.size_bytes, pass->throttle, pass->stop);
-	if (!job->has_checksums)
-		fetch_beginning(printer, job);
-	return job;
-}
-
-/* The row of the job's object, as far as it is known. */
-static Object row_of(const Job *job)
-{
-	return (Object){
-		.id = job->object,
-		.subvolume = job->file.id.subvolume,
-		.inode = job->file.id.inode,
-		.generation = job->file.id.generation,
-		.size_bytes = job->stamp.size_bytes,
-		.btime_nsec = job->stamp.btime_nsec,
-		.mtime_nsec = job->stamp.mtime_nsec,
-		.ctime_nsec = job->stamp.ctime_nsec,
-		.flags = stamp_is_racy(&job->stamp, job->seen_nsec) ? OBJECT_RACY : 0,
-		.parent = job->file.parent,
-		.name = (const uint8_t *)job->name,
-		.name_bytes = strlen(job->name),
-	};
-}
-
-static void count_skip(Fingerprinter *printer, const Job *job, SkipReason reason)
+static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason reason)
 {
 	SkipLedger *skips = &printer->pass->result->skips;
 	NamedFile file = { job->file.id, job->file.parent, job->name };
@@ -183,7 +35,7 @@ static void count_skip(Fingerprinter *printer, const Job *job, SkipReason reason
 }
 
 /* Leave the file alone for as long as its stamp holds. */
-static FingerprintOutcome skip_for_good(Fingerprinter *printer, Job *job, SkipReason reason,
+static FingerprintOutcome skip_for_good(Fingerprinter *printer, FileJob *job, SkipReason reason,
 					GError **error)
 {
 	Object row;
@@ -192,7 +44,7 @@ static FingerprintOutcome skip_for_good(Fingerprinter *printer, Job *job, SkipRe
 	if (!job->object && !hash_store_new_object(printer->pass->store, &job->object, error))
 		return FINGERPRINT_FAILED;
 
-	row = row_of(job);
+	row = file_job_row(job);
 	row.state = OBJECT_SKIPPED;
 	row.skip_reason = reason;
 	printer->pass->result->files.set_aside++;
@@ -201,7 +53,8 @@ static FingerprintOutcome skip_for_good(Fingerprinter *printer, Job *job, SkipRe
 }
 
 /* Leave the file alone this time. */
-static FingerprintOutcome skip_for_now(Fingerprinter *printer, const Job *job, SkipReason reason)
+static FingerprintOutcome skip_for_now(Fingerprinter *printer, const FileJob *job,
+				       SkipReason reason)
 {
 	count_skip(printer, job, reason);
 	return FINGERPRINT_SKIPPED;
@@ -213,16 +66,17 @@ static ObjectSumsSink sink_of(Fingerprinter *printer)
 	return anchor_sink(&printer->anchors);
 }
 
-static void add_sums(Fingerprinter *printer, size_t n_blocks)
+static void add_sums(Fingerprinter *printer, const FilePart *part)
 {
+	FileJob *job = printer->job;
 	ObjectSumsSink sink = sink_of(printer);
-	uint64_t zeros = block_sums_of_zeros(printer->sums, printer->job->has_checksums);
+	uint64_t zeros = block_sums_of_zeros(printer->sums, job->has_checksums);
 
-	for (size_t i = 0; i < n_blocks; i++) {
-		if (printer->piece_sums[i] == zeros)
-			object_sums_add_zeros(&printer->job->learned.sums, 1, &sink);
+	for (size_t i = 0; i < part->n_blocks; i++) {
+		if (part->sums[i] == zeros)
+			object_sums_add_zeros(&job->learned.sums, 1, &sink);
 		else
-			object_sums_add(&printer->job->learned.sums, printer->piece_sums[i], &sink);
+			object_sums_add(&job->learned.sums, part->sums[i], &sink);
 	}
 }
 
@@ -242,47 +96,17 @@ static FingerprintOutcome after_read(Fingerprinter *printer, ReadOutcome outcome
 	return skip_for_good(printer, printer->job, SKIP_UNREADABLE, error);
 }
 
-/*
- * Read blocks of one extent, at most a piece, and hash them.  The block at the end of file is
- * padded with zeros, as it is on the disk.
- */
-static FingerprintOutcome read_piece(Fingerprinter *printer, uint64_t offset, size_t n_blocks,
-				     uint64_t fetch_bytes, GError **error)
-{
-	Job *job = printer->job;
-	Pass *pass = printer->pass;
-	size_t padded = n_blocks * pass->block_bytes;
-	size_t length = MIN(padded, job->stamp.size_bytes - offset);
-	ReadOutcome outcome = file_reader_read(job->reader, offset, length, printer->buffer);
-	SkipReason reason;
-
-	if (outcome != READ_DONE)
-		return after_read(printer, outcome, error);
-	if (offset == 0 && special_files_match(printer->buffer, length, &reason))
-		return skip_for_good(printer, job, reason, error);
-
-	if (fetch_bytes)
-		file_reader_fetch(job->reader, offset + length, fetch_bytes);
-	memset(printer->buffer + length, 0, padded - length);
-	for (size_t i = 0; i < n_blocks; i++)
-		printer->piece_sums[i] = block_sums_of_data(
-			printer->sums, printer->buffer + i * pass->block_bytes, job->has_checksums);
-
-	pass->result->finding_bytes += length;
-	return FINGERPRINT_DONE;
-}
-
 /* Keep how far a large file was read. */
 static bool keep_half(Fingerprinter *printer, GError **error)
 {
-	Job *job = printer->job;
+	FileJob *job = printer->job;
 	HashStore *store = printer->pass->store;
-	Object row = row_of(job);
+	Object row = file_job_row(job);
 
 	row.state = OBJECT_HALF;
 	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
-			       HALF_FILE_BYTES;
+			       FILE_JOB_HALF_BYTES;
 	return hash_store_put(store, &row, error) &&
 	       hash_store_put_half(store, job->object, object_sums_blocks(&job->learned.sums),
 				   &job->learned, sizeof(job->learned), error);
@@ -291,7 +115,7 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 /* Of a file that takes long to read, keep now and then how far it is. */
 static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 {
-	const Job *job = printer->job;
+	const FileJob *job = printer->job;
 
 	if (object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes <
 	    job->next_half_bytes)
@@ -300,53 +124,25 @@ static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 	return keep_half(printer, error) && pass_commit_when_due(printer->pass, error);
 }
 
-/* Fingerprint the part of @extent that lies in the file. */
-static FingerprintOutcome add_extent(Fingerprinter *printer, const MappedExtent *extent,
-				     GError **error)
+static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part, GError **error)
 {
-	uint32_t block_bytes = printer->pass->block_bytes;
-	uint64_t size = printer->job->stamp.size_bytes;
-	uint64_t end = MIN(extent->logical + extent->length, size);
-	bool is_addressed = mapped_extent_is_addressed(extent);
-	bool has_checksums = printer->job->has_checksums && is_addressed;
-	bool is_cached =
-		extent->flags & EXTENT_SHARED && !printer->job->has_checksums && is_addressed;
+	FileJob *job = printer->job;
+	Pass *pass = printer->pass;
+	uint64_t length = part->end - part->offset;
 
-	if (extent->flags & EXTENT_SHARED)
-		printer->job->learned.shared_bytes += end - extent->logical;
-
-	for (uint64_t offset = extent->logical; offset < end;) {
-		uint64_t length = MIN(end - offset, FILE_READER_PIECE_BYTES);
-		uint64_t physical = extent->physical + (offset - extent->logical);
-		size_t n_blocks = (length + block_bytes - 1) / block_bytes;
-
-		bool is_known = has_checksums ? block_sums_read(printer->sums, physical, n_blocks,
-								printer->piece_sums)
-				: is_cached   ? sum_cache_get(printer->cache, physical,
-							      printer->piece_sums, n_blocks)
-					      : false;
-
-		if (!is_known) {
-			uint64_t rest = is_cached ? 0 : end - offset - length;
-			FingerprintOutcome outcome =
-				read_piece(printer, offset, n_blocks,
-					   MIN(rest, FILE_READER_PIECE_BYTES), error);
-
-			if (outcome != FINGERPRINT_DONE)
-				return outcome;
-			if (is_cached)
-				sum_cache_put(printer->cache, physical, printer->piece_sums,
-					      n_blocks);
-		}
-
-		add_sums(printer, n_blocks);
-		atomic_fetch_add(&printer->pass->progress->done_bytes, length);
-		offset += length;
-		if (!keep_half_when_due(printer, error))
-			return FINGERPRINT_FAILED;
+	if (part->origin == SUMS_READ) {
+		if (part->outcome != READ_DONE)
+			return after_read(printer, part->outcome, error);
+		if (part->is_special)
+			return skip_for_good(printer, job, part->special, error);
+		pass->result->finding_bytes += length;
 	}
 
-	return FINGERPRINT_DONE;
+	if (part->is_shared)
+		job->learned.shared_bytes += length;
+	add_sums(printer, part);
+	atomic_fetch_add(&pass->progress->done_bytes, length);
+	return keep_half_when_due(printer, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
 
 /* Blocks up to @end that no extent holds. */
@@ -368,86 +164,53 @@ static void add_gap(Fingerprinter *printer, uint64_t end, bool is_unwritten)
 			 (end_block - position) * block_bytes);
 }
 
-/* Begin a new object, or go on with the half-read one. */
-static bool begin_object(Fingerprinter *printer, GError **error)
+static FingerprintOutcome add_part(Fingerprinter *printer, const FilePart *part, GError **error)
 {
-	Job *job = printer->job;
-	HashStore *store = printer->pass->store;
-	g_autoptr(GBytes) state = NULL;
-	uint64_t done_blocks;
-
-	job->next_half_bytes = HALF_FILE_BYTES;
-	if (job->half_object) {
-		if (!hash_store_get_half(store, job->half_object, &done_blocks, &state, error))
-			return false;
-		if (state && g_bytes_get_size(state) == sizeof(job->learned)) {
-			memcpy(&job->learned, g_bytes_get_data(state, NULL), sizeof(job->learned));
-			job->object = job->half_object;
-			job->is_whole = !object_sums_have_anchors(&job->learned.sums);
-			job->next_half_bytes += done_blocks * printer->pass->block_bytes;
-			atomic_fetch_add(&printer->pass->progress->done_bytes,
-					 done_blocks * printer->pass->block_bytes);
-			return true;
-		}
+	switch (part->kind) {
+	case PART_HOLE:
+	case PART_UNWRITTEN:
+		add_gap(printer, part->end, part->kind == PART_UNWRITTEN);
+		return FINGERPRINT_DONE;
+	case PART_INLINE:
+		return skip_for_good(printer, printer->job, SKIP_INLINE, error);
+	case PART_UNREADABLE:
+		return skip_for_good(printer, printer->job, SKIP_UNREADABLE, error);
+	case PART_DATA:
+		break;
 	}
 
-	object_sums_init(&job->learned.sums, printer->about->anchor_blocks,
-			 job->is_whole ? 0 : printer->about->window_anchors,
-			 MAX(ZEROS_RUN_BYTES / printer->pass->block_bytes, 1));
-	return hash_store_new_object(store, &job->object, error);
+	return add_data(printer, part, error);
 }
 
-static FingerprintOutcome add_extents(Fingerprinter *printer, GError **error)
+static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 {
-	Job *job = printer->job;
-	uint64_t start = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes;
-	uint64_t size = job->stamp.size_bytes;
-	g_autoptr(GError) unmapped = NULL;
+	FingerprintOutcome outcome;
+	FilePart *part;
 
-	extent_map_start(printer->extents, file_reader_fd(job->reader), start,
-			 size > start ? size - start : 0, true);
+	do {
+		if (!read_ahead_next_part(printer->ahead, &part, error))
+			return FINGERPRINT_FAILED;
+		if (!pass_may_continue(printer->pass))
+			return FINGERPRINT_STOPPED;
+		outcome = part ? add_part(printer, part, error) : FINGERPRINT_DONE;
+	} while (part && outcome == FINGERPRINT_DONE);
 
-	for (;;) {
-		FingerprintOutcome outcome = FINGERPRINT_DONE;
-		const MappedExtent *extent;
-
-		if (!extent_map_next(printer->extents, &extent, &unmapped))
-			return skip_for_good(printer, job, SKIP_UNREADABLE, error);
-		if (!extent)
-			break;
-		if (extent->flags & EXTENT_INLINE)
-			return skip_for_good(printer, job, SKIP_INLINE, error);
-
-		add_gap(printer, extent->logical, false);
-		if (extent->flags & EXTENT_UNWRITTEN)
-			add_gap(printer, extent->logical + extent->length, true);
-		else
-			outcome = add_extent(printer, extent, error);
-		if (outcome != FINGERPRINT_DONE)
-			return outcome;
-	}
-
-	add_gap(printer, size, false);
-	return FINGERPRINT_DONE;
+	return outcome;
 }
 
 /* All was read: the digest over it, and the row. */
 static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 {
-	Job *job = printer->job;
+	FileJob *job = printer->job;
 	Pass *pass = printer->pass;
 	ObjectSumsSink sink = sink_of(printer);
 	ZerosEvidence evidence = { job->stamp.size_bytes, job->learned.has_hole,
 				   job->learned.has_unwritten, job->name };
 	Anchor whole = { .object = job->object, .block = ANCHOR_WHOLE_BLOCK };
 	Object row;
-	FileStat stat;
 	Stamp stamp;
 
-	if (file_stat_at(file_reader_fd(job->reader), "", &stat) != 0)
-		return skip_for_now(printer, job, SKIP_CHANGED);
-	stamp = stamp_of(&stat);
-	if (stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
+	if (!file_job_stamp_now(job, &stamp) || stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
 		return skip_for_now(printer, job, SKIP_CHANGED);
 
 	/* On XFS, where what is shared onto is thrown out of the page cache. */
@@ -455,7 +218,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
 		hot_objects_add(pass->hot, job->object);
 
-	row = row_of(job);
+	row = file_job_row(job);
 	row.state = OBJECT_DONE;
 	row.flags |= job->is_immutable ? OBJECT_IMMUTABLE : 0;
 	row.flags |= job->is_foreign ? OBJECT_FOREIGN : 0;
@@ -480,7 +243,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 
 static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **error)
 {
-	Job *job = printer->job;
+	FileJob *job = printer->job;
 	FingerprintOutcome outcome;
 	SkipReason reason;
 
@@ -491,14 +254,11 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 
 	if (special_files_are_forbidden(printer->pass->settings, &job->attributes, &reason))
 		return skip_for_good(printer, job, reason, error);
-	if (!begin_object(printer, error))
-		return FINGERPRINT_FAILED;
 
-	file_reader_keep(job->reader, printer->pass->kept, job->object);
-	outcome = add_extents(printer, error);
+	outcome = add_parts(printer, error);
 	if (outcome == FINGERPRINT_DONE)
 		outcome = end_object(printer, error);
-	if (outcome == FINGERPRINT_STOPPED && job->stamp.size_bytes > HALF_FILE_BYTES &&
+	if (outcome == FINGERPRINT_STOPPED && job->stamp.size_bytes > FILE_JOB_HALF_BYTES &&
 	    !keep_half(printer, error))
 		return FINGERPRINT_FAILED;
 	if (outcome == FINGERPRINT_SKIPPED)
@@ -511,34 +271,13 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	return anchor_sink_take_error(&printer->anchors, error) ? outcome : FINGERPRINT_FAILED;
 }
 
-/* Open files ahead of the one to be read next. */
-static bool fill_jobs(Fingerprinter *printer, GError **error)
-{
-	while (g_queue_get_length(&printer->jobs) < AHEAD_FILES) {
-		const ReadItem *item;
-
-		if (!read_list_next(printer->to_read, &item, error))
-			return false;
-		if (!item)
-			break;
-		g_queue_push_tail(&printer->jobs, job_open(printer, item));
-	}
-
-	return true;
-}
-
-static bool read_all(Fingerprinter *printer, GError **error)
+static bool fingerprint_files(Fingerprinter *printer, GError **error)
 {
 	while (pass_may_continue(printer->pass)) {
-		g_autoptr(Job) job = NULL;
-
-		if (!fill_jobs(printer, error))
+		if (!read_ahead_next(printer->ahead, &printer->job, error))
 			return false;
-		job = g_queue_pop_head(&printer->jobs);
-		if (!job)
+		if (!printer->job || !pass_may_continue(printer->pass))
 			break;
-
-		printer->job = job;
 		if (fingerprint_object(printer, error) == FINGERPRINT_FAILED)
 			return false;
 		if (!pass_commit_when_due(printer->pass, error))
@@ -548,43 +287,31 @@ static bool read_all(Fingerprinter *printer, GError **error)
 	return true;
 }
 
-static bool fingerprint_files(Pass *pass, ReadList *to_read, ExtentSums *checksums,
-			      FileOpener *opener, GError **error)
+bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileOpener *opener,
+		     GError **error)
 {
-	size_t piece_blocks = FILE_READER_PIECE_BYTES / pass->block_bytes;
-	g_autofree uint8_t *buffer = g_malloc(FILE_READER_PIECE_BYTES);
-	g_autofree uint64_t *piece_sums = g_new(uint64_t, piece_blocks);
-	g_autoptr(ExtentMap) extents = extent_map_new();
-	g_autoptr(BlockSums) sums =
-		block_sums_new(hash_store_about(pass->store)->secret, pass->block_bytes, checksums);
-	g_autoptr(SumCache) cache =
-		sum_cache_new(pass->settings->state_directory, pass->block_bytes);
+	const HashStoreAbout *about = hash_store_about(pass->store);
+	g_autoptr(BlockSums) sums = NULL;
+	g_autoptr(ReadAhead) ahead = NULL;
 	Fingerprinter printer = {
 		.pass = pass,
-		.to_read = to_read,
 		.opener = opener,
-		.extents = extents,
-		.cache = cache,
-		.about = hash_store_about(pass->store),
-		.buffer = buffer,
-		.piece_sums = piece_sums,
-		.jobs = G_QUEUE_INIT,
 		.anchors = { .store = pass->store },
 	};
 	bool done;
 
-	printer.sums = sums;
-	done = read_all(&printer, error);
-	g_queue_clear_full(&printer.jobs, (GDestroyNotify)job_free);
-	return done && hash_store_commit(pass->store, error);
-}
-
-bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileOpener *opener,
-		     GError **error)
-{
 	if (read_list_files(to_read) == 0)
 		return true;
 
 	progress_begin(pass->progress, STAGE_READ, read_list_bytes(to_read));
-	return fingerprint_files(pass, to_read, checksums, opener, error);
+	sums = block_sums_new(about->secret, pass->block_bytes, checksums);
+	ahead = read_ahead_new(pass, to_read, opener, sums, pass->n_readers, error);
+	if (!ahead)
+		return false;
+
+	printer.sums = sums;
+	printer.ahead = ahead;
+	done = fingerprint_files(&printer, error);
+	pass->result->disk_bytes += read_ahead_end(ahead);
+	return done && hash_store_commit(pass->store, error);
 }

@@ -8,9 +8,7 @@
  * Fingerprinting - reads files once and puts what was learned into the store: anchors, the starts
  * of runs of zeros, a digest over the whole object, and its row.
  *
- * Holes and unwritten extents are not read; blocks that several files share are read for the first
- * of them only (compressed ones excepted, whose blocks have no address of their own).  The next
- * files are opened and their first bytes fetched while one is hashed.
+ * Readers read and hash what comes next (ReadAhead) while one file is worked on.
  *
  * Commits twice a minute; of files over 1 GiB the state is kept every GiB and when stopped.
  *

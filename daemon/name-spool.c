@@ -50,11 +50,10 @@ static bool spill(NameSpool *spool, GError **error)
 		return false;
 
 	while (done < spool->memory->len) {
-		uint64_t begun = store_io_begin();
-		ssize_t written = pwrite(spool->fd, spool->memory->str + done,
-					 spool->memory->len - done, (off_t)(spool->base + done));
+		ssize_t written =
+			store_io_pwrite(spool->fd, spool->memory->str + done,
+					spool->memory->len - done, (off_t)(spool->base + done));
 
-		store_io_end(begun);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0) {
@@ -83,7 +82,6 @@ bool name_spool_add(NameSpool *spool, const char *name, uint64_t *ret_position, 
 
 bool name_spool_get(NameSpool *spool, uint64_t position, const char **ret, GError **error)
 {
-	uint64_t begun;
 	ssize_t got;
 
 	if (position >= spool->base) {
@@ -91,11 +89,10 @@ bool name_spool_get(NameSpool *spool, uint64_t position, const char **ret, GErro
 		return true;
 	}
 
-	begun = store_io_begin();
 	do
-		got = pread(spool->fd, spool->name, sizeof(spool->name) - 1, (off_t)position);
+		got = store_io_pread(spool->fd, spool->name, sizeof(spool->name) - 1,
+				     (off_t)position);
 	while (got < 0 && errno == EINTR);
-	store_io_end(begun);
 	if (got <= 0) {
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
 			    "cannot read a temporary file in %s: %s", spool->directory,

@@ -439,7 +439,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		if (!pass_note(&pass, result->error ? NULL : error) ||
 		    !describe_store(&pass, result->error ? NULL : error))
 			result->outcome = PASS_FAILED;
-		result->disk_bytes = hash_store_thread_read_bytes(pass.store);
+		result->disk_bytes += hash_store_thread_read_bytes(pass.store);
 	}
 
 	pass_close(&pass);

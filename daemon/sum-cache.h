@@ -10,17 +10,28 @@
  * SumCache - block sums of shared blocks by physical address, so that a pass reads what several
  * files share once only.
  *
- * A sparse temporary file with 8 bytes per block at the block's own place; made when first needed.
+ * A temporary file with 8 bytes per block, made when first needed and sparse.  It is bounded: blocks whose
+ * addresses are the size of the cache, or a multiple of it, apart have one place, and the 256 blocks that
+ * were put last have it.  What was pushed out is read once more.
  *
+ * Memory: 1/256 of the bound.
  * Thread: the filesystem's worker.
  */
 typedef struct SumCache SumCache;
 
-SumCache *sum_cache_new(const char *directory, uint32_t block_bytes);
+/* Of a pass it takes so many times the memory, on the disk. */
+#define SUM_CACHE_MEMORIES 4
+
+/* At most @max_bytes in the file: a 512th of the data that it can stand for, in blocks of 4 KiB. */
+SumCache *sum_cache_new(const char *directory, uint32_t block_bytes, uint64_t max_bytes);
 void sum_cache_free(SumCache *cache);
 
-/* Whether the sums of all @n_blocks blocks at byte @physical are known; then they are in @ret. */
-bool sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_blocks);
+/*
+ * How many of the @n_blocks blocks at byte @physical, from the first on, are alike: known (*ret_is_known,
+ * their sums are in @ret), or not known.
+ */
+size_t sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_blocks,
+		     bool *ret_is_known);
 
 /* Remember sums, none of which is 0.  What cannot be remembered will be read again. */
 void sum_cache_put(SumCache *cache, uint64_t physical, const uint64_t *sums, size_t n_blocks);

@@ -84,10 +84,8 @@ bool spill_run_write(SpillRun *run, const void *records, size_t n, GError **erro
 	size_t left = n * run->record_bytes;
 
 	while (left > 0) {
-		uint64_t begun = store_io_begin();
-		ssize_t written = write(run->fd, from, left);
+		ssize_t written = store_io_write(run->fd, from, left);
 
-		store_io_end(begun);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
@@ -107,11 +105,9 @@ static bool fill(SpillRun *run, GError **error)
 	size_t done = 0;
 
 	while (done < n * run->record_bytes) {
-		uint64_t begun = store_io_begin();
-		ssize_t got = pread(run->fd, run->buffer + done, n * run->record_bytes - done,
-				    (off_t)(offset + done));
+		ssize_t got = store_io_pread(run->fd, run->buffer + done,
+					     n * run->record_bytes - done, (off_t)(offset + done));
 
-		store_io_end(begun);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)

@@ -17,15 +17,6 @@ struct StoreIo {
 
 static _Thread_local StoreIo own;
 
-/*
- * SQLite's ways to the file.  It takes those of one kind, by how it was built.  Set before the first
- * file is opened, never changed.
- */
-static ssize_t (*real_read)(int, void *, size_t);
-static ssize_t (*real_pread)(int, void *, size_t, off_t);
-static ssize_t (*real_write)(int, const void *, size_t);
-static ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
-
 const StoreIo *store_io_of_thread(void)
 {
 	return &own;
@@ -36,7 +27,8 @@ uint64_t store_io_bytes(const StoreIo *io)
 	return atomic_load_explicit(&io->bytes, memory_order_relaxed);
 }
 
-uint64_t store_io_begin(void)
+/* Sectors of the calling thread so far. */
+static uint64_t sectors_so_far(void)
 {
 	struct rusage usage;
 
@@ -46,49 +38,50 @@ uint64_t store_io_begin(void)
 	return (uint64_t)usage.ru_inblock + (uint64_t)usage.ru_oublock;
 }
 
-void store_io_end(uint64_t begun)
+static void count_since(uint64_t begun)
 {
-	uint64_t sectors = store_io_begin() - begun;
+	uint64_t sectors = sectors_so_far() - begun;
 
 	atomic_fetch_add_explicit(&own.bytes, sectors * SECTOR_BYTES, memory_order_relaxed);
 }
 
 static ssize_t counted_read(int fd, void *buffer, size_t bytes)
 {
-	uint64_t begun = store_io_begin();
-	ssize_t done = real_read(fd, buffer, bytes);
+	uint64_t begun = sectors_so_far();
+	ssize_t done = read(fd, buffer, bytes);
 
-	store_io_end(begun);
+	count_since(begun);
 	return done;
 }
 
-static ssize_t counted_pread(int fd, void *buffer, size_t bytes, off_t offset)
+ssize_t store_io_pread(int fd, void *buffer, size_t bytes, off_t offset)
 {
-	uint64_t begun = store_io_begin();
-	ssize_t done = real_pread(fd, buffer, bytes, offset);
+	uint64_t begun = sectors_so_far();
+	ssize_t done = pread(fd, buffer, bytes, offset);
 
-	store_io_end(begun);
+	count_since(begun);
 	return done;
 }
 
-static ssize_t counted_write(int fd, const void *buffer, size_t bytes)
+ssize_t store_io_write(int fd, const void *buffer, size_t bytes)
 {
-	uint64_t begun = store_io_begin();
-	ssize_t done = real_write(fd, buffer, bytes);
+	uint64_t begun = sectors_so_far();
+	ssize_t done = write(fd, buffer, bytes);
 
-	store_io_end(begun);
+	count_since(begun);
 	return done;
 }
 
-static ssize_t counted_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
+ssize_t store_io_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 {
-	uint64_t begun = store_io_begin();
-	ssize_t done = real_pwrite(fd, buffer, bytes, offset);
+	uint64_t begun = sectors_so_far();
+	ssize_t done = pwrite(fd, buffer, bytes, offset);
 
-	store_io_end(begun);
+	count_since(begun);
 	return done;
 }
 
+/* SQLite's ways to the file: it takes those of one kind, by how it was built. */
 static void replace_calls(void)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
@@ -97,17 +90,13 @@ static void replace_calls(void)
 		sqlite3_syscall_ptr counted;
 	} calls[] = {
 		{ "read", (sqlite3_syscall_ptr)counted_read },
-		{ "pread", (sqlite3_syscall_ptr)counted_pread },
-		{ "pread64", (sqlite3_syscall_ptr)counted_pread },
-		{ "write", (sqlite3_syscall_ptr)counted_write },
-		{ "pwrite", (sqlite3_syscall_ptr)counted_pwrite },
-		{ "pwrite64", (sqlite3_syscall_ptr)counted_pwrite },
+		{ "pread", (sqlite3_syscall_ptr)store_io_pread },
+		{ "pread64", (sqlite3_syscall_ptr)store_io_pread },
+		{ "write", (sqlite3_syscall_ptr)store_io_write },
+		{ "pwrite", (sqlite3_syscall_ptr)store_io_pwrite },
+		{ "pwrite64", (sqlite3_syscall_ptr)store_io_pwrite },
 	};
 
-	real_read = read;
-	real_pread = pread;
-	real_write = write;
-	real_pwrite = pwrite;
 	if (!vfs || vfs->iVersion < 3 || !vfs->xSetSystemCall)
 		return;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * StoreIo - what a thread made disks do for stores: what SQLite reads and writes, and what is sorted
@@ -21,9 +22,10 @@ const StoreIo *store_io_of_thread(void);
 /* Read and written so far. */
 uint64_t store_io_bytes(const StoreIo *io);
 
-/* Between the two the calling thread works on a file of a store; begin's result goes to end. */
-uint64_t store_io_begin(void);
-void store_io_end(uint64_t begun);
+/* pread(2), write(2) and pwrite(2) of a file that a store has, counted. */
+ssize_t store_io_pread(int fd, void *buffer, size_t bytes, off_t offset);
+ssize_t store_io_write(int fd, const void *buffer, size_t bytes);
+ssize_t store_io_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
 
 /* Have that which SQLite reads and writes counted, in all threads.  Once is enough. */
 void store_io_watch_sqlite(void);

@@ -2,29 +2,41 @@
 #include "daemon/sum-cache.h"
 #include "tests/unit/scratch.h"
 
-#define BLOCK UINT64_C(4096)
+#include <signal.h>
+#include <sys/resource.h>
+
+#define BLOCK     UINT64_C(4096)
+#define MAX_BYTES (UINT64_C(1) << 20)
+
+/* What the cache takes in blocks; a group is what is pushed out together. */
+#define PLACES (MAX_BYTES / sizeof(uint64_t))
+#define GROUP  256
 
 static const uint64_t sums[] = { 11, 22, 33, 44, UINT64_MAX };
 
 static void assert_known(SumCache *cache, uint64_t physical, const uint64_t *expected, size_t n)
 {
 	uint64_t found[8] = { 0 };
+	bool is_known = false;
 
-	g_assert_true(sum_cache_get(cache, physical, found, n));
+	g_assert_cmpuint(sum_cache_get(cache, physical, found, n, &is_known), ==, n);
+	g_assert_true(is_known);
 	g_assert_cmpmem(found, n * sizeof(found[0]), expected, n * sizeof(expected[0]));
 }
 
 static void assert_unknown(SumCache *cache, uint64_t physical, size_t n)
 {
 	uint64_t found[8];
+	bool is_known = true;
 
-	g_assert_false(sum_cache_get(cache, physical, found, n));
+	g_assert_cmpuint(sum_cache_get(cache, physical, found, n, &is_known), ==, n);
+	g_assert_false(is_known);
 }
 
 static void test_what_was_put_is_known(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 
 	sum_cache_put(cache, 100 * BLOCK, sums, 5);
 	assert_known(cache, 100 * BLOCK, sums, 5);
@@ -36,7 +48,7 @@ static void test_what_was_put_is_known(void)
 static void test_what_was_not_put_is_not_known(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 
 	assert_unknown(cache, 100 * BLOCK, 1);
 	sum_cache_put(cache, 100 * BLOCK, sums, 5);
@@ -46,24 +58,77 @@ static void test_what_was_not_put_is_not_known(void)
 	assert_unknown(cache, UINT64_C(1) << 50, 1);
 }
 
-static void test_what_is_known_in_part_is_not_known(void)
+/* The first @n of @n_asked blocks are alike. */
+static void assert_alike(SumCache *cache, uint64_t block, size_t n_asked, size_t n, bool known)
+{
+	uint64_t found[8];
+	bool is_known = !known;
+
+	g_assert_cmpuint(sum_cache_get(cache, block * BLOCK, found, n_asked, &is_known), ==, n);
+	g_assert_true(is_known == known);
+}
+
+static void test_what_is_known_in_part_is_told_apart(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 
-	sum_cache_put(cache, 100 * BLOCK, sums, 2);
-	sum_cache_put(cache, 103 * BLOCK, sums, 2);
-	assert_unknown(cache, 99 * BLOCK, 3);  /* the first is not */
-	assert_unknown(cache, 100 * BLOCK, 5); /* one in the middle */
-	assert_unknown(cache, 103 * BLOCK, 3); /* the last, where the file ends */
-	sum_cache_put(cache, 102 * BLOCK, sums + 2, 1);
-	assert_known(cache, 100 * BLOCK, (uint64_t[]){ 11, 22, 33, 11, 22 }, 5);
+	/* Over the bound of two groups, too. */
+	for (uint64_t first = 100; first <= GROUP - 3; first += GROUP - 103) {
+		sum_cache_put(cache, first * BLOCK, sums, 2);
+		sum_cache_put(cache, (first + 3) * BLOCK, sums, 2);
+		assert_alike(cache, first - 1, 3, 1, false);
+		assert_alike(cache, first, 5, 2, true);
+		assert_alike(cache, first + 2, 3, 1, false);
+		assert_alike(cache, first + 3, 5, 2, true);
+		assert_alike(cache, first + 5, 5, 5, false);
+		sum_cache_put(cache, (first + 2) * BLOCK, sums + 2, 1);
+		assert_known(cache, first * BLOCK, (uint64_t[]){ 11, 22, 33, 11, 22 }, 5);
+	}
+}
+
+static void test_what_has_no_place_pushes_older_out(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
+
+	sum_cache_put(cache, 10 * BLOCK, sums, 5);
+	sum_cache_put(cache, (GROUP + 10) * BLOCK, sums, 5);
+	sum_cache_put(cache, (3 * PLACES + 12) * BLOCK, sums, 2);
+	/* All of the group, and nothing of the next. */
+	assert_unknown(cache, 10 * BLOCK, 5);
+	assert_known(cache, (GROUP + 10) * BLOCK, sums, 5);
+	/* Nothing of the old one shows where the new one was not put. */
+	assert_alike(cache, 3 * PLACES + 10, 5, 2, false);
+	assert_known(cache, (3 * PLACES + 12) * BLOCK, sums, 2);
+	assert_unknown(cache, (3 * PLACES + 14) * BLOCK, 1);
+	sum_cache_put(cache, 11 * BLOCK, sums, 1);
+	assert_alike(cache, 10, 5, 1, false);
+	assert_alike(cache, 11, 4, 1, true);
+}
+
+static void test_the_file_is_bounded(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
+	rlim_t most = MAX_BYTES;
+	struct rlimit before, bounded;
+
+	g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+	bounded = (struct rlimit){ most, before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &bounded), ==, 0);
+	for (uint64_t block = 0; block < 3 * PLACES; block += 5)
+		sum_cache_put(cache, block * BLOCK, sums, 5);
+	for (uint64_t block = 3 * PLACES - PLACES % 5 - 100; block + 5 < 3 * PLACES; block++)
+		assert_alike(cache, block, 1, 1, true);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
 }
 
 static void test_what_is_put_again_is_replaced(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 
 	sum_cache_put(cache, 0, sums, 2);
 	sum_cache_put(cache, BLOCK, sums + 3, 1);
@@ -73,7 +138,7 @@ static void test_what_is_put_again_is_replaced(void)
 static void test_addresses_count_in_blocks_of_the_filesystem(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, 16384);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, 16384, MAX_BYTES);
 
 	sum_cache_put(cache, 16384, sums, 2);
 	assert_known(cache, 32768, sums + 1, 1);
@@ -83,7 +148,7 @@ static void test_addresses_count_in_blocks_of_the_filesystem(void)
 static void test_a_disk_of_a_petabyte_fits(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 	uint64_t physical = (UINT64_C(1) << 50) + 5 * BLOCK;
 
 	sum_cache_put(cache, physical, sums, 5);
@@ -92,7 +157,7 @@ static void test_a_disk_of_a_petabyte_fits(void)
 
 static void test_without_room_nothing_is_known(void)
 {
-	g_autoptr(SumCache) cache = sum_cache_new("/nowhere/at/all", BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new("/nowhere/at/all", BLOCK, MAX_BYTES);
 
 	sum_cache_put(cache, 0, sums, 5);
 	assert_unknown(cache, 0, 5);
@@ -103,7 +168,7 @@ static void test_without_room_nothing_is_known(void)
 static void test_nothing_is_left_behind(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK);
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 	g_autoptr(GDir) directory = NULL;
 
 	sum_cache_put(cache, 0, sums, 5);
@@ -119,8 +184,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/sum-cache/what-was-put-is-known", test_what_was_put_is_known);
 	g_test_add_func("/sum-cache/what-was-not-put-is-not-known",
 			test_what_was_not_put_is_not_known);
-	g_test_add_func("/sum-cache/what-is-known-in-part-is-not-known",
-			test_what_is_known_in_part_is_not_known);
+	g_test_add_func("/sum-cache/what-is-known-in-part-is-told-apart",
+			test_what_is_known_in_part_is_told_apart);
+	g_test_add_func("/sum-cache/what-has-no-place-pushes-older-out",
+			test_what_has_no_place_pushes_older_out);
+	g_test_add_func("/sum-cache/the-file-is-bounded", test_the_file_is_bounded);
 	g_test_add_func("/sum-cache/what-is-put-again-is-replaced",
 			test_what_is_put_again_is_replaced);
 	g_test_add_func("/sum-cache/addresses-count-in-blocks-of-the-filesystem",
