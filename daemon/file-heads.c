@@ -9,6 +9,7 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/page-cache.h"
+#include "kernel-ioctl/thread-io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ struct FileHeads {
 	uint64_t turn;
 	size_t n_busy;
 	bool is_closing;
+	uint64_t disk_bytes; /* by readers that ended */
 
 	/* Guarded by shared_mutex: what belongs to the worker, which waits or leaves it alone. */
 	pthread_mutex_t shared_mutex;
@@ -329,6 +331,19 @@ static void end_turn(FileHeads *heads)
 	pthread_mutex_unlock(&heads->mutex);
 }
 
+/* What the calling thread had disks read. */
+static void add_disk_bytes(FileHeads *heads)
+{
+	uint64_t bytes;
+
+	if (!thread_io_read_bytes(&bytes))
+		return;
+
+	pthread_mutex_lock(&heads->mutex);
+	heads->disk_bytes += bytes;
+	pthread_mutex_unlock(&heads->mutex);
+}
+
 static void *read_heads(void *data)
 {
 	FileHeads *heads = data;
@@ -350,6 +365,7 @@ static void *read_heads(void *data)
 		end_turn(heads);
 	}
 	throttle_leave(heads->pass->throttle);
+	add_disk_bytes(heads);
 
 	return NULL;
 }
@@ -386,6 +402,7 @@ void file_heads_free(FileHeads *heads)
 	pthread_mutex_unlock(&heads->mutex);
 	for (size_t i = 0; i < heads->n_threads; i++)
 		g_thread_join(heads->threads[i]);
+	heads->pass->result->disk_bytes += heads->disk_bytes;
 
 	pthread_mutex_destroy(&heads->mutex);
 	pthread_mutex_destroy(&heads->shared_mutex);
