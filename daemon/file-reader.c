@@ -64,6 +64,7 @@ static uint64_t window_length(const FileReader *reader, const Window *window)
 
 void file_reader_expect_all(FileReader *reader, bool all)
 {
+	all &= !throttle_is_limited(reader->throttle);
 	if (all == (reader->readahead_bytes > 0))
 		return;
 

@@ -72,7 +72,7 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
 
 /*
  * Whether what follows is going to be read, in order and whole: then the kernel's own readahead makes
- * larger requests, and larger folios, than what is asked for piece by piece.
+ * larger requests, and larger folios, than what is asked for piece by piece.  Not where a rate limits it.
  */
 void file_reader_expect_all(FileReader *reader, bool all);
 

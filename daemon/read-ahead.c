@@ -89,7 +89,7 @@ ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockS
 			  unsigned n_readers, GError **error)
 {
 	g_autoptr(ReadAhead) ahead = g_new0(ReadAhead, 1);
-	ReaderPoolWork work = { read_part, fetch_part, ahead };
+	ReaderPoolWork work = { read_part, fetch_part, ahead, pass->throttle };
 
 	ahead->pass = pass;
 	ahead->list = list;
@@ -330,7 +330,8 @@ static bool begin_mapping(ReadAhead *ahead, FileJob *job, GError **error)
 	SkipReason reason;
 	uint64_t start;
 
-	if (job->outcome != OPEN_OPENED || special_files_are_forbidden(pass->settings, &job->attributes, &reason))
+	if (job->outcome != OPEN_OPENED ||
+	    special_files_are_forbidden(pass->settings, &job->attributes, &reason))
 		return true;
 	if (!file_job_begin(job, pass, error))
 		return false;

@@ -163,7 +163,13 @@ static void *reader_main(void *data)
 {
 	Reader *reader = data;
 
+	Throttle *throttle = reader->pool->work.throttle;
+
+	if (throttle)
+		throttle_join(throttle);
 	read_until_closing(reader);
+	if (throttle)
+		throttle_leave(throttle);
 	if (!thread_io_read_bytes(&reader->disk_bytes))
 		reader->disk_bytes = 0;
 	return NULL;

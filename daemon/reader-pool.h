@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/throttle.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +50,7 @@ typedef struct {
 	/* Have the disk start reading @piece; may do nothing. */
 	void (*fetch)(const Piece *piece, void *data);
 	void *data;
+	Throttle *throttle; /* that the readers join, as long as they are there; NULL: none */
 } ReaderPoolWork;
 
 /* @n_readers threads, at least one; NULL where none can be started. */

@@ -112,6 +112,19 @@ def test_no_second_takes_more_than_the_budget_and_all_of_it_is_used(dedupd_on_pa
     assert (0.7 if is_overloaded() else 0.95) * rate <= disk.mean_rate() <= 1.05 * rate
 
 
+@pytest.mark.parametrize("kind", ["xfs"], indirect=True)
+def test_several_readers_share_one_budget(dedupd_on_pairs):
+    with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:
+        run = dedupd_on_pairs.run(rotating="no", limit_rate=RATE, dry_run=True)
+
+    rate = parse_size(RATE)
+    assert run.status == 0, run.stderr
+    assert run.read["finding_bytes"] == FILES * 2 * content.MIB
+    assert run.seconds > 0.95 * FILES * 2 * content.MIB / rate
+    assert max(disk.window_rates()) <= (1.35 if is_overloaded() else 1.15) * rate
+    assert (0.7 if is_overloaded() else 0.95) * rate <= disk.mean_rate() <= 1.05 * rate
+
+
 def test_requests_have_a_budget_of_their_own(dedupd_on_pairs):
     # About 1600 requests for the data, which without a limit is read within a second or two.
     with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:

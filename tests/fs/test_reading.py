@@ -94,6 +94,27 @@ def test_it_does_not_matter_how_many_read(tree, make_dedupd, filesystem):
         assert run.shared["bytes"] >= 8 * MIB
 
 
+@pytest.mark.parametrize("policy", ["all", "same-size"])
+def test_what_readers_had_the_disk_read_is_reported(tree, dedupd, rotating, policy):
+    """Also of heads: of eight of these files with one size each is another."""
+    for number in range(8):
+        content.write(tree / f"noise{number}", content.noise(number, 2 * MIB))
+    content.write_twins(tree, 4 * MIB, seed=10)
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
+    drops = harness.cache_drops()
+
+    run = dedupd.run(rotating=rotating, read=policy, dry_run=True)
+
+    assert run.status == 0, run.stderr
+    if harness.cache_drops() != drops:
+        pytest.skip("somebody else emptied the page cache meanwhile")
+    finding = {"all": 24 * MIB, "same-size": 8 * MIB + 10 * 4 * KIB}[policy]
+    assert run.read["finding_bytes"] == finding
+    metadata = harness.metadata_bytes(dedupd.filesystem, tree)
+    assert finding <= run.read["disk_bytes"] <= 1.05 * finding + metadata
+
+
 @pytest.mark.parametrize("kind", ["xfs"], indirect=True)
 def test_a_pass_with_readers_shares_all(tree, dedupd, rotating):
     write_scattered(tree / "one", 4 * MIB, 64 * KIB, seed=1)

@@ -3,6 +3,7 @@
 #include "daemon/reader-pool.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 #define PIECES_MAX 400
 #define FILES      5
@@ -50,7 +51,7 @@ static void disk_fetch(const Piece *piece, void *data)
 static Disk *disk_new(unsigned n_readers)
 {
 	Disk *disk = g_new0(Disk, 1);
-	ReaderPoolWork work = { disk_read, disk_fetch, disk };
+	ReaderPoolWork work = { disk_read, disk_fetch, disk, NULL };
 	g_autoptr(GError) error = NULL;
 
 	pthread_mutex_init(&disk->mutex, NULL);
@@ -209,6 +210,65 @@ static void test_readers_with_nothing_to_do_end(void)
 	reader_pool_free(NULL);
 }
 
+/* Threads of which a throttle asked what they did. */
+typedef struct {
+	pthread_mutex_t mutex;
+	GHashTable *asked; /* set of their ids */
+	int64_t now_usec;
+} Accounts;
+
+static int64_t accounts_now_usec(void *data)
+{
+	Accounts *accounts = data;
+
+	return accounts->now_usec;
+}
+
+static void accounts_sleep_usec(int64_t usec, void *data)
+{
+	g_assert_not_reached();
+}
+
+static bool accounts_thread_io(int id, ThreadIo *ret, void *data)
+{
+	Accounts *accounts = data;
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&accounts->mutex);
+
+	g_hash_table_add(accounts->asked, GINT_TO_POINTER(id));
+	*ret = (ThreadIo){ 0 };
+	return true;
+}
+
+static void no_fetch(const Piece *piece, void *data)
+{
+}
+
+static void no_read(Piece *piece, unsigned reader, void *data)
+{
+}
+
+static void test_readers_are_with_the_throttle_as_long_as_they_are_there(void)
+{
+	g_autoptr(GHashTable) asked = g_hash_table_new(NULL, NULL);
+	Accounts accounts = { PTHREAD_MUTEX_INITIALIZER, asked, G_USEC_PER_SEC };
+	ThrottleClock clock = { accounts_now_usec, accounts_sleep_usec, &accounts,
+				accounts_thread_io };
+	g_autoptr(Throttle) throttle = throttle_new(1 << 20, &clock);
+	ReaderPoolWork work = { no_read, no_fetch, NULL, throttle };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(ReaderPool) pool = reader_pool_new(4, &work, &error);
+	atomic_bool stop = false;
+
+	g_assert_no_error(error);
+	reader_pool_end(pool);
+	g_assert_cmpuint(g_hash_table_size(asked), ==, 4);
+
+	g_hash_table_remove_all(asked);
+	g_assert_true(throttle_take(throttle, 1, &stop));
+	g_assert_cmpuint(g_hash_table_size(asked), ==, 1);
+	g_assert_true(g_hash_table_contains(asked, GINT_TO_POINTER(gettid())));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -227,6 +287,8 @@ int main(int argc, char **argv)
 			test_what_goes_on_is_not_fetched_and_others_are_once);
 	g_test_add_func("/reader-pool/readers-with-nothing-to-do-end",
 			test_readers_with_nothing_to_do_end);
+	g_test_add_func("/reader-pool/readers-are-with-the-throttle-as-long_as-they-are-there",
+			test_readers_are_with_the_throttle_as_long_as_they_are_there);
 
 	return g_test_run();
 }
