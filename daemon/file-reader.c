@@ -242,6 +242,14 @@ static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
 	return true;
 }
 
+bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	return offset >= end ||
+	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
+}
+
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
 	/* What was fetched before may be gone by now. */
@@ -252,21 +260,15 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 		piece = MIN(length - done, FILE_READER_PIECE_BYTES);
 		if (!prepare(reader, offset + done, piece))
 			return READ_STOPPED;
-		if (!is_kept(reader, offset + done, piece))
+		/* What was kept is gone where memory ran short, and was paid for then. */
+		if (!is_kept(reader, offset + done, piece) ||
+		    !file_reader_is_cached(reader, offset + done, piece))
 			page_cache_fetch(reader->fd, offset + done, piece);
 	}
 
 	reader->charged_start = offset;
 	reader->charged_end = MIN(offset + length, reader->size_bytes);
 	return READ_DONE;
-}
-
-bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length)
-{
-	uint64_t end = MIN(offset + length, reader->size_bytes);
-
-	return offset >= end ||
-	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
 }
 
 static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_t length,

@@ -468,6 +468,26 @@ static void assert_becomes_resident(int fd, uint64_t offset, uint64_t bytes)
 	g_assert_not_reached();
 }
 
+static void test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_auto(Fd) fd = create_cold(fixture, MIB);
+	g_autoptr(FileReader) reader = NULL;
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_true(kept_pages_add(kept, 5, 0));
+	reader = open_reader(fixture, MIB);
+	file_reader_keep(reader, kept, 5);
+	g_assert_cmpint(file_reader_fetch(reader, 0, MIB), ==, READ_DONE);
+	assert_becomes_resident(fd, 0, MIB);
+	assert_charged(fixture, MIB);
+	/* Who looked ahead comes back to it later. */
+	g_assert_cmpint(file_reader_fetch(reader, 0, MIB), ==, READ_DONE);
+	assert_charged(fixture, 0);
+}
+
 static void test_what_others_had_cached_is_read_back_and_charged(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
@@ -570,6 +590,8 @@ int main(int argc, char **argv)
 			test_the_budget_is_charged_for_what_is_not_cached);
 	g_test_add_func("/file-reader/what-was-fetched-is-charged-once",
 			test_what_was_fetched_is_charged_once);
+	g_test_add_func("/file-reader/what-was-kept-and-is-gone-is-fetched-for-what-is-charged",
+			test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged);
 	g_test_add_func("/file-reader/what-others-had-cached-is-read-back-and-charged",
 			test_what_others_had_cached_is_read_back_and_charged);
 	g_test_add_func("/file-reader/readahead-of-what-is-expected-is-dropped",
