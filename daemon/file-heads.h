@@ -50,7 +50,9 @@ uint64_t file_head_bytes(uint64_t size_bytes, uint32_t block_bytes);
 
 FileHeads *file_heads_new(Pass *pass);
 
-/* Waits for what is under way, and adds what the readers had disks read to the result of the pass. */
+/*
+ * Waits for what is under way, and adds what the readers had disks read to the result of the pass.
+ */
 void file_heads_free(FileHeads *heads);
 
 /* Begin to read @n_files heads, which are the readers' until file_heads_wait() returns. */

@@ -12,9 +12,9 @@
  * FileReader - reads one open file within the budget and leaves the page cache as it was.
  *
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
- * own), unless all that follows will be.  The file is looked at in windows of 16 MiB: what was not cached
- * of one before is dropped again, MiB by MiB, at the latest when four more were read, unless the window is
- * held, or none of it was cached and KeptPages takes it.
+ * own), unless all that follows will be.  The file is looked at in windows of 16 MiB: what was not
+ * cached of one before is dropped again, MiB by MiB, at the latest when four more were read, unless
+ * the window is held, or none of it was cached and KeptPages takes it.
  *
  * Its owner may hold ranges and have others read them.
  *
@@ -71,8 +71,9 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length);
 
 /*
- * Whether what follows is going to be read, in order and whole: then the kernel's own readahead makes
- * larger requests, and larger folios, than what is asked for piece by piece.  Not where a rate limits it.
+ * Whether what follows is going to be read, in order and whole: then the kernel's own readahead
+ * makes larger requests, and larger folios, than what is asked for piece by piece.  Not where a
+ * rate limits it.
  */
 void file_reader_expect_all(FileReader *reader, bool all);
 

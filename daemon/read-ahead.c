@@ -181,8 +181,8 @@ static FilePart *add_part(ReadAhead *ahead, FilePartKind kind, uint64_t offset, 
 }
 
 /*
- * How many of @n_blocks blocks from @physical on are alike: their sums are going to be cached for another
- * part (*ret), or are not.
+ * How many of @n_blocks blocks from @physical on are alike: their sums are going to be cached for
+ * another part (*ret), or are not.
  */
 static size_t look_in_flight(const ReadAhead *ahead, uint64_t physical, size_t n_blocks, bool *ret)
 {
@@ -396,7 +396,10 @@ bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error)
 	return true;
 }
 
-/* Read again what was to be found in the cache, and is not: its first reader failed, or it was pushed out. */
+/*
+ * Read again what was to be found in the cache, and is not: its first reader failed, or it was
+ * pushed out.
+ */
 static void find_cached(ReadAhead *ahead, FilePart *part)
 {
 	bool is_known;

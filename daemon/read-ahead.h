@@ -6,13 +6,14 @@
 #include "daemon/reader-pool.h"
 
 /*
- * ReadAhead - the files of a list, one after another, each as parts in the order of the file, while readers
- * read what comes next.
+ * ReadAhead - the files of a list, one after another, each as parts in the order of the file, while
+ * readers read what comes next.
  *
- * The next files are opened and mapped, up to 32 MiB or 4096 parts or 128 files ahead.  Within that window a
- * ReaderPool reads in the order of addresses, whatever files they belong to; what it learned is given out
- * in the order of the list.  Data that several files show is read for the first of them only (compressed
- * data excepted, whose blocks have no address of their own); holes and unwritten extents are not read.
+ * The next files are opened and mapped, up to 32 MiB or 4096 parts or 128 files ahead.  Within that
+ * window a ReaderPool reads in the order of addresses, whatever files they belong to; what it
+ * learned is given out in the order of the list.  Data that several files show is read for the
+ * first of them only (compressed data excepted, whose blocks have no address of their own); holes
+ * and unwritten extents are not read.
  *
  * Memory: a piece to a reader, the sums of the window, and what SumCache says.
  * Thread: the filesystem's worker.
@@ -63,8 +64,8 @@ void read_ahead_free(ReadAhead *ahead);
 bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The next part of that file; the one before is gone.  NULL at the end of the file, and when the pass is
- * stopped.
+ * The next part of that file; the one before is gone.  NULL at the end of the file, and when the
+ * pass is stopped.
  */
 bool read_ahead_next_part(ReadAhead *ahead, FilePart **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -11,13 +11,14 @@
 /*
  * ReaderPool - threads that read pieces of files, in the order in which these lie on the disk.
  *
- * The owner puts pieces, in whatever order, and waits for each; what is put and not read yet is the window in
- * which the pool goes up the disk, and begins anew at its lower end (C-SCAN).  It is for the owner to bound it.
- * A file is read by one reader at a time.  Before it reads a piece a reader has the disk fetch the few
- * after it which do not go on from another: with one reader all of it is one stream in rising order.
+ * The owner puts pieces, in whatever order, and waits for each; what is put and not read yet is the
+ * window in which the pool goes up the disk, and begins anew at its lower end (C-SCAN).  It is for
+ * the owner to bound it.  A file is read by one reader at a time.  Before it reads a piece a reader
+ * has the disk fetch the few after it which do not go on from another: with one reader all of it is
+ * one stream in rising order.
  *
- * Pieces are the owner's.  It neither touches nor frees one between putting it and reader_pool_wait(), or
- * reader_pool_withdraw(), for it.
+ * Pieces are the owner's.  It neither touches nor frees one between putting it and
+ * reader_pool_wait(), or reader_pool_withdraw(), for it.
  *
  * Thread: the owner; what is in ReaderPoolWork is called by the readers.
  */
@@ -57,8 +58,8 @@ typedef struct {
 ReaderPool *reader_pool_new(unsigned n_readers, const ReaderPoolWork *work, GError **error);
 
 /*
- * Have the readers end: all pieces were waited for, or withdrawn.  What they made disks read, in bytes, as
- * far as it is known: see thread_io_read_bytes().
+ * Have the readers end: all pieces were waited for, or withdrawn.  What they made disks read, in
+ * bytes, as far as it is known: see thread_io_read_bytes().
  */
 uint64_t reader_pool_end(ReaderPool *pool);
 

@@ -10,9 +10,9 @@
  * SumCache - block sums of shared blocks by physical address, so that a pass reads what several
  * files share once only.
  *
- * A temporary file with 8 bytes per block, made when first needed and sparse.  It is bounded: blocks whose
- * addresses are the size of the cache, or a multiple of it, apart have one place, and the 256 blocks that
- * were put last have it.  What was pushed out is read once more.
+ * A temporary file with 8 bytes per block, made when first needed and sparse.  It is bounded:
+ * blocks whose addresses are the size of the cache, or a multiple of it, apart have one place, and
+ * the 256 blocks that were put last have it.  What was pushed out is read once more.
  *
  * Memory: 1/256 of the bound.
  * Thread: the filesystem's worker.
@@ -27,8 +27,8 @@ SumCache *sum_cache_new(const char *directory, uint32_t block_bytes, uint64_t ma
 void sum_cache_free(SumCache *cache);
 
 /*
- * How many of the @n_blocks blocks at byte @physical, from the first on, are alike: known (*ret_is_known,
- * their sums are in @ret), or not known.
+ * How many of the @n_blocks blocks at byte @physical, from the first on, are alike: known
+ * (*ret_is_known, their sums are in @ret), or not known.
  */
 size_t sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n_blocks,
 		     bool *ret_is_known);
