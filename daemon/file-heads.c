@@ -380,7 +380,9 @@ FileHeads *file_heads_new(Pass *pass)
 	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes,
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
-	heads->n_threads = throttle_is_limited(pass->throttle) ? 1 : THREADS;
+	/* A limit would have them wait in turn, and a rotating disk go to and fro between them. */
+	heads->n_threads =
+		throttle_is_limited(pass->throttle) || pass->n_readers == 1 ? 1 : THREADS;
 	pthread_mutex_init(&heads->mutex, NULL);
 	pthread_mutex_init(&heads->shared_mutex, NULL);
 	pthread_cond_init(&heads->begun, NULL);
