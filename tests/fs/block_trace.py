@@ -19,7 +19,7 @@ SECTOR_BYTES = 512
 BUFFER_KIB = 8192
 
 # such as "reader-123 [001] ..... 12.345: block_bio_queue: 7,3 RA 2048 + 256 [reader]"
-LINE = re.compile(r"block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+) \[(.*)\]")
+LINE = re.compile(r"-(\d+) +\[.* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+) \[(.*)\]")
 
 
 class TraceUnavailable(Exception):
@@ -27,10 +27,11 @@ class TraceUnavailable(Exception):
 
 
 class Read(typing.NamedTuple):
-    """A request, as bytes of the device, and the thread that made it."""
+    """A request, as bytes of the device, and the thread that made it: its number, and name."""
 
     start: int
     end: int
+    task: int
     thread: str
 
 
@@ -78,10 +79,10 @@ class BlockTrace:
                 if "LOST" in line:
                     raise RuntimeError(f"the trace is not whole: {line}")
                 match = LINE.search(line)
-                if match and "R" in match[1]:
-                    start = int(match[2]) * SECTOR_BYTES
-                    end = start + int(match[3]) * SECTOR_BYTES
-                    self.reads.append(Read(start, end, match[4]))
+                if match and "R" in match[2]:
+                    start = int(match[3]) * SECTOR_BYTES
+                    end = start + int(match[4]) * SECTOR_BYTES
+                    self.reads.append(Read(start, end, int(match[1]), match[5]))
 
 
 def of_data(reads):

@@ -161,3 +161,22 @@ def test_the_head_goes_a_tenth_of_the_way(tree, dedupd):
     seeks = block_trace.seek_bytes(block_trace.of_data(by_pass.reads))
     assert seeks * 10 <= block_trace.seek_bytes(by_name.reads)
     assert block_trace.seek_bytes(by_pass.reads) * 4 <= block_trace.seek_bytes(by_name.reads)
+
+
+@pytest.mark.parametrize("kind", ["xfs"], indirect=True)
+def test_heads_are_read_by_one_where_a_disk_rotates(tree, dedupd, rotating):
+    for number in range(600):
+        content.write(tree / f"{number:03}", content.noise(number, 64 * KIB))
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
+
+    try:
+        with block_trace.BlockTrace(dedupd.filesystem.device) as by_pass:
+            run = dedupd.run(rotating=rotating, read="same-size", dry_run=True)
+    except block_trace.TraceUnavailable as reason:
+        pytest.skip(str(reason))
+
+    assert run.status == 0, run.stderr
+    assert run.read["finding_bytes"] == 600 * 4 * KIB
+    readers = {read.task for read in by_pass.reads if read.thread == "heads"}
+    assert len(readers) == 1 if rotating == "yes" else 1 < len(readers) <= 8
