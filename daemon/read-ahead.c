@@ -369,8 +369,15 @@ static bool has_room(const ReadAhead *ahead)
 		(!ahead->is_at_end && g_queue_get_length((GQueue *)&ahead->files) < WINDOW_FILES));
 }
 
+/* Whether at least half of the window was given out. */
+static bool is_half_empty(const ReadAhead *ahead)
+{
+	return ahead->n_parts <= WINDOW_PARTS / 2 && ahead->window_bytes <= WINDOW_BYTES / 2 &&
+	       g_queue_get_length((GQueue *)&ahead->files) <= WINDOW_FILES / 2;
+}
+
 /* Open and map until the window is full. */
-static bool fill(ReadAhead *ahead, GError **error)
+static bool fill_window(ReadAhead *ahead, GError **error)
 {
 	while (has_room(ahead) && pass_may_continue(ahead->pass)) {
 		if (!ahead->mapping) {
@@ -384,6 +391,25 @@ static bool fill(ReadAhead *ahead, GError **error)
 	}
 
 	return true;
+}
+
+/*
+ * Where one reads, as of a rotating disk, either the worker has the disk or the reader, which gets many
+ * pieces at a time: one by one, it would read them as they come wherever it is the faster of the two.
+ */
+static bool fill(ReadAhead *ahead, GError **error)
+{
+	bool filled;
+
+	if (ahead->pass->n_readers > 1)
+		return fill_window(ahead, error);
+	if (!is_half_empty(ahead))
+		return true;
+
+	reader_pool_plug(ahead->pool);
+	filled = fill_window(ahead, error);
+	reader_pool_unplug(ahead->pool);
+	return filled;
 }
 
 bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error)

@@ -30,6 +30,7 @@ struct ReaderPool {
 	GTree *queued;           /* set of Piece, by place */
 	Piece last;              /* where the readers are: of the piece taken last */
 	uint64_t next_number;
+	bool is_plugged;
 	bool is_closing;
 };
 
@@ -72,8 +73,12 @@ static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
 /* Up the disk from where the last piece was taken, then from its lower end. */
 static Piece *take_next(ReaderPool *pool)
 {
-	Piece *piece = first_free(pool, g_tree_upper_bound(pool->queued, &pool->last));
+	Piece *piece;
 
+	if (pool->is_plugged)
+		return NULL;
+
+	piece = first_free(pool, g_tree_upper_bound(pool->queued, &pool->last));
 	if (!piece)
 		piece = first_free(pool, g_tree_node_first(pool->queued));
 	if (!piece)
@@ -245,6 +250,25 @@ void reader_pool_put(ReaderPool *pool, Piece *piece)
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
 	pthread_cond_signal(&pool->has_work);
+}
+
+static void set_plugged(ReaderPool *pool, bool is_plugged)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->is_plugged = is_plugged;
+	if (!is_plugged)
+		pthread_cond_broadcast(&pool->has_work);
+}
+
+void reader_pool_plug(ReaderPool *pool)
+{
+	set_plugged(pool, true);
+}
+
+void reader_pool_unplug(ReaderPool *pool)
+{
+	set_plugged(pool, false);
 }
 
 void reader_pool_wait(ReaderPool *pool, Piece *piece)

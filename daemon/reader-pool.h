@@ -68,6 +68,14 @@ void reader_pool_free(ReaderPool *pool);
 
 void reader_pool_put(ReaderPool *pool, Piece *piece);
 
+/*
+ * Have the readers begin no piece until it is unplugged: what is put meanwhile is read in order, not
+ * as it comes, and nothing else is read beside what the owner reads itself.  It may not wait for a
+ * piece meanwhile.
+ */
+void reader_pool_plug(ReaderPool *pool);
+void reader_pool_unplug(ReaderPool *pool);
+
 /* Until @piece was read. */
 void reader_pool_wait(ReaderPool *pool, Piece *piece);
 

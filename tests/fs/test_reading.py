@@ -153,7 +153,9 @@ def test_the_head_goes_a_tenth_of_the_way(tree, dedupd):
         pytest.skip("somebody else emptied the page cache meanwhile")
 
     data = [read for read in by_pass.reads if read.thread == "reader"]
-    assert block_trace.read_bytes(data) >= run.read["finding_bytes"] == 51 * MIB - 256 * KIB
+    assert run.read["finding_bytes"] == 51 * MIB - 256 * KIB
+    # Save a few pages that were in use when the cache was emptied.
+    assert block_trace.read_bytes(data) >= 0.99 * run.read["finding_bytes"]
     # One stream: nobody but the one reader asks for data.
     others = [read for read in by_pass.reads if read.thread != "reader"]
     assert block_trace.read_bytes(others) < 4 * MIB

@@ -130,6 +130,31 @@ static void test_what_is_put_ahead_of_the_reader_is_read_on_its_way(void)
 	g_assert_cmpmem(disk->order, sizeof(read_order), read_order, sizeof(read_order));
 }
 
+static void test_what_is_put_while_it_is_plugged_is_read_in_order(void)
+{
+	static const uint64_t read_order[] = { 10, 50, 70, 90, 20, 60 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	open_disk(disk);
+	reader_pool_plug(disk->pool);
+	put(disk, 0, 0, 90, false);
+	put(disk, 1, 1, 70, false);
+	put(disk, 2, 0, 50, false);
+	put(disk, 3, 1, 10, false);
+	reader_pool_unplug(disk->pool);
+	for (unsigned i = 0; i < 4; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	reader_pool_plug(disk->pool);
+	put(disk, 4, 0, 60, false);
+	put(disk, 5, 1, 20, false);
+	reader_pool_unplug(disk->pool);
+	for (unsigned i = 4; i < 6; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpmem(disk->order, sizeof(read_order), read_order, sizeof(read_order));
+}
+
 static void test_every_piece_is_read_once_and_a_file_by_one_reader_at_a_time(void)
 {
 	g_autoptr(Disk) disk = disk_new(4);
@@ -277,6 +302,8 @@ int main(int argc, char **argv)
 			test_pieces_are_read_up_the_disk_and_then_from_its_lower_end);
 	g_test_add_func("/reader-pool/what-is-put-ahead-of-the-reader-is-read-on-its-way",
 			test_what_is_put_ahead_of_the_reader_is_read_on_its_way);
+	g_test_add_func("/reader-pool/what-is-put-while-it-is-plugged-is-read-in-order",
+			test_what_is_put_while_it_is_plugged_is_read_in_order);
 	g_test_add_func("/reader-pool/every-piece-is-read-once-and-a-file-by-one-reader-at-a-time",
 			test_every_piece_is_read_once_and_a_file_by_one_reader_at_a_time);
 	g_test_add_func("/reader-pool/readers-work-at-the-same-time",
