@@ -20,6 +20,8 @@ enum {
 	STATUS_PASSES,
 	STATUS_OBJECTS,
 	STATUS_STORE_BYTES,
+	STATUS_ANCHOR_BLOCKS,
+	STATUS_WINDOW,
 	STATUS_UUID,
 	STATUS_STORE_PATH,
 	STATUS_SKIPPED,
@@ -35,6 +37,8 @@ static const TableColumn status_columns[] = {
 	[STATUS_PASSES] = { NULL, "passes", COLUMN_NUMBER },
 	[STATUS_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
 	[STATUS_STORE_BYTES] = { "STORE", "store_bytes", COLUMN_NUMBER },
+	[STATUS_ANCHOR_BLOCKS] = { NULL, "anchor_blocks", COLUMN_NUMBER },
+	[STATUS_WINDOW] = { NULL, "window", COLUMN_NUMBER },
 	[STATUS_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
 	[STATUS_STORE_PATH] = { NULL, "store_path", COLUMN_TEXT },
 	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
@@ -136,6 +140,8 @@ static void add_status(Table *table, const StoreEntry *entry, const StoreFacts *
 	table_set_text(table, STATUS_UUID, uuid);
 	table_set_text(table, STATUS_STORE_PATH, path);
 	table_set_size(table, STATUS_STORE_BYTES, hash_store_file_bytes(entry->store));
+	table_set_count(table, STATUS_ANCHOR_BLOCKS, about->anchor_blocks);
+	table_set_count(table, STATUS_WINDOW, about->window_anchors);
 	table_set_count(table, STATUS_OBJECTS, facts->n_objects);
 	table_set_count(table, STATUS_PASSES, facts->totals.passes);
 	table_set_size(table, STATUS_FREED_TOTAL, facts->totals.freed_bytes);

@@ -58,7 +58,7 @@ typedef struct {
 	struct {
 		char *path;
 		uint64_t bytes, objects, anchors;
-		uint32_t segments;
+		uint32_t segments, anchor_blocks, window_anchors;
 	} store;
 } PassResult;
 

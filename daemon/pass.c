@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass.h"
 
+#include "daemon/anchor-shape.h"
 #include "daemon/disk-turn.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
@@ -71,10 +72,18 @@ static void store_pays(void *data)
 	pass_may_continue(data);
 }
 
+static bool may_find_by_checksums(const Pass *pass)
+{
+	const char *reason;
+
+	return pass->settings->find != FIND_READ && extent_pass_is_possible(pass, &reason);
+}
+
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
 	const Settings *settings = pass->settings;
+	AnchorShape shape = anchor_shape(may_find_by_checksums(pass));
 	HashStoreOptions options = {
 		.directory = settings->state_directory,
 		.uuid = filesystem->uuid,
@@ -82,6 +91,8 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 		.block_bytes = pass->block_bytes,
 		.anchor_blocks = settings->anchor_blocks,
 		.window_anchors = settings->window_anchors,
+		.new_anchor_blocks = shape.blocks,
+		.new_window_anchors = shape.window,
 		.memory_bytes = settings->memory_bytes / 2,
 		.stop = pass->stop,
 		.count_reads = thread_io_read_bytes,
@@ -404,6 +415,8 @@ static bool describe_store(Pass *pass, GError **error)
 	g_free(result->store.path);
 	result->store.path = g_strdup(hash_store_path(pass->store));
 	result->store.bytes = hash_store_file_bytes(pass->store);
+	result->store.anchor_blocks = hash_store_about(pass->store)->anchor_blocks;
+	result->store.window_anchors = hash_store_about(pass->store)->window_anchors;
 	return hash_store_count_objects(pass->store, &result->store.objects, error) &&
 	       hash_store_count_anchors(pass->store, &result->store.anchors,
 					&result->store.segments, error);

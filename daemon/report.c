@@ -189,10 +189,12 @@ static json_t *store_json(const PassResult *result)
 	if (!result->store.path)
 		return json_null();
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "path", text(result->store.path), "bytes",
-			 number(result->store.bytes), "objects", number(result->store.objects),
-			 "anchors", number(result->store.anchors), "segments",
-			 number(result->store.segments));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", text(result->store.path),
+			 "bytes", number(result->store.bytes), "objects",
+			 number(result->store.objects), "anchors", number(result->store.anchors),
+			 "segments", number(result->store.segments), "anchor_blocks",
+			 number(result->store.anchor_blocks), "window",
+			 number(result->store.window_anchors));
 }
 
 static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
@@ -398,6 +400,19 @@ static void add_pins(GString *lines, const PinLedger *pins, bool verbose)
 	}
 }
 
+/* What the store is like; what it costs is known to who looks at its file. */
+static void add_store(GString *lines, const PassResult *result)
+{
+	g_autofree char *bytes = size_text(result->store.bytes);
+
+	if (!result->store.path)
+		return;
+
+	add_line(lines, "store",
+		 "%s, %" G_GUINT64_FORMAT " anchors: of %u blocks, at one position in %u", bytes,
+		 result->store.anchors, result->store.anchor_blocks, result->store.window_anchors);
+}
+
 char *report_text(const Settings *settings, const ReportedPass *pass)
 {
 	const PassResult *result = pass->result;
@@ -420,5 +435,7 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 		add_ledger(lines, settings, result);
 	add_skips(lines, &result->skips, settings->verbose);
 	add_pins(lines, &result->pins, settings->verbose);
+	if (settings->verbose)
+		add_store(lines, result);
 	return g_string_free(g_steal_pointer(&lines), false);
 }

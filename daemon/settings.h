@@ -107,8 +107,8 @@ typedef struct {
 	uint64_t run_for_usec;  /* the longest that a pass may take; 0: no limit */
 	uint64_t rate_bytes;    /* per second, that a disk is asked for; 0: no limit */
 	uint64_t rate_requests; /* the same, in requests */
-	uint32_t anchor_blocks;
-	uint32_t window_anchors;
+	uint32_t anchor_blocks; /* 0: as the store has it, of a new one by AnchorShape */
+	uint32_t window_anchors; /* the same */
 	ZerosPolicy zeros;
 	FindPolicy find;
 	ReadPolicy read;
@@ -140,8 +140,7 @@ typedef struct {
 #define SETTINGS_MEMORY_BYTES   (UINT64_C(64) << 20)
 #define SETTINGS_MIN_RUN_BYTES  (UINT64_C(64) << 10)
 #define SETTINGS_MIN_SIZE_UNSET UINT64_MAX
-#define SETTINGS_ANCHOR_BLOCKS  4
-#define SETTINGS_WINDOW_ANCHORS 16
+#define SETTINGS_ANCHORS_UNSET  0
 
 #define SETTINGS_MEMORY_MIN_BYTES   (UINT64_C(4) << 20)
 #define SETTINGS_ANCHOR_BLOCKS_MAX  16

@@ -19,8 +19,11 @@ from subvolumes import btrfs
 RACY_SECONDS = 1.1
 # What a pass may read beyond what a walk over names, inodes and extents reads.
 METADATA_MARGIN_BYTES = 2 << 20
-# Runs of so many blocks are certain to be found: anchors of 4 blocks, one in every window of 16.
+# Runs of so many blocks are certain to be found by checksums: anchors of 4 blocks, one in every window
+# of 16.
 CERTAIN_BLOCKS = 19
+# Of files that are read: anchors of 2 blocks, one in every window of 8.
+CERTAIN_BLOCKS_READ = 9
 # An extent of btrfs that is shown in more places is not moved.
 REFERENCES_MAX = 32
 USER = 65533
@@ -49,7 +52,7 @@ FIELDS = {
     "rewritten": {"bytes", "extents"},
     "ledger": {"compared_bytes", "shared_bytes", "freed_bytes", "pinned_bytes", "rewritten_bytes",
                "metadata_delta_bytes", "checked", "unchecked_reason", "drift_bytes"},
-    "store": {"path", "bytes", "objects", "anchors", "segments"},
+    "store": {"path", "bytes", "objects", "anchors", "segments", "anchor_blocks", "window"},
 }
 OUTCOMES = {"complete", "interrupted", "failed"}
 

@@ -14,7 +14,7 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, noise
-from harness import CERTAIN_BLOCKS
+from harness import CERTAIN_BLOCKS_READ as CERTAIN_BLOCKS
 
 SEEDS = harness.seeds(6)
 CERTAIN_PLACES = 8   # of more equal ones each is tried with two others only
@@ -43,7 +43,7 @@ class RandomTree:
             return self._noise(64)
         data = self.random.choice(self.files).read_bytes()
         blocks = len(data) // BLOCK
-        length = self.random.choice([5, 18, 19, 20, 40, blocks])
+        length = self.random.choice([5, 8, 9, 10, 40, blocks])
         start = self.random.randrange(max(1, blocks - length + 1))
         return data[start * BLOCK:(start + length) * BLOCK]
 
@@ -57,7 +57,7 @@ class RandomTree:
     def _piece(self):
         choice = self.random.random()
         if choice < 0.35:
-            return self._noise(self.random.choice([1, 2, 7, 19, 60, 150]))
+            return self._noise(self.random.choice([1, 2, 7, 9, 60, 150]))
         if choice < 0.7:
             return self._part_of_a_file()
         if choice < 0.85:

@@ -12,7 +12,7 @@ import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, noise, write
 
-RUN = 19 * BLOCK  # the shortest run that is certain to be found
+RUN = harness.CERTAIN_BLOCKS_READ * BLOCK  # the shortest run that is certain to be found
 
 
 def shared_blocks(one, other):

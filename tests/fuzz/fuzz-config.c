@@ -24,7 +24,6 @@ static void check(const Config *config)
 
 	config_settings(config, names, &settings);
 	g_assert_cmpuint(settings.memory_bytes, >=, SETTINGS_MEMORY_MIN_BYTES);
-	g_assert_cmpuint(settings.anchor_blocks, >=, 1);
 	g_assert_cmpuint(settings.anchor_blocks, <=, SETTINGS_ANCHOR_BLOCKS_MAX);
 	g_assert_cmpuint(settings.zeros, <=, ZEROS_KEEP);
 	config_disk_settings(config, names, &disk);

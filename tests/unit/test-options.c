@@ -49,8 +49,8 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpint(settings.pressure, ==, PRESSURE_AUTO);
 	g_assert_cmpint(settings.rotating, ==, ROTATING_AUTO);
 	g_assert_cmpint(settings.priority, ==, PRIORITY_NORMAL);
-	g_assert_cmpuint(settings.anchor_blocks, ==, 4);
-	g_assert_cmpuint(settings.window_anchors, ==, 16);
+	g_assert_cmpuint(settings.anchor_blocks, ==, SETTINGS_ANCHORS_UNSET);
+	g_assert_cmpuint(settings.window_anchors, ==, SETTINGS_ANCHORS_UNSET);
 	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
 	g_assert_cmpint(settings.find, ==, FIND_AUTO);
 	g_assert_cmpint(settings.read, ==, READ_POLICY_ALL);
