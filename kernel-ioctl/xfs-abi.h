@@ -93,3 +93,44 @@ _Static_assert(sizeof(XfsAbiBulkstat) == 64, "as in the kernel");
 
 #define XFS_ABI_BULK_AGNO    (1u << 0)
 #define XFS_ABI_BULK_NREXT64 (1u << 2) /* kernel 5.19 */
+
+/* Kernel 6.10. */
+typedef struct {
+	uint64_t filesystem;
+	uint16_t id_bytes; /* of what follows it */
+	uint16_t pad;
+	uint32_t generation;
+	uint64_t inode;
+} XfsAbiHandle;
+
+_Static_assert(sizeof(XfsAbiHandle) == 24, "as in the kernel");
+
+/* The last record that is given reaches to the end of the buffer. */
+typedef struct {
+	XfsAbiHandle parent;
+	uint32_t record_bytes; /* up to the next record */
+	uint32_t reserved;
+	char name[]; /* NUL-terminated */
+} XfsAbiParent;
+
+_Static_assert(sizeof(XfsAbiParent) == 32, "as in the kernel");
+
+typedef struct {
+	XfsAbiHandle handle;
+	uint32_t cursor[4]; /* 0 at first, then left alone */
+	uint16_t flags;
+	uint16_t flags_given;
+	uint32_t buffer_bytes;
+	uint64_t reserved;
+	uint64_t buffer;
+} XfsAbiGetparents;
+
+_Static_assert(sizeof(XfsAbiGetparents) == 64, "as in the kernel");
+
+#define XFS_ABI_GETPARENTS_BY_HANDLE _IOWR('X', 63, XfsAbiGetparents)
+
+#define XFS_ABI_GETPARENTS_ROOT (1u << 0)
+#define XFS_ABI_GETPARENTS_DONE (1u << 1)
+
+/* Of the handle's fields that follow its length. */
+#define XFS_ABI_HANDLE_ID_BYTES 14

@@ -93,6 +93,49 @@ static int fake_fsmap(struct fsmap_head *head)
 	return 0;
 }
 
+/* Bytes of the record of a name. */
+static uint32_t record_bytes(const FakeXfsName *name)
+{
+	return (uint32_t)(sizeof(XfsAbiParent) + strlen(name->name) + 1 + 7) & ~7u;
+}
+
+/* As many names as fit, from the one on that the cursor has the number of; the last one gets all room. */
+static int fake_getparents(XfsAbiGetparents *request)
+{
+	char *buffer = (char *)(uintptr_t)request->buffer;
+	uint32_t most =
+		kernel.n_most ? MIN(kernel.n_most, request->buffer_bytes) : request->buffer_bytes;
+	uint32_t at = 0, last = 0, i = request->cursor[0];
+	bool is_full = false;
+
+	g_assert_cmpuint(request->handle.id_bytes, ==, XFS_ABI_HANDLE_ID_BYTES);
+	for (; i < kernel.n_names && !is_full; i++) {
+		const FakeXfsName *name = &kernel.names[i];
+		XfsAbiParent *record = (XfsAbiParent *)(buffer + at);
+
+		if (name->inode != request->handle.inode)
+			continue;
+		is_full = at + record_bytes(name) > most;
+		if (is_full)
+			break;
+		last = at;
+		at += record_bytes(name);
+		record->parent.inode = name->parent;
+		record->record_bytes = record_bytes(name) + (uint32_t)kernel.record_bytes_more;
+		strcpy(record->name, name->name);
+	}
+	if (is_full && at == 0)
+		return fail(EMSGSIZE);
+	if (at > 0 && kernel.record_bytes_more == 0)
+		((XfsAbiParent *)(buffer + last))->record_bytes = request->buffer_bytes - last;
+
+	request->cursor[0] = i;
+	request->flags_given = is_full || kernel.marks_no_end ? 0 : XFS_ABI_GETPARENTS_DONE;
+	if (request->handle.inode == kernel.top)
+		request->flags_given |= XFS_ABI_GETPARENTS_ROOT;
+	return 0;
+}
+
 static int fake_geometry(XfsAbiGeometry *ret)
 {
 	*ret = kernel.geometry;
@@ -119,6 +162,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return fake_bulkstat(argument);
 	case FS_IOC_GETFSMAP:
 		return fake_fsmap(argument);
+	case XFS_ABI_GETPARENTS_BY_HANDLE:
+		return fake_getparents(argument);
 	case XFS_ABI_FSGEOMETRY:
 		return fake_geometry(argument);
 	default:

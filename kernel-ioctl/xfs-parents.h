@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * XfsParents - the names of one file of an XFS, asked of the file itself (XFS_IOC_GETPARENTS_BY_HANDLE of
+ * kernel 6.10, where mkfs made the filesystem with parent pointers; needs CAP_SYS_ADMIN).
+ *
+ * No directory is read for it: each inode keeps its names, and where they are, among its extended
+ * attributes.  Hard links come in no order that says anything.  The top directory has no name.
+ *
+ * Thread: any, one at a time.
+ */
+typedef struct XfsParents XfsParents;
+
+typedef struct {
+	uint64_t parent; /* inode of the directory */
+	uint32_t parent_generation;
+	const char *name; /* any bytes but '/' and NUL; valid until the next call */
+} XfsParent;
+
+typedef enum {
+	XFS_PARENTS_NEXT, /* a name */
+	XFS_PARENTS_END,  /* there are no more */
+	XFS_PARENTS_GONE, /* no such file any more, or one that cannot be read */
+} XfsParentsOutcome;
+
+/* 0 if this file can be asked by this process, else a positive errno value. */
+int xfs_parents_try(int fd, uint64_t inode, uint32_t generation);
+
+/* @fd is a directory of the filesystem, and borrowed. */
+XfsParents *xfs_parents_new(int fd);
+void xfs_parents_free(XfsParents *parents);
+
+/* Ask for the names of this inode from here on. */
+void xfs_parents_begin(XfsParents *parents, uint64_t inode, uint32_t generation);
+
+/* *ret is set with XFS_PARENTS_NEXT. */
+XfsParentsOutcome xfs_parents_next(XfsParents *parents, XfsParent *ret);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsParents, xfs_parents_free)
