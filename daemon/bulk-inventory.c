@@ -75,7 +75,9 @@ static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t 
 		 bool is_known, GError **error)
 {
 	Pending pending = {
-		.file = { .inode = inode->inode, .stamp = { .size_bytes = bytes } },
+		.file = { .inode = inode->inode,
+			  .generation = inode->generation,
+			  .stamp = { .size_bytes = bytes } },
 		.skip = reason,
 		.is_skip = true,
 		.is_known = is_known,
@@ -255,15 +257,31 @@ static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
 	       sorter_sort(bulk->pending, error);
 }
 
+static void give_name(FileRecord *file, const FoundName *found)
+{
+	file->parent = found->parent;
+	file->name_hash = found->name_hash;
+	file->name_position = found->name_position;
+}
+
 /* Give the file the first name that was found of it.  *ret_has: there is one. */
 static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **error)
 {
+	FoundName asked;
+
+	if (name_finder_asks_files(bulk->finder)) {
+		if (!name_finder_ask(bulk->finder, file->inode, file->generation, &asked, ret_has,
+				     error))
+			return false;
+		if (*ret_has)
+			give_name(file, &asked);
+		return true;
+	}
+
 	*ret_has = false;
 	while (bulk->found && bulk->found->inode <= file->inode) {
 		if (bulk->found->inode == file->inode && !*ret_has) {
-			file->parent = bulk->found->parent;
-			file->name_hash = bulk->found->name_hash;
-			file->name_position = bulk->found->name_position;
+			give_name(file, bulk->found);
 			*ret_has = true;
 		}
 		if (!name_finder_next(bulk->finder, &bulk->found, error))
@@ -323,6 +341,8 @@ static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 	const Pending *next;
 
 	*ret = false;
+	if (name_finder_asks_files(bulk->finder))
+		return true;
 	if (!begin_pending(bulk, error))
 		return false;
 
@@ -484,6 +504,8 @@ static bool use_names(Bulk *bulk, GError **error)
 {
 	bool has_failed, lost = false;
 
+	name_finder_expect(bulk->finder, sorter_count(bulk->pending),
+			   bulk->pass->result->files.seen);
 	has_failed = !name_finder_read_changed(bulk->finder, error) ||
 		     !has_lost(bulk, &lost, error) ||
 		     (lost && !name_finder_read_all(bulk->finder, error)) ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/name-finder.h"
 
+#include "daemon/parent-names.h"
 #include "daemon/stamp.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/directory.h"
@@ -16,11 +17,19 @@
 #define SPARE_DESCRIPTORS 128
 #define DEPTH_MAX         4096
 
+/*
+ * Asking one file takes as long as reading tens of names in a directory: so many are asked in any case,
+ * and more if they are few of all.
+ */
+#define ASKED_FILES   1024
+#define FILES_A_ASKED 16
+
 /* A directory that changed. */
 typedef struct {
 	uint64_t inode;
 	uint64_t stamp;
 	uint32_t generation;
+	bool is_racy; /* it may change unseen */
 } ChangedDirectory;
 
 /* One that is being read. */
@@ -38,9 +47,10 @@ struct NameFinder {
 	size_t depth_max;
 	int64_t now_nsec;
 	bool reads_all;
-	GArray *levels;  /* Level */
-	Sorter *changed; /* ChangedDirectory */
-	Sorter *names;   /* FoundName */
+	ParentNames *parents; /* NULL: names are found in directories */
+	GArray *levels;       /* Level */
+	Sorter *changed;      /* ChangedDirectory */
+	Sorter *names;        /* FoundName */
 };
 
 uint64_t name_finder_directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec)
@@ -118,6 +128,7 @@ NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_
 	finder->names = names_new(pass);
 	if (file_stat_at(pass->filesystem->fd, "", &finder->top) != 0)
 		finder->top.inode = 0;
+	finder->parents = parent_names_new(pass->filesystem->fd, finder->top.inode);
 	return finder;
 }
 
@@ -126,6 +137,7 @@ void name_finder_free(NameFinder *finder)
 	if (!finder)
 		return;
 
+	parent_names_free(finder->parents);
 	g_array_unref(finder->levels);
 	sorter_free(finder->changed);
 	sorter_free(finder->names);
@@ -144,18 +156,27 @@ static bool is_state_directory(const NameFinder *finder, uint64_t inode)
 	       is_of_this_filesystem(finder, &finder->state_directory);
 }
 
+/* Times tick slowly: what changed just now may change again and have the same ones. */
+static bool is_racy(const NameFinder *finder, int64_t ctime_nsec)
+{
+	Stamp times = { .ctime_nsec = ctime_nsec };
+
+	return stamp_is_racy(&times, finder->now_nsec) || ctime_nsec >= finder->now_nsec;
+}
+
 bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
 		      GError **error)
 {
 	ChangedDirectory changed = {
 		.inode = directory->inode,
+		.is_racy = is_racy(finder, directory->ctime_nsec),
 		.generation = directory->generation,
 		.stamp = name_finder_directory_stamp(directory->btime_nsec, directory->mtime_nsec,
 						     directory->ctime_nsec),
 	};
 
 	if ((known && known->stamp == changed.stamp) ||
-	    is_state_directory(finder, directory->inode))
+	    (is_state_directory(finder, directory->inode) && !finder->parents))
 		return true;
 
 	return sorter_add(finder->changed, &changed, error);
@@ -202,17 +223,15 @@ static bool enter_take(NameFinder *finder, Directory *directory, uint64_t inode,
 	g_autoptr(Directory) owned = directory;
 	Level level = { .inode = inode };
 	FileStat stat;
-	Stamp times;
 	uint64_t stamp;
 
 	if (file_stat_at(directory_fd(owned), "", &stat) != 0 || stat.inode != inode ||
 	    !is_of_this_filesystem(finder, &stat))
 		return true;
 
-	/* The times are of before it is read, and tick slowly. */
-	times = (Stamp){ .ctime_nsec = stat.ctime_nsec };
+	/* The times are of before it is read. */
 	stamp = name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec);
-	if (stamp_is_racy(&times, finder->now_nsec) || stat.ctime_nsec >= finder->now_nsec)
+	if (is_racy(finder, stat.ctime_nsec))
 		stamp = 0;
 	if (!note_stamp(finder, inode, stamp, error))
 		return false;
@@ -338,6 +357,8 @@ static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **erro
 		if (!hash_store_find_directory(finder->pass->store, 0, changed->inode, &known,
 					       error))
 			return false;
+		if (is_state_directory(finder, changed->inode))
+			continue;
 		*ret_nameless += !known;
 		if (known && known->stamp != changed->stamp &&
 		    (!enter_by_id(finder, changed->inode, changed->generation, error) ||
@@ -348,12 +369,52 @@ static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **erro
 	return true;
 }
 
+/* The directory's own name, of which its times tell, too: a rename changes them. */
+static bool name_by_parent(NameFinder *finder, const ChangedDirectory *changed, GError **error)
+{
+	/* That one changes in every pass that writes. */
+	uint64_t stamp =
+		changed->is_racy || is_state_directory(finder, changed->inode) ? 0 : changed->stamp;
+	uint64_t parent = 0;
+	const char *name = finder->top_path;
+	const DirectoryName *known;
+
+	if (changed->inode != finder->top.inode &&
+	    !parent_names_find(finder->parents, changed->inode, changed->generation, &parent,
+			       &name))
+		return true;
+	if (!hash_store_find_directory(finder->pass->store, 0, changed->inode, &known, error))
+		return false;
+	if (known && known->stamp == stamp && is_named(known, parent, name))
+		return true;
+
+	return put_directory(finder, changed->inode, parent, name, stamp, error);
+}
+
+static bool name_all_by_parents(NameFinder *finder, GError **error)
+{
+	const ChangedDirectory *changed;
+
+	while (pass_may_continue(finder->pass)) {
+		if (!sorter_next(finder->changed, (const void **)&changed, error))
+			return false;
+		if (!changed)
+			break;
+		if (!name_by_parent(finder, changed, error))
+			return false;
+	}
+
+	return sorter_sort(finder->names, error);
+}
+
 bool name_finder_read_changed(NameFinder *finder, GError **error)
 {
 	uint64_t n_nameless = 0;
 
 	if (!sorter_sort(finder->changed, error))
 		return false;
+	if (finder->parents)
+		return name_all_by_parents(finder, error);
 	if (sorter_count(finder->changed) > 0 &&
 	    (!note_top(finder, error) || !read_noted(finder, &n_nameless, error)))
 		return false;
@@ -378,6 +439,31 @@ bool name_finder_read_all(NameFinder *finder, GError **error)
 		return false;
 
 	return sorter_sort(finder->names, error);
+}
+
+void name_finder_expect(NameFinder *finder, uint64_t n_names, uint64_t n_files)
+{
+	if (n_names > ASKED_FILES && n_names > n_files / FILES_A_ASKED)
+		g_clear_pointer(&finder->parents, parent_names_free);
+}
+
+bool name_finder_asks_files(const NameFinder *finder)
+{
+	return finder->parents;
+}
+
+bool name_finder_ask(NameFinder *finder, uint64_t inode, uint32_t generation, FoundName *ret,
+		     bool *ret_has, GError **error)
+{
+	const char *name;
+
+	*ret = (FoundName){ .inode = inode };
+	*ret_has = parent_names_find(finder->parents, inode, generation, &ret->parent, &name);
+	if (!*ret_has)
+		return true;
+
+	ret->name_hash = XXH3_64bits(name, strlen(name));
+	return name_spool_add(finder->spool, name, &ret->name_position, error);
 }
 
 bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)

@@ -8,7 +8,9 @@
 #include "kernel-ioctl/xfs-bulkstat.h"
 
 /*
- * NameFinder - learns the names in directories of an XFS that changed since they were last read.
+ * NameFinder - learns the names on an XFS: those in directories that changed since they were last read,
+ * or, where inodes know their own names (ParentNames) and few are asked for, of the directories that
+ * changed and of these files, and reads no directory.
  *
  * Which directories there are tells XfsBulkstat; one is read again if it is new or its times differ from
  * those that the store remembers.  It brings the directories in the store up to date, and gives out the
@@ -37,11 +39,21 @@ void name_finder_free(NameFinder *finder);
 bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* So many of all files will want names; to be told before any is read. */
+void name_finder_expect(NameFinder *finder, uint64_t n_names, uint64_t n_files);
+
 /* Read those that changed. */
 bool name_finder_read_changed(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Read all there are, instead of what was read before. */
 bool name_finder_read_all(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether files are to be asked for their names: then no name comes from directories. */
+bool name_finder_asks_files(const NameFinder *finder);
+
+/* Ask one.  *ret_has: it has a name. */
+bool name_finder_ask(NameFinder *finder, uint64_t inode, uint32_t generation, FoundName *ret,
+		     bool *ret_has, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The next name; NULL at the end.  The names of one inode come in an order that they keep. */
 bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)

@@ -6,9 +6,12 @@
  * FEIGN_FULL_GROUP=N: sharing with what lies in allocation group N fails for want of space.
  * FEIGN_INODES=INODE:FLAGS:EXTENTS,...: these inodes have also these fsx_xflags (hexadecimal), and that
  * many extents unless it is 0.
+ * FEIGN_OLD_KERNEL: no inode can be asked for its names.
+ * FEIGN_UNREADABLE_DIRECTORIES: no directory can be read.
  */
 #include "kernel-ioctl/xfs-abi.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/fiemap.h>
@@ -89,10 +92,27 @@ int ioctl(int fd, unsigned long request, ...)
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
 
+	if (request == XFS_ABI_GETPARENTS_BY_HANDLE && getenv("FEIGN_OLD_KERNEL")) {
+		errno = ENOTTY;
+		return -1;
+	}
 	if (request == FIDEDUPERANGE && feign_no_space(fd, argument))
 		return 0;
 	result = real_ioctl(fd, request, argument);
 	if (result == 0 && request == FS_IOC_FSGETXATTR)
 		feign_attributes(fd, argument);
 	return result;
+}
+
+ssize_t getdents64(int fd, void *buffer, size_t bytes)
+{
+	static ssize_t (*real)(int, void *, size_t);
+
+	if (getenv("FEIGN_UNREADABLE_DIRECTORIES")) {
+		errno = EIO;
+		return -1;
+	}
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "getdents64");
+	return real(fd, buffer, bytes);
 }

@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import ioctls
+import parent_pointers
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 MIN_XFS_BYTES = 300 << 20
@@ -69,10 +70,11 @@ def _run(*command):
 class LoopFilesystem:
     """One filesystem, mounted while the context lasts.
 
-    mount_point and device are strings; device is such as "/dev/loop3".
+    mount_point and device are strings; device is such as "/dev/loop3".  With @knows_names each inode of
+    an XFS keeps its names.
     """
 
-    def __init__(self, kind, size="512M", mkfs_options=(), mount_options=()):
+    def __init__(self, kind, size="512M", mkfs_options=(), mount_options=(), knows_names=False):
         if kind not in ("btrfs", "xfs"):
             raise ValueError(f"not a kind of filesystem: {kind!r} (btrfs or xfs)")
         self.kind = kind
@@ -86,6 +88,7 @@ class LoopFilesystem:
         self.image = None
         self.mount_point = None
         self.device = None
+        self._knows_names = knows_names
         self._has_bad_data = False
 
     def __enter__(self):
@@ -110,6 +113,8 @@ class LoopFilesystem:
             image.truncate(self.size_bytes)
         self.device = self._attach()
         _run(*self._mkfs_command())
+        if self._knows_names:
+            parent_pointers.enable(self.device)
         self.mount()
 
     def _attach(self):
@@ -143,6 +148,9 @@ class LoopFilesystem:
         except CommandFailed as failure:
             if not self._kernel_knows_kind():
                 raise FilesystemUnavailable(f"this kernel has no {self.kind}") from failure
+            if self._knows_names:
+                raise FilesystemUnavailable("this kernel refuses an XFS whose inodes know their "
+                                            f"names: {failure}") from failure
             raise
 
     def _kernel_knows_kind(self):
@@ -192,13 +200,16 @@ class LoopFilesystem:
         """Unmount it for good, and raise FilesystemDamaged unless the filesystem is sound.
 
         On btrfs neither a scrub, which reads all data and metadata, nor `btrfs check` may find
-        anything; on XFS neither may `xfs_repair -n`.
+        anything; on XFS neither may `xfs_repair -n`, unless inodes know their names: Debian's does not
+        know of that.
         """
         if self.kind == "btrfs" and not self._has_bad_data:
             self._scrub()
         self._swap_off()
         for mount_point in self._mounts_below():
             self._unmount(mount_point)
+        if self._knows_names:
+            return
         command = {"btrfs": ["btrfs", "check", "--readonly"], "xfs": ["xfs_repair", "-n"]}
         try:
             _run(*command[self.kind], self.device)
