@@ -205,6 +205,7 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 		if (!sorter_add(bulk->pending, &pending, error))
 			return false;
 	} else if (bulk->known->state == OBJECT_SKIPPED) {
+		pass_result_add_known(bulk->pass->result, bulk->known->skip_reason);
 		if (!skip(bulk, bulk->known->skip_reason, inode, inode->size_bytes, true, error))
 			return false;
 	}

@@ -12,6 +12,7 @@ typedef enum {
 	EXIT_STATUS_UNREADABLE = 4, /* done, but some files could not be read */
 	EXIT_STATUS_IN_USE = 5,  /* another process works on the filesystem or writes the store */
 	EXIT_STATUS_STOPPED = 6, /* little room was left for metadata: the next pass goes on */
+	EXIT_STATUS_DISK_FAILING = 7, /* a disk is failing, missing or gone: the pass was ended */
 	/* Answers of dedupctl that a script asks for. */
 	EXIT_STATUS_PARTLY = 10,
 	EXIT_STATUS_NOT_AT_ALL = 11,

@@ -313,5 +313,5 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	printer.ahead = ahead;
 	done = fingerprint_files(&printer, error);
 	pass->result->disk_bytes += read_ahead_end(ahead);
-	return done && hash_store_commit(pass->store, error);
+	return done && pass_commit(pass, error);
 }

@@ -184,6 +184,7 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 			.size_bytes = known->size_bytes,
 		};
 
+		pass_result_add_known(inventory->pass->result, known->skip_reason);
 		leave(inventory, &file, known->skip_reason);
 	}
 	/* What was settled meanwhile was not matched with what is still to be read of it. */

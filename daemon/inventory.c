@@ -207,6 +207,7 @@ static void note_skipped(Inventory *inventory, const Object *known)
 	if (skip_ledger_wants_example(skips, known->skip_reason))
 		path = file_opener_path(inventory->opener, known->subvolume, known->parent, name);
 	skip_ledger_add(skips, known->skip_reason, known->size_bytes, path);
+	pass_result_add_known(inventory->pass->result, known->skip_reason);
 }
 
 /*

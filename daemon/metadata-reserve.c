@@ -22,7 +22,7 @@ static void stop(const Pass *pass, const BtrfsSpace *space)
 	g_autofree char *left = size_text(btrfs_space_metadata_room(space));
 	g_autofree char *kept = size_text(metadata_reserve_bytes(space));
 
-	pass->result->stopped_reason = "little room is left for metadata";
+	pass->result->stopped_reason = g_strdup("little room is left for metadata");
 	g_warning("%s: sharing stops, as metadata has room for %s more, and %s are kept free",
 		  pass->filesystem->mount_point, left, kept);
 }

@@ -155,6 +155,8 @@ static int exit_status_of(const PassResult *result)
 	if (result->outcome == PASS_FAILED)
 		return is_in_use(result->error) ? EXIT_STATUS_IN_USE : EXIT_STATUS_FAILED;
 
+	if (result->is_disk_failing)
+		return EXIT_STATUS_DISK_FAILING;
 	if (result->stopped_reason)
 		return EXIT_STATUS_STOPPED;
 
@@ -165,8 +167,9 @@ static int exit_status_of(const PassResult *result)
 /* The status that says most: a failure before files that could not be read. */
 static int worse_status(int one, int other)
 {
-	static const int order[] = { EXIT_STATUS_DONE, EXIT_STATUS_UNREADABLE, EXIT_STATUS_STOPPED,
-				     EXIT_STATUS_IN_USE, EXIT_STATUS_FAILED };
+	static const int order[] = { EXIT_STATUS_DONE,         EXIT_STATUS_UNREADABLE,
+				     EXIT_STATUS_STOPPED,      EXIT_STATUS_IN_USE,
+				     EXIT_STATUS_DISK_FAILING, EXIT_STATUS_FAILED };
 	size_t worst = 0;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(order); i++)

@@ -16,9 +16,10 @@
  */
 typedef struct {
 	PassOutcome outcome;
-	GError *error;              /* when PASS_FAILED */
-	const char *stopped_reason; /* when PASS_INTERRUPTED, but by the pass itself; or NULL */
-	int64_t started_usec;       /* since 1970 */
+	GError *error;        /* when PASS_FAILED */
+	char *stopped_reason; /* when PASS_INTERRUPTED, but by the pass itself; or NULL */
+	bool is_disk_failing; /* it is why */
+	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;
 	bool found_by_checksums;
 	const char *find_reason;    /* why not; NULL: it was */
@@ -54,6 +55,8 @@ typedef struct {
 		int64_t drift_bytes;          /* what the filesystem gave back beyond that */
 	} ledger;
 	SkipLedger skips;
+	uint64_t
+		n_known_unreadable; /* of those skipped as unreadable, found so by earlier passes */
 	PinLedger pins;
 	struct {
 		char *path;
@@ -61,5 +64,8 @@ typedef struct {
 		uint32_t segments, anchor_blocks, window_anchors;
 	} store;
 } PassResult;
+
+/* Count what is left alone for a @reason that an earlier pass found. */
+void pass_result_add_known(PassResult *result, SkipReason reason);
 
 void pass_result_clear(PassResult *result);

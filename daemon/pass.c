@@ -14,6 +14,7 @@
 #include "daemon/kept-files.h"
 #include "daemon/match.h"
 #include "daemon/object-table.h"
+#include "daemon/pass-devices.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/planner.h"
 #include "daemon/policies.h"
@@ -132,6 +133,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
+	g_clear_pointer(&pass->watch, pass_watch_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->hot, hot_objects_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
@@ -144,12 +146,20 @@ bool pass_may_continue(const Pass *pass)
 	if (pass->throttle && !atomic_load(pass->stop))
 		throttle_settle(pass->throttle, pass->stop);
 
+	if (pass->watch && !atomic_load(pass->stop))
+		pass_devices_look(pass);
+
 	return !atomic_load(pass->stop);
 }
 
 uint32_t pass_day(const Pass *pass)
 {
 	return (uint32_t)(pass->result->started_usec / DAY_USEC);
+}
+
+bool pass_commit(Pass *pass, GError **error)
+{
+	return pass_devices_fail(pass) || hash_store_commit(pass->store, error);
 }
 
 bool pass_commit_when_due(Pass *pass, GError **error)
@@ -160,7 +170,7 @@ bool pass_commit_when_due(Pass *pass, GError **error)
 		return true;
 
 	pass->committed_usec = now_usec;
-	return hash_store_commit(pass->store, error);
+	return pass_commit(pass, error);
 }
 
 /*
@@ -339,6 +349,10 @@ static bool choose_way(Pass *pass, GError **error)
 
 static bool pass_steps(Pass *pass, GError **error)
 {
+	if (!pass_devices_begin(pass, error))
+		return false;
+	if (!pass_may_continue(pass))
+		return true;
 	if (!choose_way(pass, error) || (!pass->settings->dry_run && !apply_policy(pass, error)))
 		return false;
 
@@ -401,6 +415,10 @@ static bool pass_note(Pass *pass, GError **error)
 		.drift_bytes = result->ledger.drift_bytes,
 	};
 
+	if (pass_devices_fail(pass))
+		return true;
+	if (!pass_devices_note(pass, error))
+		return false;
 	if (has_done_something(result) && !pass->settings->dry_run &&
 	    (!hash_store_put_pass(pass->store, &record, error) || !put_skips(pass, error)))
 		return false;
@@ -423,7 +441,7 @@ static bool describe_store(Pass *pass, GError **error)
 }
 
 void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
-	      const atomic_bool *stop, Progress *progress, PassResult *result)
+	      atomic_bool *stop, Progress *progress, PassResult *result)
 {
 	Pass pass = {
 		.settings = settings,
@@ -445,7 +463,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
 	if (lock >= 0 && pass_open(&pass, disks, error)) {
-		if (pass_steps(&pass, error))
+		if (pass_steps(&pass, error) || pass_devices_explain(&pass, error))
 			result->outcome = pass_may_continue(&pass) && !result->stopped_reason
 						  ? PASS_COMPLETE
 						  : PASS_INTERRUPTED;

@@ -9,6 +9,7 @@
 #include "daemon/hot-objects.h"
 #include "daemon/kept-pages.h"
 #include "daemon/pass-result.h"
+#include "daemon/pass-watch.h"
 #include "daemon/postponed.h"
 #include "daemon/progress.h"
 #include "daemon/read-only-subvolumes.h"
@@ -29,7 +30,7 @@ typedef struct {
 	/* Set at creation, never changed. */
 	const Settings *settings;
 	const Filesystem *filesystem;
-	const atomic_bool *stop;
+	atomic_bool *stop; /* raised by others, and by the watch */
 	Progress *progress;
 	uint32_t block_bytes;
 
@@ -39,6 +40,7 @@ typedef struct {
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	unsigned n_readers;   /* threads that read data at a time */
+	PassWatch *watch;     /* the same */
 	KeptPages *kept;
 	HotObjects *hot;
 	Postponed *postponed;
@@ -55,12 +57,19 @@ typedef struct {
 
 /*
  * Do the whole pass.  How it ended is in @result, of which each figure holds whatever the outcome.
- * When @stop is raised it ends within two seconds, with all that was learned kept.
+ * When @stop is raised it ends within two seconds, with all that was learned kept.  The pass raises it
+ * itself when a disk is failing or gone (PassWatch).
  */
 void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
-	      const atomic_bool *stop, Progress *progress, PassResult *result);
+	      atomic_bool *stop, Progress *progress, PassResult *result);
 
-/* Keep what was learned so far, if that was not done for half a minute. */
+/*
+ * Keep what was learned so far; but nothing if the devices are failing, since what could not be read then is
+ * no worse for it.
+ */
+bool pass_commit(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same, if that was not done for half a minute. */
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The day on which it began, counted from 1970. */

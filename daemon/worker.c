@@ -9,7 +9,7 @@ struct Worker {
 	const Settings *settings;
 	const Filesystem *filesystem;
 	DiskTable *disks;
-	const atomic_bool *stop;
+	atomic_bool *stop;
 	Progress *progress;
 	PassResult *result;
 	int finished_fd;
@@ -29,8 +29,8 @@ static void *worker_main(void *data)
 }
 
 Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
-		     const atomic_bool *stop, Progress *progress, PassResult *result,
-		     int finished_fd, GError **error)
+		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
+		     GError **error)
 {
 	Worker *worker = g_new0(Worker, 1);
 

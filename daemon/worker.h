@@ -17,8 +17,8 @@ typedef struct Worker Worker;
  * raised when the pass has ended.
  */
 Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
-		     const atomic_bool *stop, Progress *progress, PassResult *result,
-		     int finished_fd, GError **error);
+		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
+		     GError **error);
 
 /* Wait for the end of the pass and free the worker; @result is then the caller's. */
 void worker_join(Worker *worker);

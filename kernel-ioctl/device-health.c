@@ -29,9 +29,9 @@ static void look_at_array(const char *directory, DeviceHealth *health)
 		health->lack = g_strdup_printf("%s lacks %" G_GUINT64_FORMAT " of its devices",
 					       name, lacks);
 
-	for (size_t i = 0; action && !health->work && i < G_N_ELEMENTS(actions); i++)
+	for (size_t i = 0; action && !health->array_work && i < G_N_ELEMENTS(actions); i++)
 		if (strcmp(action, actions[i].action) == 0)
-			health->work = g_strdup_printf("%s of %s", actions[i].name, name);
+			health->array_work = g_strdup_printf("%s of %s", actions[i].name, name);
 }
 
 /* The sum of those that the device itself gave. */
@@ -87,10 +87,8 @@ static void look_at_btrfs(const DiskTopology *topology, const FsLocation *locati
 	btrfs = g_build_filename(topology->sysfs, "fs/btrfs", uuid, NULL);
 	look_at_btrfs_devices(btrfs, health);
 	operation = disk_attribute(btrfs, "exclusive_operation");
-	if (operation && strcmp(operation, "none") != 0 && !strstr(operation, "paused")) {
-		g_free(health->work);
-		health->work = g_strdup_printf("a %s of the btrfs", operation);
-	}
+	if (operation && strcmp(operation, "none") != 0 && !strstr(operation, "paused"))
+		health->btrfs_work = g_strdup_printf("a %s of the btrfs", operation);
 }
 
 void device_health_read(const DiskTopology *topology, const FsLocation *location, DeviceHealth *ret)
@@ -107,5 +105,6 @@ void device_health_read(const DiskTopology *topology, const FsLocation *location
 void device_health_clear(DeviceHealth *health)
 {
 	g_clear_pointer(&health->lack, g_free);
-	g_clear_pointer(&health->work, g_free);
+	g_clear_pointer(&health->array_work, g_free);
+	g_clear_pointer(&health->btrfs_work, g_free);
 }

@@ -21,9 +21,10 @@
  * Thread: any.
  */
 typedef struct {
-	char *lack;      /* "md0 lacks 1 of its devices"; NULL: nothing is missing */
-	char *work;      /* "a resync of md0"; NULL: nothing goes on */
-	uint64_t errors; /* of a btrfs, since its counters were reset */
+	char *lack;       /* "md0 lacks 1 of its devices"; NULL: nothing is missing */
+	char *array_work; /* "a resync of md0"; NULL: nothing goes on */
+	char *btrfs_work; /* "a balance of the btrfs"; NULL: the same */
+	uint64_t errors;  /* of a btrfs, since its counters were reset */
 } DeviceHealth;
 
 void device_health_read(const DiskTopology *topology, const FsLocation *location,

@@ -70,7 +70,7 @@ static void assert_health(const Scratch *sysfs, const FsLocation *location, cons
 
 	device_health_read(&topology, location, &health);
 	g_assert_cmpstr(health.lack, ==, lack);
-	g_assert_cmpstr(health.work, ==, work);
+	g_assert_cmpstr(health.btrfs_work ? health.btrfs_work : health.array_work, ==, work);
 	g_assert_cmpuint(health.errors, ==, errors);
 }
 

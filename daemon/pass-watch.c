@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass-watch.h"
+
+#include "kernel-ioctl/device-health.h"
+#include "kernel-ioctl/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define WAIT_USEC (G_USEC_PER_SEC / 5)
+
+struct PassWatch {
+	/* Set at creation, never changed. */
+	PassWatchOptions options;
+	GPtrArray *disks; /* Disk: those that were there when the pass began */
+	GThread *thread;
+
+	uint64_t known_errors;
+	int64_t looked_usec; /* 0: never */
+};
+
+PassWatch *pass_watch_new(const PassWatchOptions *options)
+{
+	PassWatch *watch = g_new0(PassWatch, 1);
+
+	watch->options = *options;
+	watch->disks = disk_topology_find(options->topology, &options->location);
+	watch->thread = g_thread_self();
+	watch->known_errors = pass_watch_errors(watch);
+	return watch;
+}
+
+void pass_watch_free(PassWatch *watch)
+{
+	if (!watch)
+		return;
+
+	g_ptr_array_unref(watch->disks);
+	g_free(watch);
+}
+
+void pass_watch_set_known_errors(PassWatch *watch, uint64_t errors)
+{
+	watch->known_errors = errors;
+}
+
+static void read_health(const PassWatch *watch, DeviceHealth *ret)
+{
+	device_health_read(watch->options.topology, &watch->options.location, ret);
+}
+
+uint64_t pass_watch_errors(const PassWatch *watch)
+{
+	g_auto(DeviceHealth) health = { 0 };
+
+	read_health(watch, &health);
+	return health.errors;
+}
+
+/* XFS answers so to everything when it was shut down, as it is when its log cannot be written. */
+static bool is_shut_down(const PassWatch *watch)
+{
+	g_auto(Fd) fd = watch->options.fd < 0 ? -1
+					      : openat(watch->options.fd, ".",
+						       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return watch->options.fd >= 0 && fd < 0 && errno == EIO;
+}
+
+static char *what_is_gone(const PassWatch *watch)
+{
+	for (size_t i = 0; i < watch->disks->len; i++) {
+		const Disk *disk = watch->disks->pdata[i];
+
+		if (!g_file_test(disk->stat_path, G_FILE_TEST_EXISTS))
+			return g_strdup_printf("its disk %s is gone", disk->name);
+	}
+
+	return is_shut_down(watch) ? g_strdup("the filesystem was shut down") : NULL;
+}
+
+static char *what_fails(const PassWatch *watch, const DeviceHealth *health, uint64_t n_unreadable)
+{
+	if (watch->options.runs_degraded)
+		return NULL;
+	if (health->lack)
+		return g_strdup(health->lack);
+	if (health->errors > watch->known_errors)
+		return g_strdup_printf("its devices gave %" G_GUINT64_FORMAT " new errors",
+				       health->errors - watch->known_errors);
+	if (n_unreadable >= PASS_WATCH_UNREADABLE)
+		return g_strdup_printf("%" G_GUINT64_FORMAT " files could not be read",
+				       n_unreadable);
+
+	return NULL;
+}
+
+static char *find_trouble(const PassWatch *watch, const DeviceHealth *health, uint64_t n_unreadable)
+{
+	char *gone = what_is_gone(watch);
+
+	return gone ? gone : what_fails(watch, health, n_unreadable);
+}
+
+char *pass_watch_find_trouble(const PassWatch *watch, uint64_t n_unreadable)
+{
+	g_auto(DeviceHealth) health = { 0 };
+
+	read_health(watch, &health);
+	return find_trouble(watch, &health, n_unreadable);
+}
+
+static bool is_due(const PassWatch *watch, uint64_t n_unreadable)
+{
+	return n_unreadable >= PASS_WATCH_UNREADABLE ||
+	       g_get_monotonic_time() - watch->looked_usec >= G_USEC_PER_SEC;
+}
+
+char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop)
+{
+	bool was_said = false;
+	char *trouble = NULL;
+
+	if (watch->thread != g_thread_self() || !is_due(watch, n_unreadable))
+		return NULL;
+
+	while (!atomic_load(stop)) {
+		g_auto(DeviceHealth) health = { 0 };
+
+		read_health(watch, &health);
+		trouble = find_trouble(watch, &health, n_unreadable);
+		if (trouble || !health.array_work)
+			break;
+		if (!was_said)
+			g_message("%s: waiting for %s to end", watch->options.mount_point,
+				  health.array_work);
+		was_said = true;
+		g_usleep(WAIT_USEC);
+	}
+
+	watch->looked_usec = g_get_monotonic_time();
+	return trouble;
+}

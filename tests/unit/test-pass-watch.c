@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass-watch.h"
+#include "tests/unit/scratch.h"
+
+#include <unistd.h>
+
+#define UUID "00112233-4455-6677-8899-aabbccddeeff"
+
+/* A btrfs on md0, which lies on sda. */
+typedef struct {
+	Scratch *sysfs;
+	DiskTopology topology;
+	PassWatchOptions options;
+	atomic_bool stop;
+} Scene;
+
+static bool locate(const char *path, FsLocation *ret)
+{
+	return false;
+}
+
+static void put(const Scene *scene, const char *name, const char *text)
+{
+	g_autofree char *path = scratch_path(scene->sysfs, name);
+	g_autofree char *directory = g_path_get_dirname(path);
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void link_to(const Scene *scene, const char *device, const char *name)
+{
+	g_autofree char *path = scratch_path(scene->sysfs, name);
+	g_autofree char *directory = g_path_get_dirname(path);
+	g_autofree char *target = scratch_path(scene->sysfs, device);
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
+	g_assert_cmpint(symlink(target, path), ==, 0);
+}
+
+static void set_errors(const Scene *scene, const char *errors)
+{
+	g_autofree char *text =
+		g_strdup_printf("write_errs 0\nread_errs %s\nflush_errs 0\n", errors);
+
+	put(scene, "fs/btrfs/" UUID "/devinfo/1/error_stats", text);
+}
+
+static void scene_set_up(Scene *scene, const void *data)
+{
+	static const uint8_t uuid[FS_UUID_BYTES] = {
+		0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+		0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff
+	};
+
+	scene->sysfs = scratch_new();
+	scene->topology =
+		(DiskTopology){ scene->sysfs->path, "/nonexistent", "/nonexistent", locate };
+	put(scene, "devices/sda/dev", "8:0\n");
+	put(scene, "devices/sda/stat", "0\n");
+	put(scene, "devices/md0/dev", "9:0\n");
+	put(scene, "devices/md0/md/degraded", "0\n");
+	put(scene, "devices/md0/md/sync_action", "idle\n");
+	link_to(scene, "devices/sda", "devices/md0/slaves/sda");
+	link_to(scene, "devices/md0", "fs/btrfs/" UUID "/devices/md0");
+	put(scene, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
+	set_errors(scene, "7");
+
+	scene->options = (PassWatchOptions){
+		.topology = &scene->topology,
+		.location.is_btrfs = true,
+		.fd = -1,
+		.mount_point = "/srv",
+	};
+	for (size_t i = 0; i < FS_UUID_BYTES; i++)
+		scene->options.location.uuid[i] = uuid[i];
+}
+
+static void scene_tear_down(Scene *scene, const void *data)
+{
+	scratch_free(scene->sysfs);
+}
+
+/* What a watch that was made before finds now, at once and when it looks. */
+static void assert_trouble(PassWatch *watch, Scene *scene, uint64_t n_unreadable,
+			   const char *expected)
+{
+	g_autofree char *found = pass_watch_find_trouble(watch, n_unreadable);
+	g_autofree char *seen = pass_watch_look(watch, n_unreadable, &scene->stop);
+
+	g_assert_cmpstr(found, ==, expected);
+	g_assert_cmpstr(seen, ==, expected);
+}
+
+static void test_what_is_well_goes_on(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+
+	g_assert_cmpuint(pass_watch_errors(watch), ==, 7);
+	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE - 1, NULL);
+}
+
+static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *scene,
+								      const void *data)
+{
+	static const struct {
+		const char *name, *text, *trouble;
+	} rows[] = {
+		{ "devices/md0/md/degraded", "2\n", "md0 lacks 2 of its devices" },
+		{ "fs/btrfs/" UUID "/devinfo/1/missing", "1\n",
+		  "device 1 of the btrfs is missing" },
+		{ "fs/btrfs/" UUID "/devinfo/1/error_stats", "read_errs 9\n",
+		  "its devices gave 2 new errors" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(PassWatch) careful = pass_watch_new(&scene->options);
+		PassWatchOptions options = scene->options;
+		g_autoptr(PassWatch) careless = NULL;
+		g_autofree char *path = scratch_path(scene->sysfs, rows[i].name);
+		g_autofree char *before = NULL;
+
+		options.runs_degraded = true;
+		careless = pass_watch_new(&options);
+		g_assert_true(g_file_get_contents(path, &before, NULL, NULL));
+		put(scene, rows[i].name, rows[i].text);
+		assert_trouble(careful, scene, 0, rows[i].trouble);
+		assert_trouble(careless, scene, 0, NULL);
+		put(scene, rows[i].name, before);
+	}
+}
+
+static void test_files_that_cannot_be_read_are_bounded(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+
+	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE - 1, NULL);
+	/* Without waiting for the next look. */
+	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE, "16 files could not be read");
+}
+
+static void test_errors_that_the_last_pass_knew_do_not_count(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+
+	pass_watch_set_known_errors(watch, 5);
+	assert_trouble(watch, scene, 0, "its devices gave 2 new errors");
+	pass_watch_set_known_errors(watch, 7);
+	g_assert_null(pass_watch_find_trouble(watch, 0));
+	/* They were reset. */
+	set_errors(scene, "0");
+	g_assert_null(pass_watch_find_trouble(watch, 0));
+	g_assert_cmpuint(pass_watch_errors(watch), ==, 0);
+}
+
+static void test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case(Scene *scene, const void *data)
+{
+	g_autofree char *stat = scratch_path(scene->sysfs, "devices/sda/stat");
+	g_autoptr(PassWatch) watch = NULL;
+
+	scene->options.runs_degraded = true;
+	watch = pass_watch_new(&scene->options);
+	g_assert_cmpint(unlink(stat), ==, 0);
+	assert_trouble(watch, scene, 0, "its disk sda is gone");
+}
+
+static void *end_resync(void *data)
+{
+	Scene *scene = data;
+
+	g_usleep(G_USEC_PER_SEC / 2);
+	put(scene, "devices/md0/md/sync_action", "idle\n");
+	return NULL;
+}
+
+static void test_a_resync_is_waited_for(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	int64_t begun_usec = g_get_monotonic_time();
+	GThread *other;
+
+	put(scene, "devices/md0/md/sync_action", "resync\n");
+	other = g_thread_new("resync", end_resync, scene);
+	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
+			      "/srv: waiting for a resync of md0 to end");
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_test_assert_expected_messages();
+	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
+	g_thread_join(other);
+}
+
+static void *raise_stop(void *data)
+{
+	g_usleep(G_USEC_PER_SEC / 5);
+	atomic_store((atomic_bool *)data, true);
+	return NULL;
+}
+
+static void test_who_waits_for_a_resync_can_be_stopped(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	GThread *other;
+
+	put(scene, "devices/md0/md/sync_action", "recover\n");
+	other = g_thread_new("stop", raise_stop, &scene->stop);
+	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "*a recovery of md0*");
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_test_assert_expected_messages();
+	g_thread_join(other);
+}
+
+#define ADD(name, test)                                                                            \
+	g_test_add("/pass-watch/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	ADD("well", test_what_is_well_goes_on);
+	ADD("fails", test_what_fails_ends_the_pass_unless_that_does_not_matter);
+	ADD("unreadable", test_files_that_cannot_be_read_are_bounded);
+	ADD("known-errors", test_errors_that_the_last_pass_knew_do_not_count);
+	ADD("pulled-out", test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case);
+	ADD("resync", test_a_resync_is_waited_for);
+	ADD("stopped", test_who_waits_for_a_resync_can_be_stopped);
+
+	return g_test_run();
+}
