@@ -16,7 +16,6 @@ enum {
 	CONFIG_FROM,
 	CONFIG_FILE,
 	CONFIG_LINE,
-	CONFIG_NOTE,
 	CONFIG_TAKES,
 	CONFIG_HELP,
 };
@@ -28,7 +27,6 @@ static const TableColumn config_columns[] = {
 	[CONFIG_FROM] = { "FROM", NULL, COLUMN_TEXT },
 	[CONFIG_FILE] = { NULL, "file", COLUMN_TEXT },
 	[CONFIG_LINE] = { NULL, "line", COLUMN_NUMBER },
-	[CONFIG_NOTE] = { "NOTE", "note", COLUMN_TEXT },
 	[CONFIG_TAKES] = { NULL, "takes", COLUMN_TEXT },
 	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
 };
@@ -57,8 +55,6 @@ static void add_value(Table *table, const char *section, const ConfigKey *key,
 	table_set_text(table, CONFIG_VALUE, value);
 	table_set_text(table, CONFIG_TAKES, takes);
 	table_set_text(table, CONFIG_HELP, key->help);
-	if (key->is_not_obeyed)
-		table_set_text(table, CONFIG_NOTE, "not obeyed yet");
 	if (!origin) {
 		table_set_text(table, CONFIG_FROM, "default");
 		return;

@@ -63,7 +63,7 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 		.mount_point = view.mount_point,
 		.state = managed_state_name(view.state),
 		.refusal = view.refusal,
-		.waits_for = view.state == MANAGED_WAITING ? wait_reason_text(view.waits) : "",
+		.waits_for = view.waits_for,
 		.is_paused = view.is_paused,
 		.passes = view.n_passes,
 		.freed_bytes = view.freed_bytes,

@@ -230,7 +230,6 @@ static const ConfigKey keys[] = {
 		.help = "Whether the service wakes a disk that was idle for long, outside of "
 			"windows.",
 		AT(sleeping),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "OnBattery",
@@ -240,7 +239,6 @@ static const ConfigKey keys[] = {
 		.words = hardship_policy_names,
 		.help = "What the service does while the machine runs on battery.",
 		AT(on_battery),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "Degraded",
@@ -250,7 +248,6 @@ static const ConfigKey keys[] = {
 		.words = hardship_policy_names,
 		.help = "What the service does while a filesystem or its disks are degraded.",
 		AT(degraded),
-		.is_not_obeyed = true,
 	},
 	{
 		.name = "AnchorBlocks",

@@ -42,8 +42,7 @@ typedef struct {
 	uint64_t most;            /* of numbers */
 	const char *word;         /* that may stand for a value, or NULL */
 	uint64_t word_value;
-	size_t offset;      /* in Settings, or of a key of [Disk] in DiskSettings */
-	bool is_not_obeyed; /* it is checked, and nothing looks at it yet */
+	size_t offset; /* in Settings, or of a key of [Disk] in DiskSettings */
 } ConfigKey;
 
 /* All keys, in the order in which people read of them. */

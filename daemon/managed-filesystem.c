@@ -2,9 +2,10 @@
 #include "daemon/managed-filesystem.h"
 
 #include "daemon/disk-turn.h"
+#include "daemon/hardships.h"
 #include "daemon/journal.h"
 #include "daemon/report.h"
-#include "daemon/time-window.h"
+#include "daemon/schedule-facts.h"
 #include "daemon/worker.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/disk-topology.h"
@@ -21,6 +22,9 @@
 
 /* What shows in sysfs alone is looked at so often, at a cost of microseconds and no I/O. */
 #define LOOK_USEC (60 * G_USEC_PER_SEC)
+
+/* While a pass runs. */
+#define BATTERY_LOOK_USEC (10 * G_USEC_PER_SEC)
 
 /* Locks of disks are files in memory. */
 #define TURN_LOOK_USEC (2 * G_USEC_PER_SEC)
@@ -47,7 +51,9 @@ struct ManagedFilesystem {
 	/* What the schedule goes by. */
 	ScheduleState schedule;
 	ScheduleAnswer answer;
-	WriteMark mark; /* when the last pass began */
+	Hardships *hardships;
+	char *waits_for; /* in words */
+	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
 
 	/* The pass that runs. */
@@ -61,6 +67,7 @@ struct ManagedFilesystem {
 	bool has_begun_mark;
 	atomic_bool stop;
 	EndReason end_reason;
+	bool was_asked;
 	int64_t deadline_usec;
 	int finished_fd;
 	sd_event_source *finished;
@@ -109,6 +116,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->uuid = g_strdup(uuid);
 	managed->event = sd_event_ref(event);
 	managed->disks = disks;
+	managed->hardships = hardships_new(disk_topology_system(), disks);
 	managed->changed = changed;
 	managed->changed_data = data;
 	managed->finished_fd = -1;
@@ -139,8 +147,7 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 	managed->mount_point = g_strdup(managed->targets[0] ? managed->targets[0] : first->target);
 }
 
-/* They change with devices of a btrfs, and what is asked for here needs no disk. */
-static void find_disks(ManagedFilesystem *managed)
+static FsLocation location_of(const ManagedFilesystem *managed)
 {
 	FsLocation location = {
 		.is_btrfs = managed->identity.kind == FS_KIND_BTRFS,
@@ -149,6 +156,14 @@ static void find_disks(ManagedFilesystem *managed)
 	};
 
 	memcpy(location.uuid, managed->identity.uuid, FS_UUID_BYTES);
+	return location;
+}
+
+/* They change with devices of a btrfs, and what is asked for here needs no disk. */
+static void find_disks(ManagedFilesystem *managed)
+{
+	const FsLocation location = location_of(managed);
+
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	managed->lies_on = disk_topology_find(disk_topology_system(), &location);
 	disk_table_add(managed->disks, managed->lies_on);
@@ -172,7 +187,7 @@ bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
 /* What the last pass left, for the schedule. */
 static LastPass last_pass_of(const ManagedFilesystem *managed)
 {
-	if (managed->result.outcome == PASS_FAILED)
+	if (managed->result.outcome == PASS_FAILED || managed->result.is_disk_failing)
 		return LAST_PASS_FAILED;
 	if (managed->result.outcome == PASS_COMPLETE)
 		return LAST_PASS_COMPLETE;
@@ -205,7 +220,7 @@ static void finish(ManagedFilesystem *managed)
 	managed->schedule.last_pass = last_pass_of(managed);
 	managed->schedule.last_ended_usec = g_get_monotonic_time();
 	managed->schedule.n_failures =
-		result->outcome == PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
+		last_pass_of(managed) == LAST_PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
 	managed->schedule.is_asked = false;
 	/*
 	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
@@ -251,21 +266,14 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	pass_result_clear(&managed->last);
 	g_free(managed->report);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
+	hardships_free(managed->hardships);
+	g_free(managed->waits_for);
 	g_free(managed->refusal);
 	g_free(managed->mount_point);
 	g_strfreev(managed->targets);
 	sd_event_unref(managed->event);
 	g_free(managed->uuid);
 	g_free(managed);
-}
-
-static SchedulePolicy policy_of(const Settings *settings)
-{
-	return (SchedulePolicy){
-		.wake_bytes = settings->wake_bytes,
-		.wake_interval_usec = (int64_t)settings->wake_interval_usec,
-		.only_if_asked = settings->mode == MODE_TIMER,
-	};
 }
 
 /* What changed on the filesystem since the last pass began, as far as can be told without touching it. */
@@ -286,32 +294,16 @@ static void look_for_changes(ManagedFilesystem *managed, ScheduleState *state)
 		state->changed_bytes = now.written_bytes - managed->mark.written_bytes;
 }
 
-static void look_at_windows(ManagedFilesystem *managed, ScheduleState *state)
-{
-	const Settings *settings = managed->settings;
-	time_t now = time(NULL);
-	time_t change;
-
-	state->has_windows = settings->windows && settings->windows->len > 0;
-	state->is_window_open = time_windows_are_open(settings->windows, now);
-	if (state->is_window_open && !managed->schedule.is_window_open)
-		managed->schedule.window_opened_usec = state->now_usec;
-	managed->schedule.is_window_open = state->is_window_open;
-	state->window_opened_usec = managed->schedule.window_opened_usec;
-	state->window_changes_usec = SCHEDULE_NEVER;
-	if (time_windows_next_change(settings->windows, now, &change))
-		state->window_changes_usec =
-			state->now_usec + (int64_t)(change - now) * G_USEC_PER_SEC;
-}
-
 static ScheduleState state_now(ManagedFilesystem *managed)
 {
+	const FsLocation location = location_of(managed);
 	ScheduleState state = managed->schedule;
 
 	state.now_usec = g_get_monotonic_time();
 	state.is_refused = managed->refusal;
-	look_at_windows(managed, &state);
+	schedule_facts_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
+	hardships_look(managed->hardships, &location, managed->lies_on, &state);
 	return state;
 }
 
@@ -360,6 +352,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 	managed->has_begun_mark =
 		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
 	managed->pass_settings = settings_ref(managed->settings);
+	managed->was_asked = state->is_asked;
 	managed->progress = (Progress){ 0 };
 	managed->result = (PassResult){ 0 };
 	atomic_store(&managed->stop, false);
@@ -382,13 +375,27 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 	return false;
 }
 
-static int64_t look_at_deadline(ManagedFilesystem *managed)
+/* Whether the pass has to make way for a battery; who asked for one meant it. */
+static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
-	if (g_get_monotonic_time() < managed->deadline_usec)
-		return managed->deadline_usec;
+	return managed->pass_settings->on_battery == HARDSHIP_PAUSE && !managed->was_asked &&
+	       hardships_is_on_battery(managed->hardships);
+}
 
-	managed_filesystem_end(managed, END_FOR_TIME);
-	return SCHEDULE_NEVER;
+static int64_t look_at_pass(ManagedFilesystem *managed)
+{
+	int64_t now_usec = g_get_monotonic_time();
+
+	if (now_usec >= managed->deadline_usec) {
+		managed_filesystem_end(managed, END_FOR_TIME);
+		return SCHEDULE_NEVER;
+	}
+	if (has_to_spare_battery(managed)) {
+		managed_filesystem_end(managed, END_FOR_BATTERY);
+		return SCHEDULE_NEVER;
+	}
+
+	return MIN(managed->deadline_usec, now_usec + BATTERY_LOOK_USEC);
 }
 
 /* Ask the schedule; who is to begin has the turn on its disks. */
@@ -415,25 +422,40 @@ static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy 
 	return MIN(LOOK_USEC, MAX(policy->wake_interval_usec, G_USEC_PER_SEC));
 }
 
+static void say_what_it_waits_for(ManagedFilesystem *managed)
+{
+	WaitReason reason = managed->answer.reason;
+	const char *seen = hardships_text(managed->hardships, reason);
+	const PassResult *last = &managed->last;
+	const char *failure = last->error ? last->error->message : last->stopped_reason;
+
+	g_free(managed->waits_for);
+	if (reason == WAIT_RETRY && failure)
+		managed->waits_for = g_strdup_printf("%s: %s", wait_reason_text(reason), failure);
+	else
+		managed->waits_for = g_strdup(seen ? seen : wait_reason_text(reason));
+}
+
 int64_t managed_filesystem_look(ManagedFilesystem *managed)
 {
-	WaitReason before = managed->answer.reason;
+	g_autofree char *before = g_strdup(managed->waits_for);
 	SchedulePolicy policy;
 	ScheduleState state;
 
 	if (managed->worker)
-		return look_at_deadline(managed);
+		return look_at_pass(managed);
 	if (!managed->is_mounted || !managed->settings)
 		return SCHEDULE_NEVER;
 
-	policy = policy_of(managed->settings);
+	policy = schedule_facts_policy(managed->settings);
 	state = state_now(managed);
 	managed->answer = answer_of(managed, &policy, &state);
 	if (managed->answer.reason == WAIT_NOT)
-		return begin(managed, &state) ? managed->deadline_usec
+		return begin(managed, &state) ? look_at_pass(managed)
 					      : managed_filesystem_look(managed);
 
-	if (managed->answer.reason != before)
+	say_what_it_waits_for(managed);
+	if (g_strcmp0(managed->waits_for, before) != 0)
 		say_changed(managed);
 	return MIN(managed->answer.until_usec, state.now_usec + look_usec(managed, &policy));
 }
@@ -510,6 +532,8 @@ bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 {
+	bool waits = state_of(managed) == MANAGED_WAITING;
+
 	return (ManagedView){
 		.uuid = managed->uuid,
 		.kind = fs_kind_name(managed->identity.kind),
@@ -517,6 +541,7 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 		.refusal = managed->refusal ? managed->refusal : "",
 		.state = state_of(managed),
 		.is_paused = managed->schedule.is_paused,
+		.waits_for = waits && managed->waits_for ? managed->waits_for : "",
 		.waits = managed->answer.reason,
 		.waits_usec = managed->answer.until_usec,
 		.progress = managed->worker ? &managed->progress : NULL,

@@ -37,6 +37,7 @@ typedef enum {
 	END_FOR_STOP,    /* somebody wants the filesystem left alone, until it changes anew */
 	END_FOR_PAUSE,   /* until it is resumed */
 	END_FOR_TIME,    /* the window closes, or its time is over */
+	END_FOR_BATTERY, /* until the machine has power again */
 	END_FOR_SERVICE, /* the service ends */
 } EndReason;
 
@@ -89,7 +90,8 @@ typedef struct {
 	const char *refusal; /* "" if there is none */
 	ManagedState state;
 	bool is_paused;
-	WaitReason waits;         /* in MANAGED_WAITING */
+	const char *waits_for;    /* in MANAGED_WAITING, in words; else "" */
+	WaitReason waits;         /* the same */
 	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */
 	const Progress *progress; /* of the pass that runs; NULL */
 	int64_t deadline_usec;    /* of it; SCHEDULE_NEVER */

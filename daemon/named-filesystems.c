@@ -76,7 +76,5 @@ void named_disks_check(const Config *config, GPtrArray *warnings)
 
 		if (entry->section == CONFIG_DISK && !entry->key && !is_disk(entry->name))
 			warn(warnings, entry, "names no disk of this machine");
-		if (entry->key && entry->key->is_not_obeyed)
-			warn(warnings, entry, "this key is checked, and not obeyed yet");
 	}
 }

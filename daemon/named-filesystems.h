@@ -19,5 +19,5 @@ char **named_filesystem_names(const Filesystem *filesystem);
  */
 char **named_filesystem_paths(const Config *config, GPtrArray *warnings);
 
-/* Add to @warnings which disks are not there, and which keys are not obeyed. */
+/* Add to @warnings which disks are not there. */
 void named_disks_check(const Config *config, GPtrArray *warnings);

@@ -11,9 +11,6 @@
  * It knows no clock and no file: all times are microseconds of one clock that the caller chose,
  * and SCHEDULE_NEVER is later than all of them.
  *
- * Nobody tells it yet of battery, degraded, busy or sleeping disks; see "Not done yet" in
- * ARCHITECTURE.md.
- *
  * Pure.  Thread: any.
  */
 #define SCHEDULE_NEVER INT64_MAX

@@ -530,7 +530,7 @@ def test_config_is_a_table_for_people(dedupctl, configuration):
     process = dedupctl("config", "--config", configuration)
     lines = [line.split() for line in process.stdout.splitlines()]
 
-    assert lines[0] == ["SECTION", "KEY", "VALUE", "FROM", "NOTE"]
+    assert lines[0] == ["SECTION", "KEY", "VALUE", "FROM"]
     assert ["[Dedupd]", "Zeros", "keep", f"{configuration}:2"] in lines
     assert ["[Dedupd]", "Find", "auto", "default"] in lines
 
