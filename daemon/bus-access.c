@@ -19,6 +19,8 @@ typedef struct {
 	AccessLevel level;
 	BusAction action;
 	sd_bus_slot *slot;
+	bool is_for_polkit; /* of which nobody knows how long it takes to answer */
+	uint32_t uid;       /* then */
 } Question;
 
 static void question_free(Question *question)
@@ -98,19 +100,35 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *unused)
 	return 0;
 }
 
-static int ask_polkit(Question *question)
+static int ask_polkit(Question *question, uint32_t uid)
 {
 	sd_bus *bus = sd_bus_message_get_bus(question->message);
 	bool is_interactive =
 		sd_bus_message_get_allow_interactive_authorization(question->message) > 0;
 
 	question->slot = sd_bus_slot_unref(question->slot);
+	question->is_for_polkit = true;
+	question->uid = uid;
 	return sd_bus_call_method_async(
 		bus, &question->slot, "org.freedesktop.PolicyKit1",
 		"/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
 		"CheckAuthorization", on_polkit, question, "(sa{sv})sa{ss}us", "system-bus-name", 1,
 		"name", "s", sd_bus_message_get_sender(question->message),
 		action_of(question->level), 0, is_interactive ? POLKIT_INTERACTIVE : 0, "");
+}
+
+/* Whether so many of the user's questions wait for polkit that others would be kept from asking. */
+static bool asks_too_much(const BusAccess *access, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < access->questions->len; i++) {
+		const Question *question = access->questions->pdata[i];
+
+		n += question->is_for_polkit && question->uid == uid;
+	}
+
+	return n >= BUS_QUESTIONS_OF_USER_MAX;
 }
 
 static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
@@ -123,7 +141,9 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
 		answer(question, "the bus does not say who asks");
 	else if (uid == 0 || uid == geteuid())
 		answer(question, NULL);
-	else if (ask_polkit(question) < 0)
+	else if (asks_too_much(question->access, uid))
+		answer(question, "too many questions of this user wait for polkit");
+	else if (ask_polkit(question, uid) < 0)
 		answer(question, "polkit cannot be asked");
 	return 0;
 }

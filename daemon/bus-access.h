@@ -12,13 +12,15 @@
  * Totals are for anyone.  Beyond that, on the private socket root and the service's own user may
  * do all, and nobody else anything.  On the system bus root may, and others if polkit says so,
  * which is asked without waiting: the main loop goes on, and the action follows when the answer
- * has come.  At most BUS_QUESTIONS_MAX answers are waited for.
+ * has come.  At most BUS_QUESTIONS_MAX answers are waited for, of polkit, which may ask somebody for
+ * a password, BUS_QUESTIONS_OF_USER_MAX for one user.
  *
  * Thread: main.
  */
 typedef struct BusAccess BusAccess;
 
-#define BUS_QUESTIONS_MAX 64
+#define BUS_QUESTIONS_MAX         64
+#define BUS_QUESTIONS_OF_USER_MAX 8
 
 typedef enum {
 	ACCESS_INSPECT, /* the names of files: org.dedupd1.inspect */

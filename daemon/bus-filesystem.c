@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus-objects.h"
 #include "daemon/manager.h"
+#include "daemon/memory-file.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* A time of the monotonic clock as one since 1970; SCHEDULE_NEVER as 0. */
 static uint64_t wall_usec(int64_t monotonic_usec)
@@ -192,28 +191,6 @@ static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
 	return reply(bus, message, NULL, error);
 }
 
-/* A descriptor from which @text can be read, however slowly. */
-static int memory_file(const char *text)
-{
-	g_auto(Fd) fd = memfd_create("dedupd-report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t length = strlen(text);
-
-	if (fd < 0)
-		return -errno;
-	for (size_t done = 0; done < length;) {
-		ssize_t n = write(fd, text + done, length - done);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	if (lseek(fd, 0, SEEK_SET) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
-		return -errno;
-
-	return fd_steal(&fd);
-}
-
 static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
@@ -227,8 +204,30 @@ static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"no pass has ended since the service began");
 
-	fd = memory_file(report);
+	fd = memory_file_new(report);
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
+}
+
+/* Have what the store says read, and replied. */
+static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	const char *directory;
+
+	if (!managed)
+		return -ENOENT;
+	directory = managed_filesystem_state_directory(managed);
+	if (!directory)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
+					"the filesystem is not enabled");
+
+	return bus_queries_ask(bus_queries(bus), message, directory,
+			       managed_filesystem_view(managed).uuid, kind, error);
+}
+
+static int do_get_skipped(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	return ask_store(message, bus, STORE_QUERY_SKIPPED, error);
 }
 
 static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel level,
@@ -267,6 +266,22 @@ static int on_forget(sd_bus_message *message, void *data, sd_bus_error *error)
 static int on_get_report(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	return controlled(message, data, ACCESS_INSPECT, do_get_report, error);
+}
+
+static int on_get_skipped(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_INSPECT, do_get_skipped, error);
+}
+
+/* Of what has no names of files anybody may know. */
+static int on_get_skipped_totals(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_SKIPPED_TOTALS, error);
+}
+
+static int on_get_history(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_HISTORY, error);
 }
 
 #define FIXED(name, type, member)                                                                  \
@@ -312,6 +327,9 @@ static const sd_bus_vtable vtable[] = {
 	METHOD("Resume", "", on_resume),
 	METHOD("Forget", "", on_forget),
 	METHOD("GetReport", "h", on_get_report),
+	METHOD("GetHistory", "h", on_get_history),
+	METHOD("GetSkipped", "h", on_get_skipped),
+	METHOD("GetSkippedTotals", "h", on_get_skipped_totals),
 	SD_BUS_VTABLE_END,
 };
 

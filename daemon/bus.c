@@ -15,6 +15,7 @@ struct Bus {
 	Manager *manager;
 	sd_event *event;
 	BusAccess *access;
+	BusQueries *queries;
 	int socket_fd;
 	char *socket_path; /* of one that was made here; NULL */
 	sd_event_source *connecting;
@@ -57,13 +58,36 @@ static int add_objects(Bus *bus, sd_bus *connection)
 	return failed;
 }
 
+static void hang_up(Peer *peer)
+{
+	bus_access_forget(peer->bus->access, peer->connection);
+	bus_queries_forget(peer->bus->queries, peer->connection);
+	g_ptr_array_remove_fast(peer->bus->peers, peer);
+}
+
 static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-	Peer *peer = data;
-
-	bus_access_forget(peer->bus->access, peer->connection);
-	g_ptr_array_remove_fast(peer->bus->peers, peer);
+	hang_up(data);
 	return 0;
+}
+
+/* Hang up on a peer that does not take what it is told: all of it would be kept for it. */
+static bool hang_up_on_deaf(Peer *peer)
+{
+	uint64_t n_queued;
+
+	if (sd_bus_get_n_queued_write(peer->connection, &n_queued) >= 0 &&
+	    n_queued <= BUS_BACKLOG_MAX)
+		return false;
+
+	g_debug("hung up on a peer that takes no answers");
+	hang_up(peer);
+	return true;
+}
+
+static int on_message(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return hang_up_on_deaf(data);
 }
 
 static int greet(Peer *peer)
@@ -80,6 +104,8 @@ static int greet(Peer *peer)
 			peer->connection, NULL, "org.freedesktop.DBus.Local",
 			"/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local", "Disconnected",
 			on_hung_up, NULL, peer);
+	if (failed >= 0)
+		failed = sd_bus_add_filter(peer->connection, NULL, on_message, peer);
 	if (failed >= 0)
 		failed = sd_bus_start(peer->connection);
 	if (failed >= 0)
@@ -112,6 +138,23 @@ static int add_peer(Bus *bus, int fd, uid_t uid)
 	return 0;
 }
 
+static bool is_own(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* Whether one more of this user can be served: others leave room for those who may do something. */
+static bool has_room(const Bus *bus, uid_t uid)
+{
+	size_t n_others = 0;
+
+	for (size_t i = 0; i < bus->peers->len; i++)
+		n_others += !is_own(((const Peer *)bus->peers->pdata[i])->uid);
+
+	return bus->peers->len < BUS_PEERS_MAX &&
+	       (is_own(uid) || n_others < BUS_PEERS_OF_OTHERS_MAX);
+}
+
 static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events, void *data)
 {
 	Bus *bus = data;
@@ -122,8 +165,8 @@ static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events
 
 	if (fd < 0)
 		return 0;
-	if (bus->peers->len >= BUS_PEERS_MAX ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+	    !has_room(bus, credentials.uid)) {
 		g_debug("hung up on a caller: %u are served", bus->peers->len);
 		return 0;
 	}
@@ -204,6 +247,7 @@ Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socke
 	bus->manager = manager;
 	bus->event = sd_event_ref(event);
 	bus->access = bus_access_new(bus);
+	bus->queries = bus_queries_new(event);
 	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
 	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);
 	if (bus->socket_fd < 0)
@@ -229,6 +273,7 @@ void bus_free(Bus *bus)
 
 	sd_event_source_unref(bus->connecting);
 	bus_access_free(bus->access);
+	bus_queries_free(bus->queries);
 	g_ptr_array_unref(bus->peers);
 	sd_bus_detach_event(bus->system);
 	sd_bus_flush_close_unref(bus->system);
@@ -249,19 +294,29 @@ static void tell_changed(sd_bus *connection, const char *path)
 
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
 {
-	g_autofree char *path = bus_filesystem_path(managed_filesystem_view(managed).uuid);
+	const char *uuid = managed_filesystem_view(managed).uuid;
+	g_autofree char *path = bus_filesystem_path(uuid);
 
-	for (size_t i = 0; i < bus->peers->len; i++)
-		tell_changed(((const Peer *)bus->peers->pdata[i])->connection, path);
+	bus_queries_changed(bus->queries, uuid);
+	for (size_t i = bus->peers->len; i > 0; i--) {
+		Peer *peer = bus->peers->pdata[i - 1];
+
+		if (!hang_up_on_deaf(peer))
+			tell_changed(peer->connection, path);
+	}
 	if (bus->system)
 		tell_changed(bus->system, path);
 }
 
 void bus_filesystems_changed(Bus *bus)
 {
-	for (size_t i = 0; i < bus->peers->len; i++)
-		sd_bus_emit_signal(((const Peer *)bus->peers->pdata[i])->connection, BUS_PATH,
-				   BUS_MANAGER_INTERFACE, "FilesystemsChanged", "");
+	for (size_t i = bus->peers->len; i > 0; i--) {
+		Peer *peer = bus->peers->pdata[i - 1];
+
+		if (!hang_up_on_deaf(peer))
+			sd_bus_emit_signal(peer->connection, BUS_PATH, BUS_MANAGER_INTERFACE,
+					   "FilesystemsChanged", "");
+	}
 	if (bus->system)
 		sd_bus_emit_signal(bus->system, BUS_PATH, BUS_MANAGER_INTERFACE,
 				   "FilesystemsChanged", "");
@@ -291,6 +346,11 @@ BusCaller bus_caller(const Bus *bus, sd_bus_message *message)
 BusAccess *bus_access(const Bus *bus)
 {
 	return bus->access;
+}
+
+BusQueries *bus_queries(const Bus *bus)
+{
+	return bus->queries;
 }
 
 Manager *bus_manager(const Bus *bus)

@@ -3,6 +3,7 @@
 
 #include "daemon/bus-access.h"
 #include "daemon/bus-names.h"
+#include "daemon/bus-queries.h"
 #include "daemon/managed-filesystem.h"
 
 /*
@@ -10,15 +11,18 @@
  * transports.
  *
  * The private socket needs no bus daemon, and knows its peers by the kernel's word; the system bus
- * is used if there is one.  At most BUS_PEERS_MAX peers are served on the socket at a time; who
- * comes beyond that is hung up on.
+ * is used if there is one.  At most BUS_PEERS_MAX peers are served on the socket at a time, of users
+ * who may only look BUS_PEERS_OF_OTHERS_MAX; who comes beyond that is hung up on, and so is who leaves
+ * more than BUS_BACKLOG_MAX messages for him where they are.
  *
  * Thread: main.
  */
 typedef struct Bus Bus;
 typedef struct Manager Manager;
 
-#define BUS_PEERS_MAX 32
+#define BUS_PEERS_MAX           32
+#define BUS_PEERS_OF_OTHERS_MAX 24
+#define BUS_BACKLOG_MAX         256
 
 /*
  * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which
@@ -40,6 +44,7 @@ char *bus_filesystem_path(const char *uuid);
 /* For the objects: who sent the message, and the manager that all objects belong to. */
 BusCaller bus_caller(const Bus *bus, sd_bus_message *message);
 BusAccess *bus_access(const Bus *bus);
+BusQueries *bus_queries(const Bus *bus);
 Manager *bus_manager(const Bus *bus);
 struct BusFilesystem *
 bus_shown(Bus *bus); /* where the filesystem that is asked about is laid out */

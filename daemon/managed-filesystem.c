@@ -184,6 +184,11 @@ bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
 	return managed->settings;
 }
 
+const char *managed_filesystem_state_directory(const ManagedFilesystem *managed)
+{
+	return managed->settings ? managed->settings->state_directory : NULL;
+}
+
 /* What the last pass left, for the schedule. */
 static LastPass last_pass_of(const ManagedFilesystem *managed)
 {

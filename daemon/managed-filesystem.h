@@ -60,6 +60,9 @@ void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *setti
 /* Whether it has settings, and so is to be worked on. */
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
 
+/* Where its store is; NULL: it is not to be worked on. */
+const char *managed_filesystem_state_directory(const ManagedFilesystem *managed);
+
 /*
  * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the
  * clock of g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.

@@ -78,6 +78,12 @@ class Service:
     def pid(self):
         return self._process.pid
 
+    def resident_bytes(self):
+        """Memory that it has of its own."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return int(line.split()[1]) * 1024
+
     def log(self):
         return self.log_path.read_text()
 

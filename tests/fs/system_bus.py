@@ -32,6 +32,23 @@ CONFIGURATION = """<busconfig>
 """
 
 
+# Owns polkit's name, and answers nothing.
+SILENT_POLKIT = """
+import dbus, dbus.mainloop.glib, dbus.service
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+class Silent(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.PolicyKit1.Authority", in_signature="(sa{sv})sa{ss}us",
+                         out_signature="(bba{ss})", async_callbacks=("answer", "fail"))
+    def CheckAuthorization(self, subject, action, details, flags, cancel, answer, fail):
+        pass
+name = dbus.service.BusName("org.freedesktop.PolicyKit1", dbus.SystemBus())
+silent = Silent(name, "/org/freedesktop/PolicyKit1/Authority")
+print("there", flush=True)
+GLib.MainLoop().run()
+"""
+
+
 class SystemBus:
     """dbus-daemon, and dbusmock's polkitd when it is asked for."""
 
@@ -71,6 +88,13 @@ class SystemBus:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.05)
         raise AssertionError(done.stderr)
+
+    def start_silent_polkit(self):
+        """Have polkit answer nobody, as while it asks somebody for a password."""
+        process = subprocess.Popen([sys.executable, "-c", SILENT_POLKIT], stdout=subprocess.PIPE,
+                                   env=self.environment())
+        self._stack.callback(_end, process)
+        assert process.stdout.readline(), "it did not start"
 
     def call(self, *words, user=None):
         command = ["busctl", "--system", "call", *map(str, words)]

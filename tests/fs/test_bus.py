@@ -8,14 +8,16 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
 import pytest
 
-from content import write_twins
+from content import write, write_twins
 from harness import settle
-from service import Service, wait_until
+from private_peer import PrivatePeer
+from service import END_SECONDS, PATIENCE_SECONDS, Service, wait_until
 from system_bus import SystemBus
 
 MIB = 1 << 20
@@ -80,8 +82,8 @@ def set_budget(bus, user=None):
 
 def test_root_may_do_all(bus, path):
     for method in CONTROLS:
-        done = call(bus, path, method)
-        assert done.returncode == 0, f"{method}: {done.stderr}"
+        # What is not forgotten while a pass ends is so afterwards.
+        wait_until(lambda method=method: call(bus, path, method).returncode == 0)
     assert call(bus, path, "GetReport").returncode == 0
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "Reload").returncode == 0
 
@@ -110,12 +112,27 @@ def test_polkit_decides_for_others(bus, path, allowed, may_inspect, may_control)
     bus.start_polkit(*allowed)
     assert (call(bus, path, "GetReport", user=USER).returncode == 0) == may_inspect
     for method in CONTROLS:
-        assert (call(bus, path, method, user=USER).returncode == 0) == may_control, method
+        # A pass that ends may be in the way of what is allowed.
+        denied = "Access denied" in call(bus, path, method, user=USER).stderr
+        assert denied != may_control, method
     reloaded = bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER)
     assert (reloaded.returncode == 0) == may_control
     budgeted = set_budget(bus, user=USER)
     # It is not said either which disks there are.
     assert ("no disk of a filesystem" in budgeted.stderr) == may_control
+
+
+def test_questions_that_polkit_does_not_answer_are_bounded_for_each_user(bus, path):
+    bus.start_silent_polkit()
+    asking = [subprocess.Popen(
+        ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "busctl", "--system",
+         "--timeout=3", "call", NAME, path, f"{NAME}.Filesystem", "Pause"],
+        stderr=subprocess.PIPE, text=True, env=bus.environment()) for _ in range(12)]
+    # Whom polkit is not asked about waits for nobody.
+    assert call(bus, path, "Resume").returncode == 0
+    said = [asker.communicate(timeout=60)[1] for asker in asking]
+    assert sum("Access denied" in text for text in said) >= 12 - 8, said
+    assert sum("timed out" in text for text in said) in range(1, 9), said
 
 
 def test_dedupctl_of_others_goes_over_the_bus(bus, service, path, tree):
@@ -124,16 +141,99 @@ def test_dedupctl_of_others_goes_over_the_bus(bus, service, path, tree):
     assert service.shows(str(tree))["why"] == "paused"
 
 
-def test_the_report_comes_by_a_descriptor(service, path, tree):
-    """Which busctl only shows that it got, so it is read by one that takes it."""
+@pytest.fixture
+def ask(service, path):
+    """Call a method that gives a descriptor, which busctl would only show that it got; what is in it."""
     client = pytest.importorskip("dbus")
     connection = client.bus.BusConnection(service.environment()["DBUS_SYSTEM_BUS_ADDRESS"])
-    descriptor = connection.get_object(NAME, path).GetReport(dbus_interface=f"{NAME}.Filesystem")
-    with os.fdopen(descriptor.take(), "rb") as file:
-        report = json.load(file)
+
+    def ask(method):
+        taken = getattr(connection.get_object(NAME, path), method)(dbus_interface=f"{NAME}.Filesystem")
+        with os.fdopen(taken.take(), "rb") as file:
+            return file.read()
+    yield ask
     connection.close()
+
+
+def test_the_report_comes_by_a_descriptor(ask, tree):
+    report = json.loads(ask("GetReport"))
     assert report["schema"] == "dedupd-report"
     assert report["filesystems"][0]["mount_point"] == str(tree)
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_history_is_that_of_the_store(ask, service, tree, filesystem):
+    (one,) = lines(ask("GetHistory"))
+    assert (one["outcome"], one["freed_bytes"], one["mount_point"]) == ("complete", 8 * MIB, str(tree))
+
+    write(tree / "three", (tree / "one").read_bytes())
+    settle(filesystem)
+    service.tell("start", tree)
+    service.wait_for_passes(str(tree), 2)
+
+    # What was said before is not said again.
+    now = lines(ask("GetHistory"))
+    assert [entry["freed_bytes"] for entry in now] == [8 * MIB, 8 * MIB]
+    assert now[1] == one
+    shown = json.loads(service.tell("history", "--json", f"--state-dir={service.state_directory}"))
+    assert [entry["freed_bytes"] for entry in shown["passes"]] == [8 * MIB, 8 * MIB]
+
+
+def test_what_was_left_alone_has_names_for_some_only(ask, bus, service, path, tree, filesystem):
+    service.configure(tree, Exclude="secret")
+    service.tell("reload")
+    write(tree / "secret", b"x" * 65536)
+    # A pass that did nothing is not remembered.
+    write(tree / "three", (tree / "one").read_bytes())
+    settle(filesystem)
+    service.tell("start", tree)
+    service.wait_for_passes(str(tree), 2)
+
+    (skip,) = [skip for skip in lines(ask("GetSkipped")) if skip["reason"] == "excluded"]
+    assert skip["examples"] == [str(tree / "secret")]
+    (totals,) = [skip for skip in lines(ask("GetSkippedTotals")) if skip["reason"] == "excluded"]
+    assert totals == {name: skip[name] for name in ("reason", "count", "bytes")}
+
+    for method, may in (("GetSkipped", False), ("GetSkippedTotals", True), ("GetHistory", True)):
+        assert (call(bus, path, method, user=USER).returncode == 0) == may, method
+
+
+def test_who_keeps_all_answers_keeps_one(service, path):
+    """Or the memory of the service would go with how often it is asked."""
+    client = pytest.importorskip("dbus")
+    connection = client.bus.BusConnection(service.environment()["DBUS_SYSTEM_BUS_ADDRESS"])
+    interface = client.Interface(connection.get_object(NAME, path), f"{NAME}.Filesystem")
+    # They are read anew in between.
+    kept = []
+    for _ in range(5):
+        kept += [interface.GetHistory().take() for _ in range(20)]
+        time.sleep(0.6)
+    assert len({os.fstat(fd).st_ino for fd in kept}) == 1
+    assert all(os.read(fd, 1) == b"{" for fd in kept)
+    for fd in kept:
+        os.close(fd)
+    connection.close()
+
+
+def test_many_who_ask_at_once_are_all_answered(service, bus, path):
+    asking = [subprocess.Popen(["busctl", "--system", "call", NAME, path, f"{NAME}.Filesystem", method],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=bus.environment())
+              for _ in range(8) for method in ("GetHistory", "GetSkipped", "GetSkippedTotals", "GetReport")]
+    assert [asker.communicate(timeout=60)[1] for asker in asking] == [""] * len(asking)
+
+
+def test_without_a_store_there_is_no_history(service, ask, tree):
+    service.tell("pause", tree)
+    service.tell("forget", tree)
+    assert ask("GetHistory") == b""
+    service.configure()
+    service.tell("reload")
+    with pytest.raises(Exception, match="not enabled"):
+        ask("GetHistory")
 
 
 def test_changes_are_told(bus, service, path, tree):
@@ -208,6 +308,35 @@ def test_callers_that_say_nothing_are_hung_up_on_beyond_the_cap(service):
         caller.close()
     assert hung_up == len(callers) - 32
     wait_until(lambda: service.ask("list").returncode == 0, service.log)
+
+
+def test_who_calls_and_takes_no_answer_is_in_nobodys_way(service, tree):
+    """Nor is who comes back again and again: room is left for root, and memory for the service."""
+    program = pathlib.Path(__file__).with_name("private_peer.py")
+    with subprocess.Popen(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
+                           sys.executable, "-c", program.read_text(), service.socket_path, "5"],
+                          stdout=subprocess.PIPE, text=True) as flood:
+        asked = 0
+        while flood.poll() is None:
+            assert service.ask("list").returncode == 0
+            asked += 1
+        hung_up = int(flood.stdout.read())
+    assert asked > 0
+    assert hung_up > 0
+    assert service.resident_bytes() < 64 * MIB
+    service.tell("pause", tree)
+    assert service.end() < END_SECONDS
+
+
+def test_what_is_not_taken_is_not_kept(service):
+    peer = PrivatePeer(service.socket_path)
+    end = time.monotonic() + PATIENCE_SECONDS
+    with pytest.raises(OSError):
+        while time.monotonic() < end:
+            peer.call_without_end(1)
+            time.sleep(0.01)
+    peer.close()
+    assert service.ask("list").returncode == 0
 
 
 def test_nonsense_on_the_socket_is_survived(service, tree):

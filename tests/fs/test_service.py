@@ -285,16 +285,10 @@ def test_an_idle_service_costs_nothing(twins, tree, service):
     time.sleep(5)
     assert processor_seconds(service.pid) - before <= 0.02
     assert twins.read_bytes() == counters
-    resident = resident_bytes(service.pid)
+    resident = service.resident_bytes()
     assert resident <= 20 * MIB, resident
 
 
 def processor_seconds(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def resident_bytes(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(line.split()[1]) * 1024

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdatomic.h>
+
+/*
+ * StoreQuery - what a store remembers of passes, as lines of JSON: docs/org.dedupd1.xml tells of the
+ * fields.
+ *
+ * It reads a disk.  Thread: any, the main loop's save.
+ */
+typedef enum {
+	STORE_QUERY_HISTORY,        /* the last passes, newest first */
+	STORE_QUERY_SKIPPED,        /* what the last one left alone, with names of files */
+	STORE_QUERY_SKIPPED_TOTALS, /* the same without names */
+} StoreQueryKind;
+
+#define STORE_QUERY_KINDS (STORE_QUERY_SKIPPED_TOTALS + 1)
+
+/* Of more passes nothing is said. */
+#define STORE_QUERY_PASSES_MAX 1000
+
+/*
+ * The text, to be freed; empty where the filesystem has no store in @directory; NULL: it could not be
+ * read.  Ends early when @stop is raised.
+ */
+char *store_query_run(const char *directory, const char *uuid, StoreQueryKind kind,
+		      const atomic_bool *stop, GError **error);
