@@ -367,7 +367,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 		return true;
 	}
 
-	g_warning("cannot begin a pass over %s: %s", managed->mount_point, error->message);
+	journal_pass_not_begun(managed->uuid, managed->mount_point, error);
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->filesystem, filesystem_free);

@@ -2,6 +2,7 @@
 #include "daemon/once.h"
 
 #include "daemon/filesystem-lock.h"
+#include "daemon/journal.h"
 #include "daemon/named-filesystems.h"
 #include "daemon/pass-settings.h"
 #include "daemon/progress-display.h"
@@ -306,9 +307,11 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 			continue;
 		}
 		n_passes++;
-		if (result->error)
+		if (journal_is_written())
+			journal_pass(filesystem->uuid, filesystem->mount_point, result);
+		else if (result->error)
 			g_critical("%s", result->error->message);
-		else if (!settings->quiet && !settings->json)
+		if (!result->error && !settings->quiet && !settings->json)
 			print_text(settings, filesystem, result);
 		status = worse_status(status, exit_status_of(result));
 	}

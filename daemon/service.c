@@ -2,6 +2,7 @@
 #include "daemon/service.h"
 
 #include "daemon/exit-status.h"
+#include "daemon/journal.h"
 #include "daemon/manager.h"
 
 #include <signal.h>
@@ -21,7 +22,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	g_autoptr(GError) error = NULL;
 
 	if (!manager_reload(data, &error))
-		g_warning("the configuration stays as it was: %s", error->message);
+		journal_config_refused(error);
 	return 0;
 }
 

@@ -130,6 +130,66 @@ def test_hardening_leaves_open_what_a_pass_needs(machine, kind, mount_point):
     assert not machine.journal(f"_SYSTEMD_UNIT={SERVICE}", "PRIORITY=4", "PRIORITY=3")
 
 
+# What a line of the journal has for programs, of a pass over 8 MiB twice.
+PASS_ENDED = "36cf098f0dd247118d19c4275891ad92"
+CONFIG_REFUSED = "78dfecae1f2f495798a75f2c127198a3"
+
+
+def assert_pass_is_told(machine, place, unit):
+    uuid = machine.tell("findmnt", "-no", "UUID", place.mount_point).strip()
+    (entry,) = machine.journal(f"_SYSTEMD_UNIT={unit}", f"DEDUPD_UUID={uuid}")
+    wanted = {"MESSAGE_ID": PASS_ENDED, "PRIORITY": "5", "DEDUPD_OUTCOME": "complete",
+              "DEDUPD_MOUNT_POINT": place.mount_point, "DEDUPD_FREED_BYTES": str(8 * MIB),
+              "DEDUPD_SHARED_BYTES": str(8 * MIB), "SYSLOG_IDENTIFIER": "dedupd"}
+    assert wanted.items() <= entry.items()
+    assert float(entry["DEDUPD_SECONDS"]) > 0
+    assert entry["MESSAGE"].startswith(f"freed 8 MiB of {place.mount_point}: complete in ")
+    # What files are called is nobody's business there.
+    assert not any("one" in str(value) or "two" in str(value)
+                   for name, value in entry.items() if name.startswith(("DEDUPD", "MESSAGE")))
+
+
+def test_a_pass_is_a_line_of_the_journal_with_fields(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point)
+    place.wait_for_pass()
+    # Which found nothing, so nothing is said of it.
+    machine.tell("dedupctl", "start", place.mount_point)
+    place.wait_for_pass(2)
+    assert_pass_is_told(machine, place, SERVICE)
+
+    machine.tell("journalctl", "--update-catalog")
+    explained = machine.tell("journalctl", "--catalog", "--quiet", f"MESSAGE_ID={PASS_ENDED}")
+    assert f"It freed {8 * MIB} bytes on the disk" in explained
+    assert f"dedupctl history {place.mount_point}" in explained
+
+
+def test_a_pass_of_the_timer_is_the_same_line(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("dedupctl", "enable", place.mount_point)
+    for _ in range(2):
+        machine.tell("systemctl", "start", ONCE)
+    assert_pass_is_told(machine, place, ONCE)
+    assert len(machine.journal(f"_SYSTEMD_UNIT={ONCE}", "_COMM=dedupd",
+                               "_UID=0")) == len(machine.journal(f"_SYSTEMD_UNIT={ONCE}",
+                                                                 f"MESSAGE_ID={PASS_ENDED}"))
+
+
+def test_metrics_are_where_collectors_find_them(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point)
+    place.wait_for_pass()
+    path = machine.path("/run/dedupd/metrics.prom")
+    wait_until(lambda: f' {8 * MIB}\n' in path.read_text(), machine.journal_text)
+    # By whoever collects.
+    assert machine.run("setpriv", f"--reuid={NOBODY}", "--clear-groups", "cat",
+                       "/run/dedupd/metrics.prom").returncode == 0
+    machine.tell("systemctl", "stop", SERVICE)
+    assert not path.exists()
+
+
 def test_a_configuration_is_read_anew(machine):
     place = with_twins(machine, "xfs", "/srv/data")
     machine.tell("systemctl", "start", SERVICE)
@@ -141,7 +201,8 @@ def test_a_configuration_is_read_anew(machine):
 
     machine.write(f"{CONFIGURATION}/by-hand.conf", "[Filesystem /srv/data]\nZeroes=keep\n")
     machine.tell("systemctl", "reload", SERVICE)
-    wait_until(lambda: "by-hand.conf:2" in machine.journal_text(), machine.journal_text)
+    wait_until(lambda: machine.journal(f"MESSAGE_ID={CONFIG_REFUSED}"), machine.journal_text)
+    assert "by-hand.conf:2" in machine.journal(f"MESSAGE_ID={CONFIG_REFUSED}")[0]["MESSAGE"]
     assert machine.show(SERVICE, "ActiveState") == "active"
     assert place.shows()["state"] == "waiting"
 
