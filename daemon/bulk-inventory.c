@@ -201,7 +201,11 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 	if (!inventory_add_known(bulk->inventory, pending.action, &pending.file, bulk->known,
 				 error))
 		return false;
-	if (pending.action != FILE_KEPT) {
+	if (pending.action == FILE_LEFT) {
+		if (!inventory_leave(bulk->inventory, bulk->known, error) ||
+		    !skip(bulk, SKIP_CHANGES_OFTEN, inode, inode->size_bytes, true, error))
+			return false;
+	} else if (pending.action != FILE_KEPT) {
 		if (!sorter_add(bulk->pending, &pending, error))
 			return false;
 	} else if (bulk->known->state == OBJECT_SKIPPED) {

@@ -94,6 +94,8 @@ static bool row_of(Candidates *candidates, const SizedFile *file, ObjectState st
 		.ctime_nsec = file->stamp.ctime_nsec,
 		.state = state,
 		.flags = file->rights,
+		.changes = file->changes,
+		.changed_sec = (uint64_t)(candidates->began_nsec / 1000 / G_USEC_PER_SEC),
 		.parent = named.parent,
 		.name = (const uint8_t *)named.name,
 		.name_bytes = strlen(named.name),
@@ -344,6 +346,7 @@ static bool add_to_read(Candidates *candidates, const SizedFile *file, GError **
 		.id = file->id,
 		.stamp = file->stamp,
 		.head = file->head,
+		.changes = file->changes,
 		.is_foreign = file->rights & OBJECT_FOREIGN,
 		.is_whole = true,
 	};

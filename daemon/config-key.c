@@ -102,6 +102,15 @@ static const ConfigKey keys[] = {
 		AT(min_age_usec),
 	},
 	{
+		.name = "Changing",
+		.sections = EVERYWHERE,
+		.type = CONFIG_CHOICE,
+		.standard = "wait",
+		.words = changing_policy_names,
+		.help = "Whether files that always change are read ever more rarely.",
+		AT(changing),
+	},
+	{
 		.name = "AcrossOwners",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,

@@ -42,6 +42,7 @@ FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
 	job->has_checksums = item->has_checksums;
 	job->is_plain = item->is_plain;
 	job->is_whole = item->is_whole;
+	job->changes = item->changes;
 	job->head = item->head;
 	job->stamp = item->stamp;
 	job->outcome = file_opener_open(opener, &job->file, &fd, &failed);
@@ -123,6 +124,8 @@ Object file_job_row(const FileJob *job)
 		.mtime_nsec = job->stamp.mtime_nsec,
 		.ctime_nsec = job->stamp.ctime_nsec,
 		.flags = stamp_is_racy(&job->stamp, job->seen_nsec) ? OBJECT_RACY : 0,
+		.changes = job->changes,
+		.changed_sec = (uint64_t)(job->seen_nsec / 1000 / G_USEC_PER_SEC),
 		.parent = job->file.parent,
 		.name = (const uint8_t *)job->name,
 		.name_bytes = strlen(job->name),

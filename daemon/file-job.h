@@ -37,6 +37,7 @@ typedef struct {
 	bool has_checksums;
 	bool is_plain;
 	bool is_whole;
+	uint32_t changes; /* passes in a row that found it changed */
 	uint64_t head;
 	uint32_t object;          /* 0: not begun */
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */

@@ -34,7 +34,7 @@ static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason re
 	skip_ledger_add(skips, reason, job->stamp.size_bytes, path);
 }
 
-/* Leave the file alone for as long as its stamp holds. */
+/* Leave the file alone for as long as its stamp holds, or longer if the reason says so. */
 static FingerprintOutcome skip_for_good(Fingerprinter *printer, FileJob *job, SkipReason reason,
 					GError **error)
 {
@@ -47,6 +47,7 @@ static FingerprintOutcome skip_for_good(Fingerprinter *printer, FileJob *job, Sk
 	row = file_job_row(job);
 	row.state = OBJECT_SKIPPED;
 	row.skip_reason = reason;
+	row.changes += reason == SKIP_CHANGED;
 	printer->pass->result->files.set_aside++;
 	return hash_store_put(printer->pass->store, &row, error) ? FINGERPRINT_SKIPPED
 								 : FINGERPRINT_FAILED;
@@ -88,7 +89,7 @@ static FingerprintOutcome after_read(Fingerprinter *printer, ReadOutcome outcome
 	case READ_STOPPED:
 		return FINGERPRINT_STOPPED;
 	case READ_SHORT:
-		return skip_for_now(printer, printer->job, SKIP_CHANGED);
+		return skip_for_good(printer, printer->job, SKIP_CHANGED, error);
 	case READ_UNREADABLE:
 		break;
 	}
@@ -211,7 +212,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	Stamp stamp;
 
 	if (!file_job_stamp_now(job, &stamp) || stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
-		return skip_for_now(printer, job, SKIP_CHANGED);
+		return skip_for_good(printer, job, SKIP_CHANGED, error);
 
 	/* On XFS, where what is shared onto is thrown out of the page cache. */
 	if (pass->filesystem->identity.kind == FS_KIND_XFS &&

@@ -120,13 +120,14 @@ static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason r
 }
 
 static bool add_to_read(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
-			uint32_t half_object, GError **error)
+			uint32_t half_object, uint32_t changes, GError **error)
 {
 	const BtrfsName *name;
 	ReadItem item = {
 		.id = *id,
 		.stamp = stamp_of(inode),
 		.half_object = half_object,
+		.changes = changes,
 		.has_checksums = !inode->is_no_sum,
 		.is_plain = !inode->is_no_sum && !inventory->data.is_compressed,
 	};
@@ -154,6 +155,48 @@ static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *s
 	return hash_store_put(inventory->pass->store, &current, error);
 }
 
+/*
+ * Leave a file alone for a time that always changes.  It is met again by the next pass whether it changes
+ * until then or not.
+ */
+static bool leave_for_a_time(InodeInventory *inventory, const ExtentRef *file, const Object *known,
+			     GError **error)
+{
+	Object left = *known;
+	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
+
+	inventory->is_racy = true;
+	leave(inventory, file, SKIP_CHANGES_OFTEN);
+	if (known->state == OBJECT_SKIPPED && known->skip_reason == SKIP_CHANGES_OFTEN)
+		return true;
+
+	left.name = (const uint8_t *)name;
+	left.state = OBJECT_SKIPPED;
+	left.skip_reason = SKIP_CHANGES_OFTEN;
+	inventory->pass->result->files.set_aside++;
+	return hash_store_put(inventory->pass->store, &left, error);
+}
+
+/* It changed: is it to be read now? */
+static bool visit_changed(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
+			  const Object *known, GError **error)
+{
+	Pass *pass = inventory->pass;
+	Stamp seen = stamp_of(inode);
+	uint64_t now_sec = (uint64_t)(pass->result->started_usec / G_USEC_PER_SEC);
+	ExtentRef file = {
+		.root = id->subvolume,
+		.inode = id->inode,
+		.size_bytes = inode->size_bytes,
+	};
+
+	pass->result->files.changed++;
+	if (known_file_waits(known, &seen, pass->settings, now_sec))
+		return leave_for_a_time(inventory, &file, known, error);
+
+	return add_to_read(inventory, id, inode, 0, known_file_changes(known, &seen), error);
+}
+
 /* The store knows the file: is what it knows still true? */
 static bool visit_known(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
 			const Object *known, GError **error)
@@ -169,8 +212,7 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 
 	switch (verdict) {
 	case STAMP_CHANGED:
-		pass->result->files.changed++;
-		return add_to_read(inventory, id, inode, 0, error);
+		return visit_changed(inventory, id, inode, known, error);
 	case STAMP_DOUBTED:
 		return doubt(inventory, known, &seen, error);
 	case STAMP_SAME:
@@ -188,7 +230,8 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 		leave(inventory, &file, known->skip_reason);
 	}
 	/* What was settled meanwhile was not matched with what is still to be read of it. */
-	return known->state != OBJECT_HALF || add_to_read(inventory, id, inode, half, error);
+	return known->state != OBJECT_HALF ||
+	       add_to_read(inventory, id, inode, half, known->changes, error);
 }
 
 static bool forget(InodeInventory *inventory, uint64_t subvolume, uint64_t inode, GError **error)
@@ -232,7 +275,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 		return visit_known(inventory, &id, inode, known, error);
 
 	pass->result->files.new ++;
-	return add_to_read(inventory, &id, inode, 0, error);
+	return add_to_read(inventory, &id, inode, 0, 0, error);
 }
 
 static bool damaged(uint64_t subvolume, uint64_t number, GError **error)

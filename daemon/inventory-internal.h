@@ -29,6 +29,7 @@ typedef struct {
 	Stamp stamp;
 	uint32_t generation; /* 0: not known */
 	unsigned rights;     /* OBJECT_RIGHTS that it has */
+	uint32_t changes;    /* met in a row, this one included, if it is to be read */
 } FileRecord;
 
 typedef enum {
@@ -36,6 +37,7 @@ typedef enum {
 	FILE_TO_READ,
 	FILE_TO_READ_ON, /* of which the store has a half */
 	FILE_DOUBTED,    /* its row gets the new ctime, and the day */
+	FILE_LEFT,       /* it is not read yet, as it always changes */
 	FILE_NOTED,      /* its row gets what else was seen of it */
 } FileAction;
 
@@ -58,9 +60,13 @@ uint64_t inventory_name_hash(const void *name, size_t bytes);
 
 /*
  * Count a file that the store knows, and say what is to be done.  Names do not matter.  One that is kept
- * and was left alone is the caller's to count as such.
+ * and was left alone is the caller's to count as such, as is one that is left.
  */
-FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const Object *known);
+FileAction inventory_judge(Inventory *inventory, FileRecord *seen, const Object *known);
+
+/* Have the store know that a file is left alone for a time, which always changes. */
+bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Have others compared with the file, of which there is nothing to read. */
 bool inventory_add_known(Inventory *inventory, FileAction action, const FileRecord *seen,

@@ -138,7 +138,8 @@ bool inventory_add_known(Inventory *inventory, FileAction action, const FileReco
 		.state = is_known ? SIZED_KNOWN : SIZED_SEEN,
 	};
 
-	if (!inventory->sizes || action == FILE_TO_READ || known->state == OBJECT_SKIPPED)
+	if (!inventory->sizes || action == FILE_TO_READ || action == FILE_LEFT ||
+	    known->state == OBJECT_SKIPPED)
 		return true;
 	return same_sizes_add(inventory->sizes, &file, error);
 }
@@ -151,6 +152,7 @@ static bool add_new(Inventory *inventory, const FileRecord *seen, GError **error
 		.stamp = seen->stamp,
 		.parent = seen->parent,
 		.name_position = seen->name_position,
+		.changes = seen->changes,
 		.rights = seen->rights,
 		.state = SIZED_NEW,
 	};
@@ -167,6 +169,7 @@ static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t h
 		.parent = file->parent,
 		.physical = file->physical,
 		.half_object = half_object,
+		.changes = file->changes,
 		.is_foreign = file->rights & OBJECT_FOREIGN,
 		.is_whole = inventory->sizes,
 	};
@@ -190,6 +193,7 @@ static bool update_row(Inventory *inventory, const Object *known, const FileReco
 		return false;
 
 	current.flags = (known->flags & ~OBJECT_RIGHTS) | seen->rights;
+	current.changes = 0;
 	current.ctime_nsec = seen->stamp.ctime_nsec;
 	current.doubted_day = doubted_day;
 	current.parent = seen->parent;
@@ -198,16 +202,16 @@ static bool update_row(Inventory *inventory, const Object *known, const FileReco
 	return hash_store_put(inventory->pass->store, &current, error);
 }
 
-static void note_skipped(Inventory *inventory, const Object *known)
+static void note_skipped(Inventory *inventory, const Object *known, SkipReason reason)
 {
 	SkipLedger *skips = &inventory->pass->result->skips;
 	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
 	g_autofree char *path = NULL;
 
-	if (skip_ledger_wants_example(skips, known->skip_reason))
+	if (skip_ledger_wants_example(skips, reason))
 		path = file_opener_path(inventory->opener, known->subvolume, known->parent, name);
-	skip_ledger_add(skips, known->skip_reason, known->size_bytes, path);
-	pass_result_add_known(inventory->pass->result, known->skip_reason);
+	skip_ledger_add(skips, reason, known->size_bytes, path);
+	pass_result_add_known(inventory->pass->result, reason);
 }
 
 /*
@@ -226,7 +230,41 @@ static bool note_regained(Inventory *inventory, const FileRecord *seen, const Ob
 	return true;
 }
 
-FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const Object *known)
+bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
+{
+	Object left = *known;
+	g_autofree char *name = NULL;
+
+	if (known->state == OBJECT_SKIPPED && known->skip_reason == SKIP_CHANGES_OFTEN)
+		return true;
+
+	name = g_strndup((const char *)known->name, known->name_bytes);
+	left.name = (const uint8_t *)name;
+	left.state = OBJECT_SKIPPED;
+	left.skip_reason = SKIP_CHANGES_OFTEN;
+	inventory->pass->result->files.set_aside++;
+	return hash_store_put(inventory->pass->store, &left, error);
+}
+
+static uint64_t now_sec(const Inventory *inventory)
+{
+	return (uint64_t)(inventory->pass->result->started_usec / G_USEC_PER_SEC);
+}
+
+/* Whether to read a file now that changed, or about which more is wanted. */
+static FileAction judge_changed(Inventory *inventory, FileRecord *seen, const Object *known)
+{
+	inventory->pass->result->files.changed++;
+	if (known_file_is_other(known, seen->generation))
+		return FILE_TO_READ;
+	if (known_file_waits(known, &seen->stamp, inventory->pass->settings, now_sec(inventory)))
+		return FILE_LEFT;
+
+	seen->changes = known_file_changes(known, &seen->stamp);
+	return FILE_TO_READ;
+}
+
+FileAction inventory_judge(Inventory *inventory, FileRecord *seen, const Object *known)
 {
 	PassResult *result = inventory->pass->result;
 	StampVerdict verdict = known_file_compare(known, &seen->stamp, inventory->pass->settings,
@@ -235,10 +273,8 @@ FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const O
 		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
 
 	if (known_file_is_other(known, seen->generation) || verdict == STAMP_CHANGED ||
-	    !note_regained(inventory, seen, known)) {
-		result->files.changed++;
-		return FILE_TO_READ;
-	}
+	    !note_regained(inventory, seen, known))
+		return judge_changed(inventory, seen, known);
 
 	if (known->id >= inventory->settled_below && known->state == OBJECT_DONE)
 		inventory->unsettled++;
@@ -249,9 +285,12 @@ FileAction inventory_judge(Inventory *inventory, const FileRecord *seen, const O
 	}
 
 	result->files.unchanged++;
-	if (known->state == OBJECT_HALF)
+	if (known->state == OBJECT_HALF) {
+		seen->changes = known->changes;
 		return FILE_TO_READ_ON;
-	return has_same_rights ? FILE_KEPT : FILE_NOTED;
+	}
+	return has_same_rights && !known_file_has_settled(known, now_sec(inventory)) ? FILE_KEPT
+										     : FILE_NOTED;
 }
 
 bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *seen,
@@ -270,6 +309,8 @@ bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *se
 		return update_row(inventory, known, seen, pass_day(inventory->pass), error);
 	case FILE_NOTED:
 		return update_row(inventory, known, seen, known->doubted_day, error);
+	case FILE_LEFT:
+		return inventory_leave(inventory, known, error);
 	case FILE_KEPT:
 		break;
 	}
@@ -278,15 +319,19 @@ bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *se
 }
 
 /* The store knows the file: is what it knows still true? */
-static bool merge_known(Inventory *inventory, const FileRecord *seen, const Object *known,
+static bool merge_known(Inventory *inventory, const FileRecord *met, const Object *known,
 			GError **error)
 {
+	FileRecord record = *met;
+	FileRecord *seen = &record;
 	FileAction action = inventory_judge(inventory, seen, known);
 
 	if (!inventory_add_known(inventory, action, seen, known, error))
 		return false;
+	if (action == FILE_LEFT)
+		note_skipped(inventory, known, SKIP_CHANGES_OFTEN);
 	if (action == FILE_KEPT && known->state == OBJECT_SKIPPED)
-		note_skipped(inventory, known);
+		note_skipped(inventory, known, known->skip_reason);
 	if (action == FILE_KEPT &&
 	    (known->parent != seen->parent ||
 	     inventory_name_hash(known->name, known->name_bytes) != seen->name_hash))

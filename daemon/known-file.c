@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/known-file.h"
 
+#include "daemon/change-pace.h"
 #include "daemon/skip.h"
 
 Stamp known_file_stamp(const Object *known)
@@ -38,13 +39,50 @@ static bool may_be_doubted(const Object *known)
 	return known->state == OBJECT_DONE || known->state == OBJECT_SEEN;
 }
 
+/* It was left alone since it changed, or while it was read: nothing is known of what is in it. */
+static bool is_left_for_a_time(const Object *known)
+{
+	return known->state == OBJECT_SKIPPED && skip_may_pass((SkipReason)known->skip_reason);
+}
+
+static bool has_changed(const Object *known, const Stamp *seen)
+{
+	Stamp stored = known_file_stamp(known);
+
+	return stamp_compare(&stored, seen) != STAMP_SAME;
+}
+
+uint32_t known_file_changes(const Object *known, const Stamp *seen)
+{
+	/* Another file has the inode's number by now. */
+	if (known->btime_nsec != seen->btime_nsec)
+		return 0;
+
+	return known->changes + (known->changes < UINT32_MAX && has_changed(known, seen));
+}
+
+bool known_file_waits(const Object *known, const Stamp *seen, const Settings *settings,
+		      uint64_t now_sec)
+{
+	return settings->changing == CHANGING_WAIT && known->btime_nsec == seen->btime_nsec &&
+	       has_changed(known, seen) &&
+	       change_pace_waits(known->changes, known->changed_sec, now_sec);
+}
+
+bool known_file_has_settled(const Object *known, uint64_t now_sec)
+{
+	return known->state != OBJECT_SKIPPED && known->changes >= CHANGE_PACE_FREE_CHANGES &&
+	       !change_pace_waits(known->changes, known->changed_sec, now_sec);
+}
+
 StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
 				uint32_t today)
 {
 	Stamp stored = known_file_stamp(known);
 	StampVerdict verdict = stamp_compare(&stored, seen);
 
-	if (known->flags & OBJECT_RACY || (verdict == STAMP_DOUBTED && !may_be_doubted(known)) ||
+	if (known->flags & OBJECT_RACY || is_left_for_a_time(known) ||
+	    (verdict == STAMP_DOUBTED && !may_be_doubted(known)) ||
 	    stamp_recheck_is_due(known->doubted_day, today, known->id) ||
 	    is_out_of_policy(known, settings) || is_read_too_little(known, settings))
 		return STAMP_CHANGED;

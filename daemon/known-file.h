@@ -20,6 +20,24 @@ Stamp known_file_stamp(const Object *known);
 bool known_file_is_other(const Object *known, uint32_t generation);
 
 /*
+ * How many times in a row the file was found changed, this one included, if it is read now.
+ */
+uint32_t known_file_changes(const Object *known, const Stamp *seen);
+
+/*
+ * Whether a file that has to be read is left alone still at @now_sec (since 1970), since it changes all
+ * the time.
+ */
+bool known_file_waits(const Object *known, const Stamp *seen, const Settings *settings,
+		      uint64_t now_sec);
+
+/*
+ * Whether the store is to know that the file, which was found unchanged, has settled down: for as long as
+ * it would have been left alone if it had changed.
+ */
+bool known_file_has_settled(const Object *known, uint64_t now_sec);
+
+/*
  * Whether what is known still holds on day @today (days since 1970): STAMP_CHANGED if the file must be
  * read again, be it since it changed, or may have, or since @settings want something else of it.
  */

@@ -35,6 +35,7 @@ typedef struct {
 	char *compressed;
 	char *rewrite;
 	char *across_owners;
+	char *changing;
 	char *min_age;
 	char *pressure;
 	char *rotating;
@@ -61,6 +62,7 @@ static void given_clear(Given *given)
 	g_free(given->compressed);
 	g_free(given->rewrite);
 	g_free(given->across_owners);
+	g_free(given->changing);
 	g_free(given->min_age);
 	g_free(given->pressure);
 	g_free(given->rotating);
@@ -165,6 +167,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	unsigned compressed = settings->compressed;
 	unsigned rewrite = settings->rewrite;
 	unsigned owners = settings->across_owners;
+	unsigned changing = settings->changing;
 	unsigned pressure = PRESSURE_AUTO;
 	unsigned rotating = ROTATING_AUTO;
 	unsigned priority = settings->priority;
@@ -181,6 +184,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	    !take_choice("--rewrite", given->rewrite, rewrite_policy_names, &rewrite, error) ||
 	    !take_choice("--across-owners", given->across_owners, owners_policy_names, &owners,
 			 error) ||
+	    !take_choice("--changing", given->changing, changing_policy_names, &changing, error) ||
 	    !take_choice("--pressure", given->pressure, pressure_policy_names, &pressure, error) ||
 	    !take_choice("--rotating", given->rotating, rotating_policy_names, &rotating, error) ||
 	    !take_choice("--priority", given->priority, priority_policy_names, &priority, error))
@@ -194,6 +198,7 @@ static bool take_policies(const Given *given, Settings *settings, GError **error
 	settings->compressed = (CompressedPolicy)compressed;
 	settings->rewrite = (RewritePolicy)rewrite;
 	settings->across_owners = (OwnersPolicy)owners;
+	settings->changing = (ChangingPolicy)changing;
 	settings->pressure = (PressurePolicy)pressure;
 	settings->rotating = (RotatingPolicy)rotating;
 	settings->priority = (PriorityPolicy)priority;
@@ -332,19 +337,20 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "read", 0, 0, G_OPTION_ARG_STRING, &given.read,
 		  "Which files are read to find equal data (default all)", "all|same-size" },
 		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,
-		  "What becomes of read-only snapshots on btrfs (default share)",
-		  "share|source|skip" },
+		  "What becomes of read-only snapshots (default share)", "share|source|skip" },
 		{ "no-data-cow", 0, 0, G_OPTION_ARG_STRING, &given.no_data_cow,
 		  "What becomes of nodatacow files on btrfs (default skip)", "skip|share" },
 		{ "compressed", 0, 0, G_OPTION_ARG_STRING, &given.compressed,
 		  "How equal compressed data is found by checksums (default sums)", "sums|read" },
 		{ "rewrite", 0, 0, G_OPTION_ARG_STRING, &given.rewrite,
-		  "Whether a small rest of an extent is copied to free it on btrfs (default auto)",
+		  "Whether small rests of extents are copied on btrfs (default auto)",
 		  "auto|never" },
 		{ "across-owners", 0, 0, G_OPTION_ARG_STRING, &given.across_owners,
 		  "Whether files of different owners share data (default yes)", "yes|no" },
 		{ "min-age", 0, 0, G_OPTION_ARG_STRING, &given.min_age,
 		  "Leave files written to within TIME for a later pass", "TIME" },
+		{ "changing", 0, 0, G_OPTION_ARG_STRING, &given.changing,
+		  "Whether what always changes is read rarely (default wait)", "wait|read" },
 		{ "anchor-blocks", 0, 0, G_OPTION_ARG_INT, &given.anchor_blocks,
 		  "Blocks in an anchor (of a new store 4 on btrfs, 2 on XFS)", "N" },
 		{ "window", 0, 0, G_OPTION_ARG_INT, &given.window_anchors,

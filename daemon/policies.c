@@ -41,6 +41,12 @@ const char *const compressed_policy_names[] = {
 	NULL,
 };
 
+const char *const changing_policy_names[] = {
+	[CHANGING_WAIT] = "wait",
+	[CHANGING_READ] = "read",
+	NULL,
+};
+
 const char *const rewrite_policy_names[] = {
 	[REWRITE_AUTO] = "auto",
 	[REWRITE_NEVER] = "never",

@@ -18,6 +18,7 @@ extern const char *const no_cow_policy_names[];
 extern const char *const compressed_policy_names[];
 extern const char *const rewrite_policy_names[];
 extern const char *const owners_policy_names[];
+extern const char *const changing_policy_names[];
 extern const char *const enable_policy_names[];
 extern const char *const mode_names[];
 extern const char *const sleeping_policy_names[];

@@ -23,6 +23,7 @@ typedef struct {
 	bool has_checksums;   /* its blocks are known by these: see BlockSums */
 	bool is_plain;        /* nothing of it is compressed, or is to be shared away */
 	bool is_whole;        /* only its digest as a whole is wanted */
+	uint32_t changes;     /* how many in a row were met, this one included */
 	uint64_t head;        /* digest of its first blocks; 0: not known */
 	const char *name;     /* of an item that was given out valid until the next one */
 } ReadItem;

@@ -56,6 +56,12 @@ typedef enum {
 	REWRITE_NEVER,
 } RewritePolicy;
 
+/* What becomes of files that were found changed time and again. */
+typedef enum {
+	CHANGING_WAIT, /* they are read ever more rarely: see ChangePace */
+	CHANGING_READ,
+} ChangingPolicy;
+
 /* Who has passes begin. */
 typedef enum {
 	MODE_TIMER,
@@ -117,6 +123,7 @@ typedef struct {
 	CompressedPolicy compressed;
 	RewritePolicy rewrite;
 	OwnersPolicy across_owners;
+	ChangingPolicy changing;
 	EnablePolicy enable;
 	Mode mode;
 	uint64_t wake_bytes;         /* so much new data is worth a pass at once */

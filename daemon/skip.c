@@ -40,13 +40,14 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_NO_METADATA_SPACE] = "no-metadata-space",
 	[SKIP_OTHER_OWNER] = "other-owner",
 	[SKIP_YOUNG] = "young",
+	[SKIP_CHANGES_OFTEN] = "changes-often",
 };
 
 bool skip_may_pass(SkipReason reason)
 {
 	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
 	       reason == SKIP_NO_SPACE || reason == SKIP_NO_TEMPORARY_FILE ||
-	       reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG;
+	       reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG || reason == SKIP_CHANGES_OFTEN;
 }
 
 const char *skip_reason_name(SkipReason reason)

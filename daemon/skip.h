@@ -49,6 +49,7 @@ typedef enum {
 	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
 	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
 	SKIP_YOUNG,                  /* --min-age: it was written to a moment ago */
+	SKIP_CHANGES_OFTEN,          /* it was found changed time and again: see ChangePace */
 	SKIP_REASONS,
 } SkipReason;
 

@@ -86,9 +86,11 @@ static uint64_t read_fixed(Reader *reader)
 void object_record_write(const Object *object, GByteArray *bytes)
 {
 	bool doubted = object->doubted_day != 0;
+	unsigned flags = object->flags & ~(unsigned)OBJECT_CHANGES;
 
+	flags |= object->changes > 0 ? OBJECT_CHANGES : 0;
 	write_number(bytes, (uint64_t)object->state | (uint64_t)doubted << DOUBTED_SHIFT |
-				    (uint64_t)object->flags << FLAGS_SHIFT);
+				    (uint64_t)flags << FLAGS_SHIFT);
 	write_number(bytes, object->generation);
 	write_number(bytes, object->size_bytes);
 	write_fixed(bytes, (uint64_t)object->mtime_nsec);
@@ -102,6 +104,10 @@ void object_record_write(const Object *object, GByteArray *bytes)
 		write_fixed(bytes, object->digest);
 	if (object->flags & OBJECT_HAS_HEAD)
 		write_fixed(bytes, object->head);
+	if (flags & OBJECT_CHANGES) {
+		write_number(bytes, object->changes);
+		write_number(bytes, object->changed_sec);
+	}
 	write_difference(bytes, object->parent, object->inode);
 	if (object->name_bytes > 0)
 		g_byte_array_append(bytes, object->name, (guint)object->name_bytes);
@@ -123,6 +129,9 @@ bool object_record_read(const uint8_t *bytes, size_t n_bytes, Object *ret)
 	ret->skip_reason = ret->state == OBJECT_SKIPPED ? (uint32_t)read_number(&reader) : 0;
 	ret->digest = ret->state == OBJECT_DONE ? read_fixed(&reader) : 0;
 	ret->head = ret->flags & OBJECT_HAS_HEAD ? read_fixed(&reader) : 0;
+	ret->changes = ret->flags & OBJECT_CHANGES ? (uint32_t)read_number(&reader) : 0;
+	ret->changed_sec = ret->flags & OBJECT_CHANGES ? read_number(&reader) : 0;
+	ret->flags &= ~(unsigned)OBJECT_CHANGES;
 	ret->parent = read_difference(&reader, ret->inode);
 	ret->name = reader.next;
 	ret->name_bytes = (size_t)(reader.end - reader.next);

@@ -39,6 +39,7 @@ typedef enum {
 	OBJECT_PLAIN = 1 << 6, /* a source for compressed files only: its extents are objects */
 	OBJECT_WHOLE = 1 << 7, /* known as a whole only: it has no anchors */
 	OBJECT_HAS_HEAD = 1 << 8,
+	OBJECT_CHANGES = 1 << 9, /* of the record alone: @changes is not 0 */
 } ObjectFlags;
 
 typedef struct {
@@ -59,6 +60,8 @@ typedef struct {
 		doubted_day; /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
 	uint64_t digest;     /* over the whole object, when OBJECT_DONE */
 	uint64_t head;       /* digest over its first blocks, when OBJECT_HAS_HEAD */
+	uint32_t changes;    /* so many times in a row the file was found changed */
+	uint64_t changed_sec; /* the last time of these, since 1970 */
 	/* One of its names: a hint for messages, filters and opening without privilege. */
 	uint64_t parent;     /* inode of the directory, in the same subvolume */
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */

@@ -71,6 +71,8 @@ static const char *const steps[] = {
 	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
 	/* 7.  Objects may be OBJECT_SEEN, and have heads, which earlier versions would not understand. */
 	"SELECT 1;",
+	/* 8.  Objects may say how often in a row they were found changed. */
+	"SELECT 1;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

@@ -34,7 +34,7 @@ REASONS = {
     "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
     "no-temporary-file", "no-checksums", "pinned", "doubtful",
     "read-only-snapshot", "outside", "needs-reading", "pieces", "metadata", "no-metadata-space",
-    "other-owner", "young",
+    "other-owner", "young", "changes-often",
 }
 CAUSES = {
     "uncovered", "deleted-file", "differs", "needs-reading", "unfit-sources", "too-many-places",

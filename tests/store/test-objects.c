@@ -50,6 +50,8 @@ static void check_equal(const Object *a, const Object *b)
 	g_assert_cmpuint(one.doubted_day, ==, other.doubted_day);
 	g_assert_cmpuint(one.digest, ==, other.digest);
 	g_assert_cmpuint(one.head, ==, other.head);
+	g_assert_cmpuint(one.changes, ==, other.changes);
+	g_assert_cmpuint(one.changed_sec, ==, other.changed_sec);
 	g_assert_cmpuint(one.parent, ==, other.parent);
 }
 
@@ -112,6 +114,29 @@ static void test_a_head_comes_back_with_and_without_the_rest(void)
 		object.digest = object.state == OBJECT_DONE ? object.digest : 0;
 		object.flags = id > 2 ? OBJECT_WHOLE | OBJECT_HAS_HEAD : OBJECT_WHOLE;
 		object.head = id > 2 ? UINT64_MAX - 7 * id : 0;
+		put(store, &object);
+		check_equal(find(store, id), &object);
+	}
+}
+
+static void test_changes_come_back_with_what_else_is_known(void)
+{
+	static const ObjectState states[] = { OBJECT_DONE, OBJECT_HALF, OBJECT_SKIPPED,
+					      OBJECT_SEEN };
+	static const uint32_t changes[] = { 0, 1, 200, UINT32_MAX };
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	char name[32];
+
+	for (uint32_t id = 1; id <= 16; id++) {
+		Object object = object_of(id, 5, id, name);
+
+		object.state = states[id % 4];
+		object.digest = object.state == OBJECT_DONE ? object.digest : 0;
+		object.flags = id % 2 ? OBJECT_HAS_HEAD : 0;
+		object.head = id % 2 ? 77 : 0;
+		object.changes = changes[(id - 1) / 4];
+		object.changed_sec = object.changes ? UINT64_C(1700000000) + id : 0;
 		put(store, &object);
 		check_equal(find(store, id), &object);
 	}
@@ -437,6 +462,8 @@ int main(int argc, char **argv)
 			test_object_comes_back_as_it_was_put);
 	g_test_add_func("/objects/a-head-comes-back-with-and-without-the-rest",
 			test_a_head_comes_back_with_and_without_the_rest);
+	g_test_add_func("/objects/changes-come-back-with-what-else-is-known",
+			test_changes_come_back_with_what_else_is_known);
 	g_test_add_func("/objects/replaced-object-is-found-by-its-new-id-only",
 			test_replaced_object_is_found_by_its_new_id_only);
 	g_test_add_func("/objects/dropped-object-is-gone-and-dropping-it-again-is-no-error",

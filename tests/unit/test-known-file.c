@@ -122,12 +122,49 @@ static void test_a_generation_that_is_not_known_tells_nothing(void)
 	g_assert_false(known_file_is_other(&row, 0));
 }
 
+static void test_what_always_changes_waits(void)
+{
+	const uint64_t then = 1700000000;
+	Object often = known(OBJECT_DONE, 0);
+	Object left = known(OBJECT_SKIPPED, 0);
+	Settings settings = { .changing = CHANGING_WAIT };
+	Stamp changed = seen, other;
+
+	often.changes = 3;
+	often.changed_sec = then;
+	changed.mtime_nsec = changed.ctime_nsec = 10;
+	g_assert_true(known_file_waits(&often, &changed, &settings, then + 60));
+	g_assert_false(known_file_waits(&often, &changed, &settings, then + 3600));
+	g_assert_cmpuint(known_file_changes(&often, &changed), ==, 4);
+	g_assert_false(known_file_has_settled(&often, then + 60));
+	g_assert_true(known_file_has_settled(&often, then + 3600));
+
+	/* It has to be read for another reason. */
+	g_assert_false(known_file_waits(&often, &seen, &settings, then + 60));
+	g_assert_cmpuint(known_file_changes(&often, &seen), ==, 3);
+
+	other = changed;
+	other.btime_nsec = 9;
+	g_assert_false(known_file_waits(&often, &other, &settings, then + 60));
+	g_assert_cmpuint(known_file_changes(&often, &other), ==, 0);
+
+	settings.changing = CHANGING_READ;
+	g_assert_false(known_file_waits(&often, &changed, &settings, then + 60));
+
+	/* Nothing is known of what is in a file that was left. */
+	left.skip_reason = SKIP_CHANGES_OFTEN;
+	assert_verdict(&left, NO_COW_SKIP, STAMP_CHANGED);
+	left.skip_reason = SKIP_UNREADABLE;
+	assert_verdict(&left, NO_COW_SKIP, STAMP_SAME);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/known-file/what-has-its-stamp-still-holds",
 			test_what_has_its_stamp_still_holds);
+	g_test_add_func("/known-file/what-always-changes-waits", test_what_always_changes_waits);
 	g_test_add_func("/known-file/what-was-too-young-is-read-again",
 			test_what_was_too_young_is_read_again);
 	g_test_add_func("/known-file/only-what-was-read-to-its-end-may-be-doubted",

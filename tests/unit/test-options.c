@@ -75,6 +75,7 @@ static void test_every_option_is_taken(void)
 		   "read --read=same-size "
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
+		   "--changing=read "
 		   "--config /c "
 		   "--limit-rate 1.5M --limit-iops 120 --pressure on --rotating=no --priority=idle "
 		   "--anchor-blocks 1 --window=64 /a /b",
@@ -86,6 +87,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpuint(settings.min_size_bytes, ==, 0);
 	g_assert_cmpuint(settings.min_run_bytes, ==, 12 << 10);
 	g_assert_cmpint(settings.across_owners, ==, WITHIN_OWNERS);
+	g_assert_cmpint(settings.changing, ==, CHANGING_READ);
 	g_assert_cmpuint(settings.min_age_usec, ==, 2 * G_TIME_SPAN_HOUR);
 	g_assert_cmpstr(settings.config, ==, "/c");
 	g_assert_true(settings.now);
@@ -163,6 +165,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --no-data-cow yes /a", "--no-data-cow yes", "skip or share" },
 		{ "--once --compressed both /a", "--compressed both", "sums or read" },
 		{ "--once --rewrite always /a", "--rewrite always", "auto or never" },
+		{ "--once --changing never /a", "--changing never", "wait or read" },
 		{ "--once --anchor-blocks 0 /a", "--anchor-blocks 0", "1 to 16" },
 		{ "--once --anchor-blocks 17 /a", "--anchor-blocks 17", "1 to 16" },
 		{ "--once --anchor-blocks -4 /a", "--anchor-blocks -4", "1 to 16" },

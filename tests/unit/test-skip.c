@@ -17,7 +17,7 @@ static void test_reasons_have_the_words_of_the_report(void)
 		"realtime",          "unsupported",   "unknown",  "no-temporary-file",
 		"no-checksums",      "pinned",        "doubtful", "read-only-snapshot",
 		"outside",           "needs-reading", "pieces",   "metadata",
-		"no-metadata-space", "other-owner",   "young",
+		"no-metadata-space", "other-owner",   "young",    "changes-often",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
