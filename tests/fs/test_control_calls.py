@@ -100,6 +100,7 @@ def test_random_calls_do_not_change_what_comes_of_passes(
     for _ in range(CALLS):
         call(chosen, service, tree)
 
+    assert service.log().count("interrupted") >= CALLS // 50, service.log()
     # The pass that runs keeps the settings that it began with.
     service.configure(tree)
     service.tell("reload")
@@ -112,6 +113,7 @@ def test_random_calls_do_not_change_what_comes_of_passes(
         shown = service.wait_for_passes(str(tree), passes + 1)
         assert shown["last_outcome"] == "complete", service.log()
     assert shown["last_freed_bytes"] == 0
+    assert shown["freed_bytes"] > 0
 
     settle(filesystem)
     assert_unchanged(before, tree)
