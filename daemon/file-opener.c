@@ -87,11 +87,11 @@ static void step_clear(Step *step)
 }
 
 /*
- * The steps from the directory up to one where a walk began, or to one that is open already when
- * @stop_at_open.  False: the names do not reach that far.
+ * The steps from the directory up to one where a walk began, or to one that is open already.  False:
+ * the names do not reach that far.
  */
-static bool climb(FileOpener *opener, uint64_t subvolume, uint64_t inode, bool stop_at_open,
-		  GArray *steps, int *ret_open)
+static bool climb(FileOpener *opener, uint64_t subvolume, uint64_t inode, GArray *steps,
+		  int *ret_open)
 {
 	*ret_open = -1;
 	for (int i = 0; i < CLIMB_MAX; i++) {
@@ -99,11 +99,9 @@ static bool climb(FileOpener *opener, uint64_t subvolume, uint64_t inode, bool s
 		g_autoptr(GError) error = NULL;
 		Step step = { subvolume, inode, NULL };
 
-		if (stop_at_open) {
-			*ret_open = find_open(opener, subvolume, inode);
-			if (*ret_open >= 0)
-				return true;
-		}
+		*ret_open = find_open(opener, subvolume, inode);
+		if (*ret_open >= 0)
+			return true;
 		if (!hash_store_find_directory(opener->store, subvolume, inode, &found, &error) ||
 		    !found)
 			return false;
@@ -133,7 +131,7 @@ int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode
 	g_autoptr(GArray) steps = steps_new();
 	int parent;
 
-	if (!climb(opener, subvolume, inode, true, steps, &parent)) {
+	if (!climb(opener, subvolume, inode, steps, &parent)) {
 		errno = ENOENT;
 		return -1;
 	}
@@ -171,23 +169,9 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name)
 {
-	g_autoptr(GArray) steps = steps_new();
-	g_autoptr(GString) path = g_string_new(NULL);
-	int unused;
+	g_autofree char *directory = hash_store_directory_path(opener->store, subvolume, parent);
 
-	if (!climb(opener, subvolume, parent, false, steps, &unused))
-		g_string_append_c(path, '?');
-
-	for (size_t i = steps->len; i > 0; i--) {
-		if (path->len > 0 && path->str[path->len - 1] != '/')
-			g_string_append_c(path, '/');
-		g_string_append(path, g_array_index(steps, Step, i - 1).name);
-	}
-
-	if (path->len == 0 || path->str[path->len - 1] != '/')
-		g_string_append_c(path, '/');
-	g_string_append(path, name);
-	return g_string_free(g_steal_pointer(&path), false);
+	return g_strconcat(directory, g_str_has_suffix(directory, "/") ? "" : "/", name, NULL);
 }
 
 SkipReason file_opener_skip_reason(OpenOutcome outcome)

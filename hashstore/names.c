@@ -4,6 +4,9 @@
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/snapshot-query.h"
 
+/* Directories above one another; a way that is longer is a circle. */
+#define CLIMB_MAX 4096
+
 struct DirectoryCursor {
 	SnapshotQuery *all;
 	DirectoryName name;
@@ -95,6 +98,35 @@ bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t in
 	*ret = name;
 
 	return true;
+}
+
+static void prepend(GString *path, const uint8_t *name, size_t name_bytes)
+{
+	if (path->len > 0 && (name_bytes == 0 || name[name_bytes - 1] != '/'))
+		g_string_prepend_c(path, '/');
+	g_string_prepend_len(path, (const char *)name, (gssize)name_bytes);
+}
+
+char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t inode)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	bool is_whole = false;
+
+	for (int i = 0; i < CLIMB_MAX && !is_whole; i++) {
+		g_autoptr(GError) error = NULL;
+		const DirectoryName *name;
+
+		if (!hash_store_find_directory(store, subvolume, inode, &name, &error) || !name)
+			break;
+		prepend(path, name->name, name->name_bytes);
+		is_whole = name->parent == 0;
+		subvolume = name->parent_subvolume;
+		inode = name->parent;
+	}
+
+	if (!is_whole)
+		prepend(path, (const uint8_t *)"?", 1);
+	return g_string_free(g_steal_pointer(&path), false);
 }
 
 DirectoryCursor *directory_cursor_open(HashStore *store, GError **error)

@@ -33,6 +33,12 @@ bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t in
 			       const DirectoryName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL when there is none */
 
+/*
+ * The absolute path of a directory by the names in the store, as raw bytes; from "?" on where they do
+ * not lead up to where a walk began.
+ */
+char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t inode);
+
 /* All directories in order of (subvolume, inode), through a connection of its own. */
 typedef struct DirectoryCursor DirectoryCursor;
 
