@@ -77,6 +77,7 @@ static bool take_item(FilePieces *pieces, const BtrfsFileExtent *item)
 
 	piece->extent = item->bytenr;
 	piece->extent_bytes = item->disk_bytes;
+	piece->generation = item->generation;
 	piece->position = item->offset;
 	if (item->is_encoded) {
 		piece->flags = PIECE_ENCODED;

@@ -30,6 +30,7 @@ typedef struct {
 	/* Of btrfs's trees: the extent; else 0. */
 	uint64_t extent;
 	uint64_t extent_bytes; /* that it takes on the disk */
+	uint64_t generation;   /* of the transaction that allocated it */
 	unsigned flags;        /* PieceFlags */
 } FilePiece;
 

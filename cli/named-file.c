@@ -2,6 +2,7 @@
 #include "cli/named-file.h"
 
 #include "cli/message.h"
+#include "daemon/name-text.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/open-file.h"
 
@@ -47,6 +48,7 @@ NamedFile *named_file_open(const char *typed, GError **error)
 	OpenOutcome outcome;
 
 	file->fd = -1;
+	file->name = name_text(typed, strlen(typed));
 	file->text = message_terminal_text(typed);
 	file->path = g_strdup(real);
 	free(real);
@@ -71,6 +73,7 @@ void named_file_close(NamedFile *file)
 
 	fd_close(&file->fd);
 	g_free(file->path);
+	g_free(file->name);
 	g_free(file->text);
 	g_free(file);
 }

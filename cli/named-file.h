@@ -16,7 +16,8 @@
  */
 typedef struct {
 	char *path; /* absolute, without links */
-	char *text; /* fit for a terminal */
+	char *name; /* as typed, escaped */
+	char *text; /* the same, for messages */
 	int fd;
 	FileStat stat;
 	FsIdentity identity; /* btrfs or XFS */

@@ -70,8 +70,8 @@ static void print(const Options *options, const NamedFile *one, const NamedFile 
 	table_set_size(table, SHARED_FIRST_SHARED, count->shared_bytes[0]);
 	table_set_size(table, SHARED_SECOND_DATA, count->data_bytes[1]);
 	table_set_size(table, SHARED_SECOND_SHARED, count->shared_bytes[1]);
-	table_set_text(table, SHARED_FIRST, one->text);
-	table_set_text(table, SHARED_SECOND, other->text);
+	table_set_text(table, SHARED_FIRST, one->name);
+	table_set_text(table, SHARED_SECOND, other->name);
 	table_set_text(table, SHARED_WHY, verdict->why);
 	table_print(table);
 }

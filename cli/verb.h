@@ -24,6 +24,7 @@ extern const TableKind table_of_history;
 extern const TableKind table_of_config;
 extern const TableKind table_of_list;
 extern const TableKind table_of_shared;
+extern const TableKind table_of_file;
 extern const TableKind table_of_budget;
 
 ExitStatus verb_status(const Options *options);
@@ -32,6 +33,7 @@ ExitStatus verb_config(const Options *options);
 ExitStatus verb_enable(const Options *options);
 ExitStatus verb_disable(const Options *options);
 ExitStatus verb_list(const Options *options);
+ExitStatus verb_file(const Options *options);
 ExitStatus verb_shared(const Options *options);
 ExitStatus verb_start(const Options *options);
 ExitStatus verb_stop(const Options *options);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/named-file.h"
+#include "hashstore/hash-store.h"
+
+/*
+ * FileReport - what can be said of one file: where it lies, what it shares already, what equals it,
+ * and what sharing that would free.
+ *
+ * What the store knows is held against the filesystem: what changed since is stale, and equals
+ * nothing.
+ *
+ * Thread: main.
+ */
+typedef enum {
+	FILE_NO_STORE, /* there is none of the filesystem, or it cannot be read */
+	FILE_UNKNOWN,  /* the store does not have it */
+	FILE_STALE,    /* it changed since */
+	FILE_SKIPPED,  /* it was left alone */
+	FILE_SEEN,     /* it was not read, as nothing could equal it */
+	FILE_KNOWN,
+} FileState;
+
+const char *file_state_name(FileState state);
+
+/* So many of a file's extents, and of other files, are listed; the rest is counted. */
+#define FILE_REPORT_EXTENTS 10000
+#define FILE_REPORT_OTHERS  1000
+
+#define FILE_REPORT_NOT_ASKED UINT64_MAX
+
+typedef struct {
+	uint64_t logical;
+	uint64_t physical; /* of a compressed one, where it begins */
+	uint64_t length;
+	unsigned flags; /* PieceFlags */
+	FileState state;
+	uint64_t places;    /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
+	uint64_t equals;    /* other extents that equal it */
+	const char *pinned; /* the cause, or NULL */
+	char *pinned_by;    /* path of a file that keeps it, or NULL */
+} ReportedExtent;
+
+typedef enum {
+	OTHER_SHARES, /* it has the same data on the disk */
+	OTHER_EQUALS, /* it has equal data elsewhere */
+	OTHER_STALE,  /* it had, and changed since or is gone */
+} OtherRelation;
+
+const char *other_relation_name(OtherRelation relation);
+
+typedef struct {
+	OtherRelation relation;
+	char *path;     /* as raw bytes; NULL: not known */
+	uint64_t bytes; /* of this file, that it shares or equals */
+} ReportedFile;
+
+typedef struct {
+	FileState state;
+	uint64_t data_bytes;
+	uint64_t n_extents;
+	uint64_t shared_bytes;
+	uint64_t equal_bytes; /* that lie elsewhere, too */
+	uint64_t would_free_bytes;
+	uint64_t pinned_bytes;
+	uint64_t n_others;
+	bool is_in_use;  /* a pass works on the filesystem: who shows extents was not asked */
+	GArray *extents; /* ReportedExtent */
+	GArray *others;  /* ReportedFile */
+} FileReport;
+
+/* @store may be NULL: there is none. */
+FileReport *file_report_make(const NamedFile *file, HashStore *store, GError **error);
+void file_report_free(FileReport *report);
+
+/* For who makes one: count another file, and list it if there is room; consumes @path. */
+void file_report_add_other_take(FileReport *report, OtherRelation relation, char *path,
+				uint64_t bytes);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReport, file_report_free)

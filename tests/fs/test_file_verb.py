@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl file: where a file lies, what it shares, and what equals it."""
+
+import fcntl
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, write
+
+FAILED, USAGE, IN_USE = 1, 2, 5
+FILES = {"btrfs": "checksums", "xfs": "read"}
+
+
+@pytest.fixture(name="find")
+def find_fixture(kind):
+    return FILES[kind]
+
+
+@pytest.fixture(name="ask")
+def ask_fixture(dedupd):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+
+    def ask(*files, status=0, words=("--json",)):
+        done = subprocess.run(
+            [os.environ["DEDUPCTL"], "file", f"--state-dir={dedupd.state_directory}", *words, *files],
+            check=False, capture_output=True, timeout=60)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout)["files"] if "--json" in words else done.stdout.decode()
+    return ask
+
+
+@pytest.fixture(name="learn")
+def learn_fixture(dedupd, find):
+    """A pass, after which all is in the store."""
+    def learn(**options):
+        harness.settle(dedupd.filesystem)
+        run = dedupd.run(find=find, **options)
+        assert run.status == 0, run.stderr
+        return run
+    return learn
+
+
+def others(row, relation):
+    return {other["file"]: other["bytes"] for other in row["other_files"]
+            if other["relation"] == relation}
+
+
+def store_files(dedupd):
+    """All but the -shm, in which SQLite notes who reads."""
+    return {name: state for name, state in dedupd.store_contents().items()
+            if not name.endswith("-shm")}
+
+
+def test_without_a_store_extents_are_shown(tree, ask):
+    one = write(tree / "one", noise(1, MIB))
+    row, = ask(one)
+    assert row["state"] == "no store"
+    assert (row["size_bytes"], row["data_bytes"], row["shared_bytes"]) == (MIB, MIB, 0)
+    assert sum(extent["bytes"] for extent in row["extent_list"]) == MIB
+    assert row["other_files"] == []
+    assert all(extent["address"] > 0 for extent in row["extent_list"])
+
+
+def test_what_a_pass_shared_is_shared_and_frees_nothing(tree, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    two = content.write_extent(tree / "two", noise(1, MIB))
+    write(tree / "other", noise(2, MIB))
+    learn()
+    row, = ask(one)
+    assert row["state"] == "known"
+    assert row["shared_bytes"] == MIB
+    assert row["equal_bytes"] == row["would_free_bytes"] == 0
+    assert others(row, "shared") == {str(two): MIB}
+    assert others(row, "equal") == {}
+    row, = ask(tree / "other")
+    assert (row["state"], row["shared_bytes"], row["others"]) == ("known", 0, 0)
+
+
+def test_a_file_that_is_new_to_the_store_is_unknown(tree, ask, learn):
+    write(tree / "one", noise(1, MIB))
+    learn()
+    row, = ask(write(tree / "two", noise(1, MIB)))
+    assert row["state"] == "unknown"
+    assert row["equal_bytes"] == row["would_free_bytes"] == row["others"] == 0
+
+
+def test_a_file_that_changed_equals_nothing(tree, ask, learn, kind):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    content.write_extent(tree / "two", noise(1, MIB))
+    learn()
+    content.write_extent(one, noise(2, MIB))
+    row, = ask(one)
+    assert row["state"] == ("stale" if kind == "xfs" else "unknown")
+    assert row["equal_bytes"] == row["would_free_bytes"] == 0
+    assert others(row, "equal") == others(row, "shared") == {}
+    row, = ask(tree / "two")
+    assert row["state"] == "known"
+    assert row["equal_bytes"] == 0
+    assert others(row, "equal") == {}
+
+
+def test_an_equal_that_was_not_shared_is_told_with_what_that_would_free(tree, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    two = content.write_extent(tree / "two", noise(1, MIB))
+    learn(dry_run=True)
+    row, = ask(one)
+    assert (row["state"], row["shared_bytes"]) == ("known", 0)
+    assert (row["equal_bytes"], row["would_free_bytes"]) == (MIB, MIB)
+    assert others(row, "equal") == {str(two): MIB}
+    assert others(row, "shared") == {}
+
+    content.write_extent(two, noise(2, MIB))
+    row, = ask(one)
+    assert (row["equal_bytes"], row["would_free_bytes"]) == (0, 0)
+    assert others(row, "equal") == {}
+    os.unlink(two)
+    row, = ask(one)
+    assert (row["equal_bytes"], others(row, "equal")) == (0, {})
+
+
+def test_a_clone_of_an_equal_is_an_equal_too_and_shares_nothing_more(tree, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    two = content.write_extent(tree / "two", noise(1, MIB))
+    clone = content.clone(one, tree / "clone")
+    learn(dry_run=True)
+    row, = ask(one)
+    assert others(row, "shared") == {str(clone): MIB}
+    assert others(row, "equal") == {str(two): MIB}
+    row, = ask(two)
+    assert row["shared_bytes"] == 0
+    assert others(row, "equal") == {str(one): MIB, str(clone): MIB}
+
+
+def test_equal_files_of_an_xfs_that_share_nothing_are_told(make_filesystem, make_dedupd, program):
+    filesystem = make_filesystem("xfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = write(tree / "one", noise(1, MIB))
+    two = write(tree / "two", noise(1, MIB))
+    harness.settle(filesystem)
+    # What is not to be shared with others' files is known all the same.
+    os.chown(two, harness.USER, harness.USER)
+    harness.settle(filesystem)
+    assert dedupd.run(across_owners="no").status == 0
+    done = subprocess.run([os.environ["DEDUPCTL"], "file", "--json",
+                           f"--state-dir={dedupd.state_directory}", one],
+                          check=True, capture_output=True)
+    row = json.loads(done.stdout)["files"][0]
+    assert (row["state"], row["shared_bytes"]) == ("known", 0)
+    assert (row["equal_bytes"], row["would_free_bytes"]) == (MIB, MIB)
+    assert others(row, "equal") == {str(two): MIB}
+    two.chmod(0o600)
+    done = subprocess.run([os.environ["DEDUPCTL"], "file", "--json",
+                           f"--state-dir={dedupd.state_directory}", one],
+                          check=True, capture_output=True)
+    row = json.loads(done.stdout)["files"][0]
+    assert (row["equal_bytes"], others(row, "stale")) == (0, {str(two): 0})
+
+
+def test_places_of_an_extent_are_counted_over_snapshots(make_filesystem, make_dedupd, ask_of):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    harness.btrfs("subvolume", "create", tree / "sub")
+    one = content.write_extent(tree / "sub/one", noise(1, MIB))
+    harness.btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot")
+    content.clone(one, tree / "clone")
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    row, = ask_of(dedupd, one)
+    assert [extent["places"] for extent in row["extent_list"]] == [3]
+    assert others(row, "shared") == {str(tree / "snapshot/one"): MIB, str(tree / "clone"): MIB}
+
+
+@pytest.fixture(name="ask_of")
+def ask_of_fixture():
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+
+    def ask(dedupd, *files, status=0):
+        done = subprocess.run(
+            [os.environ["DEDUPCTL"], "file", "--json", f"--state-dir={dedupd.state_directory}",
+             *files], check=False, capture_output=True, timeout=60)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout)["files"]
+    return ask
+
+
+def test_who_pins_an_extent_is_named(make_filesystem, make_dedupd, ask_of):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    # Of the second extent all but a part that nothing else has equals the first.
+    content.write_extent(tree / "one", noise(1, MIB))
+    two = content.write_extent(tree / "two", noise(2, MIB) + noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", rewrite="never").pinned != {}
+    pinned = [ask_of(dedupd, path)[0] for path in (tree / "one", two)]
+    causes = {extent["pinned"] for row in pinned for extent in row["extent_list"]} - {None}
+    assert causes == {"uncovered"}
+    # What is pinned became the source of the other.
+    assert [row["would_free_bytes"] for row in pinned] == [0, 0]
+    assert {extent["pinned_by"] for row in pinned for extent in row["extent_list"]} <= {
+        str(two), None}
+    assert pinned[1]["pinned_bytes"] == 2 * MIB
+
+
+def test_while_a_pass_works_nobody_is_asked_who_shares(make_filesystem, make_dedupd, ask_of):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    lock = pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem
+    with open(lock, "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        row, = ask_of(dedupd, one, status=IN_USE)
+    assert row["in_use"] == "yes"
+    assert row["extent_list"][0]["places"] is None
+    row, = ask_of(dedupd, one)
+    assert row["in_use"] == "no" and row["extent_list"][0]["places"] == 1
+
+
+def test_names_never_reach_a_terminal_raw(tree, ask, learn):
+    one = content.write_extent(tree / "a\nb\x1b[2J", noise(1, MIB))
+    content.write_extent(tree / "two", noise(1, MIB))
+    learn()
+    said = ask(one, words=())
+    assert "\x1b" not in said and "a\\nb\\e[2J" in said
+    assert str(tree / "two") in said
+    said = ask(tree / "two", words=())
+    assert "\x1b" not in said and "a\\nb\\e[2J" in said
+
+
+def test_what_cannot_be_read_is_named_and_the_others_are_shown(tree, ask):
+    one = write(tree / "one", noise(1, 64 * KIB))
+    rows = ask(tree / "absent", one, tree, status=FAILED)
+    assert [row["file"] for row in rows] == [str(one)]
+    ask(status=USAGE, words=())
+
+
+def test_asking_changes_nothing(tree, ask, learn, dedupd):
+    one, _ = content.write_twins(tree, MIB)
+    learn()
+    before = store_files(dedupd)
+    stat = os.stat(one)
+    time.sleep(0.05)
+    ask(one)
+    after = os.stat(one)
+    assert (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_atime_ns) == (
+        after.st_mtime_ns, after.st_ctime_ns, after.st_atime_ns)
+    assert store_files(dedupd) == before
