@@ -8,7 +8,7 @@
 #include "daemon/extent-queue.h"
 #include "daemon/extent-skips.h"
 #include "daemon/extent-turn.h"
-#include "daemon/metadata-reserve.h"
+#include "daemon/metadata-watch.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/refusal.h"
 #include "daemon/step-rounds.h"
@@ -382,7 +382,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	bool has_copy, done;
 
 	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
-	if (!metadata_reserve_look_when_due(sharer->pass, &sharer->reserve_usec, error))
+	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
 		return false;
 	if (sharer->pass->result->stopped_reason) {
 		leave_all_planned(sharer);

@@ -36,6 +36,7 @@ static void mounted_filesystem_free(MountedFilesystem *filesystem)
 	g_ptr_array_unref(filesystem->mount_points);
 	g_free(filesystem->type);
 	g_free(filesystem->source);
+	g_free(filesystem->options);
 	g_free(filesystem->refusal);
 	g_free(filesystem);
 }
@@ -60,9 +61,12 @@ static bool is_reachable(const MountPoint *mount_point)
 
 static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
 {
-	g_auto(Fd) fd =
-		open(mount_point->target, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOATIME);
+	const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+	g_auto(Fd) fd = open(mount_point->target, flags | O_NOATIME);
 
+	/* Of another user's directory. */
+	if (fd < 0 && errno == EPERM)
+		fd = open(mount_point->target, flags);
 	if (fd < 0) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
 			    "cannot open %s: %s", mount_point->target, g_strerror(errno));
@@ -112,6 +116,7 @@ static void add_mount(MountTable *table, struct libmnt_fs *mount)
 		filesystem = g_new0(MountedFilesystem, 1);
 		filesystem->type = g_strdup(type);
 		filesystem->source = g_strdup(mnt_fs_get_source(mount));
+		filesystem->options = g_strdup(mnt_fs_get_fs_options(mount));
 		filesystem->major = major(device);
 		filesystem->minor = minor(device);
 		filesystem->mount_points =

@@ -30,6 +30,7 @@ typedef struct {
 	char uuid[FS_UUID_TEXT_BYTES]; /* empty if it could not be asked */
 	char *type;                    /* "btrfs", "xfs" */
 	char *source;                  /* as mounted: "/dev/sda1" */
+	char *options;                 /* its own ones, which hold for all of its mounts */
 	uint32_t major, minor;         /* of the superblock; on btrfs of no disk */
 	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
 	char *refusal;                 /* why nothing can be shared there; NULL: it can */
