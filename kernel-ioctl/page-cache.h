@@ -16,6 +16,9 @@
  */
 uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length);
 
+/* Whether the kernel has cachestat(2), and lets this process ask it of @fd. */
+bool page_cache_has_cachestat(int fd);
+
 /*
  * Start reading the range into the page cache without waiting (POSIX_FADV_WILLNEED), in pieces of
  * 1 MiB: a larger one is cut off by the kernel's readahead limit.
