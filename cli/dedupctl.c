@@ -25,6 +25,8 @@ static const Verb verbs[] = {
 	  &table_of_file, verb_file },
 	{ "shared", "Say how much of two files is the same data on the disk", VERB_TAKES_FILES,
 	  &table_of_shared, verb_shared },
+	{ "doctor", "Look whether dedupd can work here, and what keeps it from working well", 0,
+	  &table_of_doctor, verb_doctor },
 	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
 	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
 	  verb_stop },

@@ -26,6 +26,7 @@ extern const TableKind table_of_list;
 extern const TableKind table_of_shared;
 extern const TableKind table_of_file;
 extern const TableKind table_of_budget;
+extern const TableKind table_of_doctor;
 
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
@@ -42,3 +43,4 @@ ExitStatus verb_resume(const Options *options);
 ExitStatus verb_forget(const Options *options);
 ExitStatus verb_budget(const Options *options);
 ExitStatus verb_reload(const Options *options);
+ExitStatus verb_doctor(const Options *options);

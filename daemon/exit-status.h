@@ -16,5 +16,6 @@ typedef enum {
 	/* Answers of dedupctl that a script asks for. */
 	EXIT_STATUS_PARTLY = 10,
 	EXIT_STATUS_NOT_AT_ALL = 11,
+	EXIT_STATUS_WARNED = 12,  /* something was found that is not as it should be */
 	EXIT_STATUS_SIGNAL = 128, /* plus the number of the signal that ended it */
 } ExitStatus;

@@ -117,7 +117,7 @@ def test_version_is_one_line():
 # Columns.
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file"])
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "doctor"])
 @pytest.mark.parametrize("typed, said", [
     ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),
     (",", "no column ''"), ("\x1b[2J", "no column"),
@@ -554,3 +554,35 @@ def test_config_check_says_all_that_is_wrong(dedupctl, configuration, tmp_path):
     process = dedupctl("config", "--check", tmp_path / "missing")
     assert process.returncode == 1
     assert "missing" in process.stderr
+
+
+# The doctor.
+
+
+def test_doctor_says_where_nothing_can_be_shared(dedupctl):
+    process = dedupctl("doctor", "/proc")
+    assert process.returncode == 1
+    assert process.stderr == ""
+    assert re.search(r"^machine\n  \w+ +rights ", process.stdout)
+    assert re.search(r"^/proc\n  error +mount ", process.stdout, re.MULTILINE)
+    assert re.search(r"^ +=> name a mount point", process.stdout, re.MULTILINE)
+
+
+def test_doctor_for_programs(dedupctl):
+    process = dedupctl("doctor", "--json", "/proc")
+    assert process.returncode == 1
+    findings = rows(process)
+    assert {"rights", "clock", "deduplicators", "service", "mount"} <= {
+        finding["check"] for finding in findings}
+    for finding in findings:
+        assert set(finding) == {"level", "subject", "check", "evidence", "advice"}
+    assert (findings[-1]["level"], findings[-1]["subject"]) == ("error", "/proc")
+
+
+def test_doctor_makes_names_fit_for_terminals(dedupctl, tmp_path):
+    name = tmp_path / "\x1b[2J\nmachine"
+    name.mkdir()
+    for options in ((), ("--raw",), ("--json",)):
+        process = dedupctl("doctor", *options, str(name))
+        assert "\x1b" not in process.stdout + process.stderr
+        assert "\nmachine\n  error" not in process.stdout
