@@ -27,6 +27,14 @@ static const Verb verbs[] = {
 	  &table_of_shared, verb_shared },
 	{ "doctor", "Look whether dedupd can work here, and what keeps it from working well", 0,
 	  &table_of_doctor, verb_doctor },
+	{ "store size", "Show what stores take on the disk, part by part", 0, &table_of_store_size,
+	  verb_store_size },
+	{ "store check", "Look whether stores are sound; changes nothing", 0, &table_of_store_check,
+	  verb_store_check },
+	{ "store prune", "Forget files that are gone, and old passes", VERB_TAKES_KEEP,
+	  &table_of_store_prune, verb_store_prune },
+	{ "store vacuum", "Make the files of stores as small as they can be", 0,
+	  &table_of_store_vacuum, verb_store_vacuum },
 	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
 	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
 	  verb_stop },
@@ -48,18 +56,44 @@ static char *verbs_text(void)
 	return g_string_free(list, FALSE);
 }
 
-static const Verb *verb_find(const char *name)
+/* The verb that begins @words, which end with NULL; *ret_n is how many of them it is. */
+static const Verb *verb_find(char **words, size_t *ret_n)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
+	g_autofree char *two = words[1] ? g_strconcat(words[0], " ", words[1], NULL) : NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+		bool is_one = strcmp(verbs[i].name, words[0]) == 0;
+
+		if (!is_one && g_strcmp0(verbs[i].name, two) != 0)
+			continue;
+		*ret_n = is_one ? 1 : 2;
+		return &verbs[i];
+	}
 	return NULL;
+}
+
+/* The words that may follow @word, by commas; NULL: none. */
+static char *words_after(const char *word)
+{
+	g_autofree char *beginning = g_strconcat(word, " ", NULL);
+	GString *list = g_string_new(NULL);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		if (g_str_has_prefix(verbs[i].name, beginning))
+			g_string_append_printf(list, "%s'%s'", list->len > 0 ? ", " : "",
+					       verbs[i].name);
+	return g_string_free(list, list->len == 0);
 }
 
 static void say_unknown(const char *name)
 {
+	g_autofree char *longer = words_after(name);
 	const char *names[G_N_ELEMENTS(verbs)];
 
+	if (longer) {
+		message_print("'%s' takes another word: %s", name, longer);
+		return;
+	}
 	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
 		names[i] = verbs[i].name;
 
@@ -92,13 +126,16 @@ static ExitStatus run(char ***arguments)
 		return EXIT_STATUS_USAGE;
 	}
 
-	const Verb *verb = verb_find(name);
+	size_t n_words;
+	const Verb *verb = verb_find(*arguments + 1, &n_words);
 	if (!verb) {
 		say_unknown(name);
 		return EXIT_STATUS_USAGE;
 	}
 
-	g_auto(GStrv) rest = g_strdupv(*arguments + 1);
+	g_auto(GStrv) rest = g_strdupv(*arguments + n_words);
+	g_free(rest[0]);
+	rest[0] = g_strdup(verb->name);
 	g_autofree char *columns = verb->table ? table_kind_text(verb->table) : NULL;
 	if (!options_parse_verb(&options, &rest, verb->summary, columns, verb->takes, &error) ||
 	    (verb->table && !table_kind_has(verb->table, &options, &error))) {

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "daemon/config.h"
+#include "daemon/duration-text.h"
 #include "daemon/state-directory.h"
 
 #include <unistd.h>
@@ -103,6 +104,20 @@ static bool check(Options *options, GError **error)
 	return true;
 }
 
+static bool take_keep(Options *options, const char *text, GError **error)
+{
+	if (!duration_parse(text, &options->keep_usec, error)) {
+		g_prefix_error(error, "--keep: ");
+		return false;
+	}
+	if (options->keep_usec > 0 && options->keep_usec < INT64_MAX)
+		return true;
+
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "--keep: %s is not a time to keep passes for", text);
+	return false;
+}
+
 bool options_parse_verb(Options *options, char ***arguments, const char *summary,
 			const char *columns, VerbOptions takes, GError **error)
 {
@@ -148,6 +163,13 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		  "Look at and change the configuration in DIR", "DIR" },
 		{ NULL }
 	};
+	g_autofree char *keep_text = NULL;
+	const GOptionEntry keep[] = {
+		{ "keep", 0, 0, G_OPTION_ARG_STRING, &keep_text,
+		  "Keep passes of the last TIME, as 90d or 26w; without, all that are there",
+		  "TIME" },
+		{ NULL }
+	};
 
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
@@ -163,10 +185,14 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		g_option_context_add_main_entries(context, budget, NULL);
 	if (takes & VERB_TAKES_CONFIG_DIRECTORY)
 		g_option_context_add_main_entries(context, config_directory, NULL);
+	if (takes & VERB_TAKES_KEEP)
+		g_option_context_add_main_entries(context, keep, NULL);
 	g_option_context_add_main_entries(context, names, NULL);
 
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;
 	take_flags(options, &flags);
+	if (keep_text && !take_keep(options, keep_text, error))
+		return false;
 	return check(options, error);
 }

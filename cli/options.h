@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Options - the command line of dedupctl, checked.
@@ -17,6 +18,7 @@ typedef enum {
 	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
 	VERB_TAKES_FILES = 1 << 8, /* its names are of files */
+	VERB_TAKES_KEEP = 1 << 4,
 } VerbOptions;
 
 typedef struct {
@@ -32,6 +34,7 @@ typedef struct {
 	bool raw;
 	bool no_headings;
 	bool verbose;
+	uint64_t keep_usec; /* 0: for ever */
 	bool version;
 	char **names; /* UUIDs and mount points as typed; NULL-terminated, may be NULL: all */
 } Options;

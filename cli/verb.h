@@ -6,7 +6,8 @@
 #include "daemon/exit-status.h"
 
 /*
- * Verb - one thing that dedupctl can be asked for; each has a file verb-NAME.c.
+ * Verb - one thing that dedupctl can be asked for; each has a file verb-NAME.c.  A name may be of two
+ * words.
  *
  * Thread: main.
  */
@@ -27,6 +28,10 @@ extern const TableKind table_of_shared;
 extern const TableKind table_of_file;
 extern const TableKind table_of_budget;
 extern const TableKind table_of_doctor;
+extern const TableKind table_of_store_vacuum;
+extern const TableKind table_of_store_prune;
+extern const TableKind table_of_store_check;
+extern const TableKind table_of_store_size;
 
 ExitStatus verb_status(const Options *options);
 ExitStatus verb_history(const Options *options);
@@ -43,4 +48,8 @@ ExitStatus verb_resume(const Options *options);
 ExitStatus verb_forget(const Options *options);
 ExitStatus verb_budget(const Options *options);
 ExitStatus verb_reload(const Options *options);
+ExitStatus verb_store_size(const Options *options);
+ExitStatus verb_store_check(const Options *options);
+ExitStatus verb_store_prune(const Options *options);
+ExitStatus verb_store_vacuum(const Options *options);
 ExitStatus verb_doctor(const Options *options);

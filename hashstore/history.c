@@ -97,6 +97,20 @@ bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
 	       prune(store, record->id, error);
 }
 
+bool hash_store_drop_passes_before(HashStore *store, int64_t usec, uint64_t *ret_n, GError **error)
+{
+	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_OLD_PASSES, error);
+
+	if (!drop)
+		return false;
+	sqlite3_bind_int64(drop, 1, usec);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+
+	*ret_n = (uint64_t)sqlite3_changes(store->database->handle);
+	return true;
+}
+
 PassCursor *pass_cursor_open(HashStore *store, GError **error)
 {
 	g_autoptr(PassCursor) cursor = g_new0(PassCursor, 1);

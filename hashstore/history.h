@@ -47,6 +47,10 @@ void pass_record_clear(PassRecord *record);
 bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* Forget passes that ended before @usec, save in the totals. */
+bool hash_store_drop_passes_before(HashStore *store, int64_t usec, uint64_t *ret_n, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 typedef struct PassCursor PassCursor;
 
 /* Newest first. */

@@ -51,6 +51,7 @@ static const char *const sql[N_STATEMENTS] = {
 		" metadata_delta_bytes, is_checked, drift_bytes)"
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
+	[STATEMENT_DROP_OLD_PASSES] = "DELETE FROM pass WHERE ended_usec < ?",
 	[STATEMENT_ADD_TOTAL] =
 		"UPDATE pass_total SET passes = passes + 1, freed_bytes = freed_bytes + ?,"
 		" finding_bytes = finding_bytes + ?, compare_bytes = compare_bytes + ?",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What dedupctl prints, says and exits with."""
 
+import fcntl
 import json
 import os
 import re
@@ -117,13 +118,14 @@ def test_version_is_one_line():
 # Columns.
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "doctor"])
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "doctor",
+                                  "store size", "store check", "store prune", "store vacuum"])
 @pytest.mark.parametrize("typed, said", [
     ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),
     (",", "no column ''"), ("\x1b[2J", "no column"),
 ])
 def test_a_column_that_does_not_exist_is_refused(dedupctl, verb, typed, said):
-    process = dedupctl(verb, f"--output={typed}")
+    process = dedupctl(*verb.split(), f"--output={typed}")
     assert process.returncode == 2
     assert process.stdout == ""
     assert said in process.stderr
@@ -586,3 +588,111 @@ def test_doctor_makes_names_fit_for_terminals(dedupctl, tmp_path):
         process = dedupctl("doctor", *options, str(name))
         assert "\x1b" not in process.stdout + process.stderr
         assert "\nmachine\n  error" not in process.stdout
+
+
+# The upkeep of stores.
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["store"], "'store' takes another word: 'store size', 'store check'"),
+    (["store", "chekc"], "'store' takes another word"),
+    (["store", "check", "--keep=1w"], "--keep"),
+    (["store", "prune", "--keep=soon"], "\"soon\" is not a duration"),
+    (["store", "prune", "--keep=0s"], "--keep"),
+])
+def test_bad_use_of_store_is_refused(dedupctl, arguments, said):
+    process = dedupctl(*arguments)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert said in process.stderr
+
+
+def test_store_size_counts_parts(dedupctl, make_store):
+    make_store()
+    parts = {row["part"]: row for row in rows(dedupctl("store", "size", "--json"))}
+    assert parts["objects"]["number"] == 2
+    assert parts["history"]["number"] == 2
+    assert parts["data"]["bytes"] == 2 * MIB
+    # 1 TiB is so many times as much as there is.
+    assert parts["all"]["bytes_per_tib"] == parts["all"]["bytes"] << 19
+    process = dedupctl("store", "size")
+    assert process.returncode == 0
+    assert re.search(r"^/srv +objects +2 ", process.stdout, re.MULTILINE)
+
+
+def test_store_check_says_that_all_is_well_and_changes_nothing(dedupctl, make_store, state):
+    make_store()
+    make_store(uuid=OTHER_UUID)
+    before = snapshot(state)
+    process = dedupctl("store", "check", "--json")
+    assert process.returncode == 0
+    assert process.stderr == ""
+    assert [row["state"] for row in rows(process)] == ["ok", "ok"]
+    assert snapshot(state) == before
+
+
+def test_store_check_says_what_is_damaged(dedupctl, make_store):
+    path = make_store()
+    make_store(uuid=OTHER_UUID)
+    with sqlite3.connect(path) as store:
+        store.execute("DELETE FROM object WHERE id = 1")
+    process = dedupctl("store", "check", "--json")
+    assert process.returncode == 1
+    assert [row["state"] for row in rows(process)] == ["damaged", "ok"]
+    assert "wrong by -1" in rows(process)[0]["problems"][0]
+    assert "--rebuild" in process.stderr
+    assert dedupctl("store", "check", OTHER_UUID).returncode == 0
+
+
+@pytest.mark.parametrize("verb", ["prune", "vacuum"])
+def test_a_store_that_a_pass_writes_is_left_alone(dedupctl, make_store, state, verb):
+    make_store()
+    make_store(uuid=OTHER_UUID)
+    before = snapshot(state)[f"{UUID}.sqlite"]
+    with open(state / f"{UUID}.lock", "r", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = dedupctl("store", verb, "--json")
+        assert dedupctl("store", "check").returncode == 0
+    assert process.returncode == 5
+    assert "another process writes the store" in process.stderr
+    assert [row["uuid"] for row in rows(process)] == [OTHER_UUID]
+    assert snapshot(state)[f"{UUID}.sqlite"] == before
+
+
+def test_store_vacuum_makes_the_file_smaller(dedupctl, make_store):
+    path = make_store()
+    with sqlite3.connect(path) as store:
+        store.execute("CREATE TABLE junk (text)")
+        store.execute("INSERT INTO junk VALUES (zeroblob(5000000))")
+        store.execute("DROP TABLE junk")
+    before = path.stat().st_size
+    process = dedupctl("store", "vacuum", "--json")
+    assert process.returncode == 0
+    (row,) = rows(process)
+    assert row["before_bytes"] >= before > 5000000 > row["after_bytes"]
+    assert path.stat().st_size < 200000
+    assert dedupctl("store", "check").returncode == 0
+    assert [each["freed_bytes"] for each in rows(dedupctl("history", "--json"))] == [2 * MIB, MIB]
+
+
+def test_store_prune_forgets_old_passes(dedupctl, make_store):
+    make_store(passes=5)
+    process = dedupctl("store", "prune", "--keep=1w", "--json")
+    assert process.returncode == 0
+    assert "is not mounted" in process.stderr
+    assert (rows(process)[0]["passes"], rows(process)[0]["files"]) == (5, None)
+    assert rows(dedupctl("history", "--json")) == []
+    assert rows(dedupctl("status", "--json"))[0]["passes"] == 5
+
+
+def test_store_prune_keeps_all_passes_when_not_told(dedupctl, make_store):
+    make_store(passes=5)
+    assert rows(dedupctl("store", "prune", "--json"))[0]["passes"] == 0
+    assert len(rows(dedupctl("history", "--json"))) == 5
+
+
+@pytest.mark.parametrize("verb", ["size", "check", "prune", "vacuum"])
+def test_no_store_is_nothing_to_keep_up(dedupctl, verb):
+    process = dedupctl("store", verb, "--json")
+    assert process.returncode == 0
+    assert rows(process) == []
