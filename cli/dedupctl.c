@@ -21,6 +21,8 @@ static const Verb verbs[] = {
 	  verb_disable },
 	{ "list", "Show the filesystems that the service knows, and what it does with them", 0,
 	  &table_of_list, verb_list },
+	{ "duplicates", "Show groups of equal files, those first that waste most",
+	  VERB_TAKES_FILES | VERB_TAKES_DUPLICATES, &table_of_duplicates, verb_duplicates },
 	{ "file", "Show where a file lies, what it shares, and what equals it", VERB_TAKES_FILES,
 	  &table_of_file, verb_file },
 	{ "shared", "Say how much of two files is the same data on the disk", VERB_TAKES_FILES,

@@ -66,6 +66,24 @@ NamedFile *named_file_open(const char *typed, GError **error)
 	return identify(file, error) ? g_steal_pointer(&file) : NULL;
 }
 
+NamedFile *named_file_open_by_id_take(int fd, const FsIdentity *identity, const FileId *id,
+				      char *path)
+{
+	g_autoptr(NamedFile) file = g_new0(NamedFile, 1);
+	int cause;
+
+	file->path = path;
+	file->name = name_text(path, strlen(path));
+	file->text = message_terminal_text(path);
+	file->identity = *identity;
+	file->subvolume = id->subvolume;
+	if (open_file_by_id(fd, identity->kind, id, &file->fd, &cause) != OPEN_OPENED ||
+	    file_stat_at(file->fd, "", &file->stat) != 0)
+		return NULL;
+
+	return g_steal_pointer(&file);
+}
+
 void named_file_close(NamedFile *file)
 {
 	if (!file)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/file-id.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/fs-identity.h"
 
@@ -26,6 +27,13 @@ typedef struct {
 
 /* The error names the file as typed, and says why it could not be opened. */
 NamedFile *named_file_open(const char *typed, GError **error);
+
+/*
+ * A file of the filesystem @identity, on which @fd lies, by its number; NULL: it is not there, or may not
+ * be read.  Consumes @path, of which it is one, and which is not looked at.
+ */
+NamedFile *named_file_open_by_id_take(int fd, const FsIdentity *identity, const FileId *id,
+				      char *path);
 void named_file_close(NamedFile *file);
 
 /* Whether both lie on one mounted filesystem, so that they could share. */

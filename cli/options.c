@@ -12,6 +12,7 @@
 /* GOption writes gboolean. */
 typedef struct {
 	gboolean json, bytes, raw, no_headings, verbose, version, check;
+	gboolean nul, files, runs;
 } Flags;
 
 void options_clear(Options *options)
@@ -19,6 +20,9 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->state_directory, g_free);
 	g_clear_pointer(&options->config, g_free);
 	g_clear_pointer(&options->columns, g_free);
+	g_clear_pointer(&options->min_size, g_free);
+	g_clear_pointer(&options->under, g_free);
+	g_clear_pointer(&options->format, g_free);
 	g_clear_pointer(&options->rate, g_free);
 	g_clear_pointer(&options->iops, g_free);
 	g_clear_pointer(&options->config_directory, g_free);
@@ -38,6 +42,31 @@ static void add_common_entries(GOptionContext *context, Options *options, Flags 
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_duplicates_entries(GOptionContext *context, Options *options, Flags *flags)
+{
+	const GOptionEntry entries[] = {
+		{ "files", 0, 0, G_OPTION_ARG_NONE, &flags->files,
+		  "Show groups of files that are equal as a whole, which is done anyway", NULL },
+		{ "runs", 0, 0, G_OPTION_ARG_NONE, &flags->runs,
+		  "Show groups of equal parts of files, if that can be told", NULL },
+		{ "min", 0, 0, G_OPTION_ARG_STRING, &options->min_size, "Leave out smaller files",
+		  "SIZE" },
+		{ "under", 0, 0, G_OPTION_ARG_FILENAME, &options->under,
+		  "Compare only files below DIR with each other", "DIR" },
+		{ "format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+		  "Print a table, names as fdupes does, JSON or CSV", "table|fdupes|json|csv" },
+		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
+		  "Print N groups; 0: all (of a table 100, unless this says otherwise)", "N" },
+		{ "null", '0', 0, G_OPTION_ARG_NONE, &flags->nul,
+		  "Print names as they are, each ended by NUL, and an empty one after each group",
+		  NULL },
+		{ NULL }
+	};
+
+	options->limit = -1;
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void take_flags(Options *options, const Flags *flags)
 {
 	options->json |= flags->json;
@@ -47,6 +76,8 @@ static void take_flags(Options *options, const Flags *flags)
 	options->verbose |= flags->verbose;
 	options->version |= flags->version;
 	options->check |= flags->check;
+	options->nul |= flags->nul;
+	options->runs |= flags->runs;
 }
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
@@ -187,6 +218,8 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 		g_option_context_add_main_entries(context, config_directory, NULL);
 	if (takes & VERB_TAKES_KEEP)
 		g_option_context_add_main_entries(context, keep, NULL);
+	if (takes & VERB_TAKES_DUPLICATES)
+		add_duplicates_entries(context, options, &flags);
 	g_option_context_add_main_entries(context, names, NULL);
 
 	if (!g_option_context_parse_strv(context, arguments, error))

@@ -19,6 +19,7 @@ typedef enum {
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
 	VERB_TAKES_FILES = 1 << 8, /* its names are of files */
 	VERB_TAKES_KEEP = 1 << 4,
+	VERB_TAKES_DUPLICATES = 1 << 9,
 } VerbOptions;
 
 typedef struct {
@@ -36,6 +37,13 @@ typedef struct {
 	bool verbose;
 	uint64_t keep_usec; /* 0: for ever */
 	bool version;
+	/* Of duplicates. */
+	char *min_size;
+	char *under;
+	char *format;
+	int limit; /* -1: as the format has it */
+	bool nul;
+	bool runs;
 	char **names; /* UUIDs and mount points as typed; NULL-terminated, may be NULL: all */
 } Options;
 

@@ -10,9 +10,10 @@ typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes;
 	uint32_t id;
+	bool is_shared; /* an extent that several places show: a group by itself */
 } Digested;
 
-/* A member of a group of two at least. */
+/* A member of a group. */
 typedef struct {
 	uint64_t spare_bytes;
 	uint64_t digest;
@@ -82,7 +83,8 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 		if (!object)
 			return sorter_sort(digested, error);
 
-		const Digested one = { object->digest, object->size_bytes, object->id };
+		const Digested one = { object->digest, object->size_bytes, object->id,
+				       kind == EQUAL_EXTENTS && object->flags & OBJECT_SHARED };
 		if (is_wanted(store, object, kind, min_bytes) && !sorter_add(digested, &one, error))
 			return false;
 	}
@@ -96,7 +98,7 @@ static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objec
 			  .n_objects = n_objects,
 			  .spare_bytes = (n_objects - 1) * one->size_bytes };
 
-	for (guint i = 0; n_objects > 1 && i < groups->ids->len; i++) {
+	for (guint i = 0; (n_objects > 1 || one->is_shared) && i < groups->ids->len; i++) {
 		member.id = g_array_index(groups->ids, uint32_t, i);
 		if (!sorter_add(groups->members, &member, error))
 			return false;

@@ -16,7 +16,7 @@ typedef struct EqualGroups EqualGroups;
 
 typedef enum {
 	EQUAL_FILES,   /* versions of files */
-	EQUAL_EXTENTS, /* data extents of btrfs */
+	EQUAL_EXTENTS, /* data extents of btrfs; one that several places show is a group, too */
 } EqualKind;
 
 /* So many members of a group are given. */

@@ -118,8 +118,9 @@ def test_version_is_one_line():
 # Columns.
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "doctor",
-                                  "store size", "store check", "store prune", "store vacuum"])
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates",
+                                  "doctor", "store size", "store check", "store prune",
+                                  "store vacuum"])
 @pytest.mark.parametrize("typed, said", [
     ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),
     (",", "no column ''"), ("\x1b[2J", "no column"),
@@ -136,7 +137,7 @@ def test_the_nearest_column_is_suggested(dedupctl):
     assert "did you mean 'kind'?" in dedupctl("status", "-o", "uuid,kindd").stderr
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file"])
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates"])
 def test_help_lists_the_columns(dedupctl, verb):
     said = dedupctl(verb, "--help").stdout
     keys = re.findall(r"^  (\w+)$", said, re.MULTILINE)

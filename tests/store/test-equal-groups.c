@@ -98,6 +98,30 @@ static void test_extents_of_btrfs_and_files_are_told_apart(void)
 	assert_lists(store, EQUAL_FILES, 0, "1000x2(4 5) ");
 }
 
+static void test_an_extent_that_several_places_show_is_a_group(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	GError *error = NULL;
+
+	fixture->options.kind = "btrfs";
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	put(store, OBJECT_EXTENTS, 4096, 10, 1000, OBJECT_DONE);
+	put(store, OBJECT_EXTENTS, 8192, 11, 1000, OBJECT_DONE);
+	for (uint64_t subvolume = OBJECT_EXTENTS; subvolume < 300; subvolume += 256) {
+		Object shared = { .subvolume = subvolume,
+				  .inode = 12288,
+				  .size_bytes = 1000,
+				  .digest = 12 + subvolume,
+				  .state = OBJECT_DONE,
+				  .flags = OBJECT_SHARED };
+
+		g_assert_true(hash_store_new_object(store, &shared.id, &error));
+		g_assert_true(hash_store_put(store, &shared, &error));
+	}
+	assert_lists(store, EQUAL_EXTENTS, 0, "1000x1(3) ");
+	assert_lists(store, EQUAL_FILES, 0, "");
+}
+
 static void test_files_of_xfs_are_in_no_subvolume(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -145,6 +169,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/equal-groups/not-read",
 			test_what_was_not_read_or_has_another_length_is_in_no_group);
 	g_test_add_func("/equal-groups/extents", test_extents_of_btrfs_and_files_are_told_apart);
+	g_test_add_func("/equal-groups/shared-extent",
+			test_an_extent_that_several_places_show_is_a_group);
 	g_test_add_func("/equal-groups/xfs", test_files_of_xfs_are_in_no_subvolume);
 	g_test_add_func("/equal-groups/many", test_many_groups_are_sorted_on_the_disk);
 	return g_test_run();

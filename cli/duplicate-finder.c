@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/duplicate-finder.h"
+
+#include "cli/known-object.h"
+#include "cli/shown-files.h"
+#include "daemon/path.h"
+#include "hashstore/equal-groups.h"
+
+#define MEMORY_BYTES ((size_t)32 << 20)
+
+struct DuplicateFinder {
+	HashStore *store;
+	const DuplicateLimits *limits;
+	EqualGroups *files;
+	EqualGroups *extents;
+	const EqualGroup *next_files; /* NULL at the end */
+	const EqualGroup *next_extents;
+	ShownFiles *shown; /* NULL where there are no extents */
+	uint64_t n_stale;
+};
+
+DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *limits,
+				       GError **error)
+{
+	g_autoptr(DuplicateFinder) finder = g_new0(DuplicateFinder, 1);
+
+	finder->store = store;
+	finder->limits = limits;
+	finder->files =
+		equal_groups_open(store, EQUAL_FILES, limits->min_bytes, MEMORY_BYTES, error);
+	if (!finder->files || !equal_groups_next(finder->files, &finder->next_files, error))
+		return NULL;
+	/* Extents are smaller than the files that they are of. */
+	finder->extents = equal_groups_open(store, EQUAL_EXTENTS, 0, MEMORY_BYTES, error);
+	if (!finder->extents || !equal_groups_next(finder->extents, &finder->next_extents, error))
+		return NULL;
+	if (finder->next_extents) {
+		finder->shown = shown_files_open(store, error);
+		if (!finder->shown)
+			return NULL;
+	}
+
+	return g_steal_pointer(&finder);
+}
+
+void duplicate_finder_close(DuplicateFinder *finder)
+{
+	if (!finder)
+		return;
+
+	equal_groups_close(finder->files);
+	equal_groups_close(finder->extents);
+	shown_files_close(finder->shown);
+	g_free(finder);
+}
+
+static bool is_wanted(const DuplicateFinder *finder, const NamedFile *file)
+{
+	return file->stat.size_bytes >= MAX(finder->limits->min_bytes, 1) &&
+	       (!finder->limits->under || path_lies_in(file->path, finder->limits->under));
+}
+
+static void add_group_take(GPtrArray *groups, DuplicateGroup *group)
+{
+	duplicate_group_end(group);
+	if (group->files->len > 1)
+		g_ptr_array_add(groups, group);
+	else
+		duplicate_group_free(group);
+}
+
+/* The file of a version that is known; NULL: it is not there as it was, or its path is not known. */
+static bool open_known(DuplicateFinder *finder, uint32_t id, NamedFile **ret, GError **error)
+{
+	g_autofree uint8_t *name = NULL;
+	g_autofree char *path = NULL;
+	const Object *object;
+	Object known;
+
+	*ret = NULL;
+	if (!hash_store_find(finder->store, id, &object, error))
+		return false;
+	if (!object)
+		return true;
+
+	known = *object;
+	name = g_memdup2(object->name, object->name_bytes);
+	known.name = name;
+	path = known_object_path(finder->store, &known);
+	if (path)
+		*ret = known_object_open(finder->store, &known, path);
+	return true;
+}
+
+/* The group of files that are known by their versions. */
+static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **error)
+{
+	g_autoptr(DuplicateGroup) group = duplicate_group_new();
+
+	for (size_t i = 0; i < finder->next_files->n_ids; i++) {
+		NamedFile *file;
+
+		if (!open_known(finder, finder->next_files->ids[i], &file, error))
+			return false;
+		if (!file)
+			finder->n_stale++;
+		else if (!is_wanted(finder, file))
+			named_file_close(file);
+		else if (!duplicate_group_add_take(group, file, error))
+			return false;
+	}
+
+	add_group_take(groups, g_steal_pointer(&group));
+	return equal_groups_next(finder->files, &finder->next_files, error);
+}
+
+/* A group of files that show equal extents. */
+static bool take_shown(DuplicateFinder *finder, const GArray *ids, GPtrArray *groups,
+		       GError **error)
+{
+	g_autoptr(DuplicateGroup) group = duplicate_group_new();
+
+	for (guint i = 0; i < ids->len; i++) {
+		NamedFile *file =
+			shown_files_open_file(finder->shown, &g_array_index(ids, FileId, i));
+
+		if (!file)
+			continue;
+		if (!is_wanted(finder, file))
+			named_file_close(file);
+		else if (!duplicate_group_add_take(group, file, error))
+			return false;
+	}
+
+	add_group_take(groups, g_steal_pointer(&group));
+	return true;
+}
+
+/* The groups of files that show the extents of one group. */
+static bool take_extents(DuplicateFinder *finder, GPtrArray *groups, GError **error)
+{
+	g_autoptr(GPtrArray) equal = NULL;
+
+	for (size_t i = 0; i < finder->next_extents->n_ids; i++) {
+		bool found, is_there = false;
+		Object extent;
+
+		if (!hash_store_peek(finder->store, finder->next_extents->ids[i], &extent, &found,
+				     error) ||
+		    (found && !shown_files_add(finder->shown, &extent, &is_there, error)))
+			return false;
+		finder->n_stale += !is_there;
+	}
+	if (!shown_files_take_equal(finder->shown, &equal, error))
+		return false;
+	for (guint i = 0; i < equal->len; i++)
+		if (!take_shown(finder, equal->pdata[i], groups, error))
+			return false;
+
+	return equal_groups_next(finder->extents, &finder->next_extents, error);
+}
+
+static uint64_t spare_bytes(const EqualGroup *group)
+{
+	return group ? equal_group_spare_bytes(group) : 0;
+}
+
+bool duplicate_finder_next(DuplicateFinder *finder, GPtrArray *groups, bool *ret_more,
+			   GError **error)
+{
+	*ret_more = finder->next_files || finder->next_extents;
+	if (!*ret_more)
+		return true;
+
+	if (finder->next_files &&
+	    spare_bytes(finder->next_files) >= spare_bytes(finder->next_extents))
+		return take_files(finder, groups, error);
+	return take_extents(finder, groups, error);
+}
+
+uint64_t duplicate_finder_most(const DuplicateFinder *finder)
+{
+	return MAX(spare_bytes(finder->next_files), spare_bytes(finder->next_extents));
+}
+
+uint64_t duplicate_finder_stale(const DuplicateFinder *finder)
+{
+	return finder->n_stale;
+}

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl duplicates: groups of equal files, held against the filesystem."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, write_extent
+
+FAILED, USAGE, IN_USE = 1, 2, 5
+FIND = {"btrfs": "checksums", "xfs": "read"}
+
+
+def dedupctl(dedupd, *words, status=0):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+    done = subprocess.run([os.environ["DEDUPCTL"], "duplicates",
+                           f"--state-dir={dedupd.state_directory}", *words],
+                          check=False, capture_output=True, timeout=60)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture(name="ask")
+def ask_fixture(dedupd):
+    """(reclaimable bytes, {path: state}) of each group, and the number that is stale."""
+    def ask(*words, status=0):
+        said = json.loads(dedupctl(dedupd, "--json", *words, status=status).stdout)
+        return [(group["reclaimable_bytes"], {file["file"]: file["state"] for file in group["files"]})
+                for group in said["duplicates"]], said["stale"]
+    return ask
+
+
+@pytest.fixture(name="learn")
+def learn_fixture(dedupd, kind):
+    def learn(**options):
+        harness.settle(dedupd.filesystem)
+        options.setdefault("dry_run", True)
+        run = dedupd.run(find=FIND[kind], **options)
+        assert run.status == 0, run.stderr
+    return learn
+
+
+def paths(groups):
+    return [(reclaimable, set(files)) for reclaimable, files in groups]
+
+
+def equal_files(tree, names, seed, size):
+    return {str(write_extent(tree / name, noise(seed, size))) for name in names}
+
+
+def test_groups_come_with_what_wastes_most_first(tree, ask, learn):
+    small = equal_files(tree, ["small-1", "small-2", "small-3", "small-4"], 1, 256 * KIB)
+    large = equal_files(tree, ["large-1", "large-2"], 2, MIB)
+    tiny = equal_files(tree, ["tiny-1", "tiny-2"], 3, 128 * KIB)
+    write_extent(tree / "unique", noise(4, 2 * MIB))
+    learn()
+    groups, stale = ask()
+    assert paths(groups) == [(MIB, large), (768 * KIB, small), (128 * KIB, tiny)]
+    assert stale == 0
+    assert all(sorted(files.values()) == ["first"] + ["own"] * (len(files) - 1)
+               for _, files in groups)
+    assert paths(ask("--min", "256K")[0]) == [(MIB, large), (768 * KIB, small)]
+    assert paths(ask("--limit", "1")[0]) == [(MIB, large)]
+
+
+def test_what_shares_already_is_shown_and_counts_nothing(tree, ask, learn):
+    one, two = sorted(equal_files(tree, ["one", "two"], 1, MIB))
+    clone = str(content.clone(one, tree / "clone"))
+    learn()
+    (reclaimable, files), = ask()[0]
+    assert reclaimable == MIB
+    assert set(files) == {one, two, clone}
+    assert sorted(files.values()) == ["first", "own", "shared"]
+
+
+def test_after_a_pass_nothing_is_left_to_reclaim(tree, ask, learn, kind):
+    files = equal_files(tree, ["one", "two", "three"], 1, MIB)
+    learn(dry_run=False)
+    assert paths(ask()[0]) == ([(0, files)] if kind == "xfs" else [])
+
+
+def test_files_of_an_xfs_that_were_shared_are_shown_with_nothing_to_reclaim(make_filesystem,
+                                                                            make_dedupd):
+    filesystem = make_filesystem("xfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    files = equal_files(tree, ["one", "two", "three"], 1, MIB)
+    harness.settle(filesystem)
+    assert dedupd.run().status == 0
+    group, = json.loads(dedupctl(dedupd, "--json").stdout)["duplicates"]
+    assert group["reclaimable_bytes"] == 0
+    assert {file["file"] for file in group["files"]} == files
+    assert [file["state"] for file in group["files"]] == ["first", "shared", "shared"]
+
+
+def test_what_changed_or_is_gone_is_left_out_and_counted(tree, ask, learn):
+    files = equal_files(tree, ["one", "two", "three", "four"], 1, MIB)
+    equal_files(tree, ["a", "b"], 2, 2 * MIB)
+    learn()
+    write_extent(tree / "two", noise(9, MIB))
+    os.unlink(tree / "three")
+    os.unlink(tree / "a")
+    groups, stale = ask()
+    assert paths(groups) == [(MIB, files - {str(tree / "two"), str(tree / "three")})]
+    assert stale == 3
+
+
+def test_data_that_waits_in_memory_is_no_duplicate(tree, ask, learn):
+    equal_files(tree, ["one", "two"], 1, MIB)
+    learn()
+    content.overwrite(tree / "one", 4 * KIB, noise(3, 8 * KIB))
+    assert ask()[0] == []
+
+
+def test_only_files_below_a_directory_are_compared(tree, ask, learn):
+    (tree / "in").mkdir()
+    (tree / "out").mkdir()
+    mixed = equal_files(tree, ["in/a", "out/b"], 1, MIB)
+    inside = equal_files(tree, ["in/c", "in/d"], 2, 512 * KIB)
+    outside = equal_files(tree, ["out/e", "out/f"], 3, 256 * KIB)
+    learn()
+    assert paths(ask()[0]) == [(MIB, mixed), (512 * KIB, inside), (256 * KIB, outside)]
+    assert paths(ask(tree)[0]) == paths(ask()[0])
+    assert paths(ask("--under", tree / "in")[0]) == [(512 * KIB, inside)]
+    assert paths(ask(tree / "in")[0]) == [(MIB, mixed), (512 * KIB, inside)]
+
+
+def test_equal_files_of_several_extents_are_a_group(tree, ask, learn):
+    data = noise(1, 2 * MIB)
+    files = {str(content.write(tree / name, data, piece=MIB)) for name in ("one", "two")}
+    # Its first half equals theirs.
+    content.write(tree / "half", data[:MIB] + noise(2, MIB), piece=MIB)
+    learn()
+    assert paths(ask()[0]) == [(2 * MIB, files)]
+
+
+def test_files_of_other_lengths_are_no_duplicates(tree, ask, learn):
+    data = noise(1, MIB)
+    write_extent(tree / "one", data)
+    write_extent(tree / "two", data[:-100])
+    write_extent(tree / "three", data + b"x")
+    learn()
+    assert ask()[0] == []
+
+
+def test_snapshots_are_shown_as_shared(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    harness.btrfs("subvolume", "create", tree / "sub")
+    equal_files(tree, ["sub/one", "two"], 1, MIB)
+    harness.btrfs("subvolume", "snapshot", "-r", tree / "sub", tree / "snapshot")
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", dry_run=True).status == 0
+    group, = json.loads(dedupctl(dedupd, "--json").stdout)["duplicates"]
+    states = {file["file"]: file["state"] for file in group["files"]}
+    assert group["reclaimable_bytes"] == MIB
+    assert states.keys() == {str(tree / name) for name in ("sub/one", "two", "snapshot/one")}
+    assert sorted(states.values()) == ["first", "own", "shared"]
+
+
+def test_formats_say_the_same(tree, ask, learn, dedupd):
+    files = equal_files(tree, ["a,\"b\"", "c\nd\x1b[2J", "e\\f"], 1, MIB)
+    more = equal_files(tree, ["x", "y"], 2, 256 * KIB)
+    learn()
+    escaped = {path.replace("\\", "\\\\").replace("\n", "\\n").replace("\x1b", "\\e")
+               for path in files}
+    assert paths(ask()[0]) == [(2 * MIB, escaped), (256 * KIB, more)]
+
+    said = dedupctl(dedupd, "--format=fdupes").stdout.decode()
+    assert [set(group.splitlines()) for group in said.split("\n\n")[:-1]] == [escaped, more]
+    said = dedupctl(dedupd, "-0").stdout.decode()
+    assert [set(group.split("\0")) for group in said.split("\0\0")[:-1]] == [files, more]
+    rows = list(csv.DictReader(io.StringIO(dedupctl(dedupd, "--format=csv").stdout.decode())))
+    assert {row["file"] for row in rows} == escaped | more
+    assert [row["reclaimable_bytes"] for row in rows] == [str(2 * MIB)] * 3 + [str(256 * KIB)] * 2
+    table = dedupctl(dedupd).stdout.decode()
+    assert "\x1b" not in table
+    assert all(path in table for path in escaped | more)
+    assert table.splitlines()[0].split() == ["RECLAIM", "SIZE", "FILES", "DATA", "FILE"]
+
+
+def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind, learn, dedupd):
+    files = equal_files(tree, ["one", "two"], 1, MIB)
+    learn()
+    with open(pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem, "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if kind == "xfs":
+            assert all(path.encode() in dedupctl(dedupd).stdout for path in files)
+            return
+        done = dedupctl(dedupd, status=IN_USE)
+        assert b"another process works on the filesystem" in done.stderr
+        assert json.loads(dedupctl(dedupd, "--json", status=IN_USE).stdout)["duplicates"] == []
+
+
+def test_a_filesystem_that_is_not_mounted_has_no_files(tree, ask, learn, filesystem):
+    equal_files(tree, ["one", "two"], 1, MIB)
+    learn()
+    uuid = subprocess.run(["findmnt", "-no", "UUID", tree], check=True, capture_output=True,
+                          text=True).stdout.strip()
+    filesystem.unmount()
+    try:
+        groups, stale = ask(uuid, status=FAILED if filesystem.kind == "btrfs" else 0)
+        assert groups == []
+        assert stale == (0 if filesystem.kind == "btrfs" else 2)
+    finally:
+        filesystem.mount()
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["--min=64KB"], USAGE, "--min"), (["--format=xml"], USAGE, "--format xml is unknown"),
+    (["--format=csv", "-0"], USAGE, "cannot be had with -0"),
+    (["--under=/nonexistent"], USAGE, "cannot look below /nonexistent"), (["a", "b"], USAGE, "one"),
+    (["--runs"], FAILED, "only a pass finds out"),
+    (["--limit=x"], USAGE, "limit"),
+])
+def test_bad_use_is_refused_by_name(dedupd, words, status, said):
+    assert said in dedupctl(dedupd, *words, status=status).stderr.decode()
