@@ -6,7 +6,8 @@
 #include "daemon/path.h"
 #include "hashstore/equal-groups.h"
 
-#define MEMORY_BYTES ((size_t)32 << 20)
+/* For what there are of files and of extents each; half of it while they are sorted by digest only. */
+#define MEMORY_BYTES ((size_t)64 << 20)
 
 struct DuplicateFinder {
 	HashStore *store;

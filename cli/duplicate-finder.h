@@ -8,7 +8,7 @@
  * DuplicateFinder - the groups of equal files that one store knows, each held against the filesystem
  * when its turn comes: what changed since, or is gone, is left out and counted.
  *
- * Memory: 64 MiB for sorting, and one group.
+ * Memory: 128 MiB for sorting at most, and one group.
  *
  * Thread: main.
  */

@@ -58,21 +58,16 @@ static int compare_members(const void *a, const void *b)
 	return (one->id > other->id) - (one->id < other->id);
 }
 
-static bool is_wanted(const HashStore *store, const Object *object, EqualKind kind,
-		      uint64_t min_bytes)
+static bool has_extents(const HashStore *store)
 {
-	bool has_extents = strcmp(hash_store_about(store)->kind, "btrfs") == 0;
-	EqualKind is =
-		has_extents && object->subvolume == OBJECT_EXTENTS ? EQUAL_EXTENTS : EQUAL_FILES;
-
-	return object->state == OBJECT_DONE && object->size_bytes >= MAX(min_bytes, 1) &&
-	       is == kind && !(has_extents && object->subvolume == OBJECT_STRETCHES);
+	return strcmp(hash_store_about(store)->kind, "btrfs") == 0;
 }
 
 static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint64_t min_bytes,
 			GError **error)
 {
-	g_autoptr(ObjectCursor) cursor = object_cursor_open(store, error);
+	uint64_t first = kind == EQUAL_FILES && has_extents(store) ? OBJECT_STRETCHES + 1 : 0;
+	g_autoptr(ObjectCursor) cursor = object_cursor_open_from(store, first, error);
 	const Object *object;
 
 	if (!cursor)
@@ -80,12 +75,14 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 	while (true) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
-		if (!object)
-			return sorter_sort(digested, error);
+		if (!object || (kind == EQUAL_EXTENTS && object->subvolume != OBJECT_EXTENTS))
+			return true;
+		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
+			continue;
 
 		const Digested one = { object->digest, object->size_bytes, object->id,
 				       kind == EQUAL_EXTENTS && object->flags & OBJECT_SHARED };
-		if (is_wanted(store, object, kind, min_bytes) && !sorter_add(digested, &one, error))
+		if (!sorter_add(digested, &one, error))
 			return false;
 	}
 }
@@ -145,8 +142,10 @@ EqualGroups *equal_groups_open(HashStore *store, EqualKind kind, uint64_t min_by
 	groups->members = sorter_new(sizeof(Member), compare_members, memory_bytes / 2,
 				     g_get_tmp_dir(), NULL);
 	groups->ids = g_array_new(false, false, sizeof(uint32_t));
+	if (kind == EQUAL_EXTENTS && !has_extents(store))
+		return g_steal_pointer(&groups);
 	if (!add_objects(digested, store, kind, min_bytes, error) ||
-	    !add_groups(groups, digested, error) ||
+	    !sorter_sort(digested, error) || !add_groups(groups, digested, error) ||
 	    !sorter_next(groups->members, (const void **)&groups->next, error))
 		return NULL;
 

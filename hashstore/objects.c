@@ -274,16 +274,22 @@ bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t 
 	return true;
 }
 
-ObjectCursor *object_cursor_open(HashStore *store, GError **error)
+ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = g_new0(ObjectCursor, 1);
+	g_autofree char *sql = g_strdup_printf("SELECT subvolume, inode, id, record FROM object"
+					       " WHERE subvolume >= %" G_GUINT64_FORMAT
+					       " ORDER BY subvolume, inode",
+					       subvolume);
 
-	cursor->all = snapshot_query_open(store,
-					  "SELECT subvolume, inode, id, record FROM object"
-					  " ORDER BY subvolume, inode",
-					  error);
+	cursor->all = snapshot_query_open(store, sql, error);
 
 	return cursor->all ? g_steal_pointer(&cursor) : NULL;
+}
+
+ObjectCursor *object_cursor_open(HashStore *store, GError **error)
+{
+	return object_cursor_open_from(store, 0, error);
 }
 
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)

@@ -114,6 +114,9 @@ bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_block
 typedef struct ObjectCursor ObjectCursor;
 
 ObjectCursor *object_cursor_open(HashStore *store, GError **error);
+
+/* The same of those in subvolumes from @subvolume on. */
+ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error);
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL at the end */
 void object_cursor_close(ObjectCursor *cursor);
