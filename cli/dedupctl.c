@@ -37,6 +37,8 @@ static const Verb verbs[] = {
 	  &table_of_store_prune, verb_store_prune },
 	{ "store vacuum", "Make the files of stores as small as they can be", 0,
 	  &table_of_store_vacuum, verb_store_vacuum },
+	{ "why", "Say why files were not deduplicated, with what tells so", VERB_TAKES_FILES,
+	  &table_of_why, verb_why },
 	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
 	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
 	  verb_stop },

@@ -264,6 +264,18 @@ static bool look_at_pin(ExtentView *view, const FilePiece *piece, ReportedExtent
 	return true;
 }
 
+static bool look_at_differences(ExtentView *view, const FilePiece *piece, ReportedExtent *extent,
+				GError **error)
+{
+	const ExtentStamp stamp = { piece->extent, piece->generation };
+	uint64_t n;
+
+	if (!hash_store_count_differed(view->store, &stamp, 1, &n, error))
+		return false;
+	extent->has_differed = n > 0;
+	return true;
+}
+
 /* Count the extent as a whole, once, however many pieces of it the file shows. */
 static void count_extent(ExtentView *view, const FilePiece *piece, const ReportedExtent *extent,
 			 FileReport *report)
@@ -294,11 +306,15 @@ bool extent_view_look(ExtentView *view, const FilePiece *piece, FileReport *repo
 		extent->state = FILE_STALE;
 	else
 		extent->state = found->state == OBJECT_DONE ? FILE_KNOWN : FILE_SKIPPED;
+	extent->skip_reason = found ? found->skip_reason : 0;
+	extent->is_unsettled =
+		extent->state == FILE_KNOWN && found->id >= hash_store_settled_below(view->store);
 	view->any_known |= extent->state == FILE_KNOWN || extent->state == FILE_SKIPPED;
 	view->any_stale |= extent->state == FILE_STALE;
 
 	Object known = found ? *found : (Object){ 0 };
-	if (!look_at_pin(view, piece, extent, error))
+	if (!look_at_pin(view, piece, extent, error) ||
+	    !look_at_differences(view, piece, extent, error))
 		return false;
 	if (view->lock >= 0) {
 		if (!look_at_places(view, piece, report, extent, error))

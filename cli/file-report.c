@@ -196,6 +196,9 @@ FileReport *file_report_make(const NamedFile *file, HashStore *store, GError **e
 		return NULL;
 	report->state = store ? state_of(found, file) : FILE_NO_STORE;
 	is_known = report->state == FILE_KNOWN;
+	report->is_version = found;
+	report->is_unsettled = is_known && found->id >= hash_store_settled_below(store);
+	report->skip_reason = found ? found->skip_reason : 0;
 	if (is_known)
 		known = *found;
 

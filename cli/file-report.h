@@ -36,10 +36,13 @@ typedef struct {
 	uint64_t length;
 	unsigned flags; /* PieceFlags */
 	FileState state;
-	uint64_t places;    /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
-	uint64_t equals;    /* other extents that equal it */
-	const char *pinned; /* the cause, or NULL */
-	char *pinned_by;    /* path of a file that keeps it, or NULL */
+	uint64_t places;      /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
+	uint64_t equals;      /* other extents that equal it */
+	bool is_unsettled;    /* not matched with all that is known yet */
+	bool has_differed;    /* of what has its checksums something was found to be different */
+	uint32_t skip_reason; /* when FILE_SKIPPED: a SkipReason */
+	const char *pinned;   /* the cause, or NULL */
+	char *pinned_by;      /* path of a file that keeps it, or NULL */
 } ReportedExtent;
 
 typedef enum {
@@ -58,6 +61,9 @@ typedef struct {
 
 typedef struct {
 	FileState state;
+	bool is_version;      /* the store knows it as a file, not by its extents */
+	bool is_unsettled;    /* as of an extent, when it is */
+	uint32_t skip_reason; /* likewise */
 	uint64_t data_bytes;
 	uint64_t n_extents;
 	uint64_t shared_bytes;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/file-report.h"
+#include "daemon/settings.h"
+#include "hashstore/history.h"
+
+/*
+ * FileReasons - why the data of a file was not shared, or that it was: each reason with the bytes it is
+ * true of, and with what tells so.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	const char *reason; /* a word, of docs/report.md where that has it */
+	char *evidence;     /* a sentence */
+	uint64_t bytes;
+} FileReason;
+
+/* What is held against the file besides its report. */
+typedef struct {
+	HashStore *store;         /* or NULL */
+	const PassRecord *last;   /* pass over the filesystem, or NULL */
+	const Settings *settings; /* that are configured for it */
+	const char *mount_point;  /* of the last pass */
+} FileJudges;
+
+/* An array of FileReason: what is configured, what is true of its extents, what the last pass said. */
+GArray *file_reasons_find(const NamedFile *file, const FileReport *report, const FileJudges *judges,
+			  GError **error);

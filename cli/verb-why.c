@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/file-reasons.h"
+#include "cli/known-object.h"
+#include "cli/message.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "daemon/config.h"
+
+enum {
+	WHY_REASON,
+	WHY_BYTES,
+	WHY_FILE,
+	WHY_EVIDENCE,
+};
+
+static const TableColumn columns[] = {
+	[WHY_REASON] = { "REASON", "reason", COLUMN_TEXT },
+	[WHY_BYTES] = { "BYTES", "bytes", COLUMN_NUMBER },
+	[WHY_FILE] = { "FILE", "file", COLUMN_TEXT },
+	[WHY_EVIDENCE] = { "AS", "evidence", COLUMN_TEXT },
+};
+
+const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns) };
+
+/* All that is asked of one file. */
+typedef struct {
+	NamedFile *file;
+	HashStore *store;
+	FileReport *report;
+	PassRecord last;
+	bool has_pass;
+	Settings settings;
+} Case;
+
+static void case_clear(Case *it)
+{
+	settings_clear(&it->settings);
+	pass_record_clear(&it->last);
+	file_report_free(it->report);
+	hash_store_close(it->store);
+	named_file_close(it->file);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Case, case_clear)
+
+static bool load_last_pass(Case *it, GError **error)
+{
+	g_autoptr(PassCursor) cursor = pass_cursor_open(it->store, error);
+	const PassRecord *last;
+
+	if (!cursor || !pass_cursor_next(cursor, &last, error))
+		return false;
+	if (!last)
+		return true;
+
+	it->has_pass = true;
+	it->last = *last;
+	it->last.mount_point = g_strdup(last->mount_point);
+	return true;
+}
+
+/* What is configured for the filesystem; the defaults, if the configuration is wrong. */
+static void load_settings(Case *it)
+{
+	g_autoptr(Config) config = config_read(config_places_standard(), NULL);
+	char uuid[FS_UUID_TEXT_BYTES];
+
+	fs_uuid_format(it->file->identity.uuid, uuid);
+	const char *names[] = { uuid, it->has_pass ? it->last.mount_point : NULL, NULL };
+
+	if (config)
+		config_settings(config, names, &it->settings);
+	else
+		it->settings.min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
+}
+
+static bool open_case(Case *it, const char *name, const Options *options, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	it->file = named_file_open(name, error);
+	if (!it->file)
+		return false;
+	it->store = known_store_open(options->state_directory, &it->file->identity, &cause);
+	if (!it->store && !g_error_matches(cause, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT)) {
+		g_propagate_error(error, g_steal_pointer(&cause));
+		return false;
+	}
+	if (it->store && !load_last_pass(it, error))
+		return false;
+
+	load_settings(it);
+	it->report = file_report_make(it->file, it->store, error);
+	return it->report;
+}
+
+static void add_row(Table *table, const Case *it, const FileReason *reason)
+{
+	table_add_row(table);
+	table_set_text(table, WHY_REASON, reason->reason);
+	table_set_size(table, WHY_BYTES, reason->bytes);
+	table_set_text(table, WHY_FILE, it->file->name);
+	table_set_text(table, WHY_EVIDENCE, reason->evidence);
+}
+
+/* Add the reasons of one file. */
+static ExitStatus explain(const char *name, Table *table, const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GArray) reasons = NULL;
+	g_auto(Case) it = { 0 };
+
+	if (open_case(&it, name, options, &error)) {
+		const FileJudges judges = {
+			.store = it.store,
+			.last = it.has_pass ? &it.last : NULL,
+			.settings = &it.settings,
+			.mount_point = it.has_pass ? it.last.mount_point : NULL,
+		};
+
+		reasons = file_reasons_find(it.file, it.report, &judges, &error);
+	}
+	if (!reasons) {
+		message_print("%s", error->message);
+		return EXIT_STATUS_FAILED;
+	}
+
+	for (guint i = 0; i < reasons->len; i++)
+		add_row(table, &it, &g_array_index(reasons, FileReason, i));
+	return it.report->is_in_use ? EXIT_STATUS_IN_USE : EXIT_STATUS_DONE;
+}
+
+ExitStatus verb_why(const Options *options)
+{
+	g_autoptr(Table) table = table_new_asked(&table_of_why, options);
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	if (!options->names) {
+		message_print("why: it takes files");
+		return EXIT_STATUS_USAGE;
+	}
+
+	for (char **name = options->names; *name; name++) {
+		ExitStatus one = explain(*name, table, options);
+
+		if (status == EXIT_STATUS_DONE || one == EXIT_STATUS_FAILED)
+			status = one;
+	}
+	table_print(table);
+	return status;
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl why: why files were not deduplicated, with what tells so."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, write, write_extent
+
+FAILED, USAGE = 1, 2
+FIND = {"btrfs": "checksums", "xfs": "read"}
+
+
+def why(dedupd, *files, status=0, words=("--json",)):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+    done = subprocess.run(
+        [os.environ["DEDUPCTL"], "why", f"--state-dir={dedupd.state_directory}", *words, *files],
+        check=False, capture_output=True, timeout=60)
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)["reasons"] if "--json" in words else done.stdout.decode()
+
+
+@pytest.fixture(name="ask")
+def ask_fixture(dedupd):
+    """{reason: bytes} of one file."""
+    def ask(path):
+        return {row["reason"]: row["bytes"] for row in why(dedupd, path)}
+    return ask
+
+
+@pytest.fixture(name="learn")
+def learn_fixture(dedupd, kind):
+    def learn(*paths, status=0, **options):
+        harness.settle(dedupd.filesystem)
+        options.setdefault("find", FIND[kind])
+        run = dedupd.run(*paths, **options)
+        assert run.status == status, run.stderr
+        return run
+    return learn
+
+
+def test_what_was_shared_or_is_unique_is_said(tree, ask, learn):
+    one = write_extent(tree / "one", noise(1, MIB))
+    write_extent(tree / "two", noise(1, MIB))
+    unique = write_extent(tree / "unique", noise(2, 512 * KIB))
+    learn()
+    assert ask(one) == {"shared": MIB}
+    assert ask(unique) == {"unique": 512 * KIB}
+
+
+def test_what_equals_others_and_was_left_as_it_is_is_said(tree, ask, learn):
+    one = write_extent(tree / "one", noise(1, MIB))
+    write_extent(tree / "two", noise(1, MIB))
+    learn(dry_run=True)
+    reasons = ask(one)
+    assert sum(reasons.values()) == MIB
+    assert reasons.keys() <= {"equal", "unsettled"}
+
+
+def test_without_a_pass_nothing_was_ever_seen(tree, dedupd):
+    row, = why(dedupd, write_extent(tree / "one", noise(1, MIB)))
+    assert (row["reason"], row["bytes"]) == ("never-seen", MIB)
+    assert "no pass over its filesystem is remembered" in row["evidence"]
+
+
+def test_what_was_written_since_is_told_by_the_last_pass(tree, dedupd, ask, learn):
+    one = write_extent(tree / "one", noise(1, MIB))
+    learn()
+    new = write_extent(tree / "new", noise(2, MIB))
+    write_extent(one, noise(3, MIB))
+    assert ask(new) == ask(one) == {"changed-since": MIB}
+    assert "since the last pass began" in why(dedupd, new)[0]["evidence"]
+
+
+def test_a_file_beyond_the_pass_was_never_seen(tree, ask, learn, kind):
+    (tree / "in").mkdir()
+    write_extent(tree / "in/one", noise(1, MIB))
+    out = write_extent(tree / "out", noise(1, MIB))
+    learn(tree / "in")
+    # Of a btrfs all checksums are looked at, and only what is shared is limited.
+    assert ask(out).keys() <= {"never-seen"} if kind == "xfs" else {"equal", "unique", "unsettled"}
+
+
+def test_files_without_data_are_told_so(tree, ask, learn):
+    empty = write(tree / "empty", b"")
+    sparse = content.write_sparse(tree / "sparse", MIB, {})
+    learn()
+    for path in (empty, sparse):
+        assert {"empty"} <= ask(path).keys() <= {"empty", "small"}
+
+
+def test_small_files_of_a_btrfs_lie_inside_metadata(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one, _ = content.write_twins(tree, 100)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    row, = why(dedupd, one)
+    assert (row["reason"], row["bytes"]) == ("inline", 100)
+
+
+def test_a_reason_of_the_last_pass_is_given_with_its_word(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = content.write_no_cow(tree / "one", noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").skipped == {"nodatacow": 1}
+    assert "nodatacow" in {row["reason"] for row in why(dedupd, one)}
+
+
+def test_who_pins_is_named(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    write_extent(tree / "one", noise(1, MIB))
+    two = write_extent(tree / "two", noise(2, MIB) + noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", rewrite="never").status == 0
+    row, = why(dedupd, two)
+    assert (row["reason"], row["bytes"]) == ("pinned", 2 * MIB)
+    assert f"uncovered, by {two}" in row["evidence"]
+
+
+def test_an_immutable_file_is_told_so(tree, ask, learn):
+    one = write_extent(tree / "one", noise(1, MIB))
+    subprocess.run(["chattr", "+i", one], check=True)
+    try:
+        learn()
+        assert "immutable" in ask(one)
+    finally:
+        subprocess.run(["chattr", "-i", one], check=True)
+
+
+def test_a_file_that_nothing_could_equal_was_not_read(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = write(tree / "one", noise(1, MIB))
+    write(tree / "two", noise(2, 512 * KIB))
+    harness.settle(filesystem)
+    assert dedupd.run(read="same-size").status == 0
+    row, = why(dedupd, one)
+    assert row["reason"] == "unique" and "was not read" in row["evidence"]
+
+
+def test_answers_are_fit_for_terminals_and_bad_names_are_refused(tree, dedupd, learn):
+    one = write_extent(tree / "a\n\x1b[2J", noise(1, MIB))
+    learn()
+    said = why(dedupd, one, words=())
+    assert "\x1b" not in said and "a\\n\\e[2J" in said
+    assert len(said.splitlines()) == 2
+    assert [row["file"] for row in why(dedupd, tree / "absent", tree / "one", status=FAILED)] == []
+    why(dedupd, status=USAGE, words=())
