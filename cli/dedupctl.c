@@ -11,8 +11,8 @@
 static const Verb verbs[] = {
 	{ "status", "Show each filesystem: its last pass, what was freed, what was left alone",
 	  VERB_TAKES_VERBOSE, &table_of_status, verb_status },
-	{ "history", "Show each pass over each filesystem, newest first", 0, &table_of_history,
-	  verb_history },
+	{ "history", "Show each pass over each filesystem, newest first", VERB_TAKES_PLOT,
+	  &table_of_history, verb_history },
 	{ "config", "Show what is configured, and where, or check it", VERB_TAKES_CONFIG,
 	  &table_of_config, verb_config },
 	{ "enable", "Have a filesystem worked on: UUID|MOUNT [KEY=VALUE…]",

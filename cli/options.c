@@ -9,45 +9,125 @@
 
 #define PROGRAM "dedupctl"
 
-/* GOption writes gboolean. */
-typedef struct {
-	gboolean json, bytes, raw, no_headings, verbose, version, check;
-	gboolean nul, files, runs;
-} Flags;
-
 void options_clear(Options *options)
 {
 	g_clear_pointer(&options->state_directory, g_free);
 	g_clear_pointer(&options->config, g_free);
+	g_clear_pointer(&options->config_directory, g_free);
+	g_clear_pointer(&options->rate, g_free);
+	g_clear_pointer(&options->iops, g_free);
 	g_clear_pointer(&options->columns, g_free);
+	g_clear_pointer(&options->keep, g_free);
 	g_clear_pointer(&options->min_size, g_free);
 	g_clear_pointer(&options->under, g_free);
 	g_clear_pointer(&options->format, g_free);
-	g_clear_pointer(&options->rate, g_free);
-	g_clear_pointer(&options->iops, g_free);
-	g_clear_pointer(&options->config_directory, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
-static void add_common_entries(GOptionContext *context, Options *options, Flags *flags)
+static void add_common_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
 		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &options->state_directory,
 		  "Read the stores in DIR", "DIR" },
-		{ "json", 'J', 0, G_OPTION_ARG_NONE, &flags->json, "Print JSON", NULL },
-		{ "bytes", 'b', 0, G_OPTION_ARG_NONE, &flags->bytes, "Print sizes in bytes", NULL },
+		{ "json", 'J', 0, G_OPTION_ARG_NONE, &options->json, "Print JSON", NULL },
+		{ "bytes", 'b', 0, G_OPTION_ARG_NONE, &options->bytes, "Print sizes in bytes",
+		  NULL },
 		{ NULL }
 	};
 
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
-static void add_duplicates_entries(GOptionContext *context, Options *options, Flags *flags)
+static void add_table_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
-		{ "files", 0, 0, G_OPTION_ARG_NONE, &flags->files,
+		{ "output", 'o', 0, G_OPTION_ARG_STRING, &options->columns,
+		  "Print these columns, by commas; after '+' besides those shown", "COLUMNS" },
+		{ "raw", 'r', 0, G_OPTION_ARG_NONE, &options->raw,
+		  "Print columns with a blank between, others as \\x20", NULL },
+		{ "noheadings", 'n', 0, G_OPTION_ARG_NONE, &options->no_headings,
+		  "Print no headings", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_verbose_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->verbose,
+		  "Show what was left alone on every filesystem, with examples", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_config_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
+		  "Read the configuration in FILE alone, or none", "FILE|none" },
+		{ "check", 0, 0, G_OPTION_ARG_NONE, &options->check,
+		  "Say what is wrong in the files that are named, or in the configuration", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_budget_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "rate", 0, 0, G_OPTION_ARG_STRING, &options->rate,
+		  "Have the disks that are named read and write SIZE per second at most",
+		  "SIZE|none" },
+		{ "iops", 0, 0, G_OPTION_ARG_STRING, &options->iops,
+		  "Ask them for no more than N requests per second", "N|none" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_config_directory_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "config-dir", 0, 0, G_OPTION_ARG_FILENAME,
+					   &options->config_directory,
+					   "Look at and change the configuration in DIR", "DIR" },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_keep_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "keep", 0, 0, G_OPTION_ARG_STRING, &options->keep,
+		  "Keep passes of the last TIME, as 90d or 26w; without, all that are there",
+		  "TIME" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_plot_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "plot", 0, 0, G_OPTION_ARG_NONE, &options->plot,
+					   "Draw what each pass freed and read", NULL },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_duplicates_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "files", 0, 0, G_OPTION_ARG_NONE, &options->files,
 		  "Show groups of files that are equal as a whole, which is done anyway", NULL },
-		{ "runs", 0, 0, G_OPTION_ARG_NONE, &flags->runs,
+		{ "runs", 0, 0, G_OPTION_ARG_NONE, &options->runs,
 		  "Show groups of equal parts of files, if that can be told", NULL },
 		{ "min", 0, 0, G_OPTION_ARG_STRING, &options->min_size, "Leave out smaller files",
 		  "SIZE" },
@@ -57,7 +137,7 @@ static void add_duplicates_entries(GOptionContext *context, Options *options, Fl
 		  "Print a table, names as fdupes does, JSON or CSV", "table|fdupes|json|csv" },
 		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
 		  "Print N groups; 0: all (of a table 100, unless this says otherwise)", "N" },
-		{ "null", '0', 0, G_OPTION_ARG_NONE, &flags->nul,
+		{ "null", '0', 0, G_OPTION_ARG_NONE, &options->nul,
 		  "Print names as they are, each ended by NUL, and an empty one after each group",
 		  NULL },
 		{ NULL }
@@ -67,25 +147,24 @@ static void add_duplicates_entries(GOptionContext *context, Options *options, Fl
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
-static void take_flags(Options *options, const Flags *flags)
-{
-	options->json |= flags->json;
-	options->bytes |= flags->bytes;
-	options->raw |= flags->raw;
-	options->no_headings |= flags->no_headings;
-	options->verbose |= flags->verbose;
-	options->version |= flags->version;
-	options->check |= flags->check;
-	options->nul |= flags->nul;
-	options->runs |= flags->runs;
-}
+static const struct {
+	VerbOptions takes;
+	void (*add)(GOptionContext *context, Options *options);
+} groups[] = {
+	{ VERB_TAKES_VERBOSE, add_verbose_entries },
+	{ VERB_TAKES_CONFIG, add_config_entries },
+	{ VERB_TAKES_BUDGET, add_budget_entries },
+	{ VERB_TAKES_CONFIG_DIRECTORY, add_config_directory_entries },
+	{ VERB_TAKES_KEEP, add_keep_entries },
+	{ VERB_TAKES_PLOT, add_plot_entries },
+	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
+};
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
 			  GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("VERB [UUID|MOUNT…]");
-	Flags flags = { 0 };
-	const GOptionEntry entries[] = { { "version", 0, 0, G_OPTION_ARG_NONE, &flags.version,
+	const GOptionEntry entries[] = { { "version", 0, 0, G_OPTION_ARG_NONE, &options->version,
 					   "Print the version", NULL },
 					 { NULL } };
 
@@ -93,13 +172,10 @@ bool options_parse_common(Options *options, char ***arguments, const char *descr
 	g_option_context_set_summary(context, "Shows what dedupd did and what it remembers.");
 	g_option_context_set_description(context, description);
 	g_option_context_set_strict_posix(context, TRUE);
-	add_common_entries(context, options, &flags);
+	add_common_entries(context, options);
 	g_option_context_add_main_entries(context, entries, NULL);
 
-	if (!g_option_context_parse_strv(context, arguments, error))
-		return false;
-	take_flags(options, &flags);
-	return true;
+	return g_option_context_parse_strv(context, arguments, error);
 }
 
 /* Where dedupd keeps the stores; what is wrong with the configuration `dedupctl config` says. */
@@ -135,9 +211,11 @@ static bool check(Options *options, GError **error)
 	return true;
 }
 
-static bool take_keep(Options *options, const char *text, GError **error)
+static bool take_keep(Options *options, GError **error)
 {
-	if (!duration_parse(text, &options->keep_usec, error)) {
+	if (!options->keep)
+		return true;
+	if (!duration_parse(options->keep, &options->keep_usec, error)) {
 		g_prefix_error(error, "--keep: ");
 		return false;
 	}
@@ -145,7 +223,7 @@ static bool take_keep(Options *options, const char *text, GError **error)
 		return true;
 
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "--keep: %s is not a time to keep passes for", text);
+		    "--keep: %s is not a time to keep passes for", options->keep);
 	return false;
 }
 
@@ -155,77 +233,21 @@ bool options_parse_verb(Options *options, char ***arguments, const char *summary
 	g_autoptr(GOptionContext) context =
 		g_option_context_new(takes & VERB_TAKES_FILES ? "FILE…" : "[UUID|MOUNT…]");
 	g_autofree char *program = g_strdup_printf("%s %s", PROGRAM, **arguments);
-	Flags flags = { 0 };
 	const GOptionEntry names[] = { { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY,
 					 &options->names, NULL, NULL },
 				       { NULL } };
-	const GOptionEntry verbose[] = {
-		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &flags.verbose,
-		  "Show what was left alone on every filesystem, with examples", NULL },
-		{ NULL }
-	};
-	const GOptionEntry table[] = {
-		{ "output", 'o', 0, G_OPTION_ARG_STRING, &options->columns,
-		  "Print these columns, by commas; after '+' besides those shown", "COLUMNS" },
-		{ "raw", 'r', 0, G_OPTION_ARG_NONE, &flags.raw,
-		  "Print columns with a blank between, others as \\x20", NULL },
-		{ "noheadings", 'n', 0, G_OPTION_ARG_NONE, &flags.no_headings, "Print no headings",
-		  NULL },
-		{ NULL }
-	};
-	const GOptionEntry config[] = {
-		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
-		  "Read the configuration in FILE alone, or none", "FILE|none" },
-		{ "check", 0, 0, G_OPTION_ARG_NONE, &flags.check,
-		  "Say what is wrong in the files that are named, or in the configuration", NULL },
-		{ NULL }
-	};
-
-	const GOptionEntry budget[] = {
-		{ "rate", 0, 0, G_OPTION_ARG_STRING, &options->rate,
-		  "Have the disks that are named read and write SIZE per second at most",
-		  "SIZE|none" },
-		{ "iops", 0, 0, G_OPTION_ARG_STRING, &options->iops,
-		  "Ask them for no more than N requests per second", "N|none" },
-		{ NULL }
-	};
-	const GOptionEntry config_directory[] = {
-		{ "config-dir", 0, 0, G_OPTION_ARG_FILENAME, &options->config_directory,
-		  "Look at and change the configuration in DIR", "DIR" },
-		{ NULL }
-	};
-	g_autofree char *keep_text = NULL;
-	const GOptionEntry keep[] = {
-		{ "keep", 0, 0, G_OPTION_ARG_STRING, &keep_text,
-		  "Keep passes of the last TIME, as 90d or 26w; without, all that are there",
-		  "TIME" },
-		{ NULL }
-	};
 
 	g_set_prgname(program);
 	g_option_context_set_summary(context, summary);
 	g_option_context_set_description(context, columns);
-	add_common_entries(context, options, &flags);
+	add_common_entries(context, options);
 	if (columns)
-		g_option_context_add_main_entries(context, table, NULL);
-	if (takes & VERB_TAKES_VERBOSE)
-		g_option_context_add_main_entries(context, verbose, NULL);
-	if (takes & VERB_TAKES_CONFIG)
-		g_option_context_add_main_entries(context, config, NULL);
-	if (takes & VERB_TAKES_BUDGET)
-		g_option_context_add_main_entries(context, budget, NULL);
-	if (takes & VERB_TAKES_CONFIG_DIRECTORY)
-		g_option_context_add_main_entries(context, config_directory, NULL);
-	if (takes & VERB_TAKES_KEEP)
-		g_option_context_add_main_entries(context, keep, NULL);
-	if (takes & VERB_TAKES_DUPLICATES)
-		add_duplicates_entries(context, options, &flags);
+		add_table_entries(context, options);
+	for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
+		if (takes & groups[i].takes)
+			groups[i].add(context, options);
 	g_option_context_add_main_entries(context, names, NULL);
 
-	if (!g_option_context_parse_strv(context, arguments, error))
-		return false;
-	take_flags(options, &flags);
-	if (keep_text && !take_keep(options, keep_text, error))
-		return false;
-	return check(options, error);
+	return g_option_context_parse_strv(context, arguments, error) &&
+	       take_keep(options, error) && check(options, error);
 }

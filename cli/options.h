@@ -17,34 +17,38 @@ typedef enum {
 	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
 	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
-	VERB_TAKES_FILES = 1 << 8, /* its names are of files */
 	VERB_TAKES_KEEP = 1 << 4,
-	VERB_TAKES_DUPLICATES = 1 << 9,
+	VERB_TAKES_PLOT = 1 << 5,
+	VERB_TAKES_DUPLICATES = 1 << 6, /* those of 'duplicates' alone */
+	VERB_TAKES_FILES = 1 << 7,      /* its names are of files: no option */
 } VerbOptions;
 
+/* Strings are as typed, and NULL when not given. */
 typedef struct {
-	char *state_directory;
+	char *state_directory;  /* set in any case */
 	char *config;           /* a file, or "none"; NULL: that of the system */
 	char *config_directory; /* NULL: that of the system */
-	char *rate;             /* as typed; NULL: not given */
-	char *iops;             /* the same */
-	bool check;
-	bool json;
-	bool bytes;
-	char *columns; /* by commas, as typed; NULL: those that are shown by themselves */
-	bool raw;
-	bool no_headings;
-	bool verbose;
-	uint64_t keep_usec; /* 0: for ever */
-	bool version;
-	/* Of duplicates. */
+	char *rate;
+	char *iops;
+	gboolean check;
+	gboolean json;
+	gboolean bytes;
+	char *columns; /* by commas; NULL: those that are shown by themselves */
+	gboolean raw;
+	gboolean no_headings;
+	gboolean verbose;
+	gboolean plot;
+	char *keep;
+	uint64_t keep_usec; /* what that says; 0: for ever */
 	char *min_size;
 	char *under;
 	char *format;
-	int limit; /* -1: as the format has it */
-	bool nul;
-	bool runs;
-	char **names; /* UUIDs and mount points as typed; NULL-terminated, may be NULL: all */
+	int limit; /* below 0: not given */
+	gboolean nul;
+	gboolean files;
+	gboolean runs;
+	gboolean version;
+	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
 } Options;
 
 void options_clear(Options *options);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/history-plot.h"
 #include "cli/message.h"
 #include "cli/pass-text.h"
 #include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+
+#include <stdio.h>
 
 enum {
 	HISTORY_MOUNT,
@@ -96,6 +99,27 @@ static bool add_passes(Table *table, HashStore *store, GError **error)
 	}
 }
 
+/* One below the other; what cannot be read is said. */
+static ExitStatus print_plots(StoreList *list, const Options *options)
+{
+	const StoreEntry *entry;
+	bool is_first = true;
+
+	while ((entry = store_list_next(list))) {
+		GError *cause = NULL;
+
+		if (!is_first)
+			printf("\n");
+		is_first = false;
+		if (!history_plot_print(entry, options->bytes, &cause))
+			store_list_failed_take(list, cause);
+	}
+	if (store_list_count(list) == 0 && !options->names)
+		store_list_say_none(list);
+
+	return store_list_finish(list) ? EXIT_STATUS_DONE : EXIT_STATUS_FAILED;
+}
+
 ExitStatus verb_history(const Options *options)
 {
 	g_autoptr(GError) error = NULL;
@@ -104,10 +128,19 @@ ExitStatus verb_history(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
 	const StoreEntry *entry;
 
+	if (options->plot &&
+	    (options->json || options->columns || options->raw || options->no_headings)) {
+		message_print(
+			"history: --plot draws for people, and takes none of --json, --output, "
+			"--raw and --noheadings");
+		return EXIT_STATUS_USAGE;
+	}
 	if (!list) {
 		message_print("cannot read the stores: %s", error->message);
 		return EXIT_STATUS_FAILED;
 	}
+	if (options->plot)
+		return print_plots(list, options);
 
 	while ((entry = store_list_next(list))) {
 		GError *cause = NULL;

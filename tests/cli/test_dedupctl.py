@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What dedupctl prints, says and exits with."""
 
+import contextlib
 import fcntl
 import json
 import os
+import pty
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -697,3 +701,85 @@ def test_no_store_is_nothing_to_keep_up(dedupctl, verb):
     process = dedupctl("store", verb, "--json")
     assert process.returncode == 0
     assert rows(process) == []
+
+
+# The plot of the history.
+
+
+def on_terminal(state, *arguments, width=60, environment=None):
+    """What a terminal of so many columns is sent."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    process = subprocess.Popen(
+        [DEDUPCTL, f"--state-dir={state}", *arguments], stdin=theirs, stdout=theirs,
+        stderr=subprocess.PIPE,
+        env={"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "xterm",
+             **(environment or {})})
+    os.close(theirs)
+    text = b""
+    # A terminal whose other side is closed answers EIO.
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65536):
+            text += piece
+    os.close(ours)
+    assert process.wait(timeout=30) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_plot_is_ascii_where_there_is_no_terminal(make_store, dedupctl):
+    make_store(passes=4)
+    process = dedupctl("history", "--plot")
+    assert process.returncode == 0
+    assert process.stdout.isascii()
+    assert "\x1b" not in process.stdout
+    assert process.stdout.startswith("/srv: the last 4 of 4 passes\n")
+    assert "freed: 10 MiB in these passes, 4 MiB at most" in process.stdout
+    assert re.search(r"^ +4 MiB +#$", process.stdout, re.MULTILINE)
+    assert re.search(r"^ +0 ####$", process.stdout, re.MULTILINE)
+    assert "1970-01-02 to 1970-01-05" in process.stdout
+
+
+def test_plot_on_a_terminal_has_blocks_and_colours(make_store, state):
+    make_store(passes=100)
+    text = on_terminal(state, "history", "--plot")
+    assert "█" in text and "▁" in text
+    assert "\x1b[32m" in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert max(map(len, plain.splitlines())) == 60
+    assert plain.startswith("/srv: the last 45 of 100 passes\n")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}])
+def test_plot_has_no_colours_where_they_are_not_wanted(make_store, state, environment):
+    make_store(passes=3)
+    text = on_terminal(state, "history", "--plot", environment=environment)
+    assert "\x1b" not in text
+    assert "█" in text
+
+
+def test_plot_on_a_plain_terminal_is_ascii(make_store, state):
+    make_store(passes=3)
+    text = on_terminal(state, "history", "--plot", environment={"LC_ALL": "C"})
+    assert text.isascii()
+    assert "#" in text
+
+
+def test_plot_of_several_filesystems_and_of_none(make_store, dedupctl):
+    assert dedupctl("history", "--plot").stdout.startswith("There is no store")
+    make_store(passes=0)
+    make_store(uuid=OTHER_UUID, mount_point="/home", passes=1)
+    process = dedupctl("history", "--plot")
+    assert f"{UUID}: no pass is remembered" in process.stdout
+    assert "/home: the last 1 of 1 passes" in process.stdout
+    assert dedupctl("history", "--plot", "--bytes", "/home").stdout.count("1048576") == 3
+
+
+@pytest.mark.parametrize("option", ["--json", "--raw", "--noheadings", "--output=uuid"])
+def test_plot_is_for_people(make_store, dedupctl, option):
+    make_store()
+    process = dedupctl("history", "--plot", option)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert "--plot" in process.stderr
