@@ -183,17 +183,21 @@ def test_the_service_survives_that_and_goes_on_when_it_is_mounted_anew(pairs, se
     uuid = service.shows(pairs.mount_point)["uuid"]
     wait_until(lambda: (service.shows(uuid)["stage_bytes"] or 0) > 4 * MIB, service.log)
     shut_down(pairs)
-    wait_until(lambda: service.shows(uuid)["state"] == "waiting", service.log)
+    wait_until(lambda: service.shows(uuid)["why"]
+               == "the last pass failed: the filesystem was shut down", service.log)
     shown = service.shows(uuid)
-    assert shown["last_outcome"] == "interrupted"
-    assert shown["why"] == "the last pass failed: the filesystem was shut down"
+    assert (shown["state"], shown["last_outcome"]) == ("waiting", "interrupted")
     assert "the pass ends, as the filesystem was shut down" in service.log()
 
     service.configure(pairs.mount_point)
     service.tell("reload")
     pairs.unmount()
+    wait_until(lambda: service.shows(uuid)["state"] == "unmounted", service.log)
     pairs.mount()
-    wait_until(lambda: service.shows(uuid)["freed_bytes"] == FILES * MIB, service.log)
+    wait_until(lambda: service.shows(uuid)["last_outcome"] == "complete", service.log)
+    tree = pathlib.Path(pairs.mount_point)
+    for number in range(FILES):
+        assert oracle.is_shared(tree / f"{number}a", tree / f"{number}b")
 
 
 @pytest.mark.parametrize("kind", ["btrfs"])
