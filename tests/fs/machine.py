@@ -70,6 +70,7 @@ class Machine:
         self._nspawn = None
         self._leader = None
         self._log_path = None
+        self._page_begun_usec = 0
 
     def __enter__(self):
         with contextlib.ExitStack() as self._stack:
@@ -218,7 +219,7 @@ class Machine:
         with image.open("wb") as file:
             file.truncate(ROOT_BYTES // 2)
         device = self._attach(image)
-        subprocess.run([f"mkfs.{kind}", "-q", "-f", device], check=True)
+        subprocess.run([f"mkfs.{kind}", "-q", "-f", device], check=True, stdout=subprocess.DEVNULL)
         # Devices are of the whole machine; its own directory of them is made when it boots.
         number = os.stat(device).st_rdev
         self.tell("mknod", "-m", "600", device, "b", os.major(number), os.minor(number))
@@ -236,10 +237,16 @@ class Machine:
         """A property of a unit."""
         return self.tell("systemctl", "show", "--value", "--property", name, unit).strip()
 
+    def turn_page(self):
+        """Have journal() tell of what is written from now on alone."""
+        self._page_begun_usec = time.time_ns() // 1000
+
     def journal(self, *matches):
         """Entries with these fields, oldest first."""
         text = self.run("journalctl", "--output=json", "--quiet", "--all", *matches).stdout
-        return [json.loads(line) for line in text.splitlines()]
+        entries = [json.loads(line) for line in text.splitlines()]
+        return [entry for entry in entries
+                if int(entry["__REALTIME_TIMESTAMP"]) >= self._page_begun_usec]
 
     def journal_text(self):
         return self.run("journalctl", "--quiet", "--no-pager", "--lines=60").stdout
