@@ -47,8 +47,11 @@ const char *nearest_word(const char *typed, const char *const *words, size_t n_w
 			return words[i];
 
 	for (size_t i = 0; i < n_words; i++) {
-		unsigned edits = count_edits(typed, words[i]);
+		unsigned edits;
 
+		if (strlen(words[i]) > WORD_MAX)
+			continue;
+		edits = count_edits(typed, words[i]);
 		if (edits >= least)
 			continue;
 		least = edits;

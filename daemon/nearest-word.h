@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * The one of @n_words words (of at most 32 letters) that @typed was most likely meant to be: one that
- * begins with it, else the one with the fewest letters inserted, left out, replaced or swapped, at
- * most one for three letters typed.  NULL when none is near.
+ * The one of @n_words words that @typed was most likely meant to be: one that begins with it, else the
+ * one, out of those of at most 32 letters, with the fewest letters inserted, left out, replaced or
+ * swapped, at most one for three letters typed.  NULL when none is near.
  *
  * Thread: any.
  */

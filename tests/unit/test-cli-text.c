@@ -70,6 +70,15 @@ static void test_nearest_word_forgives_a_letter_in_three(void)
 				cases[i].nearest);
 }
 
+static void test_words_that_are_too_long_are_near_to_what_begins_them(void)
+{
+	static const char *const words[] = { "/a/mount/point/with/a/long/name/in/the/end", "/srv" };
+
+	g_assert_cmpstr(nearest_word("/svr", words, G_N_ELEMENTS(words)), ==, "/srv");
+	g_assert_cmpstr(nearest_word("/a/mount", words, G_N_ELEMENTS(words)), ==, words[0]);
+	g_assert_null(nearest_word("/b/mount/point/with/a/long/name", words, G_N_ELEMENTS(words)));
+}
+
 static void test_what_was_escaped_before_stays(void)
 {
 	static const struct {
@@ -101,6 +110,8 @@ int main(int argc, char **argv)
 			test_times_are_local_for_people_and_utc_for_programs);
 	g_test_add_func("/cli-text/nearest-word-forgives-a-letter-in-three",
 			test_nearest_word_forgives_a_letter_in_three);
+	g_test_add_func("/cli-text/words-that-are-too-long-are-near-to-what-begins-them",
+			test_words_that_are_too_long_are_near_to_what_begins_them);
 	g_test_add_func("/cli-text/what-was-escaped-before-stays",
 			test_what_was_escaped_before_stays);
 
