@@ -32,12 +32,16 @@ SYSFS = ("/sys/fs/btrfs", "/sys/fs/xfs")
 # What systemd-nspawn keeps from those in it, though they have the capability.
 CALLS = "fanotify_init fanotify_mark open_by_handle_at"
 
-# Within a namespace of mounts: a cgroup tree of the kind that systemd-nspawn takes, a place for its
+# Within a namespace of mounts: without filesystems of other tests, which nobody could unmount as long as
+# it has copies of their mounts; with a cgroup tree of the kind that systemd-nspawn takes, a place for its
 # locks, and the root.
 BOOT = """
 set -e
 root=$1 device=$2
 shift 2
+findmnt --kernel --noheadings --list --output SOURCE,TARGET | tac | while read -r source target; do
+    [[ $source != /dev/loop* || $target == / ]] || umount -l "$target" || true
+done
 umount -R -l /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
 mkdir -p /run/systemd/nspawn

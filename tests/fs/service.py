@@ -64,6 +64,9 @@ class Service:
         self._process = None
         return time.monotonic() - begun
 
+    def is_running(self):
+        return self._process is not None and self._process.poll() is None
+
     def reload(self):
         self._process.send_signal(signal.SIGHUP)
 
