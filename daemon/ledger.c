@@ -40,8 +40,8 @@ bool ledger_begin(Pass *pass, const BtrfsInfo *info, Ledger *ret, GError **error
 }
 
 /* Whether an inode of one subvolume was changed by somebody since the pass began. */
-static bool is_written_in(const Ledger *ledger, int fd, uint64_t root, BtrfsTree *tree, bool *ret,
-			  GError **error)
+static bool is_written_in(const Pass *pass, const Ledger *ledger, uint64_t root, BtrfsTree *tree,
+			  bool *ret, GError **error)
 {
 	const BtrfsTreeRange range = {
 		.tree = root,
@@ -53,8 +53,8 @@ static bool is_written_in(const Ledger *ledger, int fd, uint64_t root, BtrfsTree
 	const BtrfsTreeItem *item;
 	BtrfsInodeItem inode;
 
-	btrfs_tree_start(tree, fd, &range);
-	while (!*ret) {
+	btrfs_tree_start(tree, pass->filesystem->fd, &range);
+	while (!*ret && pass_may_continue(pass)) {
 		if (!btrfs_tree_next_if_any(tree, &item, error))
 			return false;
 		if (!item)
@@ -67,7 +67,7 @@ static bool is_written_in(const Ledger *ledger, int fd, uint64_t root, BtrfsTree
 	return true;
 }
 
-static bool is_written(const Ledger *ledger, int fd, const GArray *subvolumes, bool *ret,
+static bool is_written(const Pass *pass, const Ledger *ledger, const GArray *subvolumes, bool *ret,
 		       GError **error)
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
@@ -77,7 +77,7 @@ static bool is_written(const Ledger *ledger, int fd, const GArray *subvolumes, b
 		const BtrfsSubvolume *subvolume = &g_array_index(subvolumes, BtrfsSubvolume, i);
 
 		if (subvolume->generation >= ledger->generation &&
-		    !is_written_in(ledger, fd, subvolume->id, tree, ret, error))
+		    !is_written_in(pass, ledger, subvolume->id, tree, ret, error))
 			return false;
 	}
 
@@ -112,9 +112,11 @@ static bool find_hindrance(const Pass *pass, const Ledger *ledger, const char **
 	if (ledger->is_deleting || has_dead(subvolumes))
 		return true;
 
-	if (!is_written(ledger, fd, subvolumes, &written, error))
+	if (!is_written(pass, ledger, subvolumes, &written, error))
 		return false;
-	*ret = written ? "others wrote to it meanwhile" : NULL;
+	*ret = written                    ? "others wrote to it meanwhile"
+	       : !pass_may_continue(pass) ? "the pass was interrupted"
+					  : NULL;
 	return true;
 }
 

@@ -82,6 +82,9 @@ bool hash_store_keep(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT
 /* Roll the transaction back, in which nothing was changed but segments. */
 bool hash_store_undo(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Forget all that was not committed, anchors in memory included. */
+bool hash_store_undo_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* A second connection that sees what is committed now, until it is ended. */
 Database *hash_store_snapshot(HashStore *store, GError **error);
 

@@ -259,6 +259,15 @@ bool hash_store_undo(HashStore *store, GError **error)
 	return end_transaction(store, STATEMENT_ROLLBACK, error);
 }
 
+bool hash_store_undo_all(HashStore *store, GError **error)
+{
+	store->n_anchors = 0;
+	store->n_renewed = 0;
+	store->differed_known = false;
+	store->pinned_known = false;
+	return hash_store_undo(store, error) && store_meta_load(store, error);
+}
+
 bool hash_store_commit(HashStore *store, GError **error)
 {
 	if (!store->in_transaction && !store->failed)

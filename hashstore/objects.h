@@ -81,6 +81,9 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
  * settled, and nothing has to be read to match them again.  Ids of others are passed over.  All
  * segments that may hold their anchors are read, once.  Called after hash_store_settle() it takes
  * these out of what was settled; before, it is for objects that were settled earlier.
+ *
+ * Asked to stop, it undoes all that was not committed, be it its own or not: rows with ids that no
+ * anchors have would be lost, and whoever changed them does so again in the next pass.
  */
 bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

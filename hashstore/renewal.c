@@ -97,7 +97,7 @@ static bool copy_anchors(HashStore *store, const GArray *renewals, Sorter *copie
 		return false;
 	merge = segment_merge_new(reader, segments, store->memory_bytes / 2);
 
-	for (;;) {
+	while (hash_store_may_continue(store)) {
 		const Anchor *anchors;
 		size_t n;
 
@@ -119,11 +119,13 @@ static bool copy_anchors(HashStore *store, const GArray *renewals, Sorter *copie
 				return false;
 		}
 	}
+
+	return true;
 }
 
 static bool put_copies(HashStore *store, Sorter *copies, GError **error)
 {
-	for (;;) {
+	while (hash_store_may_continue(store)) {
 		const Anchor *anchor;
 
 		if (!sorter_next(copies, (const void **)&anchor, error))
@@ -133,14 +135,15 @@ static bool put_copies(HashStore *store, Sorter *copies, GError **error)
 		if (!hash_store_put_anchor(store, anchor, error))
 			return false;
 	}
+
+	return true;
 }
 
 bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
 {
 	g_autofree char *directory = g_path_get_dirname(store->path);
-	/* Rows with ids that no anchors have would be lost: this is done whole, whoever asks to stop. */
 	g_autoptr(Sorter) copies = sorter_new(sizeof(Anchor), compare_anchors,
-					      store->memory_bytes / 2, directory, NULL);
+					      store->memory_bytes / 2, directory, store->stop);
 	g_autoptr(GArray) renewals = NULL;
 
 	if (n_objects == 0)
@@ -155,5 +158,5 @@ bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_object
 		return false;
 	}
 
-	return true;
+	return hash_store_may_continue(store) || hash_store_undo_all(store, error);
 }

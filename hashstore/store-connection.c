@@ -97,8 +97,8 @@ void store_connection_close(HashStore *store)
 
 	finalize_statements(store);
 	/* Whoever stops in the middle of a pass shall not wait for the disk. */
-	if ((!is_settled(store) || !hash_store_may_continue(store)) &&
-	    store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED)
+	if (!hash_store_may_continue(store) ||
+	    (!is_settled(store) && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED))
 		database_keep_wal(store->database);
 	g_clear_pointer(&store->database, database_close);
 }

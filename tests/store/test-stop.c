@@ -297,6 +297,76 @@ static void test_checkpoint_that_is_stopped_anywhere_loses_nothing(void)
 	}
 }
 
+/* Raise the flag when it is looked at for the last of so many times. */
+static void pay(void *data)
+{
+	is_live_until_stop(0, data);
+}
+
+static void ignore(void *data)
+{
+}
+
+static void test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun(void)
+{
+	static const uint32_t old[] = { 1, 3 };
+	HashStorePayer payer = { ignore, ignore, pay, NULL };
+	unsigned n_stopped = 0;
+
+	for (unsigned looks = 0; looks < 12; looks++) {
+		g_autoptr(Stopped) stopped = stopped_new();
+		const Object *found;
+		GError *error = NULL;
+		bool is_stopped;
+
+		for (int i = 0; i < 4; i++)
+			put_object(stopped, 50000);
+		check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error),
+		      error);
+		commit(stopped);
+
+		/* Beside what else the pass changed. */
+		payer.data = stopped;
+		stopped->questions_left = UINT_MAX;
+		stopped->fixture->options.payer = &payer;
+		reopen(stopped);
+		check(hash_store_set_note(stopped->store, "changed", "too", &error), error);
+		stopped->questions_left = looks;
+		check(hash_store_renew(stopped->store, old, G_N_ELEMENTS(old), &error), error);
+		is_stopped = atomic_load(&stopped->stop);
+		n_stopped += is_stopped;
+		commit(stopped);
+
+		atomic_store(&stopped->stop, false);
+		stopped->questions_left = UINT_MAX;
+		reopen(stopped);
+		for (size_t i = 0; i < G_N_ELEMENTS(old); i++) {
+			check(hash_store_find(stopped->store, old[i], &found, &error), error);
+			g_assert_true(is_stopped == (found != NULL));
+		}
+		g_assert_cmpuint(hash_store_next_object(stopped->store), ==, is_stopped ? 5 : 7);
+		check_segments(stopped, is_stopped ? 200000 : 300000, is_stopped ? 1 : 2);
+	}
+	g_assert_cmpuint(n_stopped, >, 2);
+}
+
+static void test_who_stops_does_not_wait_for_the_wal(void)
+{
+	g_autoptr(Stopped) stopped = stopped_new();
+
+	put_object(stopped, 1000);
+	commit(stopped);
+	g_assert_cmpuint(wal_bytes(stopped), >, 0);
+	atomic_store(&stopped->stop, true);
+	reopen(stopped);
+	g_assert_cmpuint(wal_bytes(stopped), >, 0);
+	check_segments(stopped, 1000, 1);
+
+	atomic_store(&stopped->stop, false);
+	reopen(stopped);
+	g_assert_cmpuint(wal_bytes(stopped), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -311,6 +381,10 @@ int main(int argc, char **argv)
 			test_walk_over_groups_ends_soon_when_stopped);
 	g_test_add_func("/stop/stop-leaves-a-large-wal-to-the-next-pass",
 			test_stop_leaves_a_large_wal_to_the_next_pass);
+	g_test_add_func("/stop/renewal-that-is-stopped-anywhere-is-as-if-it-had-not-begun",
+			test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun);
+	g_test_add_func("/stop/who-stops-does-not-wait-for-the-wal",
+			test_who_stops_does_not_wait_for_the_wal);
 	g_test_add_func("/stop/checkpoint-that-is-stopped-anywhere-loses-nothing",
 			test_checkpoint_that_is_stopped_anywhere_loses_nothing);
 
