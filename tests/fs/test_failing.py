@@ -265,3 +265,132 @@ def test_sixteen_files_that_cannot_be_read_end_a_pass(quick_disks, make_filesyst
 
 def place_of(path):
     return oracle.file_extents(path)[-1].physical
+
+
+class Feigned:
+    """A program that sees directories of sysfs that are the test's."""
+
+    def __init__(self, program, directory):
+        self._directory = directory
+        self._program = program
+        self._covered = {}
+        self.path = directory / "feigned"
+
+    def cover(self, place, **files):
+        """Have @place show files, by their names with __ for /, instead of what is there."""
+        mirror = self._directory / f"cover-{len(self._covered)}"
+        self._covered[place] = mirror
+        for name, text in files.items():
+            self.put(place, name, text)
+        mounts = [f"mount --bind {mirror} {place}" for place, mirror in self._covered.items()]
+        self.path.write_text("\n".join(["#!/bin/sh -e", "[ -n \"$FEIGNED\" ] ||",
+                                        '\texec env FEIGNED=1 unshare --mount "$0" "$@"',
+                                        *mounts, f'exec {self._program} "$@"', ""]))
+        self.path.chmod(0o755)
+
+    def put(self, place, name, text):
+        path = self._covered[place] / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+
+@pytest.fixture
+def feigned(program, tmp_path):
+    return Feigned(program, tmp_path)
+
+
+@pytest.fixture
+def array_of(feigned):
+    """Have a loop device pass for an array."""
+    def make(filesystem):
+        name = os.path.basename(filesystem.device)
+        place = os.path.realpath(f"/sys/block/{name}")
+        kept = {entry: pathlib.Path(place, entry.replace("__", "/")).read_text().strip()
+                for entry in ("dev", "stat", "queue__rotational", "loop__backing_file")}
+        feigned.cover(place, **kept, md__degraded="0", md__sync_action="idle")
+        return place
+    return make
+
+
+def read_within(filesystem, seconds):
+    before = filesystem.read_bytes()
+    time.sleep(seconds)
+    return filesystem.read_bytes() - before
+
+
+@pytest.mark.parametrize("kind", ["xfs", "btrfs"])
+def test_a_pass_waits_while_its_array_is_checked(pairs, make_dedupd, feigned, array_of):
+    array = array_of(pairs)
+    dedupd = make_dedupd(pairs)
+    dedupd.program = feigned.path
+    process = dedupd.start(find="auto", limit_rate="4M")
+    reading(process, pairs)
+    feigned.put(array, "md__sync_action", "check")
+    # It looks once a second.
+    time.sleep(2)
+    # Of data nothing.
+    assert read_within(pairs, 2) < MIB
+    assert process.poll() is None
+
+    feigned.put(array, "md__sync_action", "idle")
+    run = dedupd.finish(process)
+    assert run.status == 0, run.stderr
+    assert run.freed_bytes == FILES * MIB
+    assert run.stderr.count(f"waiting for a check of {os.path.basename(array)} to end") == 1
+
+
+def test_an_array_that_loses_a_device_ends_the_pass(pairs, make_dedupd, feigned, array_of):
+    array = array_of(pairs)
+    dedupd = make_dedupd(pairs)
+    dedupd.program = feigned.path
+    process = dedupd.start(limit_rate="4M")
+    reading(process, pairs)
+    feigned.put(array, "md__degraded", "1")
+    run = dedupd.finish(process)
+
+    assert stopped_reason(run) == f"{os.path.basename(array)} lacks 1 of its devices"
+    feigned.put(array, "md__degraded", "0")
+    assert dedupd.run().freed_bytes == FILES * MIB
+
+
+def test_the_service_begins_no_pass_while_an_array_is_rebuilt(pairs, service, feigned, array_of):
+    array = array_of(pairs)
+    feigned.put(array, "md__sync_action", "recover")
+    service._program = feigned.path
+    service.configure(pairs.mount_point)
+    service.start()
+    name = os.path.basename(array)
+    wait_until(lambda: service.shows(pairs.mount_point)["why"]
+               == f"a recovery of {name} is going on", service.log)
+    assert service.shows(pairs.mount_point)["passes"] == 0
+
+    feigned.put(array, "md__sync_action", "idle")
+    # Which has it look at once.
+    service.tell("reload")
+    shown = service.wait_for_passes(pairs.mount_point, 1)
+    assert shown["freed_bytes"] == FILES * MIB
+
+
+def test_on_battery_the_service_does_only_what_it_is_asked_for(pairs, service, feigned):
+    power = "/sys/class/power_supply"
+    feigned.cover(power, AC__type="Mains", AC__online="1", BAT0__type="Battery",
+                  BAT0__status="Charging")
+    service._program = feigned.path
+    service.configure(pairs.mount_point, LimitRate="2M")
+    service.start()
+    wait_until(lambda: (service.shows(pairs.mount_point)["stage_bytes"] or 0) > 0, service.log)
+
+    feigned.put(power, "AC__online", "0")
+    feigned.put(power, "BAT0__status", "Discharging")
+    wait_until(lambda: service.shows(pairs.mount_point)["why"] == "the machine runs on battery",
+               service.log)
+    shown = service.shows(pairs.mount_point)
+    assert (shown["state"], shown["last_outcome"]) == ("waiting", "interrupted")
+
+    service.configure(pairs.mount_point)
+    service.tell("reload")
+    time.sleep(1)
+    assert service.shows(pairs.mount_point)["state"] == "waiting"
+    service.tell("start", pairs.mount_point)
+    wait_until(lambda: service.shows(pairs.mount_point)["last_outcome"] == "complete", service.log)
+    assert service.shows(pairs.mount_point)["freed_bytes"] == FILES * MIB
