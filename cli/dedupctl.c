@@ -39,6 +39,8 @@ static const Verb verbs[] = {
 	  &table_of_store_vacuum, verb_store_vacuum },
 	{ "why", "Say why files were not deduplicated, with what tells so", VERB_TAKES_FILES,
 	  &table_of_why, verb_why },
+	{ "verify", "Look whether what is remembered is still so on the filesystem",
+	  VERB_TAKES_SAMPLE, &table_of_verify, verb_verify },
 	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
 	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
 	  verb_stop },

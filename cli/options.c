@@ -21,6 +21,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->min_size, g_free);
 	g_clear_pointer(&options->under, g_free);
 	g_clear_pointer(&options->format, g_free);
+	g_clear_pointer(&options->sample, g_free);
+	g_clear_pointer(&options->limit_rate, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -122,6 +124,19 @@ static void add_plot_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_verify_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "sample", 0, 0, G_OPTION_ARG_STRING, &options->sample,
+		  "Verify N percent of the objects, by chance (default 1)", "N%" },
+		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &options->limit_rate,
+		  "Read SIZE per second at most", "SIZE" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_duplicates_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -157,6 +172,7 @@ static const struct {
 	{ VERB_TAKES_CONFIG_DIRECTORY, add_config_directory_entries },
 	{ VERB_TAKES_KEEP, add_keep_entries },
 	{ VERB_TAKES_PLOT, add_plot_entries },
+	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 };
 

@@ -19,8 +19,9 @@ typedef enum {
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
 	VERB_TAKES_KEEP = 1 << 4,
 	VERB_TAKES_PLOT = 1 << 5,
-	VERB_TAKES_DUPLICATES = 1 << 6, /* those of 'duplicates' alone */
-	VERB_TAKES_FILES = 1 << 7,      /* its names are of files: no option */
+	VERB_TAKES_SAMPLE = 1 << 6,     /* --sample and --limit-rate */
+	VERB_TAKES_DUPLICATES = 1 << 7, /* those of 'duplicates' alone */
+	VERB_TAKES_FILES = 1 << 8,      /* its names are of files: no option */
 } VerbOptions;
 
 /* Strings are as typed, and NULL when not given. */
@@ -40,6 +41,8 @@ typedef struct {
 	gboolean plot;
 	char *keep;
 	uint64_t keep_usec; /* what that says; 0: for ever */
+	char *sample;
+	char *limit_rate;
 	char *min_size;
 	char *under;
 	char *format;

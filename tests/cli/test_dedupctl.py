@@ -783,3 +783,24 @@ def test_plot_is_for_people(make_store, dedupctl, option):
     assert process.returncode == 2
     assert process.stdout == ""
     assert "--plot" in process.stderr
+
+
+# Verifying.
+
+
+@pytest.mark.parametrize("option", ["--sample=0", "--sample=101%", "--sample=few", "--sample=5%%",
+                                    "--sample=nan", "--limit-rate=fast", "--limit-rate=0"])
+def test_bad_use_of_verify_is_refused(make_store, dedupctl, option):
+    make_store()
+    process = dedupctl("verify", option)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert option.split("=")[0] in process.stderr
+
+
+def test_verify_needs_the_filesystem(make_store, dedupctl):
+    make_store()
+    process = dedupctl("verify", "--json")
+    assert process.returncode == 1
+    assert rows(process) == []
+    assert "is not mounted" in process.stderr
