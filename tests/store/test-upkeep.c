@@ -198,6 +198,7 @@ static void test_vacuum_is_refused_while_a_pass_writes(void)
 
 	store_fixture_fill(fixture);
 	g_autoptr(HashStore) pass = store_fixture_open(fixture);
+	g_assert_nonnull(pass);
 	store_fixture_refused(fixture, HASH_STORE_ERROR_IN_USE, "another process writes the store");
 }
 
