@@ -13,6 +13,7 @@ bool pass_devices_begin(Pass *pass, GError **error)
 		.topology = disk_topology_system(),
 		.fd = filesystem->fd,
 		.mount_point = filesystem->mount_point,
+		.throttle = pass->throttle,
 		.runs_degraded = pass->settings->degraded == HARDSHIP_RUN,
 	};
 	g_autofree char *known = NULL;

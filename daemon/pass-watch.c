@@ -116,6 +116,13 @@ static bool is_due(const PassWatch *watch, uint64_t n_unreadable)
 	       g_get_monotonic_time() - watch->looked_usec >= G_USEC_PER_SEC;
 }
 
+/* The threads that read for the pass. */
+static void hold_others(const PassWatch *watch, bool is_held)
+{
+	if (watch->options.throttle)
+		throttle_hold(watch->options.throttle, is_held);
+}
+
 char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop)
 {
 	bool was_said = false;
@@ -135,8 +142,10 @@ char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool
 			g_message("%s: waiting for %s to end", watch->options.mount_point,
 				  health.array_work);
 		was_said = true;
+		hold_others(watch, true);
 		g_usleep(WAIT_USEC);
 	}
+	hold_others(watch, false);
 
 	watch->looked_usec = g_get_monotonic_time();
 	return trouble;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/throttle.h"
 #include "kernel-ioctl/disk-topology.h"
 
 #include <stdatomic.h>
@@ -25,6 +26,7 @@ typedef struct {
 	FsLocation location;
 	int fd; /* on the filesystem; -1: none */
 	const char *mount_point;
+	Throttle *throttle; /* held while the pass waits; NULL: none */
 	bool runs_degraded; /* whatever fails: only what is gone ends the pass */
 } PassWatchOptions;
 

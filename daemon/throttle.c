@@ -45,6 +45,7 @@ struct Throttle {
 	GArray *disks; /* ThrottledDisk */
 	bool knows_store_disks;
 
+	atomic_bool is_held;
 	atomic_int_least64_t settled_usec; /* by any thread */
 	pthread_mutex_t mutex;
 
@@ -151,8 +152,16 @@ void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *
 	throttle->knows_store_disks = true;
 }
 
+void throttle_hold(Throttle *throttle, bool is_held)
+{
+	atomic_store(&throttle->is_held, is_held);
+}
+
 bool throttle_is_limited(const Throttle *throttle)
 {
+	if (atomic_load(&throttle->is_held))
+		return true;
+
 	for (guint i = 0; i < throttle->disks->len; i++)
 		if (disk_budget_is_limited(disk_at(throttle, i)->budget) ||
 		    (disk_at(throttle, i)->watch && disk_watch_is_on(disk_at(throttle, i)->watch)))
@@ -365,12 +374,22 @@ static bool wait_for_all(Throttle *throttle, Member *member, uint64_t bytes,
 	return true;
 }
 
+static bool wait_while_held(const Throttle *throttle, const atomic_bool *stop)
+{
+	while (atomic_load(&throttle->is_held) && !atomic_load(stop))
+		throttle->clock.sleep_usec(DISK_USER_NAP_USEC, throttle->clock.data);
+
+	return !atomic_load(stop);
+}
+
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 {
 	Member *member;
 
 	if (bytes == 0 || atomic_load(stop) || !throttle_is_limited(throttle))
 		return !atomic_load(stop);
+	if (!wait_while_held(throttle, stop))
+		return false;
 
 	member = get_member(throttle);
 	settle(throttle, member);

@@ -62,6 +62,9 @@ void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *
 void throttle_join(Throttle *throttle);
 void throttle_leave(Throttle *throttle);
 
+/* While it is held nobody gets leave for anything: the threads of the pass wait, or for @stop. */
+void throttle_hold(Throttle *throttle, bool is_held);
+
 /* Whether there is a limit at all. */
 bool throttle_is_limited(const Throttle *throttle);
 

@@ -391,6 +391,23 @@ static void test_nothing_costs_nothing(void)
 	g_assert_cmpuint(clock.n_sleeps, ==, 0);
 }
 
+static void test_while_it_is_held_nobody_gets_leave(void)
+{
+	Clock clock = { .now_usec = 5, .stop_after = 3 };
+	g_autoptr(Throttle) throttle = throttle_on(&clock, 0);
+
+	throttle_hold(throttle, true);
+	g_assert_true(throttle_is_limited(throttle));
+	g_assert_false(throttle_take(throttle, MIB, &clock.stop));
+	g_assert_cmpuint(clock.n_sleeps, ==, 3);
+
+	atomic_store(&clock.stop, false);
+	throttle_hold(throttle, false);
+	g_assert_false(throttle_is_limited(throttle));
+	take(throttle, &clock, MIB);
+	g_assert_cmpuint(clock.n_sleeps, ==, 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -426,6 +443,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/throttle/a-raised-stop-is-not-waited-for",
 			test_a_raised_stop_is_not_waited_for);
 	g_test_add_func("/throttle/nothing-costs-nothing", test_nothing_costs_nothing);
-
+	g_test_add_func("/throttle/held", test_while_it_is_held_nobody_gets_leave);
 	return g_test_run();
 }
