@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-/* What the kernel names disks that are not made of platters, whatever it says of them. */
-static bool is_virtual(const char *name)
-{
-	static const char *const beginnings[] = {
-		"vd", "xvd", "loop", "nbd", "rbd", "zram", "ubi"
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(beginnings); i++)
-		if (g_str_has_prefix(name, beginnings[i]))
-			return true;
-	return false;
-}
-
 /* The one in brackets of "mq-deadline [none]", or the whole line; NULL: it has none. */
 static char *scheduler_in_force(const char *line)
 {
@@ -45,16 +32,14 @@ static void look_at_scheduler(const Disk *disk, const char *directory, Findings 
 
 static void look_at_rotation(const Disk *disk, Findings *findings)
 {
-	static const char advice[] = "if it has no platters, set Rotating=no for the disk";
-
-	if (disk->is_rotating && is_virtual(disk->name))
-		findings_add(
-			findings, FINDING_NOTE, "rotation", advice,
-			"%s: the kernel says that this virtual disk rotates, which is doubtful",
-			disk->name);
+	if (disk->is_virtual)
+		findings_add(findings, FINDING_NOTE, "rotation",
+			     "if its host keeps it on platters, set Rotating=yes for the disk",
+			     "%s: virtual, and so taken not to rotate", disk->name);
 	else if (disk->is_rotating && disk->is_removable)
 		findings_add(
-			findings, FINDING_NOTE, "rotation", advice,
+			findings, FINDING_NOTE, "rotation",
+			"if it has no platters, set Rotating=no for the disk",
 			"%s: the kernel says of disks on USB that they rotate, whatever they are",
 			disk->name);
 	else

@@ -64,6 +64,17 @@ static char **read_ids(const char *dev, const char *name)
 	return (char **)g_ptr_array_free(ids, false);
 }
 
+/* By the driver, which names them; virtio_blk and others call all of theirs rotating. */
+static bool is_virtual(const char *name)
+{
+	static const char *const beginnings[] = { "vd", "xvd", "nbd", "rbd", "zram", "ubi" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(beginnings); i++)
+		if (g_str_has_prefix(name, beginnings[i]))
+			return true;
+	return false;
+}
+
 Disk *disk_read(const char *directory, const char *dev)
 {
 	g_autofree char *numbers = disk_attribute(directory, "dev");
@@ -74,7 +85,8 @@ Disk *disk_read(const char *directory, const char *dev)
 
 	disk->name = g_path_get_basename(directory);
 	disk->ids = read_ids(dev, disk->name);
-	disk->is_rotating = is_set(directory, "queue/rotational");
+	disk->is_virtual = is_virtual(disk->name);
+	disk->is_rotating = !disk->is_virtual && is_set(directory, "queue/rotational");
 	disk->is_removable = is_set(directory, "removable") || is_on_usb(directory);
 	disk->stat_path = g_build_filename(directory, "stat", NULL);
 	return g_steal_pointer(&disk);

@@ -17,8 +17,8 @@ typedef struct {
 	unsigned major;
 	unsigned minor;
 	char **ids; /* its names in /dev/disk/by-id, sorted; empty without udev */
-	/* What the kernel believes: true also of many virtual and USB disks that have no platters. */
-	bool is_rotating;
+	bool is_virtual; /* of a virtual machine, over a network, in memory: the kernel knows nothing of it */
+	bool is_rotating; /* what the kernel believes, also of USB disks without platters; if virtual: no */
 	bool is_removable; /* a medium that can be taken out, or a disk on USB */
 	char *stat_path;   /* of its counters (disk-stat) */
 } Disk;

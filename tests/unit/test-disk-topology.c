@@ -338,6 +338,19 @@ static void test_what_can_be_taken_out_is_removable(Machine *machine, const void
 	}
 }
 
+static void test_the_kernel_knows_nothing_of_virtual_disks(Machine *machine, const void *data)
+{
+	const FsLocation location = { .major = 252, .minor = 0 };
+	g_autoptr(GPtrArray) disks = NULL;
+
+	add_device(machine, "pci/virtio0/vda", "252:0");
+	set(machine, "pci/virtio0/vda", "queue/rotational", "1");
+
+	disks = disk_topology_find(&machine->topology, &location);
+	g_assert_true(only_disk(disks)->is_virtual);
+	g_assert_false(disks_are_rotating(disks));
+}
+
 #define ADD(name, test)                                                                            \
 	g_test_add("/disk-topology/" name, Machine, NULL, machine_set_up, test, machine_tear_down)
 
@@ -364,6 +377,8 @@ int main(int argc, char **argv)
 	ADD("what-is-gone-is-no-disk", test_what_is_gone_is_no_disk);
 	ADD("a-disk-says-what-it-is", test_a_disk_says_what_it_is);
 	ADD("what-can-be-taken-out-is-removable", test_what_can_be_taken_out_is_removable);
+	ADD("the-kernel-knows-nothing-of-virtual-disks",
+	    test_the_kernel_knows_nothing_of_virtual_disks);
 
 	return g_test_run();
 }

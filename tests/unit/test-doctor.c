@@ -283,7 +283,7 @@ static void test_disks(Machine *machine, const void *data)
 
 	doctor_look_at_disks(&machine->view, machine->scratch->fd, machine->findings);
 	assert_found(machine, "scheduler", FINDING_NOTE, "vdz: none does not heed");
-	assert_found(machine, "rotation", FINDING_NOTE, "doubtful");
+	assert_found(machine, "rotation", FINDING_NOTE, "vdz: virtual");
 }
 
 static void test_disks_in_order(Machine *machine, const void *data)
