@@ -804,3 +804,18 @@ def test_verify_needs_the_filesystem(make_store, dedupctl):
     assert process.returncode == 1
     assert rows(process) == []
     assert "is not mounted" in process.stderr
+
+
+# Duplicates.
+
+
+@pytest.mark.parametrize("kind, status, stale, said", [
+    ("XFS", 0, 2, ""), ("btrfs", 1, 0, f"the filesystem {UUID} is not mounted"),
+])
+def test_a_filesystem_that_is_not_mounted_has_no_duplicates(dedupctl, make_store, kind, status,
+                                                            stale, said):
+    make_store(kind=kind)
+    process = dedupctl("duplicates", "--json", UUID)
+    assert process.returncode == status
+    assert json.loads(process.stdout) == {"duplicates": [], "stale": stale}
+    assert said in process.stderr

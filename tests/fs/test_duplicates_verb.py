@@ -202,20 +202,6 @@ def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind,
         assert json.loads(dedupctl(dedupd, "--json", status=IN_USE).stdout)["duplicates"] == []
 
 
-def test_a_filesystem_that_is_not_mounted_has_no_files(tree, ask, learn, filesystem):
-    equal_files(tree, ["one", "two"], 1, MIB)
-    learn()
-    uuid = subprocess.run(["findmnt", "-no", "UUID", tree], check=True, capture_output=True,
-                          text=True).stdout.strip()
-    filesystem.unmount()
-    try:
-        groups, stale = ask(uuid, status=FAILED if filesystem.kind == "btrfs" else 0)
-        assert groups == []
-        assert stale == (0 if filesystem.kind == "btrfs" else 2)
-    finally:
-        filesystem.mount()
-
-
 @pytest.mark.parametrize("words, status, said", [
     (["--min=64KB"], USAGE, "--min"), (["--format=xml"], USAGE, "--format xml is unknown"),
     (["--format=csv", "-0"], USAGE, "cannot be had with -0"),
