@@ -68,9 +68,17 @@ static void add_verbose_entries(GOptionContext *context, Options *options)
 
 static void add_config_entries(GOptionContext *context, Options *options)
 {
+	const GOptionEntry entries[] = { { "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
+					   "Read the configuration in FILE alone, or none",
+					   "FILE|none" },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_check_entries(GOptionContext *context, Options *options)
+{
 	const GOptionEntry entries[] = {
-		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &options->config,
-		  "Read the configuration in FILE alone, or none", "FILE|none" },
 		{ "check", 0, 0, G_OPTION_ARG_NONE, &options->check,
 		  "Say what is wrong in the files that are named, or in the configuration", NULL },
 		{ NULL }
@@ -168,6 +176,7 @@ static const struct {
 } groups[] = {
 	{ VERB_TAKES_VERBOSE, add_verbose_entries },
 	{ VERB_TAKES_CONFIG, add_config_entries },
+	{ VERB_TAKES_CHECK, add_check_entries },
 	{ VERB_TAKES_BUDGET, add_budget_entries },
 	{ VERB_TAKES_CONFIG_DIRECTORY, add_config_directory_entries },
 	{ VERB_TAKES_KEEP, add_keep_entries },

@@ -14,7 +14,8 @@
  */
 typedef enum {
 	VERB_TAKES_VERBOSE = 1 << 0,
-	VERB_TAKES_CONFIG = 1 << 1, /* --config and --check */
+	VERB_TAKES_CONFIG = 1 << 1, /* --config */
+	VERB_TAKES_CHECK = 1 << 9,
 	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
 	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
 	VERB_TAKES_KEEP = 1 << 4,

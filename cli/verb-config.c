@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/configuration.h"
 #include "cli/message.h"
 #include "cli/store-list.h"
 #include "cli/table.h"
@@ -32,15 +33,6 @@ static const TableColumn config_columns[] = {
 };
 
 const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns) };
-
-static Config *read_config(const Options *options, GError **error)
-{
-	if (!options->config)
-		return config_read(config_places_standard(), error);
-	if (strcmp(options->config, "none") == 0)
-		return config_new();
-	return config_read_file(options->config, error);
-}
 
 /* One line that sets @key, or, without an @origin, its default. */
 static void add_value(Table *table, const char *section, const ConfigKey *key,
@@ -172,8 +164,8 @@ static ExitStatus check_files(const Options *options)
 
 	do {
 		g_autoptr(GError) error = NULL;
-		g_autoptr(Config) config =
-			*files ? config_read_file(*files, &error) : read_config(options, &error);
+		g_autoptr(Config) config = *files ? config_read_file(*files, &error)
+						  : configuration_read(options, &error);
 
 		if (!config) {
 			say_wrong(error);
@@ -193,7 +185,7 @@ ExitStatus verb_config(const Options *options)
 	if (options->check)
 		return check_files(options);
 
-	config = read_config(options, &error);
+	config = configuration_read(options, &error);
 	if (!config) {
 		say_wrong(error);
 		return EXIT_STATUS_FAILED;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/configuration.h"
 #include "cli/file-reasons.h"
 #include "cli/known-object.h"
 #include "cli/message.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "daemon/config.h"
 
 enum {
 	WHY_REASON,
@@ -59,19 +59,18 @@ static bool load_last_pass(Case *it, GError **error)
 	return true;
 }
 
-/* What is configured for the filesystem; the defaults, if the configuration is wrong. */
-static void load_settings(Case *it)
+/* What is configured for the filesystem. */
+static bool load_settings(Case *it, const Options *options, GError **error)
 {
-	g_autoptr(Config) config = config_read(config_places_standard(), NULL);
+	g_autoptr(Config) config = configuration_read(options, error);
 	char uuid[FS_UUID_TEXT_BYTES];
 
+	if (!config)
+		return false;
 	fs_uuid_format(it->file->identity.uuid, uuid);
 	const char *names[] = { uuid, it->has_pass ? it->last.mount_point : NULL, NULL };
-
-	if (config)
-		config_settings(config, names, &it->settings);
-	else
-		it->settings.min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
+	config_settings(config, names, &it->settings);
+	return true;
 }
 
 static bool open_case(Case *it, const char *name, const Options *options, GError **error)
@@ -89,7 +88,8 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 	if (it->store && !load_last_pass(it, error))
 		return false;
 
-	load_settings(it);
+	if (!load_settings(it, options, error))
+		return false;
 	it->report = file_report_make(it->file, it->store, error);
 	return it->report;
 }

@@ -129,6 +129,25 @@ def test_who_pins_is_named(make_filesystem, make_dedupd):
     assert f"uncovered, by {two}" in row["evidence"]
 
 
+def test_what_the_configuration_excludes_is_said(tree, dedupd, learn, tmp_path):
+    (tree / "cache").mkdir()
+    inside = write_extent(tree / "cache/one", noise(1, MIB))
+    small = write_extent(tree / "small", noise(2, 64 * KIB))
+    other = write_extent(tree / "other", noise(3, MIB))
+    learn()
+    config = tmp_path / "dedupd.conf"
+    config.write_text("[Dedupd]\nExclude=cache/\nMinSize=128K\n")
+    reasons = {path: {row["reason"]
+                      for row in why(dedupd, path, words=("--json", f"--config={config}"))}
+               for path in (inside, small, other)}
+    assert reasons == {inside: {"excluded", "unique"}, small: {"small", "unique"},
+                       other: {"unique"}}
+    assert {row["reason"] for row in why(dedupd, inside, words=("--json", "--config=none"))} == {
+        "unique"}
+    config.write_text("[Dedupd]\nFrob=1\n")
+    why(dedupd, inside, status=FAILED, words=("--json", f"--config={config}"))
+
+
 def test_an_immutable_file_is_told_so(tree, ask, learn):
     one = write_extent(tree / "one", noise(1, MIB))
     subprocess.run(["chattr", "+i", one], check=True)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/configuration.h"
+
+#include <string.h>
+
+Config *configuration_read(const Options *options, GError **error)
+{
+	if (!options->config)
+		return config_read(config_places_standard(), error);
+	if (strcmp(options->config, "none") == 0)
+		return config_new();
+	return config_read_file(options->config, error);
+}

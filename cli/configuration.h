@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/options.h"
+#include "daemon/config.h"
+
+/*
+ * The configuration that is asked about: of the system, or what --config names.
+ *
+ * Thread: main.
+ */
+Config *configuration_read(const Options *options, GError **error);
