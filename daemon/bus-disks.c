@@ -4,9 +4,13 @@
 #include "daemon/bus-objects.h"
 #include "daemon/manager.h"
 
-static int append_disk(sd_bus_message *reply, const DiskView *disk)
+#define DISK_TYPE "(sttbbbt)"
+
+static int append_disk(sd_bus_message *reply, const void *one)
 {
-	return sd_bus_message_append(reply, "(sttbbbt)", disk->name, disk->limits.bytes,
+	const DiskView *disk = one;
+
+	return sd_bus_message_append(reply, DISK_TYPE, disk->name, disk->limits.bytes,
 				     disk->limits.requests, disk->is_set, disk->makes_way,
 				     disk->is_rotating, disk->charged_bytes);
 }
@@ -14,20 +18,8 @@ static int append_disk(sd_bus_message *reply, const DiskView *disk)
 int bus_disks_list(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
 	g_autoptr(GPtrArray) all = disk_table_views(manager_disks(bus_manager(bus)));
-	sd_bus_message *reply = NULL;
-	int failed = sd_bus_message_new_method_return(message, &reply);
 
-	if (failed >= 0)
-		failed = sd_bus_message_open_container(reply, 'a', "(sttbbbt)");
-	for (size_t i = 0; i < all->len && failed >= 0; i++)
-		failed = append_disk(reply, all->pdata[i]);
-	if (failed >= 0)
-		failed = sd_bus_message_close_container(reply);
-	if (failed >= 0)
-		failed = sd_bus_send(NULL, reply, NULL);
-
-	sd_bus_message_unref(reply);
-	return failed;
+	return bus_reply_all(message, DISK_TYPE, all, append_disk);
 }
 
 static int do_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error)

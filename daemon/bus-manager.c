@@ -9,32 +9,21 @@ static int get_version(sd_bus *connection, const char *path, const char *interfa
 	return sd_bus_message_append(reply, "s", DEDUPD_VERSION);
 }
 
-static int append_filesystem(sd_bus_message *reply, const ManagedFilesystem *managed)
+#define FILESYSTEM_TYPE "(ssso)"
+
+static int append_filesystem(sd_bus_message *reply, const void *one)
 {
-	ManagedView view = managed_filesystem_view(managed);
+	ManagedView view = managed_filesystem_view(one);
 	g_autofree char *path = bus_filesystem_path(view.uuid);
 
-	return sd_bus_message_append(reply, "(ssso)", view.uuid, view.mount_point,
+	return sd_bus_message_append(reply, FILESYSTEM_TYPE, view.uuid, view.mount_point,
 				     managed_state_name(view.state), path);
 }
 
 static int on_list(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-	const GPtrArray *all = manager_filesystems(bus_manager(data));
-	sd_bus_message *reply = NULL;
-	int failed = sd_bus_message_new_method_return(message, &reply);
-
-	if (failed >= 0)
-		failed = sd_bus_message_open_container(reply, 'a', "(ssso)");
-	for (size_t i = 0; i < all->len && failed >= 0; i++)
-		failed = append_filesystem(reply, all->pdata[i]);
-	if (failed >= 0)
-		failed = sd_bus_message_close_container(reply);
-	if (failed >= 0)
-		failed = sd_bus_send(NULL, reply, NULL);
-
-	sd_bus_message_unref(reply);
-	return failed;
+	return bus_reply_all(message, FILESYSTEM_TYPE, manager_filesystems(bus_manager(data)),
+			     append_filesystem);
 }
 
 static int on_find(sd_bus_message *message, void *data, sd_bus_error *error)

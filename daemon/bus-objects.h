@@ -26,6 +26,10 @@ typedef struct BusFilesystem {
 	uint64_t passes, freed_bytes, read_bytes;
 } BusFilesystem;
 
+/* Answer with an array of @all, each of which @append adds as a struct of @type. */
+int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
+		  int (*append)(sd_bus_message *reply, const void *one));
+
 const sd_bus_vtable *bus_manager_vtable(void);
 const sd_bus_vtable *bus_filesystem_vtable(void);
 

@@ -322,6 +322,25 @@ void bus_filesystems_changed(Bus *bus)
 				   "FilesystemsChanged", "");
 }
 
+int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
+		  int (*append)(sd_bus_message *reply, const void *one))
+{
+	sd_bus_message *reply = NULL;
+	int failed = sd_bus_message_new_method_return(message, &reply);
+
+	if (failed >= 0)
+		failed = sd_bus_message_open_container(reply, 'a', type);
+	for (size_t i = 0; i < all->len && failed >= 0; i++)
+		failed = append(reply, all->pdata[i]);
+	if (failed >= 0)
+		failed = sd_bus_message_close_container(reply);
+	if (failed >= 0)
+		failed = sd_bus_send(NULL, reply, NULL);
+
+	sd_bus_message_unref(reply);
+	return failed;
+}
+
 char *bus_filesystem_path(const char *uuid)
 {
 	g_autofree char *name = g_strdup(uuid);

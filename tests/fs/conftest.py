@@ -6,13 +6,16 @@ import os
 import pathlib
 import shutil
 import signal
+import tempfile
 
 import pytest
 
 import harness
 from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
+from service import Service
 
 HAS_FAILED = pytest.StashKey()
+SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
 def pytest_configure():
@@ -102,6 +105,25 @@ def users_dedupd(make_dedupd, filesystem, program, tmp_path):
     os.chmod(dedupd.program, 0o755)
     os.chown(dedupd.state_directory, harness.USER, harness.USER)
     return dedupd
+
+
+@pytest.fixture
+def service(program, tmp_path):
+    """The service, not started, with a state directory and a socket of its own."""
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name dedupctl")
+    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def quick_disks(monkeypatch, tmp_path):
+    """Have images of filesystems lie in memory, so that each is a disk of its own."""
+    # @tmp_path is made before, where it belongs.
+    if not SHARED_MEMORY.is_dir():
+        pytest.skip(f"{SHARED_MEMORY} is not there")
+    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import oracle
 from content import MIB, forget_pages, noise, overwrite, write_extent
 from harness import assert_unchanged, settle, used_data_bytes
-from service import Service, wait_until
+from service import wait_until
 
 # A thousand take a minute, and several under a sanitizer.
 CALLS = int(os.environ.get("DEDUPD_CONTROL_CALLS", "250"))
@@ -24,15 +24,6 @@ SETTINGS = (
     {"LimitRate": "8M", "Zeros": "hole"},
     {"LimitRate": "8M", "Memory": "4M"},
 )
-
-
-@pytest.fixture
-def service(program, tmp_path):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
-    yield service
-    service.close()
 
 
 def write_pair(tree, number):

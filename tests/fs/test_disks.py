@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import signal
-import tempfile
 import time
 
 import pytest
@@ -14,9 +13,8 @@ import content
 import harness
 from content import MIB
 from filesystem import FilesystemUnavailable, LoopFilesystem
-from service import END_SECONDS, Service, wait_until
+from service import END_SECONDS, wait_until
 
-SHARED_MEMORY = pathlib.Path("/dev/shm")
 FILES = 48
 
 
@@ -24,23 +22,6 @@ FILES = 48
 def kind():
     """Where it does not matter."""
     return "btrfs"
-
-
-@pytest.fixture
-def quick_disks(monkeypatch, tmp_path):
-    # @tmp_path is made before, where it belongs.
-    if not SHARED_MEMORY.is_dir():
-        pytest.skip(f"{SHARED_MEMORY} is not there")
-    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
-
-
-@pytest.fixture
-def service(program, tmp_path):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
-    yield service
-    service.close()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import fcntl
 import os
 import pathlib
 import subprocess
-import tempfile
 import time
 
 import pytest
@@ -17,11 +16,10 @@ import harness
 import oracle
 from content import MIB, noise, write
 from filesystem import FilesystemUnavailable, LoopFilesystem
-from service import Service, wait_until
+from service import wait_until
 
 FAILING = 7
 FILES = 24
-SHARED_MEMORY = pathlib.Path("/dev/shm")
 XFS_IOC_GOINGDOWN = 0x8004587D
 BLKFLSBUF = 0x1261
 # With what is in its log written out.
@@ -31,23 +29,6 @@ XFS_FLUSH_LOG = 1
 @pytest.fixture
 def kind():
     return "xfs"
-
-
-@pytest.fixture
-def quick_disks(monkeypatch, tmp_path):
-    # @tmp_path is made before, where it belongs.
-    if not SHARED_MEMORY.is_dir():
-        pytest.skip(f"{SHARED_MEMORY} is not there")
-    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
-
-
-@pytest.fixture
-def service(program, tmp_path):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
-    yield service
-    service.close()
 
 
 class Mirror(LoopFilesystem):

@@ -12,19 +12,10 @@ import pytest
 import oracle
 from content import forget_pages, noise, write, write_twins
 from harness import assert_unchanged, settle, used_data_bytes
-from service import END_SECONDS, Service, wait_until
+from service import END_SECONDS, wait_until
 
 MIB = 1 << 20
 USER = 65533
-
-
-@pytest.fixture
-def service(program, tmp_path):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
-    yield service
-    service.close()
 
 
 @pytest.fixture

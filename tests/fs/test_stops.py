@@ -11,7 +11,7 @@ import pytest
 import oracle
 from content import BLOCK, MIB, noise, overwrite, write_extent
 from harness import assert_unchanged, settle
-from service import Service, wait_until
+from service import wait_until
 
 # What is promised; more where sleepers are not woken in time.
 STOP_SECONDS = 2
@@ -24,15 +24,6 @@ LARGE_BYTES = 1040 * MIB
 def patience():
     overloaded = os.getloadavg()[0] > 2 * os.cpu_count()
     return OVERLOADED_STOP_SECONDS if overloaded else STOP_SECONDS
-
-
-@pytest.fixture
-def service(program, tmp_path):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
-    yield service
-    service.close()
 
 
 @pytest.fixture

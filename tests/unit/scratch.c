@@ -73,6 +73,30 @@ char *scratch_path(const Scratch *scratch, const char *name)
 	return g_build_filename(scratch->path, name, NULL);
 }
 
+static void make_directory_of(const char *path)
+{
+	g_autofree char *directory = g_path_get_dirname(path);
+
+	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
+}
+
+void scratch_put(const Scratch *scratch, const char *name, const char *text)
+{
+	g_autofree char *path = scratch_path(scratch, name);
+
+	make_directory_of(path);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+void scratch_link(const Scratch *scratch, const char *target, const char *name)
+{
+	g_autofree char *path = scratch_path(scratch, name);
+	g_autofree char *target_path = scratch_path(scratch, target);
+
+	make_directory_of(path);
+	g_assert_cmpint(symlink(target_path, path), ==, 0);
+}
+
 void scratch_run_in_child(void (*body)(void *data), void *data)
 {
 	pid_t child;

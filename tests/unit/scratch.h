@@ -28,6 +28,10 @@ void scratch_fill(int fd, uint64_t offset, size_t size, uint32_t seed);
 /* The absolute path of @name, to be freed. */
 char *scratch_path(const Scratch *scratch, const char *name);
 
+/* Write a file, and make a symlink @name to the path of @target, with the directories above them. */
+void scratch_put(const Scratch *scratch, const char *name, const char *text);
+void scratch_link(const Scratch *scratch, const char *target, const char *name);
+
 /*
  * Run @body in a child process, so that it may change its user or namespace or refuse itself a
  * system call; it must end well.

@@ -20,45 +20,26 @@ static bool locate(const char *path, FsLocation *ret)
 	return false;
 }
 
-static void put(const Scratch *sysfs, const char *name, const char *text)
-{
-	g_autofree char *path = scratch_path(sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
-static void link_to(const Scratch *sysfs, const char *device, const char *name)
-{
-	g_autofree char *path = scratch_path(sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-	g_autofree char *target = scratch_path(sysfs, device);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_cmpint(symlink(target, path), ==, 0);
-}
-
 /* sda under md0 under an encrypted device; a btrfs on the latter and on sdb. */
 static Scratch *sysfs_new(void)
 {
 	Scratch *sysfs = scratch_new();
 
-	put(sysfs, "devices/sda/dev", "8:0\n");
-	put(sysfs, "devices/sdb/dev", "8:16\n");
-	put(sysfs, "devices/md0/dev", "9:0\n");
-	put(sysfs, "devices/md0/md/degraded", "0\n");
-	put(sysfs, "devices/md0/md/sync_action", "idle\n");
-	link_to(sysfs, "devices/sda", "devices/md0/slaves/sda");
-	put(sysfs, "devices/dm-0/dev", "254:0\n");
-	link_to(sysfs, "devices/md0", "devices/dm-0/slaves/md0");
-	link_to(sysfs, "devices/md0", "dev/block/9:0");
-	link_to(sysfs, "devices/dm-0", "dev/block/254:0");
-	link_to(sysfs, "devices/dm-0", "fs/btrfs/" UUID "/devices/dm-0");
-	link_to(sysfs, "devices/sdb", "fs/btrfs/" UUID "/devices/sdb");
-	put(sysfs, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
-	put(sysfs, "fs/btrfs/" UUID "/devinfo/2/missing", "0\n");
-	put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "none\n");
+	scratch_put(sysfs, "devices/sda/dev", "8:0\n");
+	scratch_put(sysfs, "devices/sdb/dev", "8:16\n");
+	scratch_put(sysfs, "devices/md0/dev", "9:0\n");
+	scratch_put(sysfs, "devices/md0/md/degraded", "0\n");
+	scratch_put(sysfs, "devices/md0/md/sync_action", "idle\n");
+	scratch_link(sysfs, "devices/sda", "devices/md0/slaves/sda");
+	scratch_put(sysfs, "devices/dm-0/dev", "254:0\n");
+	scratch_link(sysfs, "devices/md0", "devices/dm-0/slaves/md0");
+	scratch_link(sysfs, "devices/md0", "dev/block/9:0");
+	scratch_link(sysfs, "devices/dm-0", "dev/block/254:0");
+	scratch_link(sysfs, "devices/dm-0", "fs/btrfs/" UUID "/devices/dm-0");
+	scratch_link(sysfs, "devices/sdb", "fs/btrfs/" UUID "/devices/sdb");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/devinfo/2/missing", "0\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "none\n");
 	return sysfs;
 }
 
@@ -88,7 +69,7 @@ static void test_an_array_without_a_device_is_seen_through_what_lies_on_it(void)
 	static const FsLocation *const locations[] = { &on_md0, &on_luks, &btrfs };
 	g_autoptr(Scratch) sysfs = sysfs_new();
 
-	put(sysfs, "devices/md0/md/degraded", "1\n");
+	scratch_put(sysfs, "devices/md0/md/degraded", "1\n");
 	for (size_t i = 0; i < G_N_ELEMENTS(locations); i++)
 		assert_health(sysfs, locations[i], "md0 lacks 1 of its devices", NULL, 0);
 }
@@ -110,7 +91,7 @@ static void test_what_an_array_does_is_told(void)
 	g_autoptr(Scratch) sysfs = sysfs_new();
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		put(sysfs, "devices/md0/md/sync_action", rows[i].action);
+		scratch_put(sysfs, "devices/md0/md/sync_action", rows[i].action);
 		assert_health(sysfs, &on_luks, NULL, rows[i].work, 0);
 	}
 }
@@ -119,12 +100,12 @@ static void test_a_btrfs_says_which_device_it_lacks_and_what_it_does(void)
 {
 	g_autoptr(Scratch) sysfs = sysfs_new();
 
-	put(sysfs, "fs/btrfs/" UUID "/devinfo/2/missing", "1\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/devinfo/2/missing", "1\n");
 	assert_health(sysfs, &btrfs, "device 2 of the btrfs is missing", NULL, 0);
-	put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance\n");
 	assert_health(sysfs, &btrfs, "device 2 of the btrfs is missing", "a balance of the btrfs",
 		      0);
-	put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance paused\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance paused\n");
 	assert_health(sysfs, &btrfs, "device 2 of the btrfs is missing", NULL, 0);
 	assert_health(sysfs, &on_md0, NULL, NULL, 0);
 }
@@ -133,11 +114,11 @@ static void test_errors_of_devices_are_added_up_without_those_of_data(void)
 {
 	g_autoptr(Scratch) sysfs = sysfs_new();
 
-	put(sysfs, "fs/btrfs/" UUID "/devinfo/1/error_stats",
-	    "write_errs 1\nread_errs 20\nflush_errs 300\ncorruption_errs 4000\n"
-	    "generation_errs 50000\n");
-	put(sysfs, "fs/btrfs/" UUID "/devinfo/2/error_stats",
-	    "write_errs 0\nread_errs 5\nnonsense\nflush_errs 0\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/devinfo/1/error_stats",
+		    "write_errs 1\nread_errs 20\nflush_errs 300\ncorruption_errs 4000\n"
+		    "generation_errs 50000\n");
+	scratch_put(sysfs, "fs/btrfs/" UUID "/devinfo/2/error_stats",
+		    "write_errs 0\nread_errs 5\nnonsense\nflush_errs 0\n");
 	assert_health(sysfs, &btrfs, NULL, NULL, 326);
 }
 

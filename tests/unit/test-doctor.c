@@ -39,15 +39,6 @@ static void machine_tear_down(Machine *machine, const void *data)
 	scratch_free(machine->scratch);
 }
 
-static void set(const Machine *machine, const char *name, const char *text)
-{
-	g_autofree char *path = scratch_path(machine->scratch, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
 static void enable(const Machine *machine, const char *wanted_by, const char *unit)
 {
 	g_autofree char *directory = g_build_filename(machine->units, wanted_by, NULL);
@@ -89,9 +80,10 @@ static void assert_found(const Machine *machine, const char *check, FindingLevel
 
 static void test_a_machine_in_order(Machine *machine, const void *data)
 {
-	set(machine, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
-	set(machine, "proc/pressure/io", "some avg10=0.00 avg60=0.00\nfull avg10=0.00\n");
-	set(machine, "proc/1/comm", "systemd\n");
+	scratch_put(machine->scratch, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+	scratch_put(machine->scratch, "proc/pressure/io",
+		    "some avg10=0.00 avg60=0.00\nfull avg10=0.00\n");
+	scratch_put(machine->scratch, "proc/1/comm", "systemd\n");
 	enable(machine, "multi-user.target.wants", "dedupd.service");
 	doctor_look_at_machine(&machine->view, true, machine->findings);
 
@@ -107,7 +99,7 @@ static void test_a_machine_in_order(Machine *machine, const void *data)
 static void test_missing_rights_are_named(Machine *machine, const void *data)
 {
 	/* All but CAP_SYS_ADMIN, which is bit 21. */
-	set(machine, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffdfffff\n");
+	scratch_put(machine->scratch, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffdfffff\n");
 	doctor_look_at_machine(&machine->view, false, machine->findings);
 	assert_found(machine, "rights", FINDING_WARNING, "CAP_SYS_ADMIN is missing");
 }
@@ -125,9 +117,9 @@ static void test_a_machine_that_says_nothing(Machine *machine, const void *data)
 
 static void test_other_deduplicators_are_named(Machine *machine, const void *data)
 {
-	set(machine, "proc/17/comm", "beesd\n");
-	set(machine, "proc/18/comm", "beeswax\n");
-	set(machine, "proc/irq/comm", "duperemove\n");
+	scratch_put(machine->scratch, "proc/17/comm", "beesd\n");
+	scratch_put(machine->scratch, "proc/18/comm", "beeswax\n");
+	scratch_put(machine->scratch, "proc/irq/comm", "duperemove\n");
 	doctor_look_at_machine(&machine->view, false, machine->findings);
 	assert_found(machine, "deduplicators", FINDING_WARNING, "beesd runs (process 17)");
 }
@@ -235,9 +227,11 @@ static void test_quota_groups_and_operations_of_btrfs(Machine *machine, const vo
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		Machine one = { .findings = findings_new() };
 
-		set(machine, "sys/fs/btrfs/" UUID "/qgroups/enabled", cases[i].enabled);
-		set(machine, "sys/fs/btrfs/" UUID "/qgroups/mode", cases[i].mode);
-		set(machine, "sys/fs/btrfs/" UUID "/exclusive_operation", cases[i].operation);
+		scratch_put(machine->scratch, "sys/fs/btrfs/" UUID "/qgroups/enabled",
+			    cases[i].enabled);
+		scratch_put(machine->scratch, "sys/fs/btrfs/" UUID "/qgroups/mode", cases[i].mode);
+		scratch_put(machine->scratch, "sys/fs/btrfs/" UUID "/exclusive_operation",
+			    cases[i].operation);
 		doctor_look_at_btrfs_sysfs(&machine->view, UUID, one.findings);
 		assert_found(&one, "quota", cases[i].level, "quota");
 		if (strcmp(cases[i].operation, "none\n") != 0)
@@ -263,7 +257,7 @@ static bool feign_disk(const Machine *machine, const char *name, const char *sch
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *file = g_strconcat("sys/devices/", name, "/", files[i], NULL);
 
-		set(machine, file, texts[i]);
+		scratch_put(machine->scratch, file, texts[i]);
 	}
 
 	g_autofree char *target = g_build_filename(machine->sysfs, "devices", name, NULL);
@@ -300,7 +294,7 @@ static void test_disks_in_order(Machine *machine, const void *data)
 
 static void test_files_from_the_future(Machine *machine, const void *data)
 {
-	set(machine, "a", "text");
+	scratch_put(machine->scratch, "a", "text");
 	doctor_look_at_files(machine->scratch->fd, &machine->view, machine->findings);
 	g_assert_nonnull(found(machine, "space"));
 	assert_found(machine, "owners", FINDING_OK, "owns any of the 1 names");

@@ -22,38 +22,19 @@ static bool locate(const char *path, FsLocation *ret)
 	return false;
 }
 
-static void put(const Scratch *sysfs, const char *name, const char *text)
-{
-	g_autofree char *path = scratch_path(sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
-static void link_to(const Scratch *sysfs, const char *device, const char *name)
-{
-	g_autofree char *path = scratch_path(sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-	g_autofree char *target = scratch_path(sysfs, device);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_cmpint(symlink(target, path), ==, 0);
-}
-
 static void scene_set_up(Scene *scene, const void *data)
 {
 	scene->sysfs = scratch_new();
 	scene->topology =
 		(DiskTopology){ scene->sysfs->path, "/nonexistent", "/nonexistent", locate };
-	put(scene->sysfs, "devices/sda/dev", "8:0\n");
-	put(scene->sysfs, "devices/sda/queue/rotational", "1\n");
-	put(scene->sysfs, "devices/sda/stat", "10 0 80 0 5 0 40 0 0 0 0\n");
-	put(scene->sysfs, "devices/md0/dev", "9:0\n");
-	put(scene->sysfs, "devices/md0/md/degraded", "0\n");
-	put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
-	link_to(scene->sysfs, "devices/sda", "devices/md0/slaves/sda");
-	link_to(scene->sysfs, "devices/md0", "dev/block/9:0");
+	scratch_put(scene->sysfs, "devices/sda/dev", "8:0\n");
+	scratch_put(scene->sysfs, "devices/sda/queue/rotational", "1\n");
+	scratch_put(scene->sysfs, "devices/sda/stat", "10 0 80 0 5 0 40 0 0 0 0\n");
+	scratch_put(scene->sysfs, "devices/md0/dev", "9:0\n");
+	scratch_put(scene->sysfs, "devices/md0/md/degraded", "0\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
+	scratch_link(scene->sysfs, "devices/sda", "devices/md0/slaves/sda");
+	scratch_link(scene->sysfs, "devices/md0", "dev/block/9:0");
 	scene->table = disk_table_new();
 	scene->hardships = hardships_new(&scene->topology, scene->table);
 	scene->disks = disk_topology_find(&scene->topology, &on_md0);
@@ -90,8 +71,8 @@ static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, co
 {
 	ScheduleState state;
 
-	put(scene->sysfs, "devices/md0/md/degraded", "1\n");
-	put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
+	scratch_put(scene->sysfs, "devices/md0/md/degraded", "1\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
 	state = look(scene, MINUTE);
 	g_assert_true(state.is_degraded && state.is_in_work);
 	g_assert_cmpstr(hardships_text(scene->hardships, WAIT_DEGRADED), ==,
@@ -99,8 +80,8 @@ static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, co
 	g_assert_cmpstr(hardships_text(scene->hardships, WAIT_IN_WORK), ==,
 			"a recovery of md0 is going on");
 
-	put(scene->sysfs, "devices/md0/md/degraded", "0\n");
-	put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
+	scratch_put(scene->sysfs, "devices/md0/md/degraded", "0\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
 	state = look(scene, MINUTE);
 	g_assert_false(state.is_degraded || state.is_in_work);
 	g_assert_null(hardships_text(scene->hardships, WAIT_DEGRADED));
@@ -112,7 +93,7 @@ static void test_a_disk_sleeps_after_ten_minutes_of_nothing(Scene *scene, const 
 	g_assert_false(look(scene, 11 * MINUTE - 1).is_disk_asleep);
 	g_assert_true(look(scene, 11 * MINUTE).is_disk_asleep);
 	/* One request. */
-	put(scene->sysfs, "devices/sda/stat", "10 0 80 0 6 0 48 0 0 0 0\n");
+	scratch_put(scene->sysfs, "devices/sda/stat", "10 0 80 0 6 0 48 0 0 0 0\n");
 	g_assert_false(look(scene, 50 * MINUTE).is_disk_asleep);
 	g_assert_true(look(scene, 60 * MINUTE).is_disk_asleep);
 }
@@ -162,7 +143,7 @@ static void test_the_machine_is_on_battery_if_nothing_else_gives_power(Scene *sc
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
 		g_autofree char *name = g_build_filename("class/power_supply", steps[i].name, NULL);
 
-		put(scene->sysfs, name, steps[i].text);
+		scratch_put(scene->sysfs, name, steps[i].text);
 		g_assert_cmpint(look(scene, MINUTE).is_on_battery, ==, steps[i].is_on_battery);
 	}
 }

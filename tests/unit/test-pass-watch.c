@@ -19,31 +19,12 @@ static bool locate(const char *path, FsLocation *ret)
 	return false;
 }
 
-static void put(const Scene *scene, const char *name, const char *text)
-{
-	g_autofree char *path = scratch_path(scene->sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
-}
-
-static void link_to(const Scene *scene, const char *device, const char *name)
-{
-	g_autofree char *path = scratch_path(scene->sysfs, name);
-	g_autofree char *directory = g_path_get_dirname(path);
-	g_autofree char *target = scratch_path(scene->sysfs, device);
-
-	g_assert_cmpint(g_mkdir_with_parents(directory, 0755), ==, 0);
-	g_assert_cmpint(symlink(target, path), ==, 0);
-}
-
 static void set_errors(const Scene *scene, const char *errors)
 {
 	g_autofree char *text =
 		g_strdup_printf("write_errs 0\nread_errs %s\nflush_errs 0\n", errors);
 
-	put(scene, "fs/btrfs/" UUID "/devinfo/1/error_stats", text);
+	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/devinfo/1/error_stats", text);
 }
 
 static void scene_set_up(Scene *scene, const void *data)
@@ -56,14 +37,14 @@ static void scene_set_up(Scene *scene, const void *data)
 	scene->sysfs = scratch_new();
 	scene->topology =
 		(DiskTopology){ scene->sysfs->path, "/nonexistent", "/nonexistent", locate };
-	put(scene, "devices/sda/dev", "8:0\n");
-	put(scene, "devices/sda/stat", "0\n");
-	put(scene, "devices/md0/dev", "9:0\n");
-	put(scene, "devices/md0/md/degraded", "0\n");
-	put(scene, "devices/md0/md/sync_action", "idle\n");
-	link_to(scene, "devices/sda", "devices/md0/slaves/sda");
-	link_to(scene, "devices/md0", "fs/btrfs/" UUID "/devices/md0");
-	put(scene, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
+	scratch_put(scene->sysfs, "devices/sda/dev", "8:0\n");
+	scratch_put(scene->sysfs, "devices/sda/stat", "0\n");
+	scratch_put(scene->sysfs, "devices/md0/dev", "9:0\n");
+	scratch_put(scene->sysfs, "devices/md0/md/degraded", "0\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
+	scratch_link(scene->sysfs, "devices/sda", "devices/md0/slaves/sda");
+	scratch_link(scene->sysfs, "devices/md0", "fs/btrfs/" UUID "/devices/md0");
+	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
 	set_errors(scene, "7");
 
 	scene->options = (PassWatchOptions){
@@ -123,10 +104,10 @@ static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *sce
 		options.runs_degraded = true;
 		careless = pass_watch_new(&options);
 		g_assert_true(g_file_get_contents(path, &before, NULL, NULL));
-		put(scene, rows[i].name, rows[i].text);
+		scratch_put(scene->sysfs, rows[i].name, rows[i].text);
 		assert_trouble(careful, scene, 0, rows[i].trouble);
 		assert_trouble(careless, scene, 0, NULL);
-		put(scene, rows[i].name, before);
+		scratch_put(scene->sysfs, rows[i].name, before);
 	}
 }
 
@@ -169,7 +150,7 @@ static void *end_resync(void *data)
 	Scene *scene = data;
 
 	g_usleep(G_USEC_PER_SEC / 2);
-	put(scene, "devices/md0/md/sync_action", "idle\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
 	return NULL;
 }
 
@@ -179,7 +160,7 @@ static void test_a_resync_is_waited_for(Scene *scene, const void *data)
 	int64_t begun_usec = g_get_monotonic_time();
 	GThread *other;
 
-	put(scene, "devices/md0/md/sync_action", "resync\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "resync\n");
 	other = g_thread_new("resync", end_resync, scene);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
 			      "/srv: waiting for a resync of md0 to end");
@@ -201,7 +182,7 @@ static void test_who_waits_for_a_resync_can_be_stopped(Scene *scene, const void 
 	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
 	GThread *other;
 
-	put(scene, "devices/md0/md/sync_action", "recover\n");
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
 	other = g_thread_new("stop", raise_stop, &scene->stop);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "*a recovery of md0*");
 	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
