@@ -37,6 +37,8 @@ static const Verb verbs[] = {
 	  &table_of_store_prune, verb_store_prune },
 	{ "store vacuum", "Make the files of stores as small as they can be", 0,
 	  &table_of_store_vacuum, verb_store_vacuum },
+	{ "unique", "List the files below directories whose data is nowhere else", VERB_TAKES_FILES,
+	  &table_of_unique, verb_unique },
 	{ "why", "Say why files were not deduplicated, with what tells so",
 	  VERB_TAKES_FILES | VERB_TAKES_CONFIG, &table_of_why, verb_why },
 	{ "verify", "Look whether what is remembered is still so on the filesystem",

@@ -15,14 +15,14 @@ struct FilePieces {
 	FilePiece piece;
 };
 
-FilePieces *file_pieces_open(const NamedFile *file, GError **error)
+FilePieces *file_pieces_open(const NamedFile *file, bool from_map, GError **error)
 {
 	g_autoptr(FilePieces) pieces = g_new0(FilePieces, 1);
 	uint64_t block = file->identity.block_bytes;
 
 	pieces->file = file;
 	pieces->end = (file->stat.size_bytes + block - 1) / block * block;
-	if (file->identity.kind == FS_KIND_BTRFS && geteuid() == 0) {
+	if (!from_map && file->identity.kind == FS_KIND_BTRFS && geteuid() == 0) {
 		/* Trees do not show what waits in memory. */
 		if (fdatasync(file->fd) != 0) {
 			g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),

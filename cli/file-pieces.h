@@ -34,8 +34,11 @@ typedef struct {
 	unsigned flags;        /* PieceFlags */
 } FilePiece;
 
-/* Begins with the first piece, after writing out what is dirty; @file is borrowed. */
-FilePieces *file_pieces_open(const NamedFile *file, GError **error);
+/*
+ * Begins with the first piece, after writing out what is dirty; @file is borrowed.  @from_map has FIEMAP
+ * asked in any case, which alone says what others use, too.
+ */
+FilePieces *file_pieces_open(const NamedFile *file, bool from_map, GError **error);
 
 /* The next piece; NULL at the end.  Valid until the next call. */
 bool file_pieces_next(FilePieces *pieces, const FilePiece **ret, GError **error)

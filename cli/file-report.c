@@ -84,7 +84,8 @@ static void add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 static bool look_at_pieces(FileReport *report, const NamedFile *file, ExtentView *view,
 			   GError **error)
 {
-	g_autoptr(FilePieces) pieces = file_pieces_open(file, error);
+	bool from_map = !view || extent_view_is_in_use(view);
+	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
 	const FilePiece *piece;
 
 	if (!pieces)

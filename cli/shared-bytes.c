@@ -35,7 +35,7 @@ static bool add_edges(Sorter *edges, const FilePiece *piece, uint32_t file, GErr
 static bool add_file(Sorter *edges, const NamedFile *named, uint32_t file, SharedBytes *count,
 		     GError **error)
 {
-	g_autoptr(FilePieces) pieces = file_pieces_open(named, error);
+	g_autoptr(FilePieces) pieces = file_pieces_open(named, false, error);
 	const FilePiece *piece;
 
 	if (!pieces)
@@ -92,8 +92,8 @@ static uint64_t overlap(const FilePiece *one, const FilePiece *other)
 static bool count_in_place(const NamedFile *one, const NamedFile *other, uint64_t *ret,
 			   GError **error)
 {
-	g_autoptr(FilePieces) ones = file_pieces_open(one, error);
-	g_autoptr(FilePieces) others = ones ? file_pieces_open(other, error) : NULL;
+	g_autoptr(FilePieces) ones = file_pieces_open(one, false, error);
+	g_autoptr(FilePieces) others = ones ? file_pieces_open(other, false, error) : NULL;
 	const FilePiece *a, *b;
 
 	if (!others || !file_pieces_next(ones, &a, error) || !file_pieces_next(others, &b, error))

@@ -176,7 +176,7 @@ static bool add_piece(ShownFiles *shown, GChecksum *fingerprint, const FilePiece
 static bool fingerprint(ShownFiles *shown, const NamedFile *file, uint64_t *ret, GError **error)
 {
 	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-	g_autoptr(FilePieces) pieces = file_pieces_open(file, error);
+	g_autoptr(FilePieces) pieces = file_pieces_open(file, false, error);
 	uint8_t digest[32];
 	gsize n_digest = sizeof(digest);
 	const FilePiece *piece;

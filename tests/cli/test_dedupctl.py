@@ -122,7 +122,7 @@ def test_version_is_one_line():
 # Columns.
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates",
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "unique",
                                   "why", "doctor", "store size", "store check", "store prune",
                                   "store vacuum"])
 @pytest.mark.parametrize("typed, said", [

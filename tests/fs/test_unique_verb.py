@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl unique: files whose data is nowhere else."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, write_extent
+
+FAILED, USAGE = 1, 2
+FIND = {"btrfs": "checksums", "xfs": "read"}
+
+
+def dedupctl(dedupd, *words, status=0):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+    done = subprocess.run([os.environ["DEDUPCTL"], "unique",
+                           f"--state-dir={dedupd.state_directory}", *words],
+                          check=False, capture_output=True, timeout=60)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture(name="ask")
+def ask_fixture(dedupd):
+    """Path -> (bytes elsewhere, state) of what is listed."""
+    def ask(*words, status=0):
+        said = json.loads(dedupctl(dedupd, "--json", *words, status=status).stdout)
+        return {file["file"]: (file["elsewhere_bytes"], file["state"])
+                for file in said["unique_files"]}
+    return ask
+
+
+@pytest.fixture(name="learn")
+def learn_fixture(dedupd, kind):
+    def learn(**options):
+        harness.settle(dedupd.filesystem)
+        run = dedupd.run(find=FIND[kind], **options)
+        assert run.status == 0, run.stderr
+    return learn
+
+
+@pytest.fixture(name="trees")
+def trees_fixture(tree):
+    """A directory to ask about, and one beside it."""
+    for name in ("asked", "beside"):
+        (tree / name / "deep").mkdir(parents=True)
+    write_extent(tree / "asked" / "alone", noise(1, MIB))
+    write_extent(tree / "asked" / "deep" / "alone", noise(2, 256 * KIB))
+    write_extent(tree / "asked" / "twin", noise(3, MIB))
+    write_extent(tree / "beside" / "deep" / "twin", noise(3, MIB))
+    for name in "ab":
+        write_extent(tree / "asked" / name, noise(4, 512 * KIB))
+    write_extent(tree / "beside" / "alone", noise(5, MIB))
+    return tree / "asked"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_is_elsewhere_is_left_out_shared_or_not(trees, ask, learn, dry_run):
+    learn(dry_run=dry_run)
+    assert ask(str(trees)) == {str(trees / "alone"): (0, "known"),
+                               str(trees / "deep" / "alone"): (0, "known")}
+
+
+def test_names_of_one_file_are_not_elsewhere(trees, ask, learn):
+    os.link(trees / "alone", trees / "name")
+    os.link(trees / "deep" / "alone", trees.parent / "beside" / "name")
+    learn(dry_run=True)
+    assert set(ask(str(trees))) == {str(trees / "alone"), str(trees / "name"),
+                                    str(trees / "deep" / "alone")}
+
+
+def test_what_has_no_data_is_left_out_and_links_are_not_followed(trees, ask, learn):
+    (trees / "empty").touch()
+    content.write_sparse(trees / "hole", MIB, {})
+    os.symlink(trees.parent / "beside" / "alone", trees / "link")
+    os.symlink(trees.parent / "beside", trees / "tree")
+    os.mkfifo(trees / "pipe")
+    learn(dry_run=True)
+    assert set(ask(str(trees))) == {str(trees / "alone"), str(trees / "deep" / "alone")}
+
+
+def test_in_doubt_a_file_is_unique(trees, ask, learn):
+    learn(dry_run=True)
+    content.overwrite(trees / "twin", 0, b"other")
+    write_extent(trees / "new", noise(5, MIB))
+    told = ask(str(trees))
+    assert str(trees / "twin") in told
+    assert str(trees / "new") in told
+    assert str(trees / "a") not in told
+
+
+def test_without_a_store_only_what_is_shared_is_elsewhere(trees, ask):
+    subprocess.run(["sync", "-f", trees], check=True)
+    told = ask(str(trees))
+    assert {state for _, state in told.values()} == {"no store"}
+    assert set(told) == {str(trees / name) for name in ("alone", "deep/alone", "twin", "a", "b")}
+    content.clone(trees / "alone", trees / "clone")
+    assert set(ask(str(trees))) == {str(trees / name) for name in ("deep/alone", "twin", "a", "b")}
+
+
+def test_other_mounts_are_not_gone_into(trees, dedupd, ask, learn):
+    learn(dry_run=True)
+    place = trees / "mounted"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
+    try:
+        (place / "file").write_bytes(noise(6, KIB))
+        assert str(place / "file") not in ask(str(trees))
+    finally:
+        subprocess.run(["umount", place], check=True)
+    said = dedupctl(dedupd, "/proc", status=FAILED)
+    assert b"no btrfs or XFS" in said.stderr
+
+
+def test_what_is_no_directory_is_refused(trees, dedupd):
+    for name in (trees / "alone", trees / "absent"):
+        assert str(name).encode() in dedupctl(dedupd, str(name), status=FAILED).stderr
+    assert b"directories" in dedupctl(dedupd, status=USAGE).stderr
+
+
+def test_hostile_names_do_not_reach_the_terminal(tree, dedupd, learn):
+    (tree / "d").mkdir()
+    for name in (b"\x1b[2J", b"new\nline", b"\xff\xfe"):
+        path = os.path.join(bytes(tree / "d"), name)
+        pathlib.Path(os.fsdecode(path)).write_bytes(noise(len(name), 64 * KIB))
+    learn(dry_run=True)
+    said = dedupctl(dedupd, str(tree / "d")).stdout
+    assert b"\x1b" not in said and b"\xff" not in said
+    assert len(said.splitlines()) == 4
+
+
+def test_subvolumes_are_gone_into(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    subprocess.run(["btrfs", "-q", "subvolume", "create", tree / "sub"], check=True)
+    write_extent(tree / "sub" / "file", noise(1, MIB))
+    dedupd = make_dedupd(filesystem)
+    assert str(tree / "sub" / "file").encode() in dedupctl(dedupd, str(tree)).stdout
+    subprocess.run(["btrfs", "-q", "subvolume", "snapshot", tree / "sub", tree / "snap"],
+                   check=True)
+    assert str(tree / "sub" / "file").encode() not in dedupctl(dedupd, str(tree)).stdout
