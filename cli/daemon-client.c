@@ -25,8 +25,11 @@ typedef sd_bus Connection;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Message, sd_bus_message_unref)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Connection, sd_bus_flush_close_unref)
 
-static void filesystem_free(DaemonFilesystem *filesystem)
+void daemon_filesystem_free(DaemonFilesystem *filesystem)
 {
+	if (!filesystem)
+		return;
+
 	g_free(filesystem->uuid);
 	g_free(filesystem->kind);
 	g_free(filesystem->mount_point);
@@ -230,21 +233,28 @@ bool daemon_client_reload(DaemonClient *client, GError **error)
 	return reply;
 }
 
-bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
+/* The path of the object of the filesystem @name. */
+static char *find_path(DaemonClient *client, const char *name, GError **error)
 {
 	g_autoptr(Message) found =
 		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "FindFilesystem", name, error);
-	g_autoptr(Message) reply = NULL;
 	const char *path;
 
 	if (!found)
-		return false;
-	if (sd_bus_message_read(found, "o", &path) < 0) {
-		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
-		return false;
-	}
+		return NULL;
+	if (sd_bus_message_read(found, "o", &path) >= 0)
+		return g_strdup(path);
 
-	reply = call(client, path, BUS_FILESYSTEM_INTERFACE, method, NULL, error);
+	fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
+	return NULL;
+}
+
+bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+	g_autoptr(Message) reply =
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, method, NULL, error) : NULL;
+
 	return reply;
 }
 
@@ -338,13 +348,21 @@ static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path,
 		return filesystem;
 
 	fail(error, &SD_BUS_ERROR_NULL, failed);
-	filesystem_free(filesystem);
+	daemon_filesystem_free(filesystem);
 	return NULL;
+}
+
+DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+
+	return path ? read_filesystem(client, path, error) : NULL;
 }
 
 GPtrArray *daemon_client_list(DaemonClient *client, GError **error)
 {
-	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)filesystem_free);
+	g_autoptr(GPtrArray) all =
+		g_ptr_array_new_with_free_func((GDestroyNotify)daemon_filesystem_free);
 	g_autoptr(Message) reply =
 		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListFilesystems", NULL, error);
 	const char *path;

@@ -47,6 +47,10 @@ void daemon_client_close(DaemonClient *client);
 /* All filesystems that it knows (DaemonFilesystem), in the order in which they were mounted. */
 GPtrArray *daemon_client_list(DaemonClient *client, GError **error);
 
+/* The one with this UUID or mount point. */
+DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GError **error);
+void daemon_filesystem_free(DaemonFilesystem *filesystem);
+
 /* Call a method that takes nothing, of the filesystem with this UUID or mount point: "Start". */
 bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -62,3 +66,4 @@ bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t b
 bool daemon_client_reload(DaemonClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonClient, daemon_client_close)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonFilesystem, daemon_filesystem_free)

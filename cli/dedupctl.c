@@ -43,7 +43,7 @@ static const Verb verbs[] = {
 	  VERB_TAKES_FILES | VERB_TAKES_CONFIG, &table_of_why, verb_why },
 	{ "verify", "Look whether what is remembered is still so on the filesystem",
 	  VERB_TAKES_SAMPLE, &table_of_verify, verb_verify },
-	{ "start", "Begin a pass now, whatever the windows", 0, NULL, verb_start },
+	{ "start", "Begin a pass now, whatever the windows", VERB_TAKES_WAIT, NULL, verb_start },
 	{ "stop", "End the pass and leave the filesystem alone until its next time", 0, NULL,
 	  verb_stop },
 	{ "pause", "End the pass, and begin none until 'resume'", 0, NULL, verb_pause },

@@ -132,6 +132,16 @@ static void add_plot_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_wait_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "wait", 'w', 0, G_OPTION_ARG_NONE, &options->wait,
+					   "Wait until the pass has ended, and say what came of it",
+					   NULL },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_verify_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -181,6 +191,7 @@ static const struct {
 	{ VERB_TAKES_CONFIG_DIRECTORY, add_config_directory_entries },
 	{ VERB_TAKES_KEEP, add_keep_entries },
 	{ VERB_TAKES_PLOT, add_plot_entries },
+	{ VERB_TAKES_WAIT, add_wait_entries },
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 };

@@ -22,7 +22,8 @@ typedef enum {
 	VERB_TAKES_PLOT = 1 << 5,
 	VERB_TAKES_SAMPLE = 1 << 6,     /* --sample and --limit-rate */
 	VERB_TAKES_DUPLICATES = 1 << 7, /* those of 'duplicates' alone */
-	VERB_TAKES_FILES = 1 << 8,      /* its names are of files: no option */
+	VERB_TAKES_WAIT = 1 << 9,
+	VERB_TAKES_FILES = 1 << 8, /* its names are of files: no option */
 } VerbOptions;
 
 /* Strings are as typed, and NULL when not given. */
@@ -40,6 +41,7 @@ typedef struct {
 	gboolean no_headings;
 	gboolean verbose;
 	gboolean plot;
+	gboolean wait;
 	char *keep;
 	uint64_t keep_usec; /* what that says; 0: for ever */
 	char *sample;

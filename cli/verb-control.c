@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-client.h"
 #include "cli/message.h"
+#include "cli/pass-waiter.h"
 #include "cli/verb.h"
 
 /* The verbs that have the running service do something with filesystems that are named. */
@@ -19,26 +20,34 @@ static void say(const GError *error)
 	message_print("%s", text);
 }
 
-/* Call @method of each that is named; one that fails does not keep the others. */
-static ExitStatus call_each(const Options *options, const char *method)
+/* The service, if filesystems are named that it can do something with. */
+static DaemonClient *connect_for(const Options *options, ExitStatus *ret_status)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(DaemonClient) client = NULL;
-	ExitStatus status = EXIT_STATUS_DONE;
+	DaemonClient *client;
 
 	if (!options->names) {
 		message_print(
 			"no filesystem: give a mount point or a UUID; 'dedupctl list' shows them");
-		return EXIT_STATUS_USAGE;
+		*ret_status = EXIT_STATUS_USAGE;
+		return NULL;
 	}
 
 	client = daemon_client_connect(&error);
 	if (!client) {
 		say(error);
-		return status_of(error);
+		*ret_status = status_of(error);
 	}
+	return client;
+}
 
-	for (char **name = options->names; *name; name++) {
+/* Call @method of each that is named; one that fails does not keep the others. */
+static ExitStatus call_each(const Options *options, const char *method)
+{
+	ExitStatus status = EXIT_STATUS_DONE;
+	g_autoptr(DaemonClient) client = connect_for(options, &status);
+
+	for (char **name = options->names; client && *name; name++) {
 		g_autoptr(GError) failure = NULL;
 
 		if (daemon_client_call(client, *name, method, &failure))
@@ -50,9 +59,29 @@ static ExitStatus call_each(const Options *options, const char *method)
 	return status;
 }
 
+static ExitStatus start_and_wait(const Options *options)
+{
+	ExitStatus status = EXIT_STATUS_DONE;
+	g_autoptr(DaemonClient) client = connect_for(options, &status);
+	g_autoptr(PassWaiter) waiter = pass_waiter_new(client);
+	ExitStatus waited;
+
+	for (char **name = options->names; client && *name; name++) {
+		g_autoptr(GError) failure = NULL;
+
+		if (pass_waiter_start(waiter, *name, &failure))
+			continue;
+		say(failure);
+		status = EXIT_STATUS_FAILED;
+	}
+
+	waited = pass_waiter_run(waiter);
+	return status == EXIT_STATUS_DONE ? waited : status;
+}
+
 ExitStatus verb_start(const Options *options)
 {
-	return call_each(options, "Start");
+	return options->wait ? start_and_wait(options) : call_each(options, "Start");
 }
 
 ExitStatus verb_stop(const Options *options)

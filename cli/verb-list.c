@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-client.h"
+#include "cli/filesystem-text.h"
 #include "cli/message.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -48,28 +49,10 @@ static bool is_wanted(const DaemonFilesystem *filesystem, char *const *names)
 	       g_strv_contains((const char *const *)names, filesystem->mount_point);
 }
 
-/* Why it is in its state, in words: the stage of a pass, what it waits for, what is wrong. */
-static char *why_of(const DaemonFilesystem *filesystem)
-{
-	if (filesystem->stage[0] != '\0' && filesystem->stage_total_bytes > 0)
-		return g_strdup_printf("%s, %.0f %%", filesystem->stage,
-				       100.0 * (double)filesystem->stage_bytes /
-					       (double)filesystem->stage_total_bytes);
-	if (filesystem->stage[0] != '\0')
-		return g_strdup(filesystem->stage);
-	if (filesystem->refusal[0] != '\0')
-		return g_strdup(filesystem->refusal);
-	if (filesystem->is_paused)
-		return g_strdup("paused");
-
-	return g_strdup(filesystem->waits_for);
-}
-
 static void add_row(Table *table, const DaemonFilesystem *filesystem)
 {
 	g_autofree char *mount_point = message_text(filesystem->mount_point);
-	g_autofree char *why = why_of(filesystem);
-	g_autofree char *why_text = message_text(why);
+	g_autofree char *why = filesystem_why_text(filesystem);
 	uint64_t until_usec = filesystem->waits_until_usec ? filesystem->waits_until_usec
 							   : filesystem->deadline_usec;
 
@@ -77,7 +60,7 @@ static void add_row(Table *table, const DaemonFilesystem *filesystem)
 	table_set_text(table, LIST_MOUNT, mount_point);
 	table_set_text(table, LIST_KIND, filesystem->kind);
 	table_set_text(table, LIST_STATE, filesystem->state);
-	table_set_text(table, LIST_WHY, why_text);
+	table_set_text(table, LIST_WHY, why);
 	table_set_text(table, LIST_UUID, filesystem->uuid);
 	table_set_count(table, LIST_PASSES, filesystem->passes);
 	table_set_size(table, LIST_FREED, filesystem->freed_bytes);

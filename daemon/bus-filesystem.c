@@ -37,12 +37,10 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 	const PassResult *last = view->last;
 
 	shown->last_outcome = "";
-	shown->last_error = "";
 	if (!view->has_last)
 		return;
 
 	shown->last_outcome = pass_outcome_name(last->outcome);
-	shown->last_error = last->error ? last->error->message : "";
 	shown->last_started_usec = (uint64_t)last->started_usec;
 	shown->last_ended_usec = (uint64_t)last->ended_usec;
 	shown->last_freed_bytes = last->freed.bytes;

@@ -17,7 +17,7 @@ typedef struct BusFilesystem {
 	Bus *bus;
 	ManagedFilesystem *managed;
 	const char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage;
-	const char *last_outcome, *last_error;
+	const char *last_outcome;
 	int is_paused;
 	uint64_t waits_until_usec, deadline_usec;
 	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;

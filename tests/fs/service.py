@@ -98,6 +98,11 @@ class Service:
         return subprocess.run(command, capture_output=True, text=True, check=False,
                               timeout=PATIENCE_SECONDS, env=self.environment())
 
+    def begin(self, *words):
+        """Run dedupctl, and do not wait for it."""
+        return subprocess.Popen([self._dedupctl, *map(str, words)], stdout=subprocess.PIPE,
+                                text=True, env=self.environment())
+
     def tell(self, *words):
         """Run dedupctl, which has to succeed."""
         done = self.ask(*words)

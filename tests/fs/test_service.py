@@ -80,6 +80,41 @@ def test_nothing_is_done_again_until_something_changes(twins, tree, service):
     wait_until(lambda: service.shows(str(tree))["freed_bytes"] >= 16 * MIB, service.log)
 
 
+def test_who_waits_is_told_what_came_of_a_pass(twins, tree, service):
+    service.configure(tree)
+    service.start()
+    service.wait_for_passes(str(tree), 1)
+    write(tree / "three", (tree / "one").read_bytes())
+    settle(twins)
+
+    said = service.tell("start", "--wait", tree)
+
+    assert said == f"{tree}: complete, freed 8 MiB\n"
+    assert service.shows(str(tree))["state"] == "waiting"
+    assert service.tell("start", "--wait", tree) == f"{tree}: complete, freed 0 B\n"
+
+
+def test_who_waits_is_told_that_a_pass_was_stopped(slow, tree, service):
+    slowly(service, tree)
+    waiting = service.begin("start", "-w", tree)
+    time.sleep(1)
+    assert waiting.poll() is None
+    service.tell("stop", tree)
+    said, _ = waiting.communicate(timeout=30)
+    assert waiting.returncode == 1
+    assert said.startswith(f"{tree}: interrupted, freed ")
+
+
+def test_nobody_waits_for_a_pass_that_does_not_begin(twins, tree, service):
+    service.configure()
+    service.start()
+    told = service.ask("start", "--wait", tree)
+    assert told.returncode == 1
+    assert "not enabled" in told.stderr
+    assert service.ask("start", "--wait", "/absent").returncode == 1
+    assert service.ask("start", "--wait").returncode == 2
+
+
 def test_nothing_is_held_open_between_passes(twins, tree, service):
     service.configure(tree)
     service.start()

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/pass-waiter.h"
+
+#include "cli/filesystem-text.h"
+#include "cli/message.h"
+#include "daemon/size-text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_USEC 200000
+
+/* Takes what is in the line to its end off the terminal (ECMA-48, EL). */
+#define ERASE_LINE "\r\033[K"
+
+typedef struct {
+	char *uuid;
+	uint64_t passes; /* that had ended before */
+} Awaited;
+
+struct PassWaiter {
+	DaemonClient *client; /* borrowed */
+	GPtrArray *awaited;   /* Awaited */
+	bool is_terminal;
+	ExitStatus status;
+};
+
+static void awaited_free(void *data)
+{
+	Awaited *awaited = data;
+
+	g_free(awaited->uuid);
+	g_free(awaited);
+}
+
+PassWaiter *pass_waiter_new(DaemonClient *client)
+{
+	PassWaiter *waiter = g_new0(PassWaiter, 1);
+
+	waiter->client = client;
+	waiter->awaited = g_ptr_array_new_with_free_func(awaited_free);
+	waiter->is_terminal = isatty(STDERR_FILENO);
+	return waiter;
+}
+
+void pass_waiter_free(PassWaiter *waiter)
+{
+	if (!waiter)
+		return;
+
+	g_ptr_array_unref(waiter->awaited);
+	g_free(waiter);
+}
+
+bool pass_waiter_start(PassWaiter *waiter, const char *name, GError **error)
+{
+	/* As it is before, since a pass may be over at once. */
+	g_autoptr(DaemonFilesystem) filesystem = daemon_client_get(waiter->client, name, error);
+	Awaited *awaited;
+
+	if (!filesystem || !daemon_client_call(waiter->client, name, "Start", error))
+		return false;
+
+	awaited = g_new0(Awaited, 1);
+	awaited->uuid = g_strdup(filesystem->uuid);
+	awaited->passes = filesystem->passes;
+	g_ptr_array_add(waiter->awaited, awaited);
+	return true;
+}
+
+static void show(const PassWaiter *waiter, const DaemonFilesystem *filesystem)
+{
+	g_autofree char *mount_point = message_terminal_text(filesystem->mount_point);
+	g_autofree char *why = filesystem_why_text(filesystem);
+	g_autofree char *freed = size_text(filesystem->pass_freed_bytes);
+
+	if (waiter->is_terminal)
+		fprintf(stderr, ERASE_LINE "%s: %s  freed %s", mount_point, why, freed);
+}
+
+static void erase(const PassWaiter *waiter)
+{
+	if (waiter->is_terminal)
+		fputs(ERASE_LINE, stderr);
+}
+
+/* What came of the pass. */
+static void say_ended(PassWaiter *waiter, const DaemonFilesystem *filesystem)
+{
+	g_autofree char *mount_point = message_terminal_text(filesystem->mount_point);
+	g_autofree char *freed = size_text(filesystem->last_freed_bytes);
+
+	erase(waiter);
+	printf("%s: %s, freed %s\n", mount_point, filesystem->last_outcome, freed);
+	if (strcmp(filesystem->last_outcome, "complete") != 0)
+		waiter->status = EXIT_STATUS_FAILED;
+}
+
+/* That none is going to begin. */
+static void say_hindered(PassWaiter *waiter, const DaemonFilesystem *filesystem)
+{
+	g_autofree char *why = filesystem_why_text(filesystem);
+	g_autofree char *mount_point = message_text(filesystem->mount_point);
+
+	erase(waiter);
+	message_print("no pass begins over %s: %s", mount_point,
+		      why[0] != '\0' ? why : filesystem->state);
+	waiter->status = EXIT_STATUS_FAILED;
+}
+
+static bool is_any(const char *word, const char *one, const char *other)
+{
+	return strcmp(word, one) == 0 || strcmp(word, other) == 0;
+}
+
+/* Look once; false: there is nothing to wait for any more. */
+static bool look(PassWaiter *waiter, const Awaited *awaited)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DaemonFilesystem) filesystem =
+		daemon_client_get(waiter->client, awaited->uuid, &error);
+
+	if (!filesystem) {
+		erase(waiter);
+		message_print("%s", error->message);
+		waiter->status = EXIT_STATUS_FAILED;
+		return false;
+	}
+	if (filesystem->passes > awaited->passes) {
+		say_ended(waiter, filesystem);
+		return false;
+	}
+	if (!is_any(filesystem->state, "running", "stopping") &&
+	    (filesystem->is_paused || strcmp(filesystem->state, "waiting") != 0)) {
+		say_hindered(waiter, filesystem);
+		return false;
+	}
+
+	show(waiter, filesystem);
+	return true;
+}
+
+ExitStatus pass_waiter_run(PassWaiter *waiter)
+{
+	waiter->status = EXIT_STATUS_DONE;
+	for (guint i = 0; i < waiter->awaited->len; i++)
+		while (look(waiter, waiter->awaited->pdata[i])) {
+			fflush(stdout);
+			g_usleep(LOOK_USEC);
+		}
+
+	return waiter->status;
+}
