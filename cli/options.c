@@ -263,24 +263,22 @@ static bool take_keep(Options *options, GError **error)
 	return false;
 }
 
-bool options_parse_verb(Options *options, char ***arguments, const char *summary,
-			const char *columns, VerbOptions takes, GError **error)
+bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 {
-	g_autoptr(GOptionContext) context =
-		g_option_context_new(takes & VERB_TAKES_FILES ? "FILE…" : "[UUID|MOUNT…]");
+	g_autoptr(GOptionContext) context = g_option_context_new(usage->arguments);
 	g_autofree char *program = g_strdup_printf("%s %s", PROGRAM, **arguments);
 	const GOptionEntry names[] = { { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY,
 					 &options->names, NULL, NULL },
 				       { NULL } };
 
 	g_set_prgname(program);
-	g_option_context_set_summary(context, summary);
-	g_option_context_set_description(context, columns);
+	g_option_context_set_summary(context, usage->summary);
+	g_option_context_set_description(context, usage->columns);
 	add_common_entries(context, options);
-	if (columns)
+	if (usage->columns)
 		add_table_entries(context, options);
 	for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
-		if (takes & groups[i].takes)
+		if (usage->takes & groups[i].takes)
 			groups[i].add(context, options);
 	g_option_context_add_main_entries(context, names, NULL);
 

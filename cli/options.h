@@ -14,17 +14,24 @@
  */
 typedef enum {
 	VERB_TAKES_VERBOSE = 1 << 0,
-	VERB_TAKES_CONFIG = 1 << 1, /* --config */
-	VERB_TAKES_CHECK = 1 << 9,
-	VERB_TAKES_BUDGET = 1 << 2, /* --rate and --iops */
-	VERB_TAKES_CONFIG_DIRECTORY = 1 << 3,
-	VERB_TAKES_KEEP = 1 << 4,
-	VERB_TAKES_PLOT = 1 << 5,
-	VERB_TAKES_SAMPLE = 1 << 6,     /* --sample and --limit-rate */
-	VERB_TAKES_DUPLICATES = 1 << 7, /* those of 'duplicates' alone */
+	VERB_TAKES_CONFIG = 1 << 1,
+	VERB_TAKES_CHECK = 1 << 2,
+	VERB_TAKES_BUDGET = 1 << 3, /* --rate and --iops */
+	VERB_TAKES_CONFIG_DIRECTORY = 1 << 4,
+	VERB_TAKES_KEEP = 1 << 5,
+	VERB_TAKES_PLOT = 1 << 6,
+	VERB_TAKES_SAMPLE = 1 << 7,     /* --sample and --limit-rate */
+	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
-	VERB_TAKES_FILES = 1 << 8, /* its names are of files: no option */
 } VerbOptions;
+
+/* What a verb takes, and says of that. */
+typedef struct {
+	const char *summary;   /* the beginning of --help */
+	const char *arguments; /* behind the options: "FILE…"; "": none are meant */
+	const char *columns;   /* the end of --help, of a verb that prints a table; else NULL */
+	VerbOptions takes;
+} VerbUsage;
 
 /* Strings are as typed, and NULL when not given. */
 typedef struct {
@@ -67,13 +74,8 @@ void options_clear(Options *options);
 bool options_parse_common(Options *options, char ***arguments, const char *description,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/*
- * Take all options and names that follow a verb; *@arguments begins with the verb.  @summary is the
- * beginning of --help.  @columns, its end, says what --output takes, of a verb that prints a table; NULL:
- * it does not.
- */
-bool options_parse_verb(Options *options, char ***arguments, const char *summary,
-			const char *columns, VerbOptions takes, GError **error)
+/* Take all options and names that follow a verb; *@arguments begins with the verb. */
+bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)

@@ -13,6 +13,7 @@
  */
 typedef struct {
 	const char *name;
+	const char *arguments;  /* behind the options, for --help; "": none */
 	const char *summary;    /* one line for --help */
 	VerbOptions takes;      /* options beyond those of all verbs */
 	const TableKind *table; /* that it prints; NULL: none */

@@ -102,6 +102,22 @@ def test_no_verb_is_bad_use():
     assert "no verb" in process.stderr
 
 
+@pytest.mark.parametrize("option, verb, shown", [
+    ("verbose", "status", "UUID|MOUNT…"), ("plot", "history", "UUID|MOUNT…"),
+    ("check", "config", "UUID|MOUNT|DISK…"), ("config-dir", "enable", "KEY=VALUE…"),
+    ("null", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
+    ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
+    ("rate", "budget", "DISK…"),
+])
+def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
+    verbs = re.findall(r"^  (\w+(?: \w+)?)  +\S", run("--help").stdout.split("Verbs:")[1], re.MULTILINE)
+    have = [name for name in verbs
+            if re.search(rf"^  (-., )?--{option}\b(?!-)", run(*name.split(), "--help").stdout,
+                         re.MULTILINE)]
+    assert have == ["enable", "disable"] if option == "config-dir" else have == [verb]
+    assert shown in run(*verb.split(), "--help").stdout.splitlines()[1]
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["status", "--help"], ["history", "-h"]])
 def test_help_is_no_error(arguments):
     process = run(*arguments)
