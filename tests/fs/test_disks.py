@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import tempfile
 import time
 
 import pytest
