@@ -152,6 +152,12 @@ static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 	return true;
 }
 
+/* The kernel's headers have them as bytes, or, elder ones, as numbers of eight. */
+static const uint8_t *answer_bytes(const BtrfsTree *tree)
+{
+	return (const uint8_t *)tree->arguments->buf;
+}
+
 /* Make the answer's next item the current one, and go to the key behind it. */
 static bool btrfs_tree_take(BtrfsTree *tree, GError **error)
 {
@@ -160,7 +166,7 @@ static bool btrfs_tree_take(BtrfsTree *tree, GError **error)
 
 	if (tree->buffer_bytes - tree->next < sizeof(header))
 		return answer_is_unusable(tree, "is longer than its buffer", error);
-	memcpy(&header, tree->arguments->buf + tree->next, sizeof(header));
+	memcpy(&header, answer_bytes(tree) + tree->next, sizeof(header));
 	tree->next += sizeof(header);
 	if (tree->buffer_bytes - tree->next < header.len)
 		return answer_is_unusable(tree, "is longer than its buffer", error);
@@ -174,7 +180,7 @@ static bool btrfs_tree_take(BtrfsTree *tree, GError **error)
 		.key = key,
 		.transid = header.transid,
 		.length = header.len,
-		.data = tree->arguments->buf + tree->next,
+		.data = answer_bytes(tree) + tree->next,
 	};
 	tree->next += header.len;
 	tree->n_left--;

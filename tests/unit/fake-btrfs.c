@@ -66,7 +66,7 @@ static int fake_tree_search(struct btrfs_ioctl_search_args_v2 *arguments)
 		}
 		if (needed > arguments->buf_size - n_bytes || n_found == arguments->key.nr_items)
 			break;
-		n_bytes += put_item(item, arguments->buf + n_bytes);
+		n_bytes += put_item(item, (uint8_t *)arguments->buf + n_bytes);
 		n_found++;
 	}
 
