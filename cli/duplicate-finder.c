@@ -70,29 +70,6 @@ static void add_group_take(GPtrArray *groups, DuplicateGroup *group)
 		duplicate_group_free(group);
 }
 
-/* The file of a version that is known; NULL: it is not there as it was, or its path is not known. */
-static bool open_known(DuplicateFinder *finder, uint32_t id, NamedFile **ret, GError **error)
-{
-	g_autofree uint8_t *name = NULL;
-	g_autofree char *path = NULL;
-	const Object *object;
-	Object known;
-
-	*ret = NULL;
-	if (!hash_store_find(finder->store, id, &object, error))
-		return false;
-	if (!object)
-		return true;
-
-	known = *object;
-	name = g_memdup2(object->name, object->name_bytes);
-	known.name = name;
-	path = known_object_path(finder->store, &known);
-	if (path)
-		*ret = known_object_open(finder->store, &known, path);
-	return true;
-}
-
 /* The group of files that are known by their versions. */
 static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **error)
 {
@@ -101,7 +78,8 @@ static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **erro
 	for (size_t i = 0; i < finder->next_files->n_ids; i++) {
 		NamedFile *file;
 
-		if (!open_known(finder, finder->next_files->ids[i], &file, error))
+		if (!known_object_open(finder->store, finder->next_files->ids[i], &file, NULL, NULL,
+				       error))
 			return false;
 		if (!file)
 			finder->n_stale++;

@@ -2,12 +2,11 @@
 #include "cli/extent-view.h"
 
 #include "cli/btrfs-paths.h"
-#include "daemon/extent-refs.h"
+#include "cli/extent-version.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/pin-cause.h"
 #include "hashstore/equals.h"
 #include "hashstore/pinned.h"
-#include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/fd.h"
 
 #include <stdlib.h>
@@ -179,22 +178,6 @@ static bool look_at_places(ExtentView *view, const FilePiece *piece, FileReport 
 	return true;
 }
 
-/* Whether the place still shows the version of the extent that is known. */
-static bool is_same_version(ExtentView *view, const ExtentRef *place, const Object *known,
-			    bool *ret, GError **error)
-{
-	const BtrfsFileExtent *item;
-
-	btrfs_file_extents_start(view->items, view->file->fd, place->root, place->inode,
-				 place->offset, 1);
-	if (!btrfs_file_extents_next_if_any(view->items, &item, error))
-		return false;
-
-	*ret = item && item->bytenr == known->inode && item->disk_bytes == known->size_bytes &&
-	       item->generation == (uint64_t)known->ctime_nsec;
-	return true;
-}
-
 /* One extent that had the same checksums; *ret_holds: it has them still. */
 static bool look_at_equal(ExtentView *view, uint32_t id, const FilePiece *piece, bool *ret_holds,
 			  GError **error)
@@ -214,7 +197,8 @@ static bool look_at_equal(ExtentView *view, uint32_t id, const FilePiece *piece,
 		return false;
 
 	places = extent_refs_list(view->refs, &n);
-	if (n > 0 && !is_same_version(view, &places[0], &known, ret_holds, error))
+	if (n > 0 && !extent_version_is_shown(view->items, view->file->fd, &places[0], &known,
+					      ret_holds, error))
 		return false;
 	for (size_t i = 0; i < n && *ret_holds; i++)
 		note_other(view, &places[i], OTHER_EQUALS,

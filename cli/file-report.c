@@ -125,19 +125,13 @@ static bool look_at_equal(FileReport *report, const NamedFile *file, HashStore *
 {
 	g_autofree char *path = NULL;
 	g_autoptr(NamedFile) other = NULL;
-	const Object *object;
 	SharedBytes count;
+	bool is_known;
 
-	if (!hash_store_find(store, id, &object, error))
+	if (!known_object_open(store, id, &other, &path, &is_known, error))
 		return false;
-	if (!object)
+	if (!is_known)
 		return true;
-
-	Object copy = *object;
-	g_autofree uint8_t *name = g_memdup2(object->name, object->name_bytes);
-	copy.name = name;
-	path = known_object_path(store, &copy);
-	other = path ? known_object_open(store, &copy, path) : NULL;
 	if (!other) {
 		file_report_add_other_take(report, OTHER_STALE, g_steal_pointer(&path), 0);
 		return true;

@@ -42,7 +42,7 @@ bool known_object_is(const Object *object, const NamedFile *file)
 	       !(object->flags & OBJECT_RACY) && stamp_compare(&stored, &seen) == STAMP_SAME;
 }
 
-NamedFile *known_object_open(HashStore *store, const Object *object, const char *path)
+static NamedFile *open_version(HashStore *store, const Object *object, const char *path)
 {
 	g_autoptr(GError) unread = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &unread);
@@ -55,4 +55,30 @@ NamedFile *known_object_open(HashStore *store, const Object *object, const char 
 		return NULL;
 
 	return g_steal_pointer(&file);
+}
+
+bool known_object_open(HashStore *store, uint32_t id, NamedFile **ret, char **ret_path,
+		       bool *ret_is_known, GError **error)
+{
+	g_autofree uint8_t *name = NULL;
+	g_autofree char *path = NULL;
+	const Object *found;
+	Object object;
+
+	*ret = NULL;
+	if (!hash_store_find(store, id, &found, error))
+		return false;
+	if (ret_is_known)
+		*ret_is_known = found;
+	if (found) {
+		object = *found;
+		name = g_memdup2(found->name, found->name_bytes);
+		object.name = name;
+		path = known_object_path(store, &object);
+		*ret = path ? open_version(store, &object, path) : NULL;
+	}
+
+	if (ret_path)
+		*ret_path = g_steal_pointer(&path);
+	return true;
 }

@@ -19,5 +19,10 @@ char *known_object_path(HashStore *store, const Object *object);
 /* Whether the file is the one that is known, and has not been touched since: not even its ctime. */
 bool known_object_is(const Object *object, const NamedFile *file);
 
-/* The file, by the names in the store; NULL if it is not there, or not as it was. */
-NamedFile *known_object_open(HashStore *store, const Object *object, const char *path);
+/*
+ * The file of the object @id, by the names in the store; *ret is NULL if it is not there, or not as it was,
+ * or the store has it no more.  *ret_path, unless that is NULL, is where it was, or NULL; *ret_is_known,
+ * unless NULL, whether the store has it.
+ */
+bool known_object_open(HashStore *store, uint32_t id, NamedFile **ret, char **ret_path,
+		       bool *ret_is_known, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -2,15 +2,12 @@
 #include "cli/shown-files.h"
 
 #include "cli/btrfs-paths.h"
+#include "cli/extent-version.h"
 #include "cli/file-pieces.h"
-#include "daemon/extent-refs.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/mount-table.h"
-#include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/fd.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 /* So many places of one extent are looked at, and so many files noted at once. */
@@ -49,17 +46,10 @@ static gboolean id_equal(const void *a, const void *b)
 static bool open_mount(ShownFiles *shown, const char *uuid, GError **error)
 {
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
-	const MountedFilesystem *filesystem;
 
 	if (!mounts)
 		return false;
-	filesystem = mount_table_find_uuid(mounts, uuid);
-	for (guint i = 0; filesystem && shown->fd < 0 && i < filesystem->mount_points->len; i++) {
-		const MountPoint *mount = filesystem->mount_points->pdata[i];
-
-		if (mount->is_reachable)
-			shown->fd = open(mount->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
+	shown->fd = mount_table_open_uuid(mounts, uuid);
 	if (shown->fd < 0) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
 			    "the filesystem %s is not mounted where it can be reached", uuid);
@@ -106,22 +96,6 @@ void shown_files_close(ShownFiles *shown)
 	g_free(shown);
 }
 
-/* Whether the place still shows the version of the extent that is known. */
-static bool is_same_version(ShownFiles *shown, const ExtentRef *place, const Object *known,
-			    bool *ret, GError **error)
-{
-	const BtrfsFileExtent *item;
-
-	btrfs_file_extents_start(shown->items, shown->fd, place->root, place->inode, place->offset,
-				 1);
-	if (!btrfs_file_extents_next_if_any(shown->items, &item, error))
-		return false;
-
-	*ret = item && item->bytenr == known->inode && item->disk_bytes == known->size_bytes &&
-	       item->generation == (uint64_t)known->ctime_nsec;
-	return true;
-}
-
 bool shown_files_add(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
 {
 	ExtentRefsOutcome outcome;
@@ -132,7 +106,8 @@ bool shown_files_add(ShownFiles *shown, const Object *extent, bool *ret_is_there
 	if (!extent_refs_read(shown->refs, extent, PLACES_MOST, &outcome, error))
 		return false;
 	places = extent_refs_list(shown->refs, &n);
-	if (n > 0 && !is_same_version(shown, &places[0], extent, ret_is_there, error))
+	if (n > 0 && !extent_version_is_shown(shown->items, shown->fd, &places[0], extent,
+					      ret_is_there, error))
 		return false;
 
 	for (size_t i = 0; i < n && *ret_is_there; i++) {

@@ -221,3 +221,31 @@ void store_list_close(StoreList *list)
 	g_free(list->directory);
 	g_free(list);
 }
+
+ExitStatus store_list_each(const char *directory, char *const *names,
+			   bool (*look)(const StoreEntry *entry, void *data, GError **error),
+			   void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(StoreList) list = store_list_open(directory, names, &error);
+	bool in_use = false;
+	const StoreEntry *entry;
+
+	if (!list) {
+		message_print("cannot read the stores: %s", error->message);
+		return EXIT_STATUS_FAILED;
+	}
+
+	while ((entry = store_list_next(list))) {
+		GError *failed = NULL;
+
+		if (look(entry, data, &failed))
+			continue;
+		in_use |= g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE);
+		store_list_failed_take(list, failed);
+	}
+
+	if (store_list_finish(list))
+		return EXIT_STATUS_DONE;
+	return in_use ? EXIT_STATUS_IN_USE : EXIT_STATUS_FAILED;
+}

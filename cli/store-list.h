@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/exit-status.h"
 #include "hashstore/hash-store.h"
 #include "hashstore/history.h"
 
@@ -42,5 +43,13 @@ size_t store_list_count(const StoreList *list);
 void store_list_say_none(const StoreList *list);
 
 void store_list_close(StoreList *list);
+
+/*
+ * Have @look work on each store of @directory that @names name, or on all of them; it adds to what it
+ * was given by @data.  Says what went wrong, and returns what to exit with.
+ */
+ExitStatus store_list_each(const char *directory, char *const *names,
+			   bool (*look)(const StoreEntry *entry, void *data, GError **error),
+			   void *data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreList, store_list_close)

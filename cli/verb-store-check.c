@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
 #include "cli/pass-text.h"
-#include "cli/store-change.h"
+#include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "hashstore/store-check.h"
@@ -66,7 +66,7 @@ ExitStatus verb_store_check(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_store_check, options);
 	Check check = { .table = table };
 	ExitStatus status =
-		store_change_each(options->state_directory, options->names, check_store, &check);
+		store_list_each(options->state_directory, options->names, check_store, &check);
 
 	table_print(table);
 	if (check.found_problems)

@@ -7,8 +7,6 @@
 #include "cli/verb.h"
 #include "kernel-ioctl/fd.h"
 
-#include <fcntl.h>
-
 enum {
 	PRUNE_MOUNT,
 	PRUNE_UUID,
@@ -31,16 +29,6 @@ typedef struct {
 	Table *table;
 } Prune;
 
-/* A directory of the filesystem that @entry is of; -1: it is not mounted. */
-static int open_mounted(const Prune *prune, const StoreEntry *entry)
-{
-	const MountedFilesystem *filesystem =
-		mount_table_find_uuid(prune->mounts, hash_store_about(entry->store)->uuid);
-	g_auto(GStrv) ways = filesystem ? mounted_filesystem_ways(filesystem) : NULL;
-
-	return ways && ways[0] ? open(ways[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-}
-
 static bool drop_files(HashStore *store, const GArray *gone, GError **error)
 {
 	for (size_t i = 0; i < gone->len; i++) {
@@ -60,7 +48,7 @@ static bool prune_store(const StoreEntry *entry, void *data, GError **error)
 	g_autoptr(HashStore) store =
 		store_change_open(entry, prune->options->state_directory, error);
 	g_autoptr(GArray) gone = NULL;
-	g_auto(Fd) fd = open_mounted(prune, entry);
+	g_auto(Fd) fd = mount_table_open_uuid(prune->mounts, hash_store_about(entry->store)->uuid);
 	uint64_t n_passes = 0;
 
 	if (!store || (fd >= 0 && !gone_files_find(store, fd, &gone, error)) ||
@@ -98,7 +86,7 @@ ExitStatus verb_store_prune(const Options *options)
 	}
 
 	ExitStatus status =
-		store_change_each(options->state_directory, options->names, prune_store, &prune);
+		store_list_each(options->state_directory, options->names, prune_store, &prune);
 	table_print(table);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
 #include "cli/pass-text.h"
-#include "cli/store-change.h"
+#include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "hashstore/store-size.h"
@@ -83,7 +83,7 @@ ExitStatus verb_store_size(const Options *options)
 {
 	g_autoptr(Table) table = table_new_asked(&table_of_store_size, options);
 	ExitStatus status =
-		store_change_each(options->state_directory, options->names, add_store, table);
+		store_list_each(options->state_directory, options->names, add_store, table);
 
 	table_print(table);
 	return status;

@@ -82,7 +82,7 @@ ExitStatus verb_store_vacuum(const Options *options)
 	/* Where the room for it was looked for. */
 	g_setenv("SQLITE_TMPDIR", options->state_directory, true);
 	ExitStatus status =
-		store_change_each(options->state_directory, options->names, vacuum_store, &vacuum);
+		store_list_each(options->state_directory, options->names, vacuum_store, &vacuum);
 
 	table_print(table);
 	return status;

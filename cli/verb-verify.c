@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
 #include "cli/pass-text.h"
-#include "cli/store-change.h"
+#include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "cli/verifier.h"
@@ -11,7 +11,6 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/thread-priority.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,37 +171,23 @@ static void add_row(const Verify *verify, const StoreEntry *entry, const Result 
 		table_set_text(table, VERIFY_EXAMPLES, result->examples->str);
 }
 
-/* A directory of the filesystem that the store is of. */
-static int open_mounted(const Verify *verify, const HashStore *store, FsKind *ret_kind,
-			GError **error)
-{
-	const char *uuid = hash_store_about(store)->uuid;
-	const MountedFilesystem *filesystem = mount_table_find_uuid(verify->mounts, uuid);
-	g_auto(GStrv) ways = filesystem ? mounted_filesystem_ways(filesystem) : NULL;
-	g_auto(Fd) fd = ways && ways[0] ? open(ways[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd < 0) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "the filesystem %s is not mounted, or cannot be opened", uuid);
-		return -1;
-	}
-
-	*ret_kind = filesystem->identity.kind;
-	return fd_steal(&fd);
-}
-
 static bool verify_store(const StoreEntry *entry, void *data, GError **error)
 {
 	Verify *verify = data;
 	g_auto(Result) result = { .examples = g_string_new(NULL), .seed = g_random_int() };
+	const char *uuid = hash_store_about(entry->store)->uuid;
+	g_auto(Fd) fd = mount_table_open_uuid(verify->mounts, uuid);
 	g_autoptr(Verifier) verifier = NULL;
-	g_auto(Fd) fd = -1;
-	FsKind kind;
+	FsIdentity identity;
 
-	fd = open_mounted(verify, entry->store, &kind, error);
-	if (fd < 0)
+	if (fd < 0) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "the filesystem %s is not mounted, or cannot be opened", uuid);
 		return false;
-	verifier = verifier_new(entry->store, fd, kind, verify->rate_bytes, error);
+	}
+	if (!fs_identity_read(fd, &identity, error))
+		return false;
+	verifier = verifier_new(entry->store, fd, identity.kind, verify->rate_bytes, error);
 	if (!verifier)
 		return false;
 
@@ -258,7 +243,7 @@ ExitStatus verb_verify(const Options *options)
 
 	thread_priority_lower();
 	ExitStatus status =
-		store_change_each(options->state_directory, options->names, verify_store, &verify);
+		store_list_each(options->state_directory, options->names, verify_store, &verify);
 	table_print(table);
 	if (verify.found_wrong)
 		message_print("what is wrong in a store costs reads, never data; but where the "

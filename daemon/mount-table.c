@@ -308,6 +308,14 @@ const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const ch
 	return NULL;
 }
 
+int mount_table_open_uuid(const MountTable *table, const char *uuid)
+{
+	const MountedFilesystem *filesystem = mount_table_find_uuid(table, uuid);
+	g_auto(GStrv) ways = filesystem ? mounted_filesystem_ways(filesystem) : NULL;
+
+	return ways && ways[0] ? open(ways[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target)
 {
 	for (size_t i = 0; i < table->filesystems->len; i++) {

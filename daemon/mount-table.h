@@ -82,4 +82,10 @@ char **mounted_filesystem_names(const MountedFilesystem *filesystem);
  */
 char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
 
+/*
+ * Open a directory of the filesystem with this UUID by a mount that can be reached, for reading; -1: it is
+ * not mounted, or cannot be opened.
+ */
+int mount_table_open_uuid(const MountTable *table, const char *uuid);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mount_table_free)
