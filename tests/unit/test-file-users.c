@@ -91,6 +91,8 @@ static pid_t start_opener(Scratch *scratch)
 		if (fd < 0)
 			_exit(1);
 		fd_close(&fd);
+		/* On one processor it would be put to sleep with the file open only. */
+		usleep(1);
 	}
 }
 
@@ -102,13 +104,12 @@ static void test_who_opens_the_file_meanwhile_waits_and_nobody_is_ended(void)
 	unsigned n_alone = 0;
 	int status;
 
-	for (unsigned i = 0; i < ASKED; i++)
+	for (unsigned i = 0; i < ASKED || n_alone == 0; i++)
 		n_alone += file_users_ask(fd, false) == FILE_USERS_NONE;
 
 	g_assert_cmpint(kill(opener, SIGKILL), ==, 0);
 	g_assert_cmpint(waitpid(opener, &status, 0), ==, opener);
 	g_assert_true(WIFSIGNALED(status));
-	g_assert_cmpuint(n_alone, >, 0);
 }
 
 static void test_who_may_not_ask_is_told_so(void)
