@@ -18,9 +18,20 @@ HAS_FAILED = pytest.StashKey()
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Unmount and detach also when meson's patience ends: SIGTERM ends tests as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.addinivalue_line("markers", "true_clock: waits are not feigned, as something else races")
+    harness.clock.open()
+
+
+def pytest_unconfigure():
+    harness.clock.close()
+
+
+@pytest.fixture(autouse=True)
+def begin_clock(request):
+    harness.clock.begin(is_true=request.node.get_closest_marker("true_clock") is not None)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import oracle
+from feigned_clock import FeignedClock
 from subvolumes import btrfs
 
 # A file that changed within a second before a pass is read again by the next one.
@@ -55,6 +56,9 @@ FIELDS = {
     "store": {"path", "bytes", "objects", "anchors", "segments", "anchor_blocks", "window"},
 }
 OUTCOMES = {"complete", "interrupted", "failed"}
+
+# What the programs under test go by.
+clock = FeignedClock()
 
 
 @dataclasses.dataclass
@@ -160,13 +164,16 @@ class Dedupd:
         self.program = program
         self.state_directory = pathlib.Path(state_directory)
         self.filesystem = filesystem
-        self.feigned = {}  # environment of passes that are deceived
+        self.feigned = {}  # more environment, for passes that are deceived
 
     def environment(self):
         """The test's own, save that what belongs to its user lies in the state directory."""
         personal = {name for name in os.environ if name.startswith("XDG_")}
         kept = {name: os.environ[name] for name in os.environ.keys() - personal}
-        return kept | {"HOME": str(self.state_directory)} | self.feigned
+        preloaded = [feigned["LD_PRELOAD"] for feigned in (clock.environment(), self.feigned)
+                     if "LD_PRELOAD" in feigned]
+        return (kept | {"HOME": str(self.state_directory)} | clock.environment() | self.feigned
+                | {"LD_PRELOAD": ":".join(preloaded)})
 
     def command(self, *paths, user=None, **options):
         options.setdefault("json", True)
@@ -237,7 +244,7 @@ class Dedupd:
 def settle(filesystem):
     """Make what was written so far old enough for a pass to trust it."""
     subprocess.run(["sync", "-f", filesystem.mount_point], check=True)
-    time.sleep(RACY_SECONDS)
+    clock.wait(RACY_SECONDS)
 
 
 def metadata_bytes(filesystem, tree):

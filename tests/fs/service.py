@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 
+from harness import clock
+
 PATIENCE_SECONDS = 30
 # What the manual promises of ending, with room for a machine that does other things, too.
 END_SECONDS = 5
@@ -35,7 +37,7 @@ class Service:
     def environment(self):
         # Filling what is freed, as meson has it done, would count as memory that is in use.
         kept = {name: text for name, text in os.environ.items() if name != "MALLOC_PERTURB_"}
-        return kept | {"DEDUPD_SOCKET": str(self.socket_path),
+        return kept | clock.environment() | {"DEDUPD_SOCKET": str(self.socket_path),
                        "DEDUPD_METRICS": str(self.metrics_path), "HOME": str(self.directory),
                        "DBUS_SYSTEM_BUS_ADDRESS": self._bus_address}
 

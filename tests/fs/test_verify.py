@@ -47,7 +47,7 @@ def write_files(tree):
 @pytest.mark.parametrize("find", ["read", "auto"])
 def test_what_a_pass_stored_is_right(dedupd, tree, verify, find):
     write_files(tree)
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(find=find).status == 0
     row = verify()
     assert row["wrong"] == row["stale"] == row["unreadable"] == 0
@@ -61,7 +61,7 @@ def test_what_a_pass_stored_is_right(dedupd, tree, verify, find):
 
 def test_same_size_objects_are_known_as_wholes(dedupd, tree, verify):
     write_files(tree)
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(read="same-size").status == 0
     row = verify()
     assert row["wrong"] == row["stale"] == 0
@@ -74,7 +74,7 @@ def test_compressed_and_plain_files_of_a_btrfs_are_right(make_filesystem, make_d
     tree = pathlib.Path(filesystem.mount_point)
     write_files(tree)
     content.write_no_cow(tree / "in-place", content.noise(9, MIB))
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(find="auto", compressed="read", no_data_cow="share").status == 0
     process = subprocess.run(
         [DEDUPCTL, f"--state-dir={dedupd.state_directory}", "verify", "--json", "--sample=100"],
@@ -88,7 +88,7 @@ def test_compressed_and_plain_files_of_a_btrfs_are_right(make_filesystem, make_d
 
 def test_what_changed_is_stale(dedupd, tree, verify):
     write_files(tree)
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     dedupd.run()
     (tree / "tail").unlink()
     content.overwrite(tree / "text", 0, b"other")
@@ -99,7 +99,7 @@ def test_what_changed_is_stale(dedupd, tree, verify):
 @pytest.mark.parametrize("find", ["read", "auto"])
 def test_what_has_its_stamp_and_other_data_is_wrong(dedupd, tree, verify, find):
     write_files(tree)
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     dedupd.run(find=find)
     # With another key all that was stored is of other data.
     with sqlite3.connect(dedupd.store_path) as store:
@@ -114,7 +114,7 @@ def test_what_has_its_stamp_and_other_data_is_wrong(dedupd, tree, verify, find):
 def test_a_sample_is_a_part(dedupd, tree, verify):
     for number in range(300):
         content.write(tree / f"file-{number}", content.noise(number, 4096))
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     dedupd.run()
     row = verify(sample="20%")
     assert row["objects"] == 300
@@ -125,7 +125,7 @@ def test_a_sample_is_a_part(dedupd, tree, verify):
 
 def test_a_rate_is_kept(dedupd, tree, verify):
     content.write_twins(tree, MIB)
-    time.sleep(harness.RACY_SECONDS)
+    harness.clock.wait(harness.RACY_SECONDS)
     dedupd.run()
     begun = time.monotonic()
     row = verify("--limit-rate=1M")
