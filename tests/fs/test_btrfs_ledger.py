@@ -14,6 +14,8 @@ import harness
 from content import KIB, MIB, clone, noise, text, write
 from subvolumes import btrfs, make_subvolume, snapshot
 
+# Whether somebody wrote in a pass is seen by the clock.
+pytestmark = pytest.mark.true_clock
 
 SIZE = 16 * MIB
 

@@ -58,7 +58,7 @@ def test_what_is_excluded_is_not_shared(tree, dedupd, glob):
     make_twins(tree / "share", seed=1)
     make_twins(tree / "keep", seed=2, names=("one.iso", "two.iso"))
 
-    done = check(dedupd, exclude=glob.format(tree))
+    done = check(dedupd, exclude=glob.format(tree), quiet=True)
 
     assert done.freed_bytes == MIB
     assert are_shared(tree / "share")
@@ -71,7 +71,7 @@ def test_what_is_excluded_is_not_shared(tree, dedupd, glob):
 def test_what_only_looks_like_it_is_shared(tree, dedupd, glob):
     make_twins(tree / "keep", names=("one.iso", "two.iso"))
 
-    done = check(dedupd, exclude=glob.format(tree))
+    done = check(dedupd, exclude=glob.format(tree), quiet=True)
 
     assert done.freed_bytes == MIB
     assert "excluded" not in done.first.skipped
@@ -106,7 +106,7 @@ def test_no_glob_is_warned_of_where_no_file_was_looked_up(tree, dedupd):
     make_twins(tree)
     check(dedupd)
 
-    assert dedupd.run(find="checksums", exclude="*.nothing").stderr == ""
+    assert dedupd.run(find="checksums", exclude="*.nothing", quiet=True).stderr == ""
 
 
 def test_a_file_that_is_excluded_is_no_source(tree, dedupd):
