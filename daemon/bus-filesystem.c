@@ -25,6 +25,8 @@ static void show_progress(BusFilesystem *shown, const ManagedView *view)
 		return;
 
 	shown->stage = stage_name(atomic_load(&progress->stage));
+	shown->pass_started_usec = (uint64_t)view->begun_usec;
+	shown->stage_started_usec = wall_usec(atomic_load(&progress->stage_started_usec));
 	shown->stage_files = atomic_load(&progress->files);
 	shown->stage_bytes = atomic_load(&progress->done_bytes);
 	shown->stage_total_bytes = atomic_load(&progress->total_bytes);
@@ -37,10 +39,13 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 	const PassResult *last = view->last;
 
 	shown->last_outcome = "";
+	shown->last_error = "";
 	if (!view->has_last)
 		return;
 
 	shown->last_outcome = pass_outcome_name(last->outcome);
+	if (pass_result_trouble(last))
+		shown->last_error = pass_result_trouble(last);
 	shown->last_started_usec = (uint64_t)last->started_usec;
 	shown->last_ended_usec = (uint64_t)last->ended_usec;
 	shown->last_freed_bytes = last->freed.bytes;
@@ -50,7 +55,9 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 
 static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 {
+	static char *const none[] = { NULL };
 	ManagedView view = managed_filesystem_view(managed);
+	const char *directory = managed_filesystem_state_directory(managed);
 
 	*shown = (BusFilesystem){
 		.bus = bus,
@@ -61,13 +68,18 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 		.state = managed_state_name(view.state),
 		.refusal = view.refusal,
 		.waits_for = view.waits_for,
+		.wait_reason = "",
+		.disks = view.disk_names ? view.disk_names : none,
+		.state_directory = directory ? directory : "",
 		.is_paused = view.is_paused,
 		.passes = view.n_passes,
 		.freed_bytes = view.freed_bytes,
 		.read_bytes = view.read_bytes,
 	};
-	if (view.state == MANAGED_WAITING)
+	if (view.state == MANAGED_WAITING) {
+		shown->wait_reason = wait_reason_name(view.waits);
 		shown->waits_until_usec = wall_usec(view.waits_usec);
+	}
 	show_progress(shown, &view);
 	show_last(shown, &view);
 }
@@ -303,18 +315,24 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("Refusal", "s", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("WaitsFor", "s", waits_for),
+	CHANGING("WaitReason", "s", wait_reason),
 	CHANGING("WaitsUntil", "t", waits_until_usec),
 	CHANGING("Deadline", "t", deadline_usec),
+	CHANGING("Disks", "as", disks),
+	CHANGING("StateDirectory", "s", state_directory),
+	CHANGING("PassStarted", "t", pass_started_usec),
 	CHANGING("LastStarted", "t", last_started_usec),
 	CHANGING("LastEnded", "t", last_ended_usec),
 	CHANGING("LastOutcome", "s", last_outcome),
+	CHANGING("LastError", "s", last_error),
 	CHANGING("LastFreedBytes", "t", last_freed_bytes),
 	CHANGING("LastSharedBytes", "t", last_shared_bytes),
 	CHANGING("LastReadBytes", "t", last_read_bytes),
 	CHANGING("Passes", "t", passes),
 	CHANGING("FreedBytes", "t", freed_bytes),
 	CHANGING("ReadBytes", "t", read_bytes),
-	MOVING("Stage", "s", stage),
+	CHANGING("Stage", "s", stage),
+	CHANGING("StageStarted", "t", stage_started_usec),
 	MOVING("StageFiles", "t", stage_files),
 	MOVING("StageBytes", "t", stage_bytes),
 	MOVING("StageTotalBytes", "t", stage_total_bytes),

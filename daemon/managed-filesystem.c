@@ -6,6 +6,7 @@
 #include "daemon/journal.h"
 #include "daemon/report.h"
 #include "daemon/schedule-facts.h"
+#include "daemon/stage-watch.h"
 #include "daemon/worker.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/disk-topology.h"
@@ -42,6 +43,7 @@ struct ManagedFilesystem {
 	FsIdentity identity;
 	dev_t device;
 	GPtrArray *lies_on; /* Disk; NULL while it is not to be worked on */
+	char **disk_names;  /* of these */
 	char *mount_point;
 	char **targets; /* of all mounts to work through */
 	char *refusal;
@@ -60,7 +62,9 @@ struct ManagedFilesystem {
 	Filesystem *filesystem;
 	Worker *worker;
 	DiskTurn *turn;
+	StageWatch *stages;
 	Settings *pass_settings;
+	int64_t begun_usec; /* since 1970 */
 	Progress progress;
 	PassResult result;
 	WriteMark begun_mark;
@@ -167,6 +171,8 @@ static void find_disks(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	managed->lies_on = disk_topology_find(disk_topology_system(), &location);
 	disk_table_add(managed->disks, managed->lies_on);
+	g_strfreev(managed->disk_names);
+	managed->disk_names = disks_names(managed->lies_on);
 }
 
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
@@ -214,6 +220,17 @@ static void keep_report(ManagedFilesystem *managed)
 	free(json);
 }
 
+/* What a pass holds while it runs. */
+static void let_go_of_pass(ManagedFilesystem *managed)
+{
+	managed->finished = sd_event_source_unref(managed->finished);
+	fd_close(&managed->finished_fd);
+	g_clear_pointer(&managed->stages, stage_watch_free);
+	g_clear_pointer(&managed->filesystem, filesystem_free);
+	g_clear_pointer(&managed->turn, disk_turn_free);
+	g_clear_pointer(&managed->pass_settings, settings_unref);
+}
+
 /* The pass has ended: take what came of it. */
 static void finish(ManagedFilesystem *managed)
 {
@@ -241,11 +258,7 @@ static void finish(ManagedFilesystem *managed)
 	managed->last = managed->result;
 	managed->result = (PassResult){ 0 };
 	managed->has_last = true;
-	managed->finished = sd_event_source_unref(managed->finished);
-	fd_close(&managed->finished_fd);
-	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->turn, disk_turn_free);
-	g_clear_pointer(&managed->pass_settings, settings_unref);
+	let_go_of_pass(managed);
 	/* What the pass needed would stay with the heap while nothing happens. */
 	malloc_trim(0);
 	say_changed(managed);
@@ -271,6 +284,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	pass_result_clear(&managed->last);
 	g_free(managed->report);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
+	g_strfreev(managed->disk_names);
 	hardships_free(managed->hardships);
 	g_free(managed->waits_for);
 	g_free(managed->refusal);
@@ -331,6 +345,11 @@ static bool open_filesystem(ManagedFilesystem *managed, GError **error)
 	return true;
 }
 
+static void on_stage(void *data)
+{
+	say_changed(data);
+}
+
 static bool start_worker(ManagedFilesystem *managed, GError **error)
 {
 	int failed;
@@ -344,6 +363,7 @@ static bool start_worker(ManagedFilesystem *managed, GError **error)
 		return false;
 	}
 
+	managed->stages = stage_watch_new(managed->event, &managed->progress, on_stage, managed);
 	managed->worker = worker_start(managed->pass_settings, managed->filesystem, managed->disks,
 				       &managed->stop, &managed->progress, &managed->result,
 				       managed->finished_fd, error);
@@ -358,6 +378,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
 	managed->pass_settings = settings_ref(managed->settings);
 	managed->was_asked = state->is_asked;
+	managed->begun_usec = g_get_real_time();
 	managed->progress = (Progress){ 0 };
 	managed->result = (PassResult){ 0 };
 	atomic_store(&managed->stop, false);
@@ -368,11 +389,7 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 	}
 
 	journal_pass_not_begun(managed->uuid, managed->mount_point, error);
-	managed->finished = sd_event_source_unref(managed->finished);
-	fd_close(&managed->finished_fd);
-	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->turn, disk_turn_free);
-	g_clear_pointer(&managed->pass_settings, settings_unref);
+	let_go_of_pass(managed);
 	managed->schedule.last_pass = LAST_PASS_FAILED;
 	managed->schedule.last_ended_usec = state->now_usec;
 	managed->schedule.n_failures++;
@@ -431,8 +448,7 @@ static void say_what_it_waits_for(ManagedFilesystem *managed)
 {
 	WaitReason reason = managed->answer.reason;
 	const char *seen = hardships_text(managed->hardships, reason);
-	const PassResult *last = &managed->last;
-	const char *failure = last->error ? last->error->message : last->stopped_reason;
+	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);
 	if (reason == WAIT_RETRY && failure)
@@ -549,6 +565,8 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 		.waits_for = waits && managed->waits_for ? managed->waits_for : "",
 		.waits = managed->answer.reason,
 		.waits_usec = managed->answer.until_usec,
+		.disk_names = managed->settings ? managed->disk_names : NULL,
+		.begun_usec = managed->worker ? managed->begun_usec : 0,
 		.progress = managed->worker ? &managed->progress : NULL,
 		.deadline_usec = managed->worker ? managed->deadline_usec : SCHEDULE_NEVER,
 		.has_last = managed->has_last,

@@ -96,6 +96,8 @@ typedef struct {
 	const char *waits_for;    /* in MANAGED_WAITING, in words; else "" */
 	WaitReason waits;         /* the same */
 	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */
+	char *const *disk_names;  /* NULL-terminated; NULL: it is not to be worked on */
+	int64_t begun_usec;       /* when the pass that runs began, since 1970; 0 */
 	const Progress *progress; /* of the pass that runs; NULL */
 	int64_t deadline_usec;    /* of it; SCHEDULE_NEVER */
 	bool has_last;            /* a pass ended since the service began */

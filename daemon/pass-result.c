@@ -7,6 +7,11 @@ void pass_result_add_known(PassResult *result, SkipReason reason)
 		result->n_known_unreadable++;
 }
 
+const char *pass_result_trouble(const PassResult *result)
+{
+	return result->error ? result->error->message : result->stopped_reason;
+}
+
 void pass_result_clear(PassResult *result)
 {
 	g_clear_error(&result->error);

@@ -68,4 +68,7 @@ typedef struct {
 /* Count what is left alone for a @reason that an earlier pass found. */
 void pass_result_add_known(PassResult *result, SkipReason reason);
 
+/* What went wrong, or why it ended by itself, in words; NULL: nothing did. */
+const char *pass_result_trouble(const PassResult *result);
+
 void pass_result_clear(PassResult *result);

@@ -2,6 +2,7 @@
 #include "daemon/progress.h"
 
 #include <glib.h>
+#include <sys/eventfd.h>
 
 const char *stage_name(Stage stage)
 {
@@ -20,4 +21,6 @@ void progress_begin(Progress *progress, Stage stage, uint64_t total_bytes)
 	atomic_store(&progress->total_bytes, total_bytes);
 	atomic_store(&progress->stage_started_usec, g_get_monotonic_time());
 	atomic_store(&progress->stage, stage);
+	if (progress->changed_fd > 0)
+		eventfd_write(progress->changed_fd, 1);
 }

@@ -25,6 +25,7 @@ typedef struct {
 	_Atomic uint64_t done_bytes;        /* of this stage */
 	_Atomic uint64_t total_bytes;       /* of this stage; 0: not known */
 	_Atomic uint64_t freed_bytes;
+	int changed_fd; /* set before the worker starts: raised when a stage begins; 0: none */
 } Progress;
 
 /* What the stage does, as a word for people: "walking". */

@@ -83,6 +83,9 @@ typedef enum {
 
 #define WAIT_REASONS (WAIT_DISK_ASLEEP + 1)
 
+/* For programs: "window". */
+const char *wait_reason_name(WaitReason reason);
+
 /* For people, after "waits: ": "outside its window". */
 const char *wait_reason_text(WaitReason reason);
 

@@ -212,6 +212,15 @@ GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocat
 	return search.arrays;
 }
 
+char **disks_names(const GPtrArray *disks)
+{
+	char **names = g_new0(char *, disks->len + 1);
+
+	for (size_t i = 0; i < disks->len; i++)
+		names[i] = g_strdup(((const Disk *)disks->pdata[i])->name);
+	return names;
+}
+
 bool disks_are_rotating(const GPtrArray *disks)
 {
 	for (size_t i = 0; i < disks->len; i++) {

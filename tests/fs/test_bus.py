@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from content import write, write_twins
+from content import forget_pages, noise, write, write_twins
 from harness import settle
 from private_peer import PrivatePeer
 from service import END_SECONDS, PATIENCE_SECONDS, Service, wait_until
@@ -255,6 +255,56 @@ def test_changes_are_told(bus, service, path, tree):
     finally:
         watcher.kill()
         watcher.wait()
+
+
+def test_each_stage_of_a_pass_is_told(bus, service, path, tree, filesystem):
+    service.configure(tree, LimitRate="2M")
+    service.tell("reload")
+    write(tree / "new", noise(1, 16 * MIB))
+    settle(filesystem)
+    forget_pages(tree)
+    client = pytest.importorskip("dbus")
+    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
+    glib = pytest.importorskip("gi.repository.GLib")
+    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+    told = []
+    connection.add_signal_receiver(lambda interface, changed, gone: told.append(dict(changed)),
+                                   "PropertiesChanged", path=path)
+    main = glib.MainContext.default()
+
+    def is_told(condition):
+        def look():
+            while main.iteration(False):
+                pass
+            return any(condition(each) for each in told)
+        wait_until(look, service.log)
+
+    service.tell("start", tree)
+    is_told(lambda each: each["Stage"] == "reading")
+    (reading, *_) = [each for each in told if each["Stage"] == "reading"]
+    assert reading["State"] == "running"
+    assert reading["StageStarted"] >= reading["PassStarted"] > reading["LastEnded"]
+    assert reading["StateDirectory"] == str(service.state_directory)
+    assert len(reading["Disks"]) == 1
+
+    told.clear()
+    service.tell("stop", tree)
+    is_told(lambda each: each["Stage"] == "")
+    last = told[-1]
+    assert (last["PassStarted"], last["StageStarted"]) == (0, 0)
+    assert (last["LastOutcome"], last["LastError"]) == ("interrupted", "")
+    connection.close()
+
+
+def test_what_it_waits_for_is_told_as_a_word(bus, service, path, tree):
+    def reason():
+        return bus.run("busctl", "--system", "get-property", NAME, path, f"{NAME}.Filesystem",
+                       "WaitReason").stdout
+    service.tell("pause", tree)
+    wait_until(lambda: reason() == 's "paused"\n', service.log)
+    service.configure()
+    service.tell("reload")
+    wait_until(lambda: reason() == 's ""\n', service.log)
 
 
 def test_a_name_that_is_none_is_refused_by_name(bus, service):
