@@ -15,6 +15,11 @@
 struct DaemonClient {
 	sd_bus *bus;
 	bool is_private;
+
+	/* Of who watches. */
+	void (*changed)(void *data);
+	void (*gone)(void *data);
+	void *data;
 };
 
 G_DEFINE_QUARK(dedupctl - daemon - client - error - quark, daemon_client_error)
@@ -36,8 +41,12 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem)
 	g_free(filesystem->state);
 	g_free(filesystem->refusal);
 	g_free(filesystem->waits_for);
+	g_free(filesystem->wait_reason);
 	g_free(filesystem->stage);
 	g_free(filesystem->last_outcome);
+	g_free(filesystem->last_error);
+	g_free(filesystem->state_directory);
+	g_strfreev(filesystem->disks);
 	g_free(filesystem);
 }
 
@@ -233,6 +242,68 @@ bool daemon_client_reload(DaemonClient *client, GError **error)
 	return reply;
 }
 
+static int on_changed(sd_bus_message *message, void *data, sd_bus_error *unused)
+{
+	DaemonClient *client = data;
+
+	client->changed(client->data);
+	return 0;
+}
+
+static int on_gone(sd_bus_message *message, void *data, sd_bus_error *unused)
+{
+	DaemonClient *client = data;
+
+	client->gone(client->data);
+	return 0;
+}
+
+/* That the service's name has another owner, or none. */
+static int on_owner(sd_bus_message *message, void *data, sd_bus_error *unused)
+{
+	const char *name, *from, *to;
+
+	if (sd_bus_message_read(message, "sss", &name, &from, &to) < 0 || to[0] != '\0')
+		return 0;
+	return on_gone(message, data, unused);
+}
+
+bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(void *data),
+			 void (*gone)(void *data), void *data, GError **error)
+{
+	const char *sender = client->is_private ? NULL : BUS_NAME;
+	int failed;
+
+	client->changed = changed;
+	client->gone = gone;
+	client->data = data;
+	failed = sd_bus_match_signal(client->bus, NULL, sender, NULL,
+				     "org.freedesktop.DBus.Properties", "PropertiesChanged",
+				     on_changed, client);
+	if (failed >= 0)
+		failed = sd_bus_match_signal(client->bus, NULL, sender, BUS_PATH,
+					     BUS_MANAGER_INTERFACE, "FilesystemsChanged",
+					     on_changed, client);
+	/* What sd-bus says itself, on either transport. */
+	if (failed >= 0)
+		failed = sd_bus_add_match(client->bus, NULL,
+					  "type='signal',sender='org.freedesktop.DBus.Local',"
+					  "member='Disconnected'",
+					  on_gone, client);
+	if (failed >= 0 && !client->is_private)
+		failed = sd_bus_add_match(client->bus, NULL,
+					  "type='signal',sender='org.freedesktop.DBus',"
+					  "member='NameOwnerChanged',arg0='" BUS_NAME "'",
+					  on_owner, client);
+	if (failed >= 0)
+		failed = sd_bus_attach_event(client->bus, event, SD_EVENT_PRIORITY_NORMAL);
+	if (failed >= 0)
+		return true;
+
+	fail(error, &SD_BUS_ERROR_NULL, failed);
+	return false;
+}
+
 /* The path of the object of the filesystem @name. */
 static char *find_path(DaemonClient *client, const char *name, GError **error)
 {
@@ -273,9 +344,16 @@ static const Property properties[] = {
 	{ "WaitsFor", 's', offsetof(DaemonFilesystem, waits_for) },
 	{ "Stage", 's', offsetof(DaemonFilesystem, stage) },
 	{ "LastOutcome", 's', offsetof(DaemonFilesystem, last_outcome) },
+	{ "LastError", 's', offsetof(DaemonFilesystem, last_error) },
+	{ "WaitReason", 's', offsetof(DaemonFilesystem, wait_reason) },
+	{ "StateDirectory", 's', offsetof(DaemonFilesystem, state_directory) },
+	{ "Disks", 'a', offsetof(DaemonFilesystem, disks) },
 	{ "Paused", 'b', offsetof(DaemonFilesystem, is_paused) },
 	{ "WaitsUntil", 't', offsetof(DaemonFilesystem, waits_until_usec) },
 	{ "Deadline", 't', offsetof(DaemonFilesystem, deadline_usec) },
+	{ "PassStarted", 't', offsetof(DaemonFilesystem, pass_started_usec) },
+	{ "StageStarted", 't', offsetof(DaemonFilesystem, stage_started_usec) },
+	{ "StageFiles", 't', offsetof(DaemonFilesystem, stage_files) },
 	{ "StageBytes", 't', offsetof(DaemonFilesystem, stage_bytes) },
 	{ "StageTotalBytes", 't', offsetof(DaemonFilesystem, stage_total_bytes) },
 	{ "PassFreedBytes", 't', offsetof(DaemonFilesystem, pass_freed_bytes) },
@@ -286,13 +364,42 @@ static const Property properties[] = {
 	{ "Passes", 't', offsetof(DaemonFilesystem, passes) },
 };
 
+/* As sd-bus writes it. */
+static const char *type_of(const Property *property)
+{
+	switch (property->type) {
+	case 'a':
+		return "as";
+	case 's':
+		return "s";
+	case 'b':
+		return "b";
+	default:
+		return "t";
+	}
+}
+
 static const Property *find_property(const char *name, const char *type)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++)
-		if (strcmp(properties[i].name, name) == 0 && properties[i].type == type[0] &&
-		    type[1] == '\0')
+		if (strcmp(properties[i].name, name) == 0 &&
+		    strcmp(type, type_of(&properties[i])) == 0)
 			return &properties[i];
 	return NULL;
+}
+
+/* The strings of an array in a variant. */
+static int take_strings(sd_bus_message *message, char ***ret)
+{
+	char **taken = NULL;
+	int failed = sd_bus_message_enter_container(message, 'v', "as");
+
+	if (failed >= 0)
+		failed = sd_bus_message_read_strv(message, &taken);
+	/* sd-bus allocates with malloc(), which is what g_strfreev() frees. */
+	g_strfreev(*ret);
+	*ret = taken;
+	return failed < 0 ? failed : sd_bus_message_exit_container(message);
 }
 
 /* Take one property's value into its member; what is not known is passed over. */
@@ -318,6 +425,8 @@ static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
 		if (failed >= 0)
 			*(char **)member = g_strdup(text);
 		return failed;
+	case 'a':
+		return take_strings(message, member);
 	case 'b':
 		failed = sd_bus_message_read(message, "v", "b", &flag);
 		*(bool *)member = failed >= 0 && flag;
@@ -325,6 +434,19 @@ static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
 	default:
 		return sd_bus_message_read(message, "v", "t", member);
 	}
+}
+
+/* What a service of another version does not tell is empty. */
+static void fill_in(DaemonFilesystem *filesystem)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++) {
+		char **text = (char **)((char *)filesystem + properties[i].offset);
+
+		if (properties[i].type == 's' && !*text)
+			*text = g_strdup("");
+	}
+	if (!filesystem->disks)
+		filesystem->disks = g_new0(char *, 1);
 }
 
 static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path, GError **error)
@@ -344,8 +466,10 @@ static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path,
 		if (failed >= 0)
 			failed = sd_bus_message_exit_container(reply);
 	}
-	if (failed >= 0)
+	if (failed >= 0) {
+		fill_in(filesystem);
 		return filesystem;
+	}
 
 	fail(error, &SD_BUS_ERROR_NULL, failed);
 	daemon_filesystem_free(filesystem);

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <systemd/sd-event.h>
 
 /*
  * DaemonClient - the running dedupd, asked over its private socket, or over the system bus where
@@ -25,10 +26,12 @@ typedef enum {
 
 /* What it says of one filesystem; times in microseconds since 1970, 0: none. */
 typedef struct {
-	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage, *last_outcome;
+	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
+	char *last_outcome, *last_error, *state_directory;
+	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
 	bool is_paused;
-	uint64_t waits_until_usec, deadline_usec;
-	uint64_t stage_bytes, stage_total_bytes, pass_freed_bytes;
+	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
+	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
 	uint64_t last_started_usec, last_ended_usec, last_freed_bytes;
 	uint64_t freed_bytes, passes;
 } DaemonFilesystem;
@@ -61,6 +64,14 @@ GPtrArray *daemon_client_disks(DaemonClient *client, GError **error);
 /* Have a disk keep to so much per second, until the service ends; 0: no limit. */
 bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t bytes,
 			      uint64_t requests, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * From now on have @changed called from @event when anything was told of filesystems, and @gone when the
+ * service closed the connection.
+ */
+bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(void *data),
+			 void (*gone)(void *data), void *data, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Have it read its configuration anew. */
 bool daemon_client_reload(DaemonClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;

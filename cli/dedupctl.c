@@ -10,7 +10,7 @@
 
 static const Verb verbs[] = {
 	{ "status", "[UUID|MOUNT…]",
-	  "Show each filesystem: its last pass, what was freed, what was left alone",
+	  "Show what runs, how far it is, what was freed, what is next, and what is wrong",
 	  VERB_TAKES_VERBOSE, &table_of_status, verb_status },
 	{ "history", "[UUID|MOUNT…]", "Show each pass over each filesystem, newest first",
 	  VERB_TAKES_PLOT, &table_of_history, verb_history },

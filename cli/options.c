@@ -229,6 +229,7 @@ static char *find_state_directory(void)
 
 static bool check(Options *options, GError **error)
 {
+	options->state_directory_is_given = options->state_directory;
 	if (!options->state_directory)
 		options->state_directory = find_state_directory();
 	if (options->state_directory[0] == '\0') {

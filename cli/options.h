@@ -35,7 +35,8 @@ typedef struct {
 
 /* Strings are as typed, and NULL when not given. */
 typedef struct {
-	char *state_directory;  /* set in any case */
+	char *state_directory; /* set in any case */
+	bool state_directory_is_given;
 	char *config;           /* a file, or "none"; NULL: that of the system */
 	char *config_directory; /* NULL: that of the system */
 	char *rate;

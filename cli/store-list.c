@@ -75,7 +75,7 @@ StoreList *store_list_open(const char *directory, char *const *names, GError **e
 	return g_steal_pointer(&list);
 }
 
-static void entry_clear(StoreEntry *entry)
+void store_entry_clear(StoreEntry *entry)
 {
 	pass_record_clear(&entry->last_pass);
 	g_clear_pointer(&entry->store, hash_store_close);
@@ -131,7 +131,7 @@ static bool load_last_pass(StoreEntry *entry, GError **error)
 	return true;
 }
 
-static bool entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
+bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
 {
 	g_autofree char *file = g_strconcat(uuid, STORE_SUFFIX, NULL);
 	g_autofree char *path = g_build_filename(directory, file, NULL);
@@ -154,10 +154,10 @@ const StoreEntry *store_list_next(StoreList *list)
 		const char *uuid = list->uuids->pdata[list->n_opened++];
 		g_autoptr(GError) error = NULL;
 
-		entry_clear(&list->entry);
+		store_entry_clear(&list->entry);
 		if (!may_be_asked(list, uuid))
 			continue;
-		if (!entry_open(&list->entry, list->directory, uuid, &error)) {
+		if (!store_entry_open(&list->entry, list->directory, uuid, &error)) {
 			list->n_asked++;
 			store_list_failed_take(list, g_steal_pointer(&error));
 			continue;
@@ -168,7 +168,7 @@ const StoreEntry *store_list_next(StoreList *list)
 		return &list->entry;
 	}
 
-	entry_clear(&list->entry);
+	store_entry_clear(&list->entry);
 	return NULL;
 }
 
@@ -200,12 +200,16 @@ size_t store_list_count(const StoreList *list)
 	return list->n_asked;
 }
 
+void store_list_say_none_in(const char *directory)
+{
+	g_autofree char *text = message_terminal_text(directory);
+
+	printf("There is no store in %s: dedupd made no pass that is remembered there.\n", text);
+}
+
 void store_list_say_none(const StoreList *list)
 {
-	g_autofree char *directory = message_terminal_text(list->directory);
-
-	printf("There is no store in %s: dedupd made no pass that is remembered there.\n",
-	       directory);
+	store_list_say_none_in(list->directory);
 }
 
 void store_list_close(StoreList *list)
@@ -213,7 +217,7 @@ void store_list_close(StoreList *list)
 	if (!list)
 		return;
 
-	entry_clear(&list->entry);
+	store_entry_clear(&list->entry);
 	g_hash_table_unref(list->known);
 	g_ptr_array_unref(list->places);
 	g_ptr_array_unref(list->names);

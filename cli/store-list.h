@@ -21,6 +21,11 @@ typedef struct {
 	bool has_pass;
 } StoreEntry;
 
+/* Open the store of one filesystem, for who does without a list. */
+bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+void store_entry_clear(StoreEntry *entry);
+
 /*
  * @names are UUIDs and mount points as typed, or NULL for all stores; a mount point is that of a
  * store's last pass.  A directory that does not exist has no stores.
@@ -41,6 +46,7 @@ size_t store_list_count(const StoreList *list);
 
 /* Say on standard output that there is no store at all. */
 void store_list_say_none(const StoreList *list);
+void store_list_say_none_in(const char *directory);
 
 void store_list_close(StoreList *list);
 
@@ -52,4 +58,5 @@ ExitStatus store_list_each(const char *directory, char *const *names,
 			   bool (*look)(const StoreEntry *entry, void *data, GError **error),
 			   void *data);
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(StoreEntry, store_entry_clear)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreList, store_list_close)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/filesystem-text.h"
 #include "cli/message.h"
-#include "cli/pass-text.h"
-#include "cli/store-list.h"
-#include "cli/table.h"
+#include "cli/stage-pace.h"
+#include "cli/status-block.h"
+#include "cli/status-list.h"
 #include "cli/verb.h"
-#include "daemon/name-text.h"
-#include "hashstore/objects.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +12,16 @@
 enum {
 	STATUS_MOUNT,
 	STATUS_KIND,
+	STATUS_STATE,
+	STATUS_WHY,
+	STATUS_RATE,
+	STATUS_LEFT,
+	STATUS_NEXT,
 	STATUS_STARTED,
 	STATUS_OUTCOME,
 	STATUS_FREED,
 	STATUS_FREED_TOTAL,
+	STATUS_TROUBLE,
 	STATUS_PASSES,
 	STATUS_OBJECTS,
 	STATUS_STORE_BYTES,
@@ -24,16 +29,34 @@ enum {
 	STATUS_WINDOW,
 	STATUS_UUID,
 	STATUS_STORE_PATH,
+	STATUS_WAIT_REASON,
+	STATUS_STAGE,
+	STATUS_STAGE_FILES,
+	STATUS_STAGE_BYTES,
+	STATUS_STAGE_TOTAL_BYTES,
+	STATUS_PASS_STARTED,
+	STATUS_DEADLINE,
+	STATUS_PASS_FREED,
+	STATUS_RUN_PASSES,
+	STATUS_RUN_FREED,
+	STATUS_DISKS,
 	STATUS_SKIPPED,
+	STATUS_COLUMNS,
 };
 
 static const TableColumn status_columns[] = {
 	[STATUS_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
 	[STATUS_KIND] = { "KIND", "kind", COLUMN_TEXT },
+	[STATUS_STATE] = { "STATE", "state", COLUMN_TEXT },
+	[STATUS_WHY] = { "NOW", "why", COLUMN_TEXT_CUT },
+	[STATUS_RATE] = { "RATE", "stage_rate_bytes", COLUMN_NUMBER },
+	[STATUS_LEFT] = { "LEFT", "stage_left_seconds", COLUMN_NUMBER },
+	[STATUS_NEXT] = { "NEXT PASS", "next_pass", COLUMN_TEXT },
 	[STATUS_STARTED] = { "LAST PASS", "last_pass", COLUMN_TEXT },
 	[STATUS_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
 	[STATUS_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
 	[STATUS_FREED_TOTAL] = { "IN ALL", "freed_total_bytes", COLUMN_NUMBER },
+	[STATUS_TROUBLE] = { "TROUBLE", "trouble", COLUMN_TEXT_CUT },
 	[STATUS_PASSES] = { NULL, "passes", COLUMN_NUMBER },
 	[STATUS_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
 	[STATUS_STORE_BYTES] = { "STORE", "store_bytes", COLUMN_NUMBER },
@@ -41,197 +64,227 @@ static const TableColumn status_columns[] = {
 	[STATUS_WINDOW] = { NULL, "window", COLUMN_NUMBER },
 	[STATUS_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
 	[STATUS_STORE_PATH] = { NULL, "store_path", COLUMN_TEXT },
+	[STATUS_WAIT_REASON] = { NULL, "wait_reason", COLUMN_TEXT },
+	[STATUS_STAGE] = { NULL, "stage", COLUMN_TEXT },
+	[STATUS_STAGE_FILES] = { NULL, "stage_files", COLUMN_NUMBER },
+	[STATUS_STAGE_BYTES] = { NULL, "stage_bytes", COLUMN_NUMBER },
+	[STATUS_STAGE_TOTAL_BYTES] = { NULL, "stage_total_bytes", COLUMN_NUMBER },
+	[STATUS_PASS_STARTED] = { NULL, "pass_started", COLUMN_TEXT },
+	[STATUS_DEADLINE] = { NULL, "deadline", COLUMN_TEXT },
+	[STATUS_PASS_FREED] = { NULL, "pass_freed_bytes", COLUMN_NUMBER },
+	[STATUS_RUN_PASSES] = { NULL, "service_passes", COLUMN_NUMBER },
+	[STATUS_RUN_FREED] = { NULL, "service_freed_bytes", COLUMN_NUMBER },
+	[STATUS_DISKS] = { NULL, "disks", COLUMN_TABLE },
 	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
 };
 
-const TableKind table_of_status = { "filesystems", status_columns, G_N_ELEMENTS(status_columns) };
+const TableKind table_of_status = { "filesystems", status_columns, STATUS_COLUMNS };
 
-enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES };
+/* To people, by themselves, with the service and without. */
+static const uint8_t of_service[] = { STATUS_STATE, STATUS_WHY,  STATUS_RATE,
+				      STATUS_LEFT,  STATUS_NEXT, STATUS_TROUBLE };
+static const uint8_t of_stores[] = { STATUS_KIND, STATUS_OUTCOME, STATUS_OBJECTS,
+				     STATUS_STORE_BYTES, STATUS_UUID };
 
-static const TableColumn skipped_columns[] = {
-	[SKIPPED_REASON] = { "REASON", "reason", COLUMN_TEXT },
-	[SKIPPED_COUNT] = { "COUNT", "count", COLUMN_NUMBER },
-	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
-	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
+enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_IS_SET, DISK_MAKES_WAY };
+
+static const TableColumn disk_columns[] = {
+	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
+	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
+	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
+	[DISK_IS_SET] = { "FROM", "from", COLUMN_TEXT },
+	[DISK_MAKES_WAY] = { "PRESSURE", "pressure", COLUMN_TEXT },
 };
 
-static const TableKind table_of_skipped = { "skipped", skipped_columns,
-					    G_N_ELEMENTS(skipped_columns) };
+static const TableKind table_of_disks = { "disks", disk_columns, G_N_ELEMENTS(disk_columns) };
 
-/* What one store says; all of it is read before any of it is shown. */
-typedef struct {
-	uint64_t n_objects;
-	PassTotals totals;
-	Table *skipped;
-} StoreFacts;
-
-static void store_facts_clear(StoreFacts *facts)
+static Table *disks_table(const StatusList *list, const DaemonFilesystem *live,
+			  const Options *options)
 {
-	g_clear_pointer(&facts->skipped, table_free);
-}
+	Table *table = table_new(&table_of_disks, options);
 
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(StoreFacts, store_facts_clear)
+	for (char **name = live->disks; *name; name++) {
+		const DaemonDisk *disk = status_list_disk(list, *name);
 
-static char *join_examples(const char *const *examples, size_t most)
-{
-	GString *joined = g_string_new(NULL);
-
-	for (size_t i = 0; examples && examples[i] && i < most; i++) {
-		g_autofree char *text = message_text(examples[i]);
-
-		g_string_append_printf(joined, "%s%s", i > 0 ? "\n" : "", text);
+		table_add_row(table);
+		table_set_text(table, DISK_NAME, *name);
+		if (!disk)
+			continue;
+		if (disk->rate_bytes > 0)
+			table_set_size(table, DISK_RATE, disk->rate_bytes);
+		if (disk->rate_requests > 0)
+			table_set_count(table, DISK_IOPS, disk->rate_requests);
+		table_set_text(table, DISK_IS_SET, disk->is_set ? "set" : "configuration");
+		table_set_text(table, DISK_MAKES_WAY, disk->makes_way ? "on" : "off");
 	}
 
-	return g_string_free(joined, FALSE);
+	return table;
 }
 
-static void add_skip(Table *table, const SkipRecord *skip, const Options *options)
+static void set_pass(Table *table, const DaemonFilesystem *live)
 {
-	/* To a person one example says what is meant. */
-	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
-	g_autofree char *reason = message_text(skip->reason);
-	g_autofree char *examples = join_examples(skip->examples, examples_most);
+	StagePace pace = stage_pace(live, g_get_real_time());
 
-	table_add_row(table);
-	table_set_text(table, SKIPPED_REASON, reason);
-	table_set_count(table, SKIPPED_COUNT, skip->count);
-	table_set_size(table, SKIPPED_BYTES, skip->bytes);
-	if (examples[0] != '\0')
-		table_set_text(table, SKIPPED_EXAMPLES, examples);
+	table_set_text(table, STATUS_STAGE, live->stage);
+	table_set_count(table, STATUS_STAGE_FILES, live->stage_files);
+	table_set_size(table, STATUS_STAGE_BYTES, live->stage_bytes);
+	if (live->stage_total_bytes > 0)
+		table_set_size(table, STATUS_STAGE_TOTAL_BYTES, live->stage_total_bytes);
+	table_set_time(table, STATUS_PASS_STARTED, (int64_t)live->pass_started_usec);
+	table_set_size(table, STATUS_PASS_FREED, live->pass_freed_bytes);
+	if (live->deadline_usec > 0)
+		table_set_time(table, STATUS_DEADLINE, (int64_t)live->deadline_usec);
+	if (pace.has_rate)
+		table_set_size(table, STATUS_RATE, pace.rate_bytes);
+	if (pace.has_left)
+		table_set_duration(table, STATUS_LEFT, pace.left_usec);
 }
 
-static Table *read_skipped(HashStore *store, const Options *options, GError **error)
+/* For people a dash says that there is nothing to know. */
+static void set_dashes(Table *table, const Options *options)
 {
-	g_autoptr(Table) table = table_new(&table_of_skipped, options);
-	g_autoptr(SkipCursor) cursor = skip_cursor_open(store, error);
-	const SkipRecord *skip;
-
-	if (!cursor)
-		return NULL;
-
-	while (true) {
-		if (!skip_cursor_next(cursor, &skip, error))
-			return NULL;
-		if (!skip)
-			return g_steal_pointer(&table);
-		add_skip(table, skip, options);
-	}
+	if (options->json)
+		return;
+	table_set_text(table, STATUS_RATE, "-");
+	table_set_text(table, STATUS_LEFT, "-");
+	table_set_text(table, STATUS_NEXT, "-");
+	table_set_text(table, STATUS_TROUBLE, "-");
 }
 
-static bool read_facts(HashStore *store, const Options *options, StoreFacts *ret, GError **error)
+static void set_live(Table *table, const StatusList *list, const FilesystemStatus *status,
+		     const Options *options)
 {
-	if (!hash_store_count_objects(store, &ret->n_objects, error) ||
-	    !hash_store_pass_totals(store, &ret->totals, error))
-		return false;
+	const DaemonFilesystem *live = status->live;
+	g_autoptr(Table) disks = disks_table(list, live, options);
+	g_autofree char *why = filesystem_why_text(live);
+	int64_t next_usec = filesystem_status_next_usec(status);
 
-	ret->skipped = read_skipped(store, options, error);
-	return ret->skipped;
+	set_dashes(table, options);
+	table_set_text(table, STATUS_STATE, live->state);
+	table_set_text(table, STATUS_WHY, why[0] != '\0' ? why : NULL);
+	if (live->wait_reason[0] != '\0')
+		table_set_text(table, STATUS_WAIT_REASON, live->wait_reason);
+	table_set_count(table, STATUS_RUN_PASSES, live->passes);
+	table_set_size(table, STATUS_RUN_FREED, live->freed_bytes);
+	table_set_table(table, STATUS_DISKS, disks);
+	if (next_usec > 0)
+		table_set_time(table, STATUS_NEXT, next_usec);
+	if (filesystem_status_is_running(status))
+		set_pass(table, live);
 }
 
-static void add_status(Table *table, const StoreEntry *entry, const StoreFacts *facts)
+static void set_store(Table *table, const FilesystemStatus *status)
 {
-	const HashStoreAbout *about = hash_store_about(entry->store);
-	g_autofree char *kind = message_text(about->kind);
-	g_autofree char *uuid = message_text(about->uuid);
-	g_autofree char *path = message_text(hash_store_path(entry->store));
+	g_autofree char *path = message_text(status->store_path);
+
+	table_set_text(table, STATUS_STORE_PATH, path);
+	table_set_size(table, STATUS_STORE_BYTES, status->store_bytes);
+	table_set_count(table, STATUS_ANCHOR_BLOCKS, status->anchor_blocks);
+	table_set_count(table, STATUS_WINDOW, status->window_anchors);
+	table_set_count(table, STATUS_OBJECTS, status->n_objects);
+	table_set_count(table, STATUS_PASSES, status->totals.passes);
+	table_set_size(table, STATUS_FREED_TOTAL, status->totals.freed_bytes);
+	table_set_table(table, STATUS_SKIPPED, status->skipped);
+}
+
+static void add_status(Table *table, const StatusList *list, const FilesystemStatus *status,
+		       const Options *options)
+{
+	g_autofree char *kind = message_text(status->kind);
+	g_autofree char *uuid = message_text(status->uuid);
+	g_autofree char *mount_point = message_text(status->mount_point);
+	g_autofree char *trouble = filesystem_status_trouble(status);
 
 	table_add_row(table);
 	table_set_text(table, STATUS_KIND, kind);
 	table_set_text(table, STATUS_UUID, uuid);
-	table_set_text(table, STATUS_STORE_PATH, path);
-	table_set_size(table, STATUS_STORE_BYTES, hash_store_file_bytes(entry->store));
-	table_set_count(table, STATUS_ANCHOR_BLOCKS, about->anchor_blocks);
-	table_set_count(table, STATUS_WINDOW, about->window_anchors);
-	table_set_count(table, STATUS_OBJECTS, facts->n_objects);
-	table_set_count(table, STATUS_PASSES, facts->totals.passes);
-	table_set_size(table, STATUS_FREED_TOTAL, facts->totals.freed_bytes);
-	table_set_table(table, STATUS_SKIPPED, facts->skipped);
-	if (!entry->has_pass)
+	if (status->mount_point)
+		table_set_text(table, STATUS_MOUNT, mount_point);
+	if (status->live)
+		set_live(table, list, status, options);
+	table_set_text(table, STATUS_TROUBLE, trouble);
+	if (status->has_store)
+		set_store(table, status);
+	if (!status->has_last)
 		return;
 
-	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	table_set_text(table, STATUS_MOUNT, mount_point);
-	table_set_time(table, STATUS_STARTED, entry->last_pass.started_usec);
-	table_set_text(table, STATUS_OUTCOME, pass_outcome_name(entry->last_pass.outcome));
-	table_set_size(table, STATUS_FREED, entry->last_pass.freed_bytes);
+	table_set_time(table, STATUS_STARTED, status->last_started_usec);
+	table_set_text(table, STATUS_OUTCOME, status->last_outcome);
+	table_set_size(table, STATUS_FREED, status->last_freed_bytes);
 }
 
-/* What was left alone on each filesystem, to be shown below the filesystems. */
-typedef struct {
-	char *mount_point;
-	Table *skipped;
-} LeftAlone;
-
-static void left_alone_free(void *data)
+/* To be shown below the filesystems. */
+static void print_left_alone(const FilesystemStatus *status)
 {
-	LeftAlone *left = data;
+	g_autofree char *mount_point = message_text(status->mount_point);
+	g_autofree char *text = message_terminal_text(mount_point);
 
-	table_free(left->skipped);
-	g_free(left->mount_point);
-	g_free(left);
-}
-
-static void left_alone_print(const LeftAlone *left)
-{
-	g_autofree char *mount_point = message_terminal_text(left->mount_point);
-
-	if (table_count_rows(left->skipped) == 0) {
-		printf("\nThe last pass over %s left nothing alone.\n", mount_point);
+	if (!status->has_store || !status->has_stored_pass)
+		return;
+	if (table_count_rows(status->skipped) == 0) {
+		printf("\nThe last pass over %s left nothing alone.\n", text);
 		return;
 	}
-	printf("\nLeft alone by the last pass over %s:\n", mount_point);
-	table_print(left->skipped);
+	printf("\nLeft alone by the last pass over %s:\n", text);
+	table_print(status->skipped);
 }
 
-static void show_for_people(Table *table, const GPtrArray *left_alone, const Options *options)
+static bool is_for_programs(const Options *options)
 {
-	table_print(table);
+	return options->json || options->columns || options->raw || options->no_headings;
+}
 
-	if ((left_alone->len != 1 && !options->verbose) || options->columns || options->raw ||
-	    options->no_headings)
+static void print_table(const StatusList *list, const Options *options)
+{
+	TableColumn columns[STATUS_COLUMNS];
+	const TableKind kind = { table_of_status.name, columns, STATUS_COLUMNS };
+	const uint8_t *hidden = list->has_service ? of_stores : of_service;
+	size_t n_hidden = list->has_service ? G_N_ELEMENTS(of_stores) : G_N_ELEMENTS(of_service);
+
+	memcpy(columns, status_columns, sizeof(columns));
+	for (size_t i = 0; i < n_hidden; i++)
+		columns[hidden[i]].heading = NULL;
+
+	g_autoptr(Table) table = table_new_asked(&kind, options);
+	for (guint i = 0; i < list->all->len; i++)
+		add_status(table, list, list->all->pdata[i], options);
+	table_print(table);
+}
+
+/* As a table, and what was left alone. */
+static void print_all(const StatusList *list, const Options *options)
+{
+	print_table(list, options);
+	if (is_for_programs(options) || (list->all->len != 1 && !options->verbose))
 		return;
-	for (size_t i = 0; i < left_alone->len; i++)
-		left_alone_print(left_alone->pdata[i]);
+	for (guint i = 0; i < list->all->len; i++)
+		print_left_alone(list->all->pdata[i]);
+}
+
+static void print_blocks(const StatusList *list, const Options *options)
+{
+	for (guint i = 0; i < list->all->len; i++) {
+		if (i > 0)
+			putchar('\n');
+		status_block_print(list, list->all->pdata[i], options->bytes);
+		if (list->all->len == 1 || options->verbose)
+			print_left_alone(list->all->pdata[i]);
+	}
 }
 
 ExitStatus verb_status(const Options *options)
 {
-	g_autoptr(GError) error = NULL;
-	g_autoptr(StoreList) list =
-		store_list_open(options->state_directory, options->names, &error);
-	g_autoptr(Table) table = table_new_asked(&table_of_status, options);
-	g_autoptr(GPtrArray) left_alone = g_ptr_array_new_with_free_func(left_alone_free);
-	const StoreEntry *entry;
+	g_autoptr(StatusList) list = status_list_read(options);
 
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
-
-	while ((entry = store_list_next(list))) {
-		g_auto(StoreFacts) facts = { 0 };
-		GError *cause = NULL;
-
-		if (!read_facts(entry->store, options, &facts, &cause)) {
-			store_list_failed_take(list, cause);
-			continue;
-		}
-		add_status(table, entry, &facts);
-		if (!entry->has_pass)
-			continue;
-
-		LeftAlone *left = g_new(LeftAlone, 1);
-		left->mount_point = pass_mount_point(&entry->last_pass);
-		left->skipped = g_steal_pointer(&facts.skipped);
-		g_ptr_array_add(left_alone, left);
-	}
-
-	if (options->json)
-		table_print(table);
-	else if (store_list_count(list) == 0 && !options->names)
-		store_list_say_none(list);
+	if (options->names && !is_for_programs(options))
+		print_blocks(list, options);
+	else if (list->all->len > 0 || is_for_programs(options) || list->n_stores > 0)
+		print_all(list, options);
+	else if (list->has_service)
+		puts("The service works on no filesystem: 'dedupctl list' shows those that are "
+		     "mounted, 'dedupctl enable' names one.");
 	else
-		show_for_people(table, left_alone, options);
+		store_list_say_none_in(options->state_directory);
 
-	return store_list_finish(list) ? EXIT_STATUS_DONE : EXIT_STATUS_FAILED;
+	return list->status;
 }

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not (DEDUPCTL and MAKE_STORE),
 UUID = "0d8a5e5c-36c5-4d7b-9c50-3f0f0a3c8a01"
 OTHER_UUID = "7f3c1f0e-9a44-4c6e-8b1d-2d8f6f1f9b02"
 MIB = 1 << 20
+NO_SERVICE = {"DEDUPD_SOCKET": "/nonexistent", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
 
 
 def run(*arguments, environment=None, stdout=subprocess.PIPE):
@@ -250,6 +251,11 @@ def test_status_as_json(make_store, dedupctl):
     assert (process.returncode, process.stderr) == (0, "")
     (row,) = json.loads(process.stdout)["filesystems"]
     assert row.pop("store_bytes") >= path.stat().st_size
+    # What only a service that runs can tell.
+    live = {"state", "why", "wait_reason", "stage", "stage_files", "stage_bytes", "stage_total_bytes",
+            "stage_rate_bytes", "stage_left_seconds", "pass_started", "pass_freed_bytes", "deadline",
+            "next_pass", "service_passes", "service_freed_bytes", "disks", "trouble"}
+    assert {key: row.pop(key) for key in live} == dict.fromkeys(live)
     assert row == {
         "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
         "outcome": "interrupted", "freed_bytes": 2 * MIB, "freed_total_bytes": 3 * MIB,
@@ -285,6 +291,33 @@ def test_status_for_people(make_store, dedupctl):
     assert re.search(r"^leased +2 16 MiB /srv/a$", text, re.MULTILINE)
     assert "/srv/b" not in text
     assert "/srv/b" in dedupctl("status", "--verbose").stdout
+
+
+def test_status_of_a_filesystem_that_is_named_is_a_block(make_store, dedupctl):
+    path = make_store(passes=3, examples=["/srv/a"])
+    lines = dedupctl("status", "/srv").stdout.splitlines()
+    store = re.escape(str(path))
+    for line, expected in zip(lines, [
+            r"      Mount: /srv", rf"       UUID: {UUID}", r"       Kind: btrfs",
+            r"  Last pass: 1970-01-04 01:00:00, failed in 3.00 s, freed 3 MiB",
+            r"     In all: freed 6 MiB by 3 passes", rf"      Store: {store}, \S+ KiB, 2 objects",
+            r"    Trouble: the last pass failed", "", r"Left alone by the last pass over /srv:",
+            r"REASON +COUNT +SIZE +FOR EXAMPLE", r"leased +1 +8 MiB +/srv/a"], strict=True):
+        assert re.fullmatch(expected, line), (line, expected)
+    make_store(uuid=OTHER_UUID, mount_point="/home", kind="XFS")
+    both = dedupctl("status", "/home", UUID).stdout
+    assert re.findall("Mount: (.*)", both) == ["/srv", "/home"]
+    assert "eft alone" not in both
+    assert dedupctl("status", "-o", "uuid", "/home").stdout.splitlines()[0] == "UUID"
+    assert rows(dedupctl("status", "-J", "/home"))[0]["uuid"] == OTHER_UUID
+
+
+@pytest.mark.parametrize("arguments", [["status"], ["status", "--json"]])
+def test_that_no_service_runs_is_said(tmp_path, arguments):
+    process = run(*arguments, environment=NO_SERVICE | {"XDG_STATE_HOME": str(tmp_path)})
+    assert process.returncode == 0
+    assert process.stderr == ("dedupctl: dedupd does not run as a service ('systemctl start dedupd' "
+                              "starts it)\ndedupctl: shown is what the stores say\n")
 
 
 def test_history_for_people(make_store, dedupctl):
@@ -369,9 +402,10 @@ ESCAPED = r"/srv/new\nline\e[31m\ttab\\back\xe2\x80\xae"
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_names_are_escaped(make_store, dedupctl, verb, options):
     make_store(mount_point=HOSTILE, examples=[HOSTILE])
-    text = dedupctl(verb, *options).stdout
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
-    assert "\u202e" not in text
+    for named in ([], [UUID]):
+        text = dedupctl(verb, *options, *named).stdout
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+        assert "\u202e" not in text
     if options:
         assert rows(dedupctl(verb, *options))[0]["mount_point"] == ESCAPED
     else:
@@ -393,9 +427,10 @@ def test_what_a_pass_escaped_is_not_escaped_again(make_store, dedupctl):
 
 def test_names_are_fit_for_a_plain_locale_too(make_store, dedupctl):
     make_store(mount_point="/srv/grüße")
-    process = dedupctl("status", environment={"LC_ALL": "C"})
-    assert process.returncode == 0
-    assert process.stdout.isascii()
+    for named in ([], [UUID]):
+        process = dedupctl("status", *named, environment={"LC_ALL": "C"})
+        assert process.returncode == 0
+        assert process.stdout.isascii()
 
 
 # Stores that cannot be read.
