@@ -164,10 +164,8 @@ static Message *call(DaemonClient *client, const char *path, const char *interfa
 	return reply;
 }
 
-static void disk_free(void *data)
+void daemon_disk_free(DaemonDisk *disk)
 {
-	DaemonDisk *disk = data;
-
 	g_free(disk->name);
 	g_free(disk);
 }
@@ -195,7 +193,8 @@ static int read_disk(sd_bus_message *reply, GPtrArray *disks)
 
 GPtrArray *daemon_client_disks(DaemonClient *client, GError **error)
 {
-	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func(disk_free);
+	g_autoptr(GPtrArray) disks =
+		g_ptr_array_new_with_free_func((GDestroyNotify)daemon_disk_free);
 	g_autoptr(Message) reply =
 		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListDisks", NULL, error);
 	int got;

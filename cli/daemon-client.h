@@ -44,6 +44,8 @@ typedef struct {
 	uint64_t charged_bytes;
 } DaemonDisk;
 
+void daemon_disk_free(DaemonDisk *disk);
+
 DaemonClient *daemon_client_connect(GError **error);
 void daemon_client_close(DaemonClient *client);
 

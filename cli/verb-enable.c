@@ -127,14 +127,6 @@ static const ConfigEntry *last_word(const Config *config, const Naming *naming)
 	return enable ? enable : section;
 }
 
-static bool is_enabled(const Config *config, const Naming *naming)
-{
-	g_auto(Settings) settings = { 0 };
-
-	config_settings(config, (const char *const *)naming->names, &settings);
-	return last_word(config, naming) && settings.enable == ENABLE_YES;
-}
-
 static Config *read_config(const Naming *naming)
 {
 	g_autoptr(GError) error = NULL;
@@ -195,7 +187,7 @@ static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 
 	if (!config)
 		return EXIT_STATUS_FAILED;
-	if (is_enabled(config, naming) == is_to_be_enabled)
+	if (config_enables(config, (const char *const *)naming->names) == is_to_be_enabled)
 		return reload(naming, is_to_be_enabled);
 
 	word = last_word(config, naming);
@@ -305,7 +297,7 @@ ExitStatus verb_disable(const Options *options)
 	if (!config)
 		return EXIT_STATUS_FAILED;
 	word = naming.names ? last_word(config, &naming) : NULL;
-	if (word && is_enabled(config, &naming)) {
+	if (word && config_enables(config, (const char *const *)naming.names)) {
 		g_autofree char *file = message_text(word->file);
 
 		tell("%s:%u names it, too.", file, word->line);

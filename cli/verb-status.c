@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/disk-limits.h"
 #include "cli/filesystem-text.h"
 #include "cli/message.h"
 #include "cli/stage-pace.h"
@@ -86,41 +87,6 @@ static const uint8_t of_service[] = { STATUS_STATE, STATUS_WHY,  STATUS_RATE,
 static const uint8_t of_stores[] = { STATUS_KIND, STATUS_OUTCOME, STATUS_OBJECTS,
 				     STATUS_STORE_BYTES, STATUS_UUID };
 
-enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_IS_SET, DISK_MAKES_WAY };
-
-static const TableColumn disk_columns[] = {
-	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
-	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[DISK_IS_SET] = { "FROM", "from", COLUMN_TEXT },
-	[DISK_MAKES_WAY] = { "PRESSURE", "pressure", COLUMN_TEXT },
-};
-
-static const TableKind table_of_disks = { "disks", disk_columns, G_N_ELEMENTS(disk_columns) };
-
-static Table *disks_table(const StatusList *list, const DaemonFilesystem *live,
-			  const Options *options)
-{
-	Table *table = table_new(&table_of_disks, options);
-
-	for (char **name = live->disks; *name; name++) {
-		const DaemonDisk *disk = status_list_disk(list, *name);
-
-		table_add_row(table);
-		table_set_text(table, DISK_NAME, *name);
-		if (!disk)
-			continue;
-		if (disk->rate_bytes > 0)
-			table_set_size(table, DISK_RATE, disk->rate_bytes);
-		if (disk->rate_requests > 0)
-			table_set_count(table, DISK_IOPS, disk->rate_requests);
-		table_set_text(table, DISK_IS_SET, disk->is_set ? "set" : "configuration");
-		table_set_text(table, DISK_MAKES_WAY, disk->makes_way ? "on" : "off");
-	}
-
-	return table;
-}
-
 static void set_pass(Table *table, const DaemonFilesystem *live)
 {
 	StagePace pace = stage_pace(live, g_get_real_time());
@@ -155,7 +121,8 @@ static void set_live(Table *table, const StatusList *list, const FilesystemStatu
 		     const Options *options)
 {
 	const DaemonFilesystem *live = status->live;
-	g_autoptr(Table) disks = disks_table(list, live, options);
+	g_autoptr(GPtrArray) limits = disk_limits_named(list->disks, live->disks);
+	g_autoptr(Table) disks = disk_limits_table(limits, options);
 	g_autofree char *why = filesystem_why_text(live);
 	int64_t next_usec = filesystem_status_next_usec(status);
 

@@ -371,6 +371,30 @@ void config_settings(const Config *config, const char *const *names, Settings *r
 	apply(config, CONFIG_FILESYSTEM, names, false, ret);
 }
 
+static bool has_section(const Config *config, const char *const *names)
+{
+	for (guint i = 0; i < config->entries->len; i++) {
+		const ConfigEntry *entry = config->entries->pdata[i];
+
+		if (entry->section == CONFIG_FILESYSTEM && !entry->key &&
+		    g_strv_contains(names, entry->name))
+			return true;
+	}
+
+	return false;
+}
+
+bool config_enables(const Config *config, const char *const *names)
+{
+	g_auto(Settings) settings = { 0 };
+
+	if (!has_section(config, names))
+		return false;
+
+	config_settings(config, names, &settings);
+	return settings.enable == ENABLE_YES;
+}
+
 void config_disk_settings(const Config *config, const char *const *names, DiskSettings *ret)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -76,6 +76,9 @@ char *config_name_of_disk(const char *text);
  */
 void config_settings(const Config *config, const char *const *names, Settings *ret);
 
+/* Whether the filesystem that goes by each of @names is to be worked on: a section names it, and says so. */
+bool config_enables(const Config *config, const char *const *names);
+
 /* The same for a disk. */
 void config_disk_settings(const Config *config, const char *const *names, DiskSettings *ret);
 

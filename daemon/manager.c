@@ -128,22 +128,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Whether a section of the configuration is about the filesystem. */
-static bool is_named(const Config *config, char *const *names)
-{
-	const GPtrArray *entries = config_entries(config);
-
-	for (size_t i = 0; i < entries->len; i++) {
-		const ConfigEntry *entry = entries->pdata[i];
-
-		if (entry->section == CONFIG_FILESYSTEM && !entry->key &&
-		    g_strv_contains((const char *const *)names, entry->name))
-			return true;
-	}
-
-	return false;
-}
-
 /* Give the filesystem the settings that it has by now. */
 static void configure(Manager *manager, ManagedFilesystem *managed,
 		      const MountedFilesystem *mounted)
@@ -153,7 +137,7 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 	Settings *settings;
 
 	managed_filesystem_set_settings(managed, NULL);
-	if (!is_named(manager->config, names)) {
+	if (!config_enables(manager->config, (const char *const *)names)) {
 		managed_filesystem_end(managed, END_FOR_STOP);
 		return;
 	}

@@ -188,3 +188,85 @@ def test_without_a_service_the_stores_speak(filesystem, tree, service):
     assert (row["state"], row["freed_total_bytes"]) == (None, MIB)
     told = service.ask("status")
     assert "does not run" in told.stderr
+
+
+# What there is.
+
+
+def listed(service, name, *options, status=0):
+    told = service.ask("list", "--json", *options, name)
+    assert told.returncode == status, told.stderr
+    (row,) = json.loads(told.stdout)["filesystems"]
+    return row
+
+
+def test_list_shows_the_disks_and_their_limits(filesystem, tree, service):
+    service.configure(tree)
+    service.start()
+    (disk,) = listed(service, tree)["disks"]
+    assert (disk["rate_bytes"], disk["iops"]) == (None, None)
+    assert listed(service, tree)["disk_limits"] == disk["disk"]
+    service.tell("budget", "--rate=30M", "--iops=200", disk["disk"])
+    assert listed(service, tree)["disk_limits"] == f"{disk['disk']} 30 MiB/s 200/s"
+    assert disk["disk"] in service.tell("list", "-o", "mount_point,disk_limits", tree)
+
+
+def test_list_says_what_would_have_a_filesystem_worked_on(filesystem, tree, service):
+    service.configure()
+    service.start()
+    row = listed(service, tree)
+    assert (row["state"], row["eligible"], row["enabled"]) == ("disabled", "yes", "no")
+    assert row["why"] == f"not enabled: 'dedupctl enable {tree}' has it worked on"
+    # Though nothing is done with it.
+    assert len(row["disks"]) == 1
+    subprocess.run(["mount", "-o", "remount,ro", tree], check=True)
+    service.tell("reload")
+    row = listed(service, tree)
+    assert (row["eligible"], row["enabled"]) == ("no", "no")
+    assert "read-only" in row["why"]
+
+
+def test_list_without_a_service_shows_what_is_mounted(filesystem, tree, service):
+    service.configure()
+    without = listed(service, tree, f"--config={service.config_path}", status=3)
+    assert (without["state"], without["eligible"], without["enabled"]) == (None, "yes", "no")
+    assert without["why"] == f"not enabled: 'dedupctl enable {tree}' has it worked on"
+    (disk,) = without["disks"]
+
+    service.configure(without["uuid"])
+    with service.config_path.open("a") as config:
+        config.write(f"[Disk {disk['disk']}]\nReadRate=40M\nPressure=off\n")
+    named = listed(service, without["uuid"], f"--config={service.config_path}", status=3)
+    assert (named["enabled"], named["why"]) == ("yes", None)
+    assert named["disk_limits"] == f"{disk['disk']} 40 MiB/s"
+    assert named["disks"][0]["pressure"] == "off"
+
+    subprocess.run(["mount", "-o", "remount,ro", tree], check=True)
+    refused = listed(service, tree, f"--config={service.config_path}", status=3)
+    assert (refused["eligible"], refused["enabled"]) == ("no", "yes")
+    assert "read-only" in refused["why"]
+    told = service.ask("list", f"--config={service.config_path}")
+    assert "does not run" in told.stderr
+    assert told.stdout.splitlines()[0].split() == ["MOUNT", "KIND", "ELIGIBLE", "ENABLED", "WHY",
+                                                   "DISKS", "UUID"]
+    assert service.ask("list", "/nowhere").returncode == 1
+
+
+def test_list_says_what_is_wrong_with_the_configuration(filesystem, tree, service):
+    service.config_path.write_text("[Dedupd]\nFrobnicate=1\n")
+    told = service.ask("list", f"--config={service.config_path}", tree)
+    assert told.returncode == 1
+    assert "Frobnicate" in told.stderr
+    assert str(tree) in told.stdout
+
+
+def test_others_may_list_too(filesystem, tree, service):
+    told = service.ask("list", "--json", "--config=none", user=USER)
+    assert told.returncode == 3
+    assert str(tree) in told.stdout
+    service.configure(tree)
+    service.start()
+    told = service.ask("list", "--json", user=USER)
+    assert told.returncode == 0
+    assert [row["state"] for row in json.loads(told.stdout)["filesystems"]
+            if row["mount_point"] == str(tree)][0] in ("waiting", "running")

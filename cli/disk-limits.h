@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/daemon-client.h"
+#include "cli/table.h"
+#include "daemon/config.h"
+#include "daemon/mount-table.h"
+
+/*
+ * The disks of a filesystem and what they may be asked for, as arrays of DaemonDisk: by the service, if
+ * there is one that works on them, else by the configuration.
+ *
+ * Thread: main.
+ */
+
+/* Those with these names; @known (DaemonDisk) is what the service says, NULL: there is none. */
+GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
+
+/* Those under what is mounted; @config NULL: there is none to be read. */
+GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
+			     const MountedFilesystem *mounted);
+
+/* "sda, sdb 50 MiB/s 200/s"; "-": no disk can be seen. */
+char *disk_limits_text(const GPtrArray *disks, bool in_bytes);
+
+/* For JSON. */
+Table *disk_limits_table(const GPtrArray *disks, const Options *options);
