@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/duplicate-finder.h"
 #include "cli/duplicate-printer.h"
+#include "cli/duplicate-stores.h"
 #include "cli/message.h"
-#include "cli/store-list.h"
+#include "cli/named-place.h"
 #include "cli/verb.h"
-#include "daemon/filesystem-lock.h"
-#include "daemon/nearest-word.h"
 #include "daemon/size-text.h"
-#include "kernel-ioctl/fd.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const TableColumn columns[] = {
@@ -42,18 +36,15 @@ typedef struct {
 	DuplicateLimits limits;
 	uint64_t n_left; /* groups that may still be printed */
 	char *under;     /* of the limits */
-	char *below;     /* a file of each group is below it, or NULL */
-	char *uuid;      /* of the only filesystem, or NULL */
+	/* The only filesystem, or none; a file of each group is below its directory. */
+	NamedPlace place;
 	DuplicatePrinter *printer;
-	uint64_t n_stale;
-	ExitStatus status;
 } Query;
 
 static void query_clear(Query *query)
 {
-	free(query->under);
-	free(query->below);
-	g_free(query->uuid);
+	g_free(query->under);
+	named_place_clear(&query->place);
 	duplicate_printer_free(query->printer);
 }
 
@@ -81,37 +72,27 @@ static bool take_format(Query *query, const Options *options)
 	return false;
 }
 
-static char *resolve(const char *typed)
-{
-	char *real = realpath(typed, NULL);
-	g_autofree char *safe = message_text(typed);
-
-	if (!real)
-		message_print("cannot look below %s: %s", safe, g_strerror(errno));
-	return real;
-}
-
 /* The filesystem that the directory lies on, if it is one. */
 static bool take_place(Query *query, const char *typed)
 {
 	g_autoptr(GError) error = NULL;
-	g_auto(Fd) fd = open(typed, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-	char uuid[FS_UUID_TEXT_BYTES];
-	FsIdentity identity;
 
-	if (fd < 0) {
-		query->uuid = g_strdup(typed);
+	if (named_place_read(typed, &query->place, &error))
 		return true;
-	}
-	if (!fs_identity_read(fd, &identity, &error)) {
-		message_print("%s", error->message);
-		return false;
-	}
 
-	fs_uuid_format(identity.uuid, uuid);
-	query->uuid = g_strdup(identity.kind == FS_KIND_OTHER ? typed : uuid);
-	query->below = resolve(typed);
-	return query->below;
+	message_print("%s", error->message);
+	return false;
+}
+
+static bool take_under(Query *query, const char *typed)
+{
+	g_autoptr(GError) error = NULL;
+
+	query->under = named_directory_path(typed, &error);
+	query->limits.under = query->under;
+	if (!query->under)
+		message_print("%s", error->message);
+	return query->under;
 }
 
 static bool take_options(Query *query, const Options *options)
@@ -135,11 +116,7 @@ static bool take_options(Query *query, const Options *options)
 							    : 0;
 	if (query->n_left == 0)
 		query->n_left = UINT64_MAX;
-	if (options->under) {
-		query->under = resolve(options->under);
-		query->limits.under = query->under;
-	}
-	return (!options->under || query->under) &&
+	return (!options->under || take_under(query, options->under)) &&
 	       (!options->names || take_place(query, options->names[0]));
 }
 
@@ -173,7 +150,8 @@ static bool fill(DuplicateFinder *finder, const Query *query, GPtrArray *waiting
 		while (found->len > 0) {
 			DuplicateGroup *group = g_ptr_array_steal_index(found, found->len - 1);
 
-			if (!query->below || duplicate_group_has_below(group, query->below))
+			if (!query->place.below ||
+			    duplicate_group_has_below(group, query->place.below))
 				g_ptr_array_add(waiting, group);
 			else
 				duplicate_group_free(group);
@@ -184,14 +162,12 @@ static bool fill(DuplicateFinder *finder, const Query *query, GPtrArray *waiting
 	return true;
 }
 
-static bool show_store(Query *query, HashStore *store, GError **error)
+static bool show_store(DuplicateFinder *finder, HashStore *store, void *data, GError **error)
 {
 	g_autoptr(GPtrArray) waiting =
 		g_ptr_array_new_with_free_func((GDestroyNotify)duplicate_group_free);
-	g_autoptr(DuplicateFinder) finder = duplicate_finder_open(store, &query->limits, error);
+	Query *query = data;
 
-	if (!finder)
-		return false;
 	for (; query->n_left > 0; query->n_left--) {
 		if (!fill(finder, query, waiting, error))
 			return false;
@@ -202,41 +178,20 @@ static bool show_store(Query *query, HashStore *store, GError **error)
 		g_ptr_array_set_size(waiting, (int)waiting->len - 1);
 	}
 
-	query->n_stale += duplicate_finder_stale(finder);
 	return true;
 }
 
 static ExitStatus show_stores(Query *query)
 {
-	g_autoptr(GError) error = NULL;
-	char *names[] = { query->uuid, NULL };
-	g_autoptr(StoreList) list = store_list_open(query->options->state_directory,
-						    query->uuid ? names : NULL, &error);
-	ExitStatus status = EXIT_STATUS_DONE;
-	const StoreEntry *entry;
+	char *names[] = { query->place.filesystem, NULL };
+	uint64_t n_stale = 0;
+	ExitStatus status;
 
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
 	query->printer = duplicate_printer_new(query->format, &table_of_duplicates, query->options);
-	while ((entry = store_list_next(list))) {
-		GError *cause = NULL;
-
-		if (show_store(query, entry->store, &cause))
-			continue;
-		if (!g_error_matches(cause, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE)) {
-			store_list_failed_take(list, cause);
-			continue;
-		}
-		message_print("%s: which files are equal there cannot be asked meanwhile",
-			      cause->message);
-		g_error_free(cause);
-		status = EXIT_STATUS_IN_USE;
-	}
-	duplicate_printer_finish(query->printer, query->n_stale);
-
-	return store_list_finish(list) ? status : EXIT_STATUS_FAILED;
+	status = duplicate_stores_each(query->options->state_directory, names[0] ? names : NULL,
+				       &query->limits, show_store, query, &n_stale);
+	duplicate_printer_finish(query->printer, n_stale);
+	return status;
 }
 
 ExitStatus verb_duplicates(const Options *options)
