@@ -37,17 +37,22 @@ void duplicate_group_free(DuplicateGroup *group)
 	g_free(group);
 }
 
-/* What of the file's data none of those that are open has; 0: one of them has all of it. */
-static bool count_own(const DuplicateGroup *group, const NamedFile *file, uint64_t *ret,
-		      GError **error)
+/*
+ * What of the file's data none of those that are open has; 0: one of them has all of it.  And what the one
+ * has that has most of it.
+ */
+static bool count_own(const DuplicateGroup *group, const NamedFile *file, uint64_t *ret_own,
+		      uint64_t *ret_shared, GError **error)
 {
-	*ret = UINT64_MAX;
-	for (size_t i = 0; i<group->n_kinds && * ret> 0; i++) {
+	*ret_own = UINT64_MAX;
+	*ret_shared = 0;
+	for (size_t i = 0; i<group->n_kinds && * ret_own> 0; i++) {
 		SharedBytes count;
 
 		if (!shared_bytes_count(group->kinds[i], file, &count, error))
 			return false;
-		*ret = MIN(*ret, count.data_bytes[1] - count.shared_bytes[1]);
+		*ret_own = MIN(*ret_own, count.data_bytes[1] - count.shared_bytes[1]);
+		*ret_shared = MAX(*ret_shared, count.shared_bytes[1]);
 	}
 
 	return true;
@@ -58,15 +63,19 @@ bool duplicate_group_add_take(DuplicateGroup *group, NamedFile *file, GError **e
 	g_autoptr(NamedFile) owned = file;
 	bool is_first = group->files->len == 0;
 	DuplicateFile *added;
-	uint64_t own_bytes;
+	uint64_t own_bytes, shared_bytes;
 
-	if (!count_own(group, file, &own_bytes, error))
+	if (!count_own(group, file, &own_bytes, &shared_bytes, error))
 		return false;
 
 	added = g_new0(DuplicateFile, 1);
 	added->path = g_strdup(file->path);
 	added->inode = file->stat.inode;
 	added->subvolume = file->subvolume;
+	added->uid = file->stat.uid;
+	added->mtime_nsec = file->stat.mtime_nsec;
+	added->own_bytes = is_first ? 0 : own_bytes;
+	added->shared_bytes = shared_bytes;
 	added->is_shared = !is_first && own_bytes == 0;
 	g_ptr_array_add(group->files, added);
 

@@ -13,6 +13,11 @@ typedef struct {
 	char *path; /* as raw bytes */
 	uint64_t inode;
 	uint64_t subvolume;
+	uint32_t uid;
+	int64_t mtime_nsec;
+	/* Of its data, that of none before it, and of one before it, too; of the first one 0. */
+	uint64_t own_bytes;
+	uint64_t shared_bytes;
 	bool is_shared; /* all of its data is that of one before it, too */
 } DuplicateFile;
 

@@ -21,6 +21,7 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->min_size, g_free);
 	g_clear_pointer(&options->under, g_free);
 	g_clear_pointer(&options->format, g_free);
+	g_clear_pointer(&options->by, g_free);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
@@ -180,6 +181,25 @@ static void add_duplicates_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_waste_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &options->by,
+		  "Add up by this (default directory)", "directory|owner|age|type|subvolume" },
+		{ "depth", 0, 0, G_OPTION_ARG_INT, &options->depth,
+		  "Add up what lies more than N levels deep (default 1)", "N" },
+		{ "min", 0, 0, G_OPTION_ARG_STRING, &options->min_size, "Leave out smaller files",
+		  "SIZE" },
+		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
+		  "Print N rows; 0: all (of a table 20, unless this says otherwise)", "N" },
+		{ NULL }
+	};
+
+	options->depth = -1;
+	options->limit = -1;
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -194,6 +214,7 @@ static const struct {
 	{ VERB_TAKES_WAIT, add_wait_entries },
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
+	{ VERB_TAKES_WASTE, add_waste_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

@@ -23,6 +23,7 @@ typedef enum {
 	VERB_TAKES_SAMPLE = 1 << 7,     /* --sample and --limit-rate */
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
+	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -57,6 +58,8 @@ typedef struct {
 	char *min_size;
 	char *under;
 	char *format;
+	char *by;
+	int depth; /* below 0: not given */
 	int limit; /* below 0: not given */
 	gboolean nul;
 	gboolean files;

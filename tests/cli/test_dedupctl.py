@@ -108,7 +108,7 @@ def test_no_verb_is_bad_use():
     ("check", "config", "UUID|MOUNT|DISK…"), ("config-dir", "enable", "KEY=VALUE…"),
     ("null", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
     ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
-    ("rate", "budget", "DISK…"),
+    ("rate", "budget", "DISK…"), ("by", "waste", "[DIRECTORY|UUID…]"),
 ])
 def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
     verbs = re.findall(r"^  (\w+(?: \w+)?)  +\S", run("--help").stdout.split("Verbs:")[1], re.MULTILINE)
@@ -139,7 +139,7 @@ def test_version_is_one_line():
 # Columns.
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "unique",
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "waste", "unique",
                                   "why", "doctor", "store size", "store check", "store prune",
                                   "store vacuum"])
 @pytest.mark.parametrize("typed, said", [
@@ -158,7 +158,7 @@ def test_the_nearest_column_is_suggested(dedupctl):
     assert "did you mean 'kind'?" in dedupctl("status", "-o", "uuid,kindd").stderr
 
 
-@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "why"])
+@pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "waste", "why"])
 def test_help_lists_the_columns(dedupctl, verb):
     said = dedupctl(verb, "--help").stdout
     keys = re.findall(r"^  (\w+)$", said, re.MULTILINE)
@@ -870,3 +870,20 @@ def test_a_filesystem_that_is_not_mounted_has_no_duplicates(dedupctl, make_store
     assert process.returncode == status
     assert json.loads(process.stdout) == {"duplicates": [], "stale": stale}
     assert said in process.stderr
+
+
+@pytest.mark.parametrize("kind, status, stale, said", [
+    ("XFS", 0, 2, ""), ("btrfs", 1, 0, f"the filesystem {UUID} is not mounted"),
+])
+def test_a_filesystem_that_is_not_mounted_has_no_waste(dedupctl, make_store, kind, status, stale,
+                                                       said):
+    make_store(kind=kind)
+    process = dedupctl("waste", "--json", UUID)
+    assert process.returncode == status
+    assert rows(process) == [{"by": "directory", "reclaimable_bytes": 0, "shared_bytes": 0,
+                              "files": 0, "pinned_extents": 0, "pinned_bytes": 0, "stale": stale,
+                              "keys": []}]
+    assert said in process.stderr
+    process = dedupctl("waste", UUID, "--by=owner")
+    assert process.stdout == "In all: 0 B of 0 files could be freed, 0 B are shared.\n"
+    assert process.returncode == status

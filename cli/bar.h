@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A number as a bar that lies in a line of a table: @largest takes all of the @width columns, and what is not
+ * 0 can be seen.  In eighths of a column with @utf8, else in '#'.  To be freed with g_free().
+ *
+ * Pure.  Thread: any.
+ */
+char *bar_text(uint64_t value, uint64_t largest, unsigned width, bool utf8);

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl waste: where the space lies that sharing equal files would free."""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import time
+
+import pytest
+
+import content
+import harness
+from content import KIB, MIB, noise, write_extent
+
+USAGE, FAILED, IN_USE = 2, 1, 5
+FIND = {"btrfs": "checksums", "xfs": "read"}
+DAY = 86400
+
+
+def dedupctl(dedupd, *words, status=0, **options):
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name the program to test")
+    options.setdefault("stdout", subprocess.PIPE)
+    done = subprocess.run([os.environ["DEDUPCTL"], "waste",
+                           f"--state-dir={dedupd.state_directory}", *words],
+                          check=False, stderr=subprocess.PIPE, timeout=60, **options)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture(name="ask")
+def ask_fixture(dedupd):
+    """({key: (reclaimable bytes, files)}, all there is to say)."""
+    def ask(*words, status=0):
+        said, = json.loads(dedupctl(dedupd, "--json", *words, status=status).stdout)["waste"]
+        return {row["key"]: (row["reclaimable_bytes"], row["files"]) for row in said["keys"]}, said
+    return ask
+
+
+@pytest.fixture(name="learn")
+def learn_fixture(dedupd, kind):
+    def learn(**options):
+        harness.settle(dedupd.filesystem)
+        options.setdefault("dry_run", True)
+        run = dedupd.run(find=FIND[kind], **options)
+        assert run.status == 0, run.stderr
+    return learn
+
+
+def copies(tree, names, seed, size):
+    """Equal files, of which the store meets the first name first."""
+    for name in names:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        write_extent(tree / name, noise(seed, size))
+
+
+@pytest.fixture(name="wasteful")
+def wasteful_fixture(tree):
+    copies(tree, ["first.iso", "a/x/one.iso", "a/y/two.ISO", "b/three.iso"], 1, MIB)
+    copies(tree, ["first.jpg", "b/z/one.jpg"], 2, 256 * KIB)
+    write_extent(tree / "b/unique.jpg", noise(3, 2 * MIB))
+    return tree
+
+
+def test_directories_are_added_up_and_each_byte_is_counted_once(wasteful, ask, learn):
+    learn()
+    keys, said = ask()
+    assert keys == {str(wasteful / "a"): (2 * MIB, 2), str(wasteful / "b"): (MIB + 256 * KIB, 2)}
+    assert [row["key"] for row in said["keys"]] == [str(wasteful / "a"), str(wasteful / "b")]
+    assert [row["percent"] for row in said["keys"]] == [61.5, 38.5]
+    assert (said["by"], said["reclaimable_bytes"], said["files"]) == ("directory", 3328 * KIB, 4)
+    assert said["shared_bytes"] == said["stale"] == said["pinned_bytes"] == 0
+
+
+def test_depth_tells_how_deep_directories_are_told_apart(wasteful, ask, learn):
+    learn()
+    assert ask("--depth=0")[0] == {str(wasteful): (3328 * KIB, 4)}
+    assert ask("--depth=2")[0] == {
+        str(wasteful / "a/x"): (MIB, 1), str(wasteful / "a/y"): (MIB, 1),
+        str(wasteful / "b"): (MIB, 1), str(wasteful / "b/z"): (256 * KIB, 1)}
+
+
+def test_what_directories_have_adds_up_to_what_the_filesystem_has(wasteful, ask, learn):
+    learn()
+    parts = [ask(wasteful / name)[1] for name in "ab"]
+    assert [part["reclaimable_bytes"] for part in parts] == [2 * MIB, MIB + 256 * KIB]
+    assert ask(wasteful / "a")[0] == {str(wasteful / "a/x"): (MIB, 1),
+                                      str(wasteful / "a/y"): (MIB, 1)}
+    both = ask(wasteful / "a", wasteful / "b")[1]
+    assert both["reclaimable_bytes"] == ask(wasteful)[1]["reclaimable_bytes"]
+
+
+def test_types_owners_and_ages_are_added_up(wasteful, ask, learn):
+    now = time.time()
+    os.chown(wasteful / "a/x/one.iso", 4000000001, 0)
+    os.utime(wasteful / "b/z/one.jpg", (now, now - 400 * DAY))
+    os.utime(wasteful / "b/three.iso", (now, now - 10 * DAY))
+    learn()
+    assert ask("--by=type")[0] == {".iso": (3 * MIB, 3), ".jpg": (256 * KIB, 1)}
+    assert ask("--by", "owner")[0] == {"root": (2 * MIB + 256 * KIB, 3), "4000000001": (MIB, 1)}
+    assert ask("--by=age")[0] == {"under 1 day": (2 * MIB, 2), "7 to 30 days": (MIB, 1),
+                                  "1 to 2 years": (256 * KIB, 1)}
+    assert ask("--by=subvolume")[0] == {str(wasteful): (3328 * KIB, 4)}
+    assert ask("--by=type", "--limit=1")[0] == {".iso": (3 * MIB, 3)}
+    assert ask("--by=type", "--min=512K")[0] == {".iso": (3 * MIB, 3)}
+
+
+def test_what_is_shared_already_is_told_apart(tree, ask, learn):
+    copies(tree, ["one", "sub/own"], 1, MIB)
+    content.clone(tree / "one", tree / "clone")
+    learn()
+    _, said = ask("--depth=0")
+    assert (said["reclaimable_bytes"], said["shared_bytes"], said["files"]) == (MIB, MIB, 1)
+
+
+def test_after_a_pass_there_is_nothing_to_free(wasteful, ask, learn, kind):
+    learn(dry_run=False)
+    keys, said = ask("--depth=0")
+    assert said["reclaimable_bytes"] == said["files"] == 0
+    # Extents that are gone cannot be told from others.
+    assert said["shared_bytes"] == (3328 * KIB if kind == "xfs" else 0)
+    assert keys == ({str(wasteful): (0, 0)} if kind == "xfs" else {})
+
+
+def test_what_changed_since_is_no_waste(wasteful, ask, learn):
+    learn()
+    write_extent(wasteful / "a/x/one.iso", noise(9, MIB))
+    os.unlink(wasteful / "first.jpg")
+    keys, said = ask()
+    assert keys == {str(wasteful / "a"): (MIB, 1), str(wasteful / "b"): (MIB, 1)}
+    assert said["stale"] == 2
+
+
+def test_subvolumes_are_added_up(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    copies(tree, ["first"], 1, MIB)
+    for name in ("sub", "other"):
+        harness.btrfs("subvolume", "create", tree / name)
+        copies(tree, [f"{name}/deep/er/copy"], 1, MIB)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", dry_run=True).status == 0
+    said, = json.loads(dedupctl(dedupd, "--by=subvolume", "--json").stdout)["waste"]
+    assert {row["key"]: row["reclaimable_bytes"] for row in said["keys"]} == {
+        str(tree / "sub"): MIB, str(tree / "other"): MIB}
+
+
+def test_what_is_pinned_on_btrfs_is_lost_in_extents(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    data = noise(1, MIB)
+    write_extent(tree / "large", data + noise(2, MIB))
+    write_extent(tree / "other", data + noise(3, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", rewrite="never").status == 0
+    said, = json.loads(dedupctl(dedupd, "--json").stdout)["waste"]
+    assert said["reclaimable_bytes"] == 0
+    assert (said["pinned_extents"], said["pinned_bytes"]) == (2, 4 * MIB)
+    assert "Lost in extents: 4 MiB of 2 have equals" in dedupctl(dedupd).stdout.decode()
+    (tree / "sub").mkdir()
+    assert "Lost" not in dedupctl(dedupd, tree / "sub").stdout.decode()
+
+
+def test_names_are_fit_for_a_terminal(tree, ask, learn, dedupd):
+    hostile = b"c\nd\x1b[2J\xff"
+    copies(tree, ["first", os.fsdecode(hostile) + "/copy"], 1, MIB)
+    learn()
+    escaped = str(tree) + "/c\\nd\\e[2J\\xff"
+    assert ask()[0] == {escaped: (MIB, 1)}
+    table = dedupctl(dedupd).stdout.decode()
+    assert "\x1b" not in table
+    assert table.splitlines()[0].split() == ["RECLAIM", "%", "SHARED", "FILES", "DIRECTORY"]
+    assert table.splitlines()[1].split(maxsplit=6) == ["1", "MiB", "100.0", "0", "B", "1", escaped]
+    assert table.splitlines()[3] == "In all: 1 MiB of 1 files could be freed, 0 B are shared."
+    assert dedupctl(dedupd, "-no", "key").stdout.decode() == escaped + "\n"
+
+
+def test_a_terminal_is_shown_bars(wasteful, learn, dedupd):
+    learn()
+    reader, writer = pty.openpty()
+    dedupctl(dedupd, "--by=type", stdout=writer, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    os.close(writer)
+    lines = os.read(reader, 65536).decode().splitlines()
+    os.close(reader)
+    assert [line.count("█") for line in lines if ".iso" in line] == [20]
+    # 256 KiB of 3 MiB.
+    assert re.search(" █▋ +[.]jpg", "\n".join(lines))
+
+
+def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(wasteful, kind, learn, ask,
+                                                                     dedupd):
+    learn()
+    with open(pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem, "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if kind == "xfs":
+            assert ask("--depth=0")[0] == {str(wasteful): (3328 * KIB, 4)}
+            return
+        done = dedupctl(dedupd, status=IN_USE)
+        assert b"another process works on the filesystem" in done.stderr
+        assert ask(status=IN_USE)[0] == {}
+
+
+def test_others_than_root_are_told_that_they_may_not_look(wasteful, learn, dedupd):
+    learn()
+    done = dedupctl(dedupd, status=FAILED, user=harness.USER, group=harness.USER, extra_groups=[],
+                    cwd="/")
+    assert b"ermission denied" in done.stderr
+    assert wasteful.name.encode() not in done.stdout
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--by=colour"], "'colour' is unknown: directory, owner, age, type or subvolume"),
+    (["--by=owners"], "did you mean owner"), (["--min=64KB"], "--min"),
+    (["--by=type", "--depth=2"], "--depth goes with --by=directory"), (["--limit=x"], "limit"),
+    (["--by=\x1b[2J"], "is unknown"),
+])
+def test_bad_use_is_refused_by_name(dedupd, words, said):
+    done = dedupctl(dedupd, *words, status=USAGE)
+    assert said in done.stderr.decode()
+    assert b"\x1b" not in done.stderr
+    assert done.stdout == b""
