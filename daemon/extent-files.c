@@ -3,11 +3,11 @@
 
 #include "daemon/file-key.h"
 #include "daemon/file-opener.h"
+#include "daemon/own-files.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -27,35 +27,13 @@ struct ExtentFiles {
 	Pass *pass;
 	GHashTable *open; /* OpenFile by FileKey, of which this holds the key, too */
 	GQueue idle;      /* OpenFile, last used first: those that are not held */
-	GArray *own;      /* FileKey */
+	OwnFiles *own;
 };
 
 static void open_file_free(OpenFile *file)
 {
 	file_reader_free(file->reader);
 	g_free(file);
-}
-
-/* The state directory's files, if it lies on this filesystem. */
-static void list_own(ExtentFiles *files)
-{
-	const Filesystem *filesystem = files->pass->filesystem;
-	DIR *directory = opendir(files->pass->settings->state_directory);
-	FsIdentity identity;
-	struct dirent *entry;
-	FileKey key;
-
-	if (!directory)
-		return;
-	if (fs_identity_read(dirfd(directory), &identity, NULL) &&
-	    memcmp(identity.uuid, filesystem->identity.uuid, sizeof(identity.uuid)) == 0 &&
-	    fs_subvolume_read(dirfd(directory), identity.kind, &key.root, NULL)) {
-		while ((entry = readdir(directory))) {
-			key.inode = entry->d_ino;
-			g_array_append_val(files->own, key);
-		}
-	}
-	closedir(directory);
 }
 
 ExtentFiles *extent_files_new(Pass *pass)
@@ -66,8 +44,7 @@ ExtentFiles *extent_files_new(Pass *pass)
 	g_queue_init(&files->idle);
 	files->open = g_hash_table_new_full(file_key_hash, file_key_equal, NULL,
 					    (GDestroyNotify)open_file_free);
-	files->own = g_array_new(false, false, sizeof(FileKey));
-	list_own(files);
+	files->own = own_files_new(pass->filesystem, pass->settings->state_directory);
 	return files;
 }
 
@@ -78,20 +55,13 @@ void extent_files_free(ExtentFiles *files)
 
 	g_queue_clear(&files->idle);
 	g_hash_table_unref(files->open);
-	g_array_unref(files->own);
+	own_files_free(files->own);
 	g_free(files);
 }
 
 bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref)
 {
-	for (guint i = 0; i < files->own->len; i++) {
-		const FileKey *own = &g_array_index(files->own, FileKey, i);
-
-		if (own->inode == ref->inode && own->root == ref->root)
-			return true;
-	}
-
-	return false;
+	return own_files_have(files->own, ref->root, ref->inode);
 }
 
 bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref)

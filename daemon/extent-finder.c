@@ -3,6 +3,7 @@
 
 #include "daemon/extent-fingerprint.h"
 #include "daemon/extent-sharing.h"
+#include "daemon/own-files.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/stretch-finder.h"
 #include "hashstore/differed.h"
@@ -20,8 +21,11 @@
 
 #define LOOK_DAYS 7
 
-/* Old items of so many bytes to look through are worth a write, after which no pass sees them. */
-#define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
+/*
+ * Old items of so many bytes to look through are worth a write, after which no pass sees them: more than
+ * such a write itself changes, or with the store on this btrfs each would be followed by another.
+ */
+#define LOOKED_THROUGH_BYTES (UINT64_C(512) << 10)
 
 /* btrfs preallocates extents of so many bytes; written ones are half as long at most. */
 #define EXTENT_BYTES_MAX (UINT64_C(256) << 20)
@@ -33,6 +37,7 @@ typedef struct {
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
 	ExtentSharing *sharing;
+	OwnFiles *own;
 	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	uint64_t n_renewed;            /* extents that were pinned */
@@ -71,6 +76,12 @@ static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExten
 	       pass_commit_when_due(finder->pass, error);
 }
 
+static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
+{
+	finder->pass->result->files.gone++;
+	return hash_store_drop_extent(finder->pass->store, stored->inode, error);
+}
+
 /*
  * Look at an extent that is there, with its item if that is at hand, beside what the store has of it
  * (NULL: nothing).
@@ -92,6 +103,10 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 		if (known == (uint64_t)stored->mtime_nsec)
 			return leave_unchanged(finder, extent, item, stored, error);
 	}
+
+	/* A look at all is written down in any case, and then says of what is equal why it is left alone. */
+	if (item && !finder->looks_at_all && own_files_have_extent(finder->own, item))
+		return !stored || forget(finder, stored, error);
 
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
@@ -157,12 +172,6 @@ static void search_extents(ExtentFinder *finder, uint64_t since)
 static bool is_extent(const Object *stored)
 {
 	return stored && stored->subvolume == OBJECT_EXTENTS;
-}
-
-static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
-{
-	finder->pass->result->files.gone++;
-	return hash_store_drop_extent(finder->pass->store, stored->inode, error);
 }
 
 /* Stretches lie behind the extents: @stored is the first of them, if there is any. */
@@ -372,6 +381,7 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
 	g_autoptr(ExtentSharing) sharing = extent_sharing_new(pass->filesystem->fd);
+	g_autoptr(OwnFiles) own = own_files_new(pass->filesystem, pass->settings->state_directory);
 	g_autoptr(StretchFinder) stretches = NULL;
 	ExtentFinder finder = {
 		.pass = pass,
@@ -379,6 +389,7 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 		.tree = tree,
 		.fingerprinter = fingerprinter,
 		.sharing = sharing,
+		.own = own,
 	};
 	uint64_t since, looked_day, stored;
 

@@ -69,13 +69,20 @@ static char *line_of(const char *mount_point, const PassResult *result)
 			       unreadable ? unreadable : "");
 }
 
-/* What found nothing says nothing, or an idle machine's journal would fill. */
+/* Reading so much is worth a line by itself. */
+#define MUCH_READ_BYTES (UINT64_C(64) << 20)
+
+/*
+ * What came to little says nothing: where the journal lies on a filesystem that is looked after, the line
+ * would be what the next pass finds changed, and says so.
+ */
 static GLogLevelFlags level_of(const PassResult *result)
 {
 	if (result->error || unreadable_of(result) > 0)
 		return G_LOG_LEVEL_WARNING;
 
-	return result->outcome == PASS_COMPLETE && result->files.read + result->shared.runs == 0
+	return result->outcome == PASS_COMPLETE && result->shared.runs == 0 &&
+			       result->disk_bytes < MUCH_READ_BYTES
 		       ? G_LOG_LEVEL_INFO
 		       : G_LOG_LEVEL_MESSAGE;
 }

@@ -31,6 +31,8 @@ class Service:
         self._process = None
         # What others on this machine do is not to be waited for.
         self.options = ["--pressure=off", "--rotating=no"]
+        self.says_all = True
+        self.wrapper = []
         # Paths of sockets are short.
         self.socket_path = pathlib.Path(f"/run/dedupd-test-{os.getpid()}-{id(self)}")
 
@@ -51,7 +53,8 @@ class Service:
     def start(self):
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [self._program, f"--config={self.config_path}", "--verbose", *self.options],
+                [*self.wrapper, self._program, f"--config={self.config_path}",
+                 *(["--verbose"] if self.says_all else []), *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
         wait_until(lambda: self.ask("list").returncode == 0 or self._process.poll() is not None)
         assert self._process.poll() is None, self.log()
