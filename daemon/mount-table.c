@@ -50,13 +50,21 @@ void mount_table_free(MountTable *table)
 	g_free(table);
 }
 
-static bool is_reachable(const MountPoint *mount_point)
+/* Below another mount there is nothing by that name, mostly. */
+static bool says_hidden(int failure)
+{
+	return failure == ENOENT || failure == ENOTDIR;
+}
+
+static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 {
 	FileStat stat;
+	int failure = file_stat_at(AT_FDCWD, mount_point->target, &stat);
 
+	if (failure && !says_hidden(failure))
+		*ret_failure = failure;
 	/* Mount ids are compared where the kernel gives them (5.8). */
-	return file_stat_at(AT_FDCWD, mount_point->target, &stat) == 0 &&
-	       (!stat.mount_id || stat.mount_id == mount_point->id);
+	return failure == 0 && (!stat.mount_id || stat.mount_id == mount_point->id);
 }
 
 static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
@@ -155,6 +163,28 @@ static const MountedFilesystem *known_of(const MountTable *earlier,
 	return NULL;
 }
 
+/* Why no mount of the filesystem can be reached. */
+static char *why_not_reachable(const MountedFilesystem *filesystem)
+{
+	const MountPoint *mount_point = filesystem->mount_points->pdata[0];
+
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		const MountPoint *other = filesystem->mount_points->pdata[i];
+
+		/* So XFS answers to everything when it was shut down. */
+		if (other->failure == EIO && strcmp(filesystem->type, "xfs") == 0)
+			return g_strdup_printf(
+				"%s was shut down, by its admin or after an error: "
+				"the kernel's log says why, and only mounting it anew helps",
+				other->target);
+		if (other->failure)
+			return g_strdup_printf("cannot look at %s: %s", other->target,
+					       g_strerror(other->failure));
+	}
+
+	return g_strdup_printf("another mount hides %s", mount_point->target);
+}
+
 /* Find out which mounts can be reached, and through the first of them what the filesystem is. */
 static void examine(MountedFilesystem *filesystem, const MountLook *look, const MountTable *earlier)
 {
@@ -165,7 +195,7 @@ static void examine(MountedFilesystem *filesystem, const MountLook *look, const 
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
-		mount_point->is_reachable = look->is_reachable(mount_point);
+		mount_point->is_reachable = look->is_reachable(mount_point, &mount_point->failure);
 		if (mount_point->is_reachable && !first)
 			first = mount_point;
 	}
@@ -173,9 +203,7 @@ static void examine(MountedFilesystem *filesystem, const MountLook *look, const 
 	if (known)
 		filesystem->identity = known->identity;
 	else if (!first)
-		filesystem->refusal = g_strdup_printf(
-			"another mount hides %s",
-			((const MountPoint *)filesystem->mount_points->pdata[0])->target);
+		filesystem->refusal = why_not_reachable(filesystem);
 	else if (!look->identify(first, &filesystem->identity, &error))
 		filesystem->refusal = g_strdup(error->message);
 	if (!filesystem->refusal)
@@ -254,7 +282,7 @@ static char *refusal_of(const MountTable *table, const MountedFilesystem *filesy
 	}
 	if (!is_writable(filesystem) && filesystem->identity.can_share &&
 	    !mount_point->is_read_only)
-		return g_strdup_printf("another mount hides %s", mount_point->target);
+		return why_not_reachable(filesystem);
 
 	return mount_options_refusal(mount_point->target, mount_point->target,
 				     filesystem->identity.can_share, !is_writable(filesystem));

@@ -22,7 +22,8 @@ typedef struct {
 	char *root;   /* what of the filesystem it shows, from its top */
 	uint64_t id;
 	bool is_read_only;
-	bool is_reachable; /* no other mount hides it */
+	bool is_reachable; /* no other mount hides it, and the kernel lets it be looked at */
+	int failure; /* errno of who looked at it; 0: none, so if it is not reachable it is hidden */
 } MountPoint;
 
 typedef struct {
@@ -40,8 +41,11 @@ typedef struct MountTable MountTable;
 
 /* How the kernel is asked; tests have their own. */
 typedef struct {
-	/* Whether what @mount_point shows can be reached through its target, as no other mount hides it. */
-	bool (*is_reachable)(const MountPoint *mount_point);
+	/*
+	 * Whether what @mount_point shows can be reached through its target, as no other mount hides it;
+	 * *@ret_failure is set to the errno of a look that failed.
+	 */
+	bool (*is_reachable)(const MountPoint *mount_point, int *ret_failure);
 	/* What the filesystem is, through a mount point that can be reached. */
 	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
 } MountLook;

@@ -141,6 +141,36 @@ def reading(process, filesystem):
     assert process.poll() is None
 
 
+def test_an_xfs_that_was_shut_down_is_refused_as_that(pairs, service):
+    shut_down(pairs)
+    service.configure(pairs.mount_point)
+    service.start()
+    wait_until(lambda: f"{pairs.mount_point} was shut down" in service.log(), service.log)
+    assert "hides" not in service.log()
+
+    pairs.unmount()
+    pairs.mount()
+    service.wait_for_passes(pairs.mount_point, 1)
+
+
+def test_the_service_says_of_an_xfs_that_it_knew_that_it_was_shut_down(pairs, service, tmp_path):
+    service.configure(pairs.mount_point)
+    service.start()
+    service.wait_for_passes(pairs.mount_point, 1)
+    shut_down(pairs)
+    # A mount anywhere has the service look at all of them.
+    other = tmp_path / "other"
+    other.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", other], check=True)
+    try:
+        wait_until(lambda: "was shut down" in service.shows(pairs.mount_point)["why"], service.log)
+        assert service.shows(pairs.mount_point)["state"] == "refused"
+    finally:
+        subprocess.run(["umount", other], check=True)
+    pairs.unmount()
+    pairs.mount()
+
+
 def test_an_xfs_that_is_shut_down_in_mid_pass_is_an_outcome(pairs, make_dedupd):
     dedupd = make_dedupd(pairs)
     process = dedupd.start(limit_rate="4M")

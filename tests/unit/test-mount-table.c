@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/mount-table.h"
 
+#include <errno.h>
+
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -19,8 +21,12 @@ static const char *mountinfo = "22 1 0:21 / /proc rw - proc proc rw\n"
 
 static unsigned n_identified;
 
-static bool is_reachable(const MountPoint *mount_point)
+static int failure_of_36;
+
+static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 {
+	if (mount_point->id == 36)
+		*ret_failure = failure_of_36;
 	return mount_point->id != 36;
 }
 
@@ -148,6 +154,28 @@ static void test_what_is_hidden_is_known_and_can_not_be_reached(void)
 	g_assert_cmpstr(under->uuid, ==, "");
 }
 
+static void test_what_cannot_be_looked_at_is_not_called_hidden(void)
+{
+	static const struct {
+		int failure;
+		const char *why;
+	} rows[] = {
+		{ EIO, "/under was shut down" },
+		{ EACCES, "cannot look at /under: Permission denied" },
+		{ 0, "another mount hides /under" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(MountTable) table = NULL;
+		const MountedFilesystem *under;
+
+		failure_of_36 = rows[i].failure;
+		table = read_table();
+		under = mount_table_filesystems(table)->pdata[5];
+		g_assert_true(g_str_has_prefix(under->refusal, rows[i].why));
+	}
+}
+
 static void test_what_stays_mounted_is_not_opened_again(void)
 {
 	g_autoptr(MountTable) earlier = read_table();
@@ -177,6 +205,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mount-table/names", test_the_configuration_may_know_it_by_each_name);
 	g_test_add_func("/mount-table/clone", test_a_second_superblock_with_a_uuid_is_refused);
 	g_test_add_func("/mount-table/refusals", test_what_can_not_share_says_why);
+	g_test_add_func("/mount-table/failing", test_what_cannot_be_looked_at_is_not_called_hidden);
 	g_test_add_func("/mount-table/hidden", test_what_is_hidden_is_known_and_can_not_be_reached);
 	g_test_add_func("/mount-table/again", test_what_stays_mounted_is_not_opened_again);
 	g_test_add_func("/mount-table/unreadable", test_a_table_that_can_not_be_read_is_an_error);
