@@ -351,7 +351,19 @@ def test_on_the_bus_polkit_is_asked(machine):
     assert place.shows()["why"] == "paused"
 
 
-def test_who_asks_on_the_bus_has_it_started(machine):
-    machine.tell("busctl", "call", "org.dedupd1", "/org/dedupd1", "org.dedupd1.Manager",
-                 "ListFilesystems")
-    assert machine.show(SERVICE, "ActiveState") == "active"
+@pytest.mark.parametrize("user", [0, NOBODY])
+def test_who_asks_on_the_bus_does_not_start_what_was_stopped(machine, user):
+    machine.tell("systemctl", "enable", "--now", SERVICE)
+    call = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "busctl", "call",
+            "org.dedupd1", "/org/dedupd1", "org.dedupd1.Manager", "ListFilesystems"]
+    machine.tell(*call)
+    machine.tell("systemctl", "stop", SERVICE)
+
+    refused = machine.run(*call)
+
+    assert refused.returncode != 0
+    assert "org.dedupd1" in refused.stderr
+    assert machine.show(SERVICE, "ActiveState") == "inactive"
+    assert machine.run("dedupctl", "list").returncode == 3
+    assert machine.show(SERVICE, "ActiveState") == "inactive"
+    machine.tell("systemctl", "disable", SERVICE)
