@@ -2,21 +2,41 @@
 #include "daemon/filesystem-lock.h"
 
 #include "daemon/lock-file.h"
+#include "kernel-ioctl/fd.h"
 
 G_DEFINE_QUARK(dedupd - filesystem - lock - error - quark, filesystem_lock_error)
+
+static char *holder_text(const char *uuid)
+{
+	pid_t holder = lock_file_holder(uuid);
+
+	return holder > 0 ? g_strdup_printf("process %d", holder) : g_strdup("another process");
+}
 
 int filesystem_lock(const char *uuid, GError **error)
 {
 	g_autofree char *path = lock_file_path(uuid);
+	g_autofree char *holder = NULL;
 	g_autoptr(GError) failure = NULL;
 	bool is_held;
 	int fd = lock_file_take(uuid, &is_held, &failure);
 
-	if (is_held)
+	if (is_held) {
+		holder = holder_text(uuid);
 		g_set_error(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE,
-			    "another process works on the filesystem %s (lock %s)", uuid, path);
-	else if (fd < 0)
+			    "another process works on the filesystem %s: %s (lock %s)", uuid,
+			    holder, path);
+	} else if (fd < 0) {
 		g_set_error_literal(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_FAILED,
 				    failure->message);
+	}
 	return fd;
+}
+
+char *filesystem_lock_holder(const char *uuid)
+{
+	bool is_held;
+	g_auto(Fd) fd = lock_file_take(uuid, &is_held, NULL);
+
+	return is_held ? holder_text(uuid) : NULL;
 }

@@ -21,3 +21,6 @@ typedef enum {
 
 /* Returns a descriptor that holds the lock until it is closed, or -1. */
 int filesystem_lock(const char *uuid, GError **error);
+
+/* Who works on the filesystem, as "process 1234", to be freed; NULL: nobody does now. */
+char *filesystem_lock_holder(const char *uuid);

@@ -2,9 +2,14 @@
 #include "daemon/hardships.h"
 
 #include "daemon/disk-sleep.h"
+#include "daemon/filesystem-lock.h"
+#include "kernel-ioctl/btrfs-scrub.h"
 #include "kernel-ioctl/device-health.h"
 #include "kernel-ioctl/disk-stat.h"
+#include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/power-supply.h"
+
+#include <fcntl.h>
 
 struct Hardships {
 	/* Set at creation, never changed. */
@@ -13,6 +18,7 @@ struct Hardships {
 
 	DeviceHealth health; /* as it was seen last */
 	char *work;          /* what goes on, in a sentence; NULL: nothing */
+	char *holder;        /* who works on it, in a sentence; NULL: nobody */
 	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
 };
 
@@ -30,6 +36,7 @@ static void forget(Hardships *hardships)
 {
 	device_health_clear(&hardships->health);
 	g_clear_pointer(&hardships->work, g_free);
+	g_clear_pointer(&hardships->holder, g_free);
 }
 
 void hardships_free(Hardships *hardships)
@@ -79,6 +86,7 @@ void hardships_look(Hardships *hardships, const FsLocation *location, const GPtr
 
 	state->is_degraded = health->lack;
 	state->is_in_work = work;
+	state->is_held = false;
 	state->is_on_battery = hardships_is_on_battery(hardships);
 	state->is_disk_asleep = false;
 	/* Each is looked at, or what it did meanwhile would be missed. */
@@ -87,10 +95,35 @@ void hardships_look(Hardships *hardships, const FsLocation *location, const GPtr
 			state->is_disk_asleep = true;
 }
 
+static bool is_being_scrubbed(const char *mount_point)
+{
+	g_auto(Fd) fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+
+	return fd >= 0 && btrfs_is_being_scrubbed(fd);
+}
+
+void hardships_look_closer(Hardships *hardships, const char *uuid, const char *mount_point,
+			   ScheduleState *state)
+{
+	g_autofree char *holder = filesystem_lock_holder(uuid);
+
+	state->is_held = holder;
+	if (holder)
+		hardships->holder = g_strdup_printf("%s works on it", holder);
+	if (!is_being_scrubbed(mount_point))
+		return;
+
+	state->is_in_work = true;
+	hardships->work = g_strdup("a scrub is going on");
+}
+
 const char *hardships_text(const Hardships *hardships, WaitReason reason)
 {
 	if (reason == WAIT_DEGRADED)
 		return hardships->health.lack;
+
+	if (reason == WAIT_HELD)
+		return hardships->holder;
 
 	return reason == WAIT_IN_WORK ? hardships->work : NULL;
 }

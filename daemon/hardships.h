@@ -9,7 +9,7 @@
  * Hardships - what stands against a pass over a filesystem that has nothing to do with the filesystem
  * itself: devices that are missing or busy, disks that sleep, a machine on battery.
  *
- * From sysfs alone.  Thread: main.
+ * From sysfs alone, save for hardships_look_closer().  Thread: main.
  */
 typedef struct Hardships Hardships;
 
@@ -23,6 +23,14 @@ void hardships_free(Hardships *hardships);
  */
 void hardships_look(Hardships *hardships, const FsLocation *location, const GPtrArray *disks,
 		    ScheduleState *state);
+
+/*
+ * What is looked at only when nothing else stands against a pass, since it needs more than sysfs: whether
+ * @mount_point, which is opened for a moment, is being scrubbed (btrfs alone knows), and whether another process works on the
+ * filesystem @uuid.
+ */
+void hardships_look_closer(Hardships *hardships, const char *uuid, const char *mount_point,
+			   ScheduleState *state);
 
 /* What was seen of @reason, in words that say more than wait_reason_text(); NULL: nothing more. */
 const char *hardships_text(const Hardships *hardships, WaitReason reason);

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LOCK_DIRECTORY "/run/lock/dedupd"
 
@@ -37,6 +40,21 @@ char *lock_file_path(const char *name)
 	return g_build_filename(directory, name, NULL);
 }
 
+/* For who is kept out; that it is not noted keeps nobody from working. */
+static void note_holder(int fd)
+{
+	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", getpid()) < 0)
+		g_debug("cannot note who holds a lock: %s", g_strerror(errno));
+}
+
+pid_t lock_file_holder(const char *name)
+{
+	g_autofree char *path = lock_file_path(name);
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? (pid_t)atoi(text) : 0;
+}
+
 int lock_file_take(const char *name, bool *ret_is_held, GError **error)
 {
 	g_autofree char *directory = lock_directory();
@@ -51,8 +69,10 @@ int lock_file_take(const char *name, bool *ret_is_held, GError **error)
 			    "cannot open the lock %s: %s", path, g_strerror(errno));
 		return -1;
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		note_holder(fd);
 		return fd_steal(&fd);
+	}
 
 	*ret_is_held = errno == EWOULDBLOCK;
 	if (!*ret_is_held)

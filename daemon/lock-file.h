@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * LockFile - a file that one process of a user's holds at a time, be it in the service or not.
@@ -21,3 +22,6 @@ char *lock_file_path(const char *name);
  * it, be it this process, else with an error.
  */
 int lock_file_take(const char *name, bool *ret_is_held, GError **error);
+
+/* The process that has the lock called @name, or had it last; 0: it is not known. */
+pid_t lock_file_holder(const char *name);

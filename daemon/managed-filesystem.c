@@ -2,6 +2,7 @@
 #include "daemon/managed-filesystem.h"
 
 #include "daemon/disk-turn.h"
+#include "daemon/filesystem-lock.h"
 #include "daemon/hardships.h"
 #include "daemon/journal.h"
 #include "daemon/report.h"
@@ -231,12 +232,11 @@ static void let_go_of_pass(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->pass_settings, settings_unref);
 }
 
-/* The pass has ended: take what came of it. */
-static void finish(ManagedFilesystem *managed)
+/* Take what came of the pass that has ended. */
+static void take_result(ManagedFilesystem *managed)
 {
 	const PassResult *result = &managed->result;
 
-	worker_join(g_steal_pointer(&managed->worker));
 	keep_report(managed);
 	journal_pass(managed->uuid, managed->mount_point, result);
 	managed->schedule.last_pass = last_pass_of(managed);
@@ -258,6 +258,18 @@ static void finish(ManagedFilesystem *managed)
 	managed->last = managed->result;
 	managed->result = (PassResult){ 0 };
 	managed->has_last = true;
+}
+
+static void finish(ManagedFilesystem *managed)
+{
+	worker_join(g_steal_pointer(&managed->worker));
+	/* Somebody was a moment quicker: it begins when they are done, as if it had not been tried. */
+	if (g_error_matches(managed->result.error, FILESYSTEM_LOCK_ERROR,
+			    FILESYSTEM_LOCK_ERROR_IN_USE))
+		pass_result_clear(&managed->result);
+	else
+		take_result(managed);
+
 	let_go_of_pass(managed);
 	/* What the pass needed would stay with the heap while nothing happens. */
 	malloc_trim(0);
@@ -428,6 +440,10 @@ static ScheduleAnswer answer_of(ManagedFilesystem *managed, const SchedulePolicy
 
 	if (answer.reason != WAIT_NOT)
 		return answer;
+	hardships_look_closer(managed->hardships, managed->uuid, managed->mount_point, state);
+	answer = schedule_next(policy, state);
+	if (answer.reason != WAIT_NOT)
+		return answer;
 
 	managed->turn = disk_turn_take(managed->disks, managed->lies_on);
 	state->is_disk_taken = !managed->turn;
@@ -438,7 +454,7 @@ static ScheduleAnswer answer_of(ManagedFilesystem *managed, const SchedulePolicy
 static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
 {
 	/* Of what other processes do nothing is heard. */
-	if (managed->answer.reason == WAIT_DISK_TAKEN)
+	if (managed->answer.reason == WAIT_DISK_TAKEN || managed->answer.reason == WAIT_HELD)
 		return TURN_LOOK_USEC;
 
 	return MIN(LOOK_USEC, MAX(policy->wake_interval_usec, G_USEC_PER_SEC));

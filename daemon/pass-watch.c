@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass-watch.h"
 
+#include "kernel-ioctl/btrfs-scrub.h"
 #include "kernel-ioctl/device-health.h"
 #include "kernel-ioctl/fd.h"
 
@@ -116,6 +117,22 @@ static bool is_due(const PassWatch *watch, uint64_t n_unreadable)
 	       g_get_monotonic_time() - watch->looked_usec >= G_USEC_PER_SEC;
 }
 
+/* What the pass waits for; NULL: nothing goes on. */
+static const char *what_goes_on(const PassWatch *watch, const DeviceHealth *health)
+{
+	const PassWatchOptions *options = &watch->options;
+
+	if (health->array_work)
+		return health->array_work;
+	if (health->btrfs_work)
+		return health->btrfs_work;
+
+	return options->location.is_btrfs && options->fd >= 0 &&
+			       btrfs_is_being_scrubbed(options->fd)
+		       ? "a scrub"
+		       : NULL;
+}
+
 /* The threads that read for the pass. */
 static void hold_others(const PassWatch *watch, bool is_held)
 {
@@ -126,6 +143,7 @@ static void hold_others(const PassWatch *watch, bool is_held)
 char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop)
 {
 	bool was_said = false;
+	const char *work;
 	char *trouble = NULL;
 
 	if (watch->thread != g_thread_self() || !is_due(watch, n_unreadable))
@@ -136,11 +154,11 @@ char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool
 
 		read_health(watch, &health);
 		trouble = find_trouble(watch, &health, n_unreadable);
-		if (trouble || !health.array_work)
+		work = trouble ? NULL : what_goes_on(watch, &health);
+		if (!work)
 			break;
 		if (!was_said)
-			g_message("%s: waiting for %s to end", watch->options.mount_point,
-				  health.array_work);
+			g_message("%s: waiting for %s to end", watch->options.mount_point, work);
 		was_said = true;
 		hold_others(watch, true);
 		g_usleep(WAIT_USEC);

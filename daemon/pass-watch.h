@@ -10,7 +10,7 @@
 
 /*
  * PassWatch - looks once a second at the devices that a pass works on: has it wait while an array is
- * synchronized, and end when they are failing or gone.
+ * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone.
  *
  * What counts as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that
  * were not there when the last pass ended; and PASS_WATCH_UNREADABLE files that could not be read.

@@ -14,6 +14,7 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_BATTERY] = "battery",
 		[WAIT_WINDOW] = "window",
 		[WAIT_IN_WORK] = "in-work",
+		[WAIT_HELD] = "held",
 		[WAIT_DISK_TAKEN] = "disk-taken",
 		[WAIT_RETRY] = "retry",
 		[WAIT_UNCHANGED] = "unchanged",
@@ -35,6 +36,7 @@ const char *wait_reason_text(WaitReason reason)
 		[WAIT_BATTERY] = "the machine runs on battery",
 		[WAIT_WINDOW] = "outside its window",
 		[WAIT_IN_WORK] = "a resync, scrub, balance or change of devices is going on",
+		[WAIT_HELD] = "another process works on it",
 		[WAIT_DISK_TAKEN] = "another filesystem on its disk is worked on",
 		[WAIT_RETRY] = "the last pass failed",
 		[WAIT_UNCHANGED] = "nothing changed",
@@ -69,6 +71,8 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 		return wait_until(WAIT_DEGRADED, SCHEDULE_NEVER);
 	if (state->is_in_work)
 		return wait_until(WAIT_IN_WORK, SCHEDULE_NEVER);
+	if (state->is_held)
+		return wait_until(WAIT_HELD, SCHEDULE_NEVER);
 	if (state->is_disk_taken)
 		return wait_until(WAIT_DISK_TAKEN, SCHEDULE_NEVER);
 

@@ -59,6 +59,7 @@ typedef struct {
 	bool is_paused;
 	bool is_refused;     /* nothing can be shared there: read-only, gone */
 	bool is_in_work;     /* resync, scrub, balance or a change of devices */
+	bool is_held;        /* another process works on it */
 	bool is_disk_taken;  /* a disk that takes one reader has one */
 	bool is_disk_asleep; /* idle for so long that it may have stopped turning */
 	bool is_on_battery;
@@ -74,6 +75,7 @@ typedef enum {
 	WAIT_BATTERY,
 	WAIT_WINDOW,
 	WAIT_IN_WORK,
+	WAIT_HELD,
 	WAIT_DISK_TAKEN,
 	WAIT_RETRY,
 	WAIT_UNCHANGED,

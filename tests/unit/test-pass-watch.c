@@ -190,6 +190,31 @@ static void test_who_waits_for_a_resync_can_be_stopped(Scene *scene, const void 
 	g_thread_join(other);
 }
 
+static void *end_balance(void *data)
+{
+	Scene *scene = data;
+
+	g_usleep(G_USEC_PER_SEC / 2);
+	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance paused\n");
+	return NULL;
+}
+
+static void test_a_balance_is_waited_for_unless_it_is_paused(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	int64_t begun_usec = g_get_monotonic_time();
+	GThread *other;
+
+	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance\n");
+	other = g_thread_new("balance", end_balance, scene);
+	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
+			      "/srv: waiting for a balance of the btrfs to end");
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_test_assert_expected_messages();
+	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
+	g_thread_join(other);
+}
+
 #define ADD(name, test)                                                                            \
 	g_test_add("/pass-watch/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
 
@@ -203,6 +228,7 @@ int main(int argc, char **argv)
 	ADD("known-errors", test_errors_that_the_last_pass_knew_do_not_count);
 	ADD("pulled-out", test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case);
 	ADD("resync", test_a_resync_is_waited_for);
+	ADD("balance", test_a_balance_is_waited_for_unless_it_is_paused);
 	ADD("stopped", test_who_waits_for_a_resync_can_be_stopped);
 
 	return g_test_run();

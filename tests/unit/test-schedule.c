@@ -132,6 +132,7 @@ static void test_each_hindrance_has_its_reason(void)
 		{ offsetof(ScheduleState, is_paused), WAIT_PAUSED, true },
 		{ offsetof(ScheduleState, is_degraded), WAIT_DEGRADED, true },
 		{ offsetof(ScheduleState, is_in_work), WAIT_IN_WORK, true },
+		{ offsetof(ScheduleState, is_held), WAIT_HELD, true },
 		{ offsetof(ScheduleState, is_disk_taken), WAIT_DISK_TAKEN, true },
 		{ offsetof(ScheduleState, is_on_battery), WAIT_BATTERY, false },
 		{ offsetof(ScheduleState, is_disk_asleep), WAIT_DISK_ASLEEP, false },
