@@ -20,8 +20,11 @@
 /* One look without others may fall between two of their requests. */
 #define IDLE_LOOKS 2
 
+/* What others do in so long, if they do more than goes unnoticed, shows. */
+#define RESUME_USEC (5 * G_USEC_PER_SEC)
+
 #define DECREASE      4
-#define IDLE_INCREASE 8
+#define IDLE_INCREASE 64
 #define INCREASE      (4.0 * (1 << 20)) /* per second, in a second */
 
 void disk_pressure_begin(DiskPressure *pressure)
@@ -62,6 +65,17 @@ static void speed_up(DiskPressure *pressure, double own_rate)
 		pressure->rate_bytes = 0;
 	else
 		pressure->rate_bytes *= IDLE_INCREASE;
+}
+
+uint64_t disk_pressure_resume(DiskPressure *pressure, const PressureSample *sample)
+{
+	double seconds = (double)sample->usec / G_USEC_PER_SEC;
+
+	if (sample->usec > RESUME_USEC ||
+	    (double)take_foreign(pressure, sample) / seconds >= UNNOTICED_BYTES)
+		disk_pressure_begin(pressure);
+
+	return (uint64_t)pressure->rate_bytes;
 }
 
 uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample)

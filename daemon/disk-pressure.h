@@ -37,3 +37,10 @@ void disk_pressure_begin(DiskPressure *pressure);
 
 /* The rate from now on, in bytes per second; 0: no limit. */
 uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample);
+
+/*
+ * The same after a while in which nobody looked, as the pass was computing.  If others did nothing in
+ * all that time, which must not be so long that their beginning would not show, the pass goes on as it
+ * was; else it begins anew.
+ */
+uint64_t disk_pressure_resume(DiskPressure *pressure, const PressureSample *sample);

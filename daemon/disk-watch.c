@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What was seen longer ago says nothing of now: nobody worked meanwhile. */
+/* What was seen longer ago is no look among others: nobody worked meanwhile. */
 #define STALE_USEC (10 * DISK_PRESSURE_LOOK_USEC)
 
 /* In a request for data, as it is charged (throttle): those for metadata are smaller. */
@@ -79,7 +79,8 @@ static void compare(DiskWatch *watch, const DiskStat *now, uint64_t charged_byte
 		.busy_usec = (int64_t)(now->busy_msec - watch->stat.busy_msec) * 1000,
 	};
 
-	apply(watch, disk_pressure_look(&watch->pressure, &sample));
+	apply(watch, usec > STALE_USEC ? disk_pressure_resume(&watch->pressure, &sample)
+				       : disk_pressure_look(&watch->pressure, &sample));
 }
 
 /* With the mutex held; a disk that is gone holds nobody up. */
@@ -93,7 +94,7 @@ static void look(DiskWatch *watch, int64_t usec)
 		return;
 	}
 
-	if (usec > STALE_USEC)
+	if (atomic_load(&watch->looked_usec) == 0)
 		begin(watch);
 	else
 		compare(watch, &now, charged_bytes, usec);

@@ -53,8 +53,8 @@ static void test_what_is_left_after_each_phase(void)
 		uint64_t at_least; /* UINT64_MAX: no limit */
 		uint64_t at_most;
 	} cases[] = {
-		{ "an idle disk is the pass's within a second",
-		  { { 50 * MIB, 0, 90, 10 } },
+		{ "an idle disk is the pass's within half a second",
+		  { { 50 * MIB, 0, 90, 3 } },
 		  500 * MIB,
 		  UINT64_MAX },
 		{ "a few blocks of others are not noticed",
@@ -77,8 +77,8 @@ static void test_what_is_left_after_each_phase(void)
 		  { { 50 * MIB, MIB, 90, 10 }, { 50 * MIB, 0, 30, 1 } },
 		  FLOOR,
 		  FLOOR },
-		{ "when they are gone the pass is quick within a second",
-		  { { 50 * MIB, 0, 90, 10 }, { 50 * MIB, MIB, 95, 50 }, { 50 * MIB, 0, 90, 10 } },
+		{ "when they are gone the pass is quick within half a second",
+		  { { 50 * MIB, 0, 90, 10 }, { 50 * MIB, MIB, 95, 50 }, { 50 * MIB, 0, 90, 3 } },
 		  500 * MIB,
 		  UINT64_MAX },
 		{ "a disk with time for both is asked for more bit by bit",
@@ -141,6 +141,35 @@ static void test_what_was_never_read_hides_others_for_a_moment_only(void)
 	g_assert_cmpuint(go_through(&pressure, &(Phase){ 50 * MIB, 4 * MIB, 95, 20 }), ==, FLOOR);
 }
 
+static void test_after_a_pause_it_goes_on_if_nobody_else_came(void)
+{
+	static const struct {
+		const char *what;
+		int64_t seconds;
+		uint64_t own_bytes, foreign_bytes;
+		bool goes_on;
+	} rows[] = {
+		{ "nobody", 3, 0, 0, true },
+		{ "the pass alone", 3, 9 * MIB, 0, true },
+		{ "a journal's few blocks", 3, 0, 3 * 100 * 1024, true },
+		{ "who came for a moment", 3, 0, 2 * MIB, false },
+		{ "nobody, but it was long ago", 6, 0, 0, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const PressureSample pause = { rows[i].seconds * G_USEC_PER_SEC, rows[i].own_bytes,
+					       rows[i].own_bytes + rows[i].foreign_bytes, 0 };
+		DiskPressure pressure;
+		uint64_t before;
+
+		g_test_message("%s", rows[i].what);
+		disk_pressure_begin(&pressure);
+		before = go_through(&pressure, &(Phase){ 50 * MIB, 0, 90, 10 });
+		g_assert_cmpuint(disk_pressure_resume(&pressure, &pause), ==,
+				 rows[i].goes_on ? before : FLOOR);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -154,6 +183,9 @@ int main(int argc, char **argv)
 			test_what_comes_to_the_disk_late_is_still_ours);
 	g_test_add_func("/disk-pressure/what-was-never-read-hides-others-for-a-moment-only",
 			test_what_was_never_read_hides_others_for_a_moment_only);
+
+	g_test_add_func("/disk-pressure/after-a-pause-it-goes-on-if-nobody-else-came",
+			test_after_a_pause_it_goes_on_if_nobody_else_came);
 
 	return g_test_run();
 }
