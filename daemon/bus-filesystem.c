@@ -2,6 +2,7 @@
 #include "daemon/bus-objects.h"
 #include "daemon/manager.h"
 #include "daemon/memory-file.h"
+#include "daemon/pass-status.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 	shown->last_outcome = pass_outcome_name(last->outcome);
 	if (pass_result_trouble(last))
 		shown->last_error = pass_result_trouble(last);
+	shown->last_exit_status = pass_exit_status(last);
 	shown->last_started_usec = (uint64_t)last->started_usec;
 	shown->last_ended_usec = (uint64_t)last->ended_usec;
 	shown->last_freed_bytes = last->freed.bytes;
@@ -72,6 +74,7 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 		.disks = view.disk_names ? view.disk_names : none,
 		.state_directory = directory ? directory : "",
 		.is_paused = view.is_paused,
+		.is_asked = view.is_asked,
 		.passes = view.n_passes,
 		.freed_bytes = view.freed_bytes,
 		.read_bytes = view.read_bytes,
@@ -153,6 +156,58 @@ static int do_start(sd_bus_message *message, void *bus, sd_bus_error *error)
 		return reply(bus, message, failure, error);
 
 	return reply(bus, message, NULL, error);
+}
+
+/* Paths are bytes, which no string of the bus may be. */
+static int read_paths(sd_bus_message *message, char ***ret)
+{
+	g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
+	int failed = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "ay");
+
+	while (failed >= 0 && sd_bus_message_at_end(message, false) == 0) {
+		const void *bytes;
+		size_t n_bytes;
+
+		failed = sd_bus_message_read_array(message, SD_BUS_TYPE_BYTE, &bytes, &n_bytes);
+		if (failed < 0)
+			break;
+		if (n_bytes == 0 || memchr(bytes, 0, n_bytes))
+			return -EINVAL;
+
+		g_autofree char *path = g_strndup(bytes, n_bytes);
+		g_strv_builder_add(paths, path);
+	}
+	if (failed >= 0)
+		failed = sd_bus_message_exit_container(message);
+
+	*ret = g_strv_builder_end(paths);
+	return failed;
+}
+
+static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	char *none[] = { NULL };
+	g_autoptr(GError) failure = NULL;
+	g_auto(GStrv) paths = NULL;
+	g_auto(GStrv) wishes = NULL;
+	bool in_use = false;
+	int failed;
+
+	if (!managed)
+		return -ENOENT;
+	failed = read_paths(message, &paths);
+	if (failed >= 0)
+		failed = sd_bus_message_read_strv(message, &wishes);
+	if (failed < 0)
+		return failed;
+
+	/* An empty array comes as NULL. */
+	if (managed_filesystem_run(managed, paths, wishes ? wishes : none, &in_use, &failure))
+		return reply(bus, message, NULL, error);
+	if (in_use)
+		return sd_bus_error_set(error, BUS_ERROR_IN_USE, failure->message);
+	return reply(bus, message, failure, error);
 }
 
 static int do_stop(sd_bus_message *message, void *bus, sd_bus_error *error)
@@ -253,6 +308,11 @@ static int on_start(sd_bus_message *message, void *data, sd_bus_error *error)
 	return controlled(message, data, ACCESS_CONTROL, do_start, error);
 }
 
+static int on_run(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_run, error);
+}
+
 static int on_stop(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	return controlled(message, data, ACCESS_CONTROL, do_stop, error);
@@ -314,6 +374,7 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("State", "s", state),
 	CHANGING("Refusal", "s", refusal),
 	CHANGING("Paused", "b", is_paused),
+	CHANGING("Asked", "b", is_asked),
 	CHANGING("WaitsFor", "s", waits_for),
 	CHANGING("WaitReason", "s", wait_reason),
 	CHANGING("WaitsUntil", "t", waits_until_usec),
@@ -325,6 +386,7 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("LastEnded", "t", last_ended_usec),
 	CHANGING("LastOutcome", "s", last_outcome),
 	CHANGING("LastError", "s", last_error),
+	CHANGING("LastExitStatus", "t", last_exit_status),
 	CHANGING("LastFreedBytes", "t", last_freed_bytes),
 	CHANGING("LastSharedBytes", "t", last_shared_bytes),
 	CHANGING("LastReadBytes", "t", last_read_bytes),
@@ -338,6 +400,8 @@ static const sd_bus_vtable vtable[] = {
 	MOVING("StageTotalBytes", "t", stage_total_bytes),
 	MOVING("PassFreedBytes", "t", pass_freed_bytes),
 	METHOD("Start", "", on_start),
+	SD_BUS_METHOD_WITH_ARGS("Run", SD_BUS_ARGS("aay", paths, "as", wishes), SD_BUS_NO_RESULT,
+				on_run, SD_BUS_VTABLE_UNPRIVILEGED),
 	METHOD("Stop", "", on_stop),
 	METHOD("Pause", "", on_pause),
 	METHOD("Resume", "", on_resume),

@@ -17,5 +17,6 @@
 
 #define BUS_ERROR_UNSUITABLE   "org.dedupd1.Error.Unsuitable"
 #define BUS_ERROR_UNKNOWN      "org.dedupd1.Error.UnknownFilesystem"
+#define BUS_ERROR_IN_USE       "org.dedupd1.Error.InUse"
 #define BUS_ERROR_UNKNOWN_DISK "org.dedupd1.Error.UnknownDisk"
 #define BUS_ERROR_CONFIG       "org.dedupd1.Error.Configuration"

@@ -19,10 +19,10 @@ typedef struct BusFilesystem {
 	const char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage;
 	const char *last_outcome, *last_error, *wait_reason, *state_directory;
 	char *const *disks;
-	int is_paused;
+	int is_paused, is_asked;
 	uint64_t waits_until_usec, deadline_usec, pass_started_usec;
 	uint64_t stage_started_usec, stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
-	uint64_t last_started_usec, last_ended_usec;
+	uint64_t last_started_usec, last_ended_usec, last_exit_status;
 	uint64_t last_freed_bytes, last_shared_bytes, last_read_bytes;
 	uint64_t passes, freed_bytes, read_bytes;
 } BusFilesystem;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/managed-filesystem.h"
 
-#include "daemon/disk-turn.h"
 #include "daemon/filesystem-lock.h"
-#include "daemon/hardships.h"
 #include "daemon/journal.h"
+#include "daemon/managed-filesystem-internal.h"
 #include "daemon/report.h"
 #include "daemon/schedule-facts.h"
-#include "daemon/stage-watch.h"
-#include "daemon/worker.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/disk-topology.h"
 #include "kernel-ioctl/fd.h"
@@ -30,59 +27,6 @@
 
 /* Locks of disks are files in memory. */
 #define TURN_LOOK_USEC (2 * G_USEC_PER_SEC)
-
-struct ManagedFilesystem {
-	/* Set at creation, never changed. */
-	char *uuid;
-	sd_event *event;
-	DiskTable *disks;
-	ManagedChanged changed;
-	void *changed_data;
-
-	/* What is mounted, when that was last looked at. */
-	bool is_mounted;
-	FsIdentity identity;
-	dev_t device;
-	GPtrArray *lies_on; /* Disk; NULL while it is not to be worked on */
-	char **disk_names;  /* of these */
-	char *mount_point;
-	char **targets; /* of all mounts to work through */
-	char *refusal;
-
-	Settings *settings; /* NULL: it is not to be worked on */
-
-	/* What the schedule goes by. */
-	ScheduleState schedule;
-	ScheduleAnswer answer;
-	Hardships *hardships;
-	char *waits_for; /* in words */
-	WriteMark mark;  /* when the last pass began */
-	bool has_mark;
-
-	/* The pass that runs. */
-	Filesystem *filesystem;
-	Worker *worker;
-	DiskTurn *turn;
-	StageWatch *stages;
-	Settings *pass_settings;
-	int64_t begun_usec; /* since 1970 */
-	Progress progress;
-	PassResult result;
-	WriteMark begun_mark;
-	bool has_begun_mark;
-	atomic_bool stop;
-	EndReason end_reason;
-	bool was_asked;
-	int64_t deadline_usec;
-	int finished_fd;
-	sd_event_source *finished;
-
-	/* What came of those before. */
-	bool has_last;
-	PassResult last;
-	char *report;
-	uint64_t n_passes, freed_bytes, read_bytes;
-};
 
 const char *managed_state_name(ManagedState state)
 {
@@ -232,6 +176,35 @@ static void let_go_of_pass(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->pass_settings, settings_unref);
 }
 
+/* What was asked for is done, or cannot be; a pass over all is another matter. */
+static void drop_request(ManagedFilesystem *managed)
+{
+	managed->schedule.is_asked = managed->asked_again;
+	managed->asked_again = false;
+	g_clear_pointer(&managed->request, run_request_free);
+}
+
+/* Have the schedule know of a pass that has ended, if that was over all of the filesystem. */
+static void tell_schedule(ManagedFilesystem *managed)
+{
+	bool is_limited = managed->request;
+
+	drop_request(managed);
+	if (is_limited)
+		return;
+
+	managed->schedule.last_pass = last_pass_of(managed);
+	managed->schedule.last_ended_usec = g_get_monotonic_time();
+	managed->schedule.n_failures =
+		last_pass_of(managed) == LAST_PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
+	/*
+	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
+	 * the next finds what they did: it ends at once if that was nothing.
+	 */
+	managed->mark = managed->begun_mark;
+	managed->has_mark = managed->has_begun_mark;
+}
+
 /* Take what came of the pass that has ended. */
 static void take_result(ManagedFilesystem *managed)
 {
@@ -239,17 +212,7 @@ static void take_result(ManagedFilesystem *managed)
 
 	keep_report(managed);
 	journal_pass(managed->uuid, managed->mount_point, result);
-	managed->schedule.last_pass = last_pass_of(managed);
-	managed->schedule.last_ended_usec = g_get_monotonic_time();
-	managed->schedule.n_failures =
-		last_pass_of(managed) == LAST_PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
-	managed->schedule.is_asked = false;
-	/*
-	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
-	 * the next finds what they did: it ends at once if that was nothing.
-	 */
-	managed->mark = managed->begun_mark;
-	managed->has_mark = managed->has_begun_mark;
+	tell_schedule(managed);
 	managed->n_passes++;
 	managed->freed_bytes += result->freed.bytes;
 	managed->read_bytes += result->disk_bytes;
@@ -293,6 +256,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 		finish(managed);
 	}
 	g_clear_pointer(&managed->settings, settings_unref);
+	g_clear_pointer(&managed->request, run_request_free);
 	pass_result_clear(&managed->last);
 	g_free(managed->report);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
@@ -340,7 +304,8 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 
 static bool open_filesystem(ManagedFilesystem *managed, GError **error)
 {
-	g_autoptr(GPtrArray) found = filesystems_find(managed->targets, error);
+	char *const *paths = managed->request ? managed->request->paths : managed->targets;
+	g_autoptr(GPtrArray) found = filesystems_find(paths, error);
 	Filesystem *filesystem;
 
 	if (!found)
@@ -388,13 +353,14 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 
 	managed->has_begun_mark =
 		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
-	managed->pass_settings = settings_ref(managed->settings);
+	managed->pass_settings =
+		settings_ref(managed->request ? managed->request->settings : managed->settings);
 	managed->was_asked = state->is_asked;
 	managed->begun_usec = g_get_real_time();
 	managed->progress = (Progress){ 0 };
 	managed->result = (PassResult){ 0 };
 	atomic_store(&managed->stop, false);
-	managed->deadline_usec = schedule_deadline(state, managed->settings->run_for_usec);
+	managed->deadline_usec = schedule_deadline(state, managed->pass_settings->run_for_usec);
 	if (open_filesystem(managed, &error) && start_worker(managed, &error)) {
 		say_changed(managed);
 		return true;
@@ -402,10 +368,13 @@ static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
 
 	journal_pass_not_begun(managed->uuid, managed->mount_point, error);
 	let_go_of_pass(managed);
-	managed->schedule.last_pass = LAST_PASS_FAILED;
-	managed->schedule.last_ended_usec = state->now_usec;
-	managed->schedule.n_failures++;
-	managed->schedule.is_asked = false;
+	if (!managed->request) {
+		managed->schedule.last_pass = LAST_PASS_FAILED;
+		managed->schedule.last_ended_usec = state->now_usec;
+		managed->schedule.n_failures++;
+	}
+	drop_request(managed);
+	say_changed(managed);
 	return false;
 }
 
@@ -497,7 +466,7 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	return MIN(managed->answer.until_usec, state.now_usec + look_usec(managed, &policy));
 }
 
-bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
+bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 {
 	switch (state_of(managed)) {
 	case MANAGED_UNMOUNTED:
@@ -519,15 +488,35 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 		break;
 	}
 
+	return true;
+}
+
+void managed_ask(ManagedFilesystem *managed)
+{
 	managed->schedule.is_asked = true;
 	managed->schedule.is_paused = false;
+	say_changed(managed);
+}
+
+bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
+{
+	if (!managed_can_be_worked_on(managed, error))
+		return false;
+
+	managed->asked_again = managed->request;
+	managed_ask(managed);
 	return true;
 }
 
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 {
-	if (reason == END_FOR_STOP)
+	if (reason == END_FOR_STOP) {
 		managed->schedule.is_asked = false;
+		managed->asked_again = false;
+		/* While its pass runs, what came of it has to be known as its. */
+		if (!managed->worker)
+			g_clear_pointer(&managed->request, run_request_free);
+	}
 	if (!managed->worker || atomic_load(&managed->stop))
 		return;
 
@@ -578,6 +567,7 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 		.refusal = managed->refusal ? managed->refusal : "",
 		.state = state_of(managed),
 		.is_paused = managed->schedule.is_paused,
+		.is_asked = managed->schedule.is_asked,
 		.waits_for = waits && managed->waits_for ? managed->waits_for : "",
 		.waits = managed->answer.reason,
 		.waits_usec = managed->answer.until_usec,

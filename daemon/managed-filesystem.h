@@ -75,6 +75,13 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed);
  */
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
+ * be done afterwards.  *ret_in_use: a pass runs already, or is about to.
+ */
+bool managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
+			    bool *ret_in_use, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept. */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 
@@ -93,6 +100,7 @@ typedef struct {
 	const char *refusal; /* "" if there is none */
 	ManagedState state;
 	bool is_paused;
+	bool is_asked;            /* somebody wants a pass, which has not ended yet */
 	const char *waits_for;    /* in MANAGED_WAITING, in words; else "" */
 	WaitReason waits;         /* the same */
 	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/once.h"
 
-#include "daemon/filesystem-lock.h"
 #include "daemon/journal.h"
 #include "daemon/named-filesystems.h"
 #include "daemon/pass-settings.h"
+#include "daemon/pass-status.h"
 #include "daemon/progress-display.h"
 #include "daemon/report.h"
 #include "daemon/time-window.h"
@@ -143,26 +143,6 @@ static void run_pass(Once *once, const Settings *settings, const Filesystem *fil
 	worker_join(worker);
 	g_clear_pointer(&once->display, progress_display_free);
 	g_clear_pointer(&once->event, sd_event_unref);
-}
-
-static bool is_in_use(const GError *error)
-{
-	return g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE) ||
-	       g_error_matches(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE);
-}
-
-static int exit_status_of(const PassResult *result)
-{
-	if (result->outcome == PASS_FAILED)
-		return is_in_use(result->error) ? EXIT_STATUS_IN_USE : EXIT_STATUS_FAILED;
-
-	if (result->is_disk_failing)
-		return EXIT_STATUS_DISK_FAILING;
-	if (result->stopped_reason)
-		return EXIT_STATUS_STOPPED;
-
-	return result->skips.entries[SKIP_UNREADABLE].count > 0 ? EXIT_STATUS_UNREADABLE
-								: EXIT_STATUS_DONE;
 }
 
 /* The status that says most: a failure before files that could not be read. */
@@ -313,7 +293,7 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 			g_critical("%s", result->error->message);
 		if (!result->error && !settings->quiet && !settings->json)
 			print_text(settings, filesystem, result);
-		status = worse_status(status, exit_status_of(result));
+		status = worse_status(status, (int)pass_exit_status(result));
 	}
 
 	if (settings->json)

@@ -19,6 +19,20 @@ Settings *settings_new(void)
 	return g_rc_box_new0(Settings);
 }
 
+Settings *settings_copy(const Settings *settings)
+{
+	Settings *copy = settings_new();
+
+	*copy = *settings;
+	copy->paths = g_strdupv(settings->paths);
+	copy->excludes = g_strdupv(settings->excludes);
+	copy->patterns = g_strdupv(settings->patterns);
+	copy->windows = settings->windows ? g_array_copy(settings->windows) : NULL;
+	copy->state_directory = g_strdup(settings->state_directory);
+	copy->config = g_strdup(settings->config);
+	return copy;
+}
+
 Settings *settings_ref(Settings *settings)
 {
 	return g_rc_box_acquire(settings);

@@ -157,6 +157,7 @@ void settings_clear(Settings *settings);
 
 /* Settings that several share; these have to come from settings_new(). */
 Settings *settings_new(void);
+Settings *settings_copy(const Settings *settings);
 Settings *settings_ref(Settings *settings);
 void settings_unref(Settings *settings);
 

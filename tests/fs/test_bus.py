@@ -74,6 +74,19 @@ def path(service, tree):
     return f"{PATH}/filesystem/" + service.shows(str(tree))["uuid"].replace("-", "_")
 
 
+def run(bus, path, *arguments, user=None):
+    """Have part of the filesystem worked on."""
+    return bus.call(NAME, path, f"{NAME}.Filesystem", "Run", "aayas", *map(str, arguments), user=user)
+
+
+def bytes_of(*paths):
+    """An array of arrays of bytes as busctl takes them."""
+    words = [len(paths)]
+    for path in paths:
+        words += [len(os.fsencode(path)), *os.fsencode(path)]
+    return words
+
+
 def call(bus, path, method, user=None):
     return bus.call(NAME, path, f"{NAME}.Filesystem", method, user=user)
 
@@ -96,6 +109,7 @@ def test_without_polkit_others_may_only_look(bus, path):
         done = call(bus, path, method, user=USER)
         assert done.returncode != 0, method
         assert "Access denied" in done.stderr
+    assert "Access denied" in run(bus, path, *bytes_of("/"), 0, user=USER).stderr
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER).returncode != 0
     assert set_budget(bus, user=USER).returncode != 0
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "ListDisks", user=USER).returncode == 0
@@ -120,6 +134,8 @@ def test_polkit_decides_for_others(bus, path, allowed, may_inspect, may_control)
         assert denied != may_control, method
     reloaded = bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER)
     assert (reloaded.returncode == 0) == may_control
+    denied = "Access denied" in run(bus, path, *bytes_of("/absent"), 0, user=USER).stderr
+    assert denied != may_control
     budgeted = set_budget(bus, user=USER)
     # It is not said either which disks there are.
     assert ("no disk of a filesystem" in budgeted.stderr) == may_control
@@ -400,3 +416,31 @@ def test_nonsense_on_the_socket_is_survived(service, tree):
             caller.sendall(nonsense)
     assert service.ask("list").returncode == 0
     assert re.search("waiting", service.tell("list"))
+
+
+def test_part_of_a_filesystem_is_worked_on_with_wishes(bus, path, tree, service):
+    passes = service.shows(str(tree))["passes"]
+    done = run(bus, path, *bytes_of(tree / "one"), 2, "dry-run", "exclude=*.iso")
+    assert done.returncode == 0, done.stderr
+    service.wait_for_passes(str(tree), passes + 1)
+    assert service.shows(str(tree))["last_outcome"] == "complete"
+
+
+@pytest.mark.parametrize("paths, wishes, said", [
+    ([], [], "needs one at least"), (["relative"], [], "no absolute path"),
+    (["/absent"], [], "/absent"), (["/proc"], [], "/proc"),
+    (["/tree"], ["rebuild"], "rebuild cannot be asked for"),
+    (["/tree"], ["help"], "help cannot be asked for"),
+    (["/tree"], ["state-dir=/x"], "cannot be asked for: dry-run, min-size, min-age or exclude"),
+    (["/tree"], ["dry-run=no"], "cannot be asked for"), (["/tree"], ["min-size"], "cannot be asked"),
+    (["/tree"], ["min-size=64KB"], "--min-size"), (["/tree"], ["dry-run"] * 65, "cannot be asked"),
+    (["/tree"] * 1025, [], "1024 at most"), ([""], [], "Invalid"),
+])
+def test_what_cannot_be_worked_on_is_refused_by_name(bus, path, tree, service, paths, wishes, said):
+    passes = service.shows(str(tree))["passes"]
+    paths = [name.replace("/tree", str(tree)) for name in paths]
+    done = run(bus, path, *bytes_of(*paths), len(wishes), *wishes)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert service.shows(str(tree))["passes"] == passes
+    assert service.is_running()

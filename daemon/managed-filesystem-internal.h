@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/disk-turn.h"
+#include "daemon/hardships.h"
+#include "daemon/managed-filesystem.h"
+#include "daemon/run-request.h"
+#include "daemon/stage-watch.h"
+#include "daemon/worker.h"
+#include "kernel-ioctl/write-mark.h"
+
+/*
+ * What the files that implement ManagedFilesystem share.
+ *
+ * Thread: main.
+ */
+struct ManagedFilesystem {
+	/* Set at creation, never changed. */
+	char *uuid;
+	sd_event *event;
+	DiskTable *disks;
+	ManagedChanged changed;
+	void *changed_data;
+
+	/* What is mounted, when that was last looked at. */
+	bool is_mounted;
+	FsIdentity identity;
+	dev_t device;
+	GPtrArray *lies_on; /* Disk; NULL while it is not to be worked on */
+	char **disk_names;  /* of these */
+	char *mount_point;
+	char **targets; /* of all mounts to work through */
+	char *refusal;
+
+	Settings *settings; /* NULL: it is not to be worked on */
+
+	/* What the schedule goes by. */
+	ScheduleState schedule;
+	ScheduleAnswer answer;
+	Hardships *hardships;
+	char *waits_for; /* in words */
+	WriteMark mark;  /* when the last pass began */
+	bool has_mark;
+
+	/* The pass that runs. */
+	Filesystem *filesystem;
+	Worker *worker;
+	DiskTurn *turn;
+	StageWatch *stages;
+	Settings *pass_settings;
+	int64_t begun_usec; /* since 1970 */
+	Progress progress;
+	PassResult result;
+	WriteMark begun_mark;
+	bool has_begun_mark;
+	atomic_bool stop;
+	EndReason end_reason;
+	bool was_asked;
+	RunRequest *request; /* NULL: over all of it; else also before it begins */
+	bool asked_again;    /* for a pass over all of it, after that */
+	int64_t deadline_usec;
+	int finished_fd;
+	sd_event_source *finished;
+
+	/* What came of those before. */
+	bool has_last;
+	PassResult last;
+	char *report;
+	uint64_t n_passes, freed_bytes, read_bytes;
+};
+
+/* Whether passes can be made over it, now or when something ends that is in the way. */
+bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Have the next look begin a pass. */
+void managed_ask(ManagedFilesystem *managed);

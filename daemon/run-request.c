@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/run-request.h"
+
+#include "daemon/filesystem.h"
+#include "daemon/name-text.h"
+#include "daemon/options.h"
+#include "daemon/word-list.h"
+
+#include <string.h>
+
+/* Options of dedupd; the first ones have no value. */
+static const char *const wishes_known[] = { "dry-run", "min-size", "min-age", "exclude", NULL };
+
+#define FLAGS 1
+
+void run_request_free(RunRequest *request)
+{
+	if (!request)
+		return;
+
+	g_strfreev(request->paths);
+	if (request->settings)
+		settings_unref(request->settings);
+	g_free(request);
+}
+
+static void refuse(GError **error, const char *what, const char *why)
+{
+	g_autofree char *shown = name_text(what, strlen(what));
+
+	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, "%s %s", shown, why);
+}
+
+/* Whether it is one of those that may be asked for. */
+static bool is_known(const char *wish)
+{
+	for (size_t i = 0; wishes_known[i]; i++) {
+		size_t length = strlen(wishes_known[i]);
+
+		if (strncmp(wish, wishes_known[i], length) == 0 &&
+		    wish[length] == (i < FLAGS ? '\0' : '='))
+			return true;
+	}
+
+	return false;
+}
+
+static void add_excludes(Settings *settings, char *const *more)
+{
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	if (settings->excludes)
+		g_strv_builder_addv(all, (const char **)settings->excludes);
+	if (more)
+		g_strv_builder_addv(all, (const char **)more);
+	g_strfreev(settings->excludes);
+	settings->excludes = g_strv_builder_end(all);
+}
+
+/* Of what a command line would set, take what may be wished for: the rest is the service's. */
+static bool take_arguments(Settings *settings, char **arguments, GError **error)
+{
+	g_auto(GStrv) taken = g_strdupv(arguments);
+	g_auto(Settings) wished = { .min_size_bytes = settings->min_size_bytes,
+				    .min_age_usec = settings->min_age_usec };
+	bool done;
+
+	if (!options_parse(&taken, &wished, &done, error))
+		return false;
+
+	settings->dry_run |= wished.dry_run;
+	settings->min_size_bytes = wished.min_size_bytes;
+	settings->min_age_usec = wished.min_age_usec;
+	add_excludes(settings, wished.excludes);
+	return true;
+}
+
+static bool take_wishes(Settings *settings, char *const *wishes, GError **error)
+{
+	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+	g_auto(GStrv) arguments = NULL;
+
+	g_strv_builder_add(words, "run");
+	for (size_t i = 0; wishes[i]; i++) {
+		g_autofree char *option = g_strconcat("--", wishes[i], NULL);
+
+		if (i >= RUN_WISHES_MOST || !is_known(wishes[i])) {
+			g_autofree char *right = word_list_text(wishes_known);
+			g_autofree char *why = g_strdup_printf("cannot be asked for: %s", right);
+
+			refuse(error, wishes[i], why);
+			return false;
+		}
+		g_strv_builder_add(words, option);
+	}
+
+	arguments = g_strv_builder_end(words);
+	return take_arguments(settings, arguments, error);
+}
+
+/* Whether all of @paths lie on the filesystem. */
+static bool check_paths(char *const *paths, const char *uuid, GError **error)
+{
+	g_autoptr(GPtrArray) found = NULL;
+
+	if (!paths[0] || g_strv_length((char **)paths) > RUN_PATHS_MOST) {
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
+			    "a pass over directories needs one at least, and takes %d at most",
+			    RUN_PATHS_MOST);
+		return false;
+	}
+	for (size_t i = 0; paths[i]; i++) {
+		if (g_path_is_absolute(paths[i]))
+			continue;
+		refuse(error, paths[i], "is no absolute path");
+		return false;
+	}
+
+	found = filesystems_find(paths, error);
+	if (!found)
+		return false;
+	for (guint i = 0; i < found->len; i++) {
+		const Filesystem *filesystem = found->pdata[i];
+
+		if (strcmp(filesystem->uuid, uuid) == 0)
+			continue;
+		refuse(error, filesystem->mount_point, "is another filesystem");
+		return false;
+	}
+	return true;
+}
+
+RunRequest *run_request_new(const Settings *settings, const char *uuid, char *const *paths,
+			    char *const *wishes, GError **error)
+{
+	g_autoptr(RunRequest) request = g_new0(RunRequest, 1);
+
+	request->paths = g_strdupv((char **)paths);
+	request->settings = settings_copy(settings);
+	if (!check_paths(paths, uuid, error) || !take_wishes(request->settings, wishes, error))
+		return NULL;
+
+	return g_steal_pointer(&request);
+}
