@@ -130,16 +130,26 @@ void daemon_client_close(DaemonClient *client)
 
 static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 {
-	bool is_gone = sd_bus_error_has_name(bus_error, SD_BUS_ERROR_UNKNOWN_OBJECT) > 0;
+	static const struct {
+		const char *name;
+		DaemonClientError code;
+	} known[] = {
+		{ SD_BUS_ERROR_UNKNOWN_OBJECT, DAEMON_CLIENT_ERROR_GONE },
+		{ BUS_ERROR_UNKNOWN, DAEMON_CLIENT_ERROR_UNKNOWN },
+		{ BUS_ERROR_IN_USE, DAEMON_CLIENT_ERROR_IN_USE },
+	};
+	DaemonClientError code = DAEMON_CLIENT_ERROR_REFUSED;
 
-	if (!sd_bus_error_is_set(bus_error))
+	if (!sd_bus_error_is_set(bus_error)) {
 		g_set_error_literal(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED,
 				    g_strerror(-failed));
-	else
-		g_set_error_literal(error, DAEMON_CLIENT_ERROR,
-				    is_gone ? DAEMON_CLIENT_ERROR_GONE
-					    : DAEMON_CLIENT_ERROR_REFUSED,
-				    bus_error->message);
+		return;
+	}
+
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (sd_bus_error_has_name(bus_error, known[i].name) > 0)
+			code = known[i].code;
+	g_set_error_literal(error, DAEMON_CLIENT_ERROR, code, bus_error->message);
 }
 
 /* Call @method; on the private socket nobody is addressed. */
@@ -328,6 +338,67 @@ bool daemon_client_call(DaemonClient *client, const char *name, const char *meth
 	return reply;
 }
 
+/* Names are bytes, which no string of the bus may be. */
+static int append_paths(sd_bus_message *message, char *const *paths)
+{
+	int failed = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "ay");
+
+	for (size_t i = 0; paths[i] && failed >= 0; i++)
+		failed = sd_bus_message_append_array(message, SD_BUS_TYPE_BYTE, paths[i],
+						     strlen(paths[i]));
+
+	return failed < 0 ? failed : sd_bus_message_close_container(message);
+}
+
+bool daemon_client_run(DaemonClient *client, const char *name, char *const *paths,
+		       char *const *wishes, GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+	g_autoptr(Message) message = NULL;
+	g_autoptr(Message) reply = NULL;
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	int failed;
+
+	if (!path)
+		return false;
+	failed = sd_bus_message_new_method_call(client->bus, &message,
+						client->is_private ? NULL : BUS_NAME, path,
+						BUS_FILESYSTEM_INTERFACE, "Run");
+	if (failed >= 0)
+		failed = append_paths(message, paths);
+	if (failed >= 0)
+		failed = sd_bus_message_append_strv(message, (char **)wishes);
+	if (failed >= 0)
+		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+	if (failed < 0)
+		fail(error, &bus_error, failed);
+
+	sd_bus_error_free(&bus_error);
+	return failed >= 0;
+}
+
+char *daemon_client_report(DaemonClient *client, const char *name, GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+	g_autoptr(Message) reply =
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "GetReport", NULL, error)
+		     : NULL;
+	g_autofree char *file = NULL;
+	char *text = NULL;
+	int fd;
+
+	if (!reply)
+		return NULL;
+	if (sd_bus_message_read(reply, "h", &fd) < 0) {
+		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
+		return NULL;
+	}
+
+	/* The descriptor is the message's, and others may read the same file. */
+	file = g_strdup_printf("/proc/self/fd/%d", fd);
+	return g_file_get_contents(file, &text, NULL, error) ? text : NULL;
+}
+
 typedef struct {
 	const char *name;
 	char type;
@@ -348,6 +419,7 @@ static const Property properties[] = {
 	{ "StateDirectory", 's', offsetof(DaemonFilesystem, state_directory) },
 	{ "Disks", 'a', offsetof(DaemonFilesystem, disks) },
 	{ "Paused", 'b', offsetof(DaemonFilesystem, is_paused) },
+	{ "Asked", 'b', offsetof(DaemonFilesystem, is_asked) },
 	{ "WaitsUntil", 't', offsetof(DaemonFilesystem, waits_until_usec) },
 	{ "Deadline", 't', offsetof(DaemonFilesystem, deadline_usec) },
 	{ "PassStarted", 't', offsetof(DaemonFilesystem, pass_started_usec) },
@@ -358,6 +430,7 @@ static const Property properties[] = {
 	{ "PassFreedBytes", 't', offsetof(DaemonFilesystem, pass_freed_bytes) },
 	{ "LastStarted", 't', offsetof(DaemonFilesystem, last_started_usec) },
 	{ "LastEnded", 't', offsetof(DaemonFilesystem, last_ended_usec) },
+	{ "LastExitStatus", 't', offsetof(DaemonFilesystem, last_exit_status) },
 	{ "LastFreedBytes", 't', offsetof(DaemonFilesystem, last_freed_bytes) },
 	{ "FreedBytes", 't', offsetof(DaemonFilesystem, freed_bytes) },
 	{ "Passes", 't', offsetof(DaemonFilesystem, passes) },

@@ -21,6 +21,8 @@ typedef enum {
 	DAEMON_CLIENT_ERROR_NOT_RUNNING,
 	DAEMON_CLIENT_ERROR_REFUSED, /* it said no, and why */
 	DAEMON_CLIENT_ERROR_GONE,    /* it knows it no more */
+	DAEMON_CLIENT_ERROR_UNKNOWN, /* it has no such filesystem */
+	DAEMON_CLIENT_ERROR_IN_USE,  /* a pass is in the way */
 	DAEMON_CLIENT_ERROR_FAILED,
 } DaemonClientError;
 
@@ -29,10 +31,10 @@ typedef struct {
 	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
 	char *last_outcome, *last_error, *state_directory;
 	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
-	bool is_paused;
+	bool is_paused, is_asked;
 	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
 	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
-	uint64_t last_started_usec, last_ended_usec, last_freed_bytes;
+	uint64_t last_started_usec, last_ended_usec, last_freed_bytes, last_exit_status;
 	uint64_t freed_bytes, passes;
 } DaemonFilesystem;
 
@@ -59,6 +61,16 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem);
 /* Call a method that takes nothing, of the filesystem with this UUID or mount point: "Start". */
 bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Have it make a pass over @paths alone, which lie on the filesystem @name; @wishes are "name=value" of
+ * options of dedupd.  Both are NULL-terminated.
+ */
+bool daemon_client_run(DaemonClient *client, const char *name, char *const *paths,
+		       char *const *wishes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The report of the last pass over @name as JSON, to be freed with g_free(). */
+char *daemon_client_report(DaemonClient *client, const char *name, GError **error);
 
 /* All disks that it knows (DaemonDisk). */
 GPtrArray *daemon_client_disks(DaemonClient *client, GError **error);

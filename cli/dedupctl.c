@@ -52,6 +52,8 @@ static const Verb verbs[] = {
 	  &table_of_verify, verb_verify },
 	{ "start", "UUID|MOUNT…", "Begin a pass now, whatever the windows", VERB_TAKES_WAIT, NULL,
 	  verb_start },
+	{ "run", "PATH…", "Deduplicate directories or files now, and wait for that", VERB_TAKES_RUN,
+	  NULL, verb_run },
 	{ "stop", "UUID|MOUNT…", "End the pass and leave the filesystem alone until its next time",
 	  0, NULL, verb_stop },
 	{ "pause", "UUID|MOUNT…", "End the pass, and begin none until 'resume'", 0, NULL,

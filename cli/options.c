@@ -22,6 +22,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->under, g_free);
 	g_clear_pointer(&options->format, g_free);
 	g_clear_pointer(&options->by, g_free);
+	g_clear_pointer(&options->min_age, g_free);
+	g_clear_pointer(&options->excludes, g_strfreev);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
@@ -181,6 +183,23 @@ static void add_duplicates_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_run_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "dry-run", 0, 0, G_OPTION_ARG_NONE, &options->dry_run,
+		  "Find and report, but share nothing", NULL },
+		{ "min-size", 0, 0, G_OPTION_ARG_STRING, &options->min_size,
+		  "Leave files below SIZE alone", "SIZE" },
+		{ "min-age", 0, 0, G_OPTION_ARG_STRING, &options->min_age,
+		  "Leave files written to within TIME for a later pass", "TIME" },
+		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes,
+		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_waste_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -215,6 +234,7 @@ static const struct {
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 	{ VERB_TAKES_WASTE, add_waste_entries },
+	{ VERB_TAKES_RUN, add_run_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

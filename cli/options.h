@@ -23,6 +23,7 @@ typedef enum {
 	VERB_TAKES_SAMPLE = 1 << 7,     /* --sample and --limit-rate */
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
+	VERB_TAKES_RUN = 1 << 11,   /* --dry-run, --min-size, --min-age and --exclude */
 	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
 } VerbOptions;
 
@@ -59,8 +60,11 @@ typedef struct {
 	char *under;
 	char *format;
 	char *by;
-	int depth; /* below 0: not given */
-	int limit; /* below 0: not given */
+	gboolean dry_run;
+	char *min_age;
+	char **excludes; /* globs, NULL-terminated */
+	int depth;       /* below 0: not given */
+	int limit;       /* below 0: not given */
 	gboolean nul;
 	gboolean files;
 	gboolean runs;

@@ -17,11 +17,16 @@
 typedef struct {
 	char *uuid;
 	uint64_t passes; /* that had ended before */
+	bool is_run;     /* over paths alone */
+	bool is_dry;
 } Awaited;
 
 struct PassWaiter {
 	DaemonClient *client; /* borrowed */
 	GPtrArray *awaited;   /* Awaited */
+	const volatile sig_atomic_t *signal;
+	bool is_stopped; /* for the signal */
+	bool is_quiet;
 	bool is_terminal;
 	ExitStatus status;
 };
@@ -53,19 +58,50 @@ void pass_waiter_free(PassWaiter *waiter)
 	g_free(waiter);
 }
 
+void pass_waiter_heed(PassWaiter *waiter, const volatile sig_atomic_t *signal)
+{
+	waiter->signal = signal;
+}
+
+void pass_waiter_be_quiet(PassWaiter *waiter)
+{
+	waiter->is_quiet = true;
+}
+
+static Awaited *add(PassWaiter *waiter, const DaemonFilesystem *before)
+{
+	Awaited *awaited = g_new0(Awaited, 1);
+
+	awaited->uuid = g_strdup(before->uuid);
+	awaited->passes = before->passes;
+	g_ptr_array_add(waiter->awaited, awaited);
+	return awaited;
+}
+
 bool pass_waiter_start(PassWaiter *waiter, const char *name, GError **error)
 {
 	/* As it is before, since a pass may be over at once. */
-	g_autoptr(DaemonFilesystem) filesystem = daemon_client_get(waiter->client, name, error);
-	Awaited *awaited;
+	g_autoptr(DaemonFilesystem) before = daemon_client_get(waiter->client, name, error);
 
-	if (!filesystem || !daemon_client_call(waiter->client, name, "Start", error))
+	if (!before || !daemon_client_call(waiter->client, name, "Start", error))
 		return false;
 
-	awaited = g_new0(Awaited, 1);
-	awaited->uuid = g_strdup(filesystem->uuid);
-	awaited->passes = filesystem->passes;
-	g_ptr_array_add(waiter->awaited, awaited);
+	add(waiter, before);
+	return true;
+}
+
+bool pass_waiter_start_run(PassWaiter *waiter, const char *name, char *const *paths,
+			   char *const *wishes, GError **error)
+{
+	g_autoptr(DaemonFilesystem) before = daemon_client_get(waiter->client, name, error);
+	Awaited *awaited;
+
+	if (!before || !daemon_client_run(waiter->client, name, paths, wishes, error))
+		return false;
+
+	awaited = add(waiter, before);
+	awaited->is_run = true;
+	awaited->is_dry = g_strv_contains((const char *const *)wishes, "dry-run");
 	return true;
 }
 
@@ -86,20 +122,28 @@ static void erase(const PassWaiter *waiter)
 }
 
 /* What came of the pass. */
-static void say_ended(PassWaiter *waiter, const DaemonFilesystem *filesystem)
+static void take_ended(PassWaiter *waiter, const Awaited *awaited,
+		       const DaemonFilesystem *filesystem)
 {
 	g_autofree char *mount_point = message_terminal_text(filesystem->mount_point);
 	g_autofree char *freed = size_text(filesystem->last_freed_bytes);
 
 	erase(waiter);
-	printf("%s: %s, freed %s\n", mount_point, filesystem->last_outcome, freed);
-	if (strcmp(filesystem->last_outcome, "complete") != 0)
+	if (!waiter->is_quiet)
+		printf("%s: %s, %s %s\n", mount_point, filesystem->last_outcome,
+		       awaited->is_dry ? "would free about" : "freed", freed);
+	if (awaited->is_run && filesystem->last_exit_status != 0)
+		waiter->status = (ExitStatus)filesystem->last_exit_status;
+	else if (strcmp(filesystem->last_outcome, "complete") != 0)
 		waiter->status = EXIT_STATUS_FAILED;
 }
 
 /* That none is going to begin. */
 static void say_hindered(PassWaiter *waiter, const DaemonFilesystem *filesystem)
 {
+	if (waiter->is_stopped)
+		return;
+
 	g_autofree char *why = filesystem_why_text(filesystem);
 	g_autofree char *mount_point = message_text(filesystem->mount_point);
 
@@ -128,11 +172,12 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 		return false;
 	}
 	if (filesystem->passes > awaited->passes) {
-		say_ended(waiter, filesystem);
+		take_ended(waiter, awaited, filesystem);
 		return false;
 	}
 	if (!is_any(filesystem->state, "running", "stopping") &&
-	    (filesystem->is_paused || strcmp(filesystem->state, "waiting") != 0)) {
+	    (filesystem->is_paused || !filesystem->is_asked ||
+	     strcmp(filesystem->state, "waiting") != 0)) {
 		say_hindered(waiter, filesystem);
 		return false;
 	}
@@ -141,14 +186,30 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 	return true;
 }
 
+/* Have the pass end that is waited for. */
+static void stop(PassWaiter *waiter, const Awaited *awaited)
+{
+	g_autoptr(GError) error = NULL;
+
+	waiter->is_stopped = true;
+	if (daemon_client_call(waiter->client, awaited->uuid, "Stop", &error))
+		return;
+	erase(waiter);
+	message_print("%s", error->message);
+}
+
 ExitStatus pass_waiter_run(PassWaiter *waiter)
 {
 	waiter->status = EXIT_STATUS_DONE;
 	for (guint i = 0; i < waiter->awaited->len; i++)
 		while (look(waiter, waiter->awaited->pdata[i])) {
 			fflush(stdout);
+			if (waiter->signal && *waiter->signal != 0 && !waiter->is_stopped)
+				stop(waiter, waiter->awaited->pdata[i]);
 			g_usleep(LOOK_USEC);
 		}
 
+	if (waiter->is_stopped)
+		return (ExitStatus)(EXIT_STATUS_SIGNAL + (int)*waiter->signal);
 	return waiter->status;
 }

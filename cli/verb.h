@@ -52,6 +52,7 @@ ExitStatus verb_why(const Options *options);
 ExitStatus verb_file(const Options *options);
 ExitStatus verb_shared(const Options *options);
 ExitStatus verb_start(const Options *options);
+ExitStatus verb_run(const Options *options);
 ExitStatus verb_stop(const Options *options);
 ExitStatus verb_pause(const Options *options);
 ExitStatus verb_resume(const Options *options);

@@ -109,6 +109,7 @@ def test_no_verb_is_bad_use():
     ("null", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
     ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
     ("rate", "budget", "DISK…"), ("by", "waste", "[DIRECTORY|UUID…]"),
+    ("dry-run", "run", "PATH…"), ("exclude", "run", "PATH…"),
 ])
 def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
     verbs = re.findall(r"^  (\w+(?: \w+)?)  +\S", run("--help").stdout.split("Verbs:")[1], re.MULTILINE)

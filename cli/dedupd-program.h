@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Where dedupd is: beside this dedupctl as both are installed, in the same directory, or where they were
+ * built to be installed.  To be freed with g_free(); NULL: there is none.
+ *
+ * Thread: any.
+ */
+char *dedupd_program_find(void);
