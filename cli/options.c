@@ -183,6 +183,17 @@ static void add_duplicates_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_null_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "null", '0', 0, G_OPTION_ARG_NONE, &options->nul,
+		  "Print nothing but names, as they are, each ended by NUL", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_run_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -235,6 +246,7 @@ static const struct {
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 	{ VERB_TAKES_WASTE, add_waste_entries },
 	{ VERB_TAKES_RUN, add_run_entries },
+	{ VERB_TAKES_NULL, add_null_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
@@ -289,6 +301,19 @@ static bool check(Options *options, GError **error)
 	return true;
 }
 
+/* Of bare names there is nothing else to say. */
+static bool check_null(const Options *options, const VerbUsage *usage, GError **error)
+{
+	if (!(usage->takes & VERB_TAKES_NULL) || !options->nul ||
+	    (!options->json && !options->columns))
+		return true;
+
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "-0 prints nothing but names: it does not go with %s",
+		    options->json ? "--json" : "--output");
+	return false;
+}
+
 static bool take_keep(Options *options, GError **error)
 {
 	if (!options->keep)
@@ -325,5 +350,6 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 	g_option_context_add_main_entries(context, names, NULL);
 
 	return g_option_context_parse_strv(context, arguments, error) &&
-	       take_keep(options, error) && check(options, error);
+	       take_keep(options, error) && check_null(options, usage, error) &&
+	       check(options, error);
 }

@@ -24,6 +24,7 @@ typedef enum {
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
 	VERB_TAKES_RUN = 1 << 11,   /* --dry-run, --min-size, --min-age and --exclude */
+	VERB_TAKES_NULL = 1 << 12,  /* -0, of a verb that lists files */
 	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
 } VerbOptions;
 

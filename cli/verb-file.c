@@ -202,6 +202,20 @@ static HashStore *open_store(const NamedFile *file, const Options *options, Exit
 	return store;
 }
 
+/* The other files that share with it or equal it now. */
+static void print_others(const FileReport *report)
+{
+	for (guint i = 0; i < report->others->len; i++) {
+		const ReportedFile *other = &g_array_index(report->others, ReportedFile, i);
+
+		if (other->relation != OTHER_STALE && other->path)
+			fwrite(other->path, 1, strlen(other->path) + 1, stdout);
+	}
+	if (report->n_others > report->others->len)
+		message_print("there are others: %" G_GUINT64_FORMAT " in all at least",
+			      report->n_others);
+}
+
 /* Add what is known of one file; with @is_detailed print what does not fit the table. */
 static void show(const char *name, Table *table, const Options *options, bool is_detailed,
 		 ExitStatus *status)
@@ -224,6 +238,11 @@ static void show(const char *name, Table *table, const Options *options, bool is
 			*status = EXIT_STATUS_IN_USE;
 	}
 
+	if (options->nul) {
+		print_others(report);
+		return;
+	}
+
 	g_autoptr(Table) extents = extents_table(report, options);
 	g_autoptr(Table) others = others_table(report, options);
 	add_row(table, file, report, extents, others);
@@ -237,7 +256,8 @@ ExitStatus verb_file(const Options *options)
 {
 	g_autoptr(Table) table = table_new_asked(&table_of_file, options);
 	bool is_detailed = options->names && !options->names[1] && !options->json &&
-			   !options->columns && !options->raw && !options->no_headings;
+			   !options->columns && !options->raw && !options->no_headings &&
+			   !options->nul;
 	ExitStatus status = EXIT_STATUS_DONE;
 
 	if (!options->names) {
@@ -247,7 +267,7 @@ ExitStatus verb_file(const Options *options)
 
 	for (char **name = options->names; *name; name++)
 		show(*name, table, options, is_detailed, &status);
-	if (!is_detailed)
+	if (!is_detailed && !options->nul)
 		table_print(table);
 	return status;
 }

@@ -6,6 +6,9 @@
 #include "cli/tree-files.h"
 #include "cli/verb.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum {
 	UNIQUE_DATA,
 	UNIQUE_ELSEWHERE,
@@ -28,6 +31,7 @@ typedef struct {
 	Table *table;
 	ExitStatus status;
 	bool is_in_use; /* that was said */
+	bool names_only;
 } Search;
 
 static void say_in_use(Search *search)
@@ -63,6 +67,11 @@ static void look_at(Search *search, const char *path)
 	elsewhere_bytes = MIN(report->data_bytes, report->shared_bytes + report->equal_bytes);
 	if (elsewhere_bytes == report->data_bytes)
 		return;
+
+	if (search->names_only) {
+		fwrite(path, 1, strlen(path) + 1, stdout);
+		return;
+	}
 
 	table_add_row(search->table);
 	table_set_size(search->table, UNIQUE_DATA, report->data_bytes);
@@ -104,7 +113,7 @@ static void search_below(Search *search, const char *directory, const Options *o
 ExitStatus verb_unique(const Options *options)
 {
 	g_autoptr(Table) table = table_new_asked(&table_of_unique, options);
-	Search search = { .table = table };
+	Search search = { .table = table, .names_only = options->nul };
 
 	if (!options->names) {
 		message_print("unique: it takes directories");
@@ -113,6 +122,7 @@ ExitStatus verb_unique(const Options *options)
 
 	for (char **name = options->names; *name; name++)
 		search_below(&search, *name, options);
-	table_print(table);
+	if (!options->nul)
+		table_print(table);
 	return search.status;
 }

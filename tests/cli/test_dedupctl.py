@@ -106,7 +106,7 @@ def test_no_verb_is_bad_use():
 @pytest.mark.parametrize("option, verb, shown", [
     ("verbose", "status", "UUID|MOUNT…"), ("plot", "history", "UUID|MOUNT…"),
     ("check", "config", "UUID|MOUNT|DISK…"), ("config-dir", "enable", "KEY=VALUE…"),
-    ("null", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
+    ("format", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
     ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
     ("rate", "budget", "DISK…"), ("by", "waste", "[DIRECTORY|UUID…]"),
     ("dry-run", "run", "PATH…"), ("exclude", "run", "PATH…"),
@@ -835,6 +835,18 @@ def test_plot_is_for_people(make_store, dedupctl, option):
     assert process.returncode == 2
     assert process.stdout == ""
     assert "--plot" in process.stderr
+
+
+# Names for scripts.
+
+
+@pytest.mark.parametrize("verb", ["file", "unique"])
+@pytest.mark.parametrize("other", ["--json", "--output=file"])
+def test_bare_names_have_nothing_beside_them(dedupctl, verb, other):
+    process = dedupctl(verb, "-0", other, "/")
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert f"does not go with {other.split('=')[0]}" in process.stderr
 
 
 # Verifying.

@@ -259,3 +259,24 @@ def test_asking_changes_nothing(tree, ask, learn, dedupd):
     assert (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_atime_ns) == (
         after.st_mtime_ns, after.st_ctime_ns, after.st_atime_ns)
     assert store_files(dedupd) == before
+
+
+def test_bare_names_are_those_of_files_that_share_or_equal(tree, dedupd, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    others_of_it = {os.fsencode(tree) + b"/" + name for name in (b"a\nb\x1b[2J", b"\xff", b"c")}
+    for path in others_of_it:
+        content.write_extent(os.fsdecode(path), noise(1, MIB))
+    content.write_extent(tree / "unlike", noise(2, MIB))
+    learn(dry_run=True)
+    content.clone(one, tree / "clone")
+    harness.settle(dedupd.filesystem)
+    content.overwrite(tree / "c", 0, b"other")
+    harness.settle(dedupd.filesystem)
+    done = subprocess.run([os.environ["DEDUPCTL"], "file", "-0",
+                           f"--state-dir={dedupd.state_directory}", one],
+                          check=True, capture_output=True, timeout=60)
+    told = [other for other in ask(one)[0]["other_files"] if other["relation"] != "stale"]
+    names = done.stdout[:-1].split(b"\0")
+    assert len(set(names)) == len(names) == len(told) >= 2
+    assert others_of_it - {os.fsencode(tree / "c")} <= set(names)
+    assert not set(names) & {os.fsencode(tree / name) for name in ("unlike", "one")}

@@ -145,3 +145,24 @@ def test_subvolumes_are_gone_into(make_filesystem, make_dedupd):
     subprocess.run(["btrfs", "-q", "subvolume", "snapshot", tree / "sub", tree / "snap"],
                    check=True)
     assert str(tree / "sub" / "file").encode() not in dedupctl(dedupd, str(tree)).stdout
+
+
+def test_bare_names_are_those_of_the_list(tree, dedupd, ask, learn):
+    (tree / "in").mkdir()
+    names = [b"\x1b[2J", b"new\nline", b"\xff\xfe", b"plain"]
+    for seed, name in enumerate(names):
+        write_extent(tree / "in" / os.fsdecode(name), noise(seed, 256 * KIB))
+    for name in ("in/twin", "twin"):
+        write_extent(tree / name, noise(9, 256 * KIB))
+    learn(dry_run=True)
+    said = dedupctl(dedupd, "--null", str(tree / "in")).stdout
+    assert said.endswith(b"\0")
+    assert sorted(said[:-1].split(b"\0")) == sorted(os.fsencode(tree / "in") + b"/" + name
+                                                   for name in names)
+    assert len(ask(str(tree / "in"))) == len(names)
+    assert dedupctl(dedupd, "-0", str(tree / "in" / "..")).stdout.count(b"\0") == len(names)
+
+
+def test_of_nothing_there_are_no_names(tree, dedupd):
+    (tree / "empty").mkdir()
+    assert dedupctl(dedupd, "-0", str(tree / "empty")).stdout == b""
