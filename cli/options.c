@@ -9,6 +9,10 @@
 
 #define PROGRAM "dedupctl"
 
+#define INTERVAL_USUAL 1.0
+#define INTERVAL_LEAST 0.1
+#define INTERVAL_MOST  3600.0
+
 void options_clear(Options *options)
 {
 	g_clear_pointer(&options->state_directory, g_free);
@@ -145,6 +149,21 @@ static void add_wait_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_watch_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "watch", 'w', 0, G_OPTION_ARG_NONE, &options->watch,
+		  "Show what the service does until you end it", NULL },
+		{ "interval", 0, 0, G_OPTION_ARG_DOUBLE, &options->interval,
+		  "With --watch, look how far passes are every so many seconds (default 1)",
+		  "SECONDS" },
+		{ NULL }
+	};
+
+	options->interval = INTERVAL_USUAL;
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_verify_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -242,6 +261,7 @@ static const struct {
 	{ VERB_TAKES_KEEP, add_keep_entries },
 	{ VERB_TAKES_PLOT, add_plot_entries },
 	{ VERB_TAKES_WAIT, add_wait_entries },
+	{ VERB_TAKES_WATCH, add_watch_entries },
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 	{ VERB_TAKES_WASTE, add_waste_entries },
@@ -330,6 +350,17 @@ static bool take_keep(Options *options, GError **error)
 	return false;
 }
 
+static bool take_interval(Options *options, GError **error)
+{
+	if (!options->watch ||
+	    (options->interval >= INTERVAL_LEAST && options->interval <= INTERVAL_MOST))
+		return true;
+
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		    "--interval: %g is none: 0.1 to 3600 seconds", options->interval);
+	return false;
+}
+
 bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(usage->arguments);
@@ -350,6 +381,6 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 	g_option_context_add_main_entries(context, names, NULL);
 
 	return g_option_context_parse_strv(context, arguments, error) &&
-	       take_keep(options, error) && check_null(options, usage, error) &&
-	       check(options, error);
+	       take_keep(options, error) && take_interval(options, error) &&
+	       check_null(options, usage, error) && check(options, error);
 }

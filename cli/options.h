@@ -26,6 +26,7 @@ typedef enum {
 	VERB_TAKES_RUN = 1 << 11,   /* --dry-run, --min-size, --min-age and --exclude */
 	VERB_TAKES_NULL = 1 << 12,  /* -0, of a verb that lists files */
 	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
+	VERB_TAKES_WATCH = 1 << 12, /* --watch and --interval */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -53,6 +54,8 @@ typedef struct {
 	gboolean verbose;
 	gboolean plot;
 	gboolean wait;
+	gboolean watch;
+	double interval; /* seconds */
 	char *keep;
 	uint64_t keep_usec; /* what that says; 0: for ever */
 	char *sample;

@@ -9,6 +9,9 @@
 #define WIDTH_LEAST 20
 #define WIDTH_MOST  1000
 
+#define HEIGHT_USUAL 24
+#define HEIGHT_LEAST 2
+
 unsigned terminal_width(void)
 {
 	const char *columns = g_getenv("COLUMNS");
@@ -20,6 +23,15 @@ unsigned terminal_width(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return CLAMP(size.ws_col, WIDTH_LEAST, WIDTH_MOST);
 	return WIDTH_USUAL;
+}
+
+unsigned terminal_height(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
+		return MAX(size.ws_row, HEIGHT_LEAST);
+	return HEIGHT_USUAL;
 }
 
 bool terminal_takes_utf8(void)

@@ -12,6 +12,9 @@
 /* Columns: of the terminal, or as $COLUMNS says, or 80; at least 20. */
 unsigned terminal_width(void);
 
+/* Lines: of the terminal, or 24; at least 2. */
+unsigned terminal_height(void);
+
 /* A terminal whose locale is UTF-8. */
 bool terminal_takes_utf8(void);
 

@@ -5,6 +5,7 @@
 #include "cli/stage-pace.h"
 #include "cli/status-block.h"
 #include "cli/status-list.h"
+#include "cli/status-watch.h"
 #include "cli/verb.h"
 
 #include <stdio.h>
@@ -239,7 +240,17 @@ static void print_blocks(const StatusList *list, const Options *options)
 	}
 }
 
-ExitStatus verb_status(const Options *options)
+/* What --watch shows is a page of its own. */
+static ExitStatus watch(const Options *options)
+{
+	if (!is_for_programs(options))
+		return status_watch_run(options);
+
+	message_print("--watch prints no table and no JSON: 'dedupctl status --json' does, once");
+	return EXIT_STATUS_USAGE;
+}
+
+static ExitStatus show(const Options *options)
 {
 	g_autoptr(StatusList) list = status_list_read(options);
 
@@ -254,4 +265,9 @@ ExitStatus verb_status(const Options *options)
 		store_list_say_none_in(options->state_directory);
 
 	return list->status;
+}
+
+ExitStatus verb_status(const Options *options)
+{
+	return options->watch ? watch(options) : show(options);
 }
