@@ -23,6 +23,8 @@ static const Verb verbs[] = {
 	{ "list", "[UUID|MOUNT…]",
 	  "Show btrfs and XFS that are mounted, their disks, and what the service does with them",
 	  VERB_TAKES_CONFIG, &table_of_list, verb_list },
+	{ "log", "[UUID|MOUNT…]", "Show what dedupd said in the journal", VERB_TAKES_LOG,
+	  &table_of_log, verb_log },
 	{ "duplicates", "[DIRECTORY]", "Show groups of equal files, those first that waste most",
 	  VERB_TAKES_DUPLICATES, &table_of_duplicates, verb_duplicates },
 	{ "waste", "[DIRECTORY|UUID…]",

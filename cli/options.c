@@ -24,6 +24,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->keep, g_free);
 	g_clear_pointer(&options->min_size, g_free);
 	g_clear_pointer(&options->under, g_free);
+	g_clear_pointer(&options->since, g_free);
+	g_clear_pointer(&options->directory, g_free);
 	g_clear_pointer(&options->format, g_free);
 	g_clear_pointer(&options->by, g_free);
 	g_clear_pointer(&options->min_age, g_free);
@@ -47,14 +49,16 @@ static void add_common_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
-static void add_table_entries(GOptionContext *context, Options *options)
+/* What -n is short for in journalctl it is in 'log', too. */
+static void add_table_entries(GOptionContext *context, Options *options, VerbOptions takes)
 {
+	char for_headings = takes & VERB_TAKES_LOG ? 0 : 'n';
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_STRING, &options->columns,
 		  "Print these columns, by commas; after '+' besides those shown", "COLUMNS" },
 		{ "raw", 'r', 0, G_OPTION_ARG_NONE, &options->raw,
 		  "Print columns with a blank between, others as \\x20", NULL },
-		{ "noheadings", 'n', 0, G_OPTION_ARG_NONE, &options->no_headings,
+		{ "noheadings", for_headings, 0, G_OPTION_ARG_NONE, &options->no_headings,
 		  "Print no headings", NULL },
 		{ NULL }
 	};
@@ -164,6 +168,25 @@ static void add_watch_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_log_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "follow", 'f', 0, G_OPTION_ARG_NONE, &options->is_following,
+		  "Go on with what is said from now on", NULL },
+		{ "lines", 'n', 0, G_OPTION_ARG_INT, &options->lines,
+		  "Show the last N messages; 0: all (100, unless --since says otherwise)", "N" },
+		{ "since", 0, 0, G_OPTION_ARG_STRING, &options->since,
+		  "Show messages from then on: a date, today, yesterday, or how long ago, as 2h",
+		  "TIME" },
+		{ "directory", 0, 0, G_OPTION_ARG_FILENAME, &options->directory,
+		  "Read the journal in DIR", "DIR" },
+		{ NULL }
+	};
+
+	options->lines = -1;
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static void add_verify_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
@@ -262,6 +285,7 @@ static const struct {
 	{ VERB_TAKES_PLOT, add_plot_entries },
 	{ VERB_TAKES_WAIT, add_wait_entries },
 	{ VERB_TAKES_WATCH, add_watch_entries },
+	{ VERB_TAKES_LOG, add_log_entries },
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 	{ VERB_TAKES_WASTE, add_waste_entries },
@@ -374,7 +398,7 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 	g_option_context_set_description(context, usage->columns);
 	add_common_entries(context, options);
 	if (usage->columns)
-		add_table_entries(context, options);
+		add_table_entries(context, options, usage->takes);
 	for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
 		if (usage->takes & groups[i].takes)
 			groups[i].add(context, options);

@@ -27,6 +27,7 @@ typedef enum {
 	VERB_TAKES_NULL = 1 << 12,  /* -0, of a verb that lists files */
 	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
 	VERB_TAKES_WATCH = 1 << 12, /* --watch and --interval */
+	VERB_TAKES_LOG = 1 << 13,   /* those of 'log' alone */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -56,6 +57,10 @@ typedef struct {
 	gboolean wait;
 	gboolean watch;
 	double interval; /* seconds */
+	gboolean is_following;
+	int lines; /* below 0: not given */
+	char *since;
+	char *directory;
 	char *keep;
 	uint64_t keep_usec; /* what that says; 0: for ever */
 	char *sample;

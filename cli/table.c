@@ -293,3 +293,18 @@ void table_print(Table *table)
 {
 	check(scols_print_table(table->rows));
 }
+
+void table_print_lines(Table *table)
+{
+	char *printed;
+
+	check(scols_table_enable_noheadings(table->rows, true));
+	check(scols_print_table_to_string(table->rows, &printed));
+	/* Within strings of JSON such are escaped. */
+	for (char *at = printed; *at; at++)
+		if (!table->json || !strchr("\n\t", *at))
+			putchar(*at);
+	if (table->json || printed[0] == '\0' || printed[strlen(printed) - 1] != '\n')
+		putchar('\n');
+	free(printed);
+}

@@ -66,4 +66,7 @@ void table_set_table(Table *table, size_t column, Table *rows); /* borrowed for 
 /* On standard output. */
 void table_print(Table *table);
 
+/* The same without headings, and JSON as one line, for tables that follow on each other. */
+void table_print_lines(Table *table);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)

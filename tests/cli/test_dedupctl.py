@@ -900,3 +900,23 @@ def test_a_filesystem_that_is_not_mounted_has_no_waste(dedupctl, make_store, kin
     process = dedupctl("waste", UUID, "--by=owner")
     assert process.stdout == "In all: 0 B of 0 files could be freed, 0 B are shared.\n"
     assert process.returncode == status
+
+
+# The journal.
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_that_there_is_no_journal_is_said(dedupctl, tmp_path, exists):
+    if exists:
+        (tmp_path / "journal").mkdir()
+    process = dedupctl("log", f"--directory={tmp_path / 'journal'}")
+    assert (process.returncode, process.stdout) == (3, "")
+    assert process.stderr == "dedupctl: there is no journal here that you may read\n"
+
+
+@pytest.mark.parametrize("since", ["", "frob", "2026-13-01", "5", "-5min", "\x1b[2J"])
+def test_a_time_that_is_none_is_refused(dedupctl, since):
+    process = dedupctl("log", f"--since={since}")
+    assert process.returncode == 2
+    assert "--since" in process.stderr
+    assert "\x1b" not in process.stderr

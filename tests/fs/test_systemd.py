@@ -367,3 +367,83 @@ def test_who_asks_on_the_bus_does_not_start_what_was_stopped(machine, user):
     assert machine.run("dedupctl", "list").returncode == 3
     assert machine.show(SERVICE, "ActiveState") == "inactive"
     machine.tell("systemctl", "disable", SERVICE)
+
+
+# dedupctl log.
+
+
+def log(machine, *options):
+    return json.loads(machine.tell("dedupctl", "log", "--json", *options))["messages"]
+
+
+def test_log_shows_what_was_said_of_a_filesystem(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point)
+    uuid = place.wait_for_pass()["uuid"]
+
+    for name in (place.mount_point, uuid, uuid.upper()):
+        row = log(machine, name)[-1]
+        assert (row["uuid"], row["mount_point"], row["unit"]) == (uuid, place.mount_point, SERVICE)
+        assert (row["outcome"], row["priority"], row["message_id"]) == ("complete", "notice", PASS_ENDED)
+        assert (row["freed_bytes"], row["shared_bytes"]) == (8 * MIB, 8 * MIB)
+        assert row["message"].startswith(f"freed 8 MiB of {place.mount_point}: complete in ")
+        assert row["seconds"] > 0
+    assert log(machine, "/srv") == []
+    assert machine.run("dedupctl", "log", "frob").returncode == 2
+
+    # What systemd says of the unit, too.
+    assert any(row["unit"] == "init.scope" and "Started" in row["message"] for row in log(machine))
+    heading, *lines = machine.tell("dedupctl", "log", "-n", "3").splitlines()
+    assert heading.split() == ["TIME", "PRIORITY", "MESSAGE"]
+    assert len(lines) == 3
+    everything = log(machine, "--lines=0")
+    assert len(everything) >= 3
+    assert log(machine, "-n", "2") == everything[-2:]
+    assert log(machine, "--since=1h")[-1] == everything[-1]
+    assert log(machine, "--since=2999-01-01") == []
+    assert log(machine, "-n", "2", "--since=2999-01-01") == []
+
+    (directory,) = machine.tell("sh", "-c", "ls -d /run/log/journal/* /var/log/journal/* 2>/dev/null; "
+                                "true").split()
+    assert log(machine, f"--directory={directory}", "-n", "1") == everything[-1:]
+    empty = machine.run("dedupctl", "log", "--directory=/srv")
+    assert (empty.returncode, empty.stdout) == (3, "")
+    assert "no journal" in empty.stderr
+    refused = machine.run("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                          "dedupctl", "log")
+    assert (refused.returncode, refused.stdout) == (3, "")
+
+
+def test_log_escapes_what_a_mount_point_is_called(machine):
+    place = with_twins(machine, "xfs", "/srv/a\nb\x1b[31m")
+    machine.tell("systemctl", "start", SERVICE)
+    uuid = machine.tell("findmnt", "-no", "UUID", place.mount_point).strip()
+    machine.tell("dedupctl", "enable", uuid)
+    wait_until(lambda: log(machine, uuid), machine.journal_text)
+    assert log(machine, place.mount_point)[0]["mount_point"] == r"/srv/a\nb\e[31m"
+    text = machine.tell("dedupctl", "log", uuid)
+    assert r"freed 8 MiB of /srv/a\nb\e[31m" in text
+    assert "\x1b" not in text
+    machine.tell("umount", place.mount_point)
+
+
+@pytest.mark.parametrize("options, is_json", [("", False), ("--json", True)])
+def test_log_follows_what_is_said(machine, options, is_json):
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("sh", "-c", f"rm -f /run/followed; dedupctl log -f -n 1 {options} "
+                 ">/run/followed 2>&1 </dev/null & echo $! >/run/follower")
+    followed = machine.path("/run/followed")
+    try:
+        # One that was there, and then each that comes.
+        wait_until(lambda: len(followed.read_text().splitlines()) == 1)
+        for count in range(2):
+            machine.tell("dedupctl", "reload")
+            wait_until(lambda count=count: followed.read_text().count("configuration anew") > count,
+                       machine.journal_text)
+    finally:
+        machine.run("sh", "-c", "kill $(cat /run/follower)")
+    lines = followed.read_text().splitlines()
+    if is_json:
+        lines = [json.loads(line)["messages"][0]["message"] for line in lines]
+    assert lines[-1].endswith("read the configuration anew")

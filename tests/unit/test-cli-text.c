@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
+#include "cli/point-in-time.h"
 #include "cli/time-text.h"
 #include "daemon/nearest-word.h"
 
@@ -43,6 +44,40 @@ static void test_times_are_local_for_people_and_utc_for_programs(void)
 	g_assert_cmpstr(local, ==, "2026-07-01 05:06:19");
 	g_assert_cmpstr(utc, ==, "2026-07-01T03:06:19Z");
 	g_assert_null(never);
+}
+
+static void test_points_in_time_are_typed_in_several_ways(void)
+{
+	/* 2026-07-01 05:06:19 in Berlin. */
+	const int64_t now_usec = 1782875179 * SECOND_USEC;
+	static const struct {
+		const char *text;
+		int64_t seconds_ago;
+	} cases[] = {
+		{ "2026-07-01 05:06:19", 0 },
+		{ "2026-07-01T05:06:18", 1 },
+		{ "2026-07-01 05:06", 19 },
+		{ "2026-07-01", 5 * 3600 + 6 * 60 + 19 },
+		{ "today", 5 * 3600 + 6 * 60 + 19 },
+		{ "yesterday", 29 * 3600 + 6 * 60 + 19 },
+		{ "90min", 5400 },
+		{ "1d 1h", 25 * 3600 },
+		{ "2026-07-01T03:06:19Z", 0 },
+	};
+	static const char *const wrong[] = { "",  "now",    "2026-07-32", "2026-07-01 25:00",
+					     "5", "100000w" };
+	int64_t usec;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_assert_true(point_in_time_parse(cases[i].text, now_usec, &usec, NULL));
+		g_assert_cmpint((now_usec - usec) / SECOND_USEC, ==, cases[i].seconds_ago);
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_false(point_in_time_parse(wrong[i], now_usec, &usec, &error));
+		g_assert_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+	}
 }
 
 static void test_nearest_word_forgives_a_letter_in_three(void)
@@ -106,6 +141,7 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/cli-text/durations-have-two-units-at-most",
 			test_durations_have_two_units_at_most);
+	g_test_add_func("/point-in-time/typed", test_points_in_time_are_typed_in_several_ways);
 	g_test_add_func("/cli-text/times-are-local-for-people-and-utc-for-programs",
 			test_times_are_local_for_people_and_utc_for_programs);
 	g_test_add_func("/cli-text/nearest-word-forgives-a-letter-in-three",

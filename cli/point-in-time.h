@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A point in time as people type it: "2026-11-21", "2026-11-21 05:06", "2026-11-21 05:06:19", each in the
+ * local time zone, "today", "yesterday", or how long ago it is, as duration_parse() has it: "90min".
+ * Errors are of G_OPTION_ERROR.
+ *
+ * Thread: any.
+ */
+bool point_in_time_parse(const char *text, int64_t now_usec, int64_t *ret_usec, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
