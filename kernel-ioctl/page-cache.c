@@ -109,14 +109,20 @@ uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length)
 {
 	struct stat st;
 	uint64_t n_pages = 0;
+	bool is_counted = length > 0 && count_by_cachestat(fd, offset, length, &n_pages);
 
+	/* Mostly a file is cached from its beginning or not at all, and then its size adds nothing. */
+	if (is_counted && n_pages == 0)
+		return 0;
+	if (is_counted && offset == 0 && n_pages >= (length - 1) / page_bytes() + 1)
+		return length;
 	if (fstat(fd, &st) < 0)
 		return 0;
 	length = clip_to_file(&st, offset, length);
 	if (!length)
 		return 0;
 
-	if (!count_by_cachestat(fd, offset, length, &n_pages) && mincore_is_truthful(&st))
+	if (!is_counted && mincore_is_truthful(&st))
 		n_pages = count_by_mincore(fd, offset, length);
 
 	/* The pages at both ends count whole. */
