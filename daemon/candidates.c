@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Files whose heads are read while those before them are put into the store. */
-#define BATCH_FILES 128
+#define BATCH_FILES 512
 
 typedef struct {
 	size_t n_files;
@@ -179,6 +179,7 @@ static bool take_read(Candidates *candidates, SizedFile *file, const FileHead *h
 
 	/* Its row is to get the head, whatever the store has. */
 	file->head = head->digest;
+	file->physical = head->physical;
 	file->state = SIZED_NEW;
 	return same_sizes_add(candidates->by_head, file, error);
 }
@@ -346,6 +347,7 @@ static bool add_to_read(Candidates *candidates, const SizedFile *file, GError **
 		.id = file->id,
 		.stamp = file->stamp,
 		.head = file->head,
+		.physical = file->physical,
 		.changes = file->changes,
 		.is_foreign = file->rights & OBJECT_FOREIGN,
 		.is_whole = true,

@@ -87,10 +87,12 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 {
 	uint64_t length = file_head_bytes(head->stamp.size_bytes, reader->heads->pass->block_bytes);
 	uint64_t shared_bytes = 0;
+	uint64_t own_bytes = 0;
 	g_autoptr(GError) unmapped = NULL;
 	const MappedExtent *extent = NULL;
 
 	reader->shared_at = 0;
+	head->physical = 0;
 	extent_map_start(reader->extents, head->fd, 0, length, false);
 	for (;;) {
 		if (!extent_map_next(reader->extents, &extent, &unmapped))
@@ -99,8 +101,12 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 			break;
 		if (extent->flags & EXTENT_INLINE)
 			return forbid(head, SKIP_INLINE);
-		if (!(extent->flags & EXTENT_SHARED))
+		if (extent->logical == 0)
+			head->physical = extent->physical;
+		if (!(extent->flags & EXTENT_SHARED)) {
+			own_bytes += mapped_extent_is_addressed(extent) ? extent->length : 0;
 			continue;
+		}
 
 		shared_bytes += extent->length;
 		if (extent->logical == 0 && extent->length >= length &&
@@ -109,6 +115,7 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 	}
 
 	head->is_shared = shared_bytes > length / 2;
+	head->is_solid = own_bytes == length;
 	return HEAD_READ;
 }
 
@@ -260,6 +267,16 @@ static HeadOutcome digest_open_file(Reader *reader, FileHead *head)
 	return HEAD_READ;
 }
 
+static bool read_attributes(const Pass *pass, FileHead *head, GError **error)
+{
+	FsKind kind = pass->filesystem->identity.kind;
+
+	if (head->is_by_id)
+		return file_attributes_read_known(head->fd, kind, head->id.generation,
+						  &head->attributes, error);
+	return file_attributes_read(head->fd, kind, &head->attributes, error);
+}
+
 /*
  * The stamp of the open file may be another than when it was listed, since stores through mmap show
  * when they are written out: then it is read once more.
@@ -270,8 +287,7 @@ static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 	g_autoptr(GError) unread = NULL;
 	SkipReason reason;
 
-	if (!file_attributes_read(head->fd, pass->filesystem->identity.kind, &head->attributes,
-				  &unread))
+	if (!read_attributes(pass, head, &unread))
 		return HEAD_CHANGED;
 	if (special_files_are_forbidden(pass->settings, &head->attributes, &reason))
 		return forbid(head, reason);
@@ -301,7 +317,8 @@ static void read_head(Reader *reader, FileHead *head)
 	const Filesystem *filesystem = reader->heads->pass->filesystem;
 	int failed;
 
-	if (head->fd < 0)
+	head->is_by_id = head->fd < 0;
+	if (head->is_by_id)
 		head->opened = open_file_by_id(filesystem->fd, filesystem->identity.kind, &head->id,
 					       &head->fd, &failed);
 	head->outcome =

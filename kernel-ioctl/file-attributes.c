@@ -43,16 +43,23 @@ static bool read_xfs_flags(int fd, FileAttributes *attributes)
 
 bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
 {
-	FileAttributes attributes = { 0 };
 	InodeWord generation = { 0 };
 
 	if (system_call_ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
 		return system_call_failed(error, "read the generation of the file");
+
+	return file_attributes_read_known(fd, kind, generation.written, ret, error);
+}
+
+bool file_attributes_read_known(int fd, FsKind kind, uint32_t generation, FileAttributes *ret,
+				GError **error)
+{
+	FileAttributes attributes = { .generation = generation };
+
 	if (kind == FS_KIND_XFS ? !read_xfs_flags(fd, &attributes)
 				: !read_inode_flags(fd, &attributes))
 		return system_call_failed(error, "read the flags of the file");
 
-	attributes.generation = generation.written;
 	*ret = attributes;
 	return true;
 }

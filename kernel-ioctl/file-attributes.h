@@ -34,3 +34,7 @@ bool file_attributes_make_plain(int fd) G_GNUC_WARN_UNUSED_RESULT;
 
 bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same of a file that was opened by a handle, of which @generation, then, is the generation. */
+bool file_attributes_read_known(int fd, FsKind kind, uint32_t generation, FileAttributes *ret,
+				GError **error) G_GNUC_WARN_UNUSED_RESULT;
