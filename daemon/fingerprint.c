@@ -141,6 +141,7 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 
 	if (part->is_shared)
 		job->learned.shared_bytes += length;
+	job->is_scattered |= part->is_shared || !part->piece.physical;
 	add_sums(printer, part);
 	atomic_fetch_add(&pass->progress->done_bytes, length);
 	return keep_half_when_due(printer, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
@@ -158,6 +159,7 @@ static void add_gap(Fingerprinter *printer, uint64_t end, bool is_unwritten)
 	if (end_block <= position)
 		return;
 
+	printer->job->is_scattered = true;
 	printer->job->learned.has_unwritten |= is_unwritten;
 	printer->job->learned.has_hole |= !is_unwritten;
 	object_sums_add_hole(&printer->job->learned.sums, end_block - position, &sink);
@@ -239,6 +241,8 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 		return FINGERPRINT_FAILED;
 
 	pass->result->files.read++;
+	if (!job->is_scattered && !filter_is_young(pass->filter, job->stamp.mtime_nsec))
+		solid_objects_add(pass->solid, job->object, object_sums_blocks(&job->learned.sums));
 	return hash_store_put(pass->store, &row, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
 

@@ -80,6 +80,13 @@ static bool may_find_by_checksums(const Pass *pass)
 	return pass->settings->find != FIND_READ && extent_pass_is_possible(pass, &reason);
 }
 
+/* An estimate needs to know no more of files that lie alone, where blocks are given back one by one. */
+static bool may_estimate_unopened(const Pass *pass)
+{
+	return pass->settings->dry_run && pass->settings->across_owners == ACROSS_OWNERS &&
+	       pass->filesystem->identity.kind == FS_KIND_XFS;
+}
+
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
@@ -119,6 +126,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	set_young(pass);
 	pass->kept = kept_pages_new(NULL);
 	pass->hot = hot_objects_new();
+	pass->solid = may_estimate_unopened(pass) ? solid_objects_new() : NULL;
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
@@ -136,6 +144,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->watch, pass_watch_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->hot, hot_objects_free);
+	g_clear_pointer(&pass->solid, solid_objects_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->store, hash_store_close);

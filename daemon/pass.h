@@ -14,6 +14,7 @@
 #include "daemon/progress.h"
 #include "daemon/read-only-subvolumes.h"
 #include "daemon/settings.h"
+#include "daemon/solid-objects.h"
 #include "daemon/throttle.h"
 #include "hashstore/hash-store.h"
 
@@ -43,6 +44,7 @@ typedef struct {
 	PassWatch *watch;     /* the same */
 	KeptPages *kept;
 	HotObjects *hot;
+	SolidObjects *solid; /* NULL: what would be shared is looked at */
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
 	ExtentPlaces *places;           /* NULL where files are walked to */

@@ -83,15 +83,20 @@ static bool counts_extents(const RunSharer *sharer)
 	return sharer->freed && !sharer->pass->settings->dry_run;
 }
 
+void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
+{
+	open_object_free(sharer->target);
+	sharer->target = target;
+	round_choose_zeros(sharer->round, sharer->pass, target);
+}
+
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 {
 	run_sharer_end_target(sharer);
-	open_object_free(sharer->target);
-	sharer->target = target;
+	run_sharer_open_take(sharer, target);
 	sharer->begun_bytes = sharer->pass->result->shared.bytes;
 	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
-	round_choose_zeros(sharer->round, sharer->pass, target);
 
 	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
 		return;
@@ -565,6 +570,11 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 	}
 
 	return true;
+}
+
+BlockSet *run_sharer_settled(RunSharer *sharer)
+{
+	return sharer->settled;
 }
 
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/block-set.h"
 #include "daemon/open-object.h"
 #include "daemon/run.h"
 
@@ -31,6 +32,9 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
  */
 void run_sharer_end_target(RunSharer *sharer);
 
+/* Go on with the target in hand as @target, which is the same object, opened by now. */
+void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
+
 /* The target in hand; NULL before the first one. */
 OpenObject *run_sharer_target(const RunSharer *sharer);
 
@@ -41,5 +45,8 @@ OpenObject *run_sharer_target(const RunSharer *sharer);
  */
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Blocks of the target in hand that are shared, or need not be. */
+BlockSet *run_sharer_settled(RunSharer *sharer);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

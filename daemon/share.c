@@ -4,6 +4,7 @@
 #include "daemon/object-skips.h"
 #include "daemon/round.h"
 #include "daemon/run-sharer.h"
+#include "daemon/solid-estimate.h"
 #include "hashstore/objects.h"
 
 #define OPEN_SOURCES 32
@@ -107,6 +108,24 @@ static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
 				   GIVE_UP_FOR_NOW, error);
 }
 
+static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
+{
+	return open_object(sharer->pass, sharer->opener, id, ret, error) &&
+	       leave_if_young(sharer, *ret, error);
+}
+
+/* As open_target(), save that of a solid one enough is known to begin with. */
+static bool begin_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
+{
+	uint64_t blocks = solid_objects_blocks(sharer->pass->solid, id);
+
+	if (blocks == 0)
+		return open_target(sharer, id, ret, error);
+
+	*ret = open_object_unopened(id, blocks);
+	return true;
+}
+
 /* Open the targets of plans to come. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
@@ -123,9 +142,7 @@ static bool look_ahead(Sharer *sharer, GError **error)
 		ahead->plan = *plan;
 		g_queue_push_tail(&sharer->ahead, ahead);
 		if (plan->begins_target &&
-		    (!open_object(sharer->pass, sharer->opener, run_target(&plan->run),
-				  &ahead->target, error) ||
-		     !leave_if_young(sharer, ahead->target, error)))
+		    !begin_target(sharer, run_target(&plan->run), &ahead->target, error))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;
@@ -156,18 +173,41 @@ static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject
 				UINT64_MAX, error);
 }
 
+/* Open the target in hand after all, since the run takes more than to be estimated from what is known. */
+static bool open_unopened(Sharer *sharer, const Run *run, bool *ret_estimated, GError **error)
+{
+	OpenObject *target = run_sharer_target(sharer->runs);
+	uint64_t source_blocks = run->source == RUN_HOLE
+					 ? 0
+					 : solid_objects_blocks(sharer->pass->solid, run->source);
+
+	*ret_estimated = target->is_unopened && source_blocks > 0;
+	if (*ret_estimated)
+		solid_estimate_add(sharer->pass, run, target->blocks, source_blocks,
+				   run_sharer_settled(sharer->runs));
+	if (*ret_estimated || !target->is_unopened)
+		return true;
+	if (!open_target(sharer, target->id, &target, error))
+		return false;
+
+	run_sharer_open_take(sharer->runs, target);
+	return true;
+}
+
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
 	const Plan *plan = &ahead->plan;
 	OpenObject *source = NULL;
 	OpenObject *target;
-	bool allowed;
+	bool estimated, allowed;
 
 	if (plan->begins_target)
 		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
 
+	if (!open_unopened(sharer, &plan->run, &estimated, error))
+		return false;
 	target = run_sharer_target(sharer->runs);
-	if (!target->reader)
+	if (estimated || !target->reader)
 		return true;
 
 	if (plan->run.source == target->id)

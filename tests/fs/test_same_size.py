@@ -503,6 +503,31 @@ def test_a_dry_run_finds_the_same_sets(tree, filesystem, dedupd):
     assert oracle.layout(tree) == layout
 
 
+@pytest.mark.parametrize("policy", ("same-size", "all"))
+def test_a_dry_run_says_what_a_pass_frees(tree, filesystem, dedupd, policy):
+    for number in range(200):
+        write(tree / f"small-{number}", noise(number // 3, 10_000))
+        write(tree / f"large-{number}", noise(number // 3, 100_000))
+    write(tree / "shared", noise(1000, 3 * MIB))
+    clone(tree / "shared", tree / "shared-too")
+    write(tree / "unshared", noise(1000, 3 * MIB))
+    for name in ("sparse", "sparse-too"):
+        write_sparse(tree / name, 2 * MIB, {256 * KIB: noise(1001, 256 * KIB)})
+    for name in ("zeros", "zeros-too"):
+        write(tree / name, noise(1002, 128 * KIB) + bytes(256 * KIB) + noise(1003, 100_000))
+    write(tree / "cut", noise(1000, MIB))
+    harness.settle(filesystem)
+
+    estimated = dedupd.run(read=policy, dry_run=True)
+    run = dedupd.run(read=policy)
+
+    assert estimated.status == run.status == 0, run.stderr
+    # Where runs begin and end inside files is found when they are compared.
+    most_off = 0 if policy == "same-size" else run.freed["bytes"] // 100
+    assert abs(estimated.freed["bytes"] - run.freed["bytes"]) <= most_off
+    assert run.freed["bytes"] > 10 * MIB
+
+
 def test_found_by_checksums_it_changes_nothing(make_filesystem, make_dedupd):
     filesystem = make_filesystem("btrfs")
     tree = filesystem.mount_point
