@@ -217,80 +217,99 @@ static bool note_stamp(NameFinder *finder, uint64_t inode, uint64_t stamp, GErro
 	return put_directory(finder, inode, known->parent, name, stamp, error);
 }
 
-/* Begin to read the open @directory, unless it is another one than was asked for. */
-static bool enter_take(NameFinder *finder, Directory *directory, uint64_t inode, GError **error)
+/*
+ * Begin to read the open @directory, unless it is another one than was asked for.  *ret_stamp is what its
+ * row is to have then.
+ */
+static bool enter_take(NameFinder *finder, Directory *directory, uint64_t inode,
+		       uint64_t *ret_stamp)
 {
 	g_autoptr(Directory) owned = directory;
 	Level level = { .inode = inode };
 	FileStat stat;
-	uint64_t stamp;
 
 	if (file_stat_at(directory_fd(owned), "", &stat) != 0 || stat.inode != inode ||
 	    !is_of_this_filesystem(finder, &stat))
-		return true;
+		return false;
 
 	/* The times are of before it is read. */
-	stamp = name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec);
+	*ret_stamp = name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec);
 	if (is_racy(finder, stat.ctime_nsec))
-		stamp = 0;
-	if (!note_stamp(finder, inode, stamp, error))
-		return false;
+		*ret_stamp = 0;
 
 	level.directory = g_steal_pointer(&owned);
 	g_array_append_val(finder->levels, level);
 	return true;
 }
 
-static bool enter_by_id(NameFinder *finder, uint64_t inode, uint32_t generation, GError **error)
+static bool enter_by_id(NameFinder *finder, uint64_t inode, uint32_t generation,
+			uint64_t *ret_stamp)
 {
 	const Filesystem *filesystem = finder->pass->filesystem;
 	FileId id = { .inode = inode, .generation = generation };
 	int fd = open_directory_by_id(filesystem->fd, filesystem->identity.kind, &id);
 
-	return fd < 0 || enter_take(finder, directory_new_take(fd), inode, error);
+	return fd >= 0 && enter_take(finder, directory_new_take(fd), inode, ret_stamp);
 }
 
-/* A directory that @parent names.  It is entered if what the store has of it is of another time. */
-static bool visit_directory(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
-			    GError **error)
+/* Begin to read a directory of which the store has a row. */
+static bool enter_known(NameFinder *finder, uint64_t inode, uint32_t generation, GError **error)
+{
+	uint64_t stamp;
+
+	return !enter_by_id(finder, inode, generation, &stamp) ||
+	       note_stamp(finder, inode, stamp, error);
+}
+
+/* Enter what @parent_fd names if what the store has of it is of another time; false: not entered. */
+static bool enter_changed(NameFinder *finder, int parent_fd, const DirectoryEntry *entry,
+			  uint64_t known_stamp, uint64_t *ret_stamp)
 {
 	Directory *opened = NULL;
-	int parent_fd = directory_fd(parent->directory);
-	const DirectoryName *known;
-	uint64_t known_stamp;
 	uint64_t inode = entry->inode;
 	XfsInode hidden;
 	FileStat stat;
 	bool is_shown, is_changed;
 	int failed;
 
-	if (!hash_store_find_directory(finder->pass->store, 0, inode, &known, error))
-		return false;
-
-	known_stamp = known ? known->stamp : 0;
-	if ((!known || !is_named(known, parent->inode, entry->name)) &&
-	    !put_directory(finder, inode, parent->inode, entry->name, known_stamp, error))
-		return false;
-	if (is_state_directory(finder, inode))
-		return true;
-
 	is_shown = file_stat_at(parent_fd, entry->name, &stat) == 0 && stat.inode == inode &&
 		   is_of_this_filesystem(finder, &stat);
 	if (!is_shown && !xfs_inode_read(finder->pass->filesystem->fd, inode, &hidden))
-		return true;
+		return false;
 	is_changed = known_stamp !=
 		     (is_shown ? name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec,
 							     stat.ctime_nsec)
 			       : name_finder_directory_stamp(hidden.btime_nsec, hidden.mtime_nsec,
 							     hidden.ctime_nsec));
 	if ((!is_changed && !finder->reads_all) || finder->levels->len >= finder->depth_max)
-		return true;
+		return false;
 
 	if (!is_shown)
-		return enter_by_id(finder, inode, hidden.generation, error);
-	if (directory_open_at(parent_fd, entry->name, &opened, &failed) != DIRECTORY_OPENED)
-		return true;
-	return enter_take(finder, opened, inode, error);
+		return enter_by_id(finder, inode, hidden.generation, ret_stamp);
+	return directory_open_known(parent_fd, entry->name, &stat, &opened, &failed) ==
+		       DIRECTORY_OPENED &&
+	       enter_take(finder, opened, inode, ret_stamp);
+}
+
+/* A directory that @parent names. */
+static bool visit_directory(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
+			    GError **error)
+{
+	uint64_t inode = entry->inode;
+	const DirectoryName *known;
+	uint64_t stamp;
+	bool is_fresh, is_entered;
+
+	if (!hash_store_find_directory(finder->pass->store, 0, inode, &known, error))
+		return false;
+
+	stamp = known ? known->stamp : 0;
+	is_fresh = !known || !is_named(known, parent->inode, entry->name);
+	is_entered = !is_state_directory(finder, inode) &&
+		     enter_changed(finder, directory_fd(parent->directory), entry, stamp, &stamp);
+	if (is_fresh)
+		return put_directory(finder, inode, parent->inode, entry->name, stamp, error);
+	return !is_entered || note_stamp(finder, inode, stamp, error);
 }
 
 static bool visit(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
@@ -361,7 +380,7 @@ static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **erro
 			continue;
 		*ret_nameless += !known;
 		if (known && known->stamp != changed->stamp &&
-		    (!enter_by_id(finder, changed->inode, changed->generation, error) ||
+		    (!enter_known(finder, changed->inode, changed->generation, error) ||
 		     !read_entered(finder, error)))
 			return false;
 	}
@@ -434,7 +453,7 @@ bool name_finder_read_all(NameFinder *finder, GError **error)
 	finder->names = names_new(finder->pass);
 	finder->reads_all = true;
 	if (xfs_inode_read(finder->pass->filesystem->fd, finder->top.inode, &top) &&
-	    (!note_top(finder, error) || !enter_by_id(finder, top.inode, top.generation, error) ||
+	    (!note_top(finder, error) || !enter_known(finder, top.inode, top.generation, error) ||
 	     !read_entered(finder, error)))
 		return false;
 

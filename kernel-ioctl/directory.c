@@ -93,12 +93,9 @@ static int open_and_compare(int parent_fd, const char *name, int flags)
  * A mount point is recognised before it is opened, since opening one of autofs would wait for what
  * is to be mounted there.
  */
-static bool is_other_mount(int parent_fd, const char *name)
+static bool is_other_mount(int parent_fd, const char *name, const FileStat *stat)
 {
-	FileStat stat;
-
-	return file_stat_at(parent_fd, name, &stat) == 0 && stat.is_mount_root &&
-	       compare_mounts(parent_fd, parent_fd, name) == EXDEV;
+	return stat->is_mount_root && compare_mounts(parent_fd, parent_fd, name) == EXDEV;
 }
 
 static int open_directory(int parent_fd, const char *name)
@@ -139,10 +136,20 @@ static DirectoryOutcome outcome_of(int error)
 
 DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret, int *ret_errno)
 {
+	FileStat stat;
+
+	if (file_stat_at(parent_fd, name, &stat) != 0)
+		stat.is_mount_root = false;
+	return directory_open_known(parent_fd, name, &stat, ret, ret_errno);
+}
+
+DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
+				      Directory **ret, int *ret_errno)
+{
 	int fd;
 
 	*ret = NULL;
-	if (is_other_mount(parent_fd, name)) {
+	if (is_other_mount(parent_fd, name, stat)) {
 		*ret_errno = EXDEV;
 		return DIRECTORY_OTHER_MOUNT;
 	}

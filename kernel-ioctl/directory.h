@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/file-stat.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +40,10 @@ typedef enum {
  */
 DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret,
 				   int *ret_errno);
+
+/* The same, of a name of which @stat says what it is. */
+DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
+				      Directory **ret, int *ret_errno) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Take over the open directory @fd. */
 Directory *directory_new_take(int fd);
