@@ -282,6 +282,9 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 
 	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
 	planner = planner_new(runs, NULL, NULL);
+	/* From here on each object is looked up as its turn comes. */
+	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
+		return false;
 	if (!share_all(pass, planner, opener, error) || !kept_files_drop(pass, opener, error))
 		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)

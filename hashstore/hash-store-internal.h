@@ -73,9 +73,6 @@ sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **
 bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Begin the transaction when there is none. */
-bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
 /* Commit the transaction as it is; anchors in memory stay there. */
 bool hash_store_keep(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
