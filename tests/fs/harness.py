@@ -12,6 +12,8 @@ import sqlite3
 import subprocess
 import time
 
+import jsonschema
+
 import oracle
 from feigned_clock import FeignedClock
 from subvolumes import btrfs
@@ -29,33 +31,12 @@ CERTAIN_BLOCKS_READ = 9
 REFERENCES_MAX = 32
 USER = 65533
 
-REASONS = {
-    "special", "small", "excluded", "own-state", "other-mount", "too-deep", "denied", "leased",
-    "unreadable", "swap-file", "boot", "immutable", "nodatacow", "keep-zeros", "inline", "busy",
-    "changed", "differs", "no-space", "read-only", "realtime", "unsupported",
-    "no-temporary-file", "no-checksums", "pinned", "doubtful",
-    "read-only-snapshot", "outside", "needs-reading", "pieces", "metadata", "no-metadata-space",
-    "other-owner", "young", "changes-often",
-}
-CAUSES = {
-    "uncovered", "deleted-file", "differs", "needs-reading", "unfit-sources", "too-many-places",
-    "read-only-snapshot", "immutable", "reserved", "deleted-subvolume",
-    "pieces", "metadata", "keep-zeros",
-}
-FIELDS = {
-    "found": {"by", "reason", "read", "sets", "full_look_seconds"},
-    "inventory": {"by", "reason"},
-    "files": {"seen", "unchanged", "new", "changed", "doubted", "gone", "read"},
-    "read": {"finding_bytes", "compare_bytes", "wasted_bytes", "restored_bytes", "disk_bytes"},
-    "shared": {"runs", "bytes", "already_bytes", "calls", "short_rounds", "differed",
-               "capped"},
-    "freed": {"bytes", "hole_bytes", "used_before_bytes", "used_after_bytes"},
-    "rewritten": {"bytes", "extents"},
-    "ledger": {"compared_bytes", "shared_bytes", "freed_bytes", "pinned_bytes", "rewritten_bytes",
-               "metadata_delta_bytes", "checked", "unchecked_reason", "drift_bytes"},
-    "store": {"path", "bytes", "objects", "anchors", "segments", "anchor_blocks", "window"},
-}
-OUTCOMES = {"complete", "interrupted", "failed"}
+REPORT_SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/schema/report.json").read_text("utf-8"))
+REPORT = jsonschema.Draft202012Validator(REPORT_SCHEMA)
+# Section of the report -> its fields.
+FIELDS = {name: set(part["properties"])
+          for name, part in REPORT_SCHEMA["properties"]["filesystems"]["items"]["properties"].items()
+          if "properties" in part}
 
 # What the programs under test go by.
 clock = FeignedClock()
@@ -114,34 +95,20 @@ class Run:
 
 
 def check_report(report):
-    """The report has the shape that docs/report.md promises."""
-    assert report["schema"] == "dedupd-report"
-    assert report["version"] == 1
-    assert report["outcome"] in OUTCOMES
-    assert isinstance(report["dry_run"], bool)
+    """The report has the shape that docs/schema/report.json promises, and holds together."""
+    problems = [f"{problem.json_path}: {problem.message}" for problem in REPORT.iter_errors(report)]
+    assert not problems, problems
     for entry in report["filesystems"]:
-        assert entry["kind"] in ("btrfs", "XFS")
-        assert entry["outcome"] in OUTCOMES
         assert (entry["error"] is not None) == (entry["outcome"] == "failed"), entry["error"]
-        assert entry["inventory"]["by"] in ("walk", "bulkstat", "trees")
-        for section, names in FIELDS.items():
-            if section == "store" and entry["store"] is None:
-                assert entry["outcome"] == "failed"
-                continue
-            assert names <= entry[section].keys(), f"{section} lacks a field: {entry[section]}"
+        assert entry["store"] is not None or entry["outcome"] == "failed"
         for skip in entry["skipped"]:
-            assert skip["reason"] in REASONS, f"unknown reason: {skip}"
-            assert skip["count"] > 0, skip
-            assert skip["bytes"] >= 0, skip
             assert len(skip["examples"]) <= skip["count"], skip
             # An extent need not have a file that has a name, and inodes come without theirs.
             is_nameless = (entry["inventory"]["by"] == "bulkstat"
                            and skip["reason"] in ("small", "special", "young"))
             assert (skip["examples"] or entry["found"]["by"] == "checksums" or is_nameless), skip
         for pin in entry["pinned"]:
-            assert pin["cause"] in CAUSES, f"unknown cause: {pin}"
-            assert pin["count"] >= max(1, len(pin["examples"])), pin
-            assert pin["bytes"] >= 0 and pin["uncovered_bytes"] >= 0, pin
+            assert pin["count"] >= len(pin["examples"]), pin
 
 
 def option_words(options):

@@ -43,7 +43,9 @@ def test_a_pass_that_keeps_its_promises_goes_through(dedupd, twins):
     ("repeat", "calls"),
     ("read", "read data"),
     ("write", "wrote to its store"),
-    ("reason", "unknown reason"),
+    ("reason", "'because' is not one of"),
+    ("field", "'rumour' was unexpected"),
+    ("silence", "'notes' is a required property"),
 ])
 def test_a_broken_promise_is_found(dedupd, twins, monkeypatch, fault, complaint):
     monkeypatch.setenv("FAKE_FAULT", fault)
