@@ -32,6 +32,7 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->excludes, g_strfreev);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
+	g_clear_pointer(&options->svg, g_free);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -272,6 +273,30 @@ static void add_waste_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_estimate_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "full", 0, 0, G_OPTION_ARG_NONE, &options->full,
+		  "Read everything, where that takes reading files", NULL },
+		{ "sample", 0, 0, G_OPTION_ARG_STRING, &options->sample,
+		  "Read N percent there (default: 6.25, and what is below 1 GiB as a whole)",
+		  "N%" },
+		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes,
+		  "Leave out what matches, too", "GLOB" },
+		{ "min-size", 0, 0, G_OPTION_ARG_STRING, &options->min_size,
+		  "Leave out smaller files", "SIZE" },
+		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &options->limit_rate,
+		  "Read SIZE per second at most", "SIZE" },
+		{ "plot", 0, 0, G_OPTION_ARG_NONE, &options->plot,
+		  "Draw what blocks and windows of each size would free", NULL },
+		{ "svg", 0, 0, G_OPTION_ARG_FILENAME, &options->svg,
+		  "Write that drawing, of one filesystem, to FILE as SVG", "FILE" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -286,6 +311,7 @@ static const struct {
 	{ VERB_TAKES_WAIT, add_wait_entries },
 	{ VERB_TAKES_WATCH, add_watch_entries },
 	{ VERB_TAKES_LOG, add_log_entries },
+	{ VERB_TAKES_ESTIMATE, add_estimate_entries },
 	{ VERB_TAKES_SAMPLE, add_verify_entries },
 	{ VERB_TAKES_DUPLICATES, add_duplicates_entries },
 	{ VERB_TAKES_WASTE, add_waste_entries },

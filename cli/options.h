@@ -23,11 +23,12 @@ typedef enum {
 	VERB_TAKES_SAMPLE = 1 << 7,     /* --sample and --limit-rate */
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
-	VERB_TAKES_RUN = 1 << 11,   /* --dry-run, --min-size, --min-age and --exclude */
-	VERB_TAKES_NULL = 1 << 12,  /* -0, of a verb that lists files */
-	VERB_TAKES_WASTE = 1 << 10, /* --by, --depth, --min and --limit */
-	VERB_TAKES_WATCH = 1 << 12, /* --watch and --interval */
-	VERB_TAKES_LOG = 1 << 13,   /* those of 'log' alone */
+	VERB_TAKES_WASTE = 1 << 10,    /* --by, --depth, --min and --limit */
+	VERB_TAKES_RUN = 1 << 11,      /* --dry-run, --min-size, --min-age and --exclude */
+	VERB_TAKES_NULL = 1 << 12,     /* -0, of a verb that lists files */
+	VERB_TAKES_WATCH = 1 << 13,    /* --watch and --interval */
+	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
+	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -77,6 +78,8 @@ typedef struct {
 	gboolean nul;
 	gboolean files;
 	gboolean runs;
+	gboolean full;
+	char *svg;
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
 } Options;

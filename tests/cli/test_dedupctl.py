@@ -104,7 +104,7 @@ def test_no_verb_is_bad_use():
 
 
 @pytest.mark.parametrize("option, verb, shown", [
-    ("verbose", "status", "UUID|MOUNT…"), ("plot", "history", "UUID|MOUNT…"),
+    ("verbose", "status", "UUID|MOUNT…"), ("plot", "history", "UUID|MOUNT…"), ("full", "estimate", "DIRECTORY…"),
     ("check", "config", "UUID|MOUNT|DISK…"), ("config-dir", "enable", "KEY=VALUE…"),
     ("format", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
     ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
@@ -116,7 +116,9 @@ def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
     have = [name for name in verbs
             if re.search(rf"^  (-., )?--{option}\b(?!-)", run(*name.split(), "--help").stdout,
                          re.MULTILINE)]
-    assert have == ["enable", "disable"] if option == "config-dir" else have == [verb]
+    several = {"config-dir": ["enable", "disable"], "plot": ["history", "estimate"],
+               "sample": ["estimate", "verify"]}
+    assert have == several.get(option, [verb])
     assert shown in run(*verb.split(), "--help").stdout.splitlines()[1]
 
 
@@ -141,7 +143,7 @@ def test_version_is_one_line():
 
 
 @pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "waste", "unique",
-                                  "why", "doctor", "store size", "store check", "store prune",
+                                  "why", "doctor", "estimate", "store size", "store check", "store prune",
                                   "store vacuum"])
 @pytest.mark.parametrize("typed, said", [
     ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),
@@ -613,6 +615,46 @@ def test_config_check_says_all_that_is_wrong(dedupctl, configuration, tmp_path):
     process = dedupctl("config", "--check", tmp_path / "missing")
     assert process.returncode == 1
     assert "missing" in process.stderr
+
+
+# What could be freed.
+
+
+@pytest.mark.parametrize("option, said", [
+    ("--sample=0", "--sample is a percentage"), ("--sample=101%", "--sample is a percentage"),
+    ("--sample=x", "--sample is a percentage"), ("--min-size=3 apples", "--min-size: "),
+    ("--limit-rate=0", "--limit-rate: nothing could be read"), ("--limit-rate=64KB", "--limit-rate: "),
+])
+def test_bad_use_of_estimate_is_refused(dedupctl, tmp_path, option, said):
+    process = dedupctl("estimate", "--config=none", option, str(tmp_path))
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert said in process.stderr
+
+
+def test_estimate_says_where_nothing_can_be_shared(dedupctl):
+    process = dedupctl("estimate", "--config=none", "/proc")
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert process.stderr == "dedupctl: /proc lies on no btrfs or XFS: dedupd works on these\n"
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "new\nline", b"\xff\x1b]0;x\x07"])
+def test_estimate_makes_names_fit_for_terminals(dedupctl, tmp_path, name):
+    path = os.path.join(os.fsencode(tmp_path), os.fsencode(name))
+    process = subprocess.run([DEDUPCTL, "estimate", "--config=none", path], capture_output=True,
+                             check=False, timeout=30)
+    assert process.returncode == 1
+    assert process.stdout == b""
+    assert b"\x1b" not in process.stderr and process.stderr.count(b"\n") == 1
+
+
+def test_estimate_is_of_directories(dedupctl, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+    process = dedupctl("estimate", "--config=none", str(path))
+    assert process.returncode == 1
+    assert "Not a directory" in process.stderr
 
 
 # The doctor.

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/estimate-files.h"
+
+#include "cli/file-pieces.h"
+#include "cli/tree-files.h"
+#include "daemon/filter.h"
+#include "daemon/name-spool.h"
+#include "hashstore/sorter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
+#define BTRFS_MIN_SIZE_BYTES 2048
+#define XFS_MIN_SIZE_BYTES   1
+
+/* Names in memory are as many bytes as paths may have. */
+#define PATH_BYTES_MAX 4096
+
+typedef struct {
+	uint64_t physical; /* where its data begins */
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t name; /* position in the spool */
+} ListedFile;
+
+struct EstimateFiles {
+	const EstimateTask *task;
+	EstimateExtents *extents; /* NULL: not asked */
+	Estimate *result;
+	Filter *filter;
+	NameSpool *names;
+	Sorter *sorter;
+	uint64_t last_subvolume;
+	uint64_t last_inode;
+};
+
+static int compare_files(const void *a, const void *b)
+{
+	const ListedFile *one = a, *other = b;
+
+	if (one->physical != other->physical)
+		return one->physical < other->physical ? -1 : 1;
+	if (one->subvolume != other->subvolume)
+		return one->subvolume < other->subvolume ? -1 : 1;
+	return (one->inode > other->inode) - (one->inode < other->inode);
+}
+
+static uint64_t min_size_bytes(const EstimateTask *task)
+{
+	if (task->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
+		return task->settings->min_size_bytes;
+	return task->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES : XFS_MIN_SIZE_BYTES;
+}
+
+static EstimateFiles *files_new(const EstimateTask *task, EstimateExtents *extents,
+				Estimate *result)
+{
+	EstimateFiles *files = g_new0(EstimateFiles, 1);
+
+	files->task = task;
+	files->extents = extents;
+	files->result = result;
+	files->filter = filter_new(task->settings->excludes, min_size_bytes(task));
+	filter_set_patterns(files->filter, task->settings->patterns, task->mount_point);
+	files->names = name_spool_new(task->directory);
+	files->sorter = sorter_new(sizeof(ListedFile), compare_files,
+				   task->settings->memory_bytes / 8, task->directory, task->stop);
+	return files;
+}
+
+void estimate_files_free(EstimateFiles *files)
+{
+	if (!files)
+		return;
+
+	g_clear_pointer(&files->filter, filter_free);
+	g_clear_pointer(&files->names, name_spool_free);
+	g_clear_pointer(&files->sorter, sorter_free);
+	g_free(files);
+}
+
+/* Go over the pieces: where the first lies, and which extents they show. */
+static bool map_file(EstimateFiles *files, const NamedFile *file, uint64_t *ret_physical,
+		     GError **error)
+{
+	g_autoptr(FilePieces) pieces = file_pieces_open(file, false, error);
+	const FilePiece *piece;
+	bool is_first = true;
+
+	*ret_physical = 0;
+	if (!pieces)
+		return false;
+	while (is_first || files->extents) {
+		if (!file_pieces_next(pieces, &piece, error))
+			return false;
+		if (!piece)
+			break;
+		if (is_first)
+			*ret_physical = piece->space + piece->position;
+		is_first = false;
+		if (files->extents && file_piece_is_placed(piece) &&
+		    !estimate_extents_show(files->extents, piece, file, error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error)
+{
+	ListedFile listed = { .subvolume = file->subvolume, .inode = file->stat.inode };
+	g_autoptr(GError) unmapped = NULL;
+
+	/* A file that cannot be mapped, as its disk is damaged, is left alone. */
+	if (!map_file(files, file, &listed.physical, &unmapped)) {
+		files->result->n_unreadable++;
+		return true;
+	}
+	return name_spool_add(files->names, file->path, &listed.name, error) &&
+	       sorter_add(files->sorter, &listed, error);
+}
+
+static bool look_at(EstimateFiles *files, const char *path, size_t root_bytes, GError **error)
+{
+	g_autoptr(NamedFile) file = named_file_open(path, NULL);
+
+	if (!file || strlen(file->path) >= PATH_BYTES_MAX) {
+		files->result->n_unreadable++;
+		return true;
+	}
+	if (file->stat.size_bytes == 0)
+		return true;
+	if (filter_is_small(files->filter, file->stat.size_bytes) ||
+	    filter_excludes_below(files->filter, file->path, root_bytes)) {
+		files->result->n_left_out++;
+		return true;
+	}
+
+	return add_file(files, file, error);
+}
+
+static bool list_below(EstimateFiles *files, const char *directory, GError **error)
+{
+	FsIdentity identity;
+	char *real = realpath(directory, NULL);
+	g_autofree char *root = g_strdup(real ? real : directory);
+	g_autoptr(TreeFiles) tree = tree_files_open(root, &identity, error);
+	const char *path;
+
+	free(real);
+	if (!tree)
+		return false;
+	while (!atomic_load(files->task->stop)) {
+		if (!tree_files_next(tree, &path, NULL)) {
+			files->result->n_unreadable++;
+			continue;
+		}
+		if (!path)
+			break;
+		if (!look_at(files, path, strlen(root), error))
+			return false;
+	}
+
+	return true;
+}
+
+EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *extents,
+				   Estimate *ret, GError **error)
+{
+	g_autoptr(EstimateFiles) files = files_new(task, extents, ret);
+
+	for (const char *const *path = task->paths; *path; path++)
+		if (!list_below(files, *path, error))
+			return NULL;
+	return sorter_sort(files->sorter, error) ? g_steal_pointer(&files) : NULL;
+}
+
+/* The same inode may have been met by several names, and from several paths. */
+static bool is_repeated(EstimateFiles *files, const ListedFile *listed)
+{
+	bool repeated =
+		listed->subvolume == files->last_subvolume && listed->inode == files->last_inode;
+
+	files->last_subvolume = listed->subvolume;
+	files->last_inode = listed->inode;
+	return repeated;
+}
+
+bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
+{
+	const ListedFile *listed;
+	const char *path;
+
+	for (*ret = NULL; !*ret;) {
+		if (!sorter_next(files->sorter, (const void **)&listed, error))
+			return false;
+		if (!listed || atomic_load(files->task->stop))
+			return true;
+		if (is_repeated(files, listed))
+			continue;
+		if (!name_spool_get(files->names, listed->name, &path, error))
+			return false;
+		*ret = named_file_open(path, NULL);
+		if (!*ret)
+			files->result->n_unreadable++;
+	}
+
+	files->result->n_files++;
+	return true;
+}

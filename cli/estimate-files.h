@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/estimate-extents.h"
+#include "cli/estimate.h"
+#include "cli/named-file.h"
+
+/*
+ * EstimateFiles - the files that a pass would look at, each inode once, in the order in which their data
+ * lies on the disk.
+ *
+ * Thread: main.
+ */
+typedef struct EstimateFiles EstimateFiles;
+
+/*
+ * List the files of @task.  What keeps files out is counted in @ret.  Of a btrfs whose trees can be read
+ * @extents get to know what extents the files show; NULL: that is not asked.
+ */
+EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *extents,
+				   Estimate *ret, GError **error);
+void estimate_files_free(EstimateFiles *files);
+
+/* The next one, to be closed; NULL at the end.  One that is gone meanwhile is passed over. */
+bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(EstimateFiles, estimate_files_free)

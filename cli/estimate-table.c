@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/estimate-table.h"
+
+#include "cli/message.h"
+#include "cli/verb.h"
+#include "daemon/size-text.h"
+
+#include <stdio.h>
+
+enum {
+	ESTIMATE_MOUNT,
+	ESTIMATE_UUID,
+	ESTIMATE_KIND,
+	ESTIMATE_BY,
+	ESTIMATE_PERCENT,
+	ESTIMATE_FILES,
+	ESTIMATE_LEFT_OUT,
+	ESTIMATE_UNREADABLE,
+	ESTIMATE_DATA,
+	ESTIMATE_SHARED,
+	ESTIMATE_PASS,
+	ESTIMATE_LOW,
+	ESTIMATE_HIGH,
+	ESTIMATE_IDENTICAL,
+	ESTIMATE_ZEROS,
+	ESTIMATE_READ,
+	ESTIMATE_PASS_READ,
+	ESTIMATE_PASS_RATE,
+	ESTIMATE_RATE_FROM,
+	ESTIMATE_PASS_TIME,
+	ESTIMATE_PASS_MEMORY,
+	ESTIMATE_STORE,
+	ESTIMATE_METADATA,
+	ESTIMATE_IDENTICAL_BOUNDS,
+	ESTIMATE_ZEROS_BOUNDS,
+	ESTIMATE_BLOCKS,
+	ESTIMATE_RUNS,
+	ESTIMATE_DIGESTS,
+};
+
+static const TableColumn columns[] = {
+	[ESTIMATE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
+	[ESTIMATE_UUID] = { NULL, "uuid", COLUMN_TEXT },
+	[ESTIMATE_KIND] = { NULL, "kind", COLUMN_TEXT },
+	[ESTIMATE_BY] = { "BY", "by", COLUMN_TEXT },
+	[ESTIMATE_PERCENT] = { "SAMPLE", "sample", COLUMN_TEXT },
+	[ESTIMATE_FILES] = { "FILES", "files", COLUMN_NUMBER },
+	[ESTIMATE_LEFT_OUT] = { NULL, "left_out", COLUMN_NUMBER },
+	[ESTIMATE_UNREADABLE] = { NULL, "unreadable", COLUMN_NUMBER },
+	[ESTIMATE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
+	[ESTIMATE_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
+	[ESTIMATE_PASS] = { "TO FREE", "pass_bytes", COLUMN_NUMBER },
+	[ESTIMATE_LOW] = { "LEAST", "pass_low_bytes", COLUMN_NUMBER },
+	[ESTIMATE_HIGH] = { "MOST", "pass_high_bytes", COLUMN_NUMBER },
+	[ESTIMATE_IDENTICAL] = { "IDENTICAL", "identical_bytes", COLUMN_NUMBER },
+	[ESTIMATE_ZEROS] = { "ZEROS", "zeros_bytes", COLUMN_NUMBER },
+	[ESTIMATE_READ] = { NULL, "read_bytes", COLUMN_NUMBER },
+	[ESTIMATE_PASS_READ] = { NULL, "pass_read_bytes", COLUMN_NUMBER },
+	[ESTIMATE_PASS_RATE] = { NULL, "pass_rate_bytes", COLUMN_NUMBER },
+	[ESTIMATE_RATE_FROM] = { NULL, "pass_rate_from", COLUMN_TEXT },
+	[ESTIMATE_PASS_TIME] = { "TIME", "pass_seconds", COLUMN_NUMBER },
+	[ESTIMATE_PASS_MEMORY] = { NULL, "pass_memory_bytes", COLUMN_NUMBER },
+	[ESTIMATE_STORE] = { "STORE", "store_bytes", COLUMN_NUMBER },
+	[ESTIMATE_METADATA] = { NULL, "metadata_bytes", COLUMN_NUMBER },
+	[ESTIMATE_IDENTICAL_BOUNDS] = { NULL, "identical", COLUMN_TABLE },
+	[ESTIMATE_ZEROS_BOUNDS] = { NULL, "zeros", COLUMN_TABLE },
+	[ESTIMATE_BLOCKS] = { NULL, "blocks", COLUMN_TABLE },
+	[ESTIMATE_RUNS] = { NULL, "runs", COLUMN_TABLE },
+	[ESTIMATE_DIGESTS] = { NULL, "digests", COLUMN_TABLE },
+};
+
+const TableKind table_of_estimate = { "estimates", columns, G_N_ELEMENTS(columns) };
+
+enum {
+	CURVE_OF,
+	CURVE_FREED,
+	CURVE_LOW,
+	CURVE_HIGH,
+	CURVE_STORE,
+};
+
+#define CURVE_COLUMNS(heading, key)                                                                \
+	{                                                                                          \
+		[CURVE_OF] = { heading, key, COLUMN_NUMBER },                                      \
+		[CURVE_FREED] = { "FREES", "bytes", COLUMN_NUMBER },                               \
+		[CURVE_LOW] = { "LEAST", "low_bytes", COLUMN_NUMBER },                             \
+		[CURVE_HIGH] = { "MOST", "high_bytes", COLUMN_NUMBER },                            \
+		[CURVE_STORE] = { "STORE", "store_bytes", COLUMN_NUMBER },                         \
+	}
+
+static const TableColumn block_columns[] = CURVE_COLUMNS("FIXED BLOCKS", "block_bytes");
+static const TableColumn run_columns[] = CURVE_COLUMNS("RUNS, WINDOW", "window");
+static const TableColumn digest_columns[] = CURVE_COLUMNS("ONE DIGEST IN", "one_in");
+static const TableColumn bounds_columns[] = CURVE_COLUMNS(NULL, "unit_bytes");
+
+/* What a fixed block has no use for stays out. */
+static const TableKind block_kind = { "blocks", block_columns, CURVE_STORE };
+static const TableKind run_kind = { "runs", run_columns, G_N_ELEMENTS(run_columns) };
+static const TableKind digest_kind = { "digests", digest_columns, G_N_ELEMENTS(digest_columns) };
+static const TableKind bounds_kind = { "bounds", bounds_columns, CURVE_STORE };
+
+static void add_point(Table *table, const Bounded *bytes)
+{
+	table_set_size(table, CURVE_FREED, bytes->bytes);
+	table_set_size(table, CURVE_LOW, bytes->low);
+	table_set_size(table, CURVE_HIGH, bytes->high);
+}
+
+static Table *bounds_table(const Options *options, const Bounded *bytes)
+{
+	Table *table = table_new(&bounds_kind, options);
+
+	table_add_row(table);
+	add_point(table, bytes);
+	return table;
+}
+
+static Table *blocks_table(const Options *options, const Estimate *estimate)
+{
+	Table *table = table_new(&block_kind, options);
+
+	for (size_t i = 0; i < ESTIMATE_BLOCK_SIZES; i++) {
+		table_add_row(table);
+		table_set_size(table, CURVE_OF, estimate_block_bytes[i]);
+		add_point(table, &estimate->blocks[i]);
+	}
+	return table;
+}
+
+static Table *runs_table(const Options *options, const Estimate *estimate)
+{
+	Table *table = table_new(&run_kind, options);
+
+	for (unsigned i = 0; i < ESTIMATE_WINDOWS; i++) {
+		table_add_row(table);
+		table_set_count(table, CURVE_OF, estimate_windows[i]);
+		add_point(table, &estimate->ways[i]);
+		table_set_size(table, CURVE_STORE, estimate_store_bytes(estimate, i));
+	}
+	return table;
+}
+
+static Table *digests_table(const Options *options, const Estimate *estimate)
+{
+	Table *table = table_new(&digest_kind, options);
+
+	for (unsigned i = 0; i < ESTIMATE_SAMPLINGS; i++) {
+		unsigned way = estimate_way_of_sampling(i, estimate->usual_window);
+
+		table_add_row(table);
+		table_set_count(table, CURVE_OF, estimate_samplings[i]);
+		add_point(table, &estimate->ways[way]);
+		table_set_size(table, CURVE_STORE, estimate_store_bytes(estimate, way));
+	}
+	return table;
+}
+
+static void set_curves(Table *table, const Options *options, const Estimate *estimate)
+{
+	g_autoptr(Table) identical = bounds_table(options, &estimate->identical);
+	g_autoptr(Table) zeros = bounds_table(options, &estimate->zeros);
+	g_autoptr(Table) blocks = blocks_table(options, estimate);
+	g_autoptr(Table) runs = runs_table(options, estimate);
+	g_autoptr(Table) digests = digests_table(options, estimate);
+
+	table_set_table(table, ESTIMATE_IDENTICAL_BOUNDS, identical);
+	table_set_table(table, ESTIMATE_ZEROS_BOUNDS, zeros);
+	table_set_table(table, ESTIMATE_BLOCKS, blocks);
+	table_set_table(table, ESTIMATE_RUNS, runs);
+	table_set_table(table, ESTIMATE_DIGESTS, digests);
+}
+
+static char *percent_text(double fraction)
+{
+	return fraction >= 1 ? g_strdup("all") : g_strdup_printf("%.4g%%", fraction * 100);
+}
+
+static void set_forecast(Table *table, const EstimateForecast *forecast)
+{
+	table_set_size(table, ESTIMATE_PASS_READ, forecast->read_bytes);
+	table_set_size(table, ESTIMATE_PASS_RATE, forecast->rate_bytes);
+	table_set_text(table, ESTIMATE_RATE_FROM, rate_origin_name(forecast->rate_origin));
+	table_set_duration(table, ESTIMATE_PASS_TIME, forecast->usec);
+	table_set_size(table, ESTIMATE_PASS_MEMORY, forecast->memory_bytes);
+	table_set_size(table, ESTIMATE_STORE, forecast->store_bytes);
+}
+
+void estimate_table_add(Table *table, const Options *options, const EstimateSubject *subject,
+			const Estimate *estimate, const EstimateForecast *forecast)
+{
+	g_autofree char *sample = percent_text(estimate->fraction);
+	g_autofree char *mount_point = message_text(subject->mount_point);
+	const Bounded *pass = &estimate->ways[estimate->usual_window];
+
+	table_add_row(table);
+	table_set_text(table, ESTIMATE_MOUNT, mount_point);
+	table_set_text(table, ESTIMATE_UUID, subject->uuid);
+	table_set_text(table, ESTIMATE_KIND, subject->kind);
+	table_set_text(table, ESTIMATE_BY, estimate->by_checksums ? "checksums" : "read");
+	table_set_text(table, ESTIMATE_PERCENT, sample);
+	table_set_count(table, ESTIMATE_FILES, estimate->n_files);
+	table_set_count(table, ESTIMATE_LEFT_OUT, estimate->n_left_out);
+	table_set_count(table, ESTIMATE_UNREADABLE, estimate->n_unreadable);
+	table_set_size(table, ESTIMATE_DATA, estimate->data_bytes);
+	table_set_size(table, ESTIMATE_SHARED, estimate->shared_bytes);
+	table_set_size(table, ESTIMATE_PASS, pass->bytes);
+	table_set_size(table, ESTIMATE_LOW, pass->low);
+	table_set_size(table, ESTIMATE_HIGH, pass->high);
+	table_set_size(table, ESTIMATE_IDENTICAL, estimate->identical.bytes);
+	table_set_size(table, ESTIMATE_ZEROS, estimate->zeros.bytes);
+	table_set_size(table, ESTIMATE_READ, estimate->read_bytes);
+	set_forecast(table, forecast);
+	/* Runs are not counted in a sample. */
+	if (estimate->fraction >= 1)
+		table_set_size(table, ESTIMATE_METADATA, forecast->metadata_bytes);
+	set_curves(table, options, estimate);
+}
+
+void estimate_table_print_curves(const Options *options, const EstimateSubject *subject,
+				 const Estimate *estimate, const EstimateForecast *forecast)
+{
+	g_autoptr(Table) blocks = blocks_table(options, estimate);
+	g_autoptr(Table) runs = runs_table(options, estimate);
+	g_autoptr(Table) digests = digests_table(options, estimate);
+	g_autofree char *where = message_terminal_text(subject->mount_point);
+	g_autofree char *read = size_text(forecast->read_bytes);
+	g_autofree char *rate = size_text(forecast->rate_bytes);
+	g_autofree char *memory = size_text(forecast->memory_bytes);
+	g_autofree char *metadata = size_text(forecast->metadata_bytes);
+
+	printf("\n%s\n", where);
+	table_print(blocks);
+	putchar('\n');
+	table_print(runs);
+	putchar('\n');
+	table_print(digests);
+	printf("\nA first pass would read %s, at %s/s (%s), and sort within %s.\n", read, rate,
+	       rate_origin_name(forecast->rate_origin), memory);
+	if (estimate->fraction >= 1)
+		printf("It would add %s of metadata.\n", metadata);
+	if (estimate->fraction < 1)
+		printf("All bounds hold together with a chance of 95%% at least; --full reads "
+		       "everything.\n");
+	if (estimate->n_unreadable > 0)
+		printf("%" G_GUINT64_FORMAT " files could not be read, and count as nothing.\n",
+		       estimate->n_unreadable);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/sample-bounds.h"
+#include "daemon/settings.h"
+#include "daemon/throttle.h"
+#include "kernel-ioctl/fs-identity.h"
+
+#include <stdatomic.h>
+
+/*
+ * Estimate - what could be freed on a filesystem, before anything is changed there.
+ *
+ * On a btrfs whose trees this process may read equal data is found from the checksums, else the data is
+ * read, or a part of it.  What several files show already counts once.
+ *
+ * Memory: what the settings allow for sorting; what is many lies in temporary files.
+ *
+ * Thread: main.
+ */
+#define ESTIMATE_BLOCK_SIZES 5 /* ESTIMATE_BLOCK_BYTES */
+#define ESTIMATE_WINDOWS     5 /* ESTIMATE_WINDOW */
+#define ESTIMATE_SAMPLINGS   3 /* ESTIMATE_SAMPLING */
+
+extern const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES];
+extern const uint32_t estimate_windows[ESTIMATE_WINDOWS];
+
+/* Of so many digests one is kept. */
+extern const uint32_t estimate_samplings[ESTIMATE_SAMPLINGS];
+
+/*
+ * Ways to find runs: windows of anchors, and beside these the usual one with fewer digests.  The last two
+ * of the samplings are ways of their own, the first is that of the usual window.
+ */
+#define ESTIMATE_WAYS (ESTIMATE_WINDOWS + ESTIMATE_SAMPLINGS - 1)
+
+/* The way of a sampling. */
+static inline unsigned estimate_way_of_sampling(unsigned sampling, unsigned usual_window)
+{
+	return sampling == 0 ? usual_window : ESTIMATE_WINDOWS + sampling - 1;
+}
+
+/* What is asked for. */
+typedef struct {
+	const char *const *paths; /* directories of one filesystem; NULL-terminated */
+	const char *mount_point;
+	FsIdentity identity;
+	int fd; /* any directory of it */
+	const Settings *settings;
+	const char *directory; /* for temporary files */
+	double fraction;       /* of the data that is to be read; 1: all of it */
+	uint64_t seed;         /* chooses that part */
+	const atomic_bool *stop;
+} EstimateTask;
+
+/* Whether equal data is found from checksums: it is a btrfs whose trees can be read. */
+bool estimate_is_by_checksums(const EstimateTask *task);
+
+typedef struct {
+	bool by_checksums;
+	double fraction; /* 1: nothing was left to chance */
+	uint64_t n_files;
+	uint64_t n_left_out; /* too small, or excluded */
+	uint64_t n_unreadable;
+	uint64_t data_bytes;    /* on the disk, each block once */
+	uint64_t shared_bytes;  /* that files show besides, and take no space */
+	uint64_t read_bytes;    /* for this: of files, or of checksums */
+	int64_t usec;           /* that reading took */
+	uint32_t anchor_blocks; /* k, the same for all windows */
+	unsigned usual_window;  /* which of the windows a pass has by itself */
+	uint64_t n_runs;        /* that a pass would share, by the usual window; full only */
+	Bounded zeros;
+	Bounded identical;
+	Bounded blocks[ESTIMATE_BLOCK_SIZES];
+	Bounded ways[ESTIMATE_WAYS]; /* with zeros that become holes */
+	uint64_t n_anchors[ESTIMATE_WAYS];
+} Estimate;
+
+/*
+ * Make it, with what is read held to @throttle.  False: an error; one that was stopped has no result, which
+ * the flag tells.
+ */
+bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/extent-coverer.h"
+
+#include "cli/mapped-array.h"
+#include "daemon/extent-rest.h"
+#include "hashstore/sorter.h"
+
+#include <string.h>
+
+struct ExtentCoverer {
+	const EstimateTask *task;
+	Sorter *pieces;       /* EqualPiece */
+	MappedArray *extents; /* CoveredExtent, by rank */
+	GArray *of_target;    /* EqualPiece: those of one extent */
+	RestAccount accounts[ESTIMATE_WAYS];
+	unsigned usual;
+	uint64_t n_runs;
+};
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const EqualPiece *one = a, *other = b;
+
+	if (one->target != other->target)
+		return one->target < other->target ? -1 : 1;
+	if (one->position != other->position)
+		return one->position < other->position ? -1 : 1;
+	/* Of pieces that begin together the longest is used, and then the one that rather stays. */
+	if (one->n_blocks != other->n_blocks)
+		return one->n_blocks > other->n_blocks ? -1 : 1;
+	return (one->source > other->source) - (one->source < other->source);
+}
+
+ExtentCoverer *extent_coverer_new(const EstimateTask *task, GError **error)
+{
+	g_autoptr(ExtentCoverer) coverer = g_new0(ExtentCoverer, 1);
+
+	coverer->task = task;
+	coverer->of_target = g_array_new(false, false, sizeof(EqualPiece));
+	coverer->pieces = sorter_new(sizeof(EqualPiece), compare_pieces,
+				     task->settings->memory_bytes / 4, task->directory, task->stop);
+	coverer->extents = mapped_array_new(task->directory, sizeof(CoveredExtent), error);
+	return coverer->extents ? g_steal_pointer(&coverer) : NULL;
+}
+
+void extent_coverer_free(ExtentCoverer *coverer)
+{
+	if (!coverer)
+		return;
+
+	g_clear_pointer(&coverer->pieces, sorter_free);
+	g_clear_pointer(&coverer->extents, mapped_array_free);
+	g_array_unref(coverer->of_target);
+	g_free(coverer);
+}
+
+bool extent_coverer_add_extent(ExtentCoverer *coverer, const CoveredExtent *extent, GError **error)
+{
+	CoveredExtent *added = mapped_array_add(coverer->extents, error);
+
+	if (added)
+		*added = *extent;
+	return added;
+}
+
+static CoveredExtent *extent_at(const ExtentCoverer *coverer, uint64_t rank)
+{
+	return (CoveredExtent *)mapped_array_items(coverer->extents) + rank;
+}
+
+void extent_coverer_show(ExtentCoverer *coverer, uint64_t rank, uint64_t n_blocks)
+{
+	extent_at(coverer, rank)->n_shown += n_blocks;
+}
+
+bool extent_coverer_add(ExtentCoverer *coverer, const EqualPiece *piece, GError **error)
+{
+	return piece->target == piece->source || sorter_add(coverer->pieces, piece, error);
+}
+
+/* Whether the source of @piece stays, as far as it is decided; in the first round only what was is asked. */
+static bool is_source(const ExtentCoverer *coverer, const EqualPiece *piece, unsigned way,
+		      bool is_first)
+{
+	if (!(piece->ways >> way & 1))
+		return false;
+	if (piece->source == EQUAL_HOLE)
+		return true;
+	if (is_first && piece->source > piece->target)
+		return false;
+	return !(extent_at(coverer, piece->source)->freed >> way & 1);
+}
+
+/* How many blocks of the target sources cover; with @use these are used from now on. */
+static uint64_t cover(ExtentCoverer *coverer, unsigned way, bool is_first, bool use)
+{
+	uint64_t covered = 0, end = 0;
+
+	for (guint i = 0; i < coverer->of_target->len; i++) {
+		const EqualPiece *piece = &g_array_index(coverer->of_target, EqualPiece, i);
+		uint64_t piece_end = piece->position + piece->n_blocks;
+		uint64_t begin = MAX(end, piece->position);
+
+		if (begin >= piece_end || !is_source(coverer, piece, way, is_first))
+			continue;
+		covered += piece_end - begin;
+		end = piece_end;
+		if (use && piece->source != EQUAL_HOLE)
+			extent_at(coverer, piece->source)->used |= (uint8_t)(1U << way);
+		coverer->n_runs += use && way == coverer->usual;
+	}
+
+	return covered;
+}
+
+static bool is_worth(const ExtentCoverer *coverer, const RestAccount *account, uint64_t rest_bytes,
+		     uint64_t bytes)
+{
+	return rest_bytes == 0 || (coverer->task->settings->rewrite == REWRITE_AUTO &&
+				   extent_rest_is_worth(account, rest_bytes, bytes));
+}
+
+/* Free the extent of which all pieces are at hand, by each way that can. */
+static void free_extent(ExtentCoverer *coverer, uint64_t rank, bool is_first)
+{
+	CoveredExtent *extent = extent_at(coverer, rank);
+
+	for (unsigned way = 0; way < ESTIMATE_WAYS && !extent->is_fixed; way++) {
+		RestAccount *account = &coverer->accounts[way];
+		uint64_t rest_bytes;
+
+		if ((extent->freed | extent->used) >> way & 1)
+			continue;
+		rest_bytes = (extent->n_shown -
+			      MIN(extent->n_shown, cover(coverer, way, is_first, false))) *
+			     coverer->task->identity.block_bytes;
+		if (!is_worth(coverer, account, rest_bytes, extent->bytes))
+			continue;
+
+		cover(coverer, way, is_first, true);
+		extent->freed |= (uint8_t)(1U << way);
+		account->freed_bytes += extent->bytes;
+		account->written_bytes += rest_bytes;
+	}
+}
+
+static bool go_over(ExtentCoverer *coverer, bool is_first, GError **error)
+{
+	const EqualPiece *piece;
+	uint64_t rank = 0;
+
+	if (!sorter_rewind(coverer->pieces, error))
+		return false;
+	g_array_set_size(coverer->of_target, 0);
+	while (!atomic_load(coverer->task->stop)) {
+		if (!sorter_next(coverer->pieces, (const void **)&piece, error))
+			return false;
+		if (coverer->of_target->len > 0 && (!piece || piece->target != rank)) {
+			free_extent(coverer, rank, is_first);
+			g_array_set_size(coverer->of_target, 0);
+		}
+		if (!piece)
+			return true;
+		rank = piece->target;
+		g_array_append_val(coverer->of_target, *piece);
+	}
+
+	return true;
+}
+
+bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, uint64_t ret_bytes[ESTIMATE_WAYS],
+			  uint64_t *ret_n_runs, GError **error)
+{
+	memset(coverer->accounts, 0, sizeof(coverer->accounts));
+	coverer->usual = usual;
+	coverer->n_runs = 0;
+	if (!sorter_sort(coverer->pieces, error) || !go_over(coverer, true, error) ||
+	    !go_over(coverer, false, error))
+		return false;
+
+	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
+		ret_bytes[way] =
+			coverer->accounts[way].freed_bytes - coverer->accounts[way].written_bytes;
+	*ret_n_runs = coverer->n_runs;
+	return true;
+}
