@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl estimate: what it foretells, held against what a pass then does."""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import pytest
+
+import content
+import harness
+import ioctls
+import subvolumes
+from content import BLOCK, KIB, MIB, noise, write, write_extent
+
+DEDUPCTL = os.environ.get("DEDUPCTL")
+pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
+
+UNREADABLE = 4
+FIND = {"btrfs": "checksums", "xfs": "read"}
+WITHIN = 0.02
+
+
+def run(*words, user=None, status=0, config="none", environment=None):
+    command = [DEDUPCTL, "estimate", f"--config={config}", *map(os.fspath, words)]
+    if user is not None:
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    done = subprocess.run(command, check=False, capture_output=True, timeout=120,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})})
+    assert done.returncode == status, done.stderr
+    return done.stdout.decode("utf-8")
+
+
+def estimate(*words, **options):
+    (row,) = json.loads(run("--json", *words, **options))["estimates"]
+    return row
+
+
+def by(row, curve, key):
+    """{unit: bytes} of a curve."""
+    return {point[key]: point["bytes"] for point in row[curve]}
+
+
+def write_mixture(tree):
+    """Equal, shifted, edited, cut off, sparse, cloned and unique files."""
+    chance = random.Random(5)
+    image = noise(1, 6 * MIB)
+    write_extent(tree / "image", image)
+    write_extent(tree / "copy", image)
+    content.clone(tree / "copy", tree / "clone")
+    write_extent(tree / "shifted", noise(2, 3 * BLOCK) + image)
+    edited = bytearray(image)
+    for block in chance.sample(range(len(image) // BLOCK), 12):
+        edited[block * BLOCK:(block + 1) * BLOCK] = noise(100 + block, BLOCK)
+    write_extent(tree / "edited", bytes(edited))
+    for number in range(200):
+        write(tree / f"small-{number}", noise(number % 120, 5000 + 300 * (number % 120)))
+    content.write_sparse(tree / "sparse", 8 * MIB, {MIB: image[:MIB], 5 * MIB: noise(9, MIB)})
+    write(tree / "zeros", noise(8, 64 * KIB) + bytes(MIB) + noise(7, 64 * KIB))
+    write(tree / "unique", noise(6, 3 * MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+
+
+def states_of(tree):
+    return {path: (status.st_mtime_ns, status.st_ctime_ns, status.st_blocks)
+            for path in sorted(tree.rglob("*")) for status in [path.lstat()]}
+
+
+def test_a_pass_frees_what_was_foretold(dedupd, tree, kind):
+    write_mixture(tree)
+    before = states_of(tree)
+    foretold = estimate("--full", tree)
+    assert states_of(tree) == before
+    assert foretold["by"] == FIND[kind]
+    assert foretold["sample"] == "all"
+    assert foretold["pass_low_bytes"] == foretold["pass_bytes"] == foretold["pass_high_bytes"]
+
+    freed = harness.check_pass(dedupd, find=FIND[kind]).first.freed_bytes
+    assert freed > 12 * MIB
+    assert abs(foretold["pass_bytes"] - freed) <= WITHIN * freed
+    # Afterwards there is nothing left to free, and what there was is gone, or known for shared.
+    again = estimate("--full", tree)
+    assert again["pass_bytes"] <= WITHIN * freed
+    assert abs(foretold["data_bytes"] - again["data_bytes"] - freed) <= WITHIN * freed
+    assert again["shared_bytes"] >= foretold["shared_bytes"] + freed - again["zeros_bytes"] - 2 * MIB
+
+
+def test_what_is_shared_already_counts_once(tree):
+    write_extent(tree / "one", noise(1, MIB))
+    for number in range(5):
+        content.clone(tree / "one", tree / f"clone-{number}")
+    row = estimate("--full", tree)
+    assert row["data_bytes"] == MIB
+    assert row["shared_bytes"] == 5 * MIB
+    assert row["pass_bytes"] == row["identical_bytes"] == 0
+    assert set(by(row, "blocks", "block_bytes").values()) == {0}
+
+
+def test_each_way_to_look_finds_its_own(tree):
+    data = noise(1, 2 * MIB)
+    write_extent(tree / "one", data)
+    write_extent(tree / "same", data)
+    write_extent(tree / "shifted", noise(2, BLOCK) + data)
+    row = estimate("--full", tree)
+    blocks, runs = by(row, "blocks", "block_bytes"), by(row, "runs", "window")
+    assert row["identical_bytes"] == 2 * MIB
+    assert blocks[4096] == 4 * MIB
+    assert blocks[65536] == blocks[1048576] == 2 * MIB
+    # One extent is given back as a whole: less the block that is the shifted one's alone.
+    assert runs[4] == runs[64] == row["pass_bytes"] == 4 * MIB
+    assert list(runs) == [4, 8, 16, 32, 64]
+    assert list(blocks) == [4 * KIB, 16 * KIB, 64 * KIB, 128 * KIB, MIB]
+
+
+def test_longer_windows_miss_shorter_runs(tree, kind):
+    """Runs of 8 blocks among others, which no window of 64 is sure to see."""
+    shared = [noise(1000 + number, 8 * BLOCK) for number in range(64)]
+    write_extent(tree / "one", b"".join(part + noise(2000 + number, 8 * BLOCK)
+                                        for number, part in enumerate(shared)))
+    write_extent(tree / "two", b"".join(part + noise(3000 + number, 8 * BLOCK)
+                                        for number, part in enumerate(shared)))
+    row = estimate("--full", tree)
+    assert by(row, "blocks", "block_bytes")[4096] == 64 * 8 * BLOCK
+    runs, digests = by(row, "runs", "window"), by(row, "digests", "one_in")
+    if kind == "xfs":
+        assert runs[4] > runs[64]
+        assert digests[1] >= digests[4] >= digests[16]
+        assert digests[1] == row["pass_bytes"]
+        assert runs[4] > 0.8 * 64 * 8 * BLOCK
+    else:
+        # Half of an extent frees nothing.
+        assert set(runs.values()) == {0}
+    stores = [point["store_bytes"] for point in row["runs"]]
+    assert stores == sorted(stores, reverse=True)
+
+
+def test_zeros_are_counted_and_become_holes_where_they_may(tree, kind):
+    zeros = MIB
+    write(tree / "plain", noise(1, 64 * KIB) + bytes(zeros) + noise(2, 64 * KIB))
+    write(tree / "disk.img", noise(3, 64 * KIB) + bytes(zeros) + noise(4, 64 * KIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    row = estimate("--full", tree)
+    assert row["zeros_bytes"] == 2 * zeros
+    if kind == "xfs":
+        assert row["pass_bytes"] == zeros
+    assert by(row, "blocks", "block_bytes")[4096] == 0
+
+
+def test_a_sample_is_bounded(make_filesystem):
+    filesystem = make_filesystem("xfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    for number in range(24):
+        write(tree / f"file-{number}", noise(number % 8, 2 * MIB))
+    write(tree / "zeros", noise(99, MIB) + bytes(4 * MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    whole = estimate("--full", tree)
+    assert whole["pass_bytes"] == 32 * MIB + 4 * MIB
+    read = []
+    for _ in range(6):
+        row = estimate("--sample=50%", tree)
+        read.append(row["read_bytes"])
+        assert row["sample"] == "50%"
+        assert row["data_bytes"] == whole["data_bytes"]
+        for curve in ("blocks", "runs", "digests", "zeros", "identical"):
+            for point, truth in zip(row[curve], whole[curve]):
+                assert point["low_bytes"] <= truth["bytes"] <= point["high_bytes"], (curve, point)
+                assert point["low_bytes"] <= point["bytes"] <= point["high_bytes"]
+    assert all(0 < one < whole["read_bytes"] for one in read)
+    # By chance, another one each time.
+    assert len(set(read)) > 1
+
+
+def test_little_data_is_read_as_a_whole_by_itself(make_filesystem):
+    tree = pathlib.Path(make_filesystem("xfs").mount_point)
+    content.write_twins(tree, MIB)
+    row = estimate(tree)
+    assert row["sample"] == "all"
+    assert row["pass_bytes"] == MIB
+
+
+def test_by_checksums_no_data_is_read(make_filesystem):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    write_extent(tree / "one", noise(1, 16 * MIB))
+    write_extent(tree / "two", noise(1, 16 * MIB))
+    content.forget_pages(tree)
+    before = filesystem.read_bytes()
+    row = estimate(tree)
+    assert row["pass_bytes"] == 16 * MIB
+    assert row["read_bytes"] == 2 * 16 * MIB // 1024
+    assert filesystem.read_bytes() - before < 4 * MIB
+
+
+def test_compressed_extents_match_as_wholes(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs", mount_options=["compress-force=zstd"])
+    tree = pathlib.Path(filesystem.mount_point)
+    data = content.text(1, 4 * MIB)
+    write(tree / "one", data)
+    write(tree / "two", data)
+    write(tree / "other", content.text(2, MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    row = estimate(tree)
+    assert row["data_bytes"] < 3 * MIB
+    assert 0 < row["pass_bytes"] < MIB
+    freed = harness.check_pass(make_dedupd(filesystem), find="checksums").first.freed_bytes
+    assert abs(row["pass_bytes"] - freed) <= WITHIN * freed
+
+
+def test_snapshots_show_one_and_the_same(make_filesystem):
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    subvolumes.make_subvolume(tree / "sub")
+    write_extent(tree / "sub" / "one", noise(1, MIB))
+    write_extent(tree / "sub" / "two", noise(1, MIB))
+    subvolumes.snapshot(tree / "sub", tree / "snapshot")
+    row = estimate(tree)
+    assert row["data_bytes"] == 2 * MIB
+    assert row["shared_bytes"] == 2 * MIB
+    assert row["pass_bytes"] == MIB
+
+
+def test_what_a_pass_leaves_out_is_left_out(tree, tmp_path):
+    content.write_twins(tree, MIB)
+    (tree / "cache").mkdir()
+    content.write_twins(tree / "cache", 2 * MIB, seed=2)
+    content.write_twins(tree, 8 * KIB, seed=3, names=("small", "smaller"))
+    assert estimate(tree)["pass_bytes"] == 3 * MIB + 8 * KIB
+    assert estimate(tree, "--exclude=cache")["pass_bytes"] == MIB + 8 * KIB
+    assert estimate(tree, "--min-size=64K")["pass_bytes"] == 3 * MIB
+    assert estimate(tree / "cache")["pass_bytes"] == 2 * MIB
+    # Twice is once.
+    assert estimate(tree, tree / "cache")["pass_bytes"] == 3 * MIB + 8 * KIB
+    config = tmp_path / "dedupd.conf"
+    config.write_text("[Dedupd]\nExclude=cache\nMinSize=64K\n", encoding="utf-8")
+    row = estimate(tree, config=config)
+    assert row["pass_bytes"] == MIB
+    assert row["left_out"] >= 4
+
+
+def test_hard_links_are_one_file(tree):
+    write_extent(tree / "one", noise(1, MIB))
+    for number in range(4):
+        os.link(tree / "one", tree / f"link-{number}")
+    row = estimate("--full", tree)
+    assert row["files"] == 1
+    assert row["data_bytes"] == MIB
+    assert row["shared_bytes"] == row["pass_bytes"] == 0
+
+
+def test_little_memory_tells_the_same(tree, tmp_path):
+    write_mixture(tree)
+    config = tmp_path / "dedupd.conf"
+    config.write_text("[Dedupd]\nMemory=4M\n", encoding="utf-8")
+    little, usual = estimate("--full", tree, config=config), estimate("--full", tree)
+    assert little["pass_memory_bytes"] == 4 * MIB
+    for key in ("data_bytes", "identical_bytes", "zeros_bytes", "blocks"):
+        assert little[key] == usual[key]
+    # Which positions are anchors is another matter of chance in each run.
+    assert abs(little["pass_bytes"] - usual["pass_bytes"]) <= WITHIN * usual["pass_bytes"]
+
+
+def test_hostile_names_are_read_and_never_printed_raw(tree):
+    directory = os.path.join(os.fsencode(tree), b"esc\x1b[2J\nnew \xff\xfe line")
+    os.mkdir(directory)
+    for name in (b"one\x1b]0;x\x07", b"two\n\xc3\x28"):
+        write(os.path.join(directory, name), noise(1, MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    for words in (("--full",), ("--full", "--plot"), ("--full", "--raw"), ("--full", "--json")):
+        text = run(*words, os.fsdecode(directory))
+        assert "\x1b" not in text
+    row = estimate("--full", os.fsdecode(directory))
+    assert row["pass_bytes"] == MIB
+
+
+def test_another_user_reads_what_he_may(tree):
+    for directory in (tree, tree.parent):
+        os.chmod(directory, 0o755)
+    content.write_twins(tree, MIB)
+    secret = write(tree / "secret", noise(1, MIB))
+    os.chmod(secret, 0o600)
+    subprocess.run(["sync", "-f", tree], check=True)
+    with_tmp = {"TMPDIR": "/var/tmp"}
+    row = estimate("--full", tree, user=harness.USER, status=UNREADABLE, environment=with_tmp)
+    assert row["by"] == "read"
+    assert row["unreadable"] == 1
+    assert row["files"] == 2
+    assert row["pass_bytes"] == MIB
+
+
+def test_nothing_is_left_in_the_page_cache(make_filesystem):
+    tree = pathlib.Path(make_filesystem("xfs").mount_point)
+    path = write(tree / "one", noise(1, 8 * MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    estimate("--full", tree)
+    assert ioctls.resident_bytes(path) == 0
+
+
+def test_drawings_are_for_people_and_browsers(tree, tmp_path):
+    content.write_twins(tree, MIB)
+    svg = tmp_path / "drawing.svg"
+    text = run("--full", "--plot", f"--svg={svg}", tree)
+    for said in ("FIXED BLOCKS", "RUNS, WINDOW", "ONE DIGEST IN", "what could be freed",
+                 "A first pass would read"):
+        assert said in text
+    root = xml.etree.ElementTree.parse(svg).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.tag == space + "svg"
+    texts = [element.text for element in root.iter(space + "text")]
+    assert texts.count("1 MiB") == 5 + 5 + 3
+    assert len(root.findall(space + "rect")) == 1 + 5 + 5 + 3
+
+
+def test_the_budget_tells_the_time(make_filesystem, tmp_path):
+    tree = pathlib.Path(make_filesystem("btrfs").mount_point)
+    content.write_twins(tree, 4 * MIB)
+    row = estimate("--limit-rate=1M", tree)
+    assert row["pass_rate_bytes"] == MIB
+    assert row["pass_rate_from"] == "budget"
+    assert 8 <= row["pass_seconds"] < 9
+    assert row["metadata_bytes"] > 0
+
+
+def await_open(process, path):
+    for _ in range(1200):
+        descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
+        with contextlib.suppress(FileNotFoundError):
+            if any(os.readlink(fd) == str(path) for fd in descriptors.iterdir()):
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"{path} was never opened")
+
+
+def test_it_can_be_interrupted(make_filesystem):
+    tree = pathlib.Path(make_filesystem("xfs").mount_point)
+    write(tree / "one", noise(1, 32 * MIB))
+    subprocess.run(["sync", "-f", tree], check=True)
+    with open(tree / "one", "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with subprocess.Popen([DEDUPCTL, "estimate", "--config=none", "--full", "--limit-rate=64K", tree],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        # It would take minutes; from when it has the file open it listens to signals.
+        await_open(process, tree / "one")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert stdout == b""
+    assert b"interrupted" in stderr
