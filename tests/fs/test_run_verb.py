@@ -183,7 +183,8 @@ def slow_service_fixture(filesystem, tree, service):
     service.start()
     service.wait_for_passes(str(tree), 1)
     for number in range(8):
-        write_extent(tree / f"file-{number}", noise(number // 2, 8 * MIB))
+        # Be it in one extent or in several: what is read is the same.
+        content.write(tree / f"file-{number}", noise(number // 2, 8 * MIB))
     harness.settle(filesystem)
     forget_pages(tree)
     return service
