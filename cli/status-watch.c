@@ -16,7 +16,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define IS_GONE "dedupd does not run any more"
+#define IS_GONE      "dedupd does not run any more"
+#define REFUSED_MOST 10
 
 typedef struct {
 	const Options *options;
@@ -26,7 +27,8 @@ typedef struct {
 	sd_event_source *again; /* look, once all that was told is taken */
 	FullScreen *screen;     /* NULL: it is no terminal, or a dumb one */
 	WatchSamples samples;
-	char *shown; /* what was printed or drawn last; NULL: nothing that is still there */
+	unsigned n_refused; /* in a row */
+	char *shown;        /* what was printed or drawn last; NULL: nothing that is still there */
 	ExitStatus status;
 } StatusWatch;
 
@@ -139,16 +141,18 @@ static void set_timer(StatusWatch *watch, bool is_busy)
 		watch_samples_pause(&watch->samples);
 }
 
-/* That it is gone may show before it is told. */
-static void say_why_not(StatusWatch *watch, const GError *error)
+/*
+ * A service that is about to end refuses what it is asked, and then closes the connection, which is told: so
+ * it is asked again before that counts.
+ */
+static void bear_refusal(StatusWatch *watch, const GError *error)
 {
-	bool is_cut = g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED);
-	g_autoptr(DaemonClient) anew = is_cut ? NULL : daemon_client_connect(NULL);
-
-	if (anew)
+	if (g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED))
+		fail(watch, EXIT_STATUS_NEEDS_DAEMON, IS_GONE);
+	else if (++watch->n_refused >= REFUSED_MOST)
 		fail(watch, EXIT_STATUS_FAILED, error->message);
 	else
-		fail(watch, EXIT_STATUS_NEEDS_DAEMON, IS_GONE);
+		set_timer(watch, true);
 }
 
 static void look(StatusWatch *watch, bool is_sample)
@@ -158,9 +162,10 @@ static void look(StatusWatch *watch, bool is_sample)
 	g_autoptr(GPtrArray) disks = all ? daemon_client_disks(watch->client, &error) : NULL;
 
 	if (!disks) {
-		say_why_not(watch, error);
+		bear_refusal(watch, error);
 		return;
 	}
+	watch->n_refused = 0;
 
 	keep_shown(watch, all);
 	/* Where something changed in between, the interval goes on. */
