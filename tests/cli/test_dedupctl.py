@@ -117,7 +117,7 @@ def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
             if re.search(rf"^  (-., )?--{option}\b(?!-)", run(*name.split(), "--help").stdout,
                          re.MULTILINE)]
     several = {"config-dir": ["enable", "disable"], "plot": ["history", "estimate"],
-               "sample": ["estimate", "verify"]}
+               "sample": ["estimate", "verify"], "exclude": ["estimate", "run"]}
     assert have == several.get(option, [verb])
     assert shown in run(*verb.split(), "--help").stdout.splitlines()[1]
 
