@@ -32,7 +32,7 @@ class Service:
         # What others on this machine do is not to be waited for.
         self.options = ["--pressure=off", "--rotating=no"]
         self.says_all = True
-        self.wrapper = []
+        self.wrapper = []  # words of a command that starts it
         # Paths of sockets are short.
         self.socket_path = pathlib.Path(f"/run/dedupd-test-{os.getpid()}-{id(self)}")
 
