@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/verb.h"
 #include "daemon/nearest-word.h"
 
@@ -129,6 +130,12 @@ static void say_unknown(const char *name)
 		message_print("unknown verb '%s': 'dedupctl --help' lists the verbs", name);
 }
 
+/* What goes on by itself is not for turning pages. */
+static bool wants_pager(const Verb *verb, const Options *options)
+{
+	return verb->table && !options->no_pager && !options->watch && !options->is_following;
+}
+
 static ExitStatus run(char ***arguments)
 {
 	g_autofree char *list = verbs_text();
@@ -168,6 +175,8 @@ static ExitStatus run(char ***arguments)
 		message_print("%s: %s", verb->name, error->message);
 		return EXIT_STATUS_USAGE;
 	}
+
+	g_autoptr(Pager) pager = wants_pager(verb, &options) ? pager_start() : NULL;
 	return verb->run(&options);
 }
 

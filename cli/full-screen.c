@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/full-screen.h"
 
+#include "cli/terminal.h"
+
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +28,7 @@ struct FullScreen {
 
 bool full_screen_can_be(void)
 {
-	const char *kind = g_getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && kind && kind[0] != '\0' && strcmp(kind, "dumb") != 0;
+	return terminal_moves_cursor();
 }
 
 FullScreen *full_screen_new(void)

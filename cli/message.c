@@ -37,6 +37,9 @@ char *message_terminal_text(const char *text)
 	return g_string_free(ascii, FALSE);
 }
 
+/* NULL: nothing is kept. */
+static GString *held;
+
 void message_print(const char *format, ...)
 {
 	va_list arguments;
@@ -46,5 +49,19 @@ void message_print(const char *format, ...)
 	va_end(arguments);
 
 	g_autofree char *text = message_terminal_text(message);
-	fprintf(stderr, "dedupctl: %s\n", text);
+	if (held)
+		g_string_append_printf(held, "dedupctl: %s\n", text);
+	else
+		fprintf(stderr, "dedupctl: %s\n", text);
+}
+
+void message_hold(void)
+{
+	held = g_string_new(NULL);
+}
+
+void message_release(void)
+{
+	fputs(held->str, stderr);
+	g_string_free(g_steal_pointer(&held), TRUE);
 }

@@ -10,6 +10,10 @@
  */
 void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
+/* Keep what is said from now on, as the screen is somebody else's; and say it. */
+void message_hold(void);
+void message_release(void);
+
 /*
  * A text that was escaped before stays as it is; one that a terminal should not see is escaped as a
  * whole, so that no store and no argument can move the cursor.  "" for NULL.

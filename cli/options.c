@@ -44,6 +44,8 @@ static void add_common_entries(GOptionContext *context, Options *options)
 		{ "json", 'J', 0, G_OPTION_ARG_NONE, &options->json, "Print JSON", NULL },
 		{ "bytes", 'b', 0, G_OPTION_ARG_NONE, &options->bytes, "Print sizes in bytes",
 		  NULL },
+		{ "no-pager", 0, 0, G_OPTION_ARG_NONE, &options->no_pager,
+		  "Show tables without a pager, on a terminal, too", NULL },
 		{ NULL }
 	};
 

@@ -53,6 +53,7 @@ typedef struct {
 	char *columns; /* by commas; NULL: those that are shown by themselves */
 	gboolean raw;
 	gboolean no_headings;
+	gboolean no_pager;
 	gboolean verbose;
 	gboolean plot;
 	gboolean wait;

@@ -4,10 +4,24 @@
 #include <stdbool.h>
 
 /*
- * What standard output is, and may be sent.
+ * What standard output is, and may be sent; with a pager before it, what that shows it on.
  *
  * Thread: main.
  */
+
+bool terminal_is(void);
+
+/* One that can do more than print lines. */
+bool terminal_moves_cursor(void);
+
+/* Whether a page can be shown there, and somebody can turn it. */
+bool terminal_can_page(void);
+
+/* Remember the terminal, as standard output is about to be something else. */
+void terminal_keep(void);
+
+/* Have it be standard output again. */
+void terminal_give_back(void);
 
 /* Columns: of the terminal, or as $COLUMNS says, or 80; at least 20. */
 unsigned terminal_width(void);

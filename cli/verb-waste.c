@@ -17,7 +17,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define USEC_NSEC INT64_C(1000)
 
@@ -265,7 +264,7 @@ static Table *make_table(const Query *query, TableKind *kind, TableColumn *own)
 
 	memcpy(own, columns, sizeof(columns));
 	own[WASTE_KEY].heading = heading;
-	if (isatty(STDOUT_FILENO))
+	if (terminal_is())
 		own[WASTE_BAR].heading = "";
 	*kind = table_of_waste;
 	kind->columns = own;

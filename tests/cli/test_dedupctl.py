@@ -800,15 +800,19 @@ def test_no_store_is_nothing_to_keep_up(dedupctl, verb):
 # The plot of the history.
 
 
-def on_terminal(state, *arguments, width=60, environment=None):
-    """What a terminal of so many columns is sent."""
+def on_terminal(state, *arguments, width=60, environment=None, status=0, has_messages=False):
+    """What a terminal of so many columns is sent, with messages or while there are none.
+
+    Of the environment what is None is not there; @status None stands for any.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    variables = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "xterm",
+                 "PAGER": "", **(environment or {})}
     process = subprocess.Popen(
         [DEDUPCTL, f"--state-dir={state}", *arguments], stdin=theirs, stdout=theirs,
-        stderr=subprocess.PIPE,
-        env={"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "TERM": "xterm",
-             **(environment or {})})
+        stderr=theirs if has_messages else subprocess.PIPE,
+        env={name: value for name, value in variables.items() if value is not None})
     os.close(theirs)
     text = b""
     # A terminal whose other side is closed answers EIO.
@@ -816,9 +820,10 @@ def on_terminal(state, *arguments, width=60, environment=None):
         while piece := os.read(ours, 65536):
             text += piece
     os.close(ours)
-    assert process.wait(timeout=30) == 0
-    assert process.stderr.read() == b""
-    process.stderr.close()
+    assert process.wait(timeout=30) == status or status is None
+    if not has_messages:
+        assert process.stderr.read() == b""
+        process.stderr.close()
     return text.decode().replace("\r\n", "\n")
 
 
@@ -962,3 +967,68 @@ def test_a_time_that_is_none_is_refused(dedupctl, since):
     assert process.returncode == 2
     assert "--since" in process.stderr
     assert "\x1b" not in process.stderr
+
+
+# The pager.
+
+PAGER = "sed 's/^/page: /'"
+
+
+@pytest.mark.parametrize("variable", ["DEDUPCTL_PAGER", "PAGER"])
+def test_a_terminal_is_shown_tables_by_a_pager(make_store, state, variable):
+    make_store(passes=2)
+    text = on_terminal(state, "history", environment={variable: PAGER})
+    assert len(text.splitlines()) == 3
+    assert all(line.startswith("page: ") for line in text.splitlines())
+
+
+def test_what_a_pager_shows_is_fit_for_the_terminal_behind_it(make_store, state):
+    make_store(passes=100)
+    direct = on_terminal(state, "history", "--plot")
+    paged = on_terminal(state, "history", "--plot", environment={"PAGER": PAGER})
+    assert paged.replace("page: ", "") == direct
+    assert "\x1b[32m" in paged and "█" in paged
+
+
+@pytest.mark.parametrize("words, environment", [
+    (["--no-pager", "history"], {"PAGER": PAGER}),
+    (["history", "--no-pager"], {"PAGER": PAGER}),
+    (["history"], {"DEDUPCTL_PAGER": "", "PAGER": PAGER}),
+    (["history"], {"DEDUPCTL_PAGER": "cat", "PAGER": PAGER}),
+    (["history"], {"PAGER": PAGER, "TERM": "dumb"}),
+    (["history"], {"PAGER": PAGER, "TERM": None}),
+])
+def test_where_no_pager_is_wanted_there_is_none(make_store, state, words, environment):
+    make_store(passes=2)
+    text = on_terminal(state, *words, environment=environment)
+    assert "/srv" in text and "page: " not in text
+
+
+def test_what_is_no_terminal_has_no_pager(make_store, dedupctl):
+    make_store(passes=2)
+    assert "page: " not in dedupctl("history", environment={"PAGER": PAGER}).stdout
+
+
+def test_a_machine_without_a_pager_does_without(make_store, state):
+    make_store(passes=2)
+    text = on_terminal(state, "history", environment={"PATH": "/nonexistent", "PAGER": None})
+    assert "/srv" in text
+
+
+def test_who_reads_may_stop_before_the_end(make_store, state):
+    make_store(passes=2000)
+    text = on_terminal(state, "history", environment={"PAGER": "head -n 2"}, status=None)
+    assert len(text.splitlines()) == 2
+
+
+def test_less_prints_what_fits_on_the_screen_and_ends(make_store, state):
+    if shutil.which("less") is None:
+        pytest.skip("there is no less")
+    make_store(passes=2)
+    assert "/srv" in on_terminal(state, "history", environment={"PAGER": "less"})
+
+
+def test_messages_wait_until_the_pager_has_ended(state):
+    text = on_terminal(state, "status", "/nowhere", environment={"PAGER": "sleep 0.3; cat; echo end"},
+                       status=None, has_messages=True)
+    assert re.search("end\ndedupctl: .*/nowhere", text)

@@ -69,6 +69,7 @@ def test_without_a_pass_nothing_was_ever_seen(tree, dedupd):
     assert "no pass over its filesystem is remembered" in row["evidence"]
 
 
+@pytest.mark.true_clock
 def test_what_was_written_since_is_told_by_the_last_pass(tree, dedupd, ask, learn):
     one = write_extent(tree / "one", noise(1, MIB))
     learn()
