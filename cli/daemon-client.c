@@ -12,6 +12,9 @@
 /* As long as it takes to answer at a prompt for a password. */
 #define CALL_USEC (UINT64_C(120) * G_USEC_PER_SEC)
 
+/* While somebody looks on, who wants to leave. */
+#define WATCHED_CALL_USEC (UINT64_C(3) * G_USEC_PER_SEC)
+
 struct DaemonClient {
 	sd_bus *bus;
 	bool is_private;
@@ -30,24 +33,9 @@ typedef sd_bus Connection;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Message, sd_bus_message_unref)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Connection, sd_bus_flush_close_unref)
 
-void daemon_filesystem_free(DaemonFilesystem *filesystem)
+static uint64_t call_usec(const DaemonClient *client)
 {
-	if (!filesystem)
-		return;
-
-	g_free(filesystem->uuid);
-	g_free(filesystem->kind);
-	g_free(filesystem->mount_point);
-	g_free(filesystem->state);
-	g_free(filesystem->refusal);
-	g_free(filesystem->waits_for);
-	g_free(filesystem->wait_reason);
-	g_free(filesystem->stage);
-	g_free(filesystem->last_outcome);
-	g_free(filesystem->last_error);
-	g_free(filesystem->state_directory);
-	g_strfreev(filesystem->disks);
-	g_free(filesystem);
+	return client->changed ? WATCHED_CALL_USEC : CALL_USEC;
 }
 
 /* sd-bus's address of a socket, in which other bytes are written as %xx. */
@@ -166,7 +154,7 @@ static Message *call(DaemonClient *client, const char *path, const char *interfa
 	if (failed >= 0 && argument)
 		failed = sd_bus_message_append(message, "s", argument);
 	if (failed >= 0)
-		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
 	if (failed < 0)
 		fail(error, &bus_error, failed);
 
@@ -235,7 +223,7 @@ bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t b
 	if (failed >= 0)
 		failed = sd_bus_message_append(message, "stt", disk, bytes, requests);
 	if (failed >= 0)
-		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
 	if (failed < 0)
 		fail(error, &bus_error, failed);
 
@@ -369,7 +357,7 @@ bool daemon_client_run(DaemonClient *client, const char *name, char *const *path
 	if (failed >= 0)
 		failed = sd_bus_message_append_strv(message, (char **)wishes);
 	if (failed >= 0)
-		failed = sd_bus_call(client->bus, message, CALL_USEC, &bus_error, &reply);
+		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
 	if (failed < 0)
 		fail(error, &bus_error, failed);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/daemon-filesystem.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,18 +28,6 @@ typedef enum {
 	DAEMON_CLIENT_ERROR_FAILED,
 } DaemonClientError;
 
-/* What it says of one filesystem; times in microseconds since 1970, 0: none. */
-typedef struct {
-	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
-	char *last_outcome, *last_error, *state_directory;
-	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
-	bool is_paused, is_asked;
-	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
-	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
-	uint64_t last_started_usec, last_ended_usec, last_freed_bytes, last_exit_status;
-	uint64_t freed_bytes, passes;
-} DaemonFilesystem;
-
 /* What it says of one disk; 0: no limit. */
 typedef struct {
 	char *name;
@@ -56,7 +46,6 @@ GPtrArray *daemon_client_list(DaemonClient *client, GError **error);
 
 /* The one with this UUID or mount point. */
 DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GError **error);
-void daemon_filesystem_free(DaemonFilesystem *filesystem);
 
 /* Call a method that takes nothing, of the filesystem with this UUID or mount point: "Start". */
 bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
@@ -81,7 +70,7 @@ bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t b
 
 /*
  * From now on have @changed called from @event when anything was told of filesystems, and @gone when the
- * service closed the connection.
+ * service closed the connection.  What is asked after that is answered within seconds, or has failed.
  */
 bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(void *data),
 			 void (*gone)(void *data), void *data, GError **error)
@@ -91,4 +80,3 @@ bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(
 bool daemon_client_reload(DaemonClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonClient, daemon_client_close)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonFilesystem, daemon_filesystem_free)

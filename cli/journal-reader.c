@@ -114,6 +114,9 @@ bool journal_reader_seek(JournalReader *reader, uint64_t n, int64_t since_usec, 
 	reader->since_usec = since_usec;
 	if (got >= 0 && n > 0)
 		got = sd_journal_previous_skip(reader->journal, n);
+	/* Behind the end of a journal without a match nothing would ever be found. */
+	if (got == 0 && n > 0)
+		got = sd_journal_seek_head(reader->journal);
 	reader->is_at_one = n > 0 && got > 0;
 	return check(got, "go through the journal", error);
 }

@@ -6,6 +6,7 @@
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,23 +19,41 @@ struct Pager {
 	GPid pid;
 };
 
-/* A command for a shell; NULL: none is wanted, or to be had.  To be freed with g_free(). */
-static char *find_command(void)
+/* Somebody was given root's rights for this program alone, it may be: they are not for a shell. */
+static bool has_lent_rights(void)
 {
-	static const char *const programs[] = { "pager", "less", "more" };
-	const char *wanted = g_getenv("DEDUPCTL_PAGER");
+	return geteuid() == 0 && (g_getenv("SUDO_UID") || g_getenv("PKEXEC_UID"));
+}
 
-	if (!wanted)
-		wanted = g_getenv("PAGER");
-	if (wanted)
-		return wanted[0] != '\0' && strcmp(wanted, "cat") != 0 ? g_strdup(wanted) : NULL;
+static bool is_installed(const char *command)
+{
+	g_auto(GStrv) words = NULL;
+	g_autofree char *path = NULL;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(programs); i++) {
-		g_autofree char *path = g_find_program_in_path(programs[i]);
+	/* What is no list of words is the shell's to understand. */
+	if (!g_shell_parse_argv(command, NULL, &words, NULL))
+		return true;
+	path = g_find_program_in_path(words[0]);
+	return path;
+}
 
-		if (path)
-			return g_strdup(programs[i]);
-	}
+/* A command for a shell; NULL: none is wanted, or to be had. */
+static const char *find_command(void)
+{
+	/* The first one alone can be told to start no others. */
+	static const char *const programs[] = { "less", "pager", "more" };
+	size_t n_programs = has_lent_rights() ? 1 : G_N_ELEMENTS(programs);
+	const char *own = g_getenv("DEDUPCTL_PAGER");
+	const char *wanted = own ? own : g_getenv("PAGER");
+
+	if (wanted && (wanted[0] == '\0' || strcmp(wanted, "cat") == 0))
+		return NULL;
+	if (wanted && !has_lent_rights() && is_installed(wanted))
+		return wanted;
+
+	for (size_t i = 0; i < n_programs; i++)
+		if (is_installed(programs[i]))
+			return programs[i];
 	return NULL;
 }
 
@@ -63,7 +82,7 @@ static bool spawn(const char *command, GPid *ret_pid, int *ret_fd)
 
 Pager *pager_start(void)
 {
-	g_autofree char *command = terminal_can_page() ? find_command() : NULL;
+	const char *command = terminal_can_page() ? find_command() : NULL;
 	g_auto(Fd) fd = -1;
 	Pager *pager;
 	GPid pid;
@@ -85,7 +104,8 @@ void pager_finish(Pager *pager)
 	if (!pager)
 		return;
 
-	/* Who has seen enough ends it before all is printed, which is no failure. */
+	/* Who has seen enough ends it before all is printed, which is no failure: what is said is said. */
+	signal(SIGPIPE, SIG_IGN);
 	fflush(stdout);
 	clearerr(stdout);
 	terminal_give_back();

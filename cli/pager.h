@@ -9,7 +9,7 @@
  *
  * $DEDUPCTL_PAGER says which, else $PAGER, else one that is installed; "" and "cat" are none.  less is
  * told to end at once where all fits on the screen ($DEDUPCTL_LESS has it do otherwise), and to start no
- * other programs, as it may be root's.
+ * other programs, as it may be root's: with rights that were lent by sudo or pkexec it alone is used.
  *
  * Thread: main.
  */

@@ -4,7 +4,6 @@
 #include "cli/message.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,24 +20,12 @@ static void names_clear(Names *names)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Names, names_clear)
 
-static bool means(const char *name, const DaemonFilesystem *live)
-{
-	g_autofree char *plain = g_canonicalize_filename(name, NULL);
-	char *real = realpath(name, NULL);
-	bool does = g_ascii_strcasecmp(name, live->uuid) == 0 ||
-		    strcmp(plain, live->mount_point) == 0 ||
-		    g_strcmp0(real, live->mount_point) == 0;
-
-	free(real);
-	return does;
-}
-
 static bool is_named(const Names *names, const DaemonFilesystem *live)
 {
 	bool is_named = false;
 
 	for (size_t i = 0; names->typed && names->typed[i]; i++) {
-		if (!means(names->typed[i], live))
+		if (!daemon_filesystem_is_called(live, names->typed[i]))
 			continue;
 		names->is_known[i] = true;
 		is_named = true;

@@ -7,11 +7,9 @@
 #include "cli/terminal.h"
 #include "cli/watch-samples.h"
 #include "cli/watch-screen.h"
-#include "daemon/config.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -63,18 +61,9 @@ static bool is_named(const StatusWatch *watch, const DaemonFilesystem *filesyste
 {
 	char *const *names = watch->options->names;
 
-	for (; names && *names; names++) {
-		g_autofree char *name = config_name_of_filesystem(*names);
-		char *real = realpath(*names, NULL);
-		bool is_it = g_strcmp0(name, filesystem->uuid) == 0 ||
-			     g_strcmp0(name, filesystem->mount_point) == 0 ||
-			     g_strcmp0(real, filesystem->mount_point) == 0;
-
-		free(real);
-		if (is_it)
+	for (; names && *names; names++)
+		if (daemon_filesystem_is_called(filesystem, *names))
 			return true;
-	}
-
 	return false;
 }
 
@@ -290,14 +279,21 @@ static bool connect_to_service(StatusWatch *watch, GError **error)
 /* That a name is of nothing the service knows is said before the page is taken. */
 static bool names_are_known(const StatusWatch *watch, GError **error)
 {
-	for (char **name = watch->options->names; name && *name; name++) {
-		g_autoptr(DaemonFilesystem) found = daemon_client_get(watch->client, *name, error);
+	g_autoptr(GPtrArray) all = daemon_client_list(watch->client, error);
 
-		if (!found)
-			return false;
+	for (char **name = watch->options->names; all && name && *name; name++) {
+		bool is_known = false;
+
+		for (guint i = 0; i < all->len && !is_known; i++)
+			is_known = daemon_filesystem_is_called(all->pdata[i], *name);
+		if (is_known)
+			continue;
+		g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN,
+			    "the service knows no filesystem %s", *name);
+		return false;
 	}
 
-	return true;
+	return all;
 }
 
 ExitStatus status_watch_run(const Options *options)

@@ -183,7 +183,8 @@ static ExitStatus have_passes_made(DaemonClient *client, const GPtrArray *all, c
 			status = came;
 	}
 
-	return status;
+	/* It may have come when a pass was done, and others were not begun for it. */
+	return signal_got ? (ExitStatus)(EXIT_STATUS_SIGNAL + signal_got) : status;
 }
 
 static ExitStatus run(const Options *options)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * DaemonFilesystem - what the running dedupd says of one filesystem; times in microseconds since 1970, 0:
+ * none.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
+	char *last_outcome, *last_error, *state_directory;
+	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
+	bool is_paused, is_asked;
+	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
+	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
+	uint64_t last_started_usec, last_ended_usec, last_freed_bytes, last_exit_status;
+	uint64_t freed_bytes, passes;
+} DaemonFilesystem;
+
+void daemon_filesystem_free(DaemonFilesystem *filesystem);
+
+/* Whether it is what somebody means by @typed: its UUID, or a path of its mount point. */
+bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonFilesystem, daemon_filesystem_free)
