@@ -22,10 +22,11 @@
 #define LOOK_DAYS 7
 
 /*
- * Old items of so many bytes to look through are worth a write, after which no pass sees them: more than
- * such a write itself changes, or with the store on this btrfs each would be followed by another.
+ * Old items of so many bytes to look through are worth a write, after which no pass sees them.  With the store
+ * on this btrfs that is more than such a write itself changes, or each would be followed by another.
  */
-#define LOOKED_THROUGH_BYTES (UINT64_C(512) << 10)
+#define LOOKED_THROUGH_BYTES     (UINT64_C(128) << 10)
+#define LOOKED_THROUGH_BYTES_OWN (UINT64_C(512) << 10)
 
 /* btrfs preallocates extents of so many bytes; written ones are half as long at most. */
 #define EXTENT_BYTES_MAX (UINT64_C(256) << 20)
@@ -320,11 +321,13 @@ static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 static bool is_worth_a_write(const ExtentFinder *finder)
 {
 	const PassResult *result = finder->pass->result;
+	uint64_t most =
+		own_files_are_here(finder->own) ? LOOKED_THROUGH_BYTES_OWN : LOOKED_THROUGH_BYTES;
 
 	return result->files.read + result->files.set_aside + result->files.gone +
 			       finder->n_renewed >
 		       0 ||
-	       finder->looked_through_bytes >= LOOKED_THROUGH_BYTES;
+	       finder->looked_through_bytes >= most;
 }
 
 /* Those of which the cause has ended are unsettled. */

@@ -5,7 +5,6 @@
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-limits.h"
-#include "daemon/extent-pause.h"
 #include "daemon/extent-share.h"
 #include "daemon/fingerprint.h"
 #include "daemon/inode-inventory.h"
@@ -144,7 +143,6 @@ static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_f
 
 	g_clear_pointer(&found, sorter_free);
 	progress_begin(pass->progress, STAGE_SHARE, 0);
-	extent_pause(pass);
 	return share_extents(pass, sums, table, runs, is_first, ret_pinned, error) &&
 	       (!is_first || pass->result->stopped_reason ||
 		share_files(pass, table, opener, runs, error));
@@ -309,8 +307,7 @@ static bool do_steps(Pass *pass, GError **error)
 	BtrfsInfo info;
 	Ledger ledger;
 
-	/* First of all, since a flush takes its time beside a scrub and cannot be ended. */
-	extent_pause(pass);
+	/* First of all it waits for a scrub, beside which a flush takes its time and cannot be ended. */
 	if (!pass_may_continue(pass))
 		return true;
 

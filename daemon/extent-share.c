@@ -4,7 +4,6 @@
 #include "daemon/begun-extent.h"
 #include "daemon/doubts.h"
 #include "daemon/extent-figures.h"
-#include "daemon/extent-pause.h"
 #include "daemon/extent-queue.h"
 #include "daemon/extent-skips.h"
 #include "daemon/extent-turn.h"
@@ -37,7 +36,6 @@ typedef struct {
 	bool is_first_round;
 	uint64_t n_pinned;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
-	int64_t paused_usec;  /* monotonic; when it was last seen that nothing is in the way */
 	ExtentQueue *planned;
 	ExtentCopy *copy;  /* of the first of them; NULL: it needs none */
 	bool copy_is_kept; /* something was shared with it */
@@ -381,7 +379,6 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	g_autoptr(PlannedTarget) planned = NULL;
 	bool has_copy, done;
 
-	extent_pause_when_due(sharer->pass, &sharer->paused_usec);
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
 		return false;
 	if (sharer->pass->result->stopped_reason) {

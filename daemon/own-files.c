@@ -49,6 +49,11 @@ void own_files_free(OwnFiles *own)
 	g_free(own);
 }
 
+bool own_files_are_here(const OwnFiles *own)
+{
+	return own->keys->len > 0;
+}
+
 bool own_files_have(const OwnFiles *own, uint64_t root, uint64_t inode)
 {
 	for (guint i = 0; i < own->keys->len; i++) {

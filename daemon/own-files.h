@@ -21,6 +21,9 @@ typedef struct OwnFiles OwnFiles;
 OwnFiles *own_files_new(const Filesystem *filesystem, const char *state_directory);
 void own_files_free(OwnFiles *own);
 
+/* Whether there are any: the state directory lies on the filesystem. */
+bool own_files_are_here(const OwnFiles *own);
+
 bool own_files_have(const OwnFiles *own, uint64_t root, uint64_t inode);
 
 /*
