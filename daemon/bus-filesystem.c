@@ -138,8 +138,12 @@ static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_e
 /* Reply to what was done, or could not be. */
 static int reply(Bus *bus, sd_bus_message *message, const GError *failure, sd_bus_error *error)
 {
-	if (failure)
-		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, failure->message);
+	if (failure) {
+		/* It may name a path, of any bytes, which no string of the bus may be. */
+		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
+
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, text);
+	}
 
 	manager_look(bus_manager(bus));
 	return sd_bus_reply_method_return(message, "");

@@ -36,7 +36,8 @@ int filesystem_lock(const char *uuid, GError **error)
 char *filesystem_lock_holder(const char *uuid)
 {
 	bool is_held;
-	g_auto(Fd) fd = lock_file_take(uuid, &is_held, NULL);
+	int fd = lock_file_take(uuid, &is_held, NULL);
 
+	fd_close(&fd);
 	return is_held ? holder_text(uuid) : NULL;
 }

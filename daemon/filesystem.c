@@ -250,3 +250,11 @@ bool filesystem_flush(const Filesystem *filesystem, GError **error)
 	     g_strerror(errno));
 	return false;
 }
+
+bool filesystem_may_be_on(const Filesystem *filesystem, dev_t device)
+{
+	struct stat stat;
+
+	return filesystem->identity.kind != FS_KIND_XFS ||
+	       (fstat(filesystem->fd, &stat) == 0 && stat.st_dev == device);
+}

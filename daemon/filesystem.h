@@ -52,6 +52,12 @@ GPtrArray *filesystems_find(char *const *paths, GError **error);
 
 void filesystem_free(Filesystem *filesystem);
 
+/*
+ * Whether it may be the one that is mounted from @device, as mountinfo has it: a copy of an XFS, which has the
+ * same UUID, is not.  On btrfs each subvolume shows a device of its own.
+ */
+bool filesystem_may_be_on(const Filesystem *filesystem, dev_t device);
+
 /* Write out all dirty data (syncfs). */
 bool filesystem_flush(const Filesystem *filesystem, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

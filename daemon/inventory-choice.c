@@ -32,6 +32,8 @@ static const char *why_not(const Pass *pass)
 		return "only XFS lists its inodes";
 	if (!is_whole(filesystem))
 		return "the pass is over a part of the filesystem";
+	if (pass->settings->is_for_one_pass)
+		return "what it leaves out is not to be forgotten";
 	if (pass->settings->excludes && pass->settings->excludes[0])
 		return "--exclude looks at names";
 	if (pass->settings->patterns && pass->settings->patterns[0])

@@ -62,7 +62,8 @@ static char *line_of(const char *mount_point, const PassResult *result)
 	if (unreadable_of(result) > 0)
 		unreadable = g_strdup_printf(", %" PRIu64 " files could not be read",
 					     unreadable_of(result));
-	return g_strdup_printf("freed %s of %s: %s in %.1f s, %s read from disk%s%s%s", freed, name,
+	return g_strdup_printf("%s %s of %s: %s in %.1f s, %s read from disk%s%s%s",
+			       result->is_dry_run ? "would free" : "freed", freed, name,
 			       pass_outcome_name(result->outcome), seconds, read,
 			       result->stopped_reason ? ", " : "",
 			       result->stopped_reason ? result->stopped_reason : "",
@@ -93,8 +94,10 @@ void journal_pass(const char *uuid, const char *mount_point, const PassResult *r
 	g_autofree char *seconds = g_strdup_printf(
 		"%.3f", (double)(result->ended_usec - result->started_usec) / G_USEC_PER_SEC);
 	g_autofree char *read = g_strdup_printf("%" PRIu64, result->disk_bytes);
-	g_autofree char *shared = g_strdup_printf("%" PRIu64, result->shared.bytes);
-	g_autofree char *freed = g_strdup_printf("%" PRIu64, result->freed.bytes);
+	bool has_shared = !result->is_dry_run;
+	g_autofree char *shared =
+		g_strdup_printf("%" PRIu64, has_shared ? result->shared.bytes : 0);
+	g_autofree char *freed = g_strdup_printf("%" PRIu64, has_shared ? result->freed.bytes : 0);
 
 	g_log_structured(G_LOG_DOMAIN, level_of(result), "MESSAGE_ID",
 			 result->error ? JOURNAL_PASS_FAILED_ID : JOURNAL_PASS_ENDED_ID,

@@ -214,7 +214,7 @@ static void take_result(ManagedFilesystem *managed)
 	journal_pass(managed->uuid, managed->mount_point, result);
 	tell_schedule(managed);
 	managed->n_passes++;
-	managed->freed_bytes += result->freed.bytes;
+	managed->freed_bytes += result->is_dry_run ? 0 : result->freed.bytes;
 	managed->read_bytes += result->disk_bytes;
 
 	pass_result_clear(&managed->last);
@@ -228,10 +228,14 @@ static void finish(ManagedFilesystem *managed)
 	worker_join(g_steal_pointer(&managed->worker));
 	/* Somebody was a moment quicker: it begins when they are done, as if it had not been tried. */
 	if (g_error_matches(managed->result.error, FILESYSTEM_LOCK_ERROR,
-			    FILESYSTEM_LOCK_ERROR_IN_USE))
+			    FILESYSTEM_LOCK_ERROR_IN_USE)) {
 		pass_result_clear(&managed->result);
-	else
+		/* Unless it was stopped meanwhile. */
+		if (!managed->schedule.is_asked)
+			drop_request(managed);
+	} else {
 		take_result(managed);
+	}
 
 	let_go_of_pass(managed);
 	/* What the pass needed would stay with the heap while nothing happens. */
@@ -312,7 +316,8 @@ static bool open_filesystem(ManagedFilesystem *managed, GError **error)
 		return false;
 
 	filesystem = found->len == 1 ? found->pdata[0] : NULL;
-	if (!filesystem || strcmp(filesystem->uuid, managed->uuid) != 0) {
+	if (!filesystem || strcmp(filesystem->uuid, managed->uuid) != 0 ||
+	    !filesystem_may_be_on(filesystem, managed->device)) {
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
 			    "%s shows another filesystem now", managed->mount_point);
 		return false;
@@ -514,8 +519,10 @@ void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 		managed->schedule.is_asked = false;
 		managed->asked_again = false;
 		/* While its pass runs, what came of it has to be known as its. */
-		if (!managed->worker)
+		if (!managed->worker) {
 			g_clear_pointer(&managed->request, run_request_free);
+			say_changed(managed);
+		}
 	}
 	if (!managed->worker || atomic_load(&managed->stop))
 		return;

@@ -223,22 +223,21 @@ static bool note_outside(Inventory *inventory, ObjectTable *table, GError **erro
 }
 
 /*
- * What an earlier pass did not settle and this one did not meet would count as settled from now on:
- * forgotten, it is looked at anew by the next pass that meets it.
+ * What an earlier pass did not settle and this one did not meet would count as settled from now on: it is
+ * left to the next pass that meets it.  *ret_n: how much that is.
  */
-static bool drop_outside(Pass *pass, Inventory *inventory, GError **error)
+static bool postpone_outside(Pass *pass, Inventory *inventory, uint64_t *ret_n, GError **error)
 {
+	*ret_n = 0;
 	while (pass_may_continue(pass)) {
-		const Object *found;
 		uint32_t object;
 
 		if (!inventory_next_outside(inventory, &object, error))
 			return false;
 		if (!object)
 			break;
-		if (!hash_store_find(pass->store, object, &found, error) ||
-		    (found && !hash_store_drop(pass->store, found->subvolume, found->inode, error)))
-			return false;
+		postponed_add(pass->postponed, pass->store, object);
+		++*ret_n;
 	}
 
 	return true;
@@ -248,13 +247,15 @@ static bool drop_outside(Pass *pass, Inventory *inventory, GError **error)
 static bool pass_settle(Pass *pass, Inventory *inventory, ObjectTable *table, GError **error)
 {
 	uint64_t n_unsettled = inventory_unsettled(inventory) + pass->result->files.read;
+	uint64_t n_outside;
 
-	if (postponed_is_all(pass->postponed, n_unsettled))
+	if (!postpone_outside(pass, inventory, &n_outside, error))
+		return false;
+	if (!pass_may_continue(pass) || postponed_is_all(pass->postponed, n_unsettled + n_outside))
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return drop_outside(pass, inventory, error) &&
-	       hash_store_settle(pass->store, object_table_is_kept, table, error) &&
+	return hash_store_settle(pass->store, object_table_is_kept, table, error) &&
 	       object_table_take_error(table, error) &&
 	       postponed_renew(pass->postponed, pass->store, error);
 }
@@ -474,6 +475,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point, stop);
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
+	result->is_dry_run = settings->dry_run;
 	if (lock >= 0 && pass_open(&pass, disks, error)) {
 		if (pass_steps(&pass, error) || pass_devices_explain(&pass, error))
 			result->outcome = pass_may_continue(&pass) && !result->stopped_reason

@@ -137,6 +137,7 @@ RunRequest *run_request_new(const Settings *settings, const char *uuid, char *co
 
 	request->paths = g_strdupv((char **)paths);
 	request->settings = settings_copy(settings);
+	request->settings->is_for_one_pass = true;
 	if (!check_paths(paths, uuid, error) || !take_wishes(request->settings, wishes, error))
 		return NULL;
 

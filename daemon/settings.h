@@ -138,6 +138,7 @@ typedef struct {
 	bool once;
 	bool now; /* whatever the windows */
 	bool dry_run;
+	bool is_for_one_pass; /* what it leaves out is not forgotten */
 	bool rebuild;
 	bool json;
 	bool quiet;

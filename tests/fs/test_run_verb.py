@@ -163,6 +163,30 @@ def test_wishes_are_forgotten_with_their_pass(filesystem, tree, quiet_service):
     assert are_shared(*files[:2]) and are_shared(*files[2:])
 
 
+@pytest.mark.parametrize("wish", ["--min-size=1G", "--min-age=30d", "--exclude=out"])
+def test_what_a_wish_leaves_out_is_not_forgotten(filesystem, tree, quiet_service, wish):
+    def count_objects():
+        (row,) = json.loads(quiet_service.tell("status", "--json", tree))["filesystems"]
+        return row["objects"]
+
+    write_pairs(filesystem)
+    quiet_service.tell("start", "--wait", tree)
+    known = count_objects()
+    assert known >= 2
+    for options in (["--dry-run"], []):
+        quiet_service.tell("run", *options, wish, tree)
+        assert count_objects() == known
+
+
+def test_what_would_be_freed_does_not_count_as_freed(filesystem, tree, quiet_service):
+    write_pairs(filesystem)
+    quiet_service.tell("run", "--dry-run", tree)
+    assert quiet_service.shows(str(tree))["freed_bytes"] == 0
+    assert "would free 4 MiB" in quiet_service.log()
+    quiet_service.tell("run", tree)
+    assert quiet_service.shows(str(tree))["freed_bytes"] == 4 * MIB
+
+
 def test_names_may_be_anything(filesystem, tree, quiet_service, run):
     files = write_pairs(filesystem, HOSTILE, "-out")
     quiet_service.tell("run", tree / HOSTILE)

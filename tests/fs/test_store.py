@@ -250,3 +250,17 @@ def test_a_state_directory_that_cannot_be_is_refused_by_name(tree, dedupd, tmp_p
 
     assert run.status in (1, 2)
     assert str(tmp_path / "file") in run.stderr
+
+
+def test_a_pass_over_a_part_keeps_what_was_learned_of_the_rest(tree, filesystem, dedupd):
+    for seed, name in enumerate(["in", "out"]):
+        (tree / name).mkdir()
+        content.write_twins(tree / name, MIB, seed=seed)
+    harness.settle(filesystem)
+    assert dedupd.run(dry_run=True).freed_bytes == 2 * MIB
+
+    assert dedupd.run(tree / "in").freed_bytes == MIB
+
+    rest = dedupd.run()
+    assert rest.read["finding_bytes"] == 0
+    assert rest.freed_bytes == MIB
