@@ -176,8 +176,10 @@ static ExitStatus run(char ***arguments)
 		return EXIT_STATUS_USAGE;
 	}
 
-	g_autoptr(Pager) pager = wants_pager(verb, &options) ? pager_start() : NULL;
-	return verb->run(&options);
+	Pager *pager = wants_pager(verb, &options) ? pager_start() : NULL;
+	ExitStatus status = verb->run(&options);
+	pager_finish(pager);
+	return status;
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
-
 /*
  * Pager - a program that shows what is printed page by page, as systemctl has it.
  *
@@ -23,5 +20,3 @@ Pager *pager_start(void);
 
 /* Wait until who reads has seen enough. */
 void pager_finish(Pager *pager);
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Pager, pager_finish)
