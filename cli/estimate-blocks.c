@@ -24,6 +24,7 @@ struct EstimateBlocks {
 	Sorter *sorter;
 	/* Of the file. */
 	XXH3_state_t *whole;
+	uint64_t n_nothing;      /* zeros and holes since the last data, which @whole lacks */
 	uint64_t n_taking_space; /* blocks that are data or zeros */
 	bool is_known;           /* all of it, so far */
 	bool has_data;
@@ -66,6 +67,7 @@ void estimate_blocks_free(EstimateBlocks *blocks)
 void estimate_blocks_begin_file(EstimateBlocks *blocks)
 {
 	XXH3_64bits_reset(blocks->whole);
+	blocks->n_nothing = 0;
 	blocks->n_taking_space = 0;
 	blocks->is_known = true;
 	blocks->has_data = false;
@@ -106,50 +108,66 @@ static bool end_span(EstimateBlocks *blocks, GError **error)
 				return false;
 	}
 
-	XXH3_64bits_update(blocks->whole, blocks->sums, blocks->n_span * sizeof(blocks->sums[0]));
 	blocks->n_span = 0;
 	return true;
+}
+
+/* Of zeros and holes the file has so many: a length takes no longer for a petabyte than for a block. */
+static void end_nothing(EstimateBlocks *blocks)
+{
+	const uint64_t tagged[] = { SUM_OF_NOTHING, blocks->n_nothing };
+
+	if (blocks->n_nothing > 0)
+		XXH3_64bits_update(blocks->whole, tagged, sizeof(tagged));
+	blocks->n_nothing = 0;
+}
+
+/* What blocks of @kind are to the file; @sum is that of one block of data. */
+static void add_to_file(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t sum,
+			uint64_t n_blocks)
+{
+	blocks->is_known &= kind != ESTIMATE_BLOCK_UNKNOWN;
+	if (kind == ESTIMATE_BLOCK_DATA || kind == ESTIMATE_BLOCK_ZEROS)
+		blocks->n_taking_space += n_blocks;
+	if (kind != ESTIMATE_BLOCK_DATA) {
+		blocks->n_nothing += n_blocks;
+		return;
+	}
+
+	end_nothing(blocks);
+	XXH3_64bits_update(blocks->whole, &sum, sizeof(sum));
+	blocks->has_data = true;
+}
+
+static bool add_to_span(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t sum,
+			GError **error)
+{
+	blocks->sums[blocks->n_span] = sum;
+	blocks->kinds[blocks->n_span] = (uint8_t)kind;
+	blocks->n_span++;
+
+	return blocks->n_span * blocks->block_bytes < SPAN_BYTES || end_span(blocks, error);
 }
 
 bool estimate_blocks_add(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t sum,
 			 GError **error)
 {
-	blocks->sums[blocks->n_span] = kind == ESTIMATE_BLOCK_DATA ? sum : SUM_OF_NOTHING;
-	blocks->kinds[blocks->n_span] = (uint8_t)kind;
-	blocks->n_span++;
-	blocks->n_taking_space += kind == ESTIMATE_BLOCK_DATA || kind == ESTIMATE_BLOCK_ZEROS;
-	blocks->has_data |= kind == ESTIMATE_BLOCK_DATA;
-	blocks->is_known &= kind != ESTIMATE_BLOCK_UNKNOWN;
-
-	return blocks->n_span * blocks->block_bytes < SPAN_BYTES || end_span(blocks, error);
-}
-
-/* Spans of nothing but @kind make no blocks of any size; holes count in the file all the same. */
-static bool skip_span(EstimateBlocks *blocks, EstimateBlockKind kind)
-{
-	static const uint64_t nothing[SPAN_BLOCKS];
-
-	blocks->is_known &= kind != ESTIMATE_BLOCK_UNKNOWN;
-	if (blocks->is_known)
-		XXH3_64bits_update(blocks->whole, nothing,
-				   SPAN_BYTES / blocks->block_bytes * sizeof(nothing[0]));
-	return true;
+	add_to_file(blocks, kind, sum, 1);
+	return add_to_span(blocks, kind, kind == ESTIMATE_BLOCK_DATA ? sum : SUM_OF_NOTHING, error);
 }
 
 bool estimate_blocks_skip(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t n_blocks,
 			  GError **error)
 {
 	uint64_t span = SPAN_BYTES / blocks->block_bytes;
+	uint64_t n_first = blocks->n_span > 0 ? MIN(n_blocks, span - blocks->n_span) : 0;
+	/* Spans of nothing but @kind make no blocks of any size. */
+	uint64_t n_listed = n_first + (n_blocks - n_first) % span;
 
-	while (n_blocks > 0) {
-		bool is_span = blocks->n_span == 0 && n_blocks >= span;
-
-		if (is_span ? !skip_span(blocks, kind)
-			    : !estimate_blocks_add(blocks, kind, 0, error))
+	add_to_file(blocks, kind, 0, n_blocks);
+	for (uint64_t i = 0; i < n_listed; i++)
+		if (!add_to_span(blocks, kind, SUM_OF_NOTHING, error))
 			return false;
-		n_blocks -= is_span ? span : 1;
-	}
-
 	return true;
 }
 
@@ -170,6 +188,7 @@ bool estimate_blocks_end_file(EstimateBlocks *blocks, uint64_t size_bytes, GErro
 	if (!blocks->is_known || !blocks->has_data)
 		return true;
 
+	end_nothing(blocks);
 	XXH3_64bits_update(blocks->whole, &size_bytes, sizeof(size_bytes));
 	return put(blocks, ESTIMATE_BLOCK_SIZES, XXH3_64bits_digest(blocks->whole),
 		   blocks->n_taking_space, error);

@@ -152,6 +152,20 @@ def test_zeros_are_counted_and_become_holes_where_they_may(tree, kind):
     assert by(row, "blocks", "block_bytes")[4096] == 0
 
 
+def test_a_sparse_file_of_any_size_is_gone_over(tree):
+    """As walked through its hole it would take days."""
+    for name in ("one", "two"):
+        write(tree / name, noise(1, 64 * KIB))
+        with open(tree / name, "r+b") as file:
+            file.seek(2**60)
+            file.write(noise(2, 64 * KIB))
+            file.truncate(2**62)
+    subprocess.run(["sync", "-f", tree], check=True)
+    row = estimate("--full", tree)
+    assert row["data_bytes"] == 256 * KIB
+    assert row["identical_bytes"] == row["pass_bytes"] == 128 * KIB
+
+
 def test_a_sample_is_bounded(make_filesystem):
     filesystem = make_filesystem("xfs")
     tree = pathlib.Path(filesystem.mount_point)
