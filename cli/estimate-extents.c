@@ -19,6 +19,7 @@ typedef struct {
 	uint64_t bytes; /* of all of the extent, on the disk */
 	uint64_t subvolume;
 	uint64_t inode;
+	uint64_t logical;
 } ShownExtent;
 
 /* An extent in the order of addresses. */
@@ -50,7 +51,9 @@ static int compare_shown(const void *a, const void *b)
 		return one->bytenr < other->bytenr ? -1 : 1;
 	if (one->subvolume != other->subvolume)
 		return one->subvolume < other->subvolume ? -1 : 1;
-	return (one->inode > other->inode) - (one->inode < other->inode);
+	if (one->inode != other->inode)
+		return one->inode < other->inode ? -1 : 1;
+	return (one->logical > other->logical) - (one->logical < other->logical);
 }
 
 static int compare_ranked(const void *a, const void *b)
@@ -87,8 +90,8 @@ void estimate_extents_free(EstimateExtents *extents)
 bool estimate_extents_show(EstimateExtents *extents, const FilePiece *piece, const NamedFile *file,
 			   GError **error)
 {
-	ShownExtent shown = { piece->extent, piece->extent_bytes, file->subvolume,
-			      file->stat.inode };
+	ShownExtent shown = { piece->extent, piece->extent_bytes, file->subvolume, file->stat.inode,
+			      piece->logical };
 
 	return sorter_add(extents->shown, &shown, error);
 }
@@ -128,7 +131,7 @@ static bool place(EstimateExtents *extents, Sorter *ranked, const ShownExtent *l
 	return sorter_add(ranked, &rank, error);
 }
 
-/* Join the places of each extent. */
+/* Join the places of each extent; one that was met by several names of its file is one. */
 static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 {
 	const ShownExtent *shown;
@@ -150,6 +153,8 @@ static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 		if (!shown)
 			return sorter_sort(ranked, error);
 
+		if (n_places > 0 && compare_shown(shown, &last) == 0)
+			continue;
 		is_shared |= n_places > 0 &&
 			     (shown->subvolume != last.subvolume || shown->inode != last.inode);
 		n_places++;

@@ -267,6 +267,20 @@ def test_hard_links_are_one_file(tree):
     assert row["shared_bytes"] == row["pass_bytes"] == 0
 
 
+def test_many_hard_links_are_one_place(dedupd, tree, kind):
+    """A pass leaves an extent alone that is shown at more than 32 places: names are none."""
+    for name in ("one", "two"):
+        write_extent(tree / name, noise(1, MIB))
+        for number in range(40):
+            os.link(tree / name, tree / f"{name}-{number}")
+    row = estimate("--full", tree)
+    assert row["files"] == 2
+    assert row["data_bytes"] == 2 * MIB
+    assert row["shared_bytes"] == 0
+    assert row["pass_bytes"] == MIB
+    assert harness.check_pass(dedupd, find=FIND[kind]).first.freed_bytes == MIB
+
+
 def test_little_memory_tells_the_same(tree, tmp_path):
     write_mixture(tree)
     config = tmp_path / "dedupd.conf"
