@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate-pairs.h"
 
+#include "hashstore/groups.h"
+
 #define FEW_MEMBERS 8
 
 /* A position and the ways by which it is found, in one number that sorts by position. */
@@ -98,6 +100,8 @@ static bool add_member(EstimatePairs *pairs, Members *members, uint64_t place, G
 	uint64_t n = members->n_members;
 	uint64_t n_paired = n < FEW_MEMBERS ? n : 1;
 
+	if (n == GROUP_MEMBERS_MAX)
+		return true;
 	for (uint64_t i = 0; i < n_paired; i++)
 		if (!pair(pairs, members->first[i], place, error))
 			return false;

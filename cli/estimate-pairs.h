@@ -8,7 +8,8 @@
  * EstimatePairs - positions with equal anchors, two by two.
  *
  * Of a digest with few positions all are paired with each other; of one with many each with the first,
- * and with the one before it, so that their number stays bounded, as in a pass.
+ * and with the one before it, so that their number stays bounded; and no more than GROUP_MEMBERS_MAX are
+ * paired at all, as in a pass.
  *
  * Thread: one at a time.
  */

@@ -14,6 +14,9 @@
 /* That of short zeros among data; no sum of data has it but by a chance of 2^-64. */
 #define SUM_OF_ZEROS UINT64_C(0x7a65726f73)
 
+/* A block may be reached by so many runs however near their sources are. */
+#define NEAR_RUNS_MAX 8
+
 struct EstimateSequence {
 	const EstimateTask *task;
 	unsigned usual_window;
@@ -285,6 +288,34 @@ static uint64_t count_equal(const SequenceBlock *blocks, uint64_t n_blocks, uint
 	return n;
 }
 
+/* How many runs reached each block; none yet. */
+static MappedArray *reached_new(const EstimateSequence *sequence, GError **error)
+{
+	g_autoptr(MappedArray) reached =
+		mapped_array_new(sequence->task->directory, sizeof(uint8_t), error);
+
+	for (uint64_t i = 0; reached && i < mapped_array_count(sequence->blocks); i++)
+		if (!mapped_array_add(reached, error))
+			return NULL;
+	return g_steal_pointer(&reached);
+}
+
+/*
+ * What repeats itself, as a disk full of 0xFF does, equals itself on every diagonal, and would be gone over
+ * once for each.  Beyond a few runs each one more has to come from twice as far, so that other files and
+ * extents are seen, too, and a block is compared a number of times that grows with the logarithm alone.
+ */
+static bool is_reached(const uint8_t *reached, const SequencePair *pair)
+{
+	return reached[pair->target] >= MAX(NEAR_RUNS_MAX, g_bit_storage(pair->diagonal));
+}
+
+static void note_reached(uint8_t *reached, const SequenceRun *run)
+{
+	for (uint64_t i = run->target; i < run->target + run->n_blocks; i++)
+		reached[i] = (uint8_t)MIN(reached[i] + 1, UINT8_MAX);
+}
+
 static SequenceRun extend(const EstimateSequence *sequence, const SequencePair *pair)
 {
 	uint64_t n_blocks;
@@ -299,12 +330,14 @@ static SequenceRun extend(const EstimateSequence *sequence, const SequencePair *
 
 bool estimate_sequence_match(EstimateSequence *sequence, TakeRun take, void *data, GError **error)
 {
+	g_autoptr(MappedArray) counts = reached_new(sequence, error);
+	uint8_t *reached = counts ? mapped_array_items(counts) : NULL;
 	SequenceRun run = { 0 };
 	uint64_t diagonal = 0;
 	SequencePair pair;
 	bool is_pair;
 
-	if (!take_holes(sequence, take, data, error) ||
+	if (!counts || !take_holes(sequence, take, data, error) ||
 	    !estimate_pairs_sort(sequence->pairs, error))
 		return false;
 	while (!atomic_load(sequence->task->stop)) {
@@ -315,12 +348,15 @@ bool estimate_sequence_match(EstimateSequence *sequence, TakeRun take, void *dat
 			run.ways |= pair.ways;
 			continue;
 		}
+		if (is_pair && is_reached(reached, &pair))
+			continue;
 		if (run.n_blocks > 0 && !take(&run, data, error))
 			return false;
 		if (!is_pair)
 			return true;
 		diagonal = pair.diagonal;
 		run = extend(sequence, &pair);
+		note_reached(reached, &run);
 	}
 
 	return true;

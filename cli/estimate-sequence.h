@@ -65,7 +65,8 @@ const SequenceBlock *estimate_sequence_blocks(const EstimateSequence *sequence, 
 
 /*
  * Find the runs, each with the earlier of two equal stretches for its source: @take gets them in no
- * order.  No more blocks can be added then.
+ * order.  Of what repeats itself not all runs are found: their blocks grow with those that were added and
+ * the logarithm of these, not with their square.  No more blocks can be added then.
  */
 typedef bool (*TakeRun)(const SequenceRun *run, void *data, GError **error);
 bool estimate_sequence_match(EstimateSequence *sequence, TakeRun take, void *data, GError **error)

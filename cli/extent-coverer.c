@@ -7,11 +7,16 @@
 
 #include <string.h>
 
+/* Pieces that begin together are alternatives: no more than so many are looked at, and one for each way. */
+#define TOGETHER_MAX 8
+
 struct ExtentCoverer {
 	const EstimateTask *task;
 	Sorter *pieces;       /* EqualPiece */
 	MappedArray *extents; /* CoveredExtent, by rank */
 	GArray *of_target;    /* EqualPiece: those of one extent */
+	unsigned n_together;  /* of these, at the last position */
+	uint32_t ways_together;
 	RestAccount accounts[ESTIMATE_WAYS];
 	unsigned usual;
 	uint64_t n_runs;
@@ -144,6 +149,25 @@ static void free_extent(ExtentCoverer *coverer, uint64_t rank, bool is_first)
 	}
 }
 
+/* Keep @piece, unless there are enough that begin where it does: so memory is bounded for an extent. */
+static void keep_piece(ExtentCoverer *coverer, const EqualPiece *piece)
+{
+	const GArray *kept = coverer->of_target;
+	bool is_first = kept->len == 0 ||
+			g_array_index(kept, EqualPiece, kept->len - 1).position != piece->position;
+
+	if (is_first) {
+		coverer->n_together = 0;
+		coverer->ways_together = 0;
+	}
+	if (coverer->n_together >= TOGETHER_MAX && (piece->ways & ~coverer->ways_together) == 0)
+		return;
+
+	coverer->n_together++;
+	coverer->ways_together |= piece->ways;
+	g_array_append_val(coverer->of_target, *piece);
+}
+
 static bool go_over(ExtentCoverer *coverer, bool is_first, GError **error)
 {
 	const EqualPiece *piece;
@@ -162,7 +186,7 @@ static bool go_over(ExtentCoverer *coverer, bool is_first, GError **error)
 		if (!piece)
 			return true;
 		rank = piece->target;
-		g_array_append_val(coverer->of_target, *piece);
+		keep_piece(coverer, piece);
 	}
 
 	return true;

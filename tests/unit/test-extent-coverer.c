@@ -131,6 +131,24 @@ static void test_a_source_is_never_freed(Fixture *fixture, const void *data)
 	g_assert_cmpuint(count(fixture, &n_runs), ==, 64 * BLOCK);
 }
 
+/* Of pieces that begin together only some are looked at; what finds the shorter one is not forgotten. */
+static void test_each_way_has_one_of_many_pieces(Fixture *fixture, const void *data)
+{
+	const EqualPiece other = { 100, 0, 6400, 64, 1U << (WAY + 1) };
+	uint64_t blocks[101], bytes[ESTIMATE_WAYS], n_runs;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+		blocks[i] = 64;
+	fixture->settings.rewrite = REWRITE_NEVER;
+	add_extents(fixture, blocks, G_N_ELEMENTS(blocks));
+	for (uint64_t source = 0; source < 100; source++)
+		add_piece(fixture, 100, source, 6400, 65);
+	g_assert_true(extent_coverer_add(fixture->coverer, &other, NULL));
+	g_assert_true(extent_coverer_count(fixture->coverer, WAY, bytes, &n_runs, NULL));
+	g_assert_cmpuint(bytes[WAY], ==, 64 * BLOCK);
+	g_assert_cmpuint(bytes[WAY + 1], ==, 64 * BLOCK);
+}
+
 static void test_zeros_become_a_hole(Fixture *fixture, const void *data)
 {
 	static const uint64_t blocks[] = { 64 };
@@ -159,6 +177,8 @@ int main(int argc, char **argv)
 	add("/extent-coverer/what-stays-serves-the-longer-one",
 	    test_what_stays_serves_the_longer_one);
 	add("/extent-coverer/a-source-is-never-freed", test_a_source_is_never_freed);
+	add("/extent-coverer/each-way-has-one-of-many-pieces",
+	    test_each_way_has_one_of_many_pieces);
 	add("/extent-coverer/zeros-become-a-hole", test_zeros_become_a_hole);
 	return g_test_run();
 }
