@@ -68,7 +68,7 @@ typedef struct {
 	int64_t usec;           /* that reading took */
 	uint32_t anchor_blocks; /* k, the same for all windows */
 	unsigned usual_window;  /* which of the windows a pass has by itself */
-	uint64_t n_runs;        /* that a pass would share, by the usual window; full only */
+	uint64_t n_runs;        /* items that files get of a pass, by the usual window; full only */
 	Bounded zeros;
 	Bounded identical;
 	Bounded blocks[ESTIMATE_BLOCK_SIZES];

@@ -97,7 +97,8 @@ static bool is_source(const ExtentCoverer *coverer, const EqualPiece *piece, uns
 }
 
 /* How many blocks of the target sources cover; with @use these are used from now on. */
-static uint64_t cover(ExtentCoverer *coverer, unsigned way, bool is_first, bool use)
+static uint64_t cover(ExtentCoverer *coverer, const CoveredExtent *target, unsigned way,
+		      bool is_first, bool use)
 {
 	uint64_t covered = 0, end = 0;
 
@@ -112,7 +113,9 @@ static uint64_t cover(ExtentCoverer *coverer, unsigned way, bool is_first, bool 
 		end = piece_end;
 		if (use && piece->source != EQUAL_HOLE)
 			extent_at(coverer, piece->source)->used |= (uint8_t)(1U << way);
-		coverer->n_runs += use && way == coverer->usual;
+		/* Each place gets an item of its own for the piece. */
+		if (use && way == coverer->usual)
+			coverer->n_runs += target->n_places;
 	}
 
 	return covered;
@@ -137,12 +140,12 @@ static void free_extent(ExtentCoverer *coverer, uint64_t rank, bool is_first)
 		if ((extent->freed | extent->used) >> way & 1)
 			continue;
 		rest_bytes = (extent->n_shown -
-			      MIN(extent->n_shown, cover(coverer, way, is_first, false))) *
+			      MIN(extent->n_shown, cover(coverer, extent, way, is_first, false))) *
 			     coverer->task->identity.block_bytes;
 		if (!is_worth(coverer, account, rest_bytes, extent->bytes))
 			continue;
 
-		cover(coverer, way, is_first, true);
+		cover(coverer, extent, way, is_first, true);
 		extent->freed |= (uint8_t)(1U << way);
 		account->freed_bytes += extent->bytes;
 		account->written_bytes += rest_bytes;

@@ -149,6 +149,21 @@ static void test_each_way_has_one_of_many_pieces(Fixture *fixture, const void *d
 	g_assert_cmpuint(bytes[WAY + 1], ==, 64 * BLOCK);
 }
 
+static void test_each_place_gets_its_items(Fixture *fixture, const void *data)
+{
+	const CoveredExtent shown_often = { .bytes = 64 * BLOCK, .n_places = 5 };
+	static const uint64_t blocks[] = { 64 };
+	uint64_t n_runs;
+
+	add_extents(fixture, blocks, 1);
+	g_assert_true(extent_coverer_add_extent(fixture->coverer, &shown_often, NULL));
+	extent_coverer_show(fixture->coverer, 1, 64);
+	add_piece(fixture, 1, 0, 64, 32);
+	add_piece(fixture, 1, 0, 96, 32);
+	g_assert_cmpuint(count(fixture, &n_runs), ==, 64 * BLOCK);
+	g_assert_cmpuint(n_runs, ==, 2 * 5);
+}
+
 static void test_zeros_become_a_hole(Fixture *fixture, const void *data)
 {
 	static const uint64_t blocks[] = { 64 };
@@ -179,6 +194,7 @@ int main(int argc, char **argv)
 	add("/extent-coverer/a-source-is-never-freed", test_a_source_is_never_freed);
 	add("/extent-coverer/each-way-has-one-of-many-pieces",
 	    test_each_way_has_one_of_many_pieces);
+	add("/extent-coverer/each-place-gets-its-items", test_each_place_gets_its_items);
 	add("/extent-coverer/zeros-become-a-hole", test_zeros_become_a_hole);
 	return g_test_run();
 }
