@@ -2,6 +2,7 @@
 #include "cli/estimate-survey.h"
 
 #include "cli/address-set.h"
+#include "cli/compressed-places.h"
 #include "cli/file-pieces.h"
 #include "daemon/block-sums.h"
 #include "daemon/file-reader.h"
@@ -33,7 +34,9 @@ struct EstimateSurvey {
 	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* of this estimate alone */
 	BlockSums *sums;
 	AddressSet *met;
+	CompressedPlaces *compressed;
 
+	uint64_t n_files;
 	uint64_t zeros_bytes;
 	double squares;   /* see SampleFrame */
 	uint64_t cluster; /* of the file at hand */
@@ -79,6 +82,7 @@ EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle
 	survey->sequence = sequence;
 	survey->result = result;
 	survey->block_bytes = task->identity.block_bytes;
+	survey->compressed = compressed_places_new(task);
 	survey->met = address_set_new(task->directory, task->identity.block_bytes, error);
 	return survey->met && open_sums(survey, error) ? g_steal_pointer(&survey) : NULL;
 }
@@ -92,6 +96,7 @@ void estimate_survey_free(EstimateSurvey *survey)
 	g_clear_pointer(&survey->sums, block_sums_free);
 	g_clear_pointer(&survey->extents, extent_sums_free);
 	g_clear_pointer(&survey->met, address_set_free);
+	g_clear_pointer(&survey->compressed, compressed_places_free);
 	g_free(survey);
 }
 
@@ -324,10 +329,11 @@ static bool look_at_compressed(EstimateSurvey *survey, const FilePiece *piece, G
 	/* Without the trees nobody says where it lies. */
 	if (!is_known)
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
-	if (address_set_has(survey->met, piece->extent)) {
-		survey->result->shared_bytes += piece->extent_bytes;
+	if (!compressed_places_add(survey->compressed, piece->extent, piece->extent_bytes,
+				   survey->n_files, error))
+		return false;
+	if (address_set_has(survey->met, piece->extent))
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
-	}
 
 	return (!survey->sequence || estimate_sequence_break(survey->sequence, error)) &&
 	       note_met(survey, piece->extent, piece->extent_bytes, error) &&
@@ -402,6 +408,7 @@ bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError 
 	bool looked;
 
 	survey->file = file;
+	survey->n_files++;
 	survey->next = 0;
 	survey->is_unread = false;
 	estimate_blocks_begin_file(survey->blocks);
@@ -414,6 +421,17 @@ bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError 
 
 	return looked && estimate_blocks_end_file(survey->blocks, file->stat.size_bytes, error) &&
 	       (!survey->sequence || estimate_sequence_end_file(survey->sequence, error));
+}
+
+bool estimate_survey_end(EstimateSurvey *survey, GError **error)
+{
+	uint64_t compressed_bytes;
+
+	if (!compressed_places_count(survey->compressed, &compressed_bytes, error))
+		return false;
+
+	survey->result->shared_bytes += compressed_bytes;
+	return true;
 }
 
 SampleFrame estimate_survey_frame(const EstimateSurvey *survey)

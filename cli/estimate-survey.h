@@ -29,6 +29,9 @@ void estimate_survey_free(EstimateSurvey *survey);
 bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* All files were looked at: what compressed extents share is counted now. */
+bool estimate_survey_end(EstimateSurvey *survey, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* What the sample was taken from. */
 SampleFrame estimate_survey_frame(const EstimateSurvey *survey);
 

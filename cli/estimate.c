@@ -217,7 +217,7 @@ bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, 
 		return false;
 	if (atomic_load(task->stop))
 		return true;
-	if (!count_blocks(&work, error))
+	if (!estimate_survey_end(work.survey, error) || !count_blocks(&work, error))
 		return false;
 	if (work.sequence)
 		return count_runs(&work, error);

@@ -226,6 +226,27 @@ def test_compressed_extents_match_as_wholes(make_filesystem, make_dedupd):
     assert abs(row["pass_bytes"] - freed) <= WITHIN * freed
 
 
+def test_a_compressed_extent_is_shared_once_by_another_file(make_filesystem):
+    """What is left of an extent around what was written into it is no second file's."""
+    filesystem = make_filesystem("btrfs", mount_options=["compress-force=zstd"])
+    tree = pathlib.Path(filesystem.mount_point)
+    write(tree / "one", content.text(1, MIB), piece=128 * KIB)
+    with open(tree / "one", "r+b") as file:
+        for number in range(8):
+            for block in (8, 16):
+                os.pwrite(file.fileno(), content.text(10 + number + block, BLOCK),
+                          number * 128 * KIB + block * BLOCK)
+    subprocess.run(["sync", "-f", tree], check=True)
+    alone = estimate(tree)
+    assert alone["data_bytes"] >= 3 * 8 * BLOCK
+    assert alone["shared_bytes"] == 0
+    content.clone(tree / "one", tree / "clone")
+    content.clone(tree / "one", tree / "other")
+    row = estimate(tree)
+    assert row["data_bytes"] == alone["data_bytes"]
+    assert row["shared_bytes"] == 2 * alone["data_bytes"]
+
+
 def test_snapshots_show_one_and_the_same(make_filesystem):
     filesystem = make_filesystem("btrfs")
     tree = pathlib.Path(filesystem.mount_point)
