@@ -291,35 +291,36 @@ static bool look_at_plain(EstimateSurvey *survey, const FilePiece *piece, GError
 	return true;
 }
 
-/* Tell of all of a compressed extent: that is matched as a whole, by what lies on the disk. */
+static bool are_known(const uint64_t *sums, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sums[i] == EXTENT_SUM_NONE)
+			return false;
+	return true;
+}
+
+/*
+ * Tell of all of a compressed extent: that is matched as a whole, by what lies on the disk, so one of which
+ * any sum is missing equals nothing.  btrfs makes none of more than 128 KiB.
+ */
 static bool tell_compressed(EstimateSurvey *survey, const FilePiece *piece, GError **error)
 {
-	XXH3_state_t *state = XXH3_createState();
-	uint64_t left = piece->extent_bytes;
-	uint64_t next = survey->next;
-	bool told = true;
+	size_t n_blocks = (size_t)(piece->extent_bytes / survey->block_bytes);
+	const uint64_t *sums = survey->piece_sums;
 
-	XXH3_64bits_reset(state);
-	while (told && left > 0) {
-		uint64_t address = piece->extent + (piece->extent_bytes - left);
-		uint64_t length = MIN(left, PIECE_BYTES);
-		size_t n_blocks = (size_t)(length / survey->block_bytes);
+	if (piece->extent_bytes > PIECE_BYTES)
+		return true;
+	if (!read_checksums(survey, piece->extent, piece->extent_bytes, error))
+		return false;
+	if (!are_known(sums, n_blocks))
+		return true;
 
-		told = read_checksums(survey, address, length, error);
-		for (size_t i = 0; told && survey->sequence && i < n_blocks; i++)
-			told = estimate_sequence_add(survey->sequence, survey->piece_sums[i],
-						     address + i * survey->block_bytes, error);
-		XXH3_64bits_update(state, survey->piece_sums,
-				   n_blocks * sizeof(survey->piece_sums[0]));
-		left -= length;
-	}
-
-	survey->next = next;
-	told = told &&
-	       estimate_blocks_add_compressed(survey->blocks, XXH3_64bits_digest(state),
-					      piece->extent_bytes / survey->block_bytes, error);
-	XXH3_freeState(state);
-	return told;
+	for (size_t i = 0; survey->sequence && i < n_blocks; i++)
+		if (!estimate_sequence_add(survey->sequence, sums[i],
+					   piece->extent + i * survey->block_bytes, error))
+			return false;
+	return estimate_blocks_add_compressed(
+		survey->blocks, XXH3_64bits(sums, n_blocks * sizeof(sums[0])), n_blocks, error);
 }
 
 static bool look_at_compressed(EstimateSurvey *survey, const FilePiece *piece, GError **error)

@@ -5,11 +5,18 @@ import os
 import re
 import subprocess
 
+import forger
 import oracle
 from filesystem import SECTOR_BYTES
 
 XFS_SECTOR_SIZE_OFFSET = 102  # in the superblock
 XFS_INODE_MAGIC = 0x494e
+# Of a leaf of btrfs, and of an item in its head.
+LEAF_SUM_BYTES = 32
+LEAF_COUNT_OFFSET = 96
+LEAF_HEAD_BYTES = 101
+ITEM_BYTES = 25
+KEY_OFFSET = 9
 
 
 def make_unreadable(filesystem, path):
@@ -46,6 +53,31 @@ def damage_metadata(filesystem):
             sector = device.read(SECTOR_BYTES)
         _overwrite(filesystem.device,
                    int.from_bytes(sector[XFS_SECTOR_SIZE_OFFSET:][:2], "big"))
+
+
+def move_checksums(filesystem):
+    """Unmount a small btrfs made with -m single, and have its checksums be of other addresses.
+
+    Doing so again undoes that.
+    """
+    filesystem.unmount()
+    address = int(re.search(r"^leaf (\d+)", _btrfs_tree(filesystem.device, "csum"), re.M)[1])
+    info = subprocess.run(["btrfs", "inspect-internal", "dump-super", filesystem.device],
+                          check=True, capture_output=True, text=True).stdout
+    size = int(re.search(r"^nodesize\s+(\d+)", info, re.M)[1])
+    place = _btrfs_device_offset(filesystem.device, address)
+    with open(filesystem.device, "r+b") as device:
+        device.seek(place)
+        leaf = bytearray(device.read(size))
+        for number in range(int.from_bytes(leaf[LEAF_COUNT_OFFSET:][:4], "little")):
+            at = LEAF_HEAD_BYTES + number * ITEM_BYTES + KEY_OFFSET
+            leaf[at + 5] ^= 1  # a TiB further
+        leaf[:4] = forger.checksum(leaf[LEAF_SUM_BYTES:]).to_bytes(4, "little")
+        device.seek(place)
+        device.write(leaf)
+        device.flush()
+        os.fsync(device.fileno())
+    filesystem.mount()
 
 
 def set_inode_magic(filesystem, inode, magic):

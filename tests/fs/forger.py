@@ -13,9 +13,13 @@ POLYNOMIAL = 0x82F63B78  # Castagnoli's, lowest bit first
 NOISE_BYTES = 8
 
 
-def _remainder(data):
+def checksum(data):
+    """The CRC-32C of @data."""
+    return _remainder(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
+def _remainder(data, register=0):
     """The register after @data, from zero and without the last inversion: the linear part."""
-    register = 0
     for byte in data:
         register ^= byte
         for _ in range(8):

@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 import pytest
 
 import content
+import damage
 import harness
 import ioctls
 import subvolumes
@@ -245,6 +246,23 @@ def test_a_compressed_extent_is_shared_once_by_another_file(make_filesystem):
     row = estimate(tree)
     assert row["data_bytes"] == alone["data_bytes"]
     assert row["shared_bytes"] == 2 * alone["data_bytes"]
+
+
+def test_compressed_extents_without_checksums_equal_nothing(make_filesystem):
+    filesystem = make_filesystem("btrfs", mkfs_options=["-m", "single"],
+                                 mount_options=["compress-force=zstd"])
+    tree = pathlib.Path(filesystem.mount_point)
+    for seed, name in enumerate(("one", "two")):
+        write(tree / name, content.text(seed, MIB), piece=128 * KIB)
+    before = estimate(tree)
+    assert before["pass_bytes"] == 0
+    damage.move_checksums(filesystem)
+    row = estimate(tree)
+    damage.move_checksums(filesystem)
+    assert row["data_bytes"] == before["data_bytes"] > 0
+    assert row["pass_bytes"] == row["identical_bytes"] == 0
+    assert set(by(row, "blocks", "block_bytes").values()) == {0}
+    assert set(by(row, "runs", "window").values()) == {0}
 
 
 def test_snapshots_show_one_and_the_same(make_filesystem):
