@@ -31,7 +31,6 @@ typedef struct {
 	double percent; /* 0: not given */
 	uint64_t min_size_bytes;
 	uint64_t rate_bytes;
-	bool is_in_full;
 	ExitStatus status;
 } Request;
 
@@ -199,7 +198,7 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 {
 	uint64_t used_bytes;
 
-	if (request->is_in_full || request->options->full)
+	if (request->options->full)
 		return 1;
 	if (request->percent > 0)
 		return MIN(request->percent / 100, 1);
@@ -326,18 +325,25 @@ static bool take_options(Request *request, GError **error)
 
 static void estimate_all(Request *request, const GPtrArray *subjects)
 {
+	if (!wants_curves(request->options))
+		request->table = table_new_asked(&table_of_estimate, request->options);
+	else if (subjects->len == 0 && request->status == EXIT_STATUS_DONE)
+		message_print(mount_table_filesystems(request->mounts)->len == 0
+				      ? "no btrfs or XFS is mounted"
+				      : "no btrfs or XFS is mounted that can share");
+
 	for (guint i = 0; i < subjects->len && !atomic_load(&stop); i++) {
 		g_autoptr(GError) error = NULL;
 
 		/* People get a table for each, beside its curves. */
-		if (!request->table || wants_curves(request->options)) {
+		if (wants_curves(request->options)) {
 			g_clear_pointer(&request->table, table_free);
 			request->table = table_new_asked(&table_of_estimate, request->options);
 		}
 		if (!estimate_subject(request, subjects->pdata[i], &error))
 			fail(request, error);
 	}
-	if (request->table && !wants_curves(request->options) && !atomic_load(&stop))
+	if (!wants_curves(request->options) && !atomic_load(&stop))
 		table_print(request->table);
 }
 

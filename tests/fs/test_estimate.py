@@ -395,6 +395,20 @@ def test_the_budget_tells_the_time(make_filesystem, tmp_path):
     assert row["metadata_bytes"] > 0
 
 
+def test_where_none_is_mounted_it_says_so():
+    """In a namespace of its own, from which all btrfs and XFS are taken away."""
+    script = 'umount -a -l -t btrfs,xfs || :; exec "$@"'
+    said = {}
+    for words in ((), ("--json",)):
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", DEDUPCTL, "estimate",
+                               "--config=none", *words], check=True, capture_output=True,
+                              text=True, timeout=120)
+        said[words] = done.stdout, done.stderr
+    assert json.loads(said[("--json",)][0]) == {"estimates": []}
+    assert said[()][0] == ""
+    assert "no btrfs or XFS is mounted" in said[()][1]
+
+
 def await_open(process, path):
     for _ in range(1200):
         descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
