@@ -31,7 +31,7 @@ CERTAIN_BLOCKS_READ = 9
 REFERENCES_MAX = 32
 USER = 65533
 
-REPORT_SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/schema/report.json").read_text("utf-8"))
+REPORT_SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/report.json").read_text("utf-8"))
 REPORT = jsonschema.Draft202012Validator(REPORT_SCHEMA)
 # Section of the report -> its fields.
 FIELDS = {name: set(part["properties"])
