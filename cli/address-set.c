@@ -5,7 +5,6 @@
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,13 +40,6 @@ void address_set_free(AddressSet *set)
 	g_free(set);
 }
 
-static bool fail(int cause, GError **error)
-{
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
-		    "cannot write a temporary file: %s", g_strerror(cause));
-	return false;
-}
-
 /* Have the map reach to @part; what lies between takes no room. */
 static bool reach(AddressSet *set, uint64_t part, GError **error)
 {
@@ -55,13 +47,13 @@ static bool reach(AddressSet *set, uint64_t part, GError **error)
 	void *bits;
 
 	if (ftruncate(set->fd, (off_t)(n_parts * PART_BYTES)) != 0)
-		return fail(errno, error);
+		return temporary_file_fail(errno, error);
 	bits = set->bits ? mremap(set->bits, set->n_parts * PART_BYTES, n_parts * PART_BYTES,
 				  MREMAP_MAYMOVE)
 			 : mmap(NULL, n_parts * PART_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 				set->fd, 0);
 	if (bits == MAP_FAILED)
-		return fail(errno, error);
+		return temporary_file_fail(errno, error);
 
 	set->bits = bits;
 	g_byte_array_set_size(set->has_room, (guint)n_parts);
@@ -73,10 +65,9 @@ static bool reach(AddressSet *set, uint64_t part, GError **error)
 
 static bool make_room(AddressSet *set, uint64_t part, GError **error)
 {
-	int cause = posix_fallocate(set->fd, (off_t)(part * PART_BYTES), PART_BYTES);
+	if (!temporary_file_allocate(set->fd, part * PART_BYTES, PART_BYTES, error))
+		return false;
 
-	if (cause != 0)
-		return fail(cause, error);
 	set->has_room->data[part] = true;
 	return true;
 }

@@ -143,7 +143,7 @@ static ExitStatus run(char ***arguments)
 	g_auto(Options) options = { 0 };
 
 	if (!options_parse_common(&options, arguments, list, &error)) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_USAGE;
 	}
 	if (options.version) {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/disk-limits.h"
 
+#include "cli/bytes-text.h"
 #include "cli/message.h"
-#include "daemon/size-text.h"
 #include "kernel-ioctl/disk-topology.h"
 
 #include <string.h>
-
-enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE };
 
 static const TableColumn columns[] = {
 	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
@@ -112,9 +110,7 @@ char *disk_limits_text(const GPtrArray *disks, bool in_bytes)
 	for (guint i = 0; i < disks->len; i++) {
 		const DaemonDisk *disk = disks->pdata[i];
 		g_autofree char *name = message_text(disk->name);
-		g_autofree char *rate =
-			in_bytes ? g_strdup_printf("%" G_GUINT64_FORMAT " B", disk->rate_bytes)
-				 : size_text(disk->rate_bytes);
+		g_autofree char *rate = bytes_text_with_unit(disk->rate_bytes, in_bytes);
 
 		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", name);
 		if (disk->rate_bytes > 0)
@@ -127,23 +123,25 @@ char *disk_limits_text(const GPtrArray *disks, bool in_bytes)
 	return g_string_free(text, FALSE);
 }
 
+void disk_limits_add_row(Table *table, const DaemonDisk *disk)
+{
+	g_autofree char *name = message_text(disk->name);
+
+	table_add_row(table);
+	table_set_text(table, DISK_NAME, name);
+	if (disk->rate_bytes > 0)
+		table_set_size(table, DISK_RATE, disk->rate_bytes);
+	if (disk->rate_requests > 0)
+		table_set_count(table, DISK_IOPS, disk->rate_requests);
+	table_set_text(table, DISK_FROM, disk->is_set ? "set" : "configuration");
+	table_set_text(table, DISK_PRESSURE, disk->makes_way ? "on" : "off");
+}
+
 Table *disk_limits_table(const GPtrArray *disks, const Options *options)
 {
 	Table *table = table_new(&table_of_disks, options);
 
-	for (guint i = 0; i < disks->len; i++) {
-		const DaemonDisk *disk = disks->pdata[i];
-		g_autofree char *name = message_text(disk->name);
-
-		table_add_row(table);
-		table_set_text(table, DISK_NAME, name);
-		if (disk->rate_bytes > 0)
-			table_set_size(table, DISK_RATE, disk->rate_bytes);
-		if (disk->rate_requests > 0)
-			table_set_count(table, DISK_IOPS, disk->rate_requests);
-		table_set_text(table, DISK_FROM, disk->is_set ? "set" : "configuration");
-		table_set_text(table, DISK_PRESSURE, disk->makes_way ? "on" : "off");
-	}
-
+	for (guint i = 0; i < disks->len; i++)
+		disk_limits_add_row(table, disks->pdata[i]);
 	return table;
 }

@@ -13,6 +13,9 @@
  * Thread: main.
  */
 
+/* Columns that a table of disks begins with. */
+enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE, DISK_COLUMNS };
+
 /* Those with these names; @known (DaemonDisk) is what the service says, NULL: there is none. */
 GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
 
@@ -22,6 +25,9 @@ GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
 
 /* "sda, sdb 50 MiB/s 200/s"; "-": no disk can be seen. */
 char *disk_limits_text(const GPtrArray *disks, bool in_bytes);
+
+/* Add @disk to a table that begins with the columns of disks, and set these. */
+void disk_limits_add_row(Table *table, const DaemonDisk *disk);
 
 /* For JSON. */
 Table *disk_limits_table(const GPtrArray *disks, const Options *options);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/history-plot.h"
 
+#include "cli/bytes-text.h"
 #include "cli/message.h"
 #include "cli/pass-text.h"
 #include "cli/plot.h"
 #include "cli/terminal.h"
 #include "cli/time-text.h"
-#include "daemon/size-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,11 +77,6 @@ static bool read_passes(HashStore *store, unsigned most, Series *series, GError 
 	return true;
 }
 
-static char *size_or_bytes(uint64_t bytes, bool in_bytes)
-{
-	return in_bytes ? g_strdup_printf("%" G_GUINT64_FORMAT, bytes) : size_text(bytes);
-}
-
 static void print_plot(const char *what, const GArray *numbers, const char *colour, bool in_bytes)
 {
 	const uint64_t *values = (const uint64_t *)(const void *)numbers->data;
@@ -99,8 +94,8 @@ static void print_plot(const char *what, const GArray *numbers, const char *colo
 		largest = MAX(largest, values[i]);
 		sum += values[i];
 	}
-	g_autofree char *most = size_or_bytes(largest, in_bytes);
-	g_autofree char *all = size_or_bytes(sum, in_bytes);
+	g_autofree char *most = bytes_text(largest, in_bytes);
+	g_autofree char *all = bytes_text(sum, in_bytes);
 
 	printf("\n%s: %s in these passes, %s at most\n", what, all, most);
 	for (unsigned i = 0; i < HEIGHT; i++)

@@ -5,7 +5,6 @@
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 
@@ -39,27 +38,19 @@ void mapped_array_free(MappedArray *array)
 	g_free(array);
 }
 
-static bool fail(int cause, GError **error)
-{
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
-		    "cannot write a temporary file: %s", g_strerror(cause));
-	return false;
-}
-
 static bool grow(MappedArray *array, GError **error)
 {
 	uint64_t more = (array->mapped_bytes / 4 + STEP_BYTES) / STEP_BYTES * STEP_BYTES;
 	uint64_t bytes = array->mapped_bytes + more;
-	int cause = posix_fallocate(array->fd, (off_t)array->mapped_bytes, (off_t)more);
 	void *mapped;
 
-	if (cause != 0)
-		return fail(cause, error);
+	if (!temporary_file_allocate(array->fd, array->mapped_bytes, more, error))
+		return false;
 	mapped = array->mapped
 			 ? mremap(array->mapped, array->mapped_bytes, bytes, MREMAP_MAYMOVE)
 			 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, array->fd, 0);
 	if (mapped == MAP_FAILED)
-		return fail(errno, error);
+		return temporary_file_fail(errno, error);
 
 	array->mapped = mapped;
 	array->mapped_bytes = bytes;

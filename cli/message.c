@@ -55,6 +55,19 @@ void message_print(const char *format, ...)
 		fprintf(stderr, "dedupctl: %s\n", text);
 }
 
+void message_print_error(const GError *error)
+{
+	message_print("%s", error->message);
+}
+
+void message_print_lines(const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+	for (char **line = lines; *line; line++)
+		message_print("%s", *line);
+}
+
 void message_hold(void)
 {
 	held = g_string_new(NULL);

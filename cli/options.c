@@ -36,6 +36,11 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
+bool options_are_for_programs(const Options *options)
+{
+	return options->json || options->columns || options->raw || options->no_headings;
+}
+
 static void add_common_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {

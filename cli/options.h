@@ -87,6 +87,9 @@ typedef struct {
 
 void options_clear(Options *options);
 
+/* Whether programs read the table, or people who say what they want of it: then it stands alone. */
+bool options_are_for_programs(const Options *options);
+
 /*
  * Take the options before the verb from *@arguments, a program name and what follows it; leaves the
  * program name, the verb and what follows that.  @description is the end of --help, which is printed

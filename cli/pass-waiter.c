@@ -167,7 +167,7 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 
 	if (!filesystem) {
 		erase(waiter);
-		message_print("%s", error->message);
+		message_print_error(error);
 		waiter->status = EXIT_STATUS_FAILED;
 		return false;
 	}
@@ -195,7 +195,7 @@ static void stop(PassWaiter *waiter, const Awaited *awaited)
 	if (daemon_client_call(waiter->client, awaited->uuid, "Stop", &error))
 		return;
 	erase(waiter);
-	message_print("%s", error->message);
+	message_print_error(error);
 }
 
 ExitStatus pass_waiter_run(PassWaiter *waiter)

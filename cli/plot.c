@@ -5,7 +5,7 @@
 
 #define EIGHTHS 8
 
-static uint64_t largest_of(const uint64_t *values, size_t n_values)
+uint64_t plot_largest(const uint64_t *values, size_t n_values)
 {
 	uint64_t largest = 0;
 
@@ -55,7 +55,7 @@ static char *line_of(const uint64_t *values, size_t n_values, uint64_t largest,
 
 char **plot_lines(const uint64_t *values, size_t n_values, const PlotStyle *style)
 {
-	uint64_t largest = largest_of(values, n_values);
+	uint64_t largest = plot_largest(values, n_values);
 	char **lines = g_new0(char *, style->height + 1);
 
 	for (unsigned i = 0; i < style->height; i++)

@@ -17,6 +17,8 @@ typedef struct {
 	const char *end_colour;
 } PlotStyle;
 
+uint64_t plot_largest(const uint64_t *values, size_t n_values); /* of none, 0 */
+
 /*
  * The lines of the plot, from the top, NULL-terminated, to be freed with g_strfreev(): the largest of
  * @values takes all of the height, and what is not 0 can be seen.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/status-block.h"
 
+#include "cli/bytes-text.h"
 #include "cli/filesystem-text.h"
 #include "cli/message.h"
 #include "cli/stage-pace.h"
 #include "cli/time-text.h"
-#include "daemon/size-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,11 +23,6 @@ __attribute__((format(printf, 2, 3))) static void print_line(const char *name, c
 
 	g_autofree char *text = message_terminal_text(value);
 	printf("%*s%s %s\n", NAME_COLUMNS, name, name[0] != '\0' ? ":" : " ", text);
-}
-
-static char *size(uint64_t bytes, bool in_bytes)
-{
-	return in_bytes ? g_strdup_printf("%" G_GUINT64_FORMAT, bytes) : size_text(bytes);
 }
 
 static void print_state(const FilesystemStatus *status)
@@ -50,8 +45,8 @@ static void print_state(const FilesystemStatus *status)
 
 static void print_stage(const DaemonFilesystem *live, bool in_bytes)
 {
-	g_autofree char *done = size(live->stage_bytes, in_bytes);
-	g_autofree char *total = size(live->stage_total_bytes, in_bytes);
+	g_autofree char *done = bytes_text(live->stage_bytes, in_bytes);
+	g_autofree char *total = bytes_text(live->stage_total_bytes, in_bytes);
 
 	if (live->stage_total_bytes > 0)
 		print_line("Stage", "%s, %s of %s (%.0f %%)", live->stage, done, total,
@@ -65,7 +60,7 @@ static void print_stage(const DaemonFilesystem *live, bool in_bytes)
 static void print_pace(const DaemonFilesystem *live, bool in_bytes)
 {
 	StagePace pace = stage_pace(live, g_get_real_time());
-	g_autofree char *rate = size(pace.rate_bytes, in_bytes);
+	g_autofree char *rate = bytes_text(pace.rate_bytes, in_bytes);
 	g_autofree char *left = duration_text(pace.left_usec);
 
 	if (pace.has_rate)
@@ -85,7 +80,7 @@ static void print_pass(const FilesystemStatus *status, bool in_bytes)
 	if (!filesystem_status_is_running(status))
 		return;
 
-	g_autofree char *freed = size(live->pass_freed_bytes, in_bytes);
+	g_autofree char *freed = bytes_text(live->pass_freed_bytes, in_bytes);
 	g_autofree char *deadline =
 		live->deadline_usec > 0 ? time_text_local((int64_t)live->deadline_usec) : NULL;
 
@@ -98,7 +93,7 @@ static void print_pass(const FilesystemStatus *status, bool in_bytes)
 
 static void print_disk(const char *heading, const char *name, const DaemonDisk *disk, bool in_bytes)
 {
-	g_autofree char *rate = size(disk ? disk->rate_bytes : 0, in_bytes);
+	g_autofree char *rate = bytes_text(disk ? disk->rate_bytes : 0, in_bytes);
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (disk && disk->rate_bytes > 0)
@@ -131,7 +126,7 @@ static void print_last(const FilesystemStatus *status, bool in_bytes)
 {
 	g_autofree char *started = time_text_local(status->last_started_usec);
 	g_autofree char *took = duration_text(status->last_ended_usec - status->last_started_usec);
-	g_autofree char *freed = size(status->last_freed_bytes, in_bytes);
+	g_autofree char *freed = bytes_text(status->last_freed_bytes, in_bytes);
 
 	if (status->has_last && started)
 		print_line("Last pass", "%s, %s in %s, freed %s", started, status->last_outcome,
@@ -143,9 +138,9 @@ static void print_last(const FilesystemStatus *status, bool in_bytes)
 static void print_sums(const FilesystemStatus *status, bool in_bytes)
 {
 	const DaemonFilesystem *live = status->live;
-	g_autofree char *total = size(status->totals.freed_bytes, in_bytes);
-	g_autofree char *since = size(live ? live->freed_bytes : 0, in_bytes);
-	g_autofree char *store = size(status->store_bytes, in_bytes);
+	g_autofree char *total = bytes_text(status->totals.freed_bytes, in_bytes);
+	g_autofree char *since = bytes_text(live ? live->freed_bytes : 0, in_bytes);
+	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
 	g_autofree char *path = message_text(status->store_path);
 
 	if (status->has_store)

@@ -34,13 +34,6 @@ static bool is_named(const Names *names, const DaemonFilesystem *live)
 	return is_named;
 }
 
-static void say(const GError *error)
-{
-	g_autofree char *text = message_text(error->message);
-
-	message_print("%s", text);
-}
-
 /* Whether there is a file that the caller may read: of root's stores others see what the service tells. */
 static bool may_read(const char *directory, const char *uuid)
 {
@@ -67,7 +60,7 @@ static void add_store(StatusList *list, FilesystemStatus *status, const char *di
 	if (g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))
 		return;
 
-	say(error);
+	message_print_error(error);
 	list->status = EXIT_STATUS_FAILED;
 }
 
@@ -80,7 +73,7 @@ static bool add_live(StatusList *list, const Names *names, const Options *option
 
 	list->disks = all ? daemon_client_disks(client, &error) : NULL;
 	if (!list->disks) {
-		say(error);
+		message_print_error(error);
 		if (client)
 			list->status = EXIT_STATUS_FAILED;
 		return false;

@@ -174,7 +174,7 @@ const StoreEntry *store_list_next(StoreList *list)
 
 void store_list_failed_take(StoreList *list, GError *error)
 {
-	message_print("%s", error->message);
+	message_print_error(error);
 	/* A store that was just begun, or awaits its upgrade by the next pass, is in order. */
 	if (!g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))
 		list->failed = true;

@@ -201,6 +201,19 @@ Table *table_new_asked(const TableKind *kind, const Options *options)
 	return table;
 }
 
+Table *table_new_hiding(const TableKind *kind, const Options *options, const uint8_t *hidden,
+			size_t n_hidden)
+{
+	g_autofree TableColumn *columns =
+		g_memdup2(kind->columns, kind->n_columns * sizeof(*columns));
+	const TableKind shown = { kind->name, columns, kind->n_columns };
+
+	for (size_t i = 0; i < n_hidden; i++)
+		columns[hidden[i]].heading = NULL;
+	/* They are read while columns are chosen alone. */
+	return table_new_asked(&shown, options);
+}
+
 void table_free(Table *table)
 {
 	if (!table)

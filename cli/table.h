@@ -49,6 +49,10 @@ Table *table_new(const TableKind *kind, const Options *options);
 /* The same, as --output, which was checked, --raw and --noheadings have it. */
 Table *table_new_asked(const TableKind *kind, const Options *options);
 
+/* The same, save that of @hidden no column is shown to people by itself. */
+Table *table_new_hiding(const TableKind *kind, const Options *options, const uint8_t *hidden,
+			size_t n_hidden);
+
 void table_free(Table *table);
 
 void table_add_row(Table *table);

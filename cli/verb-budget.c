@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-client.h"
+#include "cli/disk-limits.h"
 #include "cli/message.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -8,22 +9,14 @@
 
 #include <string.h>
 
-enum {
-	BUDGET_DISK,
-	BUDGET_RATE,
-	BUDGET_IOPS,
-	BUDGET_FROM,
-	BUDGET_PRESSURE,
-	BUDGET_ROTATING,
-	BUDGET_CHARGED,
-};
+enum { BUDGET_ROTATING = DISK_COLUMNS, BUDGET_CHARGED };
 
 static const TableColumn columns[] = {
-	[BUDGET_DISK] = { "DISK", "disk", COLUMN_TEXT },
-	[BUDGET_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[BUDGET_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[BUDGET_FROM] = { "FROM", "from", COLUMN_TEXT },
-	[BUDGET_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
+	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
+	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
+	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
+	[DISK_FROM] = { "FROM", "from", COLUMN_TEXT },
+	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
 	[BUDGET_ROTATING] = { "ROTATING", "rotating", COLUMN_TEXT },
 	[BUDGET_CHARGED] = { "CHARGED", "charged_bytes", COLUMN_NUMBER },
 };
@@ -65,16 +58,7 @@ static bool take_iops(const char *text, uint64_t *ret)
 
 static void add_row(Table *table, const DaemonDisk *disk)
 {
-	g_autofree char *name = message_text(disk->name);
-
-	table_add_row(table);
-	table_set_text(table, BUDGET_DISK, name);
-	if (disk->rate_bytes > 0)
-		table_set_size(table, BUDGET_RATE, disk->rate_bytes);
-	if (disk->rate_requests > 0)
-		table_set_count(table, BUDGET_IOPS, disk->rate_requests);
-	table_set_text(table, BUDGET_FROM, disk->is_set ? "set" : "configuration");
-	table_set_text(table, BUDGET_PRESSURE, disk->makes_way ? "on" : "off");
+	disk_limits_add_row(table, disk);
 	table_set_text(table, BUDGET_ROTATING, disk->is_rotating ? "yes" : "no");
 	table_set_size(table, BUDGET_CHARGED, disk->charged_bytes);
 }
@@ -92,13 +76,6 @@ static const DaemonDisk *find_disk(const GPtrArray *all, const char *name)
 	}
 
 	return NULL;
-}
-
-static void say(const GError *error)
-{
-	g_autofree char *text = message_text(error->message);
-
-	message_print("%s", text);
 }
 
 static ExitStatus show(const GPtrArray *all, const Options *options)
@@ -136,7 +113,7 @@ static ExitStatus set(DaemonClient *client, const GPtrArray *all, const Options 
 		if (!take_rate(options->rate, &bytes) || !take_iops(options->iops, &requests))
 			return EXIT_STATUS_USAGE;
 		if (!daemon_client_set_budget(client, *name, bytes, requests, &error)) {
-			say(error);
+			message_print_error(error);
 			return EXIT_STATUS_FAILED;
 		}
 	}
@@ -159,7 +136,7 @@ ExitStatus verb_budget(const Options *options)
 	client = daemon_client_connect(&error);
 	all = client ? daemon_client_disks(client, &error) : NULL;
 	if (!all) {
-		say(error);
+		message_print_error(error);
 		return client ? EXIT_STATUS_FAILED : EXIT_STATUS_NEEDS_DAEMON;
 	}
 

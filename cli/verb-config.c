@@ -147,15 +147,6 @@ static void add_named(Table *table, const Config *config, const Options *options
 	add_keys(table, config, section, (const char *const *)names->pdata, title);
 }
 
-/* All that is wrong, a line each. */
-static void say_wrong(const GError *error)
-{
-	g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-
-	for (char **line = lines; *line; line++)
-		message_print("%s", *line);
-}
-
 static ExitStatus check_files(const Options *options)
 {
 	char *const standard[] = { NULL };
@@ -168,7 +159,7 @@ static ExitStatus check_files(const Options *options)
 						  : configuration_read(options, &error);
 
 		if (!config) {
-			say_wrong(error);
+			message_print_lines(error->message);
 			status = EXIT_STATUS_FAILED;
 		}
 	} while (*files && *++files);
@@ -187,7 +178,7 @@ ExitStatus verb_config(const Options *options)
 
 	config = configuration_read(options, &error);
 	if (!config) {
-		say_wrong(error);
+		message_print_lines(error->message);
 		return EXIT_STATUS_FAILED;
 	}
 

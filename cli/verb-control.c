@@ -13,13 +13,6 @@ static ExitStatus status_of(const GError *error)
 		       : EXIT_STATUS_FAILED;
 }
 
-static void say(const GError *error)
-{
-	g_autofree char *text = message_text(error->message);
-
-	message_print("%s", text);
-}
-
 /* The service, if filesystems are named that it can do something with. */
 static DaemonClient *connect_for(const Options *options, ExitStatus *ret_status)
 {
@@ -35,7 +28,7 @@ static DaemonClient *connect_for(const Options *options, ExitStatus *ret_status)
 
 	client = daemon_client_connect(&error);
 	if (!client) {
-		say(error);
+		message_print_error(error);
 		*ret_status = status_of(error);
 	}
 	return client;
@@ -52,7 +45,7 @@ static ExitStatus call_each(const Options *options, const char *method)
 
 		if (daemon_client_call(client, *name, method, &failure))
 			continue;
-		say(failure);
+		message_print_error(failure);
 		status = EXIT_STATUS_FAILED;
 	}
 
@@ -71,7 +64,7 @@ static ExitStatus start_and_wait(const Options *options)
 
 		if (pass_waiter_start(waiter, *name, &failure))
 			continue;
-		say(failure);
+		message_print_error(failure);
 		status = EXIT_STATUS_FAILED;
 	}
 
@@ -112,6 +105,6 @@ ExitStatus verb_reload(const Options *options)
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	say(error);
+	message_print_error(error);
 	return status_of(error);
 }

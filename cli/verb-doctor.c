@@ -197,7 +197,7 @@ ExitStatus verb_doctor(const Options *options)
 	g_autoptr(Findings) findings = look_at_all(options, &error);
 
 	if (!findings) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

@@ -80,7 +80,7 @@ static bool take_place(Query *query, const char *typed)
 	if (named_place_read(typed, &query->place, &error))
 		return true;
 
-	message_print("%s", error->message);
+	message_print_error(error);
 	return false;
 }
 
@@ -91,7 +91,7 @@ static bool take_under(Query *query, const char *typed)
 	query->under = named_directory_path(typed, &error);
 	query->limits.under = query->under;
 	if (!query->under)
-		message_print("%s", error->message);
+		message_print_error(error);
 	return query->under;
 }
 

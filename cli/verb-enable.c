@@ -49,22 +49,6 @@ static void find_places(Naming *naming)
 	naming->places = (ConfigPlaces){ naming->file, (const char *const *)naming->directories };
 }
 
-/* Say all that is wrong with the configuration, a line each. */
-static void say_lines(const char *text)
-{
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-	for (char **line = lines; *line; line++)
-		message_print("%s", *line);
-}
-
-static void say(const GError *error)
-{
-	g_autofree char *text = message_text(error->message);
-
-	message_print("%s", text);
-}
-
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 {
 	va_list arguments;
@@ -86,7 +70,7 @@ static bool find(Naming *naming)
 	find_places(naming);
 	naming->mounts = mount_table_read(NULL, NULL, NULL, &error);
 	if (!naming->mounts) {
-		say(error);
+		message_print_error(error);
 		return false;
 	}
 
@@ -133,7 +117,7 @@ static Config *read_config(const Naming *naming)
 	Config *config = config_read(&naming->places, &error);
 
 	if (!config)
-		say_lines(error->message);
+		message_print_lines(error->message);
 	return config;
 }
 
@@ -159,7 +143,7 @@ static ExitStatus reload(const Naming *naming, bool has_work)
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	say(error);
+	message_print_error(error);
 	return EXIT_STATUS_FAILED;
 }
 
@@ -171,7 +155,7 @@ static bool write_drop_in(const Naming *naming, bool enables, char *const *value
 	g_autofree char *shown = message_text(path);
 
 	if (!text || !drop_in_write(path, text, &error)) {
-		say(error);
+		message_print_error(error);
 		return false;
 	}
 
@@ -244,7 +228,7 @@ ExitStatus verb_enable(const Options *options)
 	prefer_uuid(&naming);
 	text = drop_in_text(naming.name, true, options->names + 1, &error);
 	if (!text) {
-		say(error);
+		message_print_error(error);
 		return EXIT_STATUS_USAGE;
 	}
 	/* Where it is faulty already, more of it helps nobody. */
@@ -266,7 +250,7 @@ static bool remove_drop_ins(const Naming *naming, bool *ret_removed)
 		bool was_there;
 
 		if (!drop_in_remove(path, &was_there, &error)) {
-			say(error);
+			message_print_error(error);
 			return false;
 		}
 		if (was_there)

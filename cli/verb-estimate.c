@@ -75,7 +75,7 @@ static void catch_signals(void)
 
 static void fail(Request *request, const GError *error)
 {
-	message_print("%s", error->message);
+	message_print_error(error);
 	request->status = EXIT_STATUS_FAILED;
 }
 
@@ -227,7 +227,7 @@ static bool show(const Request *request, const EstimateSubject *subject, const E
 /* For people, who asked for no columns of their own. */
 static bool wants_curves(const Options *options)
 {
-	return !options->json && !options->raw && !options->columns && !options->no_headings;
+	return !options_are_for_programs(options);
 }
 
 /* Print what there is to say of one filesystem alone. */
@@ -360,7 +360,7 @@ ExitStatus verb_estimate(const Options *options)
 	request.config = configuration_read(options, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
 	if (!request.mounts) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

@@ -196,7 +196,7 @@ static HashStore *open_store(const NamedFile *file, const Options *options, Exit
 	HashStore *store = known_store_open(options->state_directory, &file->identity, &error);
 
 	if (!store && !g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT)) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		*status = EXIT_STATUS_FAILED;
 	}
 	return store;
@@ -226,7 +226,7 @@ static void show(const char *name, Table *table, const Options *options, bool is
 	g_autoptr(FileReport) report = file ? file_report_make(file, store, &error) : NULL;
 
 	if (!report) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		*status = EXIT_STATUS_FAILED;
 		return;
 	}

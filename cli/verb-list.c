@@ -238,16 +238,10 @@ static void add_rows(const Listing *listing)
 
 static Table *new_table(const Listing *listing)
 {
-	TableColumn shown[LIST_COLUMNS];
-	const TableKind kind = { table_of_list.name, shown, LIST_COLUMNS };
 	const uint8_t *hidden = listing->has_service ? of_mounts : of_service;
 	size_t n_hidden = listing->has_service ? G_N_ELEMENTS(of_mounts) : G_N_ELEMENTS(of_service);
 
-	memcpy(shown, columns, sizeof(shown));
-	for (size_t i = 0; i < n_hidden; i++)
-		shown[hidden[i]].heading = NULL;
-	/* It is read while columns are chosen alone. */
-	return table_new_asked(&kind, listing->options);
+	return table_new_hiding(&table_of_list, listing->options, hidden, n_hidden);
 }
 
 /* Say which names were of no filesystem; returns whether there were none. */
@@ -269,17 +263,6 @@ static bool all_were_found(const Listing *listing)
 	return found_all;
 }
 
-static void say(const GError *error)
-{
-	g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-
-	for (char **line = lines; *line; line++) {
-		g_autofree char *text = message_text(*line);
-
-		message_print("%s", text);
-	}
-}
-
 /* Ask the service; returns what to exit with if all else goes well. */
 static ExitStatus ask(Listing *listing)
 {
@@ -292,7 +275,7 @@ static ExitStatus ask(Listing *listing)
 	if (listing->has_service)
 		return EXIT_STATUS_DONE;
 
-	say(error);
+	message_print_lines(error->message);
 	message_print("shown is what is mounted, and what the configuration says of it");
 	g_clear_pointer(&listing->all, g_ptr_array_unref);
 	return client ? EXIT_STATUS_FAILED : EXIT_STATUS_NEEDS_DAEMON;
@@ -305,13 +288,13 @@ static bool look(Listing *listing)
 
 	listing->mounts = mount_table_read(NULL, NULL, NULL, &error);
 	if (!listing->mounts) {
-		say(error);
+		message_print_lines(error->message);
 		return false;
 	}
 	listing->config = configuration_read(listing->options, &error);
 	/* The service holds to the one that it has. */
 	if (!listing->config && !listing->has_service)
-		say(error);
+		message_print_lines(error->message);
 	return listing->config || listing->has_service;
 }
 

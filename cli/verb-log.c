@@ -231,6 +231,6 @@ ExitStatus verb_log(const Options *options)
 				   : print_all(reader, options, &error)))
 		return EXIT_STATUS_DONE;
 
-	message_print("%s", error->message);
+	message_print_error(error);
 	return EXIT_STATUS_FAILED;
 }

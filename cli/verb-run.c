@@ -30,13 +30,6 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static void say(const GError *error)
-{
-	g_autofree char *text = message_text(error->message);
-
-	message_print("%s", text);
-}
-
 /* What is wrong with options is said here, whoever makes the pass. */
 static bool check(const Options *options, GError **error)
 {
@@ -156,7 +149,7 @@ static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, ch
 	if (options->json)
 		pass_waiter_be_quiet(waiter);
 	if (!pass_waiter_start_run(waiter, paths->uuid, paths->paths, wishes, &error)) {
-		say(error);
+		message_print_error(error);
 		return g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)
 			       ? EXIT_STATUS_IN_USE
 			       : EXIT_STATUS_FAILED;
@@ -166,7 +159,7 @@ static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, ch
 	if (!options->json || print_report(client, paths->uuid, &error))
 		return status;
 
-	say(error);
+	message_print_error(error);
 	return status == EXIT_STATUS_DONE ? EXIT_STATUS_FAILED : status;
 }
 
@@ -196,7 +189,7 @@ static ExitStatus run(const Options *options)
 	bool are_its = false;
 
 	if (!all) {
-		say(error);
+		message_print_error(error);
 		return EXIT_STATUS_USAGE;
 	}
 
@@ -204,7 +197,7 @@ static ExitStatus run(const Options *options)
 	if (!options->state_directory_is_given)
 		client = daemon_client_connect(NULL);
 	if (client && !are_looked_after(client, all, &are_its, &error)) {
-		say(error);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

@@ -91,7 +91,7 @@ ExitStatus verb_shared(const Options *options)
 	one = named_file_open(options->names[0], &error);
 	other = one ? named_file_open(options->names[1], &error) : NULL;
 	if (!other || !shared_bytes_count(one, other, &count, &error)) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

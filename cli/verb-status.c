@@ -197,23 +197,12 @@ static void print_left_alone(const FilesystemStatus *status)
 	table_print(status->skipped);
 }
 
-static bool is_for_programs(const Options *options)
-{
-	return options->json || options->columns || options->raw || options->no_headings;
-}
-
 static void print_table(const StatusList *list, const Options *options)
 {
-	TableColumn columns[STATUS_COLUMNS];
-	const TableKind kind = { table_of_status.name, columns, STATUS_COLUMNS };
 	const uint8_t *hidden = list->has_service ? of_stores : of_service;
 	size_t n_hidden = list->has_service ? G_N_ELEMENTS(of_stores) : G_N_ELEMENTS(of_service);
+	g_autoptr(Table) table = table_new_hiding(&table_of_status, options, hidden, n_hidden);
 
-	memcpy(columns, status_columns, sizeof(columns));
-	for (size_t i = 0; i < n_hidden; i++)
-		columns[hidden[i]].heading = NULL;
-
-	g_autoptr(Table) table = table_new_asked(&kind, options);
 	for (guint i = 0; i < list->all->len; i++)
 		add_status(table, list, list->all->pdata[i], options);
 	table_print(table);
@@ -223,7 +212,7 @@ static void print_table(const StatusList *list, const Options *options)
 static void print_all(const StatusList *list, const Options *options)
 {
 	print_table(list, options);
-	if (is_for_programs(options) || (list->all->len != 1 && !options->verbose))
+	if (options_are_for_programs(options) || (list->all->len != 1 && !options->verbose))
 		return;
 	for (guint i = 0; i < list->all->len; i++)
 		print_left_alone(list->all->pdata[i]);
@@ -243,7 +232,7 @@ static void print_blocks(const StatusList *list, const Options *options)
 /* What --watch shows is a page of its own. */
 static ExitStatus watch(const Options *options)
 {
-	if (!is_for_programs(options))
+	if (!options_are_for_programs(options))
 		return status_watch_run(options);
 
 	message_print("--watch prints no table and no JSON: 'dedupctl status --json' does, once");
@@ -254,9 +243,9 @@ static ExitStatus show(const Options *options)
 {
 	g_autoptr(StatusList) list = status_list_read(options);
 
-	if (options->names && !is_for_programs(options))
+	if (options->names && !options_are_for_programs(options))
 		print_blocks(list, options);
-	else if (list->all->len > 0 || is_for_programs(options) || list->n_stores > 0)
+	else if (list->all->len > 0 || options_are_for_programs(options) || list->n_stores > 0)
 		print_all(list, options);
 	else if (list->has_service)
 		puts("The service works on no filesystem: 'dedupctl list' shows those that are "

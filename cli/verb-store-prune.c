@@ -81,7 +81,7 @@ ExitStatus verb_store_prune(const Options *options)
 	Prune prune = { options, mounts, table };
 
 	if (!mounts) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

@@ -46,7 +46,7 @@ static void say_in_use(Search *search)
 
 static void fail(Search *search, const GError *error)
 {
-	message_print("%s", error->message);
+	message_print_error(error);
 	search->status = EXIT_STATUS_FAILED;
 }
 

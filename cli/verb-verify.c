@@ -237,7 +237,7 @@ ExitStatus verb_verify(const Options *options)
 	if (!take_options(options, &verify))
 		return EXIT_STATUS_USAGE;
 	if (!mounts) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

@@ -121,7 +121,7 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 		reasons = file_reasons_find(it.file, it.report, &judges, &error);
 	}
 	if (!reasons) {
-		message_print("%s", error->message);
+		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}
 

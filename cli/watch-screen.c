@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/watch-screen.h"
 
+#include "cli/bytes-text.h"
 #include "cli/filesystem-status.h"
 #include "cli/filesystem-text.h"
 #include "cli/message.h"
 #include "cli/plot.h"
 #include "cli/stage-pace.h"
 #include "cli/time-text.h"
-#include "daemon/size-text.h"
 
 #include <string.h>
 
@@ -17,8 +17,7 @@
 
 static char *size(const WatchView *view, uint64_t bytes)
 {
-	return view->in_bytes ? g_strdup_printf("%" G_GUINT64_FORMAT " B", bytes)
-			      : size_text(bytes);
+	return bytes_text_with_unit(bytes, view->in_bytes);
 }
 
 static bool is_running(const DaemonFilesystem *filesystem)
@@ -151,21 +150,12 @@ static void add_filesystem(const WatchView *view, GPtrArray *lines,
 	}
 }
 
-static uint64_t largest_of(const uint64_t *values, size_t n_values)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < n_values; i++)
-		largest = MAX(largest, values[i]);
-	return largest;
-}
-
 static void add_plot(const WatchView *view, GPtrArray *lines, const char *what,
 		     const uint64_t *rates, const char *colour)
 {
 	size_t n = MIN(view->samples->n, view->width);
 	const uint64_t *from = rates + view->samples->n - n;
-	uint64_t largest = largest_of(from, n);
+	uint64_t largest = plot_largest(from, n);
 	const PlotStyle style = { PLOT_HEIGHT, view->utf8, view->coloured ? colour : "",
 				  view->coloured ? "\033[0m" : "" };
 

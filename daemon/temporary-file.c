@@ -23,3 +23,17 @@ int temporary_file_open(const char *directory, GError **error)
 
 	return fd;
 }
+
+bool temporary_file_allocate(int fd, uint64_t offset, uint64_t bytes, GError **error)
+{
+	int cause = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+
+	return cause == 0 || temporary_file_fail(cause, error);
+}
+
+bool temporary_file_fail(int cause, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
+		    "cannot write a temporary file: %s", g_strerror(cause));
+	return false;
+}

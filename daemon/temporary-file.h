@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -15,3 +16,10 @@
  * its descriptor, or -1.
  */
 int temporary_file_open(const char *directory, GError **error);
+
+/* Give room to the bytes, so that no write through a map of them can fail. */
+bool temporary_file_allocate(int fd, uint64_t offset, uint64_t bytes, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* That it cannot be written, for @cause (errno); false. */
+bool temporary_file_fail(int cause, GError **error);
