@@ -5,11 +5,13 @@
         subprocess.run(program)
     print(seek_bytes(trace.reads))
 
-The trace has an instance of its own in tracefs, so that nobody else's is touched.
+The trace has an instance of its own in tracefs, so that nobody else's is touched; where that is not
+mounted it has a mount of its own as well.
 """
 
 import os
 import re
+import subprocess
 import tempfile
 import typing
 
@@ -41,17 +43,18 @@ class BlockTrace:
     def __init__(self, device):
         self.reads = []
         self._device = device
+        self._mount = None
         self._instance = None
 
     def __enter__(self):
         number = os.stat(self._device).st_rdev
         try:
-            self._instance = tempfile.mkdtemp(prefix="dedupd-", dir=f"{TRACEFS}/instances")
+            self._instance = tempfile.mkdtemp(prefix="dedupd-", dir=f"{self._tracefs()}/instances")
             self._write("buffer_size_kb", str(BUFFER_KIB))
             device = os.major(number) << 20 | os.minor(number)
             self._write(f"events/{EVENT}/filter", f"dev == {device}")
             self._write(f"events/{EVENT}/enable", "1")
-        except OSError as error:
+        except (OSError, subprocess.CalledProcessError) as error:
             self._remove()
             raise TraceUnavailable(f"no trace of block devices: {error}") from error
         return self
@@ -63,6 +66,14 @@ class BlockTrace:
         finally:
             self._remove()
 
+    def _tracefs(self):
+        if os.path.isdir(f"{TRACEFS}/instances"):
+            return TRACEFS
+        self._mount = tempfile.mkdtemp(prefix="dedupd-tracefs-")
+        subprocess.run(["mount", "-t", "tracefs", "nodev", self._mount], check=True,
+                       stderr=subprocess.DEVNULL)
+        return self._mount
+
     def _write(self, name, text):
         with open(os.path.join(self._instance, name), "w", encoding="ascii") as file:
             file.write(text)
@@ -71,6 +82,10 @@ class BlockTrace:
         if self._instance:
             os.rmdir(self._instance)
             self._instance = None
+        if self._mount:
+            subprocess.run(["umount", "--quiet", self._mount], check=False)
+            os.rmdir(self._mount)
+            self._mount = None
 
     def _parse(self):
         with open(os.path.join(self._instance, "trace"), encoding="utf-8",
