@@ -48,6 +48,8 @@ static bool is_in_the_way(const Pass *pass, const SharingCall *call)
  */
 static void await(FileReader *reader, uint64_t offset, uint64_t length, void *scratch)
 {
+	if (file_reader_fetch(reader, offset, length) != READ_DONE)
+		return;
 	for (uint64_t done = 0; done < length; done += SCRATCH_BYTES)
 		if (file_reader_read(reader, offset + done, MIN(length - done, SCRATCH_BYTES),
 				     scratch) != READ_DONE)
@@ -83,11 +85,24 @@ static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 	return whole;
 }
 
+/*
+ * Whether all of it is there still.  Where memory is short it may be gone, and the kernel would read it
+ * block by block, while it holds its locks and nobody can stop it.
+ */
+static bool is_in_memory(const SharingCall *call)
+{
+	return file_reader_is_cached(call->target, call->target_offset, call->length) &&
+	       (!call->source ||
+		file_reader_is_cached(call->source, call->source_offset, call->length));
+}
+
 DedupeTarget sharing_call_make(Pass *pass, const SharingCall *call)
 {
-	if (!is_in_the_way(pass, call))
+	bool is_others = is_in_the_way(pass, call);
+
+	if (!is_others && is_in_memory(call))
 		return call_once(pass, call, 0, call->length);
 
-	pass->result->shared.short_rounds++;
+	pass->result->shared.short_rounds += is_others;
 	return call_in_pieces(pass, call);
 }

@@ -8,10 +8,11 @@
 /*
  * SharingCall - has the kernel share one range, without others having to wait for long.
  *
- * During a call writers of both files wait, and on XFS readers too.  So where somebody else has one of
- * them open, a round is cut into calls of 1 MiB, the data of each being read right before it, with a
- * pause behind it in which the others get their turn.  Else it is one call, which makes fewer items in
- * the trees of btrfs.
+ * During a call writers of both files wait, and on XFS readers too; and nothing can stop it.  So where
+ * somebody else has one of them open, or memory is so short that the data is not in the page cache any
+ * more, a round is cut into calls of 1 MiB, the data of each being read right before it, with a pause
+ * behind it in which the others get their turn.  Else it is one call, which makes fewer items in the
+ * trees of btrfs.
  *
  * XFS throws what is cached of the target out: what others had there is read back.
  *

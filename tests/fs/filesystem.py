@@ -174,6 +174,15 @@ class LoopFilesystem:
                     raise
             time.sleep(0.1)
 
+    def move_to(self, image):
+        """Have it lie in another file, which has all that is in its own; returns the path of that."""
+        self.unmount()
+        self._detach()
+        before, self.image = self.image, image
+        self.device = self._attach()
+        self.mount()
+        return before
+
     def remount(self, options):
         """Change mount options in place, such as "ro" or ["ro", "noatime"]."""
         if not isinstance(options, str):

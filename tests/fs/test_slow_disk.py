@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Of a slow disk, and with little memory, a pass lets go in time as well."""
+
+import contextlib
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+import oracle
+from content import BLOCK, MIB, noise, write_extent
+from harness import assert_unchanged, settle
+from service import wait_until
+from slow_disk import SlowDiskUnavailable, little_memory, slow_disk
+from test_stops import patience
+
+# A round is of 16 MiB on both sides.
+MEMORY_BYTES = 32 * MIB
+PAIRS = 3
+PAIR_BYTES = 16 * MIB
+SMALL_FILES = 60
+# What is promised of the end of the time that a pass may take.
+DEADLINE_SECONDS = 5
+RUN_SECONDS = 2
+
+pytestmark = pytest.mark.true_clock
+
+
+@pytest.fixture
+def slow(make_filesystem, kind):
+    """A filesystem with files of a block, which take a request each, and long twins, on a slow disk.
+
+    And what starts a program with little memory.
+    """
+    filesystem = make_filesystem(kind, "1G")
+    tree = pathlib.Path(filesystem.mount_point)
+    for number in range(SMALL_FILES):
+        write_extent(tree / f"small-{number}", noise(1000 + number, BLOCK))
+    for number in range(PAIRS):
+        for name in "ab":
+            write_extent(tree / f"{number}{name}", noise(number, PAIR_BYTES))
+    settle(filesystem)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(slow_disk(filesystem))
+            wrapper = stack.enter_context(little_memory(MEMORY_BYTES))
+        except SlowDiskUnavailable as unavailable:
+            pytest.skip(str(unavailable))
+        yield filesystem, wrapper
+
+
+def stop_after(dedupd, wrapper, tree, seconds):
+    """How long a pass takes to end that is told to after so long; 0 where it has ended before."""
+    with subprocess.Popen([*wrapper, *dedupd.command(tree, rotating="no", pressure="off")],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, env=dedupd.environment()) as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(seconds) * 0
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        return time.monotonic() - begun
+
+
+def test_a_pass_ends_whenever_it_is_told_to(slow, make_dedupd):
+    filesystem, wrapper = slow
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    before = oracle.snapshot(tree)
+    took = []
+    for seconds in (0.5, 1.5, 2.5, 3.5, 4, 4.5, 5, 5.5):
+        filesystem.drop_caches()
+        took.append(stop_after(dedupd, wrapper, tree, seconds))
+    assert max(took) <= patience(), took
+    assert_unchanged(before, tree)
+
+
+def test_a_pass_ends_when_its_time_is_over(slow, service):
+    filesystem, wrapper = slow
+    tree = filesystem.mount_point
+    service.wrapper = wrapper
+    service.configure(tree, RunFor=f"{RUN_SECONDS}s", Find="read")
+    filesystem.drop_caches()
+    service.start()
+    wait_until(lambda: service.shows(tree)["state"] == "running", service.log)
+    begun = time.monotonic()
+    wait_until(lambda: service.shows(tree)["state"] == "waiting", service.log)
+    assert RUN_SECONDS - 1 <= time.monotonic() - begun <= RUN_SECONDS + DEADLINE_SECONDS
+    assert service.shows(tree)["last_outcome"] == "interrupted", service.log()
+    service.end()
