@@ -86,10 +86,10 @@ bool doubts_add(Pass *pass, const ExtentStamp *target, const ExtentStamp *source
 
 uint64_t doubts_next_bytes(const Pass *pass, uint64_t length, uint64_t done)
 {
-	uint64_t most = DEDUPE_ROUND_BYTES;
+	uint64_t most = pass->round_bytes;
 
 	if (is_wary(pass))
-		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), DEDUPE_ROUND_BYTES);
+		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->round_bytes);
 	else if (done == 0 && length > LONG_BYTES && !is_trusting(pass))
 		most = PROBE_BYTES;
 

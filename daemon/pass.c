@@ -23,6 +23,7 @@
 #include "daemon/share.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
+#include "kernel-ioctl/dedupe-range.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/thread-io.h"
 
@@ -462,6 +463,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		.stop = stop,
 		.progress = progress,
 		.block_bytes = filesystem->identity.block_bytes,
+		.round_bytes = DEDUPE_ROUND_BYTES,
 		.result = result,
 	};
 	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);

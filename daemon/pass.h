@@ -52,6 +52,8 @@ typedef struct {
 	struct PinnedExtents *pinned;   /* the same */
 	struct ZeroSource *zero_source; /* the same; NULL: zeros are not shared */
 	RestAccount rests;              /* btrfs, by checksums */
+	uint64_t
+		round_bytes; /* how much is read of a file before it is shared: see sharing-call.h */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
 	PassResult *result;     /* the caller's */

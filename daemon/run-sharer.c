@@ -456,7 +456,7 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	*ret_ends = (RunEnds){ 0 };
 	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
 		uint64_t data_block = after_hole(sharer, block);
-		size_t n = MIN(end - block, sharer->round->n_max);
+		size_t n = MIN(end - block, sharer->pass->round_bytes / sharer->pass->block_bytes);
 		RunEnds ends;
 
 		if (data_block > block) {

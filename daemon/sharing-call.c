@@ -96,11 +96,22 @@ static bool is_in_memory(const SharingCall *call)
 		file_reader_is_cached(call->source, call->source_offset, call->length));
 }
 
+/* What is gone is read twice, so rounds are halved; and grow again by a MiB with each that was not. */
+static void fit_rounds(Pass *pass, uint64_t length, bool was_in_memory)
+{
+	if (!was_in_memory)
+		pass->round_bytes = MAX(pass->round_bytes / 2, SHORT_BYTES);
+	else if (length >= pass->round_bytes)
+		pass->round_bytes = MIN(pass->round_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+}
+
 DedupeTarget sharing_call_make(Pass *pass, const SharingCall *call)
 {
 	bool is_others = is_in_the_way(pass, call);
+	bool was_in_memory = is_in_memory(call);
 
-	if (!is_others && is_in_memory(call))
+	fit_rounds(pass, call->length, was_in_memory);
+	if (!is_others && was_in_memory)
 		return call_once(pass, call, 0, call->length);
 
 	pass->result->shared.short_rounds += is_others;

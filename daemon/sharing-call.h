@@ -16,6 +16,9 @@
  *
  * XFS throws what is cached of the target out: what others had there is read back.
  *
+ * How long rounds are to be, which are read before they are shared, is in the pass's round_bytes: less
+ * once memory did not hold one.
+ *
  * Thread: the filesystem's worker.
  */
 typedef struct {

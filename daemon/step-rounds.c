@@ -6,9 +6,6 @@
 #include "daemon/sharing-call.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 
-/* Twice is enough: a third time others would empty it again. */
-#define FETCHES 2
-
 struct StepRounds {
 	Pass *pass;
 	ExtentFiles *files;
@@ -93,17 +90,8 @@ const ExtentRef *step_rounds_open(StepRounds *rounds, const ExtentStep *step,
 	return ret->from ? NULL : &step->source;
 }
 
-static bool is_cached(const ExtentStep *step, const SharedRounds *shared, const StepFiles *files)
-{
-	return file_reader_is_cached(files->to, step->target_offset + shared->done,
-				     shared->length) &&
-	       (!files->from ||
-		file_reader_is_cached(files->from, step->source_offset + shared->done,
-				      shared->length));
-}
-
-static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared,
-			      const StepFiles *files)
+static ReadOutcome fetch_round(const ExtentStep *step, const SharedRounds *shared,
+			       const StepFiles *files)
 {
 	ReadOutcome outcome =
 		file_reader_fetch(files->to, step->target_offset + shared->done, shared->length);
@@ -111,22 +99,6 @@ static ReadOutcome fetch_both(const ExtentStep *step, const SharedRounds *shared
 	if (outcome != READ_DONE || !files->from)
 		return outcome;
 	return file_reader_fetch(files->from, step->source_offset + shared->done, shared->length);
-}
-
-/*
- * What is not in the cache when the kernel compares is read block by block, and beyond the budget.
- * Where that is small the fetching takes a while, in which others may have emptied the cache.
- */
-static ReadOutcome fetch_round(const ExtentStep *step, const SharedRounds *shared,
-			       const StepFiles *files)
-{
-	ReadOutcome outcome = fetch_both(step, shared, files);
-
-	for (unsigned i = 1; outcome == READ_DONE && i < FETCHES && !is_cached(step, shared, files);
-	     i++)
-		outcome = fetch_both(step, shared, files);
-
-	return outcome;
 }
 
 /* Have the kernel share the round in hand, which is fetched. */

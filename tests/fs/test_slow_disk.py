@@ -90,3 +90,24 @@ def test_a_pass_ends_when_its_time_is_over(slow, service):
     assert RUN_SECONDS - 1 <= time.monotonic() - begun <= RUN_SECONDS + DEADLINE_SECONDS
     assert service.shows(tree)["last_outcome"] == "interrupted", service.log()
     service.end()
+
+
+def test_what_memory_does_not_hold_is_not_read_in_vain_all_the_time(make_filesystem, make_dedupd):
+    """Rounds are of what is there still when the kernel compares it."""
+    filesystem = make_filesystem("btrfs", "1G")
+    for number in range(12):
+        for name in "ab":
+            write_extent(pathlib.Path(filesystem.mount_point, f"{number}{name}"), noise(number, PAIR_BYTES))
+    settle(filesystem)
+    filesystem.drop_caches()
+    dedupd = make_dedupd(filesystem)
+    try:
+        with little_memory(MEMORY_BYTES) as wrapper:
+            run = dedupd.finish(subprocess.Popen(
+                [*wrapper, *dedupd.command(find="checksums")], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dedupd.environment()))
+    except SlowDiskUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    assert run.status == 0, run.stderr
+    assert run.shared["bytes"] == 12 * PAIR_BYTES
+    assert run.read["disk_bytes"] <= 1.8 * run.read["compare_bytes"]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/pass-fixture.h"
 
+#include "kernel-ioctl/dedupe-range.h"
+
 #include <string.h>
 
 #define UUID "3d0e6d5b-7c4f-4b4a-9d51-0c5e8a1b2c3d"
@@ -41,6 +43,7 @@ PassFixture *pass_fixture_new(void)
 	fixture->filesystem.fd = fixture->scratch->fd;
 
 	fixture->pass = (Pass){
+		.round_bytes = DEDUPE_ROUND_BYTES,
 		.settings = &fixture->settings,
 		.filesystem = &fixture->filesystem,
 		.stop = &fixture->stop,
