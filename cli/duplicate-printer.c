@@ -5,6 +5,7 @@
 #include "daemon/name-text.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,12 +103,20 @@ static void print_names(const DuplicatePrinter *printer, const DuplicateGroup *g
 }
 
 /* What is escaped has neither control characters nor broken UTF-8. */
-static void print_quoted(const char *text, char escape, const char *escaped)
+static void print_json_text(const char *text)
+{
+	json_t *json = json_string(text);
+
+	json_dumpf(json, stdout, JSON_ENCODE_ANY);
+	json_decref(json);
+}
+
+static void print_csv_text(const char *text)
 {
 	putchar('"');
 	for (; *text; text++) {
-		if (strchr(escaped, *text))
-			putchar(escape);
+		if (*text == '"')
+			putchar('"');
 		putchar(*text);
 	}
 	putchar('"');
@@ -124,7 +133,7 @@ static void print_json(const DuplicatePrinter *printer, const DuplicateGroup *gr
 
 		printf("%s\n         {\"state\": \"%s\", \"file\": ", i > 0 ? "," : "",
 		       state_of(group, i));
-		print_quoted(name, '\\', "\"\\");
+		print_json_text(name);
 		putchar('}');
 	}
 	fputs("\n      ]}", stdout);
@@ -137,7 +146,7 @@ static void print_csv(const DuplicatePrinter *printer, const DuplicateGroup *gro
 
 		printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,", printer->n_groups,
 		       group->reclaimable_bytes, group->size_bytes, state_of(group, i));
-		print_quoted(name, '"', "\"");
+		print_csv_text(name);
 		putchar('\n');
 	}
 }

@@ -7,7 +7,9 @@
 #include "daemon/size-text.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <libsmartcols.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ struct Table {
 	struct libscols_table *rows;
 	struct libscols_line *row;
 	struct libscols_column **columns; /* NULL for one that is not shown */
+	ColumnKind *kinds;
+	size_t n_columns;
 	bool json;
 	bool bytes;
 };
@@ -43,10 +47,9 @@ static int column_flags(ColumnKind kind)
 static int column_json_type(ColumnKind kind)
 {
 	switch (kind) {
-	case COLUMN_LINES:
-		return SCOLS_JSON_ARRAY_STRING;
 	case COLUMN_NUMBER:
-	case COLUMN_TABLE: /* printed as it is, like a number */
+	case COLUMN_LINES: /* these are arrays, printed as they are like a number */
+	case COLUMN_TABLE:
 		return SCOLS_JSON_NUMBER;
 	default:
 		return SCOLS_JSON_STRING;
@@ -84,6 +87,10 @@ static Table *table_new_empty(const TableKind *kind, const Options *options)
 	check(scols_table_enable_json(table->rows, options->json));
 	check(scols_table_set_name(table->rows, kind->name));
 	table->columns = g_new0(struct libscols_column *, kind->n_columns);
+	table->kinds = g_new(ColumnKind, kind->n_columns);
+	table->n_columns = kind->n_columns;
+	for (size_t i = 0; i < kind->n_columns; i++)
+		table->kinds[i] = kind->columns[i].kind;
 
 	return table;
 }
@@ -221,7 +228,14 @@ void table_free(Table *table)
 
 	scols_unref_table(table->rows);
 	g_free(table->columns);
+	g_free(table->kinds);
 	g_free(table);
+}
+
+static void set_data(Table *table, size_t column, const char *text)
+{
+	if (table->columns[column])
+		check(scols_line_set_column_data(table->row, table->columns[column], text));
 }
 
 void table_add_row(Table *table)
@@ -229,6 +243,9 @@ void table_add_row(Table *table)
 	table->row = scols_table_new_line(table->rows, NULL);
 	if (!table->row)
 		check(-ENOMEM);
+	for (size_t i = 0; table->json && i < table->n_columns; i++)
+		if (table->kinds[i] == COLUMN_LINES)
+			set_data(table, i, "[]");
 }
 
 size_t table_count_rows(const Table *table)
@@ -236,10 +253,29 @@ size_t table_count_rows(const Table *table)
 	return scols_table_get_nlines(table->rows);
 }
 
+/* By libsmartcols an array without lines would be one of null. */
+static void set_array(Table *table, size_t column, const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	json_t *array = json_array();
+	char *json;
+
+	for (char **line = lines; *line; line++)
+		json_array_append_new(array, json_string(*line));
+	json = json_dumps(array, 0);
+	json_decref(array);
+	set_data(table, column, json);
+	free(json);
+}
+
 void table_set_text(Table *table, size_t column, const char *text)
 {
-	if (table->columns[column] && text)
-		check(scols_line_set_column_data(table->row, table->columns[column], text));
+	if (!text)
+		return;
+	if (table->json && table->kinds[column] == COLUMN_LINES)
+		set_array(table, column, text);
+	else
+		set_data(table, column, text);
 }
 
 void table_set_count(Table *table, size_t column, uint64_t count)

@@ -18,7 +18,7 @@ typedef struct Table Table;
 typedef enum {
 	COLUMN_TEXT,     /* set by table_set_text() */
 	COLUMN_TEXT_CUT, /* the same; cut short where a terminal is too narrow */
-	COLUMN_LINES,    /* set by table_set_text(), lines of it; in JSON an array of them */
+	COLUMN_LINES,    /* set by table_set_text(), lines of UTF-8; in JSON an array of them */
 	COLUMN_NUMBER,   /* set by the functions for numbers */
 	COLUMN_TABLE,    /* set by table_set_table(); in JSON only */
 } ColumnKind;
@@ -58,7 +58,10 @@ void table_free(Table *table);
 void table_add_row(Table *table);
 size_t table_count_rows(const Table *table);
 
-/* Set a cell of the last row; one that is never set is empty, in JSON null.  NULL sets nothing. */
+/*
+ * Set a cell of the last row; one that is never set is empty, in JSON null, or [] of lines.  NULL sets
+ * nothing.
+ */
 void table_set_text(Table *table, size_t column, const char *text);
 void table_set_count(Table *table, size_t column, uint64_t count);
 void table_set_size(Table *table, size_t column, uint64_t bytes);
