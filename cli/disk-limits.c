@@ -15,7 +15,7 @@ static const TableColumn columns[] = {
 	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
 };
 
-static const TableKind table_of_disks = { "disks", columns, G_N_ELEMENTS(columns) };
+static const TableKind table_of_disks = { "disks", columns, G_N_ELEMENTS(columns), NULL, 0 };
 
 static GPtrArray *new_array(void)
 {

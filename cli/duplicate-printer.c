@@ -30,8 +30,11 @@ DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const TableKind 
 	printer->options = *options;
 	if (format == DUPLICATES_TABLE)
 		printer->table = table_new_asked(kind, options);
-	if (format == DUPLICATES_JSON)
-		fputs("{\n   \"duplicates\": [", stdout);
+	if (format == DUPLICATES_JSON) {
+		g_autofree char *head = table_kind_json_head(kind);
+
+		printf("%s\n   \"%s\": [", head, kind->name);
+	}
 	if (format == DUPLICATES_CSV && !options->no_headings)
 		puts("group,reclaimable_bytes,size_bytes,state,file");
 	return printer;

@@ -69,7 +69,8 @@ static const TableColumn columns[] = {
 	[ESTIMATE_DIGESTS] = { NULL, "digests", COLUMN_TABLE },
 };
 
-const TableKind table_of_estimate = { "estimates", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_estimate = { "estimates", columns, G_N_ELEMENTS(columns),
+				      "dedupctl-estimate", 1 };
 
 enum {
 	CURVE_OF,
@@ -94,10 +95,11 @@ static const TableColumn digest_columns[] = CURVE_COLUMNS("ONE DIGEST IN", "one_
 static const TableColumn bounds_columns[] = CURVE_COLUMNS(NULL, "unit_bytes");
 
 /* What a fixed block has no use for stays out. */
-static const TableKind block_kind = { "blocks", block_columns, CURVE_STORE };
-static const TableKind run_kind = { "runs", run_columns, G_N_ELEMENTS(run_columns) };
-static const TableKind digest_kind = { "digests", digest_columns, G_N_ELEMENTS(digest_columns) };
-static const TableKind bounds_kind = { "bounds", bounds_columns, CURVE_STORE };
+static const TableKind block_kind = { "blocks", block_columns, CURVE_STORE, NULL, 0 };
+static const TableKind run_kind = { "runs", run_columns, G_N_ELEMENTS(run_columns), NULL, 0 };
+static const TableKind digest_kind = { "digests", digest_columns, G_N_ELEMENTS(digest_columns),
+				       NULL, 0 };
+static const TableKind bounds_kind = { "bounds", bounds_columns, CURVE_STORE, NULL, 0 };
 
 static void add_point(Table *table, const Bounded *bytes)
 {

@@ -13,7 +13,7 @@ static const TableColumn skipped_columns[] = {
 };
 
 static const TableKind table_of_skipped = { "skipped", skipped_columns,
-					    G_N_ELEMENTS(skipped_columns) };
+					    G_N_ELEMENTS(skipped_columns), NULL, 0 };
 
 static char *join_examples(const char *const *examples, size_t most)
 {

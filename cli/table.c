@@ -17,8 +17,9 @@ struct Table {
 	struct libscols_table *rows;
 	struct libscols_line *row;
 	struct libscols_column **columns; /* NULL for one that is not shown */
-	ColumnKind *kinds;
+	ColumnKind *kinds;                /* of all */
 	size_t n_columns;
+	char *json_head; /* NULL: it is no JSON, or no document by itself */
 	bool json;
 	bool bytes;
 };
@@ -80,6 +81,7 @@ static Table *table_new_empty(const TableKind *kind, const Options *options)
 	Table *table = g_new0(Table, 1);
 
 	table->json = options->json;
+	table->json_head = options->json && kind->schema ? table_kind_json_head(kind) : NULL;
 	table->bytes = options->bytes;
 	table->rows = scols_new_table();
 	if (!table->rows)
@@ -188,6 +190,12 @@ char *table_kind_text(const TableKind *kind)
 	return g_string_free(text, FALSE);
 }
 
+char *table_kind_json_head(const TableKind *kind)
+{
+	return g_strdup_printf("{\n   \"schema\": \"%s\",\n   \"version\": %u,", kind->schema,
+			       kind->version);
+}
+
 Table *table_new_asked(const TableKind *kind, const Options *options)
 {
 	Table *table = table_new_empty(kind, options);
@@ -213,8 +221,9 @@ Table *table_new_hiding(const TableKind *kind, const Options *options, const uin
 {
 	g_autofree TableColumn *columns =
 		g_memdup2(kind->columns, kind->n_columns * sizeof(*columns));
-	const TableKind shown = { kind->name, columns, kind->n_columns };
+	TableKind shown = *kind;
 
+	shown.columns = columns;
 	for (size_t i = 0; i < n_hidden; i++)
 		columns[hidden[i]].heading = NULL;
 	/* They are read while columns are chosen alone. */
@@ -229,6 +238,7 @@ void table_free(Table *table)
 	scols_unref_table(table->rows);
 	g_free(table->columns);
 	g_free(table->kinds);
+	g_free(table->json_head);
 	g_free(table);
 }
 
@@ -338,22 +348,48 @@ void table_set_table(Table *table, size_t column, Table *rows)
 	table_set_text(table, column, json);
 }
 
+/* What libsmartcols prints of @table, with the head before its only key. */
+static char *print_json(Table *table)
+{
+	char *printed;
+
+	check(scols_print_table_to_string(table->rows, &printed));
+	/* An object in any case, of no rows, too. */
+	char *json = g_strconcat(table->json_head, strchr(printed, '{') + 1, NULL);
+	free(printed);
+	return json;
+}
+
 void table_print(Table *table)
 {
-	check(scols_print_table(table->rows));
+	if (table->json) {
+		g_autofree char *json = print_json(table);
+
+		fputs(json, stdout);
+	} else {
+		check(scols_print_table(table->rows));
+	}
 }
 
 void table_print_lines(Table *table)
 {
+	if (table->json) {
+		g_autofree char *json = print_json(table);
+
+		/* Within strings such are escaped. */
+		for (const char *at = json; *at; at++)
+			if (!strchr("\n\t", *at))
+				putchar(*at);
+		putchar('\n');
+		return;
+	}
+
 	char *printed;
 
 	check(scols_table_enable_noheadings(table->rows, true));
 	check(scols_print_table_to_string(table->rows, &printed));
-	/* Within strings of JSON such are escaped. */
-	for (char *at = printed; *at; at++)
-		if (!table->json || !strchr("\n\t", *at))
-			putchar(*at);
-	if (table->json || printed[0] == '\0' || printed[strlen(printed) - 1] != '\n')
+	fputs(printed, stdout);
+	if (printed[0] == '\0' || printed[strlen(printed) - 1] != '\n')
 		putchar('\n');
 	free(printed);
 }

@@ -9,7 +9,8 @@
 /*
  * Table - rows for people, or for programs as JSON, from one description of the columns.
  *
- * For programs sizes are bytes, times are UTC (ISO 8601) and durations seconds, always.
+ * For programs sizes are bytes, times are UTC (ISO 8601) and durations seconds, always.  A JSON
+ * document begins with the name and the version of its schema, which docs/schema has.
  *
  * Thread: main.
  */
@@ -34,6 +35,8 @@ typedef struct {
 	const char *name; /* key of the array of rows in JSON */
 	const TableColumn *columns;
 	size_t n_columns;
+	const char *schema; /* of its JSON document; NULL: it is no document by itself */
+	unsigned version;   /* of the schema: raised when a key goes or means something else */
 } TableKind;
 
 /* Whether --output of @options, if it is given, names columns of @kind. */
@@ -42,6 +45,9 @@ bool table_kind_has(const TableKind *kind, const Options *options, GError **erro
 
 /* For the end of --help: the columns. */
 char *table_kind_text(const TableKind *kind);
+
+/* How a JSON document of @kind begins, up to where the first key of its own comes. */
+char *table_kind_json_head(const TableKind *kind);
 
 /* All that is shown by itself; @kind is borrowed. */
 Table *table_new(const TableKind *kind, const Options *options);
@@ -70,7 +76,7 @@ void table_set_time(Table *table, size_t column, int64_t usec); /* since 1970 */
 void table_set_duration(Table *table, size_t column, int64_t usec);
 void table_set_table(Table *table, size_t column, Table *rows); /* borrowed for the call */
 
-/* On standard output. */
+/* On standard output.  As JSON the kind has a schema. */
 void table_print(Table *table);
 
 /* The same without headings, and JSON as one line, for tables that follow on each other. */

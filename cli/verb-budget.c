@@ -21,7 +21,7 @@ static const TableColumn columns[] = {
 	[BUDGET_CHARGED] = { "CHARGED", "charged_bytes", COLUMN_NUMBER },
 };
 
-const TableKind table_of_budget = { "disks", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_budget = { "disks", columns, G_N_ELEMENTS(columns), "dedupctl-budget", 1 };
 
 /* What stands for no limit. */
 static bool is_none(const char *text)

@@ -32,7 +32,8 @@ static const TableColumn config_columns[] = {
 	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
 };
 
-const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns) };
+const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns),
+				    "dedupctl-config", 1 };
 
 /* One line that sets @key, or, without an @origin, its default. */
 static void add_value(Table *table, const char *section, const ConfigKey *key,

@@ -28,7 +28,8 @@ static const TableColumn columns[] = {
 	[DOCTOR_ADVICE] = { "WHAT TO DO", "advice", COLUMN_TEXT_CUT },
 };
 
-const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns), "dedupctl-doctor",
+				    1 };
 
 static DoctorView view_of_system(void)
 {

@@ -18,7 +18,8 @@ static const TableColumn columns[] = {
 	[DUPLICATE_UUID] = { NULL, "uuid", COLUMN_TEXT },
 };
 
-const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns),
+					"dedupctl-duplicates", 1 };
 
 /* Of a table, so many groups are shown by themselves. */
 #define TABLE_LIMIT 100

@@ -42,7 +42,8 @@ static const TableColumn file_columns[] = {
 	[FILE_EXTENT_LIST] = { NULL, "extent_list", COLUMN_TABLE },
 };
 
-const TableKind table_of_file = { "files", file_columns, G_N_ELEMENTS(file_columns) };
+const TableKind table_of_file = { "files", file_columns, G_N_ELEMENTS(file_columns),
+				  "dedupctl-file", 1 };
 
 enum {
 	EXTENT_LOGICAL,
@@ -69,7 +70,7 @@ static const TableColumn extent_columns[] = {
 };
 
 static const TableKind table_of_extents = { "extent_list", extent_columns,
-					    G_N_ELEMENTS(extent_columns) };
+					    G_N_ELEMENTS(extent_columns), NULL, 0 };
 
 enum {
 	OTHER_RELATION,
@@ -84,7 +85,7 @@ static const TableColumn other_columns[] = {
 };
 
 static const TableKind table_of_others = { "other_files", other_columns,
-					   G_N_ELEMENTS(other_columns) };
+					   G_N_ELEMENTS(other_columns), NULL, 0 };
 
 static void set_path(Table *table, size_t column, const char *path)
 {

@@ -52,7 +52,8 @@ static const TableColumn history_columns[] = {
 	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
 };
 
-const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns) };
+const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
+				     "dedupctl-history", 1 };
 
 static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
 {

@@ -54,7 +54,7 @@ static const TableColumn columns[] = {
 	[LIST_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
 };
 
-const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS };
+const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS, "dedupctl-list", 1 };
 
 /* To people, by themselves, with the service and without. */
 static const uint8_t of_mounts[] = { LIST_ELIGIBLE, LIST_ENABLED };

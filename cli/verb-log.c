@@ -46,7 +46,7 @@ static const TableColumn columns[] = {
 	[LOG_MESSAGE_ID] = { NULL, "message_id", COLUMN_TEXT },
 };
 
-const TableKind table_of_log = { "messages", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_log = { "messages", columns, G_N_ELEMENTS(columns), "dedupctl-log", 1 };
 
 static const struct {
 	size_t column;

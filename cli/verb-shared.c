@@ -31,7 +31,8 @@ static const TableColumn columns[] = {
 	[SHARED_WHY] = { "WHY", "why", COLUMN_TEXT },
 };
 
-const TableKind table_of_shared = { "shared", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_shared = { "shared", columns, G_N_ELEMENTS(columns), "dedupctl-shared",
+				    1 };
 
 typedef struct {
 	const char *name;

@@ -80,7 +80,8 @@ static const TableColumn status_columns[] = {
 	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
 };
 
-const TableKind table_of_status = { "filesystems", status_columns, STATUS_COLUMNS };
+const TableKind table_of_status = { "filesystems", status_columns, STATUS_COLUMNS,
+				    "dedupctl-status", 1 };
 
 /* To people, by themselves, with the service and without. */
 static const uint8_t of_service[] = { STATUS_STATE, STATUS_WHY,  STATUS_RATE,

@@ -20,7 +20,8 @@ static const TableColumn columns[] = {
 	[CHECK_PROBLEMS] = { "PROBLEMS", "problems", COLUMN_LINES },
 };
 
-const TableKind table_of_store_check = { "stores", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_store_check = { "stores", columns, G_N_ELEMENTS(columns),
+					 "dedupctl-store-check", 1 };
 
 typedef struct {
 	Table *table;

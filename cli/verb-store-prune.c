@@ -21,7 +21,8 @@ static const TableColumn columns[] = {
 	[PRUNE_PASSES] = { "PASSES", "passes", COLUMN_NUMBER },
 };
 
-const TableKind table_of_store_prune = { "stores", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_store_prune = { "stores", columns, G_N_ELEMENTS(columns),
+					 "dedupctl-store-prune", 1 };
 
 typedef struct {
 	const Options *options;

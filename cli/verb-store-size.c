@@ -26,7 +26,8 @@ static const TableColumn columns[] = {
 	[SIZE_PER_TIB] = { "PER TIB", "bytes_per_tib", COLUMN_NUMBER },
 };
 
-const TableKind table_of_store_size = { "parts", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_store_size = { "parts", columns, G_N_ELEMENTS(columns),
+					"dedupctl-store-size", 1 };
 
 /* What @bytes of the store would be for 1 TiB of data. */
 static void set_per_tib(Table *table, uint64_t bytes, uint64_t data_bytes)

@@ -24,7 +24,8 @@ static const TableColumn columns[] = {
 	[VACUUM_AFTER] = { "AFTER", "after_bytes", COLUMN_NUMBER },
 };
 
-const TableKind table_of_store_vacuum = { "stores", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_store_vacuum = { "stores", columns, G_N_ELEMENTS(columns),
+					  "dedupctl-store-vacuum", 1 };
 
 typedef struct {
 	Table *table;

@@ -23,7 +23,8 @@ static const TableColumn columns[] = {
 	[UNIQUE_FILE] = { "FILE", "file", COLUMN_TEXT },
 };
 
-const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns),
+				    "dedupctl-unique", 1 };
 
 /* What is asked, and what came of it so far. */
 typedef struct {

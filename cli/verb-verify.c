@@ -45,7 +45,8 @@ static const TableColumn columns[] = {
 	[VERIFY_EXAMPLES] = { "EXAMPLES", "examples", COLUMN_LINES },
 };
 
-const TableKind table_of_verify = { "stores", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_verify = { "stores", columns, G_N_ELEMENTS(columns), "dedupctl-verify",
+				    1 };
 
 /* What is asked for. */
 typedef struct {

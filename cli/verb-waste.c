@@ -44,7 +44,7 @@ static const TableColumn columns[] = {
 	[WASTE_KEY] = { "KEY", "key", COLUMN_TEXT },
 };
 
-const TableKind table_of_waste = { "keys", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_waste = { "keys", columns, G_N_ELEMENTS(columns), NULL, 0 };
 
 /* What is around the keys, for programs. */
 enum {
@@ -69,7 +69,8 @@ static const TableColumn total_columns[] = {
 	[TOTAL_KEYS] = { NULL, "keys", COLUMN_TABLE },
 };
 
-static const TableKind table_of_total = { "waste", total_columns, G_N_ELEMENTS(total_columns) };
+static const TableKind table_of_total = { "waste", total_columns, G_N_ELEMENTS(total_columns),
+					  "dedupctl-waste", 1 };
 
 typedef struct {
 	const Options *options;

@@ -20,7 +20,7 @@ static const TableColumn columns[] = {
 	[WHY_EVIDENCE] = { "AS", "evidence", COLUMN_TEXT },
 };
 
-const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns) };
+const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "dedupctl-why", 1 };
 
 /* All that is asked of one file. */
 typedef struct {

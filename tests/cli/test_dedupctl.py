@@ -5,15 +5,20 @@ import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
 import sqlite3
 import struct
 import subprocess
+import sys
 import termios
 
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "fs"))
+import schemas  # noqa: E402 (the path is set above)
 
 DEDUPCTL = os.environ.get("DEDUPCTL")
 MAKE_STORE = os.environ.get("MAKE_STORE")
@@ -27,10 +32,13 @@ NO_SERVICE = {"DEDUPD_SOCKET": "/nonexistent", "DBUS_SYSTEM_BUS_ADDRESS": "unix:
 
 
 def run(*arguments, environment=None, stdout=subprocess.PIPE):
-    return subprocess.run([DEDUPCTL, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
+    """The finished process; JSON is held to its schema."""
+    done = subprocess.run([DEDUPCTL, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
                           check=False, timeout=30,
                           env={"PATH": "/usr/bin:/bin", "TZ": "Europe/Berlin", "LC_ALL": "C.UTF-8",
                                **(environment or {})})
+    schemas.check_printed(arguments, done.stdout)
+    return done
 
 
 @pytest.fixture
@@ -56,8 +64,15 @@ def dedupctl(state):
 
 def rows(process):
     """The only array of a JSON document."""
-    (array,) = json.loads(process.stdout).values()
+    (array,) = without_head(process).values()
     return array
+
+
+def without_head(process):
+    """A JSON document without what says which it is."""
+    document = json.loads(process.stdout)
+    assert [*document][:2] == ["schema", "version"]
+    return {key: value for key, value in document.items() if key not in ("schema", "version")}
 
 
 def snapshot(directory):
@@ -223,7 +238,7 @@ def test_no_store_is_said_plainly(dedupctl, state, verb, exists):
 def test_no_store_is_an_empty_array(dedupctl, verb, key):
     process = dedupctl(verb, "--json")
     assert process.returncode == 0
-    assert json.loads(process.stdout) == {key: []}
+    assert without_head(process) == {key: []}
 
 
 @pytest.mark.parametrize("verb", ["status", "history"])
@@ -928,7 +943,7 @@ def test_a_filesystem_that_is_not_mounted_has_no_duplicates(dedupctl, make_store
     make_store(kind=kind)
     process = dedupctl("duplicates", "--json", UUID)
     assert process.returncode == status
-    assert json.loads(process.stdout) == {"duplicates": [], "stale": stale}
+    assert without_head(process) == {"duplicates": [], "stale": stale}
     assert said in process.stderr
 
 
