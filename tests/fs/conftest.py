@@ -105,6 +105,18 @@ def dedupd(make_dedupd, filesystem):
 
 
 @pytest.fixture
+def learn(dedupd, kind):
+    """A pass over what was written, after which the store knows it; its Run."""
+    def learn(*paths, status=0, **options):
+        harness.settle(dedupd.filesystem)
+        options.setdefault("find", harness.FIND[kind])
+        run = dedupd.run(*paths, **options)
+        assert run.status == status, run.stderr
+        return run
+    return learn
+
+
+@pytest.fixture
 def users_dedupd(make_dedupd, filesystem, program, tmp_path):
     """dedupd with a state directory of harness.USER, all on the way to it open to them."""
     dedupd = make_dedupd(filesystem)
@@ -121,9 +133,7 @@ def users_dedupd(make_dedupd, filesystem, program, tmp_path):
 @pytest.fixture
 def service(program, tmp_path):
     """The service, not started, with a state directory and a socket of its own."""
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path)
+    service = Service(program, harness.dedupctl_program(), tmp_path)
     yield service
     service.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Running dedupd, and the one check that every test which shares something goes through."""
+"""Running dedupd and dedupctl, and the one check that every test which shares something goes through."""
 
 import contextlib
 import dataclasses
@@ -12,9 +12,10 @@ import sqlite3
 import subprocess
 import time
 
-import jsonschema
+import pytest
 
 import oracle
+import schemas
 from feigned_clock import FeignedClock
 from subvolumes import btrfs
 
@@ -31,11 +32,12 @@ CERTAIN_BLOCKS_READ = 9
 REFERENCES_MAX = 32
 USER = 65533
 
-REPORT_SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/report.json").read_text("utf-8"))
-REPORT = jsonschema.Draft202012Validator(REPORT_SCHEMA)
+# Kind of filesystem -> how root's passes find equal data there by themselves.
+FIND = {"btrfs": "checksums", "xfs": "read"}
+
 # Section of the report -> its fields.
 FIELDS = {name: set(part["properties"])
-          for name, part in REPORT_SCHEMA["properties"]["filesystems"]["items"]["properties"].items()
+          for name, part in schemas.schema("report")["properties"]["filesystems"]["items"]["properties"].items()
           if "properties" in part}
 
 # What the programs under test go by.
@@ -96,8 +98,7 @@ class Run:
 
 def check_report(report):
     """The report has the shape that docs/schema/report.json promises, and holds together."""
-    problems = [f"{problem.json_path}: {problem.message}" for problem in REPORT.iter_errors(report)]
-    assert not problems, problems
+    schemas.check(report, "report")
     for entry in report["filesystems"]:
         assert (entry["error"] is not None) == (entry["outcome"] == "failed"), entry["error"]
         assert entry["store"] is not None or entry["outcome"] == "failed"
@@ -122,6 +123,42 @@ def option_words(options):
             for one in value if isinstance(value, (list, tuple)) else [value]:
                 words += [option, str(one)]
     return words
+
+
+def as_user(user, command):
+    """The command as @user, a number, would give it; None: as this one does."""
+    return command if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+
+
+def dedupctl_program():
+    """The dedupctl that is tested; skips the test if there is none."""
+    if "DEDUPCTL" not in os.environ:
+        pytest.skip("DEDUPCTL does not name dedupctl")
+    return os.environ["DEDUPCTL"]
+
+
+def dedupctl(*words, dedupd=None, status=0, user=None, program=None, **options):
+    """Run dedupctl to its end, with the stores of @dedupd; the finished process.
+
+    It has to exit with @status, unless that is None.  What it prints as JSON is held to its schema.
+    """
+    command = [program or dedupctl_program(), *map(str, words)]
+    if dedupd:
+        command.insert(1, f"--state-dir={dedupd.state_directory}")
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120} | options
+    if options.setdefault("text", True):
+        options |= {"encoding": "utf-8", "errors": "surrogateescape"}
+    done = subprocess.run(as_user(user, command), check=False, **options)
+    assert status is None or done.returncode == status, done.stderr
+    schemas.check_printed(words, done.stdout)
+    return done
+
+
+def dedupctl_rows(*words, **options):
+    """The same as JSON: the rows of the only table that is printed."""
+    document = json.loads(dedupctl(*words, "--json", **options).stdout)
+    (rows,) = (value for key, value in document.items() if isinstance(value, list))
+    return rows
 
 
 class Dedupd:
@@ -151,10 +188,7 @@ class Dedupd:
         options.setdefault("rotating", "no")
         options.setdefault("state_dir", self.state_directory)
         paths = [os.fspath(path) for path in paths or [self.filesystem.mount_point]]
-        command = [self.program, "--once", *paths, *option_words(options)]
-        if user is not None:
-            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
-        return command
+        return as_user(user, [self.program, "--once", *paths, *option_words(options)])
 
     def start(self, *paths, **options):
         """Start it and return the process, its standard output and error piped."""

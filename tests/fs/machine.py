@@ -18,6 +18,8 @@ import tempfile
 import time
 import uuid
 
+import schemas
+
 PATIENCE_SECONDS = 60
 ROOT_BYTES = 1 << 30
 CGROUP_ROOTS = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
@@ -211,6 +213,8 @@ class Machine:
         """Run a command that has to succeed; what it said."""
         done = self.run(*command)
         assert done.returncode == 0, f"{command}: {done.stderr}{done.stdout}\n{self.journal_text()}"
+        if command[0] == "dedupctl":
+            schemas.check_printed(command[1:], done.stdout)
         return done.stdout
 
     def path(self, path):

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from harness import clock
+from harness import clock, dedupctl
 
 PATIENCE_SECONDS = 30
 # What the manual promises of ending, with room for a machine that does other things, too.
@@ -97,11 +97,8 @@ class Service:
 
     def ask(self, *words, user=None):
         """Run dedupctl; the finished process."""
-        command = [self._dedupctl, *map(str, words)]
-        if user is not None:
-            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
-        return subprocess.run(command, capture_output=True, text=True, check=False,
-                              timeout=PATIENCE_SECONDS, env=self.environment())
+        return dedupctl(*words, status=None, user=user, program=self._dedupctl,
+                        timeout=PATIENCE_SECONDS, env=self.environment())
 
     def begin(self, *words):
         """Run dedupctl, and do not wait for it."""

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How finely anchors are chosen, by default and as a store was made."""
 
-import json
-import os
-import pathlib
-import subprocess
 
 import pytest
 
@@ -96,15 +92,10 @@ def test_another_way_of_finding_goes_on_with_the_store_as_it_is(tree, dedupd):
 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_the_report_for_people_and_the_status_say_which_numbers_are_in_force(tree, dedupd):
-    dedupctl = pathlib.Path(os.environ.get("DEDUPCTL", "/nonexistent"))
-    if not dedupctl.exists():
-        pytest.skip("DEDUPCTL names no dedupctl")
     content.write_twins(tree, MIB)
 
     run = dedupd.run(json=False, verbose=True)
-    status = subprocess.run([dedupctl, "status", "--json", f"--state-dir={dedupd.state_directory}"],
-                            capture_output=True, text=True, check=True)
+    (row,) = harness.dedupctl_rows("status", dedupd=dedupd)
 
     assert "anchors: of 2 blocks, at one position in 8" in run.stdout + run.stderr
-    (row,) = json.loads(status.stdout)["filesystems"]
     assert {name: row[name] for name in BY_READING} == BY_READING

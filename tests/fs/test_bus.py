@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 import pytest
 
 from content import forget_pages, noise, write, write_twins
-from harness import settle
+from harness import dedupctl_program, settle
 from private_peer import PrivatePeer
 from service import END_SECONDS, PATIENCE_SECONDS, Service, wait_until
 from system_bus import SystemBus
@@ -51,11 +51,10 @@ def bus(tmp_path):
 
 @pytest.fixture
 def service(program, tmp_path, tree, filesystem, bus):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
+    dedupctl = dedupctl_program()
     write_twins(tree, 8 * MIB)
     settle(filesystem)
-    service = Service(program, os.environ["DEDUPCTL"], tmp_path, bus.address)
+    service = Service(program, dedupctl, tmp_path, bus.address)
     service.configure(tree)
     service.start()
     service.wait_for_passes(str(tree), 1)

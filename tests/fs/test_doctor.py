@@ -9,10 +9,8 @@ import subprocess
 
 import pytest
 
+from harness import dedupctl
 from subvolumes import btrfs
-
-DEDUPCTL = os.environ.get("DEDUPCTL")
-pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
 
 USER = 65533
 
@@ -21,9 +19,8 @@ class Doctor:
     """One run: what it found, and what it exited with."""
 
     def __init__(self, name, *arguments, **options):
-        process = subprocess.run(
-            [DEDUPCTL, "--state-dir=/nonexistent/dedupd", "doctor", "--json", *arguments, name],
-            capture_output=True, text=True, check=False, timeout=60, **options)
+        process = dedupctl("--state-dir=/nonexistent/dedupd", "doctor", "--json", *arguments, name,
+                           status=None, **options)
         assert process.stderr == ""
         self.status = process.returncode
         self.findings = json.loads(process.stdout)["findings"]

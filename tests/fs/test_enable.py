@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import harness
 import oracle
 from content import write_twins
 from harness import assert_unchanged, settle
@@ -30,14 +31,9 @@ def directory(tmp_path):
 
 @pytest.fixture
 def dedupctl(directory):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
-
     def dedupctl(verb, *words):
-        return subprocess.run(
-            [os.environ["DEDUPCTL"], verb, f"--config-dir={directory}", *map(str, words)],
-            capture_output=True, text=True, check=False, timeout=30,
-            env=os.environ | {"DEDUPD_SOCKET": "/nonexistent"})
+        return harness.dedupctl(verb, f"--config-dir={directory}", *words, status=None,
+                                env=os.environ | {"DEDUPD_SOCKET": "/nonexistent"})
     return dedupctl
 
 

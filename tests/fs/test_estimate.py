@@ -11,31 +11,21 @@ import subprocess
 import time
 import xml.etree.ElementTree
 
-import pytest
-
 import content
 import damage
 import harness
 import ioctls
+import schemas
 import subvolumes
 from content import BLOCK, KIB, MIB, noise, write, write_extent
 
-DEDUPCTL = os.environ.get("DEDUPCTL")
-pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
-
 UNREADABLE = 4
-FIND = {"btrfs": "checksums", "xfs": "read"}
 WITHIN = 0.02
 
 
-def run(*words, user=None, status=0, config="none", environment=None):
-    command = [DEDUPCTL, "estimate", f"--config={config}", *map(os.fspath, words)]
-    if user is not None:
-        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
-    done = subprocess.run(command, check=False, capture_output=True, timeout=120,
-                          env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})})
-    assert done.returncode == status, done.stderr
-    return done.stdout.decode("utf-8")
+def run(*words, config="none", environment=None, **options):
+    return harness.dedupctl("estimate", f"--config={config}", *words, **options,
+                            env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})}).stdout
 
 
 def estimate(*words, **options):
@@ -78,11 +68,11 @@ def test_a_pass_frees_what_was_foretold(dedupd, tree, kind):
     before = states_of(tree)
     foretold = estimate("--full", tree)
     assert states_of(tree) == before
-    assert foretold["by"] == FIND[kind]
+    assert foretold["by"] == harness.FIND[kind]
     assert foretold["sample"] == "all"
     assert foretold["pass_low_bytes"] == foretold["pass_bytes"] == foretold["pass_high_bytes"]
 
-    freed = harness.check_pass(dedupd, find=FIND[kind]).first.freed_bytes
+    freed = harness.check_pass(dedupd, find=harness.FIND[kind]).first.freed_bytes
     assert freed > 12 * MIB
     assert abs(foretold["pass_bytes"] - freed) <= WITHIN * freed
     # Afterwards there is nothing left to free, and what there was is gone, or known for shared.
@@ -317,7 +307,7 @@ def test_many_hard_links_are_one_place(dedupd, tree, kind):
     assert row["data_bytes"] == 2 * MIB
     assert row["shared_bytes"] == 0
     assert row["pass_bytes"] == MIB
-    assert harness.check_pass(dedupd, find=FIND[kind]).first.freed_bytes == MIB
+    assert harness.check_pass(dedupd, find=harness.FIND[kind]).first.freed_bytes == MIB
 
 
 def test_little_memory_tells_the_same(tree, tmp_path):
@@ -400,11 +390,12 @@ def test_where_none_is_mounted_it_says_so():
     script = 'umount -a -l -t btrfs,xfs || :; exec "$@"'
     said = {}
     for words in ((), ("--json",)):
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", DEDUPCTL, "estimate",
-                               "--config=none", *words], check=True, capture_output=True,
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", harness.dedupctl_program(),
+                               "estimate", "--config=none", *words], check=True, capture_output=True,
                               text=True, timeout=120)
+        schemas.check_printed(["estimate", *words], done.stdout)
         said[words] = done.stdout, done.stderr
-    assert json.loads(said[("--json",)][0]) == {"estimates": []}
+    assert json.loads(said[("--json",)][0])["estimates"] == []
     assert said[()][0] == ""
     assert "no btrfs or XFS is mounted" in said[()][1]
 
@@ -425,8 +416,8 @@ def test_it_can_be_interrupted(make_filesystem):
     subprocess.run(["sync", "-f", tree], check=True)
     with open(tree / "one", "rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    with subprocess.Popen([DEDUPCTL, "estimate", "--config=none", "--full", "--limit-rate=64K", tree],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([harness.dedupctl_program(), "estimate", "--config=none", "--full",
+                           "--limit-rate=64K", tree], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         # It would take minutes; from when it has the file open it listens to signals.
         await_open(process, tree / "one")
         process.send_signal(signal.SIGINT)

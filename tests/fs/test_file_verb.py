@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import pathlib
-import subprocess
 import time
 
 import pytest
@@ -15,37 +14,18 @@ import harness
 from content import KIB, MIB, noise, write
 
 FAILED, USAGE, IN_USE = 1, 2, 5
-FILES = {"btrfs": "checksums", "xfs": "read"}
 
 
-@pytest.fixture(name="find")
-def find_fixture(kind):
-    return FILES[kind]
+def ask_of(dedupd, *files, **options):
+    return harness.dedupctl_rows("file", *files, dedupd=dedupd, **options)
 
 
 @pytest.fixture(name="ask")
 def ask_fixture(dedupd):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name the program to test")
-
     def ask(*files, status=0, words=("--json",)):
-        done = subprocess.run(
-            [os.environ["DEDUPCTL"], "file", f"--state-dir={dedupd.state_directory}", *words, *files],
-            check=False, capture_output=True, timeout=60)
-        assert done.returncode == status, done.stderr
-        return json.loads(done.stdout)["files"] if "--json" in words else done.stdout.decode()
+        said = harness.dedupctl("file", *words, *files, dedupd=dedupd, status=status).stdout
+        return json.loads(said)["files"] if "--json" in words else said
     return ask
-
-
-@pytest.fixture(name="learn")
-def learn_fixture(dedupd, find):
-    """A pass, after which all is in the store."""
-    def learn(**options):
-        harness.settle(dedupd.filesystem)
-        run = dedupd.run(find=find, **options)
-        assert run.status == 0, run.stderr
-        return run
-    return learn
 
 
 def others(row, relation):
@@ -150,22 +130,16 @@ def test_equal_files_of_an_xfs_that_share_nothing_are_told(make_filesystem, make
     os.chown(two, harness.USER, harness.USER)
     harness.settle(filesystem)
     assert dedupd.run(across_owners="no").status == 0
-    done = subprocess.run([os.environ["DEDUPCTL"], "file", "--json",
-                           f"--state-dir={dedupd.state_directory}", one],
-                          check=True, capture_output=True)
-    row = json.loads(done.stdout)["files"][0]
+    row, = ask_of(dedupd, one)
     assert (row["state"], row["shared_bytes"]) == ("known", 0)
     assert (row["equal_bytes"], row["would_free_bytes"]) == (MIB, MIB)
     assert others(row, "equal") == {str(two): MIB}
     two.chmod(0o600)
-    done = subprocess.run([os.environ["DEDUPCTL"], "file", "--json",
-                           f"--state-dir={dedupd.state_directory}", one],
-                          check=True, capture_output=True)
-    row = json.loads(done.stdout)["files"][0]
+    row, = ask_of(dedupd, one)
     assert (row["equal_bytes"], others(row, "stale")) == (0, {str(two): 0})
 
 
-def test_places_of_an_extent_are_counted_over_snapshots(make_filesystem, make_dedupd, ask_of):
+def test_places_of_an_extent_are_counted_over_snapshots(make_filesystem, make_dedupd):
     filesystem = make_filesystem("btrfs")
     tree = pathlib.Path(filesystem.mount_point)
     dedupd = make_dedupd(filesystem)
@@ -180,21 +154,7 @@ def test_places_of_an_extent_are_counted_over_snapshots(make_filesystem, make_de
     assert others(row, "shared") == {str(tree / "snapshot/one"): MIB, str(tree / "clone"): MIB}
 
 
-@pytest.fixture(name="ask_of")
-def ask_of_fixture():
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name the program to test")
-
-    def ask(dedupd, *files, status=0):
-        done = subprocess.run(
-            [os.environ["DEDUPCTL"], "file", "--json", f"--state-dir={dedupd.state_directory}",
-             *files], check=False, capture_output=True, timeout=60)
-        assert done.returncode == status, done.stderr
-        return json.loads(done.stdout)["files"]
-    return ask
-
-
-def test_who_pins_an_extent_is_named(make_filesystem, make_dedupd, ask_of):
+def test_who_pins_an_extent_is_named(make_filesystem, make_dedupd):
     filesystem = make_filesystem("btrfs")
     tree = pathlib.Path(filesystem.mount_point)
     dedupd = make_dedupd(filesystem)
@@ -213,7 +173,7 @@ def test_who_pins_an_extent_is_named(make_filesystem, make_dedupd, ask_of):
     assert pinned[1]["pinned_bytes"] == 2 * MIB
 
 
-def test_while_a_pass_works_nobody_is_asked_who_shares(make_filesystem, make_dedupd, ask_of):
+def test_while_a_pass_works_nobody_is_asked_who_shares(make_filesystem, make_dedupd):
     filesystem = make_filesystem("btrfs")
     tree = pathlib.Path(filesystem.mount_point)
     dedupd = make_dedupd(filesystem)
@@ -272,9 +232,7 @@ def test_bare_names_are_those_of_files_that_share_or_equal(tree, dedupd, ask, le
     harness.settle(dedupd.filesystem)
     content.overwrite(tree / "c", 0, b"other")
     harness.settle(dedupd.filesystem)
-    done = subprocess.run([os.environ["DEDUPCTL"], "file", "-0",
-                           f"--state-dir={dedupd.state_directory}", one],
-                          check=True, capture_output=True, timeout=60)
+    done = harness.dedupctl("file", "-0", one, dedupd=dedupd, text=False)
     told = [other for other in ask(one)[0]["other_files"] if other["relation"] != "stale"]
     names = done.stdout[:-1].split(b"\0")
     assert len(set(names)) == len(names) == len(told) >= 2

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The harness finds every broken promise that it is there to find."""
 
+import json
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import pytest
 import content
 import harness
 import oracle
+import schemas
 
 HERE = pathlib.Path(__file__).parent
 FAKE = HERE / "fake-dedupd"
@@ -160,3 +162,31 @@ def test_on_filesystem_fails_where_a_damaged_filesystem_is_left(of, status):
 
     assert done.returncode == status, done.stderr
     assert ("on-filesystem: xfs_repair -n /dev/loop" in done.stderr) == bool(status)
+
+
+VACUUM = ["--state-dir=/state", "store", "vacuum", "--json"]
+
+
+def vacuumed(head=(), **changes):
+    row = {"mount_point": "/srv", "uuid": "0d8a5e5c", "before_bytes": 2, "after_bytes": 1} | changes
+    row = {key: value for key, value in row.items() if value is not ...}
+    return json.dumps({"schema": "dedupctl-store-vacuum", "version": 1} | dict(head) | {"stores": [row]})
+
+
+@pytest.mark.parametrize("words, printed", [
+    (VACUUM, vacuumed()), (VACUUM, vacuumed() + "\n" + vacuumed()), (VACUUM, ""),
+    ([*VACUUM, "-o", "uuid"], vacuumed(uuid=...)), (VACUUM[:-1], "no JSON"),
+])
+def test_json_that_keeps_to_its_schema_goes_through(words, printed):
+    schemas.check_printed(words, printed)
+
+
+@pytest.mark.parametrize("printed, complaint", [
+    (vacuumed(uuid=...), "'uuid' is a required property"), (vacuumed(more=1), "'more' was unexpected"),
+    (vacuumed(after_bytes="1"), "after_bytes"), (vacuumed({"version": 2}), "version"),
+    (vacuumed({"schema": "dedupctl-status"}), "schema"), (vacuumed() + vacuumed(more=1), "more"),
+])
+@pytest.mark.parametrize("words", [VACUUM, ["-J", "store", "vacuum", "/srv"]])
+def test_json_that_breaks_its_schema_is_found(words, printed, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        schemas.check_printed(words, printed)

@@ -12,7 +12,7 @@ import pytest
 
 from block_trace import BlockTrace, TraceUnavailable
 from content import write_twins
-from harness import settle
+from harness import dedupctl_program, settle
 from service import Service, wait_until
 
 MIB = 1 << 20
@@ -80,13 +80,12 @@ def be_quiet(filesystem):
 @pytest.fixture
 def make_service(program, tmp_path):
     """The service with all that it keeps, and what it says, in a directory."""
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name dedupctl")
+    dedupctl = dedupctl_program()
     services = []
 
     def make(directory):
         directory.mkdir(mode=0o700)
-        services.append(Service(program, os.environ["DEDUPCTL"], directory))
+        services.append(Service(program, dedupctl, directory))
         services[0].says_all = False
         # In /run, as it is shipped.
         services[0].metrics_path = tmp_path / "metrics.prom"

@@ -6,7 +6,6 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 
 import pytest
 
@@ -32,9 +31,7 @@ def quiet_service_fixture(service, tree):
 @pytest.fixture(name="installed")
 def installed_fixture(program, tmp_path):
     """dedupctl and dedupd as they are installed beside each other."""
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name the program to test")
-    for directory, name in (("bin", os.environ["DEDUPCTL"]), ("sbin", program)):
+    for directory, name in (("bin", harness.dedupctl_program()), ("sbin", program)):
         (tmp_path / directory).mkdir()
         shutil.copy(name, tmp_path / directory / pathlib.Path(name).name)
     for directory in (tmp_path, *tmp_path.parents):
@@ -45,18 +42,11 @@ def installed_fixture(program, tmp_path):
 @pytest.fixture(name="run")
 def run_fixture(installed, dedupd, tmp_path):
     """Without a service; the finished process."""
-    def run(*words, status=0, user=None, state=True, environment=None):
-        command = [installed, "run", *words]
-        if state:
-            command.insert(2, f"--state-dir={dedupd.state_directory}")
-        if user is not None:
-            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
-        done = subprocess.run(command, check=False, capture_output=True, timeout=60, cwd="/",
-                              env=os.environ | {"DEDUPD_SOCKET": str(tmp_path / "none"),
-                                                "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
-                                                **(environment or {})})
-        assert done.returncode == status, done.stderr
-        return done
+    def run(*words, state=True, environment=None, **options):
+        return harness.dedupctl("run", *words, dedupd=dedupd if state else None, program=installed, cwd="/",
+                                env=os.environ | {"DEDUPD_SOCKET": str(tmp_path / "none"),
+                                                  "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
+                                                  **(environment or {})}, **options)
     return run
 
 
@@ -72,8 +62,7 @@ def write_pairs(filesystem, inside="in", outside="out", size=2 * MIB):
 
 
 def are_shared(one, other):
-    return subprocess.run([os.environ["DEDUPCTL"], "shared", one, other], check=False,
-                          capture_output=True, timeout=60).returncode == 0
+    return harness.dedupctl("shared", one, other, status=None).returncode == 0
 
 
 def used_bytes(filesystem):
@@ -86,12 +75,12 @@ def used_bytes(filesystem):
 def test_without_the_service_only_what_is_named_is_shared(filesystem, tree, run):
     files = write_pairs(filesystem)
     before, used = oracle.snapshot(tree), used_bytes(filesystem)
-    said = run(tree / "in").stdout.decode()
+    said = run(tree / "in").stdout
     harness.assert_unchanged(before, tree)
     assert used - used_bytes(filesystem) == 2 * MIB
     assert "freed" in said and "2 MiB" in said
     assert are_shared(*files[:2]) and not are_shared(*files[2:])
-    assert "0 B" in run(tree / "in").stdout.decode()
+    assert "0 B" in run(tree / "in").stdout
     assert used - used_bytes(filesystem) == 2 * MIB
 
 
@@ -125,7 +114,7 @@ def test_a_dry_run_changes_nothing(filesystem, tree, by, request):
         assert said == f"{tree}: complete, would free about 2 MiB\n"
     else:
         files = write_pairs(filesystem)
-        said = request.getfixturevalue("run")("--dry-run", tree / "in").stdout.decode()
+        said = request.getfixturevalue("run")("--dry-run", tree / "in").stdout
         assert "about 2 MiB (dry run" in said
     assert not are_shared(*files[:2]) and not are_shared(*files[2:])
 
@@ -193,11 +182,11 @@ def test_names_may_be_anything(filesystem, tree, quiet_service, run):
     assert are_shared(*files[:2]) and not are_shared(*files[2:])
     said = run(tree / "-out").stdout
     assert are_shared(*files[2:])
-    assert b"\x1b" not in said
+    assert "\x1b" not in said
     done = quiet_service.ask("run", tree, "--exclude=\udcff")
     assert done.returncode == USAGE and "UTF-8" in done.stderr
     done = run(tree / HOSTILE / "absent", status=USAGE)
-    assert b"\x1b" not in done.stderr and b"No such file" in done.stderr
+    assert "\x1b" not in done.stderr and "No such file" in done.stderr
 
 
 @pytest.fixture(name="slow_service")
@@ -259,15 +248,11 @@ def test_who_wants_all_meanwhile_has_that_afterwards(slow_service, tree):
     slow_service.tell("stop", tree)
 
 
-def test_what_the_service_does_not_work_on_is_done_without_it(filesystem, tree, service, installed,
-                                                              tmp_path):
+def test_what_the_service_does_not_work_on_is_done_without_it(filesystem, tree, service, run, tmp_path):
     service.configure()
     service.start()
     files = write_pairs(filesystem)
-    done = subprocess.run([installed, "run", tree / "in"], check=False, capture_output=True,
-                          timeout=60, env=service.environment()
-                          | {"XDG_STATE_HOME": str(tmp_path)})
-    assert done.returncode == 0, done.stderr
+    run(tree / "in", state=False, environment=service.environment() | {"XDG_STATE_HOME": str(tmp_path)})
     assert are_shared(*files[:2]) and not are_shared(*files[2:])
     assert service.shows(str(tree))["passes"] == 0
 
@@ -302,12 +287,12 @@ def test_others_than_root_may_not_have_the_service_do_it(filesystem, tree, quiet
 ])
 def test_bad_use_is_refused_by_name(run, words, said):
     done = run(*words, status=USAGE)
-    assert said in done.stderr.decode()
-    assert done.stdout == b""
+    assert said in done.stderr
+    assert done.stdout == ""
 
 
 def test_without_service_and_program_it_says_where_that_would_be(tree, run, installed):
     (installed.parent.parent / "sbin/dedupd").unlink()
     if os.access("/usr/sbin/dedupd", os.X_OK) or os.access("/usr/local/sbin/dedupd", os.X_OK):
         pytest.skip("dedupd is installed")
-    assert b"is not where it would be installed" in run(tree, status=NEEDS_DAEMON).stderr
+    assert "is not where it would be installed" in run(tree, status=NEEDS_DAEMON).stderr

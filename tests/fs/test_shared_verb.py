@@ -17,17 +17,10 @@ from content import KIB, MIB, noise, write
 ALL, FAILED, USAGE, PARTLY, NONE = 0, 1, 2, 10, 11
 
 
-@pytest.fixture(name="ask")
-def ask_fixture():
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name the program to test")
-
-    def ask(*files, program=os.environ["DEDUPCTL"], before=()):
-        done = subprocess.run([*before, program, "shared", "--json", *files], check=False,
-                              capture_output=True, timeout=60)
-        row = json.loads(done.stdout)["shared"][0] if done.stdout else None
-        return done.returncode, row, done.stderr.decode()
-    return ask
+def ask(*files, **options):
+    done = harness.dedupctl("shared", "--json", *files, status=None, **options)
+    row = json.loads(done.stdout)["shared"][0] if done.stdout else None
+    return done.returncode, row, done.stderr
 
 
 def clone_range(source, offset, length, target, target_offset):
@@ -41,7 +34,7 @@ def figures(row):
                                       "second_data_bytes", "second_shared_bytes"))
 
 
-def test_a_clone_is_shared_and_a_copy_is_not(tree, ask):
+def test_a_clone_is_shared_and_a_copy_is_not(tree):
     one = write(tree / "one", noise(1, 3 * MIB + 100))
     size = 3 * MIB + 4 * KIB
     status, row, _ = ask(one, content.clone(one, tree / "clone"))
@@ -53,7 +46,7 @@ def test_a_clone_is_shared_and_a_copy_is_not(tree, ask):
     assert figures(row) == ("none", 0, 0, size, 0, size, 0)
 
 
-def test_what_a_pass_shares_is_shared(tree, dedupd, ask):
+def test_what_a_pass_shares_is_shared(tree, dedupd):
     one, two = content.write_twins(tree, MIB)
     assert ask(one, two)[0] == NONE
     harness.settle(dedupd.filesystem)
@@ -61,7 +54,7 @@ def test_what_a_pass_shares_is_shared(tree, dedupd, ask):
     assert ask(one, two)[0] == ALL
 
 
-def test_a_part_is_told_by_its_bytes_and_whether_it_lies_at_the_same_place(tree, ask):
+def test_a_part_is_told_by_its_bytes_and_whether_it_lies_at_the_same_place(tree):
     one = write(tree / "one", noise(1, MIB))
     here = write(tree / "here", noise(2, MIB))
     there = write(tree / "there", noise(3, 2 * MIB))
@@ -76,7 +69,7 @@ def test_a_part_is_told_by_its_bytes_and_whether_it_lies_at_the_same_place(tree,
     assert figures(row) == ("partly", MIB, 0, MIB, MIB, 2 * MIB, MIB)
 
 
-def test_what_repeats_within_a_file_counts_each_time(tree, ask):
+def test_what_repeats_within_a_file_counts_each_time(tree):
     one = write(tree / "one", noise(1, 64 * KIB))
     other = write(tree / "other", b"")
     for place in range(3):
@@ -86,7 +79,7 @@ def test_what_repeats_within_a_file_counts_each_time(tree, ask):
     assert figures(row) == ("all", 64 * KIB, 64 * KIB, 64 * KIB, 64 * KIB, 192 * KIB, 192 * KIB)
 
 
-def test_holes_and_reserved_space_are_no_data(tree, ask):
+def test_holes_and_reserved_space_are_no_data(tree):
     one = content.write_sparse(tree / "one", 4 * MIB, {MIB: noise(1, MIB)})
     other = content.clone(one, tree / "other")
     content.preallocate(other, 2 * MIB, MIB)
@@ -98,7 +91,7 @@ def test_holes_and_reserved_space_are_no_data(tree, ask):
     assert ask(empty, content.write_sparse(tree / "empty too", 4 * MIB, {}))[0] == NONE
 
 
-def test_one_file_by_two_names_is_shared_with_itself(tree, ask):
+def test_one_file_by_two_names_is_shared_with_itself(tree):
     one = write(tree / "one", noise(1, MIB))
     os.link(one, tree / "link")
     (tree / "symlink").symlink_to("one")
@@ -107,12 +100,12 @@ def test_one_file_by_two_names_is_shared_with_itself(tree, ask):
         assert (status, row["why"]) == (ALL, "both are one file")
 
 
-def test_data_that_only_waits_in_memory_is_looked_at(tree, ask):
+def test_data_that_only_waits_in_memory_is_looked_at(tree):
     one = write(tree / "one", noise(1, MIB))
     assert ask(one, write(tree / "two", noise(1, MIB)))[1]["second_data_bytes"] == MIB
 
 
-def test_small_files_inside_metadata_share_nothing(make_filesystem, ask):
+def test_small_files_inside_metadata_share_nothing(make_filesystem):
     tree = pathlib.Path(make_filesystem("btrfs").mount_point)
     one, two = content.write_twins(tree, 100)
     status, row, _ = ask(one, two)
@@ -120,7 +113,7 @@ def test_small_files_inside_metadata_share_nothing(make_filesystem, ask):
     assert figures(row) == ("none", 0, 0, 100, 0, 100, 0)
 
 
-def test_compressed_extents_are_shared_where_the_same_part_is_shown(compressing, ask):
+def test_compressed_extents_are_shared_where_the_same_part_is_shown(compressing):
     tree = pathlib.Path(compressing.mount_point)
     one = write(tree / "one", content.text(1, MIB))
     clone = content.clone(one, tree / "clone")
@@ -139,7 +132,7 @@ def test_compressed_extents_are_shared_where_the_same_part_is_shown(compressing,
     assert (status, row["shared_bytes"], row["in_place_bytes"]) == (PARTLY, 64 * KIB, 0)
 
 
-def test_a_snapshot_shares_all_with_what_it_was_taken_of(make_filesystem, ask):
+def test_a_snapshot_shares_all_with_what_it_was_taken_of(make_filesystem):
     tree = pathlib.Path(make_filesystem("btrfs").mount_point)
     harness.btrfs("subvolume", "create", tree / "sub")
     one = write(tree / "sub/one", noise(1, MIB))
@@ -151,14 +144,14 @@ def test_a_snapshot_shares_all_with_what_it_was_taken_of(make_filesystem, ask):
 
 
 @pytest.mark.parametrize("kinds", [("btrfs", "xfs"), ("xfs", "xfs")])
-def test_different_filesystems_share_nothing(make_filesystem, ask, kinds):
+def test_different_filesystems_share_nothing(make_filesystem, kinds):
     trees = [pathlib.Path(make_filesystem(kind).mount_point) for kind in kinds]
     status, row, _ = ask(*(write(tree / "file", noise(1, MIB)) for tree in trees))
     assert (status, row["why"]) == (NONE, "they lie on different filesystems")
     assert figures(row) == ("none", 0, 0, MIB, 0, MIB, 0)
 
 
-def test_what_cannot_be_compared_is_refused_by_name(tree, tmp_path, ask):
+def test_what_cannot_be_compared_is_refused_by_name(tree, tmp_path):
     one = write(tree / "one", noise(1, MIB))
     (tree / "directory").mkdir()
     os.mkfifo(tree / "fifo")
@@ -171,19 +164,18 @@ def test_what_cannot_be_compared_is_refused_by_name(tree, tmp_path, ask):
     assert ask(one)[0] == ask(one, one, one)[0] == ask()[0] == USAGE
 
 
-def test_an_ordinary_user_sees_the_same_and_is_told_what_is_not_his(tree, filesystem, tmp_path, ask):
+def test_an_ordinary_user_sees_the_same_and_is_told_what_is_not_his(tree, filesystem, tmp_path):
     os.chmod(filesystem.directory, 0o755)
     for directory in (tmp_path, *tmp_path.parents):
         directory.chmod(directory.stat().st_mode | 0o111)
-    program = shutil.copy(os.environ["DEDUPCTL"], tmp_path / "dedupctl")
-    as_user = ["setpriv", f"--reuid={harness.USER}", f"--regid={harness.USER}", "--clear-groups"]
+    as_user = {"program": shutil.copy(harness.dedupctl_program(), tmp_path / "dedupctl"), "user": harness.USER}
     one = write(tree / "one", noise(1, MIB))
     clone = content.clone(one, tree / "clone")
     other = write(tree / "other", noise(2, MIB))
 
-    assert figures(ask(one, clone, program=program, before=as_user)[1]) == figures(ask(one, clone)[1])
-    assert ask(one, other, program=program, before=as_user)[0] == NONE
+    assert figures(ask(one, clone, **as_user)[1]) == figures(ask(one, clone)[1])
+    assert ask(one, other, **as_user)[0] == NONE
     other.chmod(0o600)
-    status, row, message = ask(one, other, program=program, before=as_user)
+    status, row, message = ask(one, other, **as_user)
     assert (status, row) == (FAILED, None)
     assert f"cannot read {other}: Permission denied" in message

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl status --watch, on terminals and elsewhere."""
 
-import os
 import re
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import termios
 import pytest
 
 from content import forget_pages, noise, write, write_twins
-from harness import settle
+from harness import dedupctl_program, settle
 from service import PATIENCE_SECONDS, wait_until
 from watched_terminal import ENTER, WatchedTerminal
 
@@ -56,7 +55,7 @@ def watch(service):
 
     def watch(*words, columns=100, lines=30, **environment):
         terminal = WatchedTerminal(
-            [os.environ["DEDUPCTL"], "status", "--watch", "--interval=0.2", *map(str, words)],
+            [dedupctl_program(), "status", "--watch", "--interval=0.2", *map(str, words)],
             service.environment() | {"TERM": "xterm", "LC_ALL": "C.UTF-8"} | environment,
             columns, lines)
         terminals.append(terminal)
@@ -196,7 +195,7 @@ def test_what_cannot_be_watched_is_refused(at_rest):
 
 def test_others_may_watch(at_rest, tree):
     command = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups",
-               os.environ["DEDUPCTL"], "status", "--watch"]
+               dedupctl_program(), "status", "--watch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                           env=at_rest.environment()) as watching:
         assert "waiting: paused" in watching.stdout.readline()

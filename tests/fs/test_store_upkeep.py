@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl store, on stores that real passes made."""
 
-import json
+import functools
 import os
-import subprocess
 
 import pytest
 
 import content
 import harness
 
-DEDUPCTL = os.environ.get("DEDUPCTL")
-pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
 MIB = 1 << 20
 
 
 @pytest.fixture
 def store(dedupd):
-    """Run `dedupctl store`, and give the only row of what it says."""
-    def store(*arguments, status=0):
-        process = subprocess.run(
-            [DEDUPCTL, f"--state-dir={dedupd.state_directory}", "store", *arguments, "--json"],
-            capture_output=True, text=True, check=False, timeout=60)
-        assert process.returncode == status, process.stderr
-        (array,) = json.loads(process.stdout).values()
-        return array
-    return store
+    """Run `dedupctl store`, and give the rows of what it says."""
+    return functools.partial(harness.dedupctl_rows, "store", dedupd=dedupd)
 
 
 @pytest.mark.parametrize("find", ["read", "auto"])

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import oracle
+import schemas
 from content import forget_pages, noise, write, write_twins
 from harness import RACY_SECONDS, assert_unchanged
 from machine import Machine, MachineUnavailable, wait_until
@@ -445,5 +446,8 @@ def test_log_follows_what_is_said(machine, options, is_json):
         machine.run("sh", "-c", "kill $(cat /run/follower)")
     lines = followed.read_text().splitlines()
     if is_json:
-        lines = [json.loads(line)["messages"][0]["message"] for line in lines]
+        documents = [json.loads(line) for line in lines]
+        for document in documents:
+            schemas.check(document, "log")
+        lines = [document["messages"][0]["message"] for document in documents]
     assert lines[-1].endswith("read the configuration anew")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl verify: what a store says of files and extents, held against them."""
 
-import json
 import os
 import pathlib
 import sqlite3
@@ -13,8 +12,6 @@ import pytest
 import content
 import harness
 
-DEDUPCTL = os.environ.get("DEDUPCTL")
-pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
 MIB = 1 << 20
 
 
@@ -22,12 +19,8 @@ MIB = 1 << 20
 def verify(dedupd):
     """Run it over everything, unless told otherwise, and give the only row."""
     def verify(*arguments, status=0, sample="100%"):
-        process = subprocess.run(
-            [DEDUPCTL, f"--state-dir={dedupd.state_directory}", "verify", "--json",
-             f"--sample={sample}", *arguments],
-            capture_output=True, text=True, check=False, timeout=120)
-        assert process.returncode == status, process.stderr
-        (row,) = json.loads(process.stdout)["stores"]
+        (row,) = harness.dedupctl_rows("verify", f"--sample={sample}", *arguments, dedupd=dedupd,
+                                       status=status)
         assert row["checked"] == row["right"] + row["stale"] + row["unreadable"] + row["wrong"]
         return row
     return verify
@@ -76,11 +69,7 @@ def test_compressed_and_plain_files_of_a_btrfs_are_right(make_filesystem, make_d
     content.write_no_cow(tree / "in-place", content.noise(9, MIB))
     harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(find="auto", compressed="read", no_data_cow="share").status == 0
-    process = subprocess.run(
-        [DEDUPCTL, f"--state-dir={dedupd.state_directory}", "verify", "--json", "--sample=100"],
-        capture_output=True, text=True, check=False, timeout=120)
-    assert process.returncode == 0, process.stderr
-    (row,) = json.loads(process.stdout)["stores"]
+    (row,) = harness.dedupctl_rows("verify", "--sample=100", dedupd=dedupd)
     assert row["wrong"] == 0
     assert row["right"] == row["checked"] > 0
     assert row["read_bytes"] > 0
@@ -137,8 +126,7 @@ def test_a_filesystem_that_is_not_mounted_is_named(dedupd, tree, filesystem):
     content.write_twins(tree, MIB)
     dedupd.run()
     subprocess.run(["umount", filesystem.mount_point], check=True)
-    process = subprocess.run([DEDUPCTL, f"--state-dir={dedupd.state_directory}", "verify"],
-                             capture_output=True, text=True, check=False, timeout=60)
+    process = harness.dedupctl("verify", dedupd=dedupd, status=None)
     subprocess.run(["mount", filesystem.device, filesystem.mount_point], check=True)
     assert process.returncode == 1
     assert "is not mounted" in process.stderr

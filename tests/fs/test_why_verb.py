@@ -2,7 +2,6 @@
 """dedupctl why: why files were not deduplicated, with what tells so."""
 
 import json
-import os
 import pathlib
 import subprocess
 
@@ -13,17 +12,11 @@ import harness
 from content import KIB, MIB, noise, write, write_extent
 
 FAILED, USAGE = 1, 2
-FIND = {"btrfs": "checksums", "xfs": "read"}
 
 
 def why(dedupd, *files, status=0, words=("--json",)):
-    if "DEDUPCTL" not in os.environ:
-        pytest.skip("DEDUPCTL does not name the program to test")
-    done = subprocess.run(
-        [os.environ["DEDUPCTL"], "why", f"--state-dir={dedupd.state_directory}", *words, *files],
-        check=False, capture_output=True, timeout=60)
-    assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)["reasons"] if "--json" in words else done.stdout.decode()
+    said = harness.dedupctl("why", *words, *files, dedupd=dedupd, status=status).stdout
+    return json.loads(said)["reasons"] if "--json" in words else said
 
 
 @pytest.fixture(name="ask")
@@ -32,17 +25,6 @@ def ask_fixture(dedupd):
     def ask(path):
         return {row["reason"]: row["bytes"] for row in why(dedupd, path)}
     return ask
-
-
-@pytest.fixture(name="learn")
-def learn_fixture(dedupd, kind):
-    def learn(*paths, status=0, **options):
-        harness.settle(dedupd.filesystem)
-        options.setdefault("find", FIND[kind])
-        run = dedupd.run(*paths, **options)
-        assert run.status == status, run.stderr
-        return run
-    return learn
 
 
 def test_what_was_shared_or_is_unique_is_said(tree, ask, learn):
