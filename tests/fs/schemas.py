@@ -31,6 +31,7 @@ def with_all_required(part):
 @functools.lru_cache(maxsize=None)
 def validator(name, may_lack):
     whole = schema(name) if may_lack else with_all_required(schema(name))
+    jsonschema.Draft202012Validator.check_schema(whole)
     return jsonschema.Draft202012Validator(whole)
 
 
