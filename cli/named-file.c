@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/named-file.h"
 
+#include "cli/long-path.h"
 #include "cli/message.h"
 #include "daemon/name-text.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,24 +40,45 @@ static bool identify(NamedFile *file, GError **error)
 	return fs_subvolume_read(file->fd, file->identity.kind, &file->subvolume, error);
 }
 
+static char *resolve(const char *typed, int *ret_errno)
+{
+	char *real = realpath(typed, NULL);
+	char *path = g_strdup(real);
+
+	*ret_errno = real ? 0 : errno;
+	free(real);
+	/* No path that long can be resolved by name; its links are left to the opening. */
+	return *ret_errno == ENAMETOOLONG ? g_canonicalize_filename(typed, NULL) : path;
+}
+
+static OpenOutcome open_path(const char *path, int *ret_fd, int *ret_errno)
+{
+	const char *name;
+	g_auto(Fd) above = long_path_open_above(path, &name);
+
+	if (above < 0) {
+		*ret_errno = errno;
+		return open_outcome_of(errno);
+	}
+	return open_file_at(above, name, ret_fd, ret_errno);
+}
+
 NamedFile *named_file_open(const char *typed, GError **error)
 {
 	g_autoptr(NamedFile) file = g_new0(NamedFile, 1);
-	char *real = realpath(typed, NULL);
-	int cause = errno;
 	OpenOutcome outcome;
+	int cause;
 
 	file->fd = -1;
 	file->name = name_text(typed, strlen(typed));
 	file->text = message_terminal_text(typed);
-	file->path = g_strdup(real);
-	free(real);
+	file->path = resolve(typed, &cause);
 	if (!file->path) {
 		fail_to_open(file, OPEN_GONE, cause, error);
 		return NULL;
 	}
 
-	outcome = open_file_at(AT_FDCWD, file->path, &file->fd, &cause);
+	outcome = open_path(file->path, &file->fd, &cause);
 	if (outcome != OPEN_OPENED) {
 		fail_to_open(file, outcome, cause, error);
 		return NULL;

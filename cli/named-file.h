@@ -11,12 +11,13 @@
 /*
  * NamedFile - a regular file that somebody named on the command line, open for reading.
  *
- * Links are followed, as typed names are; what is no regular file is never opened.
+ * Links are followed, as typed names are; what is no regular file is never opened.  Paths may be longer
+ * than PATH_MAX.
  *
  * Thread: main.
  */
 typedef struct {
-	char *path; /* absolute, without links */
+	char *path; /* absolute, without links unless it is longer than PATH_MAX */
 	char *name; /* as typed, escaped */
 	char *text; /* the same, for messages */
 	int fd;

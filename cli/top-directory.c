@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/top-directory.h"
 
+#include "cli/long-path.h"
+#include "kernel-ioctl/fd.h"
+
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static bool read_device(const char *path, dev_t *ret)
 {
+	const char *name;
+	g_auto(Fd) above = long_path_open_above(path, &name);
 	struct stat stat;
 
-	if (lstat(path, &stat) != 0)
+	if (above < 0 || fstatat(above, name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
 
 	*ret = stat.st_dev;

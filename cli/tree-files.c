@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/tree-files.h"
 
+#include "cli/long-path.h"
 #include "cli/message.h"
 #include "kernel-ioctl/fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+/* A directory that is gone through: what is in it, in the order of names. */
+typedef struct {
+	struct dirent **entries;
+	int n_entries;
+	int next;
+	size_t path_bytes;
+	dev_t device;
+} Level;
+
 struct TreeFiles {
-	FTS *walk;
 	FsIdentity identity;
+	GString *path;
+	GArray *levels; /* Level, the innermost last; descriptors of none are kept */
 };
 
 static void fail(const char *path, int cause, GError **error)
@@ -23,44 +35,121 @@ static void fail(const char *path, int cause, GError **error)
 		    text, g_strerror(cause));
 }
 
-static bool identify(const char *path, FsIdentity *ret, GError **error)
+static void level_clear(void *data)
 {
-	g_auto(Fd) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+	Level *level = data;
 
-	if (fd < 0) {
-		fail(path, errno, error);
+	for (int i = 0; i < level->n_entries; i++)
+		free(level->entries[i]);
+	free(level->entries);
+}
+
+static Level *innermost(const TreeFiles *files)
+{
+	return &g_array_index(files->levels, Level, files->levels->len - 1);
+}
+
+static int is_other_name(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int compare_names(const struct dirent **one, const struct dirent **other)
+{
+	return strcmp((*one)->d_name, (*other)->d_name);
+}
+
+/* -1 with errno. */
+static int open_directory(const char *path, int more_flags)
+{
+	const char *name;
+	g_auto(Fd) above = long_path_open_above(path, &name);
+
+	return above < 0 ? -1
+			 : openat(above, name,
+				  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY | more_flags);
+}
+
+/* A subvolume has a device number of its own, as what is mounted has. */
+static bool belongs(const TreeFiles *files, int fd, dev_t device, bool *ret, GError **error)
+{
+	FsIdentity identity;
+
+	*ret = device == innermost(files)->device;
+	if (*ret)
+		return true;
+	if (!fs_identity_read(fd, &identity, error))
+		return false;
+
+	*ret = identity.kind == files->identity.kind &&
+	       memcmp(identity.uuid, files->identity.uuid, FS_UUID_BYTES) == 0;
+	return true;
+}
+
+/* Go on in the open directory that the path at hand is of. */
+static bool enter(TreeFiles *files, int fd, dev_t device, GError **error)
+{
+	Level level = { .path_bytes = files->path->len, .device = device };
+
+	level.n_entries = scandirat(fd, ".", &level.entries, is_other_name, compare_names);
+	if (level.n_entries < 0) {
+		fail(files->path->str, errno, error);
 		return false;
 	}
 
-	return fs_identity_read(fd, ret, error);
+	g_array_append_val(files->levels, level);
+	return true;
 }
 
-static int compare_names(const FTSENT **one, const FTSENT **other)
+static bool enter_directory(TreeFiles *files, GError **error)
 {
-	return strcmp((*one)->fts_name, (*other)->fts_name);
+	g_auto(Fd) fd = open_directory(files->path->str, O_NOFOLLOW);
+	struct stat stat;
+	bool is_part;
+
+	if (fd < 0 || fstat(fd, &stat) != 0) {
+		fail(files->path->str, errno, error);
+		return false;
+	}
+	if (!belongs(files, fd, stat.st_dev, &is_part, error))
+		return false;
+
+	return !is_part || enter(files, fd, stat.st_dev, error);
 }
 
-TreeFiles *tree_files_open(const char *directory, FsIdentity *ret, GError **error)
+/* A link that was typed is followed, those below it are not. */
+static bool enter_root(TreeFiles *files, GError **error)
 {
-	g_autoptr(TreeFiles) files = g_new0(TreeFiles, 1);
-	char *const roots[] = { (char *)directory, NULL };
+	const char *directory = files->path->str;
+	g_auto(Fd) fd = open_directory(directory, 0);
+	struct stat stat;
 
-	if (!identify(directory, &files->identity, error))
-		return NULL;
+	if (fd < 0 || fstat(fd, &stat) != 0) {
+		fail(directory, errno, error);
+		return false;
+	}
+	if (!fs_identity_read(fd, &files->identity, error))
+		return false;
 	if (files->identity.kind == FS_KIND_OTHER) {
 		g_autofree char *text = message_terminal_text(directory);
 
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
 			    "%s lies on no btrfs or XFS: dedupd works on these", text);
-		return NULL;
+		return false;
 	}
 
-	/* A link that was typed is followed, those below it are not. */
-	files->walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_names);
-	if (!files->walk) {
-		fail(directory, errno, error);
+	return enter(files, fd, stat.st_dev, error);
+}
+
+TreeFiles *tree_files_open(const char *directory, FsIdentity *ret, GError **error)
+{
+	g_autoptr(TreeFiles) files = g_new0(TreeFiles, 1);
+
+	files->path = g_string_new(directory);
+	files->levels = g_array_new(false, false, sizeof(Level));
+	g_array_set_clear_func(files->levels, level_clear);
+	if (!enter_root(files, error))
 		return NULL;
-	}
 
 	*ret = files->identity;
 	return g_steal_pointer(&files);
@@ -71,52 +160,69 @@ void tree_files_close(TreeFiles *files)
 	if (!files)
 		return;
 
-	if (files->walk)
-		fts_close(files->walk);
+	g_array_unref(files->levels);
+	g_string_free(files->path, TRUE);
 	g_free(files);
 }
 
-/* A subvolume has a device number of its own, as what is mounted has. */
-static bool enter_directory(TreeFiles *files, FTSENT *entry, GError **error)
+/* Not all filesystems say the type beside the name. */
+static bool read_type(const TreeFiles *files, const struct dirent *entry, unsigned char *ret,
+		      GError **error)
 {
-	FsIdentity identity;
+	struct stat stat;
+	const char *name;
+	Fd above;
+	int status;
 
-	if (entry->fts_level == FTS_ROOTLEVEL ||
-	    entry->fts_statp->st_dev == entry->fts_parent->fts_statp->st_dev)
+	*ret = entry->d_type;
+	if (entry->d_type != DT_UNKNOWN)
 		return true;
-	if (!identify(entry->fts_path, &identity, error)) {
-		fts_set(files->walk, entry, FTS_SKIP);
-		return false;
+
+	above = long_path_open_above(files->path->str, &name);
+	status = above < 0 ? -1 : fstatat(above, name, &stat, AT_SYMLINK_NOFOLLOW);
+	if (status != 0)
+		fail(files->path->str, errno, error);
+	else
+		*ret = IFTODT(stat.st_mode);
+	fd_close(&above);
+	return status == 0;
+}
+
+/* Have the path be that of the next entry; NULL: there is none. */
+static const struct dirent *next_entry(TreeFiles *files)
+{
+	while (files->levels->len > 0) {
+		Level *level = innermost(files);
+
+		if (level->next == level->n_entries) {
+			g_array_set_size(files->levels, files->levels->len - 1);
+			continue;
+		}
+
+		g_string_truncate(files->path, level->path_bytes);
+		if (!g_str_has_suffix(files->path->str, "/"))
+			g_string_append_c(files->path, '/');
+		g_string_append(files->path, level->entries[level->next]->d_name);
+		return level->entries[level->next++];
 	}
 
-	if (identity.kind != files->identity.kind ||
-	    memcmp(identity.uuid, files->identity.uuid, FS_UUID_BYTES) != 0)
-		fts_set(files->walk, entry, FTS_SKIP);
-	return true;
+	return NULL;
 }
 
 bool tree_files_next(TreeFiles *files, const char **ret, GError **error)
 {
-	FTSENT *entry;
+	const struct dirent *entry;
+	unsigned char type;
 
 	*ret = NULL;
-	while ((entry = fts_read(files->walk))) {
-		switch (entry->fts_info) {
-		case FTS_F:
-			*ret = entry->fts_path;
-			return true;
-		case FTS_D:
-			if (!enter_directory(files, entry, error))
-				return false;
-			break;
-		case FTS_DNR:
-		case FTS_ERR:
-		case FTS_NS:
-			fail(entry->fts_path, entry->fts_errno, error);
+	while ((entry = next_entry(files))) {
+		if (!read_type(files, entry, &type, error) ||
+		    (type == DT_DIR && !enter_directory(files, error)))
 			return false;
-		default:
-			break;
-		}
+		if (type != DT_REG)
+			continue;
+		*ret = files->path->str;
+		return true;
 	}
 
 	return true;

@@ -8,7 +8,8 @@
 
 /*
  * TreeFiles - the regular files below a directory, by all of their names, on its filesystem alone: in
- * whatever subvolume of a btrfs, and in nothing that is mounted there.  Links are not followed.
+ * whatever subvolume of a btrfs, and in nothing that is mounted there.  Links are not followed.  They come
+ * in the order of names, directory by directory; paths may be longer than PATH_MAX.
  *
  * Thread: main.
  */

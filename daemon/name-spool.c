@@ -13,10 +13,10 @@
 
 struct NameSpool {
 	char *directory;
-	GString *memory; /* names from position base on */
-	uint64_t base;   /* bytes in the file */
-	Fd fd;           /* -1 until the first byte spills */
-	char name[PATH_MAX + 1];
+	GString *memory;  /* names from position base on */
+	uint64_t base;    /* bytes in the file */
+	Fd fd;            /* -1 until the first byte spills */
+	GByteArray *name; /* what was read for the one given last */
 };
 
 NameSpool *name_spool_new(const char *directory)
@@ -25,6 +25,8 @@ NameSpool *name_spool_new(const char *directory)
 
 	spool->directory = g_strdup(directory);
 	spool->memory = g_string_new(NULL);
+	spool->name = g_byte_array_new();
+	g_byte_array_set_size(spool->name, PATH_MAX);
 	spool->fd = -1;
 	return spool;
 }
@@ -36,6 +38,7 @@ void name_spool_free(NameSpool *spool)
 
 	fd_close(&spool->fd);
 	g_string_free(spool->memory, true);
+	g_byte_array_unref(spool->name);
 	g_free(spool->directory);
 	g_free(spool);
 }
@@ -80,17 +83,13 @@ bool name_spool_add(NameSpool *spool, const char *name, uint64_t *ret_position, 
 	return true;
 }
 
-bool name_spool_get(NameSpool *spool, uint64_t position, const char **ret, GError **error)
+/* Read what the file has from @position on, up to what there is room for; false: nothing came. */
+static bool read_name(NameSpool *spool, uint64_t position, size_t *ret_bytes, GError **error)
 {
 	ssize_t got;
 
-	if (position >= spool->base) {
-		*ret = spool->memory->str + (position - spool->base);
-		return true;
-	}
-
 	do
-		got = store_io_pread(spool->fd, spool->name, sizeof(spool->name) - 1,
+		got = store_io_pread(spool->fd, spool->name->data, spool->name->len,
 				     (off_t)position);
 	while (got < 0 && errno == EINTR);
 	if (got <= 0) {
@@ -100,7 +99,28 @@ bool name_spool_get(NameSpool *spool, uint64_t position, const char **ret, GErro
 		return false;
 	}
 
-	spool->name[got] = '\0';
-	*ret = spool->name;
+	*ret_bytes = (size_t)got;
+	return true;
+}
+
+bool name_spool_get(NameSpool *spool, uint64_t position, const char **ret, GError **error)
+{
+	size_t n_bytes;
+
+	if (position >= spool->base) {
+		*ret = spool->memory->str + (position - spool->base);
+		return true;
+	}
+
+	/* Names are in the file with their ends. */
+	while (true) {
+		if (!read_name(spool, position, &n_bytes, error))
+			return false;
+		if (memchr(spool->name->data, 0, n_bytes))
+			break;
+		g_byte_array_set_size(spool->name, spool->name->len * 2);
+	}
+
+	*ret = (const char *)spool->name->data;
 	return true;
 }

@@ -16,7 +16,7 @@ typedef struct NameSpool NameSpool;
 NameSpool *name_spool_new(const char *directory);
 void name_spool_free(NameSpool *spool);
 
-/* Keep the NUL-terminated @name (at most 4 KiB); *ret_position is where to find it. */
+/* Keep the NUL-terminated @name, of whatever length; *ret_position is where to find it. */
 bool name_spool_add(NameSpool *spool, const char *name, uint64_t *ret_position, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -75,9 +75,9 @@ static void test_names_are_found_when_they_were_spilled(void)
 	}
 }
 
-static void test_the_longest_name_is_kept_whole(void)
+static void test_long_names_are_kept_whole(void)
 {
-	static const size_t lengths[] = { 255, 4095, 4096 };
+	static const size_t lengths[] = { 255, 4095, 4096, 5000, 70000 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(NameSpool) spool = name_spool_new(scratch->path);
 	uint64_t positions[G_N_ELEMENTS(lengths)];
@@ -136,8 +136,7 @@ int main(int argc, char **argv)
 			test_names_are_found_in_any_order);
 	g_test_add_func("/name-spool/names-are-found-when-they-were-spilled",
 			test_names_are_found_when_they_were_spilled);
-	g_test_add_func("/name-spool/the-longest-name-is-kept-whole",
-			test_the_longest_name_is_kept_whole);
+	g_test_add_func("/name-spool/long-names-are-kept-whole", test_long_names_are_kept_whole);
 	g_test_add_func("/name-spool/what-cannot-be-spilled-is-an-error-that-names-the-directory",
 			test_what_cannot_be_spilled_is_an_error_that_names_the_directory);
 	g_test_add_func("/name-spool/nothing-is-left-behind", test_nothing_is_left_behind);
