@@ -113,13 +113,18 @@ bool extent_view_is_in_use(const ExtentView *view)
 	return view->lock < 0;
 }
 
+static bool is_own(const ExtentView *view, const ExtentRef *place)
+{
+	return place->root == view->file->subvolume && place->inode == view->file->stat.inode;
+}
+
 static void note_other(ExtentView *view, const ExtentRef *place, OtherRelation relation,
 		       uint64_t bytes)
 {
 	const Other key = { place->root, place->inode, relation, 0 };
 	Other *other = g_hash_table_lookup(view->others, &key);
 
-	if (place->root == view->file->subvolume && place->inode == view->file->stat.inode)
+	if (is_own(view, place))
 		return;
 	if (!other && g_hash_table_size(view->others) >= OTHERS_MOST) {
 		view->n_left_out++;
@@ -151,7 +156,7 @@ static bool look_at_places(ExtentView *view, const FilePiece *piece, FileReport 
 			   ReportedExtent *extent, GError **error)
 {
 	const Object object = { .inode = piece->extent, .size_bytes = piece->extent_bytes };
-	uint64_t most_shared = 0;
+	uint64_t most_shared = 0, most_kept = 0;
 	ExtentRefsOutcome outcome;
 	const ExtentRef *places;
 	ExtentRef unseen;
@@ -165,30 +170,28 @@ static bool look_at_places(ExtentView *view, const FilePiece *piece, FileReport 
 	for (size_t i = 0; i < n; i++) {
 		const ExtentRef *place = &places[i];
 		uint64_t bytes = overlap(place, position_in_extent(piece), piece->length);
-		bool is_itself = place->root == view->file->subvolume &&
-				 place->inode == view->file->stat.inode &&
-				 place->offset == piece->logical;
 
-		if (bytes == 0 || is_itself)
+		if (bytes == 0 || is_own(view, place))
 			continue;
 		most_shared = MAX(most_shared, bytes);
+		most_kept = MAX(most_kept, place->is_deleted ? 0 : bytes);
 		note_other(view, place, OTHER_SHARES, bytes);
 	}
 	report->shared_bytes += most_shared;
+	extent->elsewhere_bytes = most_kept;
 	return true;
 }
 
-/* One extent that had the same checksums; *ret_holds: it has them still. */
-static bool look_at_equal(ExtentView *view, uint32_t id, const FilePiece *piece, bool *ret_holds,
-			  GError **error)
+/* One extent that had the same checksums: whether it has them still, and which files show it. */
+static bool look_at_equal(ExtentView *view, uint32_t id, const FilePiece *piece,
+			  ReportedExtent *extent, GError **error)
 {
 	ExtentRefsOutcome outcome;
 	const ExtentRef *places;
+	bool found, holds = false;
 	Object known;
-	bool found;
 	size_t n;
 
-	*ret_holds = false;
 	if (!hash_store_peek(view->store, id, &known, &found, error))
 		return false;
 	if (!found || known.subvolume != OBJECT_EXTENTS)
@@ -198,11 +201,16 @@ static bool look_at_equal(ExtentView *view, uint32_t id, const FilePiece *piece,
 
 	places = extent_refs_list(view->refs, &n);
 	if (n > 0 && !extent_version_is_shown(view->items, view->file->fd, &places[0], &known,
-					      ret_holds, error))
+					      &holds, error))
 		return false;
-	for (size_t i = 0; i < n && *ret_holds; i++)
-		note_other(view, &places[i], OTHER_EQUALS,
-			   overlap(&places[i], position_in_extent(piece), piece->length));
+	extent->equals += holds;
+	for (size_t i = 0; i < n && holds; i++) {
+		uint64_t bytes = overlap(&places[i], position_in_extent(piece), piece->length);
+
+		note_other(view, &places[i], OTHER_EQUALS, bytes);
+		if (!is_own(view, &places[i]) && !places[i].is_deleted)
+			extent->elsewhere_bytes = MAX(extent->elsewhere_bytes, bytes);
+	}
 	return true;
 }
 
@@ -216,13 +224,9 @@ static bool look_for_equals(ExtentView *view, const Object *known, const FilePie
 	if (!equals_find(view->equals, known, EQUALS_MOST, &found, &has_more, error))
 		return false;
 	ids = g_array_copy((GArray *)found);
-	for (guint i = 0; i < ids->len; i++) {
-		bool holds;
-
-		if (!look_at_equal(view, g_array_index(ids, uint32_t, i), piece, &holds, error))
+	for (guint i = 0; i < ids->len; i++)
+		if (!look_at_equal(view, g_array_index(ids, uint32_t, i), piece, extent, error))
 			return false;
-		extent->equals += holds;
-	}
 
 	if (extent->equals > 0)
 		report->equal_bytes += piece->length;

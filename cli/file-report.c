@@ -4,6 +4,7 @@
 #include "cli/extent-view.h"
 #include "cli/file-pieces.h"
 #include "cli/known-object.h"
+#include "cli/lone-ranges.h"
 #include "cli/shared-bytes.h"
 #include "hashstore/equals.h"
 
@@ -74,6 +75,7 @@ static void add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 	extent->flags = piece->flags;
 	report->n_extents++;
 	report->data_bytes += piece->length;
+	report->elsewhere_bytes += extent->elsewhere_bytes;
 	if (report->extents->len < FILE_REPORT_EXTENTS)
 		g_array_append_val(report->extents, *extent);
 	else
@@ -86,6 +88,8 @@ static bool look_at_pieces(FileReport *report, const NamedFile *file, ExtentView
 {
 	bool from_map = !view || extent_view_is_in_use(view);
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
+	g_autoptr(LoneRanges) shared = lone_ranges_new();
+	uint64_t shared_bytes;
 	const FilePiece *piece;
 
 	if (!pieces)
@@ -96,7 +100,9 @@ static bool look_at_pieces(FileReport *report, const NamedFile *file, ExtentView
 		if (!file_pieces_next(pieces, &piece, error))
 			return false;
 		if (!piece)
-			return true;
+			break;
+		if (piece->flags & PIECE_SHARED && !lone_ranges_add(shared, piece, error))
+			return false;
 		if (view && piece->extent > 0 &&
 		    !extent_view_look(view, piece, report, &extent, error)) {
 			extent_clear(&extent);
@@ -106,6 +112,11 @@ static bool look_at_pieces(FileReport *report, const NamedFile *file, ExtentView
 			report->shared_bytes += piece->length;
 		add_extent(report, piece, &extent);
 	}
+
+	if (!lone_ranges_count(shared, &shared_bytes, error))
+		return false;
+	report->elsewhere_bytes += shared_bytes;
+	return true;
 }
 
 static FileState state_of(const Object *known, const NamedFile *file)
@@ -140,6 +151,7 @@ static bool look_at_equal(FileReport *report, const NamedFile *file, HashStore *
 		return false;
 
 	bool is_shared = count.shared_bytes[0] == report->data_bytes;
+	report->elsewhere_bytes = report->data_bytes;
 	file_report_add_other_take(report, is_shared ? OTHER_SHARES : OTHER_EQUALS,
 				   g_steal_pointer(&path), report->data_bytes);
 	if (!is_shared) {

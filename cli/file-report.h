@@ -36,9 +36,10 @@ typedef struct {
 	uint64_t length;
 	unsigned flags; /* PieceFlags */
 	FileState state;
-	uint64_t places;      /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
-	uint64_t equals;      /* other extents that equal it */
-	bool is_unsettled;    /* not matched with all that is known yet */
+	uint64_t places; /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
+	uint64_t equals; /* other extents that equal it */
+	uint64_t elsewhere_bytes; /* that other files show or equal, as far as was asked */
+	bool is_unsettled;        /* not matched with all that is known yet */
 	bool has_differed;    /* of what has its checksums something was found to be different */
 	uint32_t skip_reason; /* when FILE_SKIPPED: a SkipReason */
 	const char *pinned;   /* the cause, or NULL */
@@ -67,7 +68,8 @@ typedef struct {
 	uint64_t data_bytes;
 	uint64_t n_extents;
 	uint64_t shared_bytes;
-	uint64_t equal_bytes; /* that lie elsewhere, too */
+	uint64_t equal_bytes;     /* that lie elsewhere, too */
+	uint64_t elsewhere_bytes; /* that other files have, too; what is in doubt they have not */
 	uint64_t would_free_bytes;
 	uint64_t pinned_bytes;
 	uint64_t n_others;

@@ -57,7 +57,6 @@ static void look_at(Search *search, const char *path)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &error);
 	g_autoptr(FileReport) report = file ? file_report_make(file, search->store, &error) : NULL;
-	uint64_t elsewhere_bytes;
 
 	if (!report) {
 		fail(search, error);
@@ -65,8 +64,7 @@ static void look_at(Search *search, const char *path)
 	}
 	if (report->is_in_use)
 		say_in_use(search);
-	elsewhere_bytes = MIN(report->data_bytes, report->shared_bytes + report->equal_bytes);
-	if (elsewhere_bytes == report->data_bytes)
+	if (report->elsewhere_bytes == report->data_bytes)
 		return;
 
 	if (search->names_only) {
@@ -76,7 +74,7 @@ static void look_at(Search *search, const char *path)
 
 	table_add_row(search->table);
 	table_set_size(search->table, UNIQUE_DATA, report->data_bytes);
-	table_set_size(search->table, UNIQUE_ELSEWHERE, elsewhere_bytes);
+	table_set_size(search->table, UNIQUE_ELSEWHERE, report->elsewhere_bytes);
 	table_set_text(search->table, UNIQUE_STATE, file_state_name(report->state));
 	table_set_text(search->table, UNIQUE_FILE, file->name);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Test data, the same in every run, and ways to lay it out on the disk."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -99,6 +100,21 @@ def preallocate(path, offset, length):
     finally:
         os.close(fd)
     return path
+
+
+def write_deep(tree, name, data):
+    """Write a file whose path is longer than PATH_MAX."""
+    above = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
+    for _ in range(20):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir("d" * 250, dir_fd=above)
+        below = os.open("d" * 250, os.O_RDONLY | os.O_DIRECTORY, dir_fd=above)
+        os.close(above)
+        above = below
+    with open(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=above), "wb") as file:
+        file.write(data)
+        os.fsync(file.fileno())
+    os.close(above)
 
 
 def write_twins(directory, size, seed=1, names=("one", "two")):

@@ -91,17 +91,8 @@ def test_odd_names_are_escaped_wherever_they_are_told(tree, dedupd):
 def test_paths_beyond_path_max_are_shared(tree, dedupd):
     data = noise(1, MIB)
     write(tree / "shallow", data)
-    fd = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
-    for _ in range(20):
-        os.mkdir("d" * 250, dir_fd=fd)
-        deeper = os.open("d" * 250, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
-        os.close(fd)
-        fd = deeper
-    with open(os.open("deep", os.O_WRONLY | os.O_CREAT, dir_fd=fd), "wb") as file:
-        file.write(data)
-    with open(os.open("tiny", os.O_WRONLY | os.O_CREAT, dir_fd=fd), "wb") as file:
-        file.write(b"tiny")
-    os.close(fd)
+    content.write_deep(tree, "deep", data)
+    content.write_deep(tree, "tiny", b"tiny")
 
     done = harness.check_pass(dedupd, min_size="2K")
 

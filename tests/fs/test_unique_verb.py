@@ -150,3 +150,46 @@ def test_bare_names_are_those_of_the_list(tree, dedupd, ask, learn):
 def test_of_nothing_there_are_no_names(tree, dedupd):
     (tree / "empty").mkdir()
     assert dedupctl(dedupd, "-0", str(tree / "empty")).stdout == ""
+
+
+def append_extent(path, data):
+    """Write it behind what the file has, as an extent of its own."""
+    with open(path, "ab") as file:
+        file.write(data)
+        os.fsync(file.fileno())
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_a_file_has_twice_itself_is_not_elsewhere(tree, ask, learn, dry_run):
+    twice = write_extent(tree / "twice", noise(1, MIB))
+    append_extent(twice, noise(1, MIB))
+    cloned = write_extent(tree / "cloned", noise(2, MIB))
+    subprocess.run(["xfs_io", "-c", f"reflink {cloned} 0 {MIB} {MIB}", cloned], check=True,
+                   stdout=subprocess.DEVNULL)
+    learn(dry_run=dry_run)
+    assert ask(str(tree)) == {str(twice): (0, "known"), str(cloned): (0, "known")}
+
+
+def test_a_twin_of_a_file_that_repeats_itself_is_elsewhere(tree, ask, learn):
+    for name in ("one", "two"):
+        append_extent(write_extent(tree / name, noise(1, MIB)), noise(1, MIB))
+    learn()
+    assert ask(str(tree)) == {}
+
+
+def test_what_is_shared_and_equal_counts_once(tree, ask, learn):
+    half = write_extent(tree / "half", noise(1, MIB))
+    content.clone(half, tree / "clone")
+    write_extent(tree / "copy", noise(1, MIB))
+    append_extent(half, noise(2, MIB))
+    learn(dry_run=True)
+    assert ask(str(tree)) == {str(half): (MIB, "known")}
+
+
+def test_paths_beyond_path_max_are_looked_at(tree, ask, learn):
+    write_extent(tree / "twin", noise(1, MIB))
+    content.write_deep(tree, "alone", noise(2, MIB))
+    content.write_deep(tree, "twin", noise(1, MIB))
+    learn(dry_run=True)
+    path, = ask(str(tree))
+    assert path.endswith("/alone") and len(path) > 4096
