@@ -5,6 +5,10 @@
 
 #define FEW_MEMBERS 8
 
+/* Beyond these an extent has the 9th, 17th, 33rd and so on, too. */
+#define SOURCES_MAX (FEW_MEMBERS + 16)
+G_STATIC_ASSERT(GROUP_MEMBERS_MAX <= FEW_MEMBERS << 16);
+
 /* A position and the ways by which it is found, in one number that sorts by position. */
 #define WAYS_BITS 8
 G_STATIC_ASSERT(ESTIMATE_WAYS <= WAYS_BITS);
@@ -25,13 +29,27 @@ struct EstimatePairs {
 	Sorter *pairs;   /* PlacedPair */
 };
 
-/* Positions with one digest. */
+/* Positions with one digest that one way finds. */
 typedef struct {
-	uint64_t digest;
-	uint64_t first[FEW_MEMBERS]; /* places */
+	uint64_t sources[SOURCES_MAX];
+	size_t n_sources;
 	uint64_t last;
 	uint64_t n_members;
 } Members;
+
+typedef struct {
+	uint64_t digest;
+	Members by_way[ESTIMATE_WAYS];
+} DigestGroup;
+
+/* What a position is paired with, each source once, with the ways that have it. */
+typedef struct {
+	struct {
+		uint64_t position;
+		uint32_t ways;
+	} sources[ESTIMATE_WAYS * (SOURCES_MAX + 1)];
+	size_t n;
+} Partners;
 
 static int compare(uint64_t one, uint64_t other, uint64_t one_place, uint64_t other_place)
 {
@@ -85,34 +103,65 @@ bool estimate_pairs_add(EstimatePairs *pairs, uint64_t digest, uint64_t position
 	return sorter_add(pairs->anchors, &anchor, error);
 }
 
-static bool pair(EstimatePairs *pairs, uint64_t source, uint64_t target, GError **error)
+static void add_partner(Partners *partners, uint64_t position, unsigned way)
 {
-	uint64_t ways = source & target & ((1U << WAYS_BITS) - 1);
-	uint64_t position = target >> WAYS_BITS;
-	PlacedPair added = { position - (source >> WAYS_BITS), position << WAYS_BITS | ways };
+	size_t i = 0;
 
-	return added.diagonal == 0 || ways == 0 || sorter_add(pairs->pairs, &added, error);
+	while (i < partners->n && partners->sources[i].position != position)
+		i++;
+	if (i == partners->n) {
+		partners->sources[i].position = position;
+		partners->sources[i].ways = 0;
+		partners->n++;
+	}
+	partners->sources[i].ways |= 1U << way;
 }
 
-/* Pair @place with members before it, and make it one. */
-static bool add_member(EstimatePairs *pairs, Members *members, uint64_t place, GError **error)
+/* Pair @position with members before it, by one way, and make it one. */
+static void add_member(const EstimatePairs *pairs, Members *members, uint64_t position,
+		       unsigned way, Partners *partners)
 {
 	uint64_t n = members->n_members;
-	uint64_t n_paired = n < FEW_MEMBERS ? n : 1;
+	bool has_all = n < FEW_MEMBERS || estimate_is_by_checksums(pairs->task);
 
 	if (n == GROUP_MEMBERS_MAX)
-		return true;
-	for (uint64_t i = 0; i < n_paired; i++)
-		if (!pair(pairs, members->first[i], place, error))
-			return false;
-	if (n >= FEW_MEMBERS && !pair(pairs, members->last, place, error))
-		return false;
+		return;
+	for (size_t i = 0; i < (has_all ? members->n_sources : 1); i++)
+		add_partner(partners, members->sources[i], way);
+	if (n >= FEW_MEMBERS)
+		add_partner(partners, members->last, way);
 
-	if (n < FEW_MEMBERS)
-		members->first[n] = place;
-	members->last = place;
+	if (n < FEW_MEMBERS || (n & (n - 1)) == 0)
+		members->sources[members->n_sources++] = position;
+	members->last = position;
 	members->n_members++;
+}
+
+static bool pair(EstimatePairs *pairs, DigestGroup *group, uint64_t place, GError **error)
+{
+	uint64_t position = place >> WAYS_BITS;
+	Partners partners;
+
+	partners.n = 0;
+	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
+		if (place >> way & 1)
+			add_member(pairs, &group->by_way[way], position, way, &partners);
+
+	for (size_t i = 0; i < partners.n; i++) {
+		PlacedPair added = { position - partners.sources[i].position,
+				     position << WAYS_BITS | partners.sources[i].ways };
+
+		if (added.diagonal > 0 && !sorter_add(pairs->pairs, &added, error))
+			return false;
+	}
 	return true;
+}
+
+static void begin_group(DigestGroup *group, uint64_t digest)
+{
+	group->digest = digest;
+	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
+		group->by_way[way].n_sources = group->by_way[way].n_members = 0;
 }
 
 /*
@@ -123,7 +172,7 @@ static bool pair_anchors(EstimatePairs *pairs, GError **error)
 {
 	const PlacedAnchor *anchor;
 	PlacedAnchor joined = { 0 };
-	Members members = { 0 };
+	DigestGroup group = { 0 };
 	bool is_joined = false;
 
 	while (!atomic_load(pairs->task->stop)) {
@@ -135,9 +184,9 @@ static bool pair_anchors(EstimatePairs *pairs, GError **error)
 			continue;
 		}
 
-		if (is_joined && joined.digest != members.digest)
-			members = (Members){ .digest = joined.digest };
-		if (is_joined && !add_member(pairs, &members, joined.place, error))
+		if (is_joined && joined.digest != group.digest)
+			begin_group(&group, joined.digest);
+		if (is_joined && !pair(pairs, &group, joined.place, error))
 			return false;
 		if (!anchor)
 			return true;

@@ -8,8 +8,9 @@
  * EstimatePairs - positions with equal anchors, two by two.
  *
  * Of a digest with few positions all are paired with each other; of one with many each with the first,
- * and with the one before it, so that their number stays bounded; and no more than GROUP_MEMBERS_MAX are
- * paired at all, as in a pass.
+ * or with some, where extents are found by their checksums, and with the one before it, so that their
+ * number stays bounded; and no more than GROUP_MEMBERS_MAX are paired at all, as in a pass.  Each way is
+ * a pass of its own: what others find beside it changes nothing.
  *
  * Thread: one at a time.
  */

@@ -14,8 +14,13 @@
 /* That of short zeros among data; no sum of data has it but by a chance of 2^-64. */
 #define SUM_OF_ZEROS UINT64_C(0x7a65726f73)
 
-/* A block may be reached by so many runs however near their sources are. */
+/* A block may be reached by so many runs of each way, however near their sources are. */
 #define NEAR_RUNS_MAX 8
+
+/* How many runs reached a block by each way. */
+typedef struct {
+	uint8_t by_way[ESTIMATE_WAYS];
+} Reached;
 
 struct EstimateSequence {
 	const EstimateTask *task;
@@ -288,11 +293,11 @@ static uint64_t count_equal(const SequenceBlock *blocks, uint64_t n_blocks, uint
 	return n;
 }
 
-/* How many runs reached each block; none yet. */
+/* A Reached for each block; none yet. */
 static MappedArray *reached_new(const EstimateSequence *sequence, GError **error)
 {
 	g_autoptr(MappedArray) reached =
-		mapped_array_new(sequence->task->directory, sizeof(uint8_t), error);
+		mapped_array_new(sequence->task->directory, sizeof(Reached), error);
 
 	for (uint64_t i = 0; reached && i < mapped_array_count(sequence->blocks); i++)
 		if (!mapped_array_add(reached, error))
@@ -302,18 +307,27 @@ static MappedArray *reached_new(const EstimateSequence *sequence, GError **error
 
 /*
  * What repeats itself, as a disk full of 0xFF does, equals itself on every diagonal, and would be gone over
- * once for each.  Beyond a few runs each one more has to come from twice as far, so that other files and
- * extents are seen, too, and a block is compared a number of times that grows with the logarithm alone.
+ * once for each.  Beyond a few runs each two more have to come from twice as far, so that other files and
+ * extents are seen, too, and a block is compared a number of times that grows with the logarithm alone.  The
+ * nearest runs are those of the smallest window, so each way has a number of its own.
  */
-static bool is_reached(const uint8_t *reached, const SequencePair *pair)
+static bool is_reached(const Reached *reached, const SequencePair *pair)
 {
-	return reached[pair->target] >= MAX(NEAR_RUNS_MAX, g_bit_storage(pair->diagonal));
+	const uint8_t *by_way = reached[pair->target].by_way;
+	guint most = MAX(NEAR_RUNS_MAX, 2 * g_bit_storage(pair->diagonal));
+
+	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
+		if (pair->ways >> way & 1 && by_way[way] < most)
+			return false;
+	return true;
 }
 
-static void note_reached(uint8_t *reached, const SequenceRun *run)
+static void note_reached(Reached *reached, const SequenceRun *run)
 {
 	for (uint64_t i = run->target; i < run->target + run->n_blocks; i++)
-		reached[i] = (uint8_t)MIN(reached[i] + 1, UINT8_MAX);
+		for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
+			if (run->ways >> way & 1 && reached[i].by_way[way] < UINT8_MAX)
+				reached[i].by_way[way]++;
 }
 
 static SequenceRun extend(const EstimateSequence *sequence, const SequencePair *pair)
@@ -331,7 +345,7 @@ static SequenceRun extend(const EstimateSequence *sequence, const SequencePair *
 bool estimate_sequence_match(EstimateSequence *sequence, TakeRun take, void *data, GError **error)
 {
 	g_autoptr(MappedArray) counts = reached_new(sequence, error);
-	uint8_t *reached = counts ? mapped_array_items(counts) : NULL;
+	Reached *reached = counts ? mapped_array_items(counts) : NULL;
 	SequenceRun run = { 0 };
 	uint64_t diagonal = 0;
 	SequencePair pair;
@@ -348,15 +362,16 @@ bool estimate_sequence_match(EstimateSequence *sequence, TakeRun take, void *dat
 			run.ways |= pair.ways;
 			continue;
 		}
-		if (is_pair && is_reached(reached, &pair))
-			continue;
 		if (run.n_blocks > 0 && !take(&run, data, error))
 			return false;
+		note_reached(reached, &run);
+		run.n_blocks = 0;
 		if (!is_pair)
 			return true;
+		if (is_reached(reached, &pair))
+			continue;
 		diagonal = pair.diagonal;
 		run = extend(sequence, &pair);
-		note_reached(reached, &run);
 	}
 
 	return true;

@@ -425,3 +425,24 @@ def test_it_can_be_interrupted(make_filesystem):
     assert process.returncode == 128 + signal.SIGINT
     assert stdout == b""
     assert b"interrupted" in stderr
+
+
+def test_what_repeats_itself_is_foretold(tree, dedupd, kind):
+    for mib in (1, 2, 3, 5, 8):
+        write_extent(tree / f"erased {mib}", b"\xff" * (mib * MIB))
+    harness.settle(dedupd.filesystem)
+    row = estimate(tree)
+    freed = dedupd.run(find=FIND[kind]).freed_bytes
+    if kind == "xfs":
+        assert row["pass_bytes"] == pytest.approx(freed, rel=WITHIN)
+        assert all(point["bytes"] == pytest.approx(freed, rel=WITHIN) for point in row["runs"])
+    else:
+        # Of extents that only parts of others cover not all is followed.
+        assert freed / 2 <= row["pass_bytes"] <= freed
+
+
+def test_paths_beyond_path_max_count(tree):
+    write_extent(tree / "shallow", noise(1, MIB))
+    content.write_deep(tree, "deep", noise(1, MIB))
+    row = estimate(tree)
+    assert (row["files"], row["data_bytes"], row["pass_bytes"]) == (2, 2 * MIB, MIB)

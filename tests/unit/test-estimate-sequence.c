@@ -5,6 +5,8 @@
 #define ANCHOR_BLOCKS 4
 #define USUAL_WINDOW  2
 
+#define BLOCKS_OF_WINDOW_MAX UINT64_C(64)
+
 static atomic_bool stop;
 
 typedef struct {
@@ -18,6 +20,7 @@ typedef struct {
 	uint64_t n_at_target;
 	uint64_t source;
 	uint32_t ways;
+	uint64_t at_target_by_way[ESTIMATE_WAYS]; /* blocks of runs there, from any source */
 } Fixture;
 
 static void set_up(Fixture *fixture, const void *data)
@@ -54,7 +57,12 @@ static bool take(const SequenceRun *run, void *data, GError **error)
 {
 	Fixture *fixture = data;
 
+	uint64_t begin = MAX(run->target, fixture->target);
+	uint64_t end = MIN(run->target + run->n_blocks, fixture->target + fixture->n_at_target);
+
 	fixture->n_blocks += run->n_blocks;
+	for (unsigned way = 0; way < ESTIMATE_WAYS && begin < end; way++)
+		fixture->at_target_by_way[way] += run->ways >> way & 1 ? end - begin : 0;
 	if (run->target <= fixture->target &&
 	    run->source + fixture->target == fixture->source + run->target &&
 	    run->target + run->n_blocks >= fixture->target + fixture->n_at_target)
@@ -86,7 +94,7 @@ static void test_one_block_repeated_is_compared_a_few_times(Fixture *fixture, co
 	uint64_t other = add_file(fixture, n, 1);
 
 	match(fixture, other, one, n);
-	check_compared(fixture, 20);
+	check_compared(fixture, 100);
 	g_assert_cmpuint(fixture->ways, ==, ESTIMATE_ALL_WAYS);
 }
 
@@ -97,7 +105,7 @@ static void test_short_periods_are_compared_a_few_times(Fixture *fixture, const 
 	uint64_t other = add_file(fixture, n, 3);
 
 	match(fixture, other, one, n);
-	check_compared(fixture, 40);
+	check_compared(fixture, 120);
 	g_assert_cmpuint(fixture->ways, ==, ESTIMATE_ALL_WAYS);
 }
 
@@ -112,6 +120,19 @@ static void test_the_last_of_many_equal_files_finds_the_first(Fixture *fixture, 
 	g_assert_cmpuint(fixture->ways, ==, ESTIMATE_ALL_WAYS);
 }
 
+/* What one way finds does not take the room of what another one would. */
+static void test_each_way_goes_over_what_repeats_itself(Fixture *fixture, const void *data)
+{
+	static const uint64_t lengths[] = { 1024, 2048, 3072, 5120, 8192 };
+	uint64_t last = 0, n = lengths[G_N_ELEMENTS(lengths) - 1];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
+		last = add_file(fixture, lengths[i], 1);
+	match(fixture, last, 0, n);
+	for (unsigned way = 0; way < ESTIMATE_WINDOWS; way++)
+		g_assert_cmpuint(fixture->at_target_by_way[way], >=, n - 2 * BLOCKS_OF_WINDOW_MAX);
+}
+
 static void add(const char *name, void (*test)(Fixture *, const void *))
 {
 	g_test_add(name, Fixture, NULL, set_up, test, tear_down);
@@ -124,6 +145,8 @@ int main(int argc, char **argv)
 	    test_one_block_repeated_is_compared_a_few_times);
 	add("/estimate-sequence/short-periods-are-compared-a-few-times",
 	    test_short_periods_are_compared_a_few_times);
+	add("/estimate-sequence/each-way-goes-over-what-repeats-itself",
+	    test_each_way_goes_over_what_repeats_itself);
 	add("/estimate-sequence/the-last-of-many-equal-files-finds-the-first",
 	    test_the_last_of_many_equal_files_finds_the_first);
 	return g_test_run();
