@@ -199,3 +199,13 @@ def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind,
 ])
 def test_bad_use_is_refused_by_name(dedupd, words, status, said):
     assert said in dedupctl(dedupd, *words, status=status).stderr
+
+
+def test_paths_beyond_path_max_are_shown(tree, ask, learn):
+    shallow = write_extent(tree / "shallow", noise(1, MIB))
+    content.write_deep(tree, "deep", noise(1, MIB))
+    learn()
+    ((reclaimable, files),), stale = ask()
+    assert (reclaimable, stale) == (MIB, 0)
+    deep, = files.keys() - {str(shallow)}
+    assert deep.endswith("/deep") and len(deep) > 4096

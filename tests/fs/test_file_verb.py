@@ -238,3 +238,12 @@ def test_bare_names_are_those_of_files_that_share_or_equal(tree, dedupd, ask, le
     assert len(set(names)) == len(names) == len(told) >= 2
     assert others_of_it - {os.fsencode(tree / "c")} <= set(names)
     assert not set(names) & {os.fsencode(tree / name) for name in ("unlike", "one")}
+
+
+def test_paths_beyond_path_max_are_others_too(tree, ask, learn):
+    shallow = write(tree / "shallow", noise(1, MIB))
+    content.write_deep(tree, "deep", noise(1, MIB))
+    learn(dry_run=True)
+    (file,) = ask(shallow)
+    (other,) = file["other_files"]
+    assert other["relation"] == "equal" and other["file"].endswith("/deep")

@@ -211,3 +211,11 @@ def test_bad_use_is_refused_by_name(dedupd, words, said):
     assert said in done.stderr
     assert "\x1b" not in done.stderr
     assert done.stdout == ""
+
+
+def test_paths_beyond_path_max_are_added_up(tree, ask, learn):
+    for name in ("one", "two"):
+        content.write_deep(tree, name, noise(1, MIB))
+    learn()
+    rows, said = ask("--by=subvolume")
+    assert (rows, said["stale"]) == ({str(tree): (MIB, 1)}, 0)
