@@ -111,7 +111,10 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 
 	/* A file that cannot be mapped, as its disk is damaged, is left alone. */
 	if (!map_file(files, file, &listed.physical, &unmapped)) {
-		files->result->n_unreadable++;
+		g_autofree char *why =
+			g_strdup_printf("cannot read %s: %s", file->text, unmapped->message);
+
+		estimate_add_unreadable(files->result, why);
 		return true;
 	}
 	return name_spool_add(files->names, file->path, &listed.name, error) &&
@@ -120,10 +123,11 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 
 static bool look_at(EstimateFiles *files, const char *path, size_t root_bytes, GError **error)
 {
-	g_autoptr(NamedFile) file = named_file_open(path, NULL);
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(NamedFile) file = named_file_open(path, &cause);
 
 	if (!file) {
-		files->result->n_unreadable++;
+		estimate_add_unreadable(files->result, cause->message);
 		return true;
 	}
 	if (file->stat.size_bytes == 0)
@@ -149,8 +153,10 @@ static bool list_below(EstimateFiles *files, const char *directory, GError **err
 	if (!tree)
 		return false;
 	while (!atomic_load(files->task->stop)) {
-		if (!tree_files_next(tree, &path, NULL)) {
-			files->result->n_unreadable++;
+		g_autoptr(GError) cause = NULL;
+
+		if (!tree_files_next(tree, &path, &cause)) {
+			estimate_add_unreadable(files->result, cause->message);
 			continue;
 		}
 		if (!path)
@@ -190,6 +196,8 @@ bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
 	const char *path;
 
 	for (*ret = NULL; !*ret;) {
+		g_autoptr(GError) cause = NULL;
+
 		if (!sorter_next(files->sorter, (const void **)&listed, error))
 			return false;
 		if (!listed || atomic_load(files->task->stop))
@@ -198,9 +206,9 @@ bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
 			continue;
 		if (!name_spool_get(files->names, listed->name, &path, error))
 			return false;
-		*ret = named_file_open(path, NULL);
+		*ret = named_file_open(path, &cause);
 		if (!*ret)
-			files->result->n_unreadable++;
+			estimate_add_unreadable(files->result, cause->message);
 	}
 
 	files->result->n_files++;

@@ -404,6 +404,13 @@ static bool look_at_pieces(EstimateSurvey *survey, GError **error)
 		    end - survey->next, error);
 }
 
+static void add_unread(const EstimateSurvey *survey)
+{
+	g_autofree char *why = g_strdup_printf("cannot read all of %s", survey->file->text);
+
+	estimate_add_unreadable(survey->result, why);
+}
+
 bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError **error)
 {
 	bool looked;
@@ -417,7 +424,8 @@ bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError 
 		estimate_sequence_ask(survey->sequence, zeros_become_holes_in_file, survey);
 	looked = look_at_pieces(survey, error);
 	end_cluster(survey);
-	survey->result->n_unreadable += survey->is_unread;
+	if (survey->is_unread)
+		add_unread(survey);
 	g_clear_pointer(&survey->reader, file_reader_free);
 
 	return looked && estimate_blocks_end_file(survey->blocks, file->stat.size_bytes, error) &&

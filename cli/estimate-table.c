@@ -243,7 +243,4 @@ void estimate_table_print_curves(const Options *options, const EstimateSubject *
 	if (estimate->fraction < 1)
 		printf("All bounds hold together with a chance of 95%% at least; --full reads "
 		       "everything.\n");
-	if (estimate->n_unreadable > 0)
-		printf("%" G_GUINT64_FORMAT " files could not be read, and count as nothing.\n",
-		       estimate->n_unreadable);
 }

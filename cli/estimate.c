@@ -206,6 +206,18 @@ static void bound_runs(Work *work)
 	}
 }
 
+void estimate_clear(Estimate *estimate)
+{
+	g_clear_pointer(&estimate->unreadable, g_free);
+}
+
+void estimate_add_unreadable(Estimate *estimate, const char *why)
+{
+	estimate->n_unreadable++;
+	if (!estimate->unreadable)
+		estimate->unreadable = g_strdup(why);
+}
+
 bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
 {
 	g_auto(Work) work = { .task = task, .result = ret };

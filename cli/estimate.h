@@ -62,6 +62,7 @@ typedef struct {
 	uint64_t n_files;
 	uint64_t n_left_out; /* too small, or excluded */
 	uint64_t n_unreadable;
+	char *unreadable;       /* the first of these, and why; NULL: there is none */
 	uint64_t data_bytes;    /* on the disk, each block once */
 	uint64_t shared_bytes;  /* that files show besides, and take no space */
 	uint64_t read_bytes;    /* for this: of files, or of checksums */
@@ -76,9 +77,16 @@ typedef struct {
 	uint64_t n_anchors[ESTIMATE_WAYS];
 } Estimate;
 
+void estimate_clear(Estimate *estimate);
+
+/* Count another file or directory that could not be read; @why names it. */
+void estimate_add_unreadable(Estimate *estimate, const char *why);
+
 /*
  * Make it, with what is read held to @throttle.  False: an error; one that was stopped has no result, which
  * the flag tells.
  */
 bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Estimate, estimate_clear)

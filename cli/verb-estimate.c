@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Where files are read, so much of the data is, and no less than that. */
 #define SAMPLE_FRACTION  (1.0 / 16)
@@ -207,12 +209,37 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
 }
 
+/* A link, a device or a pipe, as /dev/stdout, is written through: replacing it would do away with it. */
+static bool is_special(const char *path)
+{
+	struct stat found;
+
+	return lstat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+static bool write_through(const char *path, const char *text, GError **error)
+{
+	FILE *file = fopen(path, "we");
+	bool written = file && fputs(text, file) >= 0;
+
+	if (file)
+		written &= fclose(file) == 0;
+	if (written)
+		return true;
+
+	g_autofree char *safe = message_text(path);
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+		    "cannot write the drawing to %s: %s", safe, g_strerror(errno));
+	return false;
+}
+
 static bool write_svg(const char *path, const EstimateSubject *subject, const Estimate *estimate,
 		      GError **error)
 {
 	g_autofree char *svg = estimate_drawing_svg(subject, estimate);
 
-	return g_file_set_contents(path, svg, -1, error);
+	return is_special(path) ? write_through(path, svg, error)
+				: g_file_set_contents(path, svg, -1, error);
 }
 
 static bool show(const Request *request, const EstimateSubject *subject, const Estimate *estimate,
@@ -243,6 +270,17 @@ static void print_rest(const Request *request, const EstimateSubject *subject,
 		estimate_drawing_print(subject, estimate);
 }
 
+static void say_unreadable(Request *request, const Estimate *estimate)
+{
+	if (estimate->n_unreadable == 1)
+		message_print("%s: it counts as nothing", estimate->unreadable);
+	else
+		message_print("%s: it and %" G_GUINT64_FORMAT " others count as nothing",
+			      estimate->unreadable, estimate->n_unreadable - 1);
+	if (request->status == EXIT_STATUS_DONE)
+		request->status = EXIT_STATUS_UNREADABLE;
+}
+
 static bool estimate_subject(Request *request, const Subject *subject, GError **error)
 {
 	const MountedFilesystem *mounted = mount_table_find_uuid(request->mounts, subject->uuid);
@@ -266,7 +304,7 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 	const EstimateSubject names = { paths[0], subject->uuid,
 					fs_kind_name(subject->identity.kind) };
 	EstimateForecast forecast;
-	Estimate estimate;
+	g_auto(Estimate) estimate = { 0 };
 
 	make_settings(request, subject, mounted, &settings);
 	if (mounted && mounted->mount_points->len > 0)
@@ -281,11 +319,11 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 		return true;
 
 	forecast = estimate_forecast(&estimate, &settings, budget_of(disks, &settings));
-	if (estimate.n_unreadable > 0 && request->status == EXIT_STATUS_DONE)
-		request->status = EXIT_STATUS_UNREADABLE;
 	if (!show(request, &names, &estimate, &forecast, error))
 		return false;
 	print_rest(request, &names, &estimate, &forecast);
+	if (estimate.n_unreadable > 0)
+		say_unreadable(request, &estimate);
 	return true;
 }
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import signal
+import stat
 import subprocess
 import time
 import xml.etree.ElementTree
@@ -23,9 +24,12 @@ UNREADABLE = 4
 WITHIN = 0.02
 
 
-def run(*words, config="none", environment=None, **options):
-    return harness.dedupctl("estimate", f"--config={config}", *words, **options,
-                            env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})}).stdout
+def run(*words, config="none", environment=None, messages=None, **options):
+    done = harness.dedupctl("estimate", f"--config={config}", *words, **options,
+                            env={**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})})
+    if messages is not None:
+        messages += done.stderr.splitlines()
+    return done.stdout
 
 
 def estimate(*words, **options):
@@ -343,7 +347,10 @@ def test_another_user_reads_what_he_may(tree):
     os.chmod(secret, 0o600)
     subprocess.run(["sync", "-f", tree], check=True)
     with_tmp = {"TMPDIR": "/var/tmp"}
-    row = estimate("--full", tree, user=harness.USER, status=UNREADABLE, environment=with_tmp)
+    said = []
+    row = estimate("--full", tree, user=harness.USER, status=UNREADABLE, environment=with_tmp,
+                   messages=said)
+    assert said == [f"dedupctl: cannot read {secret}: Permission denied: it counts as nothing"]
     assert row["by"] == "read"
     assert row["unreadable"] == 1
     assert row["files"] == 2
@@ -446,3 +453,16 @@ def test_paths_beyond_path_max_count(tree):
     content.write_deep(tree, "deep", noise(1, MIB))
     row = estimate(tree)
     assert (row["files"], row["data_bytes"], row["pass_bytes"]) == (2, 2 * MIB, MIB)
+
+
+def test_a_drawing_is_written_through_what_is_no_regular_file(tree, tmp_path):
+    write_extent(tree / "one", noise(1, MIB))
+    full = tmp_path / "full"
+    os.mknod(full, 0o600 | stat.S_IFCHR, os.makedev(1, 7))
+    run(f"--svg={full}", tree, status=1)
+    assert full.is_char_device()
+    link = tmp_path / "link"
+    link.symlink_to("drawing")
+    run(f"--svg={link}", tree)
+    assert link.is_symlink()
+    xml.etree.ElementTree.parse(tmp_path / "drawing")
