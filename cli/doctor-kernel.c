@@ -11,6 +11,8 @@
 #include "kernel-ioctl/xfs-bulkstat.h"
 #include "kernel-ioctl/xfs-geometry.h"
 
+#include <errno.h>
+
 void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings)
 {
 	unsigned number = kernel_number(release);
@@ -101,8 +103,14 @@ static void try_handles(int directory_fd, FsKind kind, Findings *findings)
 
 static void try_page_cache(int directory_fd, Findings *findings)
 {
-	if (page_cache_has_cachestat(directory_fd))
+	int cause = page_cache_try_cachestat(directory_fd);
+
+	if (cause == 0)
 		findings_add(findings, FINDING_OK, "page cache", NULL, "cachestat(2) works");
+	else if (cause != ENOSYS)
+		findings_add(findings, FINDING_NOTE, "page cache",
+			     "run it as root: without, what others had in memory is not told",
+			     "cachestat(2) is not allowed of all files: %s", g_strerror(cause));
 	else
 		findings_add(findings, FINDING_NOTE, "page cache", NULL,
 			     "there is no cachestat(2) (since Linux 6.5): mincore(2), which is "

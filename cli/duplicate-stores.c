@@ -53,6 +53,7 @@ ExitStatus duplicate_stores_each(const char *directory, char *const *names,
 		status = EXIT_STATUS_IN_USE;
 	}
 
+	store_list_note_none(list);
 	*ret_stale += search.n_stale;
 	return store_list_finish(list) ? status : EXIT_STATUS_FAILED;
 }

@@ -5,9 +5,12 @@
 #include "daemon/duration-text.h"
 #include "daemon/state-directory.h"
 
+#include <limits.h>
 #include <unistd.h>
 
 #define PROGRAM "dedupctl"
+
+#define COUNT_NOT_GIVEN INT_MIN
 
 #define INTERVAL_USUAL 1.0
 #define INTERVAL_LEAST 0.1
@@ -191,7 +194,7 @@ static void add_log_entries(GOptionContext *context, Options *options)
 		{ NULL }
 	};
 
-	options->lines = -1;
+	options->lines = COUNT_NOT_GIVEN;
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
@@ -229,7 +232,7 @@ static void add_duplicates_entries(GOptionContext *context, Options *options)
 		{ NULL }
 	};
 
-	options->limit = -1;
+	options->limit = COUNT_NOT_GIVEN;
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
@@ -275,8 +278,8 @@ static void add_waste_entries(GOptionContext *context, Options *options)
 		{ NULL }
 	};
 
-	options->depth = -1;
-	options->limit = -1;
+	options->depth = COUNT_NOT_GIVEN;
+	options->limit = COUNT_NOT_GIVEN;
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
@@ -379,16 +382,52 @@ static bool check(Options *options, GError **error)
 }
 
 /* Of bare names there is nothing else to say. */
-static bool check_null(const Options *options, const VerbUsage *usage, GError **error)
+static bool check_null(const Options *options, GError **error)
 {
-	if (!(usage->takes & VERB_TAKES_NULL) || !options->nul ||
-	    (!options->json && !options->columns))
+	if (!options->nul || (!options->json && !options->columns))
 		return true;
 
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 		    "-0 prints nothing but names: it does not go with %s",
 		    options->json ? "--json" : "--output");
 	return false;
+}
+
+static bool check_count(const char *option, int count, GError **error)
+{
+	if (count >= 0 || count == COUNT_NOT_GIVEN)
+		return true;
+
+	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: %d is below 0", option,
+		    count);
+	return false;
+}
+
+static bool check_counts(const Options *options, const VerbUsage *usage, GError **error)
+{
+	if (usage->takes & VERB_TAKES_LOG && !check_count("--lines", options->lines, error))
+		return false;
+	if (usage->takes & VERB_TAKES_WASTE && !check_count("--depth", options->depth, error))
+		return false;
+	return !(usage->takes & (VERB_TAKES_WASTE | VERB_TAKES_DUPLICATES)) ||
+	       check_count("--limit", options->limit, error);
+}
+
+/* What contradicts itself, or has no meaning. */
+static bool check_together(const Options *options, const VerbUsage *usage, GError **error)
+{
+	if (options->full && options->sample) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--full reads everything: it does not go with --sample");
+		return false;
+	}
+	if (*usage->arguments == '\0' && options->names) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "it takes no names: '%s'", options->names[0]);
+		return false;
+	}
+
+	return true;
 }
 
 static bool take_keep(Options *options, GError **error)
@@ -439,5 +478,6 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 
 	return g_option_context_parse_strv(context, arguments, error) &&
 	       take_keep(options, error) && take_interval(options, error) &&
-	       check_null(options, usage, error) && check(options, error);
+	       check_null(options, error) && check_counts(options, usage, error) &&
+	       check_together(options, usage, error) && check(options, error);
 }

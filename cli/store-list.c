@@ -3,9 +3,11 @@
 
 #include "cli/message.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define STORE_SUFFIX ".sqlite"
 
@@ -181,6 +183,18 @@ void store_list_failed_take(StoreList *list, GError *error)
 	g_error_free(error);
 }
 
+/* Why no store could be of it, if that is plain. */
+static const char *doubt_of(const char *name)
+{
+	struct stat found;
+
+	if (g_uuid_string_is_valid(name))
+		return "";
+	if (stat(name, &found) != 0)
+		return errno == ENOENT ? ": there is no such directory" : "";
+	return S_ISDIR(found.st_mode) ? "" : ": it is no directory";
+}
+
 bool store_list_finish(StoreList *list)
 {
 	for (size_t i = 0; i < list->names->len; i++) {
@@ -188,7 +202,8 @@ bool store_list_finish(StoreList *list)
 
 		if (g_hash_table_contains(list->known, name))
 			continue;
-		message_print("no store in %s is of the filesystem %s", list->directory, name);
+		message_print("no store in %s is of the filesystem %s%s", list->directory, name,
+			      doubt_of(name));
 		list->failed = true;
 	}
 
@@ -210,6 +225,14 @@ void store_list_say_none_in(const char *directory)
 void store_list_say_none(const StoreList *list)
 {
 	store_list_say_none_in(list->directory);
+}
+
+void store_list_note_none(const StoreList *list)
+{
+	if (list->n_asked == 0 && list->names->len == 0)
+		message_print("there is no store in %s: dedupd made no pass that is remembered "
+			      "there",
+			      list->directory);
 }
 
 void store_list_close(StoreList *list)
@@ -249,6 +272,7 @@ ExitStatus store_list_each(const char *directory, char *const *names,
 		store_list_failed_take(list, failed);
 	}
 
+	store_list_note_none(list);
 	if (store_list_finish(list))
 		return EXIT_STATUS_DONE;
 	return in_use ? EXIT_STATUS_IN_USE : EXIT_STATUS_FAILED;

@@ -48,6 +48,9 @@ size_t store_list_count(const StoreList *list);
 void store_list_say_none(const StoreList *list);
 void store_list_say_none_in(const char *directory);
 
+/* Say on standard error that there is none, if that is so and none was named. */
+void store_list_note_none(const StoreList *list);
+
 void store_list_close(StoreList *list);
 
 /*

@@ -251,7 +251,7 @@ static ExitStatus show(const Options *options)
 	else if (list->has_service)
 		puts("The service works on no filesystem: 'dedupctl list' shows those that are "
 		     "mounted, 'dedupctl enable' names one.");
-	else
+	else if (list->status == EXIT_STATUS_DONE)
 		store_list_say_none_in(options->state_directory);
 
 	return list->status;

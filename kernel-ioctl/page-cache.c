@@ -55,11 +55,11 @@ static bool count_by_cachestat(int fd, uint64_t offset, uint64_t length, uint64_
 	return result == 0;
 }
 
-bool page_cache_has_cachestat(int fd)
+int page_cache_try_cachestat(int fd)
 {
 	uint64_t ignored;
 
-	return count_by_cachestat(fd, 0, 1, &ignored);
+	return count_by_cachestat(fd, 0, 1, &ignored) ? 0 : errno;
 }
 
 /* To others than these mincore(2) answers that everything is resident (kernel 5.2). */

@@ -16,8 +16,8 @@
  */
 uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length);
 
-/* Whether the kernel has cachestat(2), and lets this process ask it of @fd. */
-bool page_cache_has_cachestat(int fd);
+/* Ask cachestat(2) of @fd: 0, or an errno; ENOSYS where the kernel lacks it. */
+int page_cache_try_cachestat(int fd);
 
 /*
  * Start reading the range into the page cache without waiting (POSIX_FADV_WILLNEED), in pieces of

@@ -220,6 +220,21 @@ def test_without_headings_there_is_nothing_but_rows(dedupctl, make_store):
     assert all(line.startswith("/srv") for line in lines)
 
 
+@pytest.mark.parametrize("verb, option", [("duplicates", "--limit"), ("waste", "--limit"),
+                                          ("waste", "--depth"), ("log", "--lines")])
+@pytest.mark.parametrize("count", [-1, -2147483647, 2147483648])
+def test_counts_below_0_and_beyond_all_bounds_are_refused(dedupctl, verb, option, count):
+    process = dedupctl(verb, f"{option}={count}")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.count("\n") == 1 and str(count) in process.stderr
+
+
+def test_a_verb_that_takes_no_names_refuses_them(dedupctl):
+    process = dedupctl("reload", "now\x1b[31m")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "dedupctl: reload: it takes no names: 'now\\e[31m'\n"
+
+
 # No stores.
 
 
@@ -232,6 +247,15 @@ def test_no_store_is_said_plainly(dedupctl, state, verb, exists):
     assert process.returncode == 0
     assert f"There is no store in {state}" in process.stdout
     assert process.stderr == ""
+
+
+@pytest.mark.parametrize("verb", ["duplicates", "waste", "verify", "store size", "store check",
+                                  "store prune", "store vacuum"])
+def test_what_works_on_stores_notes_that_there_is_none(dedupctl, state, verb):
+    process = dedupctl(*verb.split())
+    assert process.returncode == 0
+    assert process.stderr == (f"dedupctl: there is no store in {state}: dedupd made no pass that is "
+                              "remembered there\n")
 
 
 @pytest.mark.parametrize("verb, key", [("status", "filesystems"), ("history", "passes")])
@@ -247,6 +271,8 @@ def test_a_state_directory_that_is_none_is_an_error(state, dedupctl, verb):
     process = dedupctl(verb)
     assert process.returncode == 1
     assert str(state) in process.stderr
+    # Nobody knows whether there is one.
+    assert "There is no store" not in process.stdout
 
 
 def test_an_ordinary_users_stores_lie_in_his_state_home(make_store, state, tmp_path):
@@ -410,6 +436,18 @@ def test_a_filesystem_that_is_not_known_is_named(make_store, dedupctl, verb, nam
     known = dedupctl(verb, "--json", name, UUID)
     assert known.returncode == 1
     assert len(rows(known)) > 0
+
+
+@pytest.mark.parametrize("verb", ["status", "duplicates", "waste", "verify", "store check"])
+def test_why_a_name_can_be_no_filesystem_is_said(make_store, dedupctl, tmp_path, verb):
+    make_store()
+    (tmp_path / "file").touch()
+    for name, why in [("absent", ": there is no such directory"), ("file", ": it is no directory"),
+                      ("", "")]:
+        process = dedupctl(*verb.split(), str(tmp_path / name))
+        assert process.returncode == 1
+        last = process.stderr.splitlines()[-1]
+        assert "is of the filesystem" in last and last.endswith(f"{tmp_path / name}{why}")
 
 
 HOSTILE = "/srv/new\nline\x1b[31m\ttab\\back\u202e"
@@ -635,13 +673,14 @@ def test_config_check_says_all_that_is_wrong(dedupctl, configuration, tmp_path):
 # What could be freed.
 
 
-@pytest.mark.parametrize("option, said", [
+@pytest.mark.parametrize("options, said", [
     ("--sample=0", "--sample is a percentage"), ("--sample=101%", "--sample is a percentage"),
-    ("--sample=x", "--sample is a percentage"), ("--min-size=3 apples", "--min-size: "),
+    ("--sample=x", "--sample is a percentage"), ("--min-size=3_apples", "--min-size: "),
     ("--limit-rate=0", "--limit-rate: nothing could be read"), ("--limit-rate=64KB", "--limit-rate: "),
+    ("--full --sample=5", "it does not go with --sample"),
 ])
-def test_bad_use_of_estimate_is_refused(dedupctl, tmp_path, option, said):
-    process = dedupctl("estimate", "--config=none", option, str(tmp_path))
+def test_bad_use_of_estimate_is_refused(dedupctl, tmp_path, options, said):
+    process = dedupctl("estimate", "--config=none", *options.split(), str(tmp_path))
     assert process.returncode == 2
     assert process.stdout == ""
     assert said in process.stderr
@@ -902,7 +941,7 @@ def test_plot_is_for_people(make_store, dedupctl, option):
 # Names for scripts.
 
 
-@pytest.mark.parametrize("verb", ["file", "unique"])
+@pytest.mark.parametrize("verb", ["file", "unique", "duplicates"])
 @pytest.mark.parametrize("other", ["--json", "--output=file"])
 def test_bare_names_have_nothing_beside_them(dedupctl, verb, other):
     process = dedupctl(verb, "-0", other, "/")

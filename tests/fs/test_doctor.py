@@ -185,6 +185,9 @@ def test_without_privilege_it_is_told_what_is_missing(make_filesystem, kind, tmp
         assert doctor.level("inodes") == "note"
     # No lock could be had in a directory of root's.
     assert doctor.level("sharing") == "note"
+    # The kernel has what root was told of, whoever may ask it.
+    if Doctor(filesystem.mount_point).level("page cache") == "ok":
+        assert "there is no cachestat" not in doctor.of("page cache")["evidence"]
 
 
 def test_what_is_no_filesystem_of_ours_is_an_error():
