@@ -157,7 +157,7 @@ static bool look_at_equal(FileReport *report, const NamedFile *file, HashStore *
 	if (!is_shared) {
 		report->equal_bytes = report->data_bytes;
 		report->would_free_bytes =
-			report->data_bytes - MIN(report->data_bytes, report->shared_bytes);
+			MAX(report->would_free_bytes, report->data_bytes - count.shared_bytes[0]);
 	}
 	return true;
 }
