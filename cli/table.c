@@ -68,8 +68,6 @@ static struct libscols_column *column_new(Table *table, const TableColumn *colum
 	if (!made)
 		check(-ENOMEM);
 	check(scols_column_set_json_type(made, column_json_type(column->kind)));
-	/* Without this libsmartcols would escape the backslash of an escaped byte. */
-	check(scols_column_set_safechars(made, column->kind == COLUMN_LINES ? "\\\n" : "\\"));
 	if (column->kind == COLUMN_LINES)
 		check(scols_column_set_wrapfunc(made, scols_wrapnl_chunksize,
 						scols_wrapnl_nextchunk, NULL));
@@ -87,6 +85,8 @@ static Table *table_new_empty(const TableKind *kind, const Options *options)
 	if (!table->rows)
 		check(-ENOMEM);
 	check(scols_table_enable_json(table->rows, options->json));
+	/* libsmartcols takes the backslash of an escaped byte for four characters. */
+	scols_table_enable_noencoding(table->rows, !options->json);
 	check(scols_table_set_name(table->rows, kind->name));
 	table->columns = g_new0(struct libscols_column *, kind->n_columns);
 	table->kinds = g_new(ColumnKind, kind->n_columns);
@@ -278,14 +278,37 @@ static void set_array(Table *table, size_t column, const char *text)
 	free(json);
 }
 
+/* Fit for terminals; most of it is already, and stays as it is. */
+static char *shown_text(ColumnKind kind, const char *text)
+{
+	if (kind != COLUMN_LINES)
+		return message_terminal_text(text);
+
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	for (char **line = lines; *line; line++) {
+		char *safe = message_terminal_text(*line);
+
+		g_free(*line);
+		*line = safe;
+	}
+	return g_strjoinv("\n", lines);
+}
+
 void table_set_text(Table *table, size_t column, const char *text)
 {
-	if (!text)
+	ColumnKind kind = table->kinds[column];
+
+	if (!text || !table->columns[column])
 		return;
-	if (table->json && table->kinds[column] == COLUMN_LINES)
+	if (!table->json) {
+		g_autofree char *shown = shown_text(kind, text);
+
+		set_data(table, column, shown);
+	} else if (kind == COLUMN_LINES) {
 		set_array(table, column, text);
-	else
+	} else {
 		set_data(table, column, text);
+	}
 }
 
 void table_set_count(Table *table, size_t column, uint64_t count)

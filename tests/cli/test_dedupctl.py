@@ -1086,3 +1086,49 @@ def test_messages_wait_until_the_pager_has_ended(state):
     text = on_terminal(state, "status", "/nowhere", environment={"PAGER": "sleep 0.3; cat; echo end"},
                        status=None, has_messages=True)
     assert re.search("end\ndedupctl: .*/nowhere", text)
+
+
+# Tables as they look, with a name that is not fit for terminals before other columns.
+
+
+def plain(process):
+    """What was printed, without blanks at the ends of lines and the size of files of SQLite."""
+    assert (process.returncode, process.stderr) == (0, "")
+    lines = [line.rstrip() for line in process.stdout.splitlines()]
+    return re.sub(r"\d\d KiB", "## KiB", "\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def two_stores(make_store):
+    make_store(passes=3, examples=["/srv/a", "/srv/b"])
+    make_store(uuid=OTHER_UUID, mount_point="/mnt/\x1bx\udcff", passes=1, kind="XFS")
+
+
+def test_a_table_of_the_status(two_stores, dedupctl):
+    assert plain(dedupctl("status", "--verbose")) == rf"""MOUNT        KIND  LAST PASS           OUTCOME  FREED IN ALL OBJECTS  STORE UUID
+/srv         btrfs 1970-01-04 01:00:00 failed   3 MiB  6 MiB       2 ## KiB {UUID}
+/mnt/\ex\xff XFS   1970-01-02 01:00:00 complete 1 MiB  1 MiB       2 ## KiB {OTHER_UUID}
+
+Left alone by the last pass over /srv:
+REASON COUNT   SIZE FOR EXAMPLE
+leased     2 16 MiB /srv/a
+                    /srv/b
+
+The last pass over /mnt/\ex\xff left nothing alone.
+"""
+
+
+def test_a_table_of_the_history(two_stores, dedupctl):
+    assert plain(dedupctl("history")) == r"""MOUNT        WHEN                  TOOK OUTCOME     FILES  READ COMPARED SHARED FREED
+/srv         1970-01-04 01:00:00 3.00 s failed        103 5 MiB    4 MiB  3 MiB 3 MiB
+/srv         1970-01-03 01:00:00 2.00 s interrupted   102 5 MiB    4 MiB  3 MiB 2 MiB
+/srv         1970-01-02 01:00:00 1.00 s complete      101 5 MiB    4 MiB  3 MiB 1 MiB
+/mnt/\ex\xff 1970-01-02 01:00:00 1.00 s complete      101 5 MiB    4 MiB  3 MiB 1 MiB
+"""
+
+
+def test_a_table_of_sound_stores(two_stores, dedupctl):
+    assert plain(dedupctl("store", "check")) == rf"""MOUNT        UUID                                 STATE PROBLEMS
+/srv         {UUID} ok
+/mnt/\ex\xff {OTHER_UUID} ok
+"""
