@@ -2,6 +2,7 @@
 #include "cli/estimate-files.h"
 
 #include "cli/file-pieces.h"
+#include "cli/message.h"
 #include "cli/tree-files.h"
 #include "daemon/filter.h"
 #include "daemon/name-spool.h"
@@ -125,15 +126,16 @@ static bool look_at(EstimateFiles *files, const char *path, size_t root_bytes, G
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &cause);
+	bool is_excluded;
 
 	if (!file) {
 		estimate_add_unreadable(files->result, cause->message);
 		return true;
 	}
+	is_excluded = filter_excludes_below(files->filter, file->path, root_bytes);
 	if (file->stat.size_bytes == 0)
 		return true;
-	if (filter_is_small(files->filter, file->stat.size_bytes) ||
-	    filter_excludes_below(files->filter, file->path, root_bytes)) {
+	if (is_excluded || filter_is_small(files->filter, file->stat.size_bytes)) {
 		files->result->n_left_out++;
 		return true;
 	}
@@ -168,6 +170,15 @@ static bool list_below(EstimateFiles *files, const char *directory, GError **err
 	return true;
 }
 
+static void say_what_matched_nothing(const EstimateFiles *files)
+{
+	g_autofree const char **globs = filter_unmatched(files->filter);
+
+	for (size_t i = 0; globs[i] && !atomic_load(files->task->stop); i++)
+		message_print("--exclude %s matched nothing on %s", globs[i],
+			      files->task->mount_point);
+}
+
 EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *extents,
 				   Estimate *ret, GError **error)
 {
@@ -176,6 +187,7 @@ EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *ex
 	for (const char *const *path = task->paths; *path; path++)
 		if (!list_below(files, *path, error))
 			return NULL;
+	say_what_matched_nothing(files);
 	return sorter_sort(files->sorter, error) ? g_steal_pointer(&files) : NULL;
 }
 

@@ -466,3 +466,47 @@ def test_a_drawing_is_written_through_what_is_no_regular_file(tree, tmp_path):
     run(f"--svg={link}", tree)
     assert link.is_symlink()
     xml.etree.ElementTree.parse(tmp_path / "drawing")
+
+
+@pytest.mark.parametrize("limit, counted", [("1023K", 3), ("1M", 2), ("1048577", 1), ("1025K", 0)])
+def test_the_minimal_size_is_counted_in(tree, limit, counted):
+    for number, size in enumerate((MIB - 1, MIB, MIB + 1)):
+        write_extent(tree / f"{size}", noise(number, size))
+    row = estimate(tree, f"--min-size={limit}")
+    assert (row["files"], row["left_out"]) == (counted, 3 - counted)
+
+
+def test_an_exclude_that_matches_nothing_is_told(tree):
+    write_extent(tree / "small.part", noise(1, 8 * KIB))
+    write_extent(tree / "large", noise(2, MIB))
+    said = []
+    row = estimate(tree, "--exclude=*.part", "--exclude=*.prt\x1b", "--exclude=.*", "--min-size=64K",
+                   messages=said)
+    assert row["left_out"] == 1
+    assert said == [f"dedupctl: --exclude {glob} matched nothing on {tree}"
+                    for glob in ("*.prt\\e", ".*")]
+
+
+def test_hidden_files_count_like_others(tree):
+    (tree / ".hidden").mkdir()
+    write_extent(tree / ".hidden" / ".one", noise(1, MIB))
+    write_extent(tree / ".two", noise(1, MIB))
+    row = estimate(tree)
+    assert (row["files"], row["pass_bytes"]) == (2, MIB)
+
+
+@pytest.mark.parametrize("seed", harness.seeds(3))
+def test_fixed_blocks_of_each_size_are_what_they_are(tree, seed):
+    """Held against the blocks themselves, of files in which pieces of several lengths come again."""
+    chance = random.Random(seed)
+    pieces = [noise(1000 * seed + number, chance.choice((1, 4, 16, 32, 256)) * BLOCK)
+              for number in range(24)]
+    files = []
+    for number in range(6):
+        data = b"".join(chance.choice(pieces) for _ in range(12))
+        files.append(data + noise(number, -len(data) % MIB))
+        write_extent(tree / f"file {number}", files[-1])
+    row = estimate("--full", tree)
+    for size, freed in by(row, "blocks", "block_bytes").items():
+        blocks = [data[at:at + size] for data in files for at in range(0, len(data), size)]
+        assert freed == (len(blocks) - len(set(blocks))) * size, size
