@@ -209,3 +209,26 @@ def test_paths_beyond_path_max_are_shown(tree, ask, learn):
     assert (reclaimable, stale) == (MIB, 0)
     deep, = files.keys() - {str(shallow)}
     assert deep.endswith("/deep") and len(deep) > 4096
+
+
+def test_names_of_one_file_are_one_member_of_a_group(tree, ask, learn):
+    (tree / "deep").mkdir()
+    one = write_extent(tree / "one", noise(1, MIB))
+    copy = write_extent(tree / "copy", noise(1, MIB))
+    alone = write_extent(tree / "alone", noise(2, MIB))
+    for file in (one, copy, alone):
+        os.link(file, tree / "deep" / file.name)
+    learn()
+    ((reclaimable, files),), _ = ask()
+    assert reclaimable == MIB
+    assert sorted(os.stat(name).st_ino for name in files) == sorted(
+        os.stat(file).st_ino for file in (one, copy))
+
+
+def test_an_edited_file_is_a_duplicate_of_what_it_equals_now(tree, ask, learn):
+    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+        write_extent(tree / name, noise(seed, MIB))
+    learn()
+    content.overwrite(tree / "two", 0, noise(2, MIB))
+    learn()
+    assert paths(ask()[0]) == [(MIB, {str(tree / "two"), str(tree / "three")})]

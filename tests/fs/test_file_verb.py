@@ -247,3 +247,28 @@ def test_paths_beyond_path_max_are_others_too(tree, ask, learn):
     (file,) = ask(shallow)
     (other,) = file["other_files"]
     assert other["relation"] == "equal" and other["file"].endswith("/deep")
+
+
+def test_another_name_of_a_file_is_no_other_file(tree, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    two = content.write_extent(tree / "two", noise(1, MIB))
+    (tree / "deep").mkdir()
+    os.link(one, tree / "deep" / "one")
+    os.link(two, tree / "deep" / "two")
+    alone = content.write_extent(tree / "alone", noise(2, MIB))
+    os.link(alone, tree / "deep" / "alone")
+    learn(dry_run=True)
+    for name in (one, tree / "deep" / "one"):
+        (file,) = ask(name)
+        assert (file["shared_bytes"], file["equal_bytes"], file["others"]) == (0, MIB, 1)
+    (file,) = ask(alone)
+    assert (file["shared_bytes"], file["equal_bytes"], file["others"]) == (0, 0, 0)
+
+
+def test_what_sharing_with_an_equal_frees_does_not_hang_on_clones(tree, ask, learn):
+    one = content.write_extent(tree / "one", noise(1, MIB))
+    content.clone(one, tree / "clone")
+    content.write_extent(tree / "two", noise(1, MIB))
+    learn(dry_run=True)
+    (file,) = ask(one)
+    assert (file["shared_bytes"], file["equal_bytes"], file["would_free_bytes"]) == (MIB, MIB, MIB)

@@ -60,3 +60,31 @@ def test_prune_forgets_files_that_are_gone(dedupd, tree, store, kind):
     assert before - after == 2
     assert store("check")[0]["state"] == "ok"
     assert dedupd.run().status == 0
+
+
+def test_prune_forgets_nothing_of_what_is_not_mounted(dedupd, filesystem, tree, kind, store):
+    """Nor of an empty directory in its place, nor of another filesystem there."""
+    write = content.write_no_cow if kind == "btrfs" else content.write
+    write(tree / "one", content.noise(1, MIB))
+    assert dedupd.run(**({"no_data_cow": "share"} if kind == "btrfs" else {})).status == 0
+
+    def known():
+        done = subprocess.run([DEDUPCTL, f"--state-dir={dedupd.state_directory}", "status", "--json"],
+                              capture_output=True, text=True, check=True, timeout=60)
+        (row,) = json.loads(done.stdout)["filesystems"]
+        return row["objects"]
+
+    before = known()
+    assert before > 0
+    filesystem.unmount()
+    assert store("prune")[0]["files"] in (None, 0)
+    assert known() == before
+    subprocess.run(["mount", "-t", "tmpfs", "none", tree], check=True)
+    try:
+        assert store("prune")[0]["files"] in (None, 0)
+    finally:
+        subprocess.run(["umount", tree], check=True)
+    assert known() == before
+    filesystem.mount()
+    assert store("prune")[0]["files"] == 0
+    assert known() == before

@@ -193,3 +193,31 @@ def test_paths_beyond_path_max_are_looked_at(tree, ask, learn):
     learn(dry_run=True)
     path, = ask(str(tree))
     assert path.endswith("/alone") and len(path) > 4096
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_had_a_twin_is_unique_when_that_is_gone(trees, tree, ask, learn, dry_run):
+    learn(dry_run=dry_run)
+    twin = trees / "twin"
+    assert str(twin) not in ask(str(trees))
+    (tree / "beside" / "deep" / "twin").unlink()
+    subprocess.run(["sync", "-f", tree], check=True)
+    assert ask(str(trees))[str(twin)] == (0, "known")
+    learn(dry_run=dry_run)
+    assert ask(str(trees))[str(twin)] == (0, "known")
+
+
+def test_what_a_deleted_file_still_holds_open_is_not_elsewhere(make_filesystem, make_dedupd):
+    """XFS does not say who shares."""
+    filesystem = make_filesystem("btrfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = write_extent(tree / "one", noise(1, MIB))
+    two = content.clone(one, tree / "two")
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    with open(two, "rb"):
+        assert dedupctl(dedupd, "-0", str(tree)).stdout == b""
+        two.unlink()
+        subprocess.run(["sync", "-f", tree], check=True)
+        assert dedupctl(dedupd, "-0", str(tree)).stdout == os.fsencode(one) + b"\0"

@@ -219,3 +219,16 @@ def test_paths_beyond_path_max_are_added_up(tree, ask, learn):
     learn()
     rows, said = ask("--by=subvolume")
     assert (rows, said["stale"]) == ({str(tree): (MIB, 1)}, 0)
+
+
+def test_names_of_one_file_are_charged_once(tree, ask, learn):
+    for directory in ("a", "b"):
+        (tree / directory).mkdir()
+    one = write_extent(tree / "a" / "one", noise(1, MIB))
+    os.link(one, tree / "b" / "one")
+    copy = write_extent(tree / "b" / "copy", noise(1, MIB))
+    os.link(copy, tree / "a" / "copy")
+    learn()
+    rows, said = ask()
+    assert sum(reclaimable for reclaimable, _ in rows.values()) == said["reclaimable_bytes"] == MIB
+    assert said["files"] == 1
