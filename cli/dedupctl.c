@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const Verb verbs[] = {
 	{ "status", "[UUID|MOUNT…]",
@@ -182,17 +184,22 @@ static ExitStatus run(char ***arguments)
 	return status;
 }
 
+/* A full disk or a closed pipe must not look like an answer. */
+static void check_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return;
+
+	message_print("cannot write to standard output: %s", g_strerror(errno));
+	_exit(EXIT_STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	g_auto(GStrv) arguments = g_strdupv(argv);
 
 	setlocale(LC_ALL, "");
-	ExitStatus status = run(&arguments);
-
-	/* A full disk or a closed pipe must not look like an answer. */
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		message_print("cannot write to standard output: %s", g_strerror(errno));
-		return EXIT_STATUS_FAILED;
-	}
-	return (int)status;
+	/* GLib ends the process after --help. */
+	atexit(check_output);
+	return (int)run(&arguments);
 }

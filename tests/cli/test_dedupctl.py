@@ -559,10 +559,11 @@ def test_other_files_are_no_stores(make_store, dedupctl, state):
     assert len(rows(process)) == 1
 
 
-def test_a_full_disk_is_an_error(make_store, dedupctl):
+@pytest.mark.parametrize("words", ["history", "--help", "history --help", "--version"])
+def test_a_full_disk_is_an_error(make_store, dedupctl, words):
     make_store()
     with open("/dev/full", "w", encoding="ascii") as full:
-        process = dedupctl("history", stdout=full)
+        process = dedupctl(*words.split(), stdout=full)
     assert process.returncode == 1
     assert "standard output" in process.stderr
 
