@@ -301,11 +301,33 @@ bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(
 	return false;
 }
 
+/* What the service knows the filesystem @name by: that may be a link, relative, and of any bytes. */
+static char *find_uuid(DaemonClient *client, const char *name, GError **error)
+{
+	g_autoptr(GPtrArray) all =
+		g_uuid_string_is_valid(name) ? NULL : daemon_client_list(client, NULL);
+
+	for (size_t i = 0; all && i < all->len; i++) {
+		const DaemonFilesystem *filesystem = all->pdata[i];
+
+		if (daemon_filesystem_is_called(filesystem, name))
+			return g_strdup(filesystem->uuid);
+	}
+	if (g_utf8_validate(name, -1, NULL))
+		return g_strdup(name);
+
+	g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN,
+		    "no btrfs or XFS that is mounted has the UUID or mount point %s", name);
+	return NULL;
+}
+
 /* The path of the object of the filesystem @name. */
 static char *find_path(DaemonClient *client, const char *name, GError **error)
 {
+	g_autofree char *uuid = find_uuid(client, name, error);
 	g_autoptr(Message) found =
-		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "FindFilesystem", name, error);
+		uuid ? call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "FindFilesystem", uuid, error)
+		     : NULL;
 	const char *path;
 
 	if (!found)

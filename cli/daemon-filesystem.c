@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-filesystem.h"
 
+#include "daemon/name-text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +26,21 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem)
 	g_free(filesystem);
 }
 
+bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path)
+{
+	g_autofree char *text =
+		g_utf8_validate(path, -1, NULL) ? NULL : name_text(path, strlen(path));
+
+	return strcmp(text ? text : path, filesystem->mount_point) == 0;
+}
+
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed)
 {
 	g_autofree char *plain = g_canonicalize_filename(typed, NULL);
 	char *real = realpath(typed, NULL);
 	bool is_called = g_ascii_strcasecmp(typed, filesystem->uuid) == 0 ||
-			 strcmp(plain, filesystem->mount_point) == 0 ||
-			 g_strcmp0(real, filesystem->mount_point) == 0;
+			 daemon_filesystem_is_mounted_at(filesystem, plain) ||
+			 (real && daemon_filesystem_is_mounted_at(filesystem, real));
 
 	free(real);
 	return is_called;

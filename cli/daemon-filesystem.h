@@ -24,6 +24,9 @@ typedef struct {
 
 void daemon_filesystem_free(DaemonFilesystem *filesystem);
 
+/* Whether @path is where the service says that it is mounted: of what is no UTF-8 it says so escaped. */
+bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path);
+
 /* Whether it is what somebody means by @typed: its UUID, or a path of its mount point. */
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed);
 

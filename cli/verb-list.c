@@ -105,6 +105,22 @@ static bool is_wanted(const Listing *listing, const char *const *names)
 	return is_wanted;
 }
 
+static bool is_live_wanted(const Listing *listing, const DaemonFilesystem *live)
+{
+	const char *const names[] = { live->uuid, live->mount_point, NULL };
+	char *const *asked = listing->options->names;
+	bool is_called = is_wanted(listing, names);
+
+	for (size_t i = 0; asked && asked[i]; i++) {
+		if (!daemon_filesystem_is_called(live, asked[i]))
+			continue;
+		listing->is_found[i] = true;
+		is_called = true;
+	}
+
+	return is_called;
+}
+
 static void set_disks(const Listing *listing, const GPtrArray *disks)
 {
 	g_autoptr(Table) table = disk_limits_table(disks, listing->options);
@@ -208,8 +224,9 @@ static bool is_known(const Listing *listing, char *const *names)
 	for (guint i = 0; listing->all && i < listing->all->len; i++) {
 		const DaemonFilesystem *live = listing->all->pdata[i];
 
-		if (g_strv_contains((const char *const *)names, live->mount_point))
-			return true;
+		for (char *const *name = names; *name; name++)
+			if (daemon_filesystem_is_mounted_at(live, *name))
+				return true;
 	}
 
 	return false;
@@ -222,9 +239,8 @@ static void add_rows(const Listing *listing)
 
 	for (guint i = 0; listing->all && i < listing->all->len; i++) {
 		const DaemonFilesystem *live = listing->all->pdata[i];
-		const char *const names[] = { live->uuid, live->mount_point, NULL };
 
-		if (is_wanted(listing, names))
+		if (is_live_wanted(listing, live))
 			add_live(listing, live);
 	}
 	for (guint i = 0; mounted && i < mounted->len; i++) {

@@ -2,6 +2,7 @@
 #include "daemon/bus-objects.h"
 #include "daemon/manager.h"
 #include "daemon/memory-file.h"
+#include "daemon/name-text.h"
 #include "daemon/pass-status.h"
 #include "kernel-ioctl/fd.h"
 
@@ -358,9 +359,27 @@ static int on_get_history(sd_bus_message *message, void *data, sd_bus_error *err
 	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_HISTORY, error);
 }
 
+char *bus_text(const char *raw)
+{
+	return g_utf8_validate(raw, -1, NULL) ? g_strdup(raw) : name_text(raw, strlen(raw));
+}
+
+/* A mount point, and what is said of one, may be of any bytes. */
+static int get_text(sd_bus *connection, const char *path, const char *interface,
+		    const char *property, sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+	const char *const *raw = data;
+	g_autofree char *text = bus_text(*raw ? *raw : "");
+
+	return sd_bus_message_append(reply, "s", text);
+}
+
 #define FIXED(name, type, member)                                                                  \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
 			SD_BUS_VTABLE_PROPERTY_CONST)
+#define TEXT(name, member)                                                                         \
+	SD_BUS_PROPERTY(name, "s", get_text, offsetof(BusFilesystem, member),                      \
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
 #define CHANGING(name, type, member)                                                               \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
@@ -373,23 +392,23 @@ static int on_get_history(sd_bus_message *message, void *data, sd_bus_error *err
 static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_START(0),
 	FIXED("UUID", "s", uuid),
-	CHANGING("Kind", "s", kind),
-	CHANGING("MountPoint", "s", mount_point),
-	CHANGING("State", "s", state),
-	CHANGING("Refusal", "s", refusal),
+	TEXT("Kind", kind),
+	TEXT("MountPoint", mount_point),
+	TEXT("State", state),
+	TEXT("Refusal", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
-	CHANGING("WaitsFor", "s", waits_for),
-	CHANGING("WaitReason", "s", wait_reason),
+	TEXT("WaitsFor", waits_for),
+	TEXT("WaitReason", wait_reason),
 	CHANGING("WaitsUntil", "t", waits_until_usec),
 	CHANGING("Deadline", "t", deadline_usec),
 	CHANGING("Disks", "as", disks),
-	CHANGING("StateDirectory", "s", state_directory),
+	TEXT("StateDirectory", state_directory),
 	CHANGING("PassStarted", "t", pass_started_usec),
 	CHANGING("LastStarted", "t", last_started_usec),
 	CHANGING("LastEnded", "t", last_ended_usec),
-	CHANGING("LastOutcome", "s", last_outcome),
-	CHANGING("LastError", "s", last_error),
+	TEXT("LastOutcome", last_outcome),
+	TEXT("LastError", last_error),
 	CHANGING("LastExitStatus", "t", last_exit_status),
 	CHANGING("LastFreedBytes", "t", last_freed_bytes),
 	CHANGING("LastSharedBytes", "t", last_shared_bytes),
@@ -397,7 +416,7 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("Passes", "t", passes),
 	CHANGING("FreedBytes", "t", freed_bytes),
 	CHANGING("ReadBytes", "t", read_bytes),
-	CHANGING("Stage", "s", stage),
+	TEXT("Stage", stage),
 	CHANGING("StageStarted", "t", stage_started_usec),
 	MOVING("StageFiles", "t", stage_files),
 	MOVING("StageBytes", "t", stage_bytes),

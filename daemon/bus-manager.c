@@ -15,8 +15,9 @@ static int append_filesystem(sd_bus_message *reply, const void *one)
 {
 	ManagedView view = managed_filesystem_view(one);
 	g_autofree char *path = bus_filesystem_path(view.uuid);
+	g_autofree char *mount_point = bus_text(view.mount_point);
 
-	return sd_bus_message_append(reply, FILESYSTEM_TYPE, view.uuid, view.mount_point,
+	return sd_bus_message_append(reply, FILESYSTEM_TYPE, view.uuid, mount_point,
 				     managed_state_name(view.state), path);
 }
 

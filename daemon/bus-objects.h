@@ -31,6 +31,12 @@ typedef struct BusFilesystem {
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
 		  int (*append)(sd_bus_message *reply, const void *one));
 
+/*
+ * @raw as a string of the bus, which has to be UTF-8: where it is none, escaped as names of files are.  To be
+ * freed with g_free().
+ */
+char *bus_text(const char *raw);
+
 const sd_bus_vtable *bus_manager_vtable(void);
 const sd_bus_vtable *bus_filesystem_vtable(void);
 

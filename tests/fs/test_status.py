@@ -149,8 +149,9 @@ def test_others_see_what_the_service_tells_them(filesystem, tree, service):
     assert row["freed_total_bytes"] is None
 
 
-def test_a_hostile_mount_point_is_shown_escaped(filesystem, tree, service, tmp_path):
-    mount_point = tmp_path / HOSTILE
+@pytest.mark.parametrize("name, escaped", [(HOSTILE, ESCAPED), ("no\udcffutf-8", r"no\xffutf-8")])
+def test_a_hostile_mount_point_is_shown_escaped(filesystem, tree, service, tmp_path, name, escaped):
+    mount_point = tmp_path / name
     mount_point.mkdir()
     subprocess.run(["mount", "--bind", tree, mount_point], check=True)
     try:
@@ -159,10 +160,16 @@ def test_a_hostile_mount_point_is_shown_escaped(filesystem, tree, service, tmp_p
         service.start()
         for verb in ("status", "list"):
             text = service.tell(verb)
-            assert ESCAPED in text
+            assert escaped in text
             assert "\x1b" not in text
-        assert ESCAPED in service.tell("status", mount_point)
-        assert row_of(service, mount_point)["mount_point"].endswith(ESCAPED)
+        assert escaped in service.tell("status", mount_point)
+        assert row_of(service, mount_point)["mount_point"].endswith(escaped)
+        # By each name that leads there.
+        (tmp_path / "link").symlink_to(mount_point)
+        for called in (mount_point, tmp_path / "link", os.path.relpath(mount_point)):
+            assert "complete" in service.tell("start", "--wait", called)
+            (row,) = json.loads(service.tell("list", "--json", called))["filesystems"]
+            assert row["state"] == "waiting"
     finally:
         service.close()
         subprocess.run(["mount", "--bind", mount_point, tree], check=True)
