@@ -6,8 +6,6 @@ import pathlib
 import random
 import time
 
-import pytest
-
 import oracle
 from content import MIB, forget_pages, noise, overwrite, write_extent
 from harness import assert_unchanged, settle, used_data_bytes

@@ -12,6 +12,8 @@ import subprocess
 import time
 import xml.etree.ElementTree
 
+import pytest
+
 import content
 import damage
 import harness
@@ -439,7 +441,7 @@ def test_what_repeats_itself_is_foretold(tree, dedupd, kind):
         write_extent(tree / f"erased {mib}", b"\xff" * (mib * MIB))
     harness.settle(dedupd.filesystem)
     row = estimate(tree)
-    freed = dedupd.run(find=FIND[kind]).freed_bytes
+    freed = dedupd.run(find=harness.FIND[kind]).freed_bytes
     if kind == "xfs":
         assert row["pass_bytes"] == pytest.approx(freed, rel=WITHIN)
         assert all(point["bytes"] == pytest.approx(freed, rel=WITHIN) for point in row["runs"])

@@ -2,9 +2,7 @@
 """What verbs of dedupctl print of one small tree, word by word and column by column."""
 
 import os
-import pathlib
 import re
-import subprocess
 
 import pytest
 
@@ -12,10 +10,6 @@ import content
 import harness
 from content import KIB, MIB, noise, write_extent
 
-DEDUPCTL = os.environ.get("DEDUPCTL")
-pytestmark = pytest.mark.skipif(not DEDUPCTL, reason="DEDUPCTL does not name the program")
-
-FIND = {"btrfs": "checksums", "xfs": "read"}
 HOSTILE = "two words\n\x1b[2J\udcff"
 FILES = ("one", HOSTILE, "alone", "hole", "deep/-x")
 
@@ -32,14 +26,13 @@ def shown_fixture(filesystem, tree, dedupd, kind):
         write_extent(tree / "deep" / name, noise(3, 256 * KIB))
     content.clone(tree / "deep" / "-x", tree / "deep" / "clone.txt")
     harness.settle(filesystem)
-    assert dedupd.run(find=FIND[kind], dry_run=True).status == 0
+    assert dedupd.run(find=harness.FIND[kind], dry_run=True).status == 0
 
     def shown(*words, status=0, locale="C.UTF-8"):
-        done = subprocess.run(
-            [DEDUPCTL, *words, f"--state-dir={dedupd.state_directory}"], check=False, cwd=tree,
-            capture_output=True, timeout=60, env={**os.environ, "LC_ALL": locale})
-        assert (done.returncode, done.stderr) == (status, b"")
-        text = done.stdout.decode("utf-8").replace(str(tree), "/T")
+        done = harness.dedupctl(*words, dedupd=dedupd, status=status, cwd=tree,
+                                env={**os.environ, "LC_ALL": locale})
+        assert done.stderr == ""
+        text = done.stdout.replace(str(tree), "/T")
         return "".join(line.rstrip() + "\n" for line in text.splitlines())
     return shown
 

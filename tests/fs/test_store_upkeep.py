@@ -3,6 +3,7 @@
 
 import functools
 import os
+import subprocess
 
 import pytest
 
@@ -69,9 +70,7 @@ def test_prune_forgets_nothing_of_what_is_not_mounted(dedupd, filesystem, tree, 
     assert dedupd.run(**({"no_data_cow": "share"} if kind == "btrfs" else {})).status == 0
 
     def known():
-        done = subprocess.run([DEDUPCTL, f"--state-dir={dedupd.state_directory}", "status", "--json"],
-                              capture_output=True, text=True, check=True, timeout=60)
-        (row,) = json.loads(done.stdout)["filesystems"]
+        (row,) = harness.dedupctl_rows("status", dedupd=dedupd)
         return row["objects"]
 
     before = known()
