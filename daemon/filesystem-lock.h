@@ -19,8 +19,11 @@ typedef enum {
 	FILESYSTEM_LOCK_ERROR_FAILED,
 } FilesystemLockError;
 
-/* Returns a descriptor that holds the lock until it is closed, or -1. */
+/*
+ * Returns a descriptor that holds the lock until it is closed, or -1.  Who has it is waited for, but no longer
+ * than a tenth of a second, since filesystem_lock_holder() has it for a moment.
+ */
 int filesystem_lock(const char *uuid, GError **error);
 
-/* Who works on the filesystem, as "process 1234", to be freed; NULL: nobody does now. */
+/* Who works on the filesystem, as "process 1234", to be freed; NULL: nobody does now.  Does not wait. */
 char *filesystem_lock_holder(const char *uuid);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/filesystem-lock.h"
+#include "daemon/lock-file.h"
+#include "kernel-ioctl/fd.h"
+#include "tests/unit/scratch.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than a look at the lock takes, and shorter than is waited. */
+#define MOMENT_USEC (30 * G_USEC_PER_SEC / 1000)
+
+#define WAIT_USEC (100 * G_USEC_PER_SEC / 1000)
+
+static void *let_go_soon(void *data)
+{
+	int *fd = data;
+
+	g_usleep(MOMENT_USEC);
+	fd_close(fd);
+	return NULL;
+}
+
+static void test_who_holds_it_for_a_moment_is_waited_for(const void *uuid)
+{
+	g_autoptr(GError) error = NULL;
+	int held = filesystem_lock(uuid, &error);
+	g_auto(Fd) fd = -1;
+	GThread *holder;
+
+	g_assert_no_error(error);
+	holder = g_thread_new("holder", let_go_soon, &held);
+	fd = filesystem_lock(uuid, &error);
+	g_thread_join(holder);
+	g_assert_no_error(error);
+	g_assert_cmpint(fd, >=, 0);
+}
+
+static void test_who_holds_it_longer_is_named(const void *uuid)
+{
+	g_autoptr(GError) error = NULL;
+	int held = filesystem_lock(uuid, &error);
+	g_autofree char *holder = filesystem_lock_holder(uuid);
+	g_autofree char *self = g_strdup_printf("process %d", getpid());
+	int64_t begun_usec = g_get_monotonic_time();
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(holder, ==, self);
+	g_assert_cmpint(filesystem_lock(uuid, &error), ==, -1);
+	g_assert_error(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE);
+	g_assert_nonnull(strstr(error->message, self));
+	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, WAIT_USEC);
+	fd_close(&held);
+}
+
+static void test_who_looks_has_it_no_longer(const void *uuid)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(Fd) fd = -1;
+
+	g_assert_null(filesystem_lock_holder(uuid));
+	fd = filesystem_lock(uuid, &error);
+	g_assert_no_error(error);
+}
+
+int main(int argc, char **argv)
+{
+	g_autofree char *uuid = g_uuid_string_random();
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autofree char *path = NULL;
+	int failed;
+
+	/* Where root's locks lie is not for a test to say. */
+	g_setenv("XDG_RUNTIME_DIR", scratch->path, true);
+	path = lock_file_path(uuid);
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_data_func("/filesystem-lock/moment", uuid,
+			     test_who_holds_it_for_a_moment_is_waited_for);
+	g_test_add_data_func("/filesystem-lock/longer", uuid, test_who_holds_it_longer_is_named);
+	g_test_add_data_func("/filesystem-lock/look", uuid, test_who_looks_has_it_no_longer);
+	failed = g_test_run();
+	unlink(path);
+	return failed;
+}
