@@ -89,8 +89,7 @@ bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpoo
 
 		if (order <= 0 && !merge_one(pass, names, seen, order == 0 ? known : NULL, error))
 			return false;
-		if (order > 0 && !pass->settings->is_for_one_pass &&
-		    walk_saw_all_of(walk, known->subvolume) &&
+		if (order > 0 && !pass->keeps_left_out && walk_saw_all_of(walk, known->subvolume) &&
 		    !hash_store_drop_directory(pass->store, known->subvolume, known->inode, error))
 			return false;
 		if (order <= 0) {

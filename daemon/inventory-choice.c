@@ -32,7 +32,7 @@ static const char *why_not(const Pass *pass)
 		return "only XFS lists its inodes";
 	if (!is_whole(filesystem))
 		return "the pass is over a part of the filesystem";
-	if (pass->settings->is_for_one_pass)
+	if (pass->keeps_left_out)
 		return "what it leaves out is not to be forgotten";
 	if (pass->settings->excludes && pass->settings->excludes[0])
 		return "--exclude looks at names";

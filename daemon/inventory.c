@@ -356,7 +356,7 @@ static bool add_outside(Inventory *inventory, const Object *known, GError **erro
 /* The walk did not meet an object of the store. */
 static bool merge_unseen(Inventory *inventory, const Object *known, GError **error)
 {
-	if (inventory->pass->settings->is_for_one_pass ||
+	if (inventory->pass->keeps_left_out ||
 	    !walk_saw_all_of(inventory->walk, known->subvolume)) {
 		bool is_unsettled =
 			known->id >= inventory->settled_below && known->state == OBJECT_DONE;

@@ -41,7 +41,16 @@ bool pass_settings_make(const Config *config, char *const *arguments, const File
 {
 	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem) : NULL;
 	g_auto(GStrv) taken = g_strdupv((char **)arguments);
+	uint64_t min_size_bytes, min_age_usec;
 
 	take_config(config, (const char *const *)names, ret);
-	return options_parse(&taken, ret, ret_done, error);
+	min_size_bytes = ret->min_size_bytes;
+	min_age_usec = ret->min_age_usec;
+	if (!options_parse(&taken, ret, ret_done, error))
+		return false;
+
+	ret->has_given_limits = ret->min_size_bytes != min_size_bytes ||
+				ret->min_age_usec != min_age_usec ||
+				(ret->excludes && ret->excludes[0]);
+	return true;
 }

@@ -9,6 +9,7 @@
 #include "daemon/file-opener.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
+#include "daemon/given-limits.h"
 #include "daemon/inode-inventory.h"
 #include "daemon/inventory.h"
 #include "daemon/kept-files.h"
@@ -303,6 +304,8 @@ static bool file_pass_steps(Pass *pass, GError **error)
 	FsKind kind = pass->filesystem->identity.kind;
 	PassResult *result = pass->result;
 
+	if (!given_limits_apply(pass, error))
+		return false;
 	inventory = inventory_build(pass, opener, error);
 	if (!inventory)
 		return false;

@@ -54,6 +54,7 @@ typedef struct {
 	RestAccount rests;              /* btrfs, by checksums */
 	uint64_t
 		round_bytes; /* how much is read of a file before it is shared: see sharing-call.h */
+	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
 	PassResult *result;     /* the caller's */

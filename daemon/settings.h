@@ -138,7 +138,8 @@ typedef struct {
 	bool once;
 	bool now; /* whatever the windows */
 	bool dry_run;
-	bool is_for_one_pass; /* what it leaves out is not forgotten */
+	bool is_for_one_pass;  /* what it leaves out is not forgotten */
+	bool has_given_limits; /* of a command line, on which files are looked at: see GivenLimits */
 	bool rebuild;
 	bool json;
 	bool quiet;
