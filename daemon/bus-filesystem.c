@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus-objects.h"
+#include "daemon/filesystem.h"
 #include "daemon/manager.h"
 #include "daemon/memory-file.h"
 #include "daemon/name-text.h"
@@ -189,14 +190,30 @@ static int read_paths(sd_bus_message *message, char ***ret)
 	return failed;
 }
 
+/* It may have come on a connection that is closed by now, which then is told nothing. */
+static void answer_run(const GError *failure, void *data)
+{
+	sd_bus_message *message = data;
+
+	if (failure) {
+		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
+		bool is_in_use =
+			g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
+
+		sd_bus_reply_method_errorf(
+			message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE, "%s", text);
+	} else {
+		sd_bus_reply_method_return(message, "");
+	}
+	sd_bus_message_unref(message);
+}
+
 static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
 	char *none[] = { NULL };
-	g_autoptr(GError) failure = NULL;
 	g_auto(GStrv) paths = NULL;
 	g_auto(GStrv) wishes = NULL;
-	bool in_use = false;
 	int failed;
 
 	if (!managed)
@@ -208,11 +225,9 @@ static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
 		return failed;
 
 	/* An empty array comes as NULL. */
-	if (managed_filesystem_run(managed, paths, wishes ? wishes : none, &in_use, &failure))
-		return reply(bus, message, NULL, error);
-	if (in_use)
-		return sd_bus_error_set(error, BUS_ERROR_IN_USE, failure->message);
-	return reply(bus, message, failure, error);
+	managed_filesystem_run(managed, paths, wishes ? wishes : none, answer_run,
+			       sd_bus_message_ref(message));
+	return 1;
 }
 
 static int do_stop(sd_bus_message *message, void *bus, sd_bus_error *error)

@@ -20,6 +20,7 @@ GQuark filesystem_error_quark(void);
 typedef enum {
 	FILESYSTEM_ERROR_PATH,       /* a path that does not exist, or lies on another kind */
 	FILESYSTEM_ERROR_UNSUITABLE, /* read-only, no reflink */
+	FILESYSTEM_ERROR_IN_USE,     /* a pass over it is made already */
 } FilesystemError;
 
 typedef struct {

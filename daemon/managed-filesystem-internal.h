@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/disk-turn.h"
+#include "daemon/filesystem-search.h"
 #include "daemon/hardships.h"
 #include "daemon/managed-filesystem.h"
 #include "daemon/run-request.h"
@@ -42,7 +43,17 @@ struct ManagedFilesystem {
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
 
-	/* The pass that runs. */
+	/* Somebody wants a pass over paths, which are looked up; all NULL: nobody does. */
+	struct {
+		FilesystemSearch *search;
+		RunRequest *request;
+		ManagedRunAnswer answer;
+		void *data;
+		bool is_paused; /* since then: its pass waits for the end of that */
+	} wanted;
+
+	/* The pass that runs: it is looked for first, then worked on. */
+	FilesystemSearch *search;
 	Filesystem *filesystem;
 	Worker *worker;
 	DiskTurn *turn;
@@ -75,3 +86,23 @@ bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 
 /* Have the next look begin a pass. */
 void managed_ask(ManagedFilesystem *managed);
+
+void managed_say_changed(ManagedFilesystem *managed);
+
+/* Nobody wants a pass over paths any more that are still looked up: who did is told @why. */
+void managed_run_drop(ManagedFilesystem *managed, const char *why);
+
+/* Whether a pass runs, or what it is over is being looked for. */
+bool managed_pass_runs(const ManagedFilesystem *managed);
+
+/* Returns false if that could not be, which then is known to the schedule. */
+bool managed_pass_begin(ManagedFilesystem *managed, const ScheduleState *state);
+
+/* Have the pass end, if one runs, for @reason. */
+void managed_pass_end(ManagedFilesystem *managed, EndReason reason);
+
+/* Wait for the end of the pass that was told to end, if one runs. */
+void managed_pass_finish(ManagedFilesystem *managed);
+
+/* What was asked for is done, or cannot be; a pass over all is another matter. */
+void managed_drop_request(ManagedFilesystem *managed);

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/managed-filesystem.h"
 
-#include "daemon/filesystem-lock.h"
-#include "daemon/journal.h"
 #include "daemon/managed-filesystem-internal.h"
-#include "daemon/report.h"
 #include "daemon/schedule-facts.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/disk-topology.h"
-#include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/write-mark.h"
 
-#include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/sysmacros.h>
 
 #define SYSFS "/sys"
@@ -41,7 +34,7 @@ const char *managed_state_name(ManagedState state)
 
 static ManagedState state_of(const ManagedFilesystem *managed)
 {
-	if (managed->worker)
+	if (managed_pass_runs(managed))
 		return atomic_load(&managed->stop) ? MANAGED_STOPPING : MANAGED_RUNNING;
 	if (!managed->is_mounted)
 		return MANAGED_UNMOUNTED;
@@ -51,7 +44,7 @@ static ManagedState state_of(const ManagedFilesystem *managed)
 	return managed->refusal ? MANAGED_REFUSED : MANAGED_WAITING;
 }
 
-static void say_changed(ManagedFilesystem *managed)
+void managed_say_changed(ManagedFilesystem *managed)
 {
 	if (managed->changed)
 		managed->changed(managed, managed->changed_data);
@@ -140,125 +133,14 @@ const char *managed_filesystem_state_directory(const ManagedFilesystem *managed)
 	return managed->settings ? managed->settings->state_directory : NULL;
 }
 
-/* What the last pass left, for the schedule. */
-static LastPass last_pass_of(const ManagedFilesystem *managed)
-{
-	if (managed->result.outcome == PASS_FAILED || managed->result.is_disk_failing)
-		return LAST_PASS_FAILED;
-	if (managed->result.outcome == PASS_COMPLETE)
-		return LAST_PASS_COMPLETE;
-	/* It stopped by itself, for lack of room, or was told to leave the filesystem alone for now. */
-	if (!atomic_load(&managed->stop) || managed->end_reason == END_FOR_STOP ||
-	    managed->end_reason == END_FOR_TIME)
-		return LAST_PASS_OUT_OF_TIME;
-
-	return LAST_PASS_CUT_SHORT;
-}
-
-static void keep_report(ManagedFilesystem *managed)
-{
-	ReportedPass pass = { managed->filesystem, &managed->result };
-	char *json = report_json(managed->pass_settings, &pass, 1);
-
-	g_free(managed->report);
-	managed->report = g_strdup(json);
-	free(json);
-}
-
-/* What a pass holds while it runs. */
-static void let_go_of_pass(ManagedFilesystem *managed)
-{
-	managed->finished = sd_event_source_unref(managed->finished);
-	fd_close(&managed->finished_fd);
-	g_clear_pointer(&managed->stages, stage_watch_free);
-	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->turn, disk_turn_free);
-	g_clear_pointer(&managed->pass_settings, settings_unref);
-}
-
-/* What was asked for is done, or cannot be; a pass over all is another matter. */
-static void drop_request(ManagedFilesystem *managed)
-{
-	managed->schedule.is_asked = managed->asked_again;
-	managed->asked_again = false;
-	g_clear_pointer(&managed->request, run_request_free);
-}
-
-/* Have the schedule know of a pass that has ended, if that was over all of the filesystem. */
-static void tell_schedule(ManagedFilesystem *managed)
-{
-	bool is_limited = managed->request;
-
-	drop_request(managed);
-	if (is_limited)
-		return;
-
-	managed->schedule.last_pass = last_pass_of(managed);
-	managed->schedule.last_ended_usec = g_get_monotonic_time();
-	managed->schedule.n_failures =
-		last_pass_of(managed) == LAST_PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
-	/*
-	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
-	 * the next finds what they did: it ends at once if that was nothing.
-	 */
-	managed->mark = managed->begun_mark;
-	managed->has_mark = managed->has_begun_mark;
-}
-
-/* Take what came of the pass that has ended. */
-static void take_result(ManagedFilesystem *managed)
-{
-	const PassResult *result = &managed->result;
-
-	keep_report(managed);
-	journal_pass(managed->uuid, managed->mount_point, result);
-	tell_schedule(managed);
-	managed->n_passes++;
-	managed->freed_bytes += result->is_dry_run ? 0 : result->freed.bytes;
-	managed->read_bytes += result->disk_bytes;
-
-	pass_result_clear(&managed->last);
-	managed->last = managed->result;
-	managed->result = (PassResult){ 0 };
-	managed->has_last = true;
-}
-
-static void finish(ManagedFilesystem *managed)
-{
-	worker_join(g_steal_pointer(&managed->worker));
-	/* Somebody was a moment quicker: it begins when they are done, as if it had not been tried. */
-	if (g_error_matches(managed->result.error, FILESYSTEM_LOCK_ERROR,
-			    FILESYSTEM_LOCK_ERROR_IN_USE)) {
-		pass_result_clear(&managed->result);
-		/* Unless it was stopped meanwhile. */
-		if (!managed->schedule.is_asked)
-			drop_request(managed);
-	} else {
-		take_result(managed);
-	}
-
-	let_go_of_pass(managed);
-	/* What the pass needed would stay with the heap while nothing happens. */
-	malloc_trim(0);
-	say_changed(managed);
-}
-
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
-{
-	finish(data);
-	return 0;
-}
-
 void managed_filesystem_free(ManagedFilesystem *managed)
 {
 	if (!managed)
 		return;
 
 	managed->changed = NULL;
-	if (managed->worker) {
-		managed_filesystem_end(managed, END_FOR_SERVICE);
-		finish(managed);
-	}
+	managed_filesystem_end(managed, END_FOR_SERVICE);
+	managed_pass_finish(managed);
 	g_clear_pointer(&managed->settings, settings_unref);
 	g_clear_pointer(&managed->request, run_request_free);
 	pass_result_clear(&managed->last);
@@ -304,83 +186,6 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	look_for_changes(managed, &state);
 	hardships_look(managed->hardships, &location, managed->lies_on, &state);
 	return state;
-}
-
-static bool open_filesystem(ManagedFilesystem *managed, GError **error)
-{
-	char *const *paths = managed->request ? managed->request->paths : managed->targets;
-	g_autoptr(GPtrArray) found = filesystems_find(paths, error);
-	Filesystem *filesystem;
-
-	if (!found)
-		return false;
-
-	filesystem = found->len == 1 ? found->pdata[0] : NULL;
-	if (!filesystem || strcmp(filesystem->uuid, managed->uuid) != 0 ||
-	    !filesystem_may_be_on(filesystem, managed->device)) {
-		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
-			    "%s shows another filesystem now", managed->mount_point);
-		return false;
-	}
-
-	managed->filesystem = g_ptr_array_steal_index(found, 0);
-	return true;
-}
-
-static void on_stage(void *data)
-{
-	say_changed(data);
-}
-
-static bool start_worker(ManagedFilesystem *managed, GError **error)
-{
-	int failed;
-
-	managed->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	failed = sd_event_add_io(managed->event, &managed->finished, managed->finished_fd, EPOLLIN,
-				 on_finished, managed);
-	if (failed < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-			    "cannot wait for a pass: %s", g_strerror(-failed));
-		return false;
-	}
-
-	managed->stages = stage_watch_new(managed->event, &managed->progress, on_stage, managed);
-	managed->worker = worker_start(managed->pass_settings, managed->filesystem, managed->disks,
-				       &managed->stop, &managed->progress, &managed->result,
-				       managed->finished_fd, error);
-	return managed->worker;
-}
-
-static bool begin(ManagedFilesystem *managed, const ScheduleState *state)
-{
-	g_autoptr(GError) error = NULL;
-
-	managed->has_begun_mark =
-		write_mark_read(SYSFS, &managed->identity, managed->device, &managed->begun_mark);
-	managed->pass_settings =
-		settings_ref(managed->request ? managed->request->settings : managed->settings);
-	managed->was_asked = state->is_asked;
-	managed->begun_usec = g_get_real_time();
-	managed->progress = (Progress){ 0 };
-	managed->result = (PassResult){ 0 };
-	atomic_store(&managed->stop, false);
-	managed->deadline_usec = schedule_deadline(state, managed->pass_settings->run_for_usec);
-	if (open_filesystem(managed, &error) && start_worker(managed, &error)) {
-		say_changed(managed);
-		return true;
-	}
-
-	journal_pass_not_begun(managed->uuid, managed->mount_point, error);
-	let_go_of_pass(managed);
-	if (!managed->request) {
-		managed->schedule.last_pass = LAST_PASS_FAILED;
-		managed->schedule.last_ended_usec = state->now_usec;
-		managed->schedule.n_failures++;
-	}
-	drop_request(managed);
-	say_changed(managed);
-	return false;
 }
 
 /* Whether the pass has to make way for a battery; who asked for one meant it. */
@@ -453,7 +258,7 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	SchedulePolicy policy;
 	ScheduleState state;
 
-	if (managed->worker)
+	if (managed_pass_runs(managed))
 		return look_at_pass(managed);
 	if (!managed->is_mounted || !managed->settings)
 		return SCHEDULE_NEVER;
@@ -462,12 +267,12 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	state = state_now(managed);
 	managed->answer = answer_of(managed, &policy, &state);
 	if (managed->answer.reason == WAIT_NOT)
-		return begin(managed, &state) ? look_at_pass(managed)
-					      : managed_filesystem_look(managed);
+		return managed_pass_begin(managed, &state) ? look_at_pass(managed)
+							   : managed_filesystem_look(managed);
 
 	say_what_it_waits_for(managed);
 	if (g_strcmp0(managed->waits_for, before) != 0)
-		say_changed(managed);
+		managed_say_changed(managed);
 	return MIN(managed->answer.until_usec, state.now_usec + look_usec(managed, &policy));
 }
 
@@ -500,7 +305,8 @@ void managed_ask(ManagedFilesystem *managed)
 {
 	managed->schedule.is_asked = true;
 	managed->schedule.is_paused = false;
-	say_changed(managed);
+	managed->wanted.is_paused = false;
+	managed_say_changed(managed);
 }
 
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
@@ -515,39 +321,39 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 {
+	if (reason == END_FOR_STOP || reason == END_FOR_SERVICE)
+		managed_run_drop(managed, reason == END_FOR_STOP ? "it was stopped meanwhile"
+								 : "the service ends");
 	if (reason == END_FOR_STOP) {
 		managed->schedule.is_asked = false;
 		managed->asked_again = false;
 		/* While its pass runs, what came of it has to be known as its. */
-		if (!managed->worker) {
+		if (!managed_pass_runs(managed)) {
 			g_clear_pointer(&managed->request, run_request_free);
-			say_changed(managed);
+			managed_say_changed(managed);
 		}
 	}
-	if (!managed->worker || atomic_load(&managed->stop))
-		return;
-
-	managed->end_reason = reason;
-	atomic_store(&managed->stop, true);
-	say_changed(managed);
+	managed_pass_end(managed, reason);
 }
 
 void managed_filesystem_pause(ManagedFilesystem *managed)
 {
 	managed->schedule.is_paused = true;
+	managed->wanted.is_paused = true;
 	managed_filesystem_end(managed, END_FOR_PAUSE);
-	say_changed(managed);
+	managed_say_changed(managed);
 }
 
 void managed_filesystem_resume(ManagedFilesystem *managed)
 {
 	managed->schedule.is_paused = false;
-	say_changed(managed);
+	managed->wanted.is_paused = false;
+	managed_say_changed(managed);
 }
 
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 {
-	if (managed->worker) {
+	if (managed_pass_runs(managed)) {
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 			    "a pass runs over %s: stop it first", managed->mount_point);
 		return false;
@@ -566,6 +372,7 @@ bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 {
 	bool waits = state_of(managed) == MANAGED_WAITING;
+	bool runs = managed_pass_runs(managed);
 
 	return (ManagedView){
 		.uuid = managed->uuid,
@@ -579,9 +386,9 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 		.waits = managed->answer.reason,
 		.waits_usec = managed->answer.until_usec,
 		.disk_names = managed->settings ? managed->disk_names : NULL,
-		.begun_usec = managed->worker ? managed->begun_usec : 0,
-		.progress = managed->worker ? &managed->progress : NULL,
-		.deadline_usec = managed->worker ? managed->deadline_usec : SCHEDULE_NEVER,
+		.begun_usec = runs ? managed->begun_usec : 0,
+		.progress = runs ? &managed->progress : NULL,
+		.deadline_usec = runs ? managed->deadline_usec : SCHEDULE_NEVER,
 		.has_last = managed->has_last,
 		.last = &managed->last,
 		.n_passes = managed->n_passes,

@@ -76,11 +76,18 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed);
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
- * be done afterwards.  *ret_in_use: a pass runs already, or is about to.
+ * What came of the wish for a pass over paths: NULL: it is going to begin; else why not, which is a
+ * FILESYSTEM_ERROR_IN_USE if a pass runs already, or is about to.
  */
-bool managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
-			    bool *ret_in_use, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+typedef void (*ManagedRunAnswer)(const GError *error, void *data);
+
+/*
+ * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
+ * be done afterwards.  Nothing of @paths is touched but by a thread of its own, so @answer is called, once, now
+ * or later.
+ */
+void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
+			    ManagedRunAnswer answer, void *data);
 
 /* Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept. */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);

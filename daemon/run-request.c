@@ -19,8 +19,7 @@ void run_request_free(RunRequest *request)
 		return;
 
 	g_strfreev(request->paths);
-	if (request->settings)
-		settings_unref(request->settings);
+	g_strfreev(request->wishes);
 	g_free(request);
 }
 
@@ -98,11 +97,8 @@ static bool take_wishes(Settings *settings, char *const *wishes, GError **error)
 	return take_arguments(settings, arguments, error);
 }
 
-/* Whether all of @paths lie on the filesystem. */
-static bool check_paths(char *const *paths, const char *uuid, GError **error)
+static bool check_paths(char *const *paths, GError **error)
 {
-	g_autoptr(GPtrArray) found = NULL;
-
 	if (!paths[0] || g_strv_length((char **)paths) > RUN_PATHS_MOST) {
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
 			    "a pass over directories needs one at least, and takes %d at most",
@@ -116,30 +112,32 @@ static bool check_paths(char *const *paths, const char *uuid, GError **error)
 		return false;
 	}
 
-	found = filesystems_find(paths, error);
-	if (!found)
-		return false;
-	for (guint i = 0; i < found->len; i++) {
-		const Filesystem *filesystem = found->pdata[i];
-
-		if (strcmp(filesystem->uuid, uuid) == 0)
-			continue;
-		refuse(error, filesystem->mount_point, "is another filesystem");
-		return false;
-	}
 	return true;
 }
 
-RunRequest *run_request_new(const Settings *settings, const char *uuid, char *const *paths,
-			    char *const *wishes, GError **error)
+Settings *run_request_settings(const RunRequest *request, const Settings *settings, GError **error)
+{
+	Settings *wished = settings_copy(settings);
+
+	wished->is_for_one_pass = true;
+	if (take_wishes(wished, request->wishes, error))
+		return wished;
+
+	settings_unref(wished);
+	return NULL;
+}
+
+RunRequest *run_request_new(char *const *paths, char *const *wishes, GError **error)
 {
 	g_autoptr(RunRequest) request = g_new0(RunRequest, 1);
+	Settings *any = settings_new();
+	bool are_right = check_paths(paths, error) && take_wishes(any, wishes, error);
 
-	request->paths = g_strdupv((char **)paths);
-	request->settings = settings_copy(settings);
-	request->settings->is_for_one_pass = true;
-	if (!check_paths(paths, uuid, error) || !take_wishes(request->settings, wishes, error))
+	settings_unref(any);
+	if (!are_right)
 		return NULL;
 
+	request->paths = g_strdupv((char **)paths);
+	request->wishes = g_strdupv((char **)wishes);
 	return g_steal_pointer(&request);
 }

@@ -14,7 +14,7 @@
  */
 typedef struct {
 	char **paths; /* absolute */
-	Settings *settings;
+	char **wishes;
 } RunRequest;
 
 /* What one may have of each. */
@@ -22,12 +22,14 @@ typedef struct {
 #define RUN_WISHES_MOST 64
 
 /*
- * @paths, each absolute, have to lie on the filesystem @uuid; @wishes are "name=value", or "name" for what has
- * no value: of options of dedupd(8), without the dashes.  Both are NULL-terminated and borrowed.  Nothing
- * is held open afterwards.
+ * @paths, each absolute, are not looked at; @wishes are "name=value", or "name" for what has no value: of
+ * options of dedupd(8), without the dashes.  Both are NULL-terminated and copied.
  */
-RunRequest *run_request_new(const Settings *settings, const char *uuid, char *const *paths,
-			    char *const *wishes, GError **error);
+RunRequest *run_request_new(char *const *paths, char *const *wishes, GError **error);
+
+/* @settings, which are those of the filesystem, with the wishes laid over them: to be unreferenced. */
+Settings *run_request_settings(const RunRequest *request, const Settings *settings, GError **error);
+
 void run_request_free(RunRequest *request);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunRequest, run_request_free)

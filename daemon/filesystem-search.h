@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/filesystem.h"
+
+#include <systemd/sd-event.h>
+
+/*
+ * FilesystemSearch - finds the filesystems of paths without the main loop waiting for them.
+ *
+ * A path may lead to where nobody answers, as a network or FUSE filesystem that hangs, and then whoever
+ * touches it hangs, too, beyond any signal but the last.  So a thread does, that nobody joins: when the search
+ * is given up, it is left to itself, and what it holds goes with it.
+ *
+ * At most FILESYSTEM_SEARCHES_MAX threads search at a time, those that were left to themselves among them.
+ *
+ * Thread: main.
+ */
+typedef struct FilesystemSearch FilesystemSearch;
+
+#define FILESYSTEM_SEARCHES_MAX 16
+
+/* A search is given up after that, which is before callers on the bus give up (25 s). */
+#define FILESYSTEM_SEARCH_USEC (UINT64_C(20) * G_USEC_PER_SEC)
+
+/*
+ * What filesystems_find() returned: @found, of which elements may be stolen, or NULL and why.  The search may be
+ * freed in here.
+ */
+typedef void (*FilesystemSearchDone)(GPtrArray *found, const GError *error, void *data);
+
+/* @paths are copied.  @done is called once, from the loop, unless the search is freed before. */
+FilesystemSearch *filesystem_search_new(sd_event *event, char *const *paths,
+					FilesystemSearchDone done, void *data, GError **error);
+
+/* Never waits. */
+void filesystem_search_free(FilesystemSearch *search);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FilesystemSearch, filesystem_search_free)
