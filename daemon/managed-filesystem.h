@@ -89,7 +89,10 @@ typedef void (*ManagedRunAnswer)(const GError *error, void *data);
 void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
 			    ManagedRunAnswer answer, void *data);
 
-/* Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept. */
+/*
+ * Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept.  A pass over
+ * paths goes on after END_FOR_PAUSE when that is over; else somebody has to want it again.
+ */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 
 void managed_filesystem_pause(ManagedFilesystem *managed);

@@ -65,11 +65,21 @@ void managed_drop_request(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->request, run_request_free);
 }
 
+/* Whether the pass over paths was cut short by a pause, and nobody said since that it is not wanted. */
+static bool is_paused_request(const ManagedFilesystem *managed)
+{
+	return managed->request && managed->schedule.is_asked && atomic_load(&managed->stop) &&
+	       managed->end_reason == END_FOR_PAUSE &&
+	       managed->result.outcome == PASS_INTERRUPTED && !managed->result.stopped_reason;
+}
+
 /* Have the schedule know of a pass that has ended, if that was over all of the filesystem. */
 static void tell_schedule(ManagedFilesystem *managed)
 {
 	bool is_limited = managed->request;
 
+	if (is_paused_request(managed))
+		return;
 	managed_drop_request(managed);
 	if (is_limited)
 		return;
@@ -249,7 +259,8 @@ static void abandon_search(ManagedFilesystem *managed, EndReason reason)
 		managed->schedule.last_pass = last_pass_of_end(reason);
 		managed->schedule.last_ended_usec = g_get_monotonic_time();
 	}
-	managed_drop_request(managed);
+	if (!is_limited || reason != END_FOR_PAUSE)
+		managed_drop_request(managed);
 	managed_say_changed(managed);
 }
 

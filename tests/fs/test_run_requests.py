@@ -13,8 +13,9 @@ import time
 
 import pytest
 
+import content
 import harness
-from content import MIB, noise, write_extent
+from content import MIB, forget_pages, noise, write_extent
 from hung_mount import HungMount, HungMountUnavailable
 from private_peer import PeerError, PrivatePeer, array, string
 from service import END_SECONDS, wait_until
@@ -310,6 +311,87 @@ def test_a_pass_that_waits_goes_by_the_configuration_of_when_it_begins(filesyste
     assert not are_shared(*files["two"]) and not are_shared(*files["three"])
     quiet.tell("start", "--wait", tree)
     assert are_shared(*files["two"]) and not are_shared(*files["three"])
+
+
+@pytest.fixture(name="slow")
+def slow_fixture(filesystem, tree, service):
+    """With budgets that make a pass over "in" take long, and files in "out"."""
+    settings = {"Find": "read", "WakeBytes": "1T", "WakeInterval": "30d"}
+    service.configure(tree, LimitRate="2M", **settings)
+    service.start()
+    service.wait_for_passes(str(tree), 1)
+    write_pairs(filesystem, "out")
+    (tree / "in").mkdir()
+    for number in range(8):
+        content.write(tree / "in" / f"file-{number}", noise(10 + number // 2, 8 * MIB))
+    harness.settle(filesystem)
+    forget_pages(tree)
+    yield service
+    # Soon, whatever it is about.
+    service.close()
+
+
+def is_asked(service, tree):
+    return Caller(service, tree).is_asked()
+
+
+def begin(service, tree, *words):
+    """dedupctl run, when its pass is in the middle."""
+    running = service.begin("run", *words, tree / "in")
+    wait_until(lambda: (service.shows(str(tree))["stage_bytes"] or 0) > 0, service.log)
+    return running
+
+
+def pause(service, tree, running):
+    service.tell("pause", tree)
+    wait_until(lambda: service.shows(str(tree))["state"] == "waiting", service.log)
+    said, _ = running.communicate(timeout=30)
+    assert said.startswith(f"{tree}: interrupted")
+
+
+def speed_up(service, tree):
+    service.configure(tree, Find="read", WakeBytes="1T", WakeInterval="30d")
+    service.tell("reload")
+
+
+def test_a_pass_over_paths_goes_on_after_a_pause(slow, tree):
+    pause(slow, tree, begin(slow, tree, "--exclude=file-[67]"))
+    speed_up(slow, tree)
+    shown = slow.shows(str(tree))
+    assert shown["why"] == "paused"
+    assert is_asked(slow, tree)
+    slow.tell("resume", tree)
+    slow.wait_for_passes(str(tree), shown["passes"] + 1)
+    assert slow.shows(str(tree))["last_outcome"] == "complete"
+    assert are_shared(tree / "in/file-0", tree / "in/file-1")
+    # With its paths, and its wishes.
+    assert not are_shared(tree / "out/a", tree / "out/b")
+    assert not are_shared(tree / "in/file-6", tree / "in/file-7")
+    assert not is_asked(slow, tree)
+
+
+def test_a_stop_drops_a_pass_over_paths_that_is_paused(slow, tree):
+    pause(slow, tree, begin(slow, tree))
+    passes = slow.shows(str(tree))["passes"]
+    slow.tell("stop", tree)
+    assert not is_asked(slow, tree)
+    slow.tell("resume", tree)
+    time.sleep(1)
+    shown = slow.shows(str(tree))
+    assert (shown["state"], shown["passes"]) == ("waiting", passes)
+
+
+def test_a_pass_over_paths_that_its_time_ends_is_not_made_again(slow, tree):
+    slow.configure(tree, Find="read", LimitRate="2M", RunFor="3s", WakeBytes="1T",
+                   WakeInterval="30d")
+    slow.tell("reload")
+    running = begin(slow, tree)
+    said, _ = running.communicate(timeout=30)
+    assert said.startswith(f"{tree}: interrupted")
+    time.sleep(1)
+    shown = slow.shows(str(tree))
+    assert shown["state"] == "waiting"
+    assert not is_asked(slow, tree)
 
 
 def test_who_asks_for_a_pass_wants_it_in_spite_of_a_pause_before(tree, quiet, caller):
