@@ -96,11 +96,15 @@ static bool is_in_memory(const SharingCall *call)
 		file_reader_is_cached(call->source, call->source_offset, call->length));
 }
 
-/* What is gone is read twice, so rounds are halved; and grow again by a MiB with each that was not. */
+/*
+ * What is gone is read twice, so rounds are halved; and grow again by a piece with each that was not.  They
+ * are whole pieces, as the kernel refuses what is no whole number of blocks.
+ */
 static void fit_rounds(Pass *pass, uint64_t length, bool was_in_memory)
 {
 	if (!was_in_memory)
-		pass->round_bytes = MAX(pass->round_bytes / 2, SHORT_BYTES);
+		pass->round_bytes =
+			MAX(pass->round_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
 	else if (length >= pass->round_bytes)
 		pass->round_bytes = MIN(pass->round_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
 }
