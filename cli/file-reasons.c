@@ -138,9 +138,8 @@ static void judge_known(GArray *reasons, const FileReport *report, const Reporte
 		add(reasons, "shared", extent->length, "it is shared already");
 	else if (extent->is_unsettled)
 		add(reasons, "unsettled", extent->length,
-		    "it was not matched with all that is known yet, as a pass was cut short, "
-		    "shared "
-		    "nothing (--dry-run), or put it off");
+		    "it was not matched with all that is known yet, as a pass was cut "
+		    "short, shared nothing (--dry-run), or put it off");
 	else if (has_equals)
 		add(reasons, "equal", extent->length,
 		    "what equals it lies elsewhere: the last pass shared nothing (--dry-run), or "
