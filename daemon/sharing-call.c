@@ -5,6 +5,7 @@
 
 #define SHORT_BYTES   FILE_READER_PIECE_BYTES
 #define SCRATCH_BYTES (UINT64_C(128) << 10)
+#define AWAIT_TRIES   3
 
 /*
  * A call of 1 MiB takes a third of a millisecond where its data is in memory.  Who waits for the lock
@@ -12,18 +13,18 @@
  */
 #define PAUSE_USEC 100
 
-static DedupeTarget call_once(Pass *pass, const SharingCall *call, uint64_t done, uint64_t length)
+static DedupeTarget call_once(Pass *pass, const SharingCall *call)
 {
 	DedupeTarget target = {
 		.fd = file_reader_fd(call->target),
-		.offset_bytes = call->target_offset + done,
+		.offset_bytes = call->target_offset,
 	};
 
 	pass->result->shared.calls +=
-		dedupe_range(call->source_fd, call->source_offset + done, length, &target, 1,
+		dedupe_range(call->source_fd, call->source_offset, call->length, &target, 1,
 			     DEDUPE_ROUND_BYTES, pass->stop);
 	pass->result->restored_bytes +=
-		file_reader_restore(call->target, target.offset_bytes, length);
+		file_reader_restore(call->target, target.offset_bytes, call->length);
 	return target;
 }
 
@@ -56,6 +57,29 @@ static void await(FileReader *reader, uint64_t offset, uint64_t length, void *sc
 			return;
 }
 
+/*
+ * Whether all of it is there still.  Where memory is short it may be gone, and the kernel would read it
+ * block by block, while it holds its locks and nobody can stop it.
+ */
+static bool is_in_memory(const SharingCall *call)
+{
+	return file_reader_is_cached(call->target, call->target_offset, call->length) &&
+	       (!call->source ||
+		file_reader_is_cached(call->source, call->source_offset, call->length));
+}
+
+/* What is still on its way may push out what was waited for, so that it is waited for again. */
+static void await_both(const Pass *pass, const SharingCall *piece, void *scratch)
+{
+	for (unsigned i = 0; i < AWAIT_TRIES && pass_may_continue(pass); i++) {
+		await(piece->target, piece->target_offset, piece->length, scratch);
+		if (piece->source)
+			await(piece->source, piece->source_offset, piece->length, scratch);
+		if (is_in_memory(piece))
+			return;
+	}
+}
+
 static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 {
 	g_autofree void *scratch = g_malloc(SCRATCH_BYTES);
@@ -64,12 +88,16 @@ static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 
 	while (done < call->length && pass_may_continue(pass)) {
 		uint64_t length = MIN(call->length - done, SHORT_BYTES);
+		SharingCall part = *call;
 		DedupeTarget piece;
 
-		await(call->target, call->target_offset + done, length, scratch);
-		if (call->source)
-			await(call->source, call->source_offset + done, length, scratch);
-		piece = call_once(pass, call, done, length);
+		part.target_offset += done;
+		part.source_offset += done;
+		part.length = length;
+		await_both(pass, &part, scratch);
+		if (!pass_may_continue(pass))
+			break;
+		piece = call_once(pass, &part);
 		whole.outcome = piece.outcome;
 		whole.error = piece.error;
 		whole.same_bytes += piece.same_bytes;
@@ -83,17 +111,6 @@ static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 	if (done < call->length)
 		whole.outcome = DEDUPE_NOT_DONE;
 	return whole;
-}
-
-/*
- * Whether all of it is there still.  Where memory is short it may be gone, and the kernel would read it
- * block by block, while it holds its locks and nobody can stop it.
- */
-static bool is_in_memory(const SharingCall *call)
-{
-	return file_reader_is_cached(call->target, call->target_offset, call->length) &&
-	       (!call->source ||
-		file_reader_is_cached(call->source, call->source_offset, call->length));
 }
 
 /*
@@ -116,7 +133,7 @@ DedupeTarget sharing_call_make(Pass *pass, const SharingCall *call)
 
 	fit_rounds(pass, call->length, was_in_memory);
 	if (!is_others && was_in_memory)
-		return call_once(pass, call, 0, call->length);
+		return call_once(pass, call);
 
 	pass->result->shared.short_rounds += is_others;
 	return call_in_pieces(pass, call);
