@@ -17,7 +17,8 @@ from service import wait_until
 STOP_SECONDS = 2
 OVERLOADED_STOP_SECONDS = 6
 PAIRS = 12
-EMPTY_FILES = 2000
+# So many that they are not all listed before the first look at what that read.
+EMPTY_FILES = 10000
 # Of larger ones than a GiB the store keeps how far they were read.
 LARGE_BYTES = 1040 * MIB
 
