@@ -84,7 +84,7 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 	store->lock_fd = store_files_lock(options->directory, options->uuid, error);
 	if (store->lock_fd < 0)
 		return NULL;
-	if (options->rebuild && !store_files_move_aside(path, error))
+	if (options->rebuild && !store_files_move_aside(path, NULL, error))
 		return NULL;
 	if (!store_files_make(path, error))
 		return NULL;

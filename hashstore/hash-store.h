@@ -72,6 +72,7 @@ typedef struct {
 	uint32_t window_anchors;
 	uint32_t new_anchor_blocks; /* of a store that is made, where nothing is asked for */
 	uint32_t new_window_anchors;
+	const uint8_t *secret;   /* of a store that is made; NULL: a new one */
 	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
 	/* What the calling thread made disks read so far; NULL: it is not counted. */

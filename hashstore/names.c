@@ -129,17 +129,29 @@ char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t i
 	return g_string_free(g_steal_pointer(&path), false);
 }
 
+static DirectoryCursor *directory_cursor_new_take(SnapshotQuery *all)
+{
+	DirectoryCursor *cursor;
+
+	if (!all)
+		return NULL;
+
+	cursor = g_new0(DirectoryCursor, 1);
+	cursor->all = all;
+	return cursor;
+}
+
+static const char select_all[] = "SELECT subvolume, inode, parent_subvolume, parent, name, stamp"
+				 " FROM directory ORDER BY subvolume, inode";
+
 DirectoryCursor *directory_cursor_open(HashStore *store, GError **error)
 {
-	g_autoptr(DirectoryCursor) cursor = g_new0(DirectoryCursor, 1);
+	return directory_cursor_new_take(snapshot_query_open(store, select_all, error));
+}
 
-	cursor->all =
-		snapshot_query_open(store,
-				    "SELECT subvolume, inode, parent_subvolume, parent, name, stamp"
-				    " FROM directory ORDER BY subvolume, inode",
-				    error);
-
-	return cursor->all ? g_steal_pointer(&cursor) : NULL;
+DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **error)
+{
+	return directory_cursor_new_take(snapshot_query_open_in(snapshot, select_all, error));
 }
 
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)

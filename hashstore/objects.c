@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#define SELECT_OBJECTS "SELECT subvolume, inode, id, record FROM object"
+#define IN_ORDER       " ORDER BY subvolume, inode"
+
 struct ObjectCursor {
 	SnapshotQuery *all;
 	Object object;
@@ -274,22 +277,35 @@ bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t 
 	return true;
 }
 
+static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
+{
+	ObjectCursor *cursor;
+
+	if (!all)
+		return NULL;
+
+	cursor = g_new0(ObjectCursor, 1);
+	cursor->all = all;
+	return cursor;
+}
+
 ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error)
 {
-	g_autoptr(ObjectCursor) cursor = g_new0(ObjectCursor, 1);
-	g_autofree char *sql = g_strdup_printf("SELECT subvolume, inode, id, record FROM object"
-					       " WHERE subvolume >= %" G_GUINT64_FORMAT
-					       " ORDER BY subvolume, inode",
-					       subvolume);
+	g_autofree char *sql = g_strdup_printf(
+		SELECT_OBJECTS " WHERE subvolume >= %" G_GUINT64_FORMAT IN_ORDER, subvolume);
 
-	cursor->all = snapshot_query_open(store, sql, error);
-
-	return cursor->all ? g_steal_pointer(&cursor) : NULL;
+	return object_cursor_new_take(snapshot_query_open(store, sql, error));
 }
 
 ObjectCursor *object_cursor_open(HashStore *store, GError **error)
 {
 	return object_cursor_open_from(store, 0, error);
+}
+
+ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error)
+{
+	return object_cursor_new_take(
+		snapshot_query_open_in(snapshot, SELECT_OBJECTS IN_ORDER, error));
 }
 
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
@@ -301,7 +317,7 @@ bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error
 		return false;
 	if (!row)
 		return true;
-	if (!read_row(cursor->all->database, row, &cursor->object, error))
+	if (!read_row(cursor->all->snapshot->database, row, &cursor->object, error))
 		return false;
 	*ret = &cursor->object;
 

@@ -72,7 +72,8 @@ static bool read_examples(SkipCursor *cursor, sqlite3_stmt *row, GError **error)
 		const char *nul = memchr(next, '\0', left);
 
 		if (!nul) {
-			database_set_corrupt(cursor->all->database, "an example has no end", error);
+			database_set_corrupt(cursor->all->snapshot->database,
+					     "an example has no end", error);
 			return false;
 		}
 		g_ptr_array_add(cursor->examples, (gpointer)next);

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/snapshot-query.h"
 
+SnapshotQuery *snapshot_query_open_in(StoreSnapshot *snapshot, const char *sql, GError **error)
+{
+	sqlite3_stmt *rows = database_prepare(snapshot->database, sql, error);
+	SnapshotQuery *query;
+
+	if (!rows)
+		return NULL;
+
+	query = g_new0(SnapshotQuery, 1);
+	query->snapshot = snapshot;
+	query->rows = rows;
+	return query;
+}
+
 SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **error)
 {
-	g_autoptr(SnapshotQuery) query = g_new0(SnapshotQuery, 1);
+	g_autoptr(StoreSnapshot) snapshot = store_snapshot_take(store, error);
+	SnapshotQuery *query = snapshot ? snapshot_query_open_in(snapshot, sql, error) : NULL;
 
-	query->store = store;
-	query->database = hash_store_snapshot(store, error);
-	if (!query->database)
-		return NULL;
-	query->rows = database_prepare(query->database, sql, error);
-	if (!query->rows)
-		return NULL;
-
-	return g_steal_pointer(&query);
+	if (query)
+		query->own = g_steal_pointer(&snapshot);
+	return query;
 }
 
 static void end(SnapshotQuery *query)
 {
 	g_clear_pointer(&query->rows, sqlite3_finalize);
-	hash_store_end_snapshot(query->store, g_steal_pointer(&query->database));
+	g_clear_pointer(&query->own, store_snapshot_free);
 }
 
 bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **error)
@@ -29,7 +38,7 @@ bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **
 	*ret_row = NULL;
 	if (!query->rows)
 		return true;
-	if (!database_step(query->database, query->rows, &row, error))
+	if (!database_step(query->snapshot->database, query->rows, &row, error))
 		return false;
 
 	if (row)

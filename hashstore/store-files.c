@@ -91,11 +91,13 @@ static bool is_free_number(const char *path, unsigned number)
 	return true;
 }
 
-bool store_files_move_aside(const char *path, GError **error)
+bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
 {
 	unsigned number = 1;
 	struct stat st;
 
+	if (ret_aside)
+		*ret_aside = NULL;
 	if (lstat(path, &st) < 0 && errno == ENOENT)
 		return true;
 
@@ -111,6 +113,18 @@ bool store_files_move_aside(const char *path, GError **error)
 		    (errno != ENOENT || i == 0))
 			return set_file_error("move aside", from, errno, error);
 	}
+
+	if (ret_aside)
+		*ret_aside = g_strdup_printf("%s.old-%u", path, number);
+	return true;
+}
+
+bool store_files_move(const char *from, const char *to, GError **error)
+{
+	if (!store_files_at_rest(from))
+		return set_file_error("put into its place", from, EBUSY, error);
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0)
+		return set_file_error("put into its place", from, errno, error);
 
 	return true;
 }

@@ -18,8 +18,15 @@ int store_files_lock(const char *directory, const char *uuid, GError **error);
 /* Make an empty file of mode 0600 unless @path exists, which must be writable then. */
 bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Rename @path, its -wal and its -shm to .old-N, N being the first number that is free. */
-bool store_files_move_aside(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Rename @path, its -wal and its -shm to .old-N, N being the first number that is free.  *ret_aside, unless
+ * @ret_aside is NULL, is that name, or NULL if there was no store; to be freed.
+ */
+bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Rename the database @from, which is at rest, to @to, where nothing is. */
+bool store_files_move(const char *from, const char *to, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Delete a store and what belongs to it; its lock is to be held.  One that does not exist is deleted. */
 bool store_files_delete(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;

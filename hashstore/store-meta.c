@@ -29,13 +29,15 @@ static bool put_text(HashStore *store, const char *name, const char *value, GErr
 	return hash_store_apply(store, put, error);
 }
 
-static bool put_secret(HashStore *store, GError **error)
+static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 {
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	sqlite3_stmt *put;
 
+	if (given)
+		memcpy(secret, given, sizeof(secret));
 	/* Up to 256 bytes come whole and without interruption: getrandom(2). */
-	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret)) {
+	else if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret)) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 			    "cannot get random bytes: %s", g_strerror(errno));
 		return false;
@@ -63,7 +65,7 @@ bool store_meta_begin(HashStore *store, const HashStoreOptions *options, GError 
 	       put_int(store, "window_anchors", w, error) &&
 	       put_int(store, "next_object", 1, error) &&
 	       put_int(store, "settled_below", 1, error) && put_int(store, "objects", 0, error) &&
-	       put_secret(store, error);
+	       put_secret(store, options->secret, error);
 }
 
 static bool load_text(sqlite3_stmt *row, char *ret, size_t size)

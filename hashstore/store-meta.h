@@ -9,7 +9,7 @@
  * Thread: the filesystem's worker.
  */
 
-/* Write the rows of a store that is being made, with a new secret. */
+/* Write the rows of a store that is being made, with a new secret where none is given. */
 bool store_meta_begin(HashStore *store, const HashStoreOptions *options, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
