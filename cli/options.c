@@ -307,6 +307,15 @@ static void add_estimate_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_replace_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "replace", 0, 0, G_OPTION_ARG_NONE, &options->replace,
+					   "Move a store aside that is there already", NULL },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -327,6 +336,7 @@ static const struct {
 	{ VERB_TAKES_WASTE, add_waste_entries },
 	{ VERB_TAKES_RUN, add_run_entries },
 	{ VERB_TAKES_NULL, add_null_entries },
+	{ VERB_TAKES_REPLACE, add_replace_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

@@ -29,6 +29,7 @@ typedef enum {
 	VERB_TAKES_WATCH = 1 << 13,    /* --watch and --interval */
 	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
 	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
+	VERB_TAKES_REPLACE = 1 << 16,
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -80,6 +81,7 @@ typedef struct {
 	gboolean files;
 	gboolean runs;
 	gboolean full;
+	gboolean replace;
 	char *svg;
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */

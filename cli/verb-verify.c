@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
 #include "cli/pass-text.h"
+#include "cli/progress-line.h"
 #include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -11,13 +12,10 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/thread-priority.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SAMPLE_USUAL  1.0
 #define EXAMPLES_MOST 10
-#define PROGRESS_USEC (G_USEC_PER_SEC / 2)
 
 enum {
 	VERIFY_MOUNT,
@@ -65,7 +63,7 @@ typedef struct {
 	GString *examples;
 	unsigned n_examples;
 	uint32_t seed;
-	int64_t shown_usec;
+	ProgressLine progress;
 } Result;
 
 static void result_clear(Result *result)
@@ -103,21 +101,14 @@ static void note_wrong(Result *result, const Object *object)
 
 static void show_progress(Result *result, const Verifier *verifier)
 {
-	int64_t now_usec = g_get_monotonic_time();
-	g_autofree char *read = size_text(verifier_read_bytes(verifier));
+	g_autofree char *read = NULL;
 
-	if (!isatty(STDERR_FILENO) || now_usec - result->shown_usec < PROGRESS_USEC)
+	if (!progress_line_is_due(&result->progress))
 		return;
-	result->shown_usec = now_usec;
-	fprintf(stderr,
-		"\r%" G_GUINT64_FORMAT " verified, %s read, %" G_GUINT64_FORMAT " wrong\033[K",
-		result->n_checked, read, result->counts[VERIFIED_WRONG]);
-}
-
-static void end_progress(const Result *result)
-{
-	if (result->shown_usec > 0)
-		fprintf(stderr, "\r\033[K");
+	read = size_text(verifier_read_bytes(verifier));
+	progress_line_show(&result->progress,
+			   "%" G_GUINT64_FORMAT " verified, %s read, %" G_GUINT64_FORMAT " wrong",
+			   result->n_checked, read, result->counts[VERIFIED_WRONG]);
 }
 
 static bool look_at_all(const Verify *verify, HashStore *store, Verifier *verifier, Result *result,
@@ -193,7 +184,7 @@ static bool verify_store(const StoreEntry *entry, void *data, GError **error)
 		return false;
 
 	bool looked = look_at_all(verify, entry->store, verifier, &result, error);
-	end_progress(&result);
+	progress_line_end(&result.progress);
 	if (!looked)
 		return false;
 	add_row(verify, entry, &result, verifier);

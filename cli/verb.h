@@ -69,3 +69,5 @@ ExitStatus verb_store_vacuum(const Options *options);
 ExitStatus verb_verify(const Options *options);
 ExitStatus verb_doctor(const Options *options);
 ExitStatus verb_estimate(const Options *options);
+ExitStatus verb_export(const Options *options);
+ExitStatus verb_import(const Options *options);

@@ -58,3 +58,51 @@ char *name_text(const void *bytes, size_t length)
 
 	return g_string_free(text, FALSE);
 }
+
+/* The byte behind a backslash, and how many characters tell it; 0: it is none. */
+static size_t read_escaped(const char *at, char *ret)
+{
+	switch (*at) {
+	case 'n':
+		*ret = '\n';
+		return 1;
+	case 't':
+		*ret = '\t';
+		return 1;
+	case 'e':
+		*ret = '\033';
+		return 1;
+	case '\\':
+		*ret = '\\';
+		return 1;
+	case 'x':
+		if (!g_ascii_isxdigit(at[1]) || !g_ascii_isxdigit(at[2]))
+			return 0;
+		*ret = (char)(g_ascii_xdigit_value(at[1]) << 4 | g_ascii_xdigit_value(at[2]));
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+char *name_text_bytes(const char *text, size_t *ret_length)
+{
+	g_autoptr(GString) bytes = g_string_new(NULL);
+
+	while (*text) {
+		size_t n = 1;
+		char byte = *text;
+
+		if (*text == '\\') {
+			text++;
+			n = read_escaped(text, &byte);
+			if (n == 0)
+				return NULL;
+		}
+		g_string_append_c(bytes, byte);
+		text += n;
+	}
+
+	*ret_length = bytes->len;
+	return g_string_free(g_steal_pointer(&bytes), FALSE);
+}

@@ -13,3 +13,6 @@
  * Thread: any.
  */
 char *name_text(const void *bytes, size_t length);
+
+/* The bytes of which @text is the name_text(), *ret_length of them and a NUL; NULL: of none. */
+char *name_text_bytes(const char *text, size_t *ret_length);

@@ -55,6 +55,17 @@ const char *skip_reason_name(SkipReason reason)
 	return reason < SKIP_REASONS && reason_names[reason] ? reason_names[reason] : "unknown";
 }
 
+bool skip_reason_parse(const char *name, SkipReason *ret)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(reason_names); i++) {
+		if (g_strcmp0(reason_names[i], name) != 0)
+			continue;
+		*ret = (SkipReason)i;
+		return true;
+	}
+	return false;
+}
+
 void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path)
 {
 	SkipEntry *entry = &ledger->entries[reason];

@@ -70,6 +70,9 @@ typedef struct {
 
 const char *skip_reason_name(SkipReason reason);
 
+/* The reason of that name; false: there is none. */
+bool skip_reason_parse(const char *name, SkipReason *ret);
+
 /*
  * Count @bytes left alone for @reason.  @path, raw bytes and NUL-terminated, is kept as an example
  * while there is room; NULL when there is none to give.

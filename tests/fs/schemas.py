@@ -63,7 +63,10 @@ def documents(text):
 def check_printed(words, text):
     """Hold what `dedupctl WORDS` printed to its schema, if that was to be JSON."""
     words = [str(word) for word in words]
-    if text and not {"--json", "-J", "--format=json"}.isdisjoint(words):
+    if text and "export" in words:
+        for line in text.splitlines():
+            check(json.loads(line), "export", may_lack=True)
+    elif text and not {"--json", "-J", "--format=json"}.isdisjoint(words):
         may_lack = any(re.match(r"-[a-zA-Z]*o|--output", word) for word in words)
         for document in documents(text):
             check(document, name_of(words), may_lack)

@@ -116,6 +116,21 @@ static void test_names_are_fit_for_a_terminal(void)
 		g_autofree char *text = name_text(cases[i].bytes, cases[i].length);
 
 		g_assert_cmpstr(text, ==, cases[i].text);
+
+		size_t n_bytes;
+		g_autofree char *bytes = name_text_bytes(text, &n_bytes);
+		g_assert_cmpmem(bytes, n_bytes, cases[i].bytes, cases[i].length);
+	}
+}
+
+static void test_what_is_no_escaped_name_has_no_bytes(void)
+{
+	static const char *const cases[] = { "\\", "a\\", "\\q", "\\x", "\\x4", "\\xg0" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		size_t n_bytes;
+
+		g_assert_null(name_text_bytes(cases[i], &n_bytes));
 	}
 }
 
@@ -139,6 +154,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/text/what-is-no-size-is-refused-by-name",
 			test_what_is_no_size_is_refused_by_name);
 	g_test_add_func("/text/names-are-fit-for-a-terminal", test_names_are_fit_for_a_terminal);
+	g_test_add_func("/text/what-is-no-escaped-name-has-no-bytes",
+			test_what_is_no_escaped_name_has_no_bytes);
 	g_test_add_func("/text/stores-of-root-lie-under-var", test_stores_of_root_lie_under_var);
 
 	return g_test_run();

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dedupctl export and import: fingerprints as lines of JSON, there and back."""
+
+import fcntl
+import json
+import os
+import pathlib
+import stat
+
+import pytest
+
+import content
+import harness
+
+KIB = 1 << 10
+MIB = 1 << 20
+
+FAILED = 1
+USAGE = 2
+IN_USE = 5
+
+HOSTILE = "two words\n\x1b[2J\\x41\udcff"
+
+
+def write_files(tree, is_btrfs=False):
+    """Twins, a run in common, zeros, a hole, names of all kinds, and what is left alone."""
+    content.write_twins(tree, 2 * MIB, names=("one", HOSTILE))
+    content.write(tree / "part", content.noise(7, 300 * KIB) + content.noise(1, 2 * MIB)[MIB:])
+    content.write(tree / "zeros", bytes(MIB))
+    content.write(tree / "zeros-within", content.noise(5, 64 * KIB) + bytes(256 * KIB) + content.noise(6, 5000))
+    content.write_sparse(tree / "sparse", 4 * MIB, {MIB: content.noise(4, 8 * KIB)})
+    (tree / "deep\nly" / "down").mkdir(parents=True)
+    content.write_twins(tree / "deep\nly" / "down", 200_001, seed=9)
+    if is_btrfs:
+        content.write_no_cow(tree / "no-cow", content.noise(8, 512 * KIB))
+    os.sync()
+    harness.clock.wait(harness.RACY_SECONDS)
+
+
+@pytest.fixture
+def other(dedupd):
+    """The same program with no stores yet."""
+    directory = pathlib.Path(f"{dedupd.state_directory}-other")
+    directory.mkdir()
+    return harness.Dedupd(dedupd.program, directory, dedupd.filesystem)
+
+
+def export(dedupd, *names, **options):
+    """What it prints, as text."""
+    return harness.dedupctl("export", *names, dedupd=dedupd, **options).stdout
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def put_in(dedupd, text, *words, status=0):
+    """Import @text; what is said."""
+    return harness.dedupctl("import", *words, dedupd=dedupd, status=status, input=text)
+
+
+def names_in(directory):
+    return sorted(path.name for path in pathlib.Path(directory).iterdir())
+
+
+def stores_in(dedupd):
+    return [name for name in names_in(dedupd.state_directory) if name.endswith(".sqlite")]
+
+
+def reported(done):
+    return {"shared": done.shared["bytes"], "runs": done.shared["runs"], "freed": done.freed["bytes"]}
+
+
+@pytest.mark.parametrize("options", [{"find": "read"}, {"find": "auto"}, {"read": "same-size"}],
+                         ids=["read", "auto", "same-size"])
+def test_a_store_that_was_imported_serves_as_the_one_that_was_exported(dedupd, other, tree, kind, options):
+    write_files(tree, is_btrfs=kind == "btrfs")
+    learned = dedupd.run(dry_run=True, **options)
+    assert learned.status == 0
+    text = export(dedupd)
+
+    put_in(other, text)
+
+    assert export(other) == text
+    (store,) = harness.dedupctl_rows("store", "check", dedupd=other)
+    assert store["state"] == "ok"
+    (row,) = harness.dedupctl_rows("verify", "--sample=100%", dedupd=other)
+    assert row["wrong"] == row["stale"] == row["unreadable"] == 0 < row["right"]
+    again = other.run(dry_run=True, **options)
+    assert again.status == 0
+    assert again.files["read"] == 0
+    assert again.read["finding_bytes"] == 0
+    assert reported(again) == reported(learned)
+    harness.check_pass(other, **options)
+
+
+def test_lines_tell_other_tools_which_files_are_equal(dedupd, tree):
+    write_files(tree)
+    assert dedupd.run(dry_run=True).status == 0
+    head, *lines, end = lines_of(export(dedupd))
+
+    assert head["uuid"] == dedupd.store_path.stem
+    assert head["block_bytes"] == 4 * KIB
+    files = {line["path"]: line for line in lines if line["type"] == "file"}
+    escaped = r"two words\n\e[2J\\x41\xff"
+    one, two = files[f"{tree}/one"], files[f"{tree}/{escaped}"]
+    assert one["digest"] == two["digest"] != files[f"{tree}/part"]["digest"]
+    assert one["size_bytes"] == 2 * MIB
+    assert int(one["modified_nsec"]) == (tree / "one").stat().st_mtime_ns
+    assert one["inode"] == (tree / "one").stat().st_ino
+    deep = [file for path, file in files.items() if path.startswith(f"{tree}/deep\\nly/down/")]
+    assert len({file["digest"] for file in deep}) == 1 and len(deep) == 2
+
+    places = [{tuple(place) for place in line["at"]} for line in lines if line["type"] == "anchors"]
+    assert any({one["id"], two["id"], files[f"{tree}/part"]["id"]} <= {place[0] for place in at} for at in places)
+    assert {(one["id"], None), (two["id"], None)} in places
+    zeros = {tuple(place) for line in lines if line["type"] == "zeros" for place in line["at"]}
+    assert (files[f"{tree}/zeros-within"]["id"], 16) in zeros
+    assert end == {"type": "end", "directories": sum(line["type"] == "directory" for line in lines),
+                   "objects": len(files), "anchors": sum(map(len, places)) + len(zeros)}
+
+
+def test_what_is_read_in_part_is_left_out_and_read_anew(dedupd, other, tree, filesystem):
+    """Nor do anchors stay that it left in the store."""
+    content.write_twins(tree, 4 * MIB)
+    content.write(tree / "twin", content.noise(1, 4 * MIB))
+    os.sync()
+    harness.clock.wait(harness.RACY_SECONDS)
+    assert dedupd.run(dry_run=True).status == 0
+    (tree / "two").unlink()
+    content.write(tree / "twin", content.noise(3, 4 * MIB))
+    os.sync()
+    harness.clock.wait(harness.RACY_SECONDS)
+    assert dedupd.run(dry_run=True).status == 0
+    lines = lines_of(export(dedupd))
+    known = {line["id"] for line in lines if line["type"] == "file"}
+    assert {place[0] for line in lines if "at" in line for place in line["at"]} <= known
+    put_in(other, export(dedupd))
+    assert other.run(dry_run=True).files["read"] == 0
+
+
+def test_a_store_that_is_there_is_replaced_only_when_that_is_asked_for(dedupd, tree):
+    write_files(tree)
+    assert dedupd.run(dry_run=True).status == 0
+    text = export(dedupd)
+    before = names_in(dedupd.state_directory)
+
+    refused = put_in(dedupd, text, status=IN_USE)
+    assert "--replace" in refused.stderr
+    assert names_in(dedupd.state_directory) == before
+
+    put_in(dedupd, text, "--replace")
+    assert export(dedupd) == text
+    (store,) = stores_in(dedupd)
+    assert f"{store}.old-1" in names_in(dedupd.state_directory)
+    assert not [name for name in names_in(dedupd.state_directory) if name.endswith(".import")]
+    assert stat.S_IMODE((dedupd.state_directory / store).stat().st_mode) == 0o600
+    harness.check_pass(dedupd)
+
+
+def test_a_pass_that_runs_keeps_its_store(dedupd, tree, other):
+    write_files(tree)
+    assert dedupd.run(dry_run=True).status == 0
+    text = export(dedupd)
+    lock = dedupd.store_path.with_suffix(".lock")
+    with open(lock, "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert "another process" in put_in(dedupd, text, "--replace", status=IN_USE).stderr
+        # Reading is in nobody's way.
+        assert export(dedupd) == text
+
+
+def damaged(lines, number, change):
+    """The lines with the one of @number changed; None leaves it out."""
+    line = change(json.loads(lines[number]))
+    return "".join(each if i != number else "" if line is None else f"{json.dumps(line)}\n"
+                   for i, each in enumerate(lines))
+
+
+def without(name):
+    return lambda line: {key: value for key, value in line.items() if key != name}
+
+
+@pytest.mark.parametrize("kind_of_line, change, said", [
+    ("store", lambda line: line | {"schema": "another"}, "line 1: "),
+    ("store", lambda line: line | {"version": 2}, "its version is 2"),
+    ("store", lambda line: line | {"uuid": "../../etc"}, '"uuid" is not'),
+    ("store", lambda line: line | {"kind": "ext4"}, '"kind" is not'),
+    ("store", lambda line: line | {"block_bytes": 5000}, "power of two"),
+    ("store", lambda line: line | {"anchor_blocks": 17}, '"anchor_blocks" is not'),
+    ("store", lambda line: line | {"window_anchors": 1}, '"window_anchors" is not'),
+    ("store", lambda line: line | {"secret": line["secret"][:-1]}, '"secret" is not'),
+    ("store", lambda line: None, "line 1: "),
+    ("file", lambda line: [line], "no JSON object"),
+    ("file", without("type"), '"type" is not there'),
+    ("file", lambda line: line | {"type": "wardrobe\x1b[2J"}, r"wardrobe\e[2J"),
+    ("file", lambda line: line | {"type": "store"}, "another store begins"),
+    ("file", without("id"), '"id" is not'),
+    ("file", lambda line: line | {"id": 1 << 32}, '"id" is not'),
+    ("file", lambda line: line | {"inode": "12"}, '"inode" is not'),
+    ("file", lambda line: line | {"inode": -1}, '"inode" is not'),
+    ("file", lambda line: line | {"modified_nsec": 12}, '"modified_nsec" is not'),
+    ("file", lambda line: line | {"modified_nsec": "noon"}, '"modified_nsec" is not'),
+    ("file", lambda line: line | {"name": "../one"}, '"name" is not'),
+    ("file", lambda line: line | {"name": ".."}, '"name" is not'),
+    ("file", lambda line: line | {"name": r"a\x00b"}, '"name" is not'),
+    ("file", lambda line: line | {"name": "\\q"}, '"name" is not'),
+    ("file", lambda line: line | {"name": "n" * 256}, '"name" is not'),
+    ("file", lambda line: line | {"state": "half"}, '"state" is not'),
+    ("file", lambda line: line | {"state": "skipped", "reason": "tired"}, '"reason" is not'),
+    ("file", lambda line: line | {"flags": ["blue"]}, '"flags" is not'),
+    ("file", lambda line: line | {"digest": "12"}, '"digest" is not'),
+    ("file", lambda line: line | {"head": 12}, '"head" is not'),
+    ("file", lambda line: None, '"at" has a block that no object has'),
+    ("anchors", lambda line: line | {"digest": "0" * 16}, '"digest" is not'),
+    ("anchors", lambda line: line | {"at": 3}, '"at" is not'),
+    ("anchors", lambda line: line | {"at": [[line["at"][0][0]]]}, '"at" has something else'),
+    ("anchors", lambda line: line | {"at": [[line["at"][0][0], -1]]}, '"at" has a block'),
+    ("anchors", lambda line: line | {"at": [[line["at"][0][0], 1 << 20]]}, '"at" has a block'),
+    ("anchors", lambda line: line | {"at": [[1 << 20, 0]]}, '"at" has a block'),
+    ("anchors", lambda line: None, "it says that there are"),
+    ("end", lambda line: line | {"objects": 0}, "it says that there are 0 objects"),
+    ("end", lambda line: None, "cut short"),
+])
+def test_lines_that_are_not_right_are_refused_by_number_and_nothing_is_taken(
+        dedupd, other, tree, kind_of_line, change, said):
+    content.write_twins(tree, 256 * KIB)
+    os.sync()
+    assert dedupd.run(dry_run=True).status == 0
+    lines = export(dedupd).splitlines(keepends=True)
+    number = [line["type"] for line in map(json.loads, lines)].index(kind_of_line)
+
+    refused = put_in(other, damaged(lines, number, change), status=FAILED)
+
+    assert said in refused.stderr
+    assert "standard input, line " in refused.stderr
+    assert "\x1b" not in refused.stderr
+    assert not stores_in(other)
+    assert not [name for name in names_in(other.state_directory) if name.endswith(".import")]
+
+
+def test_objects_are_told_apart(dedupd, other, tree):
+    content.write_twins(tree, 256 * KIB)
+    os.sync()
+    assert dedupd.run(dry_run=True).status == 0
+    lines = lines_of(export(dedupd))
+    one, two = (i for i, line in enumerate(lines) if line["type"] == "file")
+
+    def refused(line):
+        text = "".join(f"{json.dumps(line if i == two else each)}\n" for i, each in enumerate(lines))
+        return put_in(other, text, status=FAILED).stderr
+
+    assert "an earlier line has the same" in refused(lines[one] | {"id": lines[two]["id"]})
+    assert "an earlier line has the same" in refused(lines[two] | {"id": lines[one]["id"]})
+    assert not stores_in(other)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "empty"),
+    ("{}\n", "line 1: "),
+    ("hello\n", "no JSON object"),
+    ("\0\n", "no JSON object"),
+    ("[" * 100_000, "no JSON object"),
+    ("x" * (1 << 21), "longer than 1 MiB"),
+], ids=["nothing", "object", "words", "nul", "deep", "long"])
+def test_what_is_no_export_is_refused(dedupd, text, said):
+    refused = put_in(dedupd, text, status=FAILED)
+    assert said in refused.stderr
+    assert not stores_in(dedupd)
+
+
+def test_bad_arguments_are_refused_by_name(dedupd, tree):
+    assert "absent" in harness.dedupctl("import", "/absent", dedupd=dedupd, status=FAILED).stderr
+    assert "directory" in harness.dedupctl("import", str(tree), dedupd=dedupd, status=FAILED).stderr
+    assert "one FILE" in harness.dedupctl("import", "a", "b", dedupd=dedupd, status=USAGE).stderr
+    assert "no store" in harness.dedupctl("export", "/absent", dedupd=dedupd, status=FAILED).stderr
+    assert not export(dedupd)
+
+
+def test_several_stores_follow_each_other(dedupd, other, tree, make_filesystem, kind):
+    second = make_filesystem(kind)
+    content.write_twins(tree, MIB)
+    content.write_twins(pathlib.Path(second.mount_point), MIB, seed=2)
+    os.sync()
+    assert dedupd.run(tree, dry_run=True).status == 0
+    assert dedupd.run(second.mount_point, dry_run=True).status == 0
+    text = export(dedupd)
+    assert sum(line["type"] == "store" for line in lines_of(text)) == 2
+    put_in(other, text)
+    assert stores_in(other) == stores_in(dedupd)
+    for store in stores_in(other):
+        uuid = store.removesuffix(".sqlite")
+        assert [line["uuid"] for line in lines_of(export(other, uuid)) if line["type"] == "store"] == [uuid]
+
+
+def test_a_full_disk_is_no_export(dedupd, tree):
+    content.write_twins(tree, MIB)
+    os.sync()
+    assert dedupd.run(dry_run=True).status == 0
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = harness.dedupctl("export", dedupd=dedupd, status=FAILED, stdout=full)
+    assert "cannot write" in done.stderr
