@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_assert_cmpmem(bytes, n_bytes, data, size);
 	/* Whatever it is, it is refused or taken. */
 	g_autofree char *asked = g_strndup((const char *)data, size);
-	g_autofree char *taken = name_text_bytes(asked, &n_bytes);
+	char *taken = name_text_bytes(asked, &n_bytes);
+	g_free(taken);
 	return 0;
 }
