@@ -160,9 +160,9 @@ static void write_fields(json_t *line, Kind kind, const void *from)
 
 static void write_name(json_t *line, const uint8_t *name, size_t name_bytes)
 {
-	g_autofree char *text = name_text(name, name_bytes);
+	g_autofree char *text = name_bytes > 0 ? name_text(name, name_bytes) : NULL;
 
-	if (name_bytes > 0)
+	if (text)
 		set_text(line, "name", text);
 }
 
