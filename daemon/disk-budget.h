@@ -53,7 +53,7 @@ DiskUser *disk_user_new(DiskBudget *budget);
 void disk_user_free(DiskUser *user);
 
 /* The longest time that disk_user_ask() says. */
-#define DISK_USER_NAP_USEC 50000
+#define DISK_USER_NAP_USEC 25000
 
 /*
  * Ask for leave.  0: granted, and charged.  Else in how many microseconds to ask again, at most

@@ -23,6 +23,9 @@
 /* What others do in so long, if they do more than goes unnoticed, shows. */
 #define RESUME_USEC (5 * G_USEC_PER_SEC)
 
+/* So many looks tell soon that nobody else uses the disk: on an idle one the floor is a waste. */
+#define FIRST_LOOKS 4
+
 #define DECREASE      4
 #define IDLE_INCREASE 64
 #define INCREASE      (4.0 * (1 << 20)) /* per second, in a second */
@@ -30,6 +33,12 @@
 void disk_pressure_begin(DiskPressure *pressure)
 {
 	*pressure = (DiskPressure){ .rate_bytes = FLOOR };
+}
+
+int64_t disk_pressure_next_look_usec(const DiskPressure *pressure)
+{
+	return pressure->n_looks < FIRST_LOOKS ? DISK_PRESSURE_FIRST_LOOK_USEC
+					       : DISK_PRESSURE_LOOK_USEC;
 }
 
 /* What others did: what the disk did beyond what is ours. */
@@ -84,6 +93,7 @@ uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample
 	double own_rate = (double)sample->own_bytes / seconds;
 	double foreign_rate = (double)take_foreign(pressure, sample) / seconds;
 
+	pressure->n_looks = MIN(pressure->n_looks + 1, FIRST_LOOKS);
 	if (foreign_rate < UNNOTICED_BYTES) {
 		speed_up(pressure, own_rate);
 	} else if ((double)sample->busy_usec > BUSY_SHARE * (double)sample->usec) {

@@ -19,6 +19,7 @@ typedef struct {
 	double rate_bytes;      /* per second; 0: no limit */
 	uint64_t balance_bytes; /* charged to the pass and not seen on the disk yet */
 	unsigned n_idle;        /* looks in a row at which nobody else used the disk */
+	unsigned n_looks;       /* since it began, as far as they count */
 } DiskPressure;
 
 /* What happened since the last look. */
@@ -29,11 +30,15 @@ typedef struct {
 	int64_t busy_usec;  /* in which the disk had something to do */
 } PressureSample;
 
-#define DISK_PRESSURE_LOOK_USEC   100000
-#define DISK_PRESSURE_FLOOR_BYTES (UINT64_C(1) << 20)
+#define DISK_PRESSURE_LOOK_USEC       100000
+#define DISK_PRESSURE_FIRST_LOOK_USEC 25000 /* of a pass that has just begun */
+#define DISK_PRESSURE_FLOOR_BYTES     (UINT64_C(1) << 20)
 
 /* A pass begins at the floor, since who knows what goes on. */
 void disk_pressure_begin(DiskPressure *pressure);
+
+/* How long after a look the next one is due. */
+int64_t disk_pressure_next_look_usec(const DiskPressure *pressure);
 
 /* The rate from now on, in bytes per second; 0: no limit. */
 uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample);

@@ -17,11 +17,12 @@ struct DiskWatch {
 	char *stat_path;
 	DiskBudget *budget;
 	atomic_bool is_on;
-	atomic_int_least64_t looked_usec;
+	atomic_int_least64_t due_usec; /* of the next look */
 	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
 	DiskPressure pressure;
+	int64_t looked_usec; /* 0: never */
 	DiskStat stat;
 	uint64_t charged_bytes;
 };
@@ -84,7 +85,7 @@ static void compare(DiskWatch *watch, const DiskStat *now, uint64_t charged_byte
 }
 
 /* With the mutex held; a disk that is gone holds nobody up. */
-static void look(DiskWatch *watch, int64_t usec)
+static void look(DiskWatch *watch, int64_t now_usec)
 {
 	uint64_t charged_bytes = disk_budget_charged_bytes(watch->budget);
 	DiskStat now;
@@ -94,10 +95,11 @@ static void look(DiskWatch *watch, int64_t usec)
 		return;
 	}
 
-	if (atomic_load(&watch->looked_usec) == 0)
+	if (watch->looked_usec == 0)
 		begin(watch);
 	else
-		compare(watch, &now, charged_bytes, usec);
+		compare(watch, &now, charged_bytes, now_usec - watch->looked_usec);
+	watch->looked_usec = now_usec;
 	watch->stat = now;
 	watch->charged_bytes = charged_bytes;
 }
@@ -116,19 +118,21 @@ bool disk_watch_is_on(const DiskWatch *watch)
 	return atomic_load(&watch->is_on);
 }
 
+bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec)
+{
+	return atomic_load(&watch->is_on) && now_usec >= atomic_load(&watch->due_usec);
+}
+
 void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 {
-	int64_t looked_usec = atomic_load(&watch->looked_usec);
-
-	if (!atomic_load(&watch->is_on) || now_usec - looked_usec < DISK_PRESSURE_LOOK_USEC ||
-	    pthread_mutex_trylock(&watch->mutex) != 0)
+	if (!disk_watch_is_due(watch, now_usec) || pthread_mutex_trylock(&watch->mutex) != 0)
 		return;
 
 	/* Someone else may have looked just before. */
-	looked_usec = atomic_load(&watch->looked_usec);
-	if (atomic_load(&watch->is_on) && now_usec - looked_usec >= DISK_PRESSURE_LOOK_USEC) {
-		look(watch, now_usec - looked_usec);
-		atomic_store(&watch->looked_usec, now_usec);
+	if (disk_watch_is_due(watch, now_usec)) {
+		look(watch, now_usec);
+		atomic_store(&watch->due_usec,
+			     now_usec + disk_pressure_next_look_usec(&watch->pressure));
 	}
 	pthread_mutex_unlock(&watch->mutex);
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * DiskWatch - looks ten times a second at what a disk does, and holds its budget to what other work
- * leaves (DiskPressure).
+ * DiskWatch - looks ten times a second at what a disk does, more often at first, and holds its budget to
+ * what other work leaves (DiskPressure).
  *
  * It has no thread of its own: those who use the disk look, also while they wait for their turn, so
  * that nobody does when nobody works.
@@ -25,7 +25,10 @@ void disk_watch_free(DiskWatch *watch);
 void disk_watch_set_on(DiskWatch *watch, bool is_on);
 bool disk_watch_is_on(const DiskWatch *watch);
 
-/* Look, if it is on and it is time to. */
+/* Whether it is on, and it is time to look. */
+bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
+
+/* Look, if it is due. */
 void disk_watch_look(DiskWatch *watch, int64_t now_usec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

@@ -45,6 +45,23 @@ static void test_a_pass_begins_slowly(void)
 	g_assert_cmpuint(go_through(&pressure, &(Phase){ 50 * MIB, 0, 90, 1 }), ==, FLOOR);
 }
 
+/* Few looks tell that it is idle: they are not waited for long. */
+static void test_the_first_looks_come_soon(void)
+{
+	DiskPressure pressure;
+	int64_t usec = 0;
+
+	disk_pressure_begin(&pressure);
+	for (int i = 0; i < 3; i++) {
+		usec += disk_pressure_next_look_usec(&pressure);
+		go_through(&pressure, &(Phase){ 50 * MIB, 0, 90, 1 });
+	}
+	g_assert_cmpuint((uint64_t)pressure.rate_bytes, >, 500 * MIB);
+	g_assert_cmpint(usec, <=, 100000);
+	go_through(&pressure, &(Phase){ 50 * MIB, 0, 90, 1 });
+	g_assert_cmpint(disk_pressure_next_look_usec(&pressure), ==, LOOK);
+}
+
 static void test_what_is_left_after_each_phase(void)
 {
 	static const struct {
@@ -175,6 +192,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/disk-pressure/a-pass-begins-slowly", test_a_pass_begins_slowly);
+	g_test_add_func("/disk-pressure/the-first-looks-come-soon", test_the_first_looks_come_soon);
 	g_test_add_func("/disk-pressure/what-is-left-after-each-phase",
 			test_what_is_left_after_each_phase);
 	g_test_add_func("/disk-pressure/the-increase-is-additive-and-the-decrease-is-not",
