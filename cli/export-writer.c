@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/export-writer.h"
 
+#include "cli/export-format.h"
 #include "cli/object-index.h"
 #include "cli/object-line.h"
 #include "cli/progress-line.h"
@@ -127,7 +128,7 @@ static bool print_objects(Writer *writer, GError **error)
 
 		g_autofree char *path = object->name_bytes > 0 ? path_of(writer, object) : NULL;
 		print_take(object_line_write(object, writer->has_extents, path));
-		object_index_add(writer->index, object->id, object->size_bytes);
+		object_index_add(writer->index, object->id, object->size_bytes, object->id);
 		writer->n_objects++;
 		show_progress(writer);
 	}
@@ -146,7 +147,7 @@ static void print_places(Writer *writer)
 		json_object_set_new(line, "type", json_string("zeros"));
 	} else {
 		json_object_set_new(line, "type", json_string("anchors"));
-		json_object_set_new(line, "digest", digest_to_json(writer->digest));
+		json_object_set_new(line, "digest", export_digest_new(writer->digest));
 	}
 	json_object_set(line, "at", writer->places);
 	print_take(line);
@@ -178,6 +179,7 @@ static bool print_anchors(Writer *writer, GError **error)
 		return false;
 	while (!ferror(stdout)) {
 		const Anchor *anchors;
+		uint32_t ignored;
 		size_t n;
 
 		if (!anchor_cursor_next(cursor, &anchors, &n, error))
@@ -186,8 +188,8 @@ static bool print_anchors(Writer *writer, GError **error)
 			break;
 		/* What objects left there that are gone, or are read anew, is left out. */
 		for (size_t i = 0; i < n; i++)
-			if (object_index_has_block(writer->index, anchors[i].object,
-						   anchors[i].block))
+			if (object_index_find(writer->index, anchors[i].object, anchors[i].block,
+					      &ignored))
 				add_place(writer, &anchors[i]);
 		show_progress(writer);
 	}
@@ -220,7 +222,7 @@ bool export_write(HashStore *store, GError **error)
 	print_head(&writer);
 	if (!print_directories(&writer, error) || !print_objects(&writer, error))
 		return false;
-	object_index_sort(writer.index);
+	(void)object_index_sort(writer.index);
 	if (!print_anchors(&writer, error))
 		return false;
 	print_end(&writer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/import-reader.h"
 
-#include "cli/export-writer.h"
+#include "cli/export-format.h"
 #include "cli/object-index.h"
 #include "cli/object-line.h"
 #include "cli/progress-line.h"
@@ -29,7 +29,7 @@ struct ImportReader {
 	char *directory;
 	bool replace;
 
-	char *text; /* of the line, LINE_BYTES_MOST and a NUL */
+	char *text; /* of the line, LINE_BYTES_MOST */
 	uint64_t n_lines;
 	GByteArray *bytes; /* the name in the line */
 	ProgressLine progress;
@@ -55,7 +55,7 @@ ImportReader *import_reader_new(FILE *file, const char *name, const char *direct
 	reader->name = g_strdup(name);
 	reader->directory = g_strdup(directory);
 	reader->replace = replace;
-	reader->text = g_malloc(LINE_BYTES_MOST + 1);
+	reader->text = g_malloc(LINE_BYTES_MOST);
 	reader->bytes = g_byte_array_new();
 	return reader;
 }
@@ -86,57 +86,79 @@ void imported_clear(Imported *imported)
 	g_clear_pointer(&imported->aside, g_free);
 }
 
-static bool set_wrong(GError **error, const char *what)
+static bool refuse(GError **error, const char *what)
 {
 	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, what);
 	return false;
 }
 
-/* The next line that is not empty; NULL at the end, and when it cannot be read. */
+static bool is_blank(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!g_ascii_isspace(text[i]))
+			return false;
+	return true;
+}
+
+/* The next line, without its end, in reader->text; *ret_found is false at the end of the file. */
+static bool read_text(ImportReader *reader, size_t *ret_length, bool *ret_found, GError **error)
+{
+	size_t length = 0;
+	int character;
+
+	while ((character = getc_unlocked(reader->file)) != EOF && character != '\n') {
+		if (length < LINE_BYTES_MOST)
+			reader->text[length] = (char)character;
+		length++;
+	}
+	if (ferror(reader->file)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO, "cannot read %s: %s",
+			    reader->name, g_strerror(errno));
+		return false;
+	}
+
+	reader->n_lines++;
+	*ret_found = character != EOF || length > 0;
+	*ret_length = length;
+	return length <= LINE_BYTES_MOST || refuse(error, "it is longer than 1 MiB");
+}
+
+/* The next line that is not blank; NULL at the end, and when it is not right. */
 static json_t *read_line(ImportReader *reader, GError **error)
 {
 	json_error_t cause;
 	size_t length;
 	json_t *line;
+	bool found;
 
 	do {
-		if (!fgets(reader->text, (int)LINE_BYTES_MOST + 1, reader->file)) {
-			if (ferror(reader->file))
-				set_wrong(error, g_strerror(errno));
+		if (!read_text(reader, &length, &found, error) || !found)
 			return NULL;
-		}
-		reader->n_lines++;
-		length = strlen(reader->text);
-		if (length == LINE_BYTES_MOST) {
-			set_wrong(error, "it is longer than 1 MiB");
-			return NULL;
-		}
-	} while (strcmp(reader->text, "\n") == 0);
+	} while (is_blank(reader->text, length));
 
 	line = json_loadb(reader->text, length, JSON_REJECT_DUPLICATES, &cause);
 	if (line && json_is_object(line))
 		return line;
-	json_decref(line);
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "it is no JSON object%s%s",
 		    line ? "" : ": ", line ? "" : cause.text);
+	json_decref(line);
 	return NULL;
 }
 
 static bool take_secret(const json_t *line, uint8_t *ret, GError **error)
 {
 	const char *text = json_string_value(json_object_get(line, "secret"));
+	bool is_whole = text && strlen(text) == (size_t)2 * HASH_STORE_SECRET_BYTES;
 
-	if (!text || strlen(text) != (size_t)2 * HASH_STORE_SECRET_BYTES)
-		return set_wrong(error, "\"secret\" is not 384 hexadecimal digits");
-	for (size_t i = 0; i < HASH_STORE_SECRET_BYTES; i++) {
+	for (size_t i = 0; i < HASH_STORE_SECRET_BYTES && is_whole; i++) {
 		int high = g_ascii_xdigit_value(text[2 * i]);
 		int low = g_ascii_xdigit_value(text[2 * i + 1]);
 
-		if (high < 0 || low < 0)
-			return set_wrong(error, "\"secret\" is not 384 hexadecimal digits");
-		ret[i] = (uint8_t)(high << 4 | low);
+		is_whole = high >= 0 && low >= 0;
+		ret[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
 	}
-	return true;
+
+	return is_whole || export_set_wrong("secret", "384 hexadecimal digits", error);
 }
 
 /* A number of the head, which must not lack. */
@@ -145,7 +167,7 @@ static bool take_number(const json_t *line, const char *name, uint32_t least, ui
 {
 	uint64_t number;
 
-	if (!number_from_json(line, name, most, &number, error))
+	if (!export_number_read(line, name, most, &number, error))
 		return false;
 	*ret = (uint32_t)number;
 	if (number >= least)
@@ -162,8 +184,8 @@ static bool take_schema(const json_t *line, GError **error)
 	json_int_t version = json_integer_value(json_object_get(line, "version"));
 
 	if (g_strcmp0(schema, EXPORT_SCHEMA) != 0)
-		return set_wrong(error, "no store begins with it: \"schema\" is not "
-					"\"" EXPORT_SCHEMA "\"");
+		return refuse(error, "no store begins with it: \"schema\" is not "
+				     "\"" EXPORT_SCHEMA "\"");
 	if (version == EXPORT_VERSION)
 		return true;
 
@@ -175,16 +197,18 @@ static bool take_schema(const json_t *line, GError **error)
 
 static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 {
-	const char *uuid = text_from_json(line, "uuid", error);
-	const char *kind = uuid ? text_from_json(line, "kind", error) : NULL;
+	const char *uuid = export_text_read(line, "uuid", error);
+	const char *kind = uuid ? export_text_read(line, "kind", error) : NULL;
 
 	if (!kind)
 		return false;
 	if (!g_uuid_string_is_valid(uuid))
-		return set_wrong(error, "\"uuid\" is not the UUID of a filesystem");
+		return export_set_wrong("uuid", "the UUID of a filesystem", error);
 	if (strcmp(kind, "btrfs") != 0 && strcmp(kind, "XFS") != 0)
-		return set_wrong(error, "\"kind\" is not \"btrfs\" or \"XFS\"");
-	g_strlcpy(ret->uuid, uuid, sizeof(ret->uuid));
+		return export_set_wrong("kind", "\"btrfs\" or \"XFS\"", error);
+	/* As passes name the file. */
+	g_autofree char *lower = g_ascii_strdown(uuid, -1);
+	g_strlcpy(ret->uuid, lower, sizeof(ret->uuid));
 	g_strlcpy(ret->kind, kind, sizeof(ret->kind));
 
 	if (!take_number(line, "block_bytes", BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST,
@@ -194,7 +218,7 @@ static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 	    !take_number(line, "window_anchors", 2, WINNOW_WINDOW_MAX, &ret->window_anchors, error))
 		return false;
 	if ((ret->block_bytes & (ret->block_bytes - 1)) != 0)
-		return set_wrong(error, "\"block_bytes\" is not a power of two");
+		return export_set_wrong("block_bytes", "a power of two", error);
 	return take_secret(line, ret->secret, error);
 }
 
@@ -216,49 +240,80 @@ static bool begin_store(ImportReader *reader, const json_t *line, GError **error
 
 static bool take_directory(ImportReader *reader, const json_t *line, GError **error)
 {
+	HashStore *store = store_import_store(reader->import);
 	DirectoryName directory;
+	const DirectoryName *same;
+
+	if (!directory_line_read(line, reader->bytes, &directory, error) ||
+	    !hash_store_find_directory(store, directory.subvolume, directory.inode, &same, error))
+		return false;
+	if (same)
+		return refuse(error, "an earlier line has the same directory");
 
 	reader->n_directories++;
-	return directory_line_read(line, reader->bytes, &directory, error) &&
-	       hash_store_put_directory(store_import_store(reader->import), &directory, error);
+	return hash_store_put_directory(store, &directory, error);
 }
 
+/* Ids are given anew: what is kept of each one should not depend on what a file says. */
 static bool take_object(ImportReader *reader, const json_t *line, GError **error)
 {
+	HashStore *store = store_import_store(reader->import);
+	const Object *same;
 	Object object;
-	bool is_new;
+	uint32_t id;
 
 	if (reader->is_sorted)
-		return set_wrong(error, "an object follows anchors");
+		return refuse(error, "an object follows anchors");
 	if (!object_line_read(line, reader->has_extents, reader->bytes, &object, error) ||
-	    !store_import_put(reader->import, &object, &is_new, error))
+	    !hash_store_find_at(store, object.subvolume, object.inode, &same, error))
 		return false;
-	if (!is_new)
-		return set_wrong(error,
-				 "an earlier line has the same id, or the same file or extent");
+	if (same)
+		return refuse(error, "an earlier line has the same file or extent");
 
-	object_index_add(reader->index, object.id, object.size_bytes);
+	id = object.id;
+	if (!hash_store_new_object(store, &object.id, error))
+		return false;
+	object_index_add(reader->index, id, object.size_bytes, object.id);
 	reader->n_objects++;
-	return true;
+	return hash_store_put(store, &object, error);
+}
+
+/* No more objects come. */
+static bool sort_objects(ImportReader *reader, GError **error)
+{
+	uint32_t twice = reader->is_sorted ? 0 : object_index_sort(reader->index);
+
+	reader->is_sorted = true;
+	if (twice == 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+		    "two of the objects before it have the id %u", twice);
+	return false;
+}
+
+/* A number that fits, of the two that a place has. */
+static bool read_half(const json_t *place, size_t which, uint32_t *ret)
+{
+	const json_t *half = json_array_get(place, which);
+	json_int_t number =
+		json_is_null(half) && which == 1 ? ANCHOR_WHOLE_BLOCK : json_integer_value(half);
+
+	*ret = (uint32_t)number;
+	return (json_is_integer(half) || (json_is_null(half) && which == 1)) && *ret == number;
 }
 
 static bool take_place(ImportReader *reader, uint64_t digest, const json_t *place, GError **error)
 {
-	const json_t *id = json_array_get(place, 0);
-	const json_t *block = json_array_get(place, 1);
-	json_int_t number = json_is_null(block) ? ANCHOR_WHOLE_BLOCK : json_integer_value(block);
-	Anchor anchor;
+	Anchor anchor = { .digest = digest };
+	uint32_t id;
 
-	if (json_array_size(place) != 2 || !json_is_integer(id) ||
-	    !(json_is_integer(block) || json_is_null(block)))
-		return set_wrong(error, "\"at\" has something else than an id and a block");
-
-	anchor = (Anchor){ .digest = digest,
-			   .object = (uint32_t)json_integer_value(id),
-			   .block = (uint32_t)number };
-	if (anchor.object != json_integer_value(id) || anchor.block != number ||
-	    !object_index_has_block(reader->index, anchor.object, anchor.block))
-		return set_wrong(error, "\"at\" has a block that no object has");
+	if (json_array_size(place) != 2 || !read_half(place, 0, &id) ||
+	    !read_half(place, 1, &anchor.block))
+		return export_set_wrong("at", "of ids and blocks alone", error);
+	if (!object_index_find(reader->index, id, anchor.block, &anchor.object) ||
+	    (anchor.block == ANCHOR_WHOLE_BLOCK && digest == ANCHOR_ZEROS_DIGEST))
+		return refuse(error, "\"at\" has a block that no object has");
 
 	reader->n_anchors++;
 	return hash_store_put_anchor(store_import_store(reader->import), &anchor, error);
@@ -269,10 +324,9 @@ static bool take_places(ImportReader *reader, uint64_t digest, const json_t *lin
 	const json_t *places = json_object_get(line, "at");
 
 	if (!json_is_array(places))
-		return set_wrong(error, "\"at\" is not an array");
-	if (!reader->is_sorted)
-		object_index_sort(reader->index);
-	reader->is_sorted = true;
+		return export_set_wrong("at", "an array", error);
+	if (!sort_objects(reader, error))
+		return false;
 
 	for (size_t i = 0; i < json_array_size(places); i++)
 		if (!take_place(reader, digest, json_array_get(places, i), error))
@@ -284,9 +338,9 @@ static bool take_anchors(ImportReader *reader, const json_t *line, GError **erro
 {
 	uint64_t digest;
 
-	if (!digest_from_json(json_object_get(line, "digest"), &digest) ||
+	if (!export_digest_read(json_object_get(line, "digest"), &digest) ||
 	    digest == ANCHOR_ZEROS_DIGEST)
-		return set_wrong(error, "\"digest\" is not 16 hexadecimal digits");
+		return export_set_wrong("digest", "16 hexadecimal digits", error);
 	return take_places(reader, digest, line, error);
 }
 
@@ -297,7 +351,7 @@ static bool take_zeros(ImportReader *reader, const json_t *line, GError **error)
 
 static bool take_store(ImportReader *reader, const json_t *line, GError **error)
 {
-	return set_wrong(error, "another store begins before the end of this one");
+	return refuse(error, "another store begins before the end of this one");
 }
 
 static const struct {
@@ -327,7 +381,7 @@ static bool check_count(const json_t *line, const char *name, uint64_t counted, 
 {
 	uint64_t said;
 
-	if (!number_from_json(line, name, INT64_MAX, &said, error))
+	if (!export_number_read(line, name, INT64_MAX, &said, error))
 		return false;
 	if (said == counted)
 		return true;
@@ -364,11 +418,30 @@ static bool keep_going(ImportReader *reader, GError **error)
 /* Unless the line could not be read, which has its own error. */
 static bool cut_short(GError **error)
 {
-	return !*error && set_wrong(error, "the store has no end: the file was cut short");
+	return !*error && refuse(error, "the store has no end: the file was cut short");
+}
+
+/* One more line of the store; *ret_is_end: the last one. */
+static bool read_part(ImportReader *reader, Imported *ret, bool *ret_is_end, GError **error)
+{
+	g_autoptr(json_t) line = read_line(reader, error);
+	const char *type;
+
+	if (!line)
+		return cut_short(error);
+	type = export_text_read(line, "type", error);
+	if (!type)
+		return false;
+	*ret_is_end = strcmp(type, "end") == 0;
+	if (*ret_is_end)
+		return finish_store(reader, line, ret, error);
+
+	return take_line(reader, type, line, error) && keep_going(reader, error);
 }
 
 /* All lines of one store, to its end. */
-static bool read_store(ImportReader *reader, Imported *ret, bool *ret_found, GError **error)
+static bool read_store(ImportReader *reader, Imported *ret, bool *ret_found, bool *ret_is_end,
+		       GError **error)
 {
 	g_autoptr(json_t) head = read_line(reader, error);
 
@@ -378,36 +451,41 @@ static bool read_store(ImportReader *reader, Imported *ret, bool *ret_found, GEr
 	if (!begin_store(reader, head, error))
 		return false;
 
-	while (true) {
-		g_autoptr(json_t) line = read_line(reader, error);
-		const char *type;
+	while (!*ret_is_end)
+		if (!read_part(reader, ret, ret_is_end, error))
+			return false;
+	return true;
+}
 
-		if (!line)
-			return cut_short(error);
-		type = text_from_json(line, "type", error);
-		if (!type)
-			return false;
-		if (strcmp(type, "end") == 0)
-			return finish_store(reader, line, ret, error);
-		if (!take_line(reader, type, line, error) || !keep_going(reader, error))
-			return false;
+/* The rest of a store of which nothing is taken, whatever its lines are. */
+static void pass_over(ImportReader *reader)
+{
+	bool is_end = false;
+
+	while (!is_end && !feof(reader->file) && !ferror(reader->file)) {
+		g_autoptr(json_t) line = read_line(reader, NULL);
+
+		is_end = g_strcmp0(json_string_value(json_object_get(line, "type")), "end") == 0;
 	}
 }
 
 bool import_reader_next(ImportReader *reader, Imported *ret, bool *ret_found, GError **error)
 {
 	GError *cause = NULL;
-	bool is_read;
+	bool is_end = false;
 
 	*ret = (Imported){ 0 };
-	is_read = read_store(reader, ret, ret_found, &cause);
-	end_store(reader);
-	if (is_read)
+	if (read_store(reader, ret, ret_found, &is_end, &cause)) {
+		end_store(reader);
 		return true;
+	}
 
-	g_propagate_error(error, cause);
-	/* What the store says of itself names its file. */
+	end_store(reader);
+	/* What a store says of itself names its file. */
 	if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_INVAL))
-		g_prefix_error(error, "%s, line %" PRIu64 ": ", reader->name, reader->n_lines);
+		g_prefix_error(&cause, "%s, line %" PRIu64 ": ", reader->name, reader->n_lines);
+	if (!is_end)
+		pass_over(reader);
+	g_propagate_error(error, cause);
 	return false;
 }

@@ -32,7 +32,10 @@ void imported_clear(Imported *imported);
 ImportReader *import_reader_new(FILE *file, const char *name, const char *directory, bool replace);
 void import_reader_free(ImportReader *reader);
 
-/* The next store, made and in its place; *ret_found is false where the file ends. */
+/*
+ * The next store, made and in its place; *ret_found is false where the file ends.  After an error the next
+ * call goes on with the store after that, unless the file cannot be read (G_FILE_ERROR_IO).
+ */
 bool import_reader_next(ImportReader *reader, Imported *ret, bool *ret_found, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

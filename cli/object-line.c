@@ -166,14 +166,6 @@ static void write_name(json_t *line, const uint8_t *name, size_t name_bytes)
 		set_text(line, "name", text);
 }
 
-json_t *digest_to_json(uint64_t digest)
-{
-	char text[17];
-
-	g_snprintf(text, sizeof(text), "%016" PRIx64, digest);
-	return json_string(text);
-}
-
 static json_t *flags_to_json(unsigned flags)
 {
 	json_t *names = json_array();
@@ -202,16 +194,16 @@ json_t *object_line_write(const Object *object, bool has_extents, const char *pa
 	set_text(line, "type", type_of(kind));
 	write_fields(line, kind, object);
 	write_name(line, object->name, object->name_bytes);
-	if (path)
+	if (path && strlen(path) <= EXPORT_TEXT_MOST)
 		set_text(line, "path", path);
 	set_text(line, "state", state_names[object->state]);
 	if (object->state == OBJECT_SKIPPED)
 		set_text(line, "reason", skip_reason_name(object->skip_reason));
 	json_object_set_new(line, "flags", flags_to_json(object->flags));
 	if (object->state == OBJECT_DONE)
-		json_object_set_new(line, "digest", digest_to_json(object->digest));
+		json_object_set_new(line, "digest", export_digest_new(object->digest));
 	if (object->flags & OBJECT_HAS_HEAD)
-		json_object_set_new(line, "head", digest_to_json(object->head));
+		json_object_set_new(line, "head", export_digest_new(object->head));
 
 	return line;
 }
@@ -221,38 +213,6 @@ bool object_line_is_type(const char *type)
 	Kind ignored;
 
 	return find_type(type, &ignored);
-}
-
-static bool set_wrong(const char *name, const char *wanted, GError **error)
-{
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "\"%s\" is not %s", name, wanted);
-	return false;
-}
-
-bool number_from_json(const json_t *line, const char *name, uint64_t most, uint64_t *ret,
-		      GError **error)
-{
-	const json_t *value = json_object_get(line, name);
-	json_int_t number = json_integer_value(value);
-	char wanted[64];
-
-	*ret = (uint64_t)number;
-	if (!value || (json_is_integer(value) && number >= 0 && (uint64_t)number <= most))
-		return true;
-
-	g_snprintf(wanted, sizeof(wanted), "a whole number from 0 to %" PRIu64, most);
-	return set_wrong(name, wanted, error);
-}
-
-const char *text_from_json(const json_t *line, const char *name, GError **error)
-{
-	const json_t *value = json_object_get(line, name);
-
-	if (json_is_string(value))
-		return json_string_value(value);
-
-	set_wrong(name, value ? "text" : "there", error);
-	return NULL;
 }
 
 static bool read_text_64(const json_t *line, const char *name, int64_t *ret, GError **error)
@@ -266,7 +226,7 @@ static bool read_text_64(const json_t *line, const char *name, int64_t *ret, GEr
 	if (text && g_ascii_string_to_signed(text, 10, INT64_MIN, INT64_MAX, ret, NULL))
 		return true;
 
-	return set_wrong(name, "a number as text", error);
+	return export_set_wrong(name, "a number as text", error);
 }
 
 static bool read_field(const json_t *line, const Field *field, void *to, GError **error)
@@ -284,7 +244,7 @@ static bool read_field(const json_t *line, const Field *field, void *to, GError 
 		return true;
 	}
 
-	if (!number_from_json(line, field->name, most, &number, error))
+	if (!export_number_read(line, field->name, most, &number, error))
 		return false;
 	narrow = (uint32_t)number;
 	memcpy(member, field->type == NUMBER_32 ? (void *)&narrow : (void *)&number,
@@ -315,24 +275,16 @@ static bool read_name(const json_t *line, bool is_path, GByteArray *name, GError
 	if (!bytes || memchr(bytes, '\0', n_bytes) ||
 	    (!is_path && (n_bytes > NAME_MAX || memchr(bytes, '/', n_bytes) ||
 			  strcmp(bytes, ".") == 0 || strcmp(bytes, "..") == 0)))
-		return set_wrong("name", is_path ? "a path" : "the name of a file", error);
+		return export_set_wrong("name", is_path ? "a path" : "the name of a file", error);
 
 	g_byte_array_append(name, (const guint8 *)bytes, (guint)n_bytes);
 	return true;
 }
 
-bool digest_from_json(const json_t *json, uint64_t *ret)
-{
-	const char *text = json_string_value(json);
-
-	return text && strlen(text) == 16 && g_ascii_isxdigit(text[0]) &&
-	       g_ascii_string_to_unsigned(text, 16, 0, UINT64_MAX, ret, NULL);
-}
-
 static bool read_digest(const json_t *line, const char *name, uint64_t *ret, GError **error)
 {
-	return digest_from_json(json_object_get(line, name), ret) ||
-	       set_wrong(name, "16 hexadecimal digits", error);
+	return export_digest_read(json_object_get(line, name), ret) ||
+	       export_set_wrong(name, "16 hexadecimal digits", error);
 }
 
 static bool read_flag(const json_t *value, unsigned *flags)
@@ -352,10 +304,10 @@ static bool read_flags(const json_t *line, unsigned *ret, GError **error)
 
 	*ret = 0;
 	if (names && !json_is_array(names))
-		return set_wrong("flags", "an array", error);
+		return export_set_wrong("flags", "an array", error);
 	for (size_t i = 0; i < json_array_size(names); i++)
 		if (!read_flag(json_array_get(names, i), ret))
-			return set_wrong("flags", "an array of flags that are known", error);
+			return export_set_wrong("flags", "an array of flags that are known", error);
 	return true;
 }
 
@@ -364,7 +316,7 @@ static bool read_reason(const json_t *line, uint32_t *ret, GError **error)
 	SkipReason reason;
 
 	if (!skip_reason_parse(json_string_value(json_object_get(line, "reason")), &reason))
-		return set_wrong("reason", "a reason that is known", error);
+		return export_set_wrong("reason", "a reason that is known", error);
 
 	*ret = reason;
 	return true;
@@ -383,18 +335,18 @@ static bool read_state(const json_t *line, Object *ret, GError **error)
 		return ret->state != OBJECT_DONE ||
 		       read_digest(line, "digest", &ret->digest, error);
 	}
-	return set_wrong("state", "done, skipped or seen", error);
+	return export_set_wrong("state", "done, skipped or seen", error);
 }
 
 /* What no object is, whatever its members are. */
 static bool check(const Object *object, Kind kind, bool has_extents, GError **error)
 {
 	if (object->id == 0 || object->id == UINT32_MAX)
-		return set_wrong("id", "the id of an object", error);
+		return export_set_wrong("id", "the id of an object", error);
 	if (kind != OF_FILE && !has_extents)
-		return set_wrong("type", "one that there is on XFS", error);
+		return export_set_wrong("type", "one that there is on XFS", error);
 	if (kind == OF_FILE && (object->subvolume > OBJECT_STRETCHES) != has_extents)
-		return set_wrong("subvolume", "one that such a filesystem has", error);
+		return export_set_wrong("subvolume", "one that such a filesystem has", error);
 	return true;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/export-format.h"
 #include "hashstore/names.h"
 #include "hashstore/objects.h"
-
-#include <jansson.h>
 
 /*
  * ObjectLine - objects and directories of a store as the lines of `dedupctl export` say them; see
@@ -15,12 +14,12 @@
  * Thread: any.
  */
 
-/* Whether the object is one that is exported; one that is read half is read anew. */
+/* Whether the object is one that is exported: not what is read half, or left alone for a forgotten reason. */
 bool object_line_takes(const Object *object);
 
 /*
  * @has_extents: of a btrfs, where objects may be extents.  @path, where the file was when it was last seen,
- * is for people and other tools: NULL, or escaped.
+ * is for people and other tools: NULL, or escaped.  One that is very long is left out.
  */
 json_t *object_line_write(const Object *object, bool has_extents, const char *path);
 
@@ -37,16 +36,3 @@ bool object_line_read(const json_t *line, bool has_extents, GByteArray *name, Ob
 json_t *directory_line_write(const DirectoryName *directory);
 bool directory_line_read(const json_t *line, GByteArray *name, DirectoryName *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
-
-/* Digests in lines: 16 hexadecimal digits. */
-json_t *digest_to_json(uint64_t digest);
-bool digest_from_json(const json_t *json, uint64_t *ret);
-
-/* A whole number from 0 to @most that @line has as @name, 0 if it has none. */
-bool number_from_json(const json_t *line, const char *name, uint64_t most, uint64_t *ret,
-		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* The text that @line has as @name, which must not lack. */
-const char *text_from_json(const json_t *line, const char *name, GError **error);
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(json_t, json_decref)

@@ -23,29 +23,38 @@ static void say(const Imported *imported, const char *directory)
 	}
 }
 
+/* What was wrong with one store; the others are none the worse. */
+static ExitStatus say_failed(const GError *error)
+{
+	message_print_error(error);
+	return g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE)
+		       ? EXIT_STATUS_IN_USE
+		       : EXIT_STATUS_FAILED;
+}
+
 static ExitStatus read_all(ImportReader *reader, const char *name, const char *directory)
 {
+	ExitStatus status = EXIT_STATUS_DONE;
 	unsigned n_stores = 0;
 
 	while (true) {
 		g_autoptr(GError) error = NULL;
 		g_auto(Imported) imported = { 0 };
-		bool found;
+		bool found = true;
 
 		if (!import_reader_next(reader, &imported, &found, &error)) {
-			message_print_error(error);
-			return g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE)
-				       ? EXIT_STATUS_IN_USE
-				       : EXIT_STATUS_FAILED;
+			status = MAX(status, say_failed(error));
+			found = !g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_IO);
+		} else if (found) {
+			say(&imported, directory);
 		}
 		if (!found)
 			break;
-		say(&imported, directory);
 		n_stores++;
 	}
 
-	if (n_stores > 0)
-		return EXIT_STATUS_DONE;
+	if (n_stores > 0 || status != EXIT_STATUS_DONE)
+		return status;
 	message_print("%s is empty: there is no store to import", name);
 	return EXIT_STATUS_FAILED;
 }

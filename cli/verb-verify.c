@@ -238,7 +238,8 @@ ExitStatus verb_verify(const Options *options)
 		store_list_each(options->state_directory, options->names, verify_store, &verify);
 	table_print(table);
 	if (verify.found_wrong)
-		message_print("what is wrong in a store costs reads, never data; but where the "
+		message_print("what is wrong in a store costs passes reads, never data, but "
+			      "'duplicates' and 'unique' go by it ('forget' drops it); where the "
 			      "filesystem's own scrub says nothing, look after memory and disks");
 	return verify.found_wrong ? EXIT_STATUS_FAILED : status;
 }

@@ -14,5 +14,8 @@
  */
 char *name_text(const void *bytes, size_t length);
 
-/* The bytes of which @text is the name_text(), *ret_length of them and a NUL; NULL: of none. */
+/*
+ * The bytes that @text says, escaped as above or more than needed, *ret_length of them and a NUL; NULL: it
+ * has an escape that there is not.
+ */
 char *name_text_bytes(const char *text, size_t *ret_length);

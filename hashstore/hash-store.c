@@ -7,6 +7,7 @@
 #include "hashstore/segments.h"
 #include "hashstore/store-connection.h"
 #include "hashstore/store-files.h"
+#include "hashstore/store-import.h"
 #include "hashstore/store-meta.h"
 
 #include <errno.h>
@@ -84,6 +85,8 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 	store->lock_fd = store_files_lock(options->directory, options->uuid, error);
 	if (store->lock_fd < 0)
 		return NULL;
+	if (!store_import_delete_left(options->directory, options->uuid, error))
+		return NULL;
 	if (options->rebuild && !store_files_move_aside(path, NULL, error))
 		return NULL;
 	if (!store_files_make(path, error))
@@ -141,7 +144,7 @@ bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 	if (lock_fd < 0)
 		return false;
 
-	done = store_files_delete(path, error);
+	done = store_files_delete(path, error) && store_import_delete_left(directory, uuid, error);
 	close(lock_fd);
 	return done;
 }

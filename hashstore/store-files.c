@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* What belongs to a database file, by its suffix. */
-static const char *const companions[] = { "", "-wal", "-shm" };
+static const char *const companions[] = { "", "-journal", "-wal", "-shm" };
 
 static bool set_file_error(const char *tried, const char *path, int cause, GError **error)
 {
@@ -65,70 +65,6 @@ static bool check_writable(const char *path, GError **error)
 	return set_file_error("open the store", path, errno, error);
 }
 
-bool store_files_make(const char *path, GError **error)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0 && errno == EEXIST)
-		return check_writable(path, error);
-	if (fd < 0)
-		return set_file_error("make", path, errno, error);
-	close(fd);
-
-	return true;
-}
-
-static bool is_free_number(const char *path, unsigned number)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
-		g_autofree char *old = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
-		struct stat st;
-
-		if (lstat(old, &st) == 0 || errno != ENOENT)
-			return false;
-	}
-
-	return true;
-}
-
-bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
-{
-	unsigned number = 1;
-	struct stat st;
-
-	if (ret_aside)
-		*ret_aside = NULL;
-	if (lstat(path, &st) < 0 && errno == ENOENT)
-		return true;
-
-	while (number < UINT16_MAX && !is_free_number(path, number))
-		number++;
-
-	/* The database goes last: cut short, the next attempt finds it and takes the next number. */
-	for (size_t i = G_N_ELEMENTS(companions); i-- > 0;) {
-		g_autofree char *from = g_strconcat(path, companions[i], NULL);
-		g_autofree char *to = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
-
-		if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0 &&
-		    (errno != ENOENT || i == 0))
-			return set_file_error("move aside", from, errno, error);
-	}
-
-	if (ret_aside)
-		*ret_aside = g_strdup_printf("%s.old-%u", path, number);
-	return true;
-}
-
-bool store_files_move(const char *from, const char *to, GError **error)
-{
-	if (!store_files_at_rest(from))
-		return set_file_error("put into its place", from, EBUSY, error);
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0)
-		return set_file_error("put into its place", from, errno, error);
-
-	return true;
-}
-
 bool store_files_delete(const char *path, GError **error)
 {
 	/* The database goes first: a WAL alone is nobody's. */
@@ -138,6 +74,113 @@ bool store_files_delete(const char *path, GError **error)
 		if (unlink(file) < 0 && errno != ENOENT)
 			return set_file_error("delete", file, errno, error);
 	}
+
+	return true;
+}
+
+/* Or what cannot be known of. */
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+static bool is_free_number(const char *path, unsigned number)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
+		g_autofree char *old = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
+
+		if (is_there(old))
+			return false;
+	}
+
+	return true;
+}
+
+static bool rename_file(const char *from, const char *to, const char *suffix)
+{
+	g_autofree char *old = g_strconcat(from, suffix, NULL);
+	g_autofree char *new = g_strconcat(to, suffix, NULL);
+
+	return renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0 || errno == ENOENT;
+}
+
+/*
+ * Rename what there is of a store.  Where it is in use the database goes first and comes last: it is never
+ * there without what waits beside it.  What fails is undone.
+ */
+static bool rename_all(const char *from, const char *to, bool comes, GError **error)
+{
+	const size_t n = G_N_ELEMENTS(companions);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t which = comes ? n - 1 - i : i;
+
+		if (rename_file(from, to, companions[which]))
+			continue;
+
+		int cause = errno;
+		while (i-- > 0)
+			(void)rename_file(to, from, companions[comes ? n - 1 - i : i]);
+		return set_file_error("move aside", from, cause, error);
+	}
+
+	return true;
+}
+
+bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
+{
+	g_autofree char *aside = NULL;
+	unsigned number = 1;
+
+	if (ret_aside)
+		*ret_aside = NULL;
+	if (!is_there(path))
+		return store_files_delete(path, error);
+
+	while (number < UINT16_MAX && !is_free_number(path, number))
+		number++;
+	aside = g_strdup_printf("%s.old-%u", path, number);
+	if (!rename_all(path, aside, false, error))
+		return false;
+
+	if (ret_aside)
+		*ret_aside = g_steal_pointer(&aside);
+	return true;
+}
+
+bool store_files_replace(const char *made, const char *path, char **ret_aside, GError **error)
+{
+	*ret_aside = NULL;
+	if (!store_files_at_rest(made))
+		return set_file_error("put into its place", made, EBUSY, error);
+	if (!store_files_move_aside(path, ret_aside, error))
+		return false;
+	if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return true;
+
+	set_file_error("put into its place", made, errno, error);
+	if (*ret_aside && !rename_all(*ret_aside, path, true, NULL))
+		g_prefix_error(error, "the store that was there is %s: ", *ret_aside);
+	g_clear_pointer(ret_aside, g_free);
+	return false;
+}
+
+bool store_files_make(const char *path, GError **error)
+{
+	int fd;
+
+	if (is_there(path))
+		return check_writable(path, error);
+	/* SQLite would take what an older one left for this one's. */
+	if (!store_files_delete(path, error))
+		return false;
+
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return set_file_error("make", path, errno, error);
+	close(fd);
 
 	return true;
 }

@@ -15,18 +15,26 @@ bool store_files_make_directory(const char *directory, GError **error) G_GNUC_WA
 /* A file descriptor that holds the writer's lock of @uuid; -1 on error. */
 int store_files_lock(const char *directory, const char *uuid, GError **error);
 
-/* Make an empty file of mode 0600 unless @path exists, which must be writable then. */
+/*
+ * Make an empty file of mode 0600 unless @path exists, which must be writable then.  What an older database
+ * left beside it, which is of no use without that, is deleted.
+ */
 bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Rename @path, its -wal and its -shm to .old-N, N being the first number that is free.  *ret_aside, unless
- * @ret_aside is NULL, is that name, or NULL if there was no store; to be freed.
+ * Rename @path, and what waits beside it, to .old-N, N being the first number that is free.  *ret_aside,
+ * unless @ret_aside is NULL, is that name, or NULL if there was no database; to be freed.  What fails half-way
+ * is undone.
  */
 bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Rename the database @from, which is at rest, to @to, where nothing is. */
-bool store_files_move(const char *from, const char *to, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Put the database @made, which must be at rest, into the place of @path, which is moved aside as above.  All
+ * stays as it was if that fails.
+ */
+bool store_files_replace(const char *made, const char *path, char **ret_aside, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Delete a store and what belongs to it; its lock is to be held.  One that does not exist is deleted. */
 bool store_files_delete(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,15 +5,16 @@
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/store-files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct StoreImport {
 	/* Set at creation, never changed. */
-	char *path;      /* of the filesystem's store */
-	char *lock_path; /* of the one that is made */
+	char *directory;
+	HashStoreAbout about;
+	char *path; /* of the filesystem's store */
 	char *made_path;
-	char *made_in; /* its directory */
-	int lock_fd;   /* of the filesystem's store */
+	int lock_fd; /* of the filesystem's store */
 
 	HashStore *store; /* NULL once it was closed */
 };
@@ -25,13 +26,18 @@ static char *file_in(const char *directory, const char *uuid, const char *suffix
 	return g_build_filename(directory, name, NULL);
 }
 
-/* What an import left that was killed, too. */
-static bool delete_made(const StoreImport *import, GError **error)
+bool store_import_delete_left(const char *directory, const char *uuid, GError **error)
 {
-	if (!store_files_delete(import->made_path, error))
+	g_autofree char *made_in = file_in(directory, uuid, ".import");
+	g_autofree char *made = file_in(made_in, uuid, ".sqlite");
+	g_autofree char *lock = file_in(made_in, uuid, ".lock");
+
+	if (access(made_in, F_OK) != 0)
+		return true;
+	if (!store_files_delete(made, error))
 		return false;
-	unlink(import->lock_path);
-	rmdir(import->made_in);
+	unlink(lock);
+	rmdir(made_in);
 
 	return true;
 }
@@ -39,12 +45,14 @@ static bool delete_made(const StoreImport *import, GError **error)
 static bool lock(StoreImport *import, const char *directory, const char *uuid, bool replace,
 		 GError **error)
 {
+	struct stat there;
+
 	if (!store_files_make_directory(directory, error))
 		return false;
 	import->lock_fd = store_files_lock(directory, uuid, error);
 	if (import->lock_fd < 0)
 		return false;
-	if (replace || !g_file_test(import->path, G_FILE_TEST_EXISTS))
+	if (replace || lstat(import->path, &there) != 0)
 		return true;
 
 	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE,
@@ -56,7 +64,9 @@ StoreImport *store_import_begin(const char *directory, const HashStoreAbout *abo
 				size_t memory_bytes, GError **error)
 {
 	g_autoptr(StoreImport) import = g_new0(StoreImport, 1);
-	HashStoreOptions options = {
+	g_autofree char *made_in = file_in(directory, about->uuid, ".import");
+	const HashStoreOptions options = {
+		.directory = made_in,
 		.uuid = about->uuid,
 		.kind = about->kind,
 		.block_bytes = about->block_bytes,
@@ -67,14 +77,14 @@ StoreImport *store_import_begin(const char *directory, const HashStoreAbout *abo
 	};
 
 	import->lock_fd = -1;
+	import->directory = g_strdup(directory);
+	import->about = *about;
 	import->path = file_in(directory, about->uuid, ".sqlite");
-	import->made_in = file_in(directory, about->uuid, ".import");
-	import->made_path = file_in(import->made_in, about->uuid, ".sqlite");
-	import->lock_path = file_in(import->made_in, about->uuid, ".lock");
-	if (!lock(import, directory, about->uuid, replace, error) || !delete_made(import, error))
+	import->made_path = file_in(made_in, about->uuid, ".sqlite");
+	if (!lock(import, directory, about->uuid, replace, error) ||
+	    !store_import_delete_left(directory, about->uuid, error))
 		return NULL;
 
-	options.directory = import->made_in;
 	import->store = hash_store_open(&options, error);
 
 	return import->store ? g_steal_pointer(&import) : NULL;
@@ -83,23 +93,6 @@ StoreImport *store_import_begin(const char *directory, const HashStoreAbout *abo
 HashStore *store_import_store(StoreImport *import)
 {
 	return import->store;
-}
-
-bool store_import_put(StoreImport *import, const Object *object, bool *ret_is_new, GError **error)
-{
-	HashStore *store = import->store;
-	const Object *same_id, *same_key;
-
-	*ret_is_new = false;
-	if (!hash_store_find(store, object->id, &same_id, error) ||
-	    !hash_store_find_at(store, object->subvolume, object->inode, &same_key, error))
-		return false;
-	if (same_id || same_key)
-		return true;
-
-	*ret_is_new = true;
-	store->counts.next_object = MAX(store->counts.next_object, object->id + 1);
-	return hash_store_put(store, object, error);
 }
 
 bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
@@ -111,23 +104,25 @@ bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
 		return false;
 	g_clear_pointer(&import->store, hash_store_close);
 
-	return store_files_move_aside(import->path, ret_aside, error) &&
-	       store_files_move(import->made_path, import->path, error);
+	return store_files_replace(import->made_path, import->path, ret_aside, error);
 }
 
 void store_import_free(StoreImport *import)
 {
+	g_autoptr(GError) error = NULL;
+
 	if (!import)
 		return;
 
 	g_clear_pointer(&import->store, hash_store_close);
 	if (import->lock_fd >= 0) {
-		(void)delete_made(import, NULL);
+		/* What cannot be deleted now the next one deletes, or a pass. */
+		if (!store_import_delete_left(import->directory, import->about.uuid, &error))
+			g_debug("%s", error->message);
 		close(import->lock_fd);
 	}
-	g_free(import->lock_path);
 	g_free(import->made_path);
-	g_free(import->made_in);
 	g_free(import->path);
+	g_free(import->directory);
 	g_free(import);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/objects.h"
+#include "hashstore/hash-store.h"
 
 /*
  * StoreImport - a store that is made anew, beside the one of its filesystem if there is one, and takes its
@@ -22,21 +22,21 @@ typedef struct StoreImport StoreImport;
 StoreImport *store_import_begin(const char *directory, const HashStoreAbout *about, bool replace,
 				size_t memory_bytes, GError **error);
 
-/* For all but objects; owned by the import. */
+/* What is to be filled, with ids that it gives itself; owned by the import. */
 HashStore *store_import_store(StoreImport *import);
-
-/* Put an object with the id that it has.  *ret_is_new is false if one has its id, or its key, already. */
-bool store_import_put(StoreImport *import, const Object *object, bool *ret_is_new, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Take the place, after a commit.  *ret_aside is where the store lies now that was there before, or NULL:
- * to be freed.
+ * to be freed.  After an error the store that was there is as it was; the import can only be freed.
  */
 bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* What did not take its place is deleted.  Accepts NULL. */
 void store_import_free(StoreImport *import);
+
+/* Delete what an import left that was killed; the writer's lock of the filesystem's store is held. */
+bool store_import_delete_left(const char *directory, const char *uuid, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreImport, store_import_free)

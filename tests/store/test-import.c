@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MEMORY_BYTES ((size_t)1 << 20)
 
@@ -32,15 +33,17 @@ static StoreImport *begin(const StoreFixture *fixture, bool replace)
 	return import;
 }
 
-static bool put(StoreImport *import, uint32_t id, uint64_t inode)
+/* Put an object; its id. */
+static uint32_t put(StoreImport *import, uint64_t inode)
 {
-	const Object object = { .id = id, .inode = inode, .size_bytes = 8192, .digest = 7 };
+	HashStore *store = store_import_store(import);
+	Object object = { .inode = inode, .size_bytes = 8192, .digest = 7 };
 	GError *error = NULL;
-	bool is_new;
 
-	g_assert_true(store_import_put(import, &object, &is_new, &error));
+	g_assert_true(hash_store_new_object(store, &object.id, &error));
+	g_assert_true(hash_store_put(store, &object, &error));
 	g_assert_no_error(error);
-	return is_new;
+	return object.id;
 }
 
 static char *finish(StoreImport *import)
@@ -121,10 +124,10 @@ static void test_what_was_imported_is_a_store_as_any_other(void)
 	struct stat st;
 
 	StoreImport *import = begin(fixture, false);
-	g_assert_true(put(import, 17, 256));
-	g_assert_true(put(import, 3, 257));
+	uint32_t id = put(import, 256);
+	put(import, 257);
 	for (uint32_t block = 0; block < 100000; block++) {
-		const Anchor anchor = { .digest = block + 1, .object = 17, .block = block };
+		const Anchor anchor = { .digest = block + 1, .object = id, .block = block };
 
 		g_assert_true(hash_store_put_anchor(store_import_store(import), &anchor, &error));
 	}
@@ -138,7 +141,6 @@ static void test_what_was_imported_is_a_store_as_any_other(void)
 	g_assert_no_error(error);
 	g_assert_cmpmem(hash_store_about(store)->secret, HASH_STORE_SECRET_BYTES, about.secret,
 			HASH_STORE_SECRET_BYTES);
-	g_assert_cmpuint(hash_store_next_object(store), ==, 18);
 	g_assert_cmpuint(hash_store_settled_below(store), ==, 1);
 
 	g_autoptr(StoreSnapshot) snapshot = store_snapshot_take(store, &error);
@@ -147,17 +149,6 @@ static void test_what_was_imported_is_a_store_as_any_other(void)
 	g_autoptr(GPtrArray) problems = NULL;
 	g_assert_true(hash_store_check(store, &problems, &error));
 	g_assert_cmpuint(problems->len, ==, 0);
-}
-
-static void test_ids_and_keys_are_taken_once(void)
-{
-	g_autoptr(StoreFixture) fixture = store_fixture_new();
-	g_autoptr(StoreImport) import = begin(fixture, false);
-
-	g_assert_true(put(import, 17, 256));
-	g_assert_false(put(import, 17, 257));
-	g_assert_false(put(import, 18, 256));
-	g_assert_true(put(import, 18, 257));
 }
 
 static void test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(void)
@@ -192,7 +183,7 @@ static void test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(void)
 	g_assert_cmpmem(moved, moved_bytes, old, old_bytes);
 }
 
-/* Of an import that was killed: it is neither gone on with nor in the way. */
+/* Of an import that was killed: whoever opens the store next clears it away. */
 static void test_what_a_killed_import_left_is_deleted(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -201,13 +192,87 @@ static void test_what_a_killed_import_left_is_deleted(void)
 	g_autofree char *left = g_build_filename(made_in, FIXTURE_UUID ".sqlite", NULL);
 	GError *error = NULL;
 
-	g_assert_cmpint(mkdir(made_in, 0700), ==, 0);
-	g_assert_true(g_file_set_contents(left, "half a store", -1, &error));
+	for (int by_import = 0; by_import < 2; by_import++) {
+		g_assert_cmpint(mkdir(made_in, 0700), ==, 0);
+		g_assert_true(g_file_set_contents(left, "half a store", -1, &error));
 
-	StoreImport *import = begin(fixture, false);
-	g_assert_null(finish(import));
+		if (by_import)
+			store_import_free(begin(fixture, true));
+		else
+			hash_store_close(store_fixture_open(fixture));
+		g_assert_false(g_file_test(made_in, G_FILE_TEST_EXISTS));
+	}
+}
+
+/* It would be taken for the new one's, and hide what that has. */
+static void test_a_wal_without_its_database_is_nobodys(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autofree char *wal_path = g_strconcat(fixture->path, "-wal", NULL);
+	g_autofree char *wal = NULL;
+	size_t wal_bytes;
+	GError *error = NULL;
+
+	store_fixture_fill(fixture);
+	HashStore *store = store_fixture_open(fixture);
+	g_assert_true(hash_store_drop(store, 0, 300, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_true(g_file_get_contents(wal_path, &wal, &wal_bytes, &error));
+	g_assert_cmpuint(wal_bytes, >, 0);
+	hash_store_close(store);
+
+	for (int by_import = 0; by_import < 2; by_import++) {
+		g_assert_cmpint(unlink(fixture->path), ==, 0);
+		g_assert_true(g_file_set_contents(wal_path, wal, (gssize)wal_bytes, &error));
+
+		if (by_import) {
+			StoreImport *import = begin(fixture, false);
+			put(import, 256);
+			g_assert_null(finish(import));
+			store_import_free(import);
+		} else {
+			hash_store_close(store_fixture_open(fixture));
+		}
+
+		g_autoptr(HashStore) reading = hash_store_open_to_read(fixture->path, &error);
+		g_assert_no_error(error);
+		g_autoptr(StoreSnapshot) snapshot = store_snapshot_take(reading, &error);
+		g_assert_cmpuint(count_objects(snapshot), ==, by_import ? 1 : 0);
+	}
+}
+
+/* What waits in the WAL of a store goes with it. */
+static void test_what_is_moved_aside_is_whole(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autofree char *wal_path = g_strconcat(fixture->path, "-wal", NULL);
+	g_autofree char *wal = NULL, *database = NULL;
+	size_t wal_bytes, database_bytes;
+	GError *error = NULL;
+
+	store_fixture_fill(fixture);
+	HashStore *store = store_fixture_open(fixture);
+	g_assert_true(hash_store_drop(store, 0, 300, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	/* As a pass leaves it that is killed. */
+	g_assert_true(g_file_get_contents(wal_path, &wal, &wal_bytes, &error));
+	g_assert_true(g_file_get_contents(fixture->path, &database, &database_bytes, &error));
+	hash_store_close(store);
+	g_assert_true(g_file_set_contents(fixture->path, database, (gssize)database_bytes, &error));
+	g_assert_true(g_file_set_contents(wal_path, wal, (gssize)wal_bytes, &error));
+
+	StoreImport *import = begin(fixture, true);
+	g_autofree char *aside = finish(import);
 	store_import_free(import);
-	g_assert_false(g_file_test(made_in, G_FILE_TEST_EXISTS));
+	g_autofree char *wal_aside = g_strconcat(aside, "-wal", NULL);
+	g_autofree char *moved = NULL;
+	size_t moved_bytes;
+	g_assert_true(g_file_get_contents(wal_aside, &moved, &moved_bytes, &error));
+	g_assert_cmpmem(moved, moved_bytes, wal, wal_bytes);
+	g_autoptr(HashStore) old = hash_store_open_to_read(aside, &error);
+	g_assert_no_error(error);
+	g_autoptr(StoreSnapshot) snapshot = store_snapshot_take(old, &error);
+	g_assert_cmpuint(count_objects(snapshot), ==, 999);
 }
 
 static void test_who_writes_the_store_is_not_disturbed(void)
@@ -229,11 +294,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/import/cursors-of-a-snapshot-agree", test_cursors_of_a_snapshot_agree);
 	g_test_add_func("/import/what-was-imported-is-a-store-as-any-other",
 			test_what_was_imported_is_a_store_as_any_other);
-	g_test_add_func("/import/ids-and-keys-are-taken-once", test_ids_and_keys_are_taken_once);
 	g_test_add_func("/import/a-store-that-is-there-stays-unless-it-is-to-be-replaced",
 			test_a_store_that_is_there_stays_unless_it_is_to_be_replaced);
 	g_test_add_func("/import/what-a-killed-import-left-is-deleted",
 			test_what_a_killed_import_left_is_deleted);
+	g_test_add_func("/import/a-wal-without-its-database-is-nobodys",
+			test_a_wal_without_its_database_is_nobodys);
+	g_test_add_func("/import/what-is-moved-aside-is-whole", test_what_is_moved_aside_is_whole);
 	g_test_add_func("/import/who-writes-the-store-is-not-disturbed",
 			test_who_writes_the_store_is_not_disturbed);
 
