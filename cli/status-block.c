@@ -135,6 +135,11 @@ static void print_last(const FilesystemStatus *status, bool in_bytes)
 		print_line("Last pass", "-");
 }
 
+static const char *passes(uint64_t n)
+{
+	return n == 1 ? "pass" : "passes";
+}
+
 static void print_sums(const FilesystemStatus *status, bool in_bytes)
 {
 	const DaemonFilesystem *live = status->live;
@@ -144,12 +149,12 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *path = message_text(status->store_path);
 
 	if (status->has_store)
-		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " passes", total,
-			   status->totals.passes);
+		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " %s", total,
+			   status->totals.passes, passes(status->totals.passes));
 	if (live)
 		print_line("This run",
-			   "freed %s by %" G_GUINT64_FORMAT " passes since the service began",
-			   since, live->passes);
+			   "freed %s by %" G_GUINT64_FORMAT " %s since the service began", since,
+			   live->passes, passes(live->passes));
 	if (status->has_store)
 		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", path, store,
 			   status->n_objects);
