@@ -26,10 +26,11 @@ struct ReaderPool {
 	/* Guarded by mutex. */
 	pthread_mutex_t mutex;
 	pthread_cond_t has_work; /* a piece was put, a file is free, or the end has come */
-	pthread_cond_t is_done;  /* a piece was read or fetched */
+	pthread_cond_t is_done;  /* the piece that the owner waits for was read or fetched */
 	GTree *queued;           /* set of Piece, by place */
 	Piece last;              /* where the readers are: of the piece taken last */
 	uint64_t next_number;
+	const Piece *awaited; /* by the owner; NULL: none */
 	bool is_plugged;
 	bool is_closing;
 };
@@ -112,6 +113,13 @@ static unsigned choose_ahead(ReaderPool *pool, Piece *piece, Piece **ret)
 	return n;
 }
 
+/* That something became of @piece, if it waits for that. */
+static void tell_owner(ReaderPool *pool, const Piece *piece)
+{
+	if (pool->awaited == piece)
+		pthread_cond_signal(&pool->is_done);
+}
+
 /* Called with the mutex locked, which it unlocks meanwhile. */
 static void fetch_ahead(ReaderPool *pool, Piece *piece)
 {
@@ -126,9 +134,10 @@ static void fetch_ahead(ReaderPool *pool, Piece *piece)
 		pool->work.fetch(ahead[i], pool->work.data);
 	pthread_mutex_lock(&pool->mutex);
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		ahead[i]->n_fetching--;
-	pthread_cond_broadcast(&pool->is_done);
+		tell_owner(pool, ahead[i]);
+	}
 }
 
 static void read_piece(Reader *reader, Piece *piece)
@@ -144,7 +153,7 @@ static void read_piece(Reader *reader, Piece *piece)
 
 	reader->file = NULL;
 	piece->state = PIECE_DONE;
-	pthread_cond_broadcast(&pool->is_done);
+	tell_owner(pool, piece);
 	/* Of this file others may wait for more. */
 	pthread_cond_signal(&pool->has_work);
 }
@@ -275,8 +284,10 @@ void reader_pool_wait(ReaderPool *pool, Piece *piece)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
+	pool->awaited = piece;
 	while (piece->state != PIECE_DONE || piece->n_fetching > 0)
 		pthread_cond_wait(&pool->is_done, &pool->mutex);
+	pool->awaited = NULL;
 }
 
 void reader_pool_withdraw(ReaderPool *pool, Piece *piece)
@@ -287,6 +298,8 @@ void reader_pool_withdraw(ReaderPool *pool, Piece *piece)
 		g_tree_remove(pool->queued, piece);
 		piece->state = PIECE_WITHDRAWN;
 	}
+	pool->awaited = piece;
 	while (piece->state == PIECE_READING || piece->n_fetching > 0)
 		pthread_cond_wait(&pool->is_done, &pool->mutex);
+	pool->awaited = NULL;
 }
