@@ -292,6 +292,21 @@ static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_
 	return READ_DONE;
 }
 
+bool file_reader_was_cached(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+		uint64_t bytes = window_length(reader, window);
+
+		if (hot_pieces_bytes(window->hot, bytes) < bytes)
+			return false;
+	}
+
+	return true;
+}
+
 uint64_t file_reader_hot_bytes(const FileReader *reader)
 {
 	return reader->hot_bytes;

@@ -87,6 +87,9 @@ void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t 
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
 
+/* Whether all of a range that is held was in the cache before. */
+bool file_reader_was_cached(const FileReader *reader, uint64_t offset, uint64_t length);
+
 /* How much of what was read so far was in the cache before, and not because of the pass. */
 uint64_t file_reader_hot_bytes(const FileReader *reader);
 

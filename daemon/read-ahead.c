@@ -238,6 +238,8 @@ static void begin_reading(ReadAhead *ahead, FilePart *part)
 	part->piece.file = part->job;
 	part->piece.length = part->end - part->offset;
 	file_reader_hold(part->job->reader, part->offset, part->piece.length);
+	part->piece.is_cached =
+		file_reader_was_cached(part->job->reader, part->offset, part->piece.length);
 	reader_pool_put(ahead->pool, &part->piece);
 }
 

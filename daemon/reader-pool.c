@@ -255,7 +255,7 @@ void reader_pool_put(ReaderPool *pool, Piece *piece)
 
 	piece->number = ++pool->next_number;
 	piece->state = PIECE_QUEUED;
-	piece->is_fetched = false;
+	piece->is_fetched = piece->is_cached;
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
 	pthread_cond_signal(&pool->has_work);

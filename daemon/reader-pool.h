@@ -37,6 +37,7 @@ typedef struct {
 	uint64_t physical;
 	uint64_t length;
 	bool goes_on; /* from the piece before it in the file: the kernel's readahead is there already */
+	bool is_cached; /* nothing of it is to be fetched */
 
 	/* The pool's, guarded by its mutex. */
 	uint64_t number;

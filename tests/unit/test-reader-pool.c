@@ -227,6 +227,26 @@ static void test_what_goes_on_is_not_fetched_and_others_are_once(void)
 	g_assert_cmpmem(disk->fetched, sizeof(fetched), fetched, sizeof(fetched));
 }
 
+static void test_what_is_cached_is_not_fetched(void)
+{
+	static const uint64_t fetched[] = { 30 };
+	g_autoptr(Disk) disk = disk_new(1);
+
+	put(disk, 0, 0, 10, false);
+	await_begun(disk, 1);
+	disk->pieces[1] = (Piece){
+		.file = &disk->files[1], .physical = 20, .length = 4096, .is_cached = true
+	};
+	reader_pool_put(disk->pool, &disk->pieces[1]);
+	put(disk, 2, 2, 30, false);
+	open_disk(disk);
+	for (unsigned i = 0; i < 3; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+
+	g_assert_cmpuint(disk->n_fetched, ==, G_N_ELEMENTS(fetched));
+	g_assert_cmpmem(disk->fetched, sizeof(fetched), fetched, sizeof(fetched));
+}
+
 static void test_readers_with_nothing_to_do_end(void)
 {
 	g_autoptr(Disk) disk = disk_new(4);
@@ -312,6 +332,8 @@ int main(int argc, char **argv)
 			test_what_is_withdrawn_is_not_read);
 	g_test_add_func("/reader-pool/what-goes-on-is-not-fetched-and-others-are-once",
 			test_what_goes_on_is_not_fetched_and_others_are_once);
+	g_test_add_func("/reader-pool/what-is-cached-is-not-fetched",
+			test_what_is_cached_is_not_fetched);
 	g_test_add_func("/reader-pool/readers-with-nothing-to-do-end",
 			test_readers_with_nothing_to_do_end);
 	g_test_add_func("/reader-pool/readers-are-with-the-throttle-as-long_as-they-are-there",
