@@ -277,6 +277,9 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 			  pass->stop);
 	if (table)
 		hot_objects_tell(pass->hot, table);
+	/* From here on objects are looked up: what a run is all of, and what each is whose turn comes. */
+	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
+		return false;
 	if (!table || !note_outside(inventory, table, error) ||
 	    !match_all(pass, table, opener, runs, &blocks, error))
 		return false;
@@ -285,9 +288,6 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 
 	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
 	planner = planner_new(runs, NULL, NULL);
-	/* From here on each object is looked up as its turn comes. */
-	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
-		return false;
 	if (!share_all(pass, planner, opener, error) || !kept_files_drop(pass, opener, error))
 		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
