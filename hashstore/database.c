@@ -4,6 +4,7 @@
 #include "hashstore/store-io.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 /* A reader may find the -shm file locked for the moment of a recovery or checkpoint. */
@@ -142,12 +143,20 @@ static bool database_connect_to_read(Database *database, GError **error)
 	return database_connect_at_rest(database, error);
 }
 
+static void set_up_sqlite(void)
+{
+	/* Nobody asks how much memory it has, and to count that it takes a lock each time. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	store_io_watch_sqlite();
+}
+
 Database *database_open(const char *path, DatabaseMode mode, GError **error)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	g_autoptr(Database) database = g_new0(Database, 1);
 	bool connected = false;
 
-	store_io_watch_sqlite();
+	pthread_once(&once, set_up_sqlite);
 	database->path = g_strdup(path);
 	database->mode = mode;
 	switch (mode) {
