@@ -173,6 +173,7 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 			.stamp = { inode->size_bytes, inode->btime_nsec, inode->mtime_nsec,
 				   inode->ctime_nsec },
 			.rights = inode->is_immutable ? OBJECT_IMMUTABLE : 0,
+			.is_plain = inode->is_plain,
 		},
 		.action = FILE_TO_READ,
 	};

@@ -235,6 +235,7 @@ static bool ask(Candidates *candidates, const SizedFile *file, FileHead *ret, GE
 		.fd = -1,
 		.object = file->object,
 		.stamp = file->stamp,
+		.is_plain = file->is_plain,
 		.outcome = HEAD_STOPPED,
 	};
 	if (file->id.generation && candidates->pass->filesystem->opens_by_id)

@@ -271,6 +271,10 @@ static bool read_attributes(const Pass *pass, FileHead *head, GError **error)
 {
 	FsKind kind = pass->filesystem->identity.kind;
 
+	if (head->is_by_id && head->is_plain) {
+		head->attributes = (FileAttributes){ .generation = head->id.generation };
+		return true;
+	}
 	if (head->is_by_id)
 		return file_attributes_read_known(head->fd, kind, head->id.generation,
 						  &head->attributes, error);
@@ -287,16 +291,17 @@ static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 	g_autoptr(GError) unread = NULL;
 	SkipReason reason;
 
-	if (!read_attributes(pass, head, &unread))
-		return HEAD_CHANGED;
-	if (special_files_are_forbidden(pass->settings, &head->attributes, &reason))
-		return forbid(head, reason);
-
 	for (int turn = 0; turn < 2; turn++) {
-		HeadOutcome outcome = digest_open_file(reader, head);
+		HeadOutcome outcome;
 		FileStat stat;
 		Stamp now;
 
+		if (!read_attributes(pass, head, &unread))
+			return HEAD_CHANGED;
+		if (special_files_are_forbidden(pass->settings, &head->attributes, &reason))
+			return forbid(head, reason);
+
+		outcome = digest_open_file(reader, head);
 		if (outcome != HEAD_READ)
 			return outcome;
 		if (file_stat_at(head->fd, "", &stat) != 0 || stat.inode != head->id.inode ||
@@ -307,6 +312,7 @@ static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 		if (stamp_compare(&head->stamp, &now) == STAMP_SAME)
 			return HEAD_READ;
 		head->stamp = now;
+		head->is_plain = false;
 	}
 
 	return HEAD_CHANGED;

@@ -31,6 +31,7 @@ typedef struct {
 	FileId id;       /* without a generation it has to be open */
 	int fd;          /* taken over; -1: to be opened by its id */
 	uint32_t object; /* for the KeptPages */
+	bool is_plain; /* with this stamp no flag of the inode said how its data is to be treated */
 	/* What was found out; the stamp is asked, too. */
 	bool is_by_id; /* it was opened by its id */
 	OpenOutcome opened;

@@ -30,6 +30,7 @@ typedef struct {
 	uint32_t generation; /* 0: not known */
 	unsigned rights;     /* OBJECT_RIGHTS that it has */
 	uint32_t changes;    /* met in a row, this one included, if it is to be read */
+	bool is_plain;       /* no flag of the inode says how its data is to be treated */
 } FileRecord;
 
 typedef enum {

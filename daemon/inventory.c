@@ -154,6 +154,7 @@ static bool add_new(Inventory *inventory, const FileRecord *seen, GError **error
 		.name_position = seen->name_position,
 		.changes = seen->changes,
 		.rights = seen->rights,
+		.is_plain = seen->is_plain,
 		.state = SIZED_NEW,
 	};
 

@@ -41,6 +41,7 @@ typedef struct {
 	uint32_t object;        /* id in the store; 0: it has none yet */
 	unsigned rights;        /* ObjectFlags */
 	SizedState state;
+	bool is_plain; /* no flag of the inode says how its data is to be treated */
 	bool is_alone; /* nothing may be identical to it; set when it is given out */
 } SizedFile;
 

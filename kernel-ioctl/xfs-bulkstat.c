@@ -18,6 +18,9 @@ struct XfsBulkstat {
 	XfsAbiBulkstat *batch;
 };
 
+#define NO_PLAIN_FLAGS                                                                             \
+	((uint32_t)(FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND | FS_XFLAG_REALTIME | FS_XFLAG_DAX))
+
 static XfsAbiBulkstat *batch_new(uint32_t n_inodes)
 {
 	XfsAbiBulkstat *batch = g_malloc0(sizeof(*batch) + n_inodes * sizeof(XfsAbiInode));
@@ -64,6 +67,7 @@ static void fill(const XfsAbiInode *from, XfsInode *ret)
 		.mode = from->mode,
 		.is_immutable = from->xflags & FS_XFLAG_IMMUTABLE,
 		.is_realtime = from->xflags & FS_XFLAG_REALTIME,
+		.is_plain = !(from->xflags & NO_PLAIN_FLAGS),
 	};
 }
 

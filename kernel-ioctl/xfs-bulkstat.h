@@ -37,6 +37,7 @@ typedef struct {
 	mode_t mode;
 	bool is_immutable;
 	bool is_realtime;
+	bool is_plain; /* neither of these, nor append-only, nor for DAX */
 } XfsInode;
 
 #define XFS_EVERY_GROUP UINT32_MAX

@@ -110,6 +110,7 @@ static void test_an_inode_is_what_the_kernel_says(void)
 	g_assert_true(S_ISDIR(inode->mode));
 	g_assert_true(inode->is_immutable);
 	g_assert_true(inode->is_realtime);
+	g_assert_false(inode->is_plain);
 }
 
 static void test_an_old_kernel_counts_extents_too(void)
