@@ -325,8 +325,8 @@ static void read_head(Reader *reader, FileHead *head)
 
 	head->is_by_id = head->fd < 0;
 	if (head->is_by_id)
-		head->opened = open_file_by_id(filesystem->fd, filesystem->identity.kind, &head->id,
-					       &head->fd, &failed);
+		head->opened = open_regular_file_by_id(filesystem->fd, filesystem->identity.kind,
+						       &head->id, &head->fd, &failed);
 	head->outcome =
 		head->opened == OPEN_OPENED ? read_open_file(reader, head) : HEAD_NOT_OPENED;
 	fd_close(&head->fd);

@@ -127,21 +127,32 @@ static int open_handle(int mount_fd, FsKind kind, const FileId *id, int flags)
 	return fd;
 }
 
-OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
-			    int *ret_errno)
+OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
+				    int *ret_errno)
 {
 	int fd = open_handle(mount_fd, kind, id, OPEN_FLAGS | O_NOATIME);
 
-	*ret_fd = -1;
 	if (fd < 0 && errno == EPERM)
 		fd = open_handle(mount_fd, kind, id, OPEN_FLAGS);
 
+	*ret_fd = fd;
+	*ret_errno = 0;
 	if (fd >= 0)
-		return hand_out_take(fd, ret_fd, ret_errno);
+		return OPEN_OPENED;
 	/* A handle is no path: what is "followed" here, or has no driver, is the object itself. */
 	if (errno == ELOOP || errno == ENXIO || errno == ENODEV)
 		return refuse_type(ret_errno);
 	return refuse(errno, ret_errno);
+}
+
+OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
+			    int *ret_errno)
+{
+	int fd;
+	OpenOutcome outcome = open_regular_file_by_id(mount_fd, kind, id, &fd, ret_errno);
+
+	*ret_fd = -1;
+	return outcome == OPEN_OPENED ? hand_out_take(fd, ret_fd, ret_errno) : outcome;
 }
 
 int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id)

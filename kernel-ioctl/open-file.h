@@ -36,6 +36,10 @@ typedef enum {
 OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 			    int *ret_errno);
 
+/* The same of a generation that is known to be of a regular file, which it stays: its type is not asked. */
+OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
+				    int *ret_errno);
+
 /* A directory by handle, for reading; -1 with errno.  What it needs is as above. */
 int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id);
 
