@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/name-finder.h"
 
+#include "daemon/directory-levels.h"
 #include "daemon/parent-names.h"
-#include "daemon/stamp.h"
 #include "hashstore/sorter.h"
-#include "kernel-ioctl/directory.h"
-#include "kernel-ioctl/open-file.h"
 
 #include <dirent.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <xxhash.h>
-
-/* Descriptors that are left to the rest of the process. */
-#define SPARE_DESCRIPTORS 128
-#define DEPTH_MAX         4096
 
 /*
  * Asking one file takes as long as reading tens of names in a directory: so many are asked in any case,
@@ -32,35 +24,17 @@ typedef struct {
 	bool is_racy; /* it may change unseen */
 } ChangedDirectory;
 
-/* One that is being read. */
-typedef struct {
-	Directory *directory;
-	uint64_t inode;
-} Level;
-
 struct NameFinder {
 	Pass *pass;
 	NameSpool *spool;
 	FileStat state_directory;
 	FileStat top;
 	const char *top_path;
-	size_t depth_max;
-	int64_t now_nsec;
-	bool reads_all;
 	ParentNames *parents; /* NULL: names are found in directories */
-	GArray *levels;       /* Level */
-	Sorter *changed;      /* ChangedDirectory */
-	Sorter *names;        /* FoundName */
+	DirectoryLevels *levels;
+	Sorter *changed; /* ChangedDirectory */
+	Sorter *names;   /* FoundName */
 };
-
-uint64_t name_finder_directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec)
-{
-	const int64_t times[] = { btime_nsec, mtime_nsec, ctime_nsec };
-	uint64_t stamp = XXH3_64bits(times, sizeof(times));
-
-	/* 0 is that of a directory that is not known. */
-	return stamp ? stamp : 1;
-}
 
 static int compare_uint64(uint64_t a, uint64_t b)
 {
@@ -84,11 +58,6 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : compare_uint64(one->name_hash, other->name_hash);
 }
 
-static void level_clear(Level *level)
-{
-	directory_free(level->directory);
-}
-
 static Sorter *names_new(const Pass *pass)
 {
 	return sorter_new(sizeof(FoundName), compare_names, pass->settings->memory_bytes / 8,
@@ -110,24 +79,18 @@ static const char *path_of_top(const Filesystem *filesystem)
 NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory)
 {
 	NameFinder *finder = g_new0(NameFinder, 1);
-	struct rlimit limit = { 0 };
 
-	getrlimit(RLIMIT_NOFILE, &limit);
 	finder->pass = pass;
 	finder->spool = names;
 	finder->state_directory = *state_directory;
 	finder->top_path = path_of_top(pass->filesystem);
-	finder->depth_max =
-		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
-	finder->now_nsec = g_get_real_time() * 1000;
-	finder->levels = g_array_new(false, true, sizeof(Level));
-	g_array_set_clear_func(finder->levels, (GDestroyNotify)level_clear);
 	finder->changed = sorter_new(sizeof(ChangedDirectory), compare_directories,
 				     pass->settings->memory_bytes / 16,
 				     pass->settings->state_directory, pass->stop);
 	finder->names = names_new(pass);
 	if (file_stat_at(pass->filesystem->fd, "", &finder->top) != 0)
 		finder->top.inode = 0;
+	finder->levels = directory_levels_new(pass->filesystem, &finder->top);
 	finder->parents = parent_names_new(pass->filesystem->fd, finder->top.inode);
 	return finder;
 }
@@ -138,7 +101,7 @@ void name_finder_free(NameFinder *finder)
 		return;
 
 	parent_names_free(finder->parents);
-	g_array_unref(finder->levels);
+	directory_levels_free(finder->levels);
 	sorter_free(finder->changed);
 	sorter_free(finder->names);
 	g_free(finder);
@@ -156,23 +119,15 @@ static bool is_state_directory(const NameFinder *finder, uint64_t inode)
 	       is_of_this_filesystem(finder, &finder->state_directory);
 }
 
-/* Times tick slowly: what changed just now may change again and have the same ones. */
-static bool is_racy(const NameFinder *finder, int64_t ctime_nsec)
-{
-	Stamp times = { .ctime_nsec = ctime_nsec };
-
-	return stamp_is_racy(&times, finder->now_nsec) || ctime_nsec >= finder->now_nsec;
-}
-
 bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
 		      GError **error)
 {
 	ChangedDirectory changed = {
 		.inode = directory->inode,
-		.is_racy = is_racy(finder, directory->ctime_nsec),
+		.is_racy = directory_levels_is_racy(finder->levels, directory->ctime_nsec),
 		.generation = directory->generation,
-		.stamp = name_finder_directory_stamp(directory->btime_nsec, directory->mtime_nsec,
-						     directory->ctime_nsec),
+		.stamp = directory_stamp(directory->btime_nsec, directory->mtime_nsec,
+					 directory->ctime_nsec),
 	};
 
 	if ((known && known->stamp == changed.stamp) ||
@@ -217,82 +172,17 @@ static bool note_stamp(NameFinder *finder, uint64_t inode, uint64_t stamp, GErro
 	return put_directory(finder, inode, known->parent, name, stamp, error);
 }
 
-/*
- * Begin to read the open @directory, unless it is another one than was asked for.  *ret_stamp is what its
- * row is to have then.
- */
-static bool enter_take(NameFinder *finder, Directory *directory, uint64_t inode,
-		       uint64_t *ret_stamp)
-{
-	g_autoptr(Directory) owned = directory;
-	Level level = { .inode = inode };
-	FileStat stat;
-
-	if (file_stat_at(directory_fd(owned), "", &stat) != 0 || stat.inode != inode ||
-	    !is_of_this_filesystem(finder, &stat))
-		return false;
-
-	/* The times are of before it is read. */
-	*ret_stamp = name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec);
-	if (is_racy(finder, stat.ctime_nsec))
-		*ret_stamp = 0;
-
-	level.directory = g_steal_pointer(&owned);
-	g_array_append_val(finder->levels, level);
-	return true;
-}
-
-static bool enter_by_id(NameFinder *finder, uint64_t inode, uint32_t generation,
-			uint64_t *ret_stamp)
-{
-	const Filesystem *filesystem = finder->pass->filesystem;
-	FileId id = { .inode = inode, .generation = generation };
-	int fd = open_directory_by_id(filesystem->fd, filesystem->identity.kind, &id);
-
-	return fd >= 0 && enter_take(finder, directory_new_take(fd), inode, ret_stamp);
-}
-
 /* Begin to read a directory of which the store has a row. */
 static bool enter_known(NameFinder *finder, uint64_t inode, uint32_t generation, GError **error)
 {
 	uint64_t stamp;
 
-	return !enter_by_id(finder, inode, generation, &stamp) ||
+	return !directory_levels_enter_first(finder->levels, inode, generation, &stamp) ||
 	       note_stamp(finder, inode, stamp, error);
 }
 
-/* Enter what @parent_fd names if what the store has of it is of another time; false: not entered. */
-static bool enter_changed(NameFinder *finder, int parent_fd, const DirectoryEntry *entry,
-			  uint64_t known_stamp, uint64_t *ret_stamp)
-{
-	Directory *opened = NULL;
-	uint64_t inode = entry->inode;
-	XfsInode hidden;
-	FileStat stat;
-	bool is_shown, is_changed;
-	int failed;
-
-	is_shown = file_stat_at(parent_fd, entry->name, &stat) == 0 && stat.inode == inode &&
-		   is_of_this_filesystem(finder, &stat);
-	if (!is_shown && !xfs_inode_read(finder->pass->filesystem->fd, inode, &hidden))
-		return false;
-	is_changed = known_stamp !=
-		     (is_shown ? name_finder_directory_stamp(stat.btime_nsec, stat.mtime_nsec,
-							     stat.ctime_nsec)
-			       : name_finder_directory_stamp(hidden.btime_nsec, hidden.mtime_nsec,
-							     hidden.ctime_nsec));
-	if ((!is_changed && !finder->reads_all) || finder->levels->len >= finder->depth_max)
-		return false;
-
-	if (!is_shown)
-		return enter_by_id(finder, inode, hidden.generation, ret_stamp);
-	return directory_open_known(parent_fd, entry->name, &stat, &opened, &failed) ==
-		       DIRECTORY_OPENED &&
-	       enter_take(finder, opened, inode, ret_stamp);
-}
-
-/* A directory that @parent names. */
-static bool visit_directory(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
+/* A directory in @parent. */
+static bool visit_directory(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry,
 			    GError **error)
 {
 	uint64_t inode = entry->inode;
@@ -304,20 +194,19 @@ static bool visit_directory(NameFinder *finder, const Level *parent, const Direc
 		return false;
 
 	stamp = known ? known->stamp : 0;
-	is_fresh = !known || !is_named(known, parent->inode, entry->name);
+	is_fresh = !known || !is_named(known, parent, entry->name);
 	is_entered = !is_state_directory(finder, inode) &&
-		     enter_changed(finder, directory_fd(parent->directory), entry, stamp, &stamp);
+		     directory_levels_enter(finder->levels, entry, stamp, &stamp);
 	if (is_fresh)
-		return put_directory(finder, inode, parent->inode, entry->name, stamp, error);
+		return put_directory(finder, inode, parent, entry->name, stamp, error);
 	return !is_entered || note_stamp(finder, inode, stamp, error);
 }
 
-static bool visit(NameFinder *finder, const Level *parent, const DirectoryEntry *entry,
-		  GError **error)
+static bool visit(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry, GError **error)
 {
 	FoundName found = {
 		.inode = entry->inode,
-		.parent = parent->inode,
+		.parent = parent,
 		.name_hash = XXH3_64bits(entry->name, strlen(entry->name)),
 	};
 
@@ -328,17 +217,14 @@ static bool visit(NameFinder *finder, const Level *parent, const DirectoryEntry 
 /* Read what was entered, and what is entered from there. */
 static bool read_entered(NameFinder *finder, GError **error)
 {
-	while (finder->levels->len > 0 && pass_may_continue(finder->pass)) {
-		guint innermost = finder->levels->len - 1;
-		Level level = g_array_index(finder->levels, Level, innermost);
-		const DirectoryEntry *entry;
+	while (pass_may_continue(finder->pass)) {
+		uint64_t parent;
+		const DirectoryEntry *entry = directory_levels_next(finder->levels, &parent);
 
-		/* What cannot be read on is left at that: names are hints. */
-		if (!directory_next(level.directory, &entry, NULL) || !entry)
-			g_array_set_size(finder->levels, innermost);
-		else if (entry->type == DT_DIR && !visit_directory(finder, &level, entry, error))
-			return false;
-		else if (entry->type != DT_DIR && !visit(finder, &level, entry, error))
+		if (!entry)
+			break;
+		if (!(entry->type == DT_DIR ? visit_directory(finder, parent, entry, error)
+					    : visit(finder, parent, entry, error)))
 			return false;
 	}
 
@@ -451,7 +337,7 @@ bool name_finder_read_all(NameFinder *finder, GError **error)
 
 	sorter_free(finder->names);
 	finder->names = names_new(finder->pass);
-	finder->reads_all = true;
+	directory_levels_enter_all(finder->levels);
 	if (xfs_inode_read(finder->pass->filesystem->fd, finder->top.inode, &top) &&
 	    (!note_top(finder, error) || !enter_known(finder, top.inode, top.generation, error) ||
 	     !read_entered(finder, error)))

@@ -60,7 +60,4 @@ bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool name_finder_rewind(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Of the directory as it was when it was read. */
-uint64_t name_finder_directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NameFinder, name_finder_free)

@@ -136,31 +136,34 @@ static DirectoryOutcome outcome_of(int error)
 
 DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret, int *ret_errno)
 {
+	DirectoryOutcome outcome;
 	FileStat stat;
-
-	if (file_stat_at(parent_fd, name, &stat) != 0)
-		stat.is_mount_root = false;
-	return directory_open_known(parent_fd, name, &stat, ret, ret_errno);
-}
-
-DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
-				      Directory **ret, int *ret_errno)
-{
 	int fd;
 
 	*ret = NULL;
-	if (is_other_mount(parent_fd, name, stat)) {
+	if (file_stat_at(parent_fd, name, &stat) != 0)
+		stat.is_mount_root = false;
+	outcome = directory_open_known(parent_fd, name, &stat, &fd, ret_errno);
+	if (outcome == DIRECTORY_OPENED)
+		*ret = directory_new_take(fd);
+	return outcome;
+}
+
+DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
+				      int *ret_fd, int *ret_errno)
+{
+	*ret_fd = -1;
+	if (stat && is_other_mount(parent_fd, name, stat)) {
 		*ret_errno = EXDEV;
 		return DIRECTORY_OTHER_MOUNT;
 	}
 
-	fd = open_directory(parent_fd, name);
-	if (fd < 0) {
+	*ret_fd = open_directory(parent_fd, name);
+	if (*ret_fd < 0) {
 		*ret_errno = errno;
 		return outcome_of(errno);
 	}
 
-	*ret = directory_new_take(fd);
 	return DIRECTORY_OPENED;
 }
 
@@ -168,11 +171,21 @@ Directory *directory_new_take(int fd)
 {
 	Directory *directory = g_new(Directory, 1);
 
+	directory_begin_take(directory, fd);
+	return directory;
+}
+
+void directory_begin_take(Directory *directory, int fd)
+{
 	directory->fd = fd;
 	directory->is_at_end = false;
 	directory->next = 0;
 	directory->n_entries = 0;
-	return directory;
+}
+
+void directory_close(Directory *directory)
+{
+	fd_close(&directory->fd);
 }
 
 void directory_free(Directory *directory)

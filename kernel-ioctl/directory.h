@@ -41,12 +41,21 @@ typedef enum {
 DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret,
 				   int *ret_errno);
 
-/* The same, of a name of which @stat says what it is. */
+/*
+ * The same, of a name of which @stat says what it is, or NULL where nothing is mounted; a descriptor, to be
+ * taken over.
+ */
 DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
-				      Directory **ret, int *ret_errno) G_GNUC_WARN_UNUSED_RESULT;
+				      int *ret_fd, int *ret_errno) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Take over the open directory @fd. */
 Directory *directory_new_take(int fd);
+
+/* Close it; it may be begun again, or freed. */
+void directory_close(Directory *directory);
+
+/* Have a directory that was closed read another one. */
+void directory_begin_take(Directory *directory, int fd);
 
 void directory_free(Directory *directory);
 

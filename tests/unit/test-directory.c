@@ -138,6 +138,29 @@ static void test_a_directory_removed_while_open_has_no_entries(void)
 	g_assert_null(next_entry(directory));
 }
 
+static void test_what_was_closed_reads_another_from_its_beginning(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Directory) directory = NULL;
+	const char *names[] = { "one", "other" };
+	int fd, error;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_assert_cmpint(mkdirat(scratch->fd, names[i], 0755), ==, 0);
+		g_assert_cmpint(directory_open_known(scratch->fd, names[i], NULL, &fd, &error), ==,
+				DIRECTORY_OPENED);
+		g_assert_cmpint(mkdirat(fd, names[i], 0755), ==, 0);
+		if (directory)
+			directory_begin_take(directory, fd);
+		else
+			directory = directory_new_take(fd);
+		g_assert_cmpstr(next_entry(directory)->name, ==, names[i]);
+		g_assert_null(next_entry(directory));
+		directory_close(directory);
+		g_assert_cmpint(fcntl(fd, F_GETFD), ==, -1);
+	}
+}
+
 static void test_a_directory_that_cannot_be_read_on_is_an_error(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -213,6 +236,8 @@ int main(int argc, char **argv)
 			test_what_is_no_directory_any_more_is_gone);
 	g_test_add_func("/directory/a-directory-removed-while-open-has-no-entries",
 			test_a_directory_removed_while_open_has_no_entries);
+	g_test_add_func("/directory/what-was-closed-reads-another-from-its-beginning",
+			test_what_was_closed_reads_another_from_its_beginning);
 	g_test_add_func("/directory/a-directory-that-cannot-be-read-on-is-an-error",
 			test_a_directory_that_cannot_be_read_on_is_an_error);
 	g_test_add_func("/directory/a-mount-is-not-entered", test_a_mount_is_not_entered);
