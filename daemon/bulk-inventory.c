@@ -327,6 +327,16 @@ static bool exists(const Bulk *bulk, const FileRecord *file)
 	       inode.generation == file->generation && inode.nlink > 0;
 }
 
+/*
+ * Whether a file without a name came, or got another name, when its directory had been read: it is left to
+ * the next pass, as are those that come when their inodes were listed.
+ */
+static bool is_late(const Bulk *bulk, const Pending *pending)
+{
+	return !pending->is_known &&
+	       name_finder_may_miss(bulk->finder, pending->file.stamp.ctime_nsec);
+}
+
 /* What the store knows of a pending file; NULL: nothing. */
 static bool find_known(Bulk *bulk, const Pending *pending, const Object **ret, GError **error)
 {
@@ -370,7 +380,7 @@ static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 		    (!find_known(bulk, &pending, &known, error) ||
 		     (known && !take_known(bulk, &pending.file, known, &has_name, error))))
 			return false;
-		*ret = !has_name && exists(bulk, &pending.file);
+		*ret = !has_name && !is_late(bulk, &pending) && exists(bulk, &pending.file);
 	}
 
 	return true;
@@ -426,6 +436,12 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 		return false;
 	if (pending->is_skip)
 		return count_skip(bulk, pending, has_name, error);
+
+	if (!has_name && is_late(bulk, pending)) {
+		bulk->pass->result->files.seen--;
+		bulk->pass->result->files.new --;
+		return true;
+	}
 
 	if (!find_known(bulk, pending, &known, error) ||
 	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
@@ -566,6 +582,8 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 	    !directory_cursor_next(bulk.directories, &bulk.known_directory, error))
 		return false;
 
+	if (!bulk.known_directory)
+		name_finder_read_ahead(bulk.finder);
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!list(&bulk, ret_is_listed, error))
 		return false;

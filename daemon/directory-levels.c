@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/directory-levels.h"
 
+#include "daemon/other-mounts.h"
 #include "daemon/stamp.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/open-file.h"
@@ -25,6 +26,7 @@ struct DirectoryLevels {
 	size_t depth_max;
 	int64_t began_nsec;
 	bool enters_all;
+	bool is_bare;     /* nothing is mounted on it, so what a name is need not be asked first */
 	GArray *levels;   /* Level */
 	Directory *spare; /* closed; NULL: none */
 };
@@ -74,9 +76,10 @@ void directory_levels_free(DirectoryLevels *levels)
 	g_free(levels);
 }
 
-void directory_levels_enter_all(DirectoryLevels *levels)
+void directory_levels_enter_all(DirectoryLevels *levels, bool all)
 {
-	levels->enters_all = true;
+	levels->enters_all = all;
+	levels->is_bare = all && levels->top.mount_id && !other_mounts_are_on(levels->top.mount_id);
 }
 
 /* Times tick slowly: what changed just now may change again and have the same ones. */
@@ -159,6 +162,10 @@ bool directory_levels_enter(DirectoryLevels *levels, const DirectoryEntry *entry
 
 	if (levels->levels->len >= levels->depth_max)
 		return false;
+	if (levels->enters_all && levels->is_bare &&
+	    enter_name(levels, parent_fd, entry, NULL, ret_stamp))
+		return true;
+
 	if (file_stat_at(parent_fd, entry->name, &stat) != 0 || stat.inode != entry->inode ||
 	    !is_of_this_filesystem(levels, &stat))
 		return enter_hidden(levels, entry->inode, known_stamp, ret_stamp);

@@ -23,8 +23,8 @@ typedef struct DirectoryLevels DirectoryLevels;
 DirectoryLevels *directory_levels_new(const Filesystem *filesystem, const FileStat *top);
 void directory_levels_free(DirectoryLevels *levels);
 
-/* Have every directory entered from now on, whatever stamp is known. */
-void directory_levels_enter_all(DirectoryLevels *levels);
+/* Whether every directory is entered from now on, whatever stamp is known; at first it is not. */
+void directory_levels_enter_all(DirectoryLevels *levels, bool all);
 
 /*
  * Begin to read a directory; false if it cannot be.  *ret_stamp is of the directory as it is then: 0 if it

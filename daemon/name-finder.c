@@ -4,6 +4,7 @@
 #include "daemon/directory-levels.h"
 #include "daemon/parent-names.h"
 #include "hashstore/sorter.h"
+#include "kernel-ioctl/thread-io.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -24,16 +25,33 @@ typedef struct {
 	bool is_racy; /* it may change unseen */
 } ChangedDirectory;
 
+/* A directory that was met ahead. */
+typedef struct {
+	uint64_t inode;
+	uint64_t parent;
+	uint64_t name_position; /* in the NameSpool */
+	uint64_t stamp;
+} MetDirectory;
+
 struct NameFinder {
 	Pass *pass;
-	NameSpool *spool;
 	FileStat state_directory;
 	FileStat top;
 	const char *top_path;
 	ParentNames *parents; /* NULL: names are found in directories */
+	Sorter *changed;      /* ChangedDirectory */
+	int64_t ahead_nsec;   /* when somebody began to read ahead; 0: nothing was read so */
+
+	/* Thread: the one that reads ahead, while there is one; else the worker. */
+	NameSpool *spool;
 	DirectoryLevels *levels;
-	Sorter *changed; /* ChangedDirectory */
-	Sorter *names;   /* FoundName */
+	Sorter *names;  /* FoundName */
+	Sorter *met;    /* MetDirectory; NULL: the store is told at once */
+	GError *failed; /* while reading ahead */
+	uint64_t disk_bytes;
+
+	GThread *ahead; /* NULL: nobody reads ahead */
+	atomic_bool is_ending;
 };
 
 static int compare_uint64(uint64_t a, uint64_t b)
@@ -45,6 +63,12 @@ static int compare_directories(const void *a, const void *b)
 {
 	return compare_uint64(((const ChangedDirectory *)a)->inode,
 			      ((const ChangedDirectory *)b)->inode);
+}
+
+/* Of a directory that was moved meanwhile any name will do: the store is told when it is read again. */
+static int compare_met(const void *a, const void *b)
+{
+	return compare_uint64(((const MetDirectory *)a)->inode, ((const MetDirectory *)b)->inode);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -95,15 +119,29 @@ NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_
 	return finder;
 }
 
+/* Wait until all was read ahead. */
+static void end_ahead(NameFinder *finder)
+{
+	if (!finder->ahead)
+		return;
+
+	g_thread_join(g_steal_pointer(&finder->ahead));
+	finder->pass->result->disk_bytes += finder->disk_bytes;
+}
+
 void name_finder_free(NameFinder *finder)
 {
 	if (!finder)
 		return;
 
+	atomic_store(&finder->is_ending, true);
+	end_ahead(finder);
+	g_clear_error(&finder->failed);
 	parent_names_free(finder->parents);
 	directory_levels_free(finder->levels);
 	sorter_free(finder->changed);
 	sorter_free(finder->names);
+	sorter_free(finder->met);
 	g_free(finder);
 }
 
@@ -181,6 +219,18 @@ static bool enter_known(NameFinder *finder, uint64_t inode, uint32_t generation,
 	       note_stamp(finder, inode, stamp, error);
 }
 
+/* A directory in @parent, of which the store knows nothing. */
+static bool meet_ahead(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry,
+		       GError **error)
+{
+	MetDirectory met = { .inode = entry->inode, .parent = parent };
+
+	if (!is_state_directory(finder, met.inode))
+		directory_levels_enter(finder->levels, entry, 0, &met.stamp);
+	return name_spool_add(finder->spool, entry->name, &met.name_position, error) &&
+	       sorter_add(finder->met, &met, error);
+}
+
 /* A directory in @parent. */
 static bool visit_directory(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry,
 			    GError **error)
@@ -190,6 +240,8 @@ static bool visit_directory(NameFinder *finder, uint64_t parent, const Directory
 	uint64_t stamp;
 	bool is_fresh, is_entered;
 
+	if (finder->met)
+		return meet_ahead(finder, parent, entry, error);
 	if (!hash_store_find_directory(finder->pass->store, 0, inode, &known, error))
 		return false;
 
@@ -217,7 +269,7 @@ static bool visit(NameFinder *finder, uint64_t parent, const DirectoryEntry *ent
 /* Read what was entered, and what is entered from there. */
 static bool read_entered(NameFinder *finder, GError **error)
 {
-	while (pass_may_continue(finder->pass)) {
+	while (!atomic_load(&finder->is_ending) && pass_may_continue(finder->pass)) {
 		uint64_t parent;
 		const DirectoryEntry *entry = directory_levels_next(finder->levels, &parent);
 
@@ -229,6 +281,91 @@ static bool read_entered(NameFinder *finder, GError **error)
 	}
 
 	return true;
+}
+
+static void *read_ahead(void *data)
+{
+	NameFinder *finder = data;
+	Throttle *throttle = finder->pass->throttle;
+	MetDirectory top = { .inode = finder->top.inode };
+	XfsInode inode;
+
+	throttle_join(throttle);
+	if (xfs_inode_read(finder->pass->filesystem->fd, top.inode, &inode) &&
+	    directory_levels_enter_first(finder->levels, top.inode, inode.generation, &top.stamp))
+		(void)(name_spool_add(finder->spool, finder->top_path, &top.name_position,
+				      &finder->failed) &&
+		       sorter_add(finder->met, &top, &finder->failed) &&
+		       read_entered(finder, &finder->failed) &&
+		       sorter_sort(finder->met, &finder->failed));
+	throttle_leave(throttle);
+	if (!thread_io_read_bytes(&finder->disk_bytes))
+		finder->disk_bytes = 0;
+	return NULL;
+}
+
+void name_finder_read_ahead(NameFinder *finder)
+{
+	Pass *pass = finder->pass;
+
+	/* A limit would have two wait in turn, and a rotating disk go to and fro between them. */
+	if (finder->parents || pass->n_readers == 1 || throttle_is_limited(pass->throttle))
+		return;
+
+	finder->ahead_nsec = g_get_real_time() * 1000;
+	directory_levels_enter_all(finder->levels, true);
+	finder->met =
+		sorter_new(sizeof(MetDirectory), compare_met, pass->settings->memory_bytes / 16,
+			   pass->settings->state_directory, pass->stop);
+	finder->ahead = g_thread_try_new("names", read_ahead, finder, NULL);
+	if (!finder->ahead)
+		g_clear_pointer(&finder->met, sorter_free);
+}
+
+/* Have the store know what was met ahead.  *ret_is_all: and nothing is to be read again. */
+static bool put_met(NameFinder *finder, Sorter *met, bool *ret_is_all, GError **error)
+{
+	const ChangedDirectory *changed;
+	const MetDirectory *next;
+	const char *name;
+
+	*ret_is_all = true;
+	if (!sorter_next(finder->changed, (const void **)&changed, error))
+		return false;
+	while (pass_may_continue(finder->pass)) {
+		if (!sorter_next(met, (const void **)&next, error))
+			return false;
+		while (changed && (!next || changed->inode <= next->inode)) {
+			*ret_is_all &= next && changed->inode == next->inode &&
+				       changed->stamp == next->stamp;
+			if (!sorter_next(finder->changed, (const void **)&changed, error))
+				return false;
+		}
+		if (!next)
+			break;
+		if (!name_spool_get(finder->spool, next->name_position, &name, error) ||
+		    !put_directory(finder, next->inode, next->parent, name, next->stamp, error))
+			return false;
+	}
+
+	return sorter_rewind(finder->changed, error);
+}
+
+/* What is read from now on the store is told at once. */
+static bool take_met(NameFinder *finder, bool *ret_is_all, GError **error)
+{
+	g_autoptr(Sorter) met = NULL;
+
+	*ret_is_all = false;
+	end_ahead(finder);
+	directory_levels_enter_all(finder->levels, false);
+	met = g_steal_pointer(&finder->met);
+	if (finder->failed) {
+		g_propagate_error(error, g_steal_pointer(&finder->failed));
+		return false;
+	}
+
+	return !met || put_met(finder, met, ret_is_all, error);
 }
 
 /* The top directory lies in no other, so no other names it. */
@@ -315,9 +452,12 @@ static bool name_all_by_parents(NameFinder *finder, GError **error)
 bool name_finder_read_changed(NameFinder *finder, GError **error)
 {
 	uint64_t n_nameless = 0;
+	bool is_read;
 
-	if (!sorter_sort(finder->changed, error))
+	if (!sorter_sort(finder->changed, error) || !take_met(finder, &is_read, error))
 		return false;
+	if (is_read)
+		return sorter_sort(finder->names, error);
 	if (finder->parents)
 		return name_all_by_parents(finder, error);
 	if (sorter_count(finder->changed) > 0 &&
@@ -337,7 +477,8 @@ bool name_finder_read_all(NameFinder *finder, GError **error)
 
 	sorter_free(finder->names);
 	finder->names = names_new(finder->pass);
-	directory_levels_enter_all(finder->levels);
+	finder->ahead_nsec = 0;
+	directory_levels_enter_all(finder->levels, true);
 	if (xfs_inode_read(finder->pass->filesystem->fd, finder->top.inode, &top) &&
 	    (!note_top(finder, error) || !enter_known(finder, top.inode, top.generation, error) ||
 	     !read_entered(finder, error)))
@@ -350,6 +491,11 @@ void name_finder_expect(NameFinder *finder, uint64_t n_names, uint64_t n_files)
 {
 	if (n_names > ASKED_FILES && n_names > n_files / FILES_A_ASKED)
 		g_clear_pointer(&finder->parents, parent_names_free);
+}
+
+bool name_finder_may_miss(const NameFinder *finder, int64_t ctime_nsec)
+{
+	return finder->ahead_nsec > 0 && ctime_nsec >= finder->ahead_nsec;
 }
 
 bool name_finder_asks_files(const NameFinder *finder)

@@ -19,7 +19,11 @@
  * Directories are opened by handle, new ones through the directory that they lie in: the kernel looks
  * through the whole of that to connect one that it opened by handle.  Mounts hide nothing from it.
  *
- * Memory: three sixteenths of the pass's limit.
+ * Of a store that knows no directory all are read, which may begin before inodes are listed: by a thread
+ * of its own, that the store is not told of.  What changes meanwhile has another time when it is listed,
+ * or the next time.
+ *
+ * Memory: a quarter of the pass's limit.
  * Thread: the filesystem's worker.
  */
 typedef struct NameFinder NameFinder;
@@ -35,6 +39,12 @@ typedef struct {
 NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory);
 void name_finder_free(NameFinder *finder);
 
+/*
+ * Begin to read all directories, of which the store knows none, where that is faster.  The NameSpool is not
+ * to be used until name_finder_read_changed().
+ */
+void name_finder_read_ahead(NameFinder *finder);
+
 /* There is such a directory; @known is what the store has of it, or NULL.  Before any is read. */
 bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -47,6 +57,9 @@ bool name_finder_read_changed(NameFinder *finder, GError **error) G_GNUC_WARN_UN
 
 /* Read all there are, instead of what was read before. */
 bool name_finder_read_all(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether the names that were found may lack that of a file with this time: it may be newer than they are. */
+bool name_finder_may_miss(const NameFinder *finder, int64_t ctime_nsec);
 
 /* Whether files are to be asked for their names: then no name comes from directories. */
 bool name_finder_asks_files(const NameFinder *finder);

@@ -26,6 +26,19 @@ static bool is_met(const Filesystem *filesystem, struct libmnt_fs *mount)
 	return false;
 }
 
+bool other_mounts_are_on(uint64_t mount_id)
+{
+	g_autoptr(MountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_iter *iterator = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *mount = NULL;
+	bool are_there = !mounts;
+
+	while (!are_there && mnt_table_next_fs(mounts, iterator, &mount) == 0)
+		are_there = (uint64_t)mnt_fs_get_parent_id(mount) == mount_id;
+	mnt_free_iter(iterator);
+	return are_there;
+}
+
 void other_mounts_count(const Filesystem *filesystem, SkipLedger *skips)
 {
 	g_autoptr(MountTable) mounts = mnt_new_table_from_file("/proc/self/mountinfo");

@@ -4,6 +4,12 @@
 #include "daemon/filesystem.h"
 #include "daemon/skip.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether something is mounted on that mount, or may be.  Thread: any. */
+bool other_mounts_are_on(uint64_t mount_id);
+
 /*
  * Count what is mounted below the paths of a pass in @skips, as a walk from them would meet it: it is no
  * part of the pass.
