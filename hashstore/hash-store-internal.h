@@ -54,6 +54,9 @@ struct HashStore {
 	Anchor *anchors;
 	size_t n_anchors;
 
+	/* The row that is being written, kept for its memory. */
+	GByteArray *record;
+
 	/* The last answer of a find. */
 	GByteArray *found_bytes;
 	Object found_object;

@@ -30,6 +30,7 @@ static HashStore *store_new(const char *path)
 	store->path = g_strdup(path);
 	store->lock_fd = -1;
 	store->found_bytes = g_byte_array_new();
+	store->record = g_byte_array_new();
 
 	return store;
 }
@@ -158,6 +159,7 @@ void hash_store_close(HashStore *store)
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	g_byte_array_unref(store->found_bytes);
+	g_byte_array_unref(store->record);
 	g_free(store->anchors);
 	g_free(store->path);
 	g_free(store);

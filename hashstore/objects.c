@@ -93,7 +93,7 @@ static bool write_row(HashStore *store, Statement statement, const Object *objec
 
 bool hash_store_put(HashStore *store, const Object *object, GError **error)
 {
-	g_autoptr(GByteArray) record = g_byte_array_sized_new(128);
+	GByteArray *record = store->record;
 	uint32_t keep_half = object->state == OBJECT_HALF ? object->id : 0;
 
 	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
@@ -108,6 +108,7 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	if (!drop_stored_half(store, object->subvolume, object->inode, keep_half, error))
 		return false;
 
+	g_byte_array_set_size(record, 0);
 	object_record_write(object, record);
 	if (!write_row(store, STATEMENT_INSERT_OBJECT, object, record, error))
 		return false;
