@@ -17,6 +17,9 @@
 #define ASKED_FILES   1024
 #define FILES_A_ASKED 16
 
+/* How often the worker looks after the devices while it waits. */
+#define WAIT_USEC 50000
+
 /* A directory that changed. */
 typedef struct {
 	uint64_t inode;
@@ -50,7 +53,8 @@ struct NameFinder {
 	GError *failed; /* while reading ahead */
 	uint64_t disk_bytes;
 
-	GThread *ahead; /* NULL: nobody reads ahead */
+	GThread *ahead;     /* NULL: nobody reads ahead */
+	GAsyncQueue *ended; /* gets the finder when all was read ahead */
 	atomic_bool is_ending;
 };
 
@@ -119,12 +123,15 @@ NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_
 	return finder;
 }
 
-/* Wait until all was read ahead. */
+/* Wait until all was read ahead; meanwhile the devices are looked after. */
 static void end_ahead(NameFinder *finder)
 {
 	if (!finder->ahead)
 		return;
 
+	while (!atomic_load(&finder->is_ending) && pass_may_continue(finder->pass) &&
+	       !g_async_queue_timeout_pop(finder->ended, WAIT_USEC))
+		;
 	g_thread_join(g_steal_pointer(&finder->ahead));
 	finder->pass->result->disk_bytes += finder->disk_bytes;
 }
@@ -142,6 +149,7 @@ void name_finder_free(NameFinder *finder)
 	sorter_free(finder->changed);
 	sorter_free(finder->names);
 	sorter_free(finder->met);
+	g_clear_pointer(&finder->ended, g_async_queue_unref);
 	g_free(finder);
 }
 
@@ -266,10 +274,22 @@ static bool visit(NameFinder *finder, uint64_t parent, const DirectoryEntry *ent
 	       sorter_add(finder->names, &found, error);
 }
 
+/* Who reads ahead leaves it to the worker to look after the devices. */
+static bool may_continue(const NameFinder *finder)
+{
+	const Pass *pass = finder->pass;
+
+	if (!finder->met)
+		return pass_may_continue(pass);
+
+	throttle_settle(pass->throttle, pass->stop);
+	return !atomic_load(&finder->is_ending) && !atomic_load(pass->stop);
+}
+
 /* Read what was entered, and what is entered from there. */
 static bool read_entered(NameFinder *finder, GError **error)
 {
-	while (!atomic_load(&finder->is_ending) && pass_may_continue(finder->pass)) {
+	while (may_continue(finder)) {
 		uint64_t parent;
 		const DirectoryEntry *entry = directory_levels_next(finder->levels, &parent);
 
@@ -301,6 +321,7 @@ static void *read_ahead(void *data)
 	throttle_leave(throttle);
 	if (!thread_io_read_bytes(&finder->disk_bytes))
 		finder->disk_bytes = 0;
+	g_async_queue_push(finder->ended, finder);
 	return NULL;
 }
 
@@ -313,6 +334,7 @@ void name_finder_read_ahead(NameFinder *finder)
 		return;
 
 	finder->ahead_nsec = g_get_real_time() * 1000;
+	finder->ended = g_async_queue_new();
 	directory_levels_enter_all(finder->levels, true);
 	finder->met =
 		sorter_new(sizeof(MetDirectory), compare_met, pass->settings->memory_bytes / 16,
