@@ -63,7 +63,7 @@ def documents(text):
 def check_printed(words, text):
     """Hold what `dedupctl WORDS` printed to its schema, if that was to be JSON."""
     words = [str(word) for word in words]
-    if text and "export" in words:
+    if text and "export" in words and "--help" not in words:
         for line in text.splitlines():
             check(json.loads(line), "export", may_lack=True)
     elif text and not {"--json", "-J", "--format=json"}.isdisjoint(words):
