@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/errand.h"
 #include "daemon/filesystem.h"
-
-#include <systemd/sd-event.h>
 
 /*
  * FilesystemSearch - finds the filesystems of paths without the main loop waiting for them.
  *
- * A path may lead to where nobody answers, as a network or FUSE filesystem that hangs, and then whoever
- * touches it hangs, too, beyond any signal but the last.  So a thread does, that nobody joins: when the search
- * is given up, it is left to itself, and what it holds goes with it.
+ * A path may lead to where nobody answers, so this is an Errand: when the search is given up, its thread is left
+ * to itself, and what it holds goes with it.
  *
  * At most FILESYSTEM_SEARCHES_MAX threads search at a time, those that were left to themselves among them.
  *
@@ -32,6 +30,12 @@ typedef void (*FilesystemSearchDone)(GPtrArray *found, const GError *error, void
 /* @paths are copied.  @done is called once, from the loop, unless the search is freed before. */
 FilesystemSearch *filesystem_search_new(sd_event *event, char *const *paths,
 					FilesystemSearchDone done, void *data, GError **error);
+
+/*
+ * Give the search up, which is consumed, and know when its thread has ended, which @listener is told: returns it
+ * to be freed; NULL: it has ended already.
+ */
+Errand *filesystem_search_leave(FilesystemSearch *search, const ErrandListener *listener);
 
 /* Never waits. */
 void filesystem_search_free(FilesystemSearch *search);
