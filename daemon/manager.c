@@ -5,6 +5,7 @@
 #include "daemon/config.h"
 #include "daemon/metrics.h"
 #include "daemon/mount-monitor.h"
+#include "daemon/mount-search.h"
 #include "daemon/pass-settings.h"
 
 #include <string.h>
@@ -20,7 +21,9 @@ struct Manager {
 	Config *config;
 	DiskTable *disks;
 	MountMonitor *monitor;
-	MountTable *mounts;
+	MountSearch *search;
+	bool is_outdated;       /* what is searched: mounts changed since it began */
+	MountTable *mounts;     /* as they were found last; NULL: not yet */
 	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
 	sd_event_source *timer;
 	Bus *bus;
@@ -190,48 +193,78 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 	}
 }
 
-/* Take over what is mounted now. */
-static bool look_at_mounts(Manager *manager, GError **error)
+/* Know it, or only say why not. */
+static void take_mounted(Manager *manager, const MountTable *mounts,
+			 const MountedFilesystem *mounted)
 {
-	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, manager->mounts, error);
-	const GPtrArray *all;
+	ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
 
-	if (!mounts)
-		return false;
-
-	all = mount_table_filesystems(mounts);
-	for (size_t i = 0; i < all->len; i++) {
-		const MountedFilesystem *mounted = all->pdata[i];
-		ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
-
-		/* A second one of a UUID is refused, and the first goes by it. */
-		if (mounted->uuid[0] == '\0' ||
-		    mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
-			if (!manager->mounts || !mount_table_has(manager->mounts, mounted))
-				g_warning("%s", mounted->refusal);
-			continue;
-		}
-		if (!managed)
-			managed = add_filesystem(manager, mounted->uuid);
-		managed_filesystem_set_mounted(managed, mounted);
-		configure(manager, managed, mounted);
+	/* A second one of a UUID is refused, and the first goes by it. */
+	if (mounted->uuid[0] == '\0' || mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
+		if (!manager->mounts || !mount_table_has(manager->mounts, mounted))
+			g_warning("%s", mounted->refusal);
+		return;
 	}
+	if (!managed)
+		managed = add_filesystem(manager, mounted->uuid);
+	managed_filesystem_set_mounted(managed, mounted);
+	configure(manager, managed, mounted);
+}
+
+static void look_at_mounts(void *data)
+{
+	Manager *manager = data;
+	g_autoptr(GError) error = NULL;
+
+	manager->is_outdated = mount_search_runs(manager->search);
+	if (!manager->is_outdated &&
+	    !mount_search_start(manager->search, NULL, manager->mounts, &error))
+		g_warning("%s", error->message);
+}
+
+/* Treat all that is mounted as it is to be treated by now. */
+static void take_mounts(Manager *manager, const MountTable *mounts)
+{
+	const GPtrArray *all = mount_table_filesystems(mounts);
+
+	for (size_t i = 0; i < all->len; i++)
+		take_mounted(manager, mounts, all->pdata[i]);
 	drop_unmounted(manager, mounts);
-	g_clear_pointer(&manager->mounts, mount_table_free);
-	manager->mounts = g_steal_pointer(&mounts);
 	if (manager->bus)
 		bus_filesystems_changed(manager->bus);
 	tell_supervisor(manager);
 	manager_look(manager);
-	return true;
 }
 
-static void on_mounts_changed(void *data)
+static void on_mounts_found(MountTable *mounts, void *data)
 {
-	g_autoptr(GError) error = NULL;
+	Manager *manager = data;
 
-	if (!look_at_mounts(data, &error))
-		g_warning("%s", error->message);
+	take_mounts(manager, mounts);
+	g_clear_pointer(&manager->mounts, mount_table_free);
+	manager->mounts = mounts;
+	if (manager->is_outdated)
+		look_at_mounts(manager);
+}
+
+/* Before anybody can ask for them; who does not answer is soon left out. */
+static bool find_mounts(Manager *manager, GError **error)
+{
+	const MountSearchListener listener = { on_mounts_found, look_at_mounts, manager };
+	int failed = 0;
+
+	manager->search = mount_search_new(manager->event, NULL, &listener);
+	if (!mount_search_start(manager->search, NULL, NULL, error))
+		return false;
+
+	while (!manager->mounts && failed >= 0)
+		failed = sd_event_run(manager->event, UINT64_MAX);
+	if (failed >= 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
+		    "cannot wait for what is mounted: %s", g_strerror(-failed));
+	return false;
 }
 
 static char *metrics_path(void)
@@ -289,8 +322,8 @@ Manager *manager_new(const Settings *settings, Config *config, char *const *argu
 	if (!add_timer(manager, error))
 		return NULL;
 
-	manager->monitor = mount_monitor_new(event, on_mounts_changed, manager, error);
-	if (!manager->monitor || !look_at_mounts(manager, error))
+	manager->monitor = mount_monitor_new(event, look_at_mounts, manager, error);
+	if (!manager->monitor || !find_mounts(manager, error))
 		return NULL;
 
 	manager->bus = bus_new(manager, event, inherited_socket(),
@@ -313,6 +346,7 @@ void manager_free(Manager *manager)
 	g_free(manager->metrics_path);
 	g_free(manager->metrics);
 	mount_monitor_free(manager->monitor);
+	mount_search_free(manager->search);
 	mount_table_free(manager->mounts);
 	sd_event_source_unref(manager->timer);
 	config_free(manager->config);
@@ -334,7 +368,9 @@ bool manager_reload(Manager *manager, GError **error)
 	config_free(manager->config);
 	manager->config = g_steal_pointer(&config);
 	g_message("read the configuration anew");
-	return look_at_mounts(manager, error);
+	take_mounts(manager, manager->mounts);
+	look_at_mounts(manager);
+	return true;
 }
 
 DiskTable *manager_disks(const Manager *manager)

@@ -31,8 +31,42 @@ static void mount_point_free(MountPoint *mount_point)
 	g_free(mount_point);
 }
 
-static void mounted_filesystem_free(MountedFilesystem *filesystem)
+static MountPoint *mount_point_copy(const MountPoint *mount_point)
 {
+	MountPoint *copy = g_new(MountPoint, 1);
+
+	*copy = *mount_point;
+	copy->target = g_strdup(mount_point->target);
+	copy->root = g_strdup(mount_point->root);
+	return copy;
+}
+
+static GPtrArray *new_mount_points(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)mount_point_free);
+}
+
+MountedFilesystem *mounted_filesystem_copy(const MountedFilesystem *filesystem)
+{
+	MountedFilesystem *copy = g_new(MountedFilesystem, 1);
+
+	*copy = *filesystem;
+	copy->type = g_strdup(filesystem->type);
+	copy->source = g_strdup(filesystem->source);
+	copy->options = g_strdup(filesystem->options);
+	copy->refusal = g_strdup(filesystem->refusal);
+	copy->mount_points = new_mount_points();
+	for (size_t i = 0; i < filesystem->mount_points->len; i++)
+		g_ptr_array_add(copy->mount_points,
+				mount_point_copy(filesystem->mount_points->pdata[i]));
+	return copy;
+}
+
+void mounted_filesystem_free(MountedFilesystem *filesystem)
+{
+	if (!filesystem)
+		return;
+
 	g_ptr_array_unref(filesystem->mount_points);
 	g_free(filesystem->type);
 	g_free(filesystem->source);
@@ -127,8 +161,7 @@ static void add_mount(MountTable *table, struct libmnt_fs *mount)
 		filesystem->options = g_strdup(mnt_fs_get_fs_options(mount));
 		filesystem->major = major(device);
 		filesystem->minor = minor(device);
-		filesystem->mount_points =
-			g_ptr_array_new_with_free_func((GDestroyNotify)mount_point_free);
+		filesystem->mount_points = new_mount_points();
 		g_ptr_array_add(table->filesystems, filesystem);
 	}
 	g_ptr_array_add(filesystem->mount_points, mount_point_new(mount));
@@ -185,13 +218,14 @@ static char *why_not_reachable(const MountedFilesystem *filesystem)
 	return g_strdup_printf("another mount hides %s", mount_point->target);
 }
 
-/* Find out which mounts can be reached, and through the first of them what the filesystem is. */
-static void examine(MountedFilesystem *filesystem, const MountLook *look, const MountTable *earlier)
+/* Find out which mounts can be reached, and through the first of them what the filesystem is, if that is not known. */
+void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *look)
 {
-	const MountedFilesystem *known = known_of(earlier, filesystem);
 	const MountPoint *first = NULL;
 	g_autoptr(GError) error = NULL;
 
+	if (!look)
+		look = &kernel_look;
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
@@ -200,14 +234,26 @@ static void examine(MountedFilesystem *filesystem, const MountLook *look, const 
 			first = mount_point;
 	}
 
-	if (known)
-		filesystem->identity = known->identity;
-	else if (!first)
+	if (filesystem->uuid[0] != '\0')
+		return;
+	if (!first)
 		filesystem->refusal = why_not_reachable(filesystem);
 	else if (!look->identify(first, &filesystem->identity, &error))
 		filesystem->refusal = g_strdup(error->message);
-	if (!filesystem->refusal)
+	else
 		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
+}
+
+void mounted_filesystem_set_silent(MountedFilesystem *filesystem)
+{
+	const MountPoint *first = filesystem->mount_points->pdata[0];
+
+	/* Nobody knows better, and by each of its names it can be asked for. */
+	for (size_t i = 0; i < filesystem->mount_points->len; i++)
+		((MountPoint *)filesystem->mount_points->pdata[i])->is_reachable = true;
+	g_free(filesystem->refusal);
+	filesystem->refusal = g_strdup_printf(
+		"%s does not answer: its disk hangs, or what it is mounted on", first->target);
 }
 
 char **mounted_filesystem_names(const MountedFilesystem *filesystem)
@@ -288,8 +334,7 @@ static char *refusal_of(const MountTable *table, const MountedFilesystem *filesy
 				     filesystem->identity.can_share, !is_writable(filesystem));
 }
 
-MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
-			     const MountTable *earlier, GError **error)
+MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, GError **error)
 {
 	g_autoptr(MountTable) table = g_new0(MountTable, 1);
 	g_autoptr(LibmountTable) mounts =
@@ -307,16 +352,47 @@ MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
 
 	while (mnt_table_next_fs(mounts, iterator, &mount) == 0)
 		add_mount(table, mount);
-	for (size_t i = 0; i < table->filesystems->len; i++)
-		examine(table->filesystems->pdata[i], look ? look : &kernel_look, earlier);
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		MountedFilesystem *filesystem = table->filesystems->pdata[i];
+		const MountedFilesystem *known = known_of(earlier, filesystem);
+
+		if (!known)
+			continue;
+		filesystem->identity = known->identity;
+		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
+	}
+
+	return g_steal_pointer(&table);
+}
+
+void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem)
+{
+	mounted_filesystem_free(table->filesystems->pdata[index]);
+	table->filesystems->pdata[index] = filesystem;
+}
+
+void mount_table_conclude(MountTable *table)
+{
 	for (size_t i = 0; i < table->filesystems->len; i++) {
 		MountedFilesystem *filesystem = table->filesystems->pdata[i];
 
 		if (!filesystem->refusal)
 			filesystem->refusal = refusal_of(table, filesystem);
 	}
+}
 
-	return g_steal_pointer(&table);
+MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
+			     const MountTable *earlier, GError **error)
+{
+	MountTable *table = mount_table_list(mountinfo, earlier, error);
+
+	if (!table)
+		return NULL;
+
+	for (size_t i = 0; i < table->filesystems->len; i++)
+		mounted_filesystem_examine(table->filesystems->pdata[i], look);
+	mount_table_conclude(table);
+	return table;
 }
 
 const GPtrArray *mount_table_filesystems(const MountTable *table)

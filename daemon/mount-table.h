@@ -15,7 +15,7 @@
  * reached; no descriptor is held afterwards.  A mount that another one hides is known, but nothing
  * can be opened through it.
  *
- * A snapshot, never changed.  Thread: any.
+ * A snapshot, never changed once it was read or concluded.  Thread: any.
  */
 typedef struct {
 	char *target; /* as raw bytes */
@@ -59,6 +59,26 @@ MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
 			     const MountTable *earlier, GError **error);
 void mount_table_free(MountTable *table);
 
+/*
+ * The same in steps, for who must not wait for a filesystem that hangs.  First what mountinfo says alone, and
+ * what @earlier knew: nothing else is touched.
+ */
+MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, GError **error);
+
+/* Then each is looked at, which may hang; on a copy, if somebody else is to read it meanwhile. */
+void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *look);
+MountedFilesystem *mounted_filesystem_copy(const MountedFilesystem *filesystem);
+void mounted_filesystem_free(MountedFilesystem *filesystem);
+
+/* Or it is refused, since it does not answer who looks at it. */
+void mounted_filesystem_set_silent(MountedFilesystem *filesystem);
+
+/* Have @filesystem, which is consumed, take the place of the one at @index of all. */
+void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem);
+
+/* At last, with all that is known, it is said of each why nothing can be shared there. */
+void mount_table_conclude(MountTable *table);
+
 /* All of them, in the order in which they were mounted first (MountedFilesystem); the table's. */
 const GPtrArray *mount_table_filesystems(const MountTable *table);
 
@@ -93,3 +113,4 @@ char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
 int mount_table_open_uuid(const MountTable *table, const char *uuid);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mount_table_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountedFilesystem, mounted_filesystem_free)
