@@ -3,13 +3,9 @@
 
 #include "daemon/disk-sleep.h"
 #include "daemon/filesystem-lock.h"
-#include "kernel-ioctl/btrfs-scrub.h"
 #include "kernel-ioctl/device-health.h"
 #include "kernel-ioctl/disk-stat.h"
-#include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/power-supply.h"
-
-#include <fcntl.h>
 
 struct Hardships {
 	/* Set at creation, never changed. */
@@ -95,14 +91,7 @@ void hardships_look(Hardships *hardships, const FsLocation *location, const GPtr
 			state->is_disk_asleep = true;
 }
 
-static bool is_being_scrubbed(const char *mount_point)
-{
-	g_auto(Fd) fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-
-	return fd >= 0 && btrfs_is_being_scrubbed(fd);
-}
-
-void hardships_look_closer(Hardships *hardships, const char *uuid, const char *mount_point,
+void hardships_look_closer(Hardships *hardships, const char *uuid, bool is_being_scrubbed,
 			   ScheduleState *state)
 {
 	g_autofree char *holder = filesystem_lock_holder(uuid);
@@ -110,7 +99,7 @@ void hardships_look_closer(Hardships *hardships, const char *uuid, const char *m
 	state->is_held = holder;
 	if (holder)
 		hardships->holder = g_strdup_printf("%s works on it", holder);
-	if (!is_being_scrubbed(mount_point))
+	if (!is_being_scrubbed)
 		return;
 
 	state->is_in_work = true;

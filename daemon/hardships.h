@@ -9,7 +9,7 @@
  * Hardships - what stands against a pass over a filesystem that has nothing to do with the filesystem
  * itself: devices that are missing or busy, disks that sleep, a machine on battery.
  *
- * From sysfs alone, save for hardships_look_closer().  Thread: main.
+ * From sysfs alone, save for locks in memory.  Thread: main.
  */
 typedef struct Hardships Hardships;
 
@@ -25,11 +25,11 @@ void hardships_look(Hardships *hardships, const FsLocation *location, const GPtr
 		    ScheduleState *state);
 
 /*
- * What is looked at only when nothing else stands against a pass, since it needs more than sysfs: whether
- * @mount_point, which is opened for a moment, is being scrubbed (btrfs alone knows), and whether another process works on the
- * filesystem @uuid.
+ * What is looked at only when nothing else stands against a pass, since it needs more than sysfs: whether another
+ * process works on the filesystem @uuid, and whether it is being scrubbed, which btrfs alone knows and the caller
+ * has asked it.
  */
-void hardships_look_closer(Hardships *hardships, const char *uuid, const char *mount_point,
+void hardships_look_closer(Hardships *hardships, const char *uuid, bool is_being_scrubbed,
 			   ScheduleState *state);
 
 /* What was seen of @reason, in words that say more than wait_reason_text(); NULL: nothing more. */

@@ -20,8 +20,7 @@ struct ManagedFilesystem {
 	char *uuid;
 	sd_event *event;
 	DiskTable *disks;
-	ManagedChanged changed;
-	void *changed_data;
+	ManagedListener listener;
 
 	/* What is mounted, when that was last looked at. */
 	bool is_mounted;
@@ -42,6 +41,13 @@ struct ManagedFilesystem {
 	char *waits_for; /* in words */
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
+
+	/* What a pass begins after, and what that saw; NULL: none is going on. */
+	Errand *look;
+	int64_t looked_usec; /* monotonic; 0: not since the last pass began */
+	bool is_being_scrubbed;
+	/* What was to be done in it and did not end in time, or was not waited for; NULL: nothing is left. */
+	Errand *left;
 
 	/* Somebody wants a pass over paths, which are looked up; all NULL: nobody does. */
 	struct {
@@ -91,6 +97,15 @@ void managed_say_changed(ManagedFilesystem *managed);
 
 /* Nobody wants a pass over paths any more that are still looked up: who did is told @why. */
 void managed_run_drop(ManagedFilesystem *managed, const char *why);
+
+/*
+ * Tell @state what is seen of the filesystem by opening it, which a thread does.  Returns false while it is being
+ * looked at: when that has ended, or does not end in time, whoever listens has it looked at again.
+ */
+bool managed_look_closer(ManagedFilesystem *managed, ScheduleState *state);
+
+/* Give up what a pass is over, and begin no other while the thread that looks for it hangs. */
+void managed_leave_search(ManagedFilesystem *managed);
 
 /* Whether a pass runs, or what it is over is being looked for. */
 bool managed_pass_runs(const ManagedFilesystem *managed);

@@ -46,12 +46,12 @@ static ManagedState state_of(const ManagedFilesystem *managed)
 
 void managed_say_changed(ManagedFilesystem *managed)
 {
-	if (managed->changed)
-		managed->changed(managed, managed->changed_data);
+	if (managed->listener.changed)
+		managed->listener.changed(managed, managed->listener.data);
 }
 
 ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
-					  ManagedChanged changed, void *data)
+					  const ManagedListener *listener)
 {
 	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
 
@@ -59,8 +59,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->event = sd_event_ref(event);
 	managed->disks = disks;
 	managed->hardships = hardships_new(disk_topology_system(), disks);
-	managed->changed = changed;
-	managed->changed_data = data;
+	managed->listener = *listener;
 	managed->finished_fd = -1;
 	managed->schedule.last_pass = LAST_PASS_NONE;
 	return managed;
@@ -138,7 +137,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	if (!managed)
 		return;
 
-	managed->changed = NULL;
+	managed->listener.changed = NULL;
 	managed_filesystem_end(managed, END_FOR_SERVICE);
 	managed_pass_finish(managed);
 	g_clear_pointer(&managed->settings, settings_unref);
@@ -148,6 +147,8 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_strfreev(managed->disk_names);
 	hardships_free(managed->hardships);
+	errand_free(managed->look);
+	errand_free(managed->left);
 	g_free(managed->waits_for);
 	g_free(managed->refusal);
 	g_free(managed->mount_point);
@@ -182,6 +183,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 
 	state.now_usec = g_get_monotonic_time();
 	state.is_refused = managed->refusal;
+	state.is_silent = managed->left;
 	schedule_facts_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
 	hardships_look(managed->hardships, &location, managed->lies_on, &state);
@@ -211,22 +213,31 @@ static int64_t look_at_pass(ManagedFilesystem *managed)
 	return MIN(managed->deadline_usec, now_usec + BATTERY_LOOK_USEC);
 }
 
-/* Ask the schedule; who is to begin has the turn on its disks. */
-static ScheduleAnswer answer_of(ManagedFilesystem *managed, const SchedulePolicy *policy,
-				ScheduleState *state)
+/*
+ * Ask the schedule; who is to begin has the turn on its disks.  Returns false while there is no answer, as it is
+ * looked at.
+ */
+static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *policy,
+			 ScheduleState *state)
 {
 	ScheduleAnswer answer = schedule_next(policy, state);
 
-	if (answer.reason != WAIT_NOT)
-		return answer;
-	hardships_look_closer(managed->hardships, managed->uuid, managed->mount_point, state);
-	answer = schedule_next(policy, state);
-	if (answer.reason != WAIT_NOT)
-		return answer;
+	if (answer.reason == WAIT_NOT) {
+		if (!managed_look_closer(managed, state))
+			return false;
+		answer = schedule_next(policy, state);
+	}
+	if (answer.reason == WAIT_NOT) {
+		managed->turn = disk_turn_take(managed->disks, managed->lies_on);
+		state->is_disk_taken = !managed->turn;
+		answer = schedule_next(policy, state);
+	}
 
-	managed->turn = disk_turn_take(managed->disks, managed->lies_on);
-	state->is_disk_taken = !managed->turn;
-	return schedule_next(policy, state);
+	/* What begins now may take long. */
+	if (answer.reason == WAIT_NOT)
+		managed->looked_usec = 0;
+	managed->answer = answer;
+	return true;
 }
 
 /* After how long to look again though nothing is known to have happened. */
@@ -265,7 +276,8 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 
 	policy = schedule_facts_policy(managed->settings);
 	state = state_now(managed);
-	managed->answer = answer_of(managed, &policy, &state);
+	if (!ask_schedule(managed, &policy, &state))
+		return SCHEDULE_NEVER;
 	if (managed->answer.reason == WAIT_NOT)
 		return managed_pass_begin(managed, &state) ? look_at_pass(managed)
 							   : managed_filesystem_look(managed);

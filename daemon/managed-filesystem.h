@@ -41,12 +41,17 @@ typedef enum {
 	END_FOR_SERVICE, /* the service ends */
 } EndReason;
 
-/* Called when anything changed that the bus shows of the filesystem. */
-typedef void (*ManagedChanged)(ManagedFilesystem *managed, void *data);
+typedef struct {
+	/* Anything changed that the bus shows of the filesystem, and it is to be looked at. */
+	void (*changed)(ManagedFilesystem *managed, void *data);
+	/* It is to be looked at. */
+	void (*due)(void *data);
+	void *data;
+} ManagedListener;
 
 /* @disks, those of all filesystems, is borrowed. */
 ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
-					  ManagedChanged changed, void *data);
+					  const ManagedListener *listener);
 
 /* Ends the pass, waiting for it: see managed_filesystem_end(). */
 void managed_filesystem_free(ManagedFilesystem *managed);

@@ -49,7 +49,7 @@ static void keep_report(ManagedFilesystem *managed)
 /* What a pass holds while it runs. */
 static void let_go(ManagedFilesystem *managed)
 {
-	g_clear_pointer(&managed->search, filesystem_search_free);
+	managed_leave_search(managed);
 	managed->finished = sd_event_source_unref(managed->finished);
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->stages, stage_watch_free);
@@ -202,7 +202,7 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 	ManagedFilesystem *managed = data;
 	g_autoptr(GError) error = NULL;
 
-	g_clear_pointer(&managed->search, filesystem_search_free);
+	managed_leave_search(managed);
 	if (!found)
 		say_not_begun(managed, failure);
 	else if (!take_filesystem(managed, found, &error) || !start_worker(managed, &error))

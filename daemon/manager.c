@@ -79,6 +79,11 @@ static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
 	manager_look(manager);
 }
 
+static void on_filesystem_due(void *data)
+{
+	manager_look(data);
+}
+
 /* Beside the socket, for whoever collects figures. */
 static void write_metrics(Manager *manager)
 {
@@ -170,8 +175,9 @@ static ManagedFilesystem *find_uuid(const Manager *manager, const char *uuid)
 
 static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
 {
-	ManagedFilesystem *managed = managed_filesystem_new(uuid, manager->event, manager->disks,
-							    on_filesystem_changed, manager);
+	const ManagedListener listener = { on_filesystem_changed, on_filesystem_due, manager };
+	ManagedFilesystem *managed =
+		managed_filesystem_new(uuid, manager->event, manager->disks, &listener);
 
 	g_ptr_array_add(manager->filesystems, managed);
 	return managed;

@@ -13,6 +13,7 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_DEGRADED] = "degraded",
 		[WAIT_BATTERY] = "battery",
 		[WAIT_WINDOW] = "window",
+		[WAIT_SILENT] = "silent",
 		[WAIT_IN_WORK] = "in-work",
 		[WAIT_HELD] = "held",
 		[WAIT_DISK_TAKEN] = "disk-taken",
@@ -35,6 +36,7 @@ const char *wait_reason_text(WaitReason reason)
 		[WAIT_DEGRADED] = "a disk of it is missing or failing",
 		[WAIT_BATTERY] = "the machine runs on battery",
 		[WAIT_WINDOW] = "outside its window",
+		[WAIT_SILENT] = "it does not answer: its disk hangs, or what it is mounted on",
 		[WAIT_IN_WORK] = "a resync, scrub, balance or change of devices is going on",
 		[WAIT_HELD] = "another process works on it",
 		[WAIT_DISK_TAKEN] = "another filesystem on its disk is worked on",
@@ -69,6 +71,8 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 		return wait_until(WAIT_PAUSED, SCHEDULE_NEVER);
 	if (state->is_degraded && !policy->runs_degraded)
 		return wait_until(WAIT_DEGRADED, SCHEDULE_NEVER);
+	if (state->is_silent)
+		return wait_until(WAIT_SILENT, SCHEDULE_NEVER);
 	if (state->is_in_work)
 		return wait_until(WAIT_IN_WORK, SCHEDULE_NEVER);
 	if (state->is_held)

@@ -58,6 +58,7 @@ typedef struct {
 	bool is_asked; /* somebody wants a pass now */
 	bool is_paused;
 	bool is_refused;     /* nothing can be shared there: read-only, gone */
+	bool is_silent;      /* somebody touched it and hangs */
 	bool is_in_work;     /* resync, scrub, balance or a change of devices */
 	bool is_held;        /* another process works on it */
 	bool is_disk_taken;  /* a disk that takes one reader has one */
@@ -74,6 +75,7 @@ typedef enum {
 	WAIT_ASKED,
 	WAIT_BATTERY,
 	WAIT_WINDOW,
+	WAIT_SILENT,
 	WAIT_IN_WORK,
 	WAIT_HELD,
 	WAIT_DISK_TAKEN,

@@ -131,6 +131,7 @@ static void test_each_hindrance_has_its_reason(void)
 		{ offsetof(ScheduleState, is_refused), WAIT_REFUSED, true },
 		{ offsetof(ScheduleState, is_paused), WAIT_PAUSED, true },
 		{ offsetof(ScheduleState, is_degraded), WAIT_DEGRADED, true },
+		{ offsetof(ScheduleState, is_silent), WAIT_SILENT, true },
 		{ offsetof(ScheduleState, is_in_work), WAIT_IN_WORK, true },
 		{ offsetof(ScheduleState, is_held), WAIT_HELD, true },
 		{ offsetof(ScheduleState, is_disk_taken), WAIT_DISK_TAKEN, true },
