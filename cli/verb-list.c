@@ -4,6 +4,7 @@
 #include "cli/disk-limits.h"
 #include "cli/filesystem-text.h"
 #include "cli/message.h"
+#include "cli/patient-mounts.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "daemon/mount-table.h"
@@ -302,7 +303,7 @@ static bool look(Listing *listing)
 {
 	g_autoptr(GError) error = NULL;
 
-	listing->mounts = mount_table_read(NULL, NULL, NULL, &error);
+	listing->mounts = patient_mounts_read(&error);
 	if (!listing->mounts) {
 		message_print_lines(error->message);
 		return false;

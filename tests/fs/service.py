@@ -62,8 +62,15 @@ class Service:
 
     def end(self):
         """End it as systemd does; how many seconds that took."""
-        begun = time.monotonic()
+        self.begin_to_end()
+        return self.wait_for_end()
+
+    def begin_to_end(self):
         self._process.send_signal(signal.SIGTERM)
+
+    def wait_for_end(self):
+        """How many seconds that took."""
+        begun = time.monotonic()
         status = self._process.wait(PATIENCE_SECONDS)
         assert status == 0, f"ended with {status}: {self.log()}"
         self._process = None
@@ -121,7 +128,7 @@ class Service:
         """Until so many passes over it have ended; what is shown of it then."""
         def is_done():
             shown = self.shows(name)
-            return shown and shown["passes"] >= count and shown["state"] == "waiting"
+            return shown and (shown["passes"] or 0) >= count and shown["state"] == "waiting"
         wait_until(is_done, self.log)
         return self.shows(name)
 
