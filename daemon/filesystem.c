@@ -29,12 +29,17 @@ static void root_free(FilesystemRoot *root)
 	g_free(root);
 }
 
+void filesystem_close(Filesystem *filesystem)
+{
+	fd_close(&filesystem->fd);
+}
+
 void filesystem_free(Filesystem *filesystem)
 {
 	if (!filesystem)
 		return;
 
-	fd_close(&filesystem->fd);
+	filesystem_close(filesystem);
 	g_clear_error(&filesystem->refusal);
 	g_free(filesystem->mount_point);
 	g_ptr_array_unref(filesystem->roots);
@@ -109,6 +114,7 @@ static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_
 				  GError **error)
 {
 	g_autoptr(Filesystem) filesystem = g_new0(Filesystem, 1);
+	struct stat stat;
 
 	filesystem->identity = *identity;
 	filesystem->roots = g_ptr_array_new_with_free_func((GDestroyNotify)root_free);
@@ -116,12 +122,13 @@ static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_
 	fs_uuid_format(identity->uuid, filesystem->uuid);
 
 	filesystem->fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
-	if (filesystem->fd < 0) {
+	if (filesystem->fd < 0 || fstat(filesystem->fd, &stat) != 0) {
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", mount_point,
 		     g_strerror(errno));
 		return NULL;
 	}
 
+	filesystem->device = stat.st_dev;
 	filesystem->opens_by_id = open_file_by_id_works(filesystem->fd, identity->kind);
 	return g_steal_pointer(&filesystem);
 }
@@ -253,8 +260,5 @@ bool filesystem_flush(const Filesystem *filesystem, GError **error)
 
 bool filesystem_may_be_on(const Filesystem *filesystem, dev_t device)
 {
-	struct stat stat;
-
-	return filesystem->identity.kind != FS_KIND_XFS ||
-	       (fstat(filesystem->fd, &stat) == 0 && stat.st_dev == device);
+	return filesystem->identity.kind != FS_KIND_XFS || filesystem->device == device;
 }

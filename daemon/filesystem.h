@@ -12,7 +12,7 @@
  * Paths given by the user are grouped by UUID: one Filesystem has all of them, made absolute, free
  * of symlinks, and without those that lie inside another one.
  *
- * Set when found, never changed.  Thread: any.
+ * Set when found, never changed but by filesystem_close().  Thread: any.
  */
 #define FILESYSTEM_ERROR (filesystem_error_quark())
 GQuark filesystem_error_quark(void);
@@ -38,6 +38,7 @@ typedef struct {
 	char uuid[FS_UUID_TEXT_BYTES];
 	char *mount_point;
 	int fd; /* of the mount point's directory; any handle is opened through it */
+	dev_t device;
 	bool opens_by_id;
 	bool counts_quota; /* XFS: of users, groups or projects */
 	GPtrArray *roots;  /* FilesystemRoot */
@@ -52,6 +53,9 @@ typedef struct {
 GPtrArray *filesystems_find(char *const *paths, GError **error);
 
 void filesystem_free(Filesystem *filesystem);
+
+/* Close it, which its last user does: where it was unmounted lazily meanwhile, that is done now and may take long. */
+void filesystem_close(Filesystem *filesystem);
 
 /*
  * Whether it may be the one that is mounted from @device, as mountinfo has it: a copy of an XFS, which has the

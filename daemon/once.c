@@ -117,7 +117,7 @@ static int make_loop(Once *once, const Settings *settings, int finished_fd)
 }
 
 /* Have a worker make the pass, and show its progress until it has ended. */
-static void run_pass(Once *once, const Settings *settings, const Filesystem *filesystem,
+static void run_pass(Once *once, const Settings *settings, Filesystem *filesystem,
 		     PassResult *result)
 {
 	g_auto(Fd) finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -205,7 +205,7 @@ static bool may_begin(const Settings *settings, const Filesystem *filesystem)
 }
 
 /* Make a pass over @filesystem, unless it is not to be made now; returns whether it was. */
-static bool work_on(Once *once, const Filesystem *filesystem, PassResult *result)
+static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(Settings) settings = { 0 };
@@ -279,7 +279,7 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 	disk_table_configure(disks, config, settings);
 	results = g_new0(PassResult, filesystems->len);
 	while (n_passes < filesystems->len && !once.signal) {
-		const Filesystem *filesystem = filesystems->pdata[n_passes];
+		Filesystem *filesystem = filesystems->pdata[n_passes];
 		PassResult *result = &results[n_passes];
 
 		if (!work_on(&once, filesystem, result)) {

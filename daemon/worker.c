@@ -7,7 +7,7 @@
 
 struct Worker {
 	const Settings *settings;
-	const Filesystem *filesystem;
+	Filesystem *filesystem;
 	DiskTable *disks;
 	atomic_bool *stop;
 	Progress *progress;
@@ -24,11 +24,12 @@ static void *worker_main(void *data)
 		thread_priority_lower();
 	pass_run(worker->settings, worker->filesystem, worker->disks, worker->stop,
 		 worker->progress, worker->result);
+	filesystem_close(worker->filesystem);
 	eventfd_write(worker->finished_fd, 1);
 	return NULL;
 }
 
-Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
+Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
 		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
 		     GError **error)
 {

@@ -14,9 +14,9 @@ typedef struct Worker Worker;
 
 /*
  * Start a pass.  All arguments are borrowed until worker_join().  @finished_fd, an eventfd, is
- * raised when the pass has ended.
+ * raised when the pass has ended, and @filesystem closed.
  */
-Worker *worker_start(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
+Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
 		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
 		     GError **error);
 
