@@ -5,6 +5,7 @@
 
 /* What is looked for, and what was found. */
 typedef struct {
+	SearchPurpose purpose;
 	char **paths;
 	GPtrArray *found;
 	GError *error;
@@ -16,8 +17,24 @@ struct FilesystemSearch {
 	void *data;
 };
 
-/* Threads that search. */
+/* Threads that search for callers. */
 static atomic_uint n_threads;
+
+static bool count_thread(SearchPurpose purpose)
+{
+	if (purpose != SEARCH_FOR_CALLER ||
+	    atomic_fetch_add(&n_threads, 1) < FILESYSTEM_SEARCHES_MAX)
+		return true;
+
+	atomic_fetch_sub(&n_threads, 1);
+	return false;
+}
+
+static void uncount_thread(SearchPurpose purpose)
+{
+	if (purpose == SEARCH_FOR_CALLER)
+		atomic_fetch_sub(&n_threads, 1);
+}
 
 static void quest_free(void *data)
 {
@@ -34,7 +51,7 @@ static void search_work(void *data)
 	Quest *quest = data;
 
 	quest->found = filesystems_find(quest->paths, &quest->error);
-	atomic_fetch_sub(&n_threads, 1);
+	uncount_thread(quest->purpose);
 }
 
 static const ErrandKind search_kind = {
@@ -68,15 +85,14 @@ static void on_late(void *data)
 	done(NULL, error, search->data);
 }
 
-FilesystemSearch *filesystem_search_new(sd_event *event, char *const *paths,
+FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, char *const *paths,
 					FilesystemSearchDone done, void *data, GError **error)
 {
 	g_autoptr(FilesystemSearch) search = g_new0(FilesystemSearch, 1);
 	const ErrandListener listener = { on_done, on_late, search };
 	Quest *quest;
 
-	if (atomic_fetch_add(&n_threads, 1) >= FILESYSTEM_SEARCHES_MAX) {
-		atomic_fetch_sub(&n_threads, 1);
+	if (!count_thread(purpose)) {
 		g_set_error_literal(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 				    "too many paths are looked up that lead to where it hangs");
 		return NULL;
@@ -85,10 +101,11 @@ FilesystemSearch *filesystem_search_new(sd_event *event, char *const *paths,
 	search->done = done;
 	search->data = data;
 	quest = g_new0(Quest, 1);
+	quest->purpose = purpose;
 	quest->paths = g_strdupv((char **)paths);
 	search->errand = errand_new(event, &search_kind, quest, &listener, error);
 	if (!search->errand) {
-		atomic_fetch_sub(&n_threads, 1);
+		uncount_thread(purpose);
 		return NULL;
 	}
 

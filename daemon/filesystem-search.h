@@ -10,7 +10,8 @@
  * A path may lead to where nobody answers, so this is an Errand: when the search is given up, its thread is left
  * to itself, and what it holds goes with it.
  *
- * At most FILESYSTEM_SEARCHES_MAX threads search at a time, those that were left to themselves among them.
+ * At most FILESYSTEM_SEARCHES_MAX threads search at a time for callers, who may name any path as often as they
+ * like, those that were left to themselves among them.
  *
  * Thread: main.
  */
@@ -27,8 +28,13 @@ typedef struct FilesystemSearch FilesystemSearch;
  */
 typedef void (*FilesystemSearchDone)(GPtrArray *found, const GError *error, void *data);
 
+typedef enum {
+	SEARCH_FOR_CALLER, /* who chose the paths */
+	SEARCH_FOR_PASS,   /* of which there is one at a time in each filesystem */
+} SearchPurpose;
+
 /* @paths are copied.  @done is called once, from the loop, unless the search is freed before. */
-FilesystemSearch *filesystem_search_new(sd_event *event, char *const *paths,
+FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, char *const *paths,
 					FilesystemSearchDone done, void *data, GError **error);
 
 /*

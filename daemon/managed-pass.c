@@ -214,8 +214,10 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 static bool start_search(ManagedFilesystem *managed, GError **error)
 {
 	char *const *paths = managed->request ? managed->request->paths : managed->targets;
+	SearchPurpose purpose = managed->request ? SEARCH_FOR_CALLER : SEARCH_FOR_PASS;
 
-	managed->search = filesystem_search_new(managed->event, paths, on_found, managed, error);
+	managed->search =
+		filesystem_search_new(managed->event, purpose, paths, on_found, managed, error);
 	return managed->search;
 }
 

@@ -41,7 +41,8 @@ static FilesystemSearch *search_for(Scene *scene, char *path, GError **error)
 {
 	char *paths[] = { path, NULL };
 
-	return filesystem_search_new(scene->event, paths, on_answer, scene, error);
+	return filesystem_search_new(scene->event, SEARCH_FOR_CALLER, paths, on_answer, scene,
+				     error);
 }
 
 static void run_for(const Scene *scene, int64_t usec)
