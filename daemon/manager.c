@@ -346,9 +346,10 @@ void manager_free(Manager *manager)
 	for (size_t i = 0; i < manager->filesystems->len; i++)
 		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
 	g_clear_pointer(&manager->bus, bus_free);
+	/* Before passes are waited for, of which one may hang. */
+	unlink(manager->metrics_path);
 	g_ptr_array_unref(manager->filesystems);
 	disk_table_free(manager->disks);
-	unlink(manager->metrics_path);
 	g_free(manager->metrics_path);
 	g_free(manager->metrics);
 	mount_monitor_free(manager->monitor);
