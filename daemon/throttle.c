@@ -343,13 +343,13 @@ static void look(const Throttle *throttle)
  */
 static bool counts_now(const Throttle *throttle)
 {
-	int64_t now_usec = now_of(throttle);
-
 	for (guint i = 0; i < throttle->disks->len; i++) {
 		const ThrottledDisk *disk = disk_at(throttle, i);
 
+		/* The time is asked for last: all long loops come by here. */
 		if (disk_budget_is_limited(disk->budget) ||
-		    (disk->watch && disk_watch_is_due(disk->watch, now_usec)))
+		    (disk->watch && disk_watch_is_on(disk->watch) &&
+		     disk_watch_is_due(disk->watch, now_of(throttle))))
 			return true;
 	}
 	return false;
