@@ -5,8 +5,6 @@
 #include "hashstore/history.h"
 #include "hashstore/objects.h"
 
-#include <string.h>
-
 static void report_failure(const GError *failed, Findings *findings)
 {
 	if (g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))
@@ -43,7 +41,7 @@ static bool look_at_files_read(HashStore *store, uint64_t n_objects, Findings *f
 {
 	uint64_t n_extents, n_stretches;
 
-	if (strcmp(hash_store_about(store)->kind, "btrfs") != 0)
+	if (!hash_store_has_extents(store))
 		return true;
 	if (!hash_store_count_objects_of(store, OBJECT_EXTENTS, &n_extents, error) ||
 	    !hash_store_count_objects_of(store, OBJECT_STRETCHES, &n_stretches, error))

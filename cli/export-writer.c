@@ -14,7 +14,6 @@
 typedef struct {
 	HashStore *store; /* not owned */
 	StoreSnapshot *snapshot;
-	bool has_extents;
 	ObjectIndex *index; /* of what is exported */
 	/* The directory that was asked for last: files of one follow each other. */
 	char *path;
@@ -127,7 +126,7 @@ static bool print_objects(Writer *writer, GError **error)
 			continue;
 
 		g_autofree char *path = object->name_bytes > 0 ? path_of(writer, object) : NULL;
-		print_take(object_line_write(object, writer->has_extents, path));
+		print_take(object_line_write(object, hash_store_has_extents(writer->store), path));
 		object_index_add(writer->index, object->id, object->size_bytes, object->id);
 		writer->n_objects++;
 		show_progress(writer);
@@ -211,7 +210,6 @@ bool export_write(HashStore *store, GError **error)
 	g_auto(Writer) writer = {
 		.store = store,
 		.snapshot = store_snapshot_take(store, error),
-		.has_extents = strcmp(about->kind, "btrfs") == 0,
 		.index = object_index_new(about->block_bytes),
 		.places = json_array(),
 	};

@@ -4,8 +4,6 @@
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/xfs-bulkstat.h"
 
-#include <string.h>
-
 /* A generation that was never learned is 0. */
 static bool is_other(const Object *object, uint32_t generation)
 {
@@ -63,7 +61,7 @@ static bool can_look(int fd, bool is_btrfs, GError **error)
 
 bool gone_files_find(HashStore *store, int fd, GArray **ret, GError **error)
 {
-	bool is_btrfs = strcmp(hash_store_about(store)->kind, "btrfs") == 0;
+	bool is_btrfs = hash_store_has_extents(store);
 	g_autoptr(GArray) gone = g_array_new(false, false, sizeof(GoneFile));
 	g_autoptr(ObjectCursor) cursor = NULL;
 	const Object *object;

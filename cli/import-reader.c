@@ -36,7 +36,6 @@ struct ImportReader {
 
 	/* Of the store that is being made. */
 	HashStoreAbout about;
-	bool has_extents;
 	StoreImport *import;
 	ObjectIndex *index;
 	bool is_sorted; /* anchors came: no more objects may */
@@ -227,7 +226,6 @@ static bool begin_store(ImportReader *reader, const json_t *line, GError **error
 	if (!take_schema(line, error) || !take_about(line, &reader->about, error))
 		return false;
 
-	reader->has_extents = strcmp(reader->about.kind, "btrfs") == 0;
 	reader->import = store_import_begin(reader->directory, &reader->about, reader->replace,
 					    MEMORY_BYTES, error);
 	reader->index = object_index_new(reader->about.block_bytes);
@@ -264,7 +262,7 @@ static bool take_object(ImportReader *reader, const json_t *line, GError **error
 
 	if (reader->is_sorted)
 		return refuse(error, "an object follows anchors");
-	if (!object_line_read(line, reader->has_extents, reader->bytes, &object, error) ||
+	if (!object_line_read(line, hash_store_has_extents(store), reader->bytes, &object, error) ||
 	    !hash_store_find_at(store, object.subvolume, object.inode, &same, error))
 		return false;
 	if (same)

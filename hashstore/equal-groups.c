@@ -3,8 +3,6 @@
 
 #include "hashstore/sorter.h"
 
-#include <string.h>
-
 /* A member of some group, before groups are known. */
 typedef struct {
 	uint64_t digest;
@@ -58,15 +56,11 @@ static int compare_members(const void *a, const void *b)
 	return (one->id > other->id) - (one->id < other->id);
 }
 
-static bool has_extents(const HashStore *store)
-{
-	return strcmp(hash_store_about(store)->kind, "btrfs") == 0;
-}
-
 static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint64_t min_bytes,
 			GError **error)
 {
-	uint64_t first = kind == EQUAL_FILES && has_extents(store) ? OBJECT_STRETCHES + 1 : 0;
+	uint64_t first =
+		kind == EQUAL_FILES && hash_store_has_extents(store) ? OBJECT_STRETCHES + 1 : 0;
 	g_autoptr(ObjectCursor) cursor = object_cursor_open_from(store, first, error);
 	const Object *object;
 
@@ -142,7 +136,7 @@ EqualGroups *equal_groups_open(HashStore *store, EqualKind kind, uint64_t min_by
 	groups->members = sorter_new(sizeof(Member), compare_members, memory_bytes / 2,
 				     g_get_tmp_dir(), NULL);
 	groups->ids = g_array_new(false, false, sizeof(uint32_t));
-	if (kind == EQUAL_EXTENTS && !has_extents(store))
+	if (kind == EQUAL_EXTENTS && !hash_store_has_extents(store))
 		return g_steal_pointer(&groups);
 	if (!add_objects(digested, store, kind, min_bytes, error) ||
 	    !sorter_sort(digested, error) || !add_groups(groups, digested, error) ||

@@ -170,6 +170,11 @@ const HashStoreAbout *hash_store_about(const HashStore *store)
 	return &store->about;
 }
 
+bool hash_store_has_extents(const HashStore *store)
+{
+	return strcmp(store->about.kind, "btrfs") == 0;
+}
+
 const char *hash_store_path(const HashStore *store)
 {
 	return store->path;

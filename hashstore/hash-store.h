@@ -99,6 +99,9 @@ bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 void hash_store_close(HashStore *store);
 
 const HashStoreAbout *hash_store_about(const HashStore *store);
+
+/* Whether objects may be extents: the filesystem is a btrfs. */
+bool hash_store_has_extents(const HashStore *store);
 const char *hash_store_path(const HashStore *store);
 
 /* Size of the database file and its WAL on disk. */

@@ -88,7 +88,7 @@ static bool count_pages(Database *snapshot, StoreSize *ret, GError **error)
 /* Stretches are made of extents, which are counted. */
 static bool count_data(HashStore *store, StoreSize *ret, GError **error)
 {
-	bool has_extents = strcmp(store->about.kind, "btrfs") == 0;
+	bool has_extents = hash_store_has_extents(store);
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(store, error);
 	const Object *object;
 

@@ -13,18 +13,14 @@ the loop device is of.
 
 import contextlib
 import os
-import pathlib
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 
-from filesystem import SYSTEM_PATH
-
-START_SECONDS = 10
+from nbd_file import nbd_file
 
 # The protocol of network block devices, newstyle.
 MAGIC, OPTION_MAGIC, REPLY_MAGIC = b"NBDMAGIC", b"IHAVEOPT", 0x3E889045565A9
@@ -35,10 +31,6 @@ ACKNOWLEDGED, INFORMATION, UNSUPPORTED = 1, 3, (1 << 31) | 1
 HAS_FLAGS, SENDS_FLUSH = 1, 4
 READ, WRITE, DISCONNECT, FLUSH = 0, 1, 2, 3
 KINDS = {READ: "read", WRITE: "write", FLUSH: "flush"}
-
-
-class HungDiskUnavailable(Exception):
-    """This machine cannot make such a disk; the message says why."""
 
 
 class _Disk:
@@ -145,14 +137,6 @@ class HungDisk:
         self.hang()
 
 
-def _wait_until(is_so, what):
-    end = time.monotonic() + START_SECONDS
-    while not is_so():
-        if time.monotonic() > end:
-            raise HungDiskUnavailable(what)
-        time.sleep(0.02)
-
-
 @contextlib.contextmanager
 def _server(image, path):
     with subprocess.Popen([sys.executable, __file__, image, path], stdin=subprocess.PIPE,
@@ -165,37 +149,12 @@ def _server(image, path):
 
 
 @contextlib.contextmanager
-def _shown(directory, path):
-    """The file that shows what is served at the socket."""
-    shown = pathlib.Path(directory, "mount", "disk")
-    shown.parent.mkdir()
-    try:
-        viewer = subprocess.Popen(["nbdfuse", shown, "--unix", path],
-                                  env=os.environ | {"PATH": SYSTEM_PATH},
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except FileNotFoundError as missing:
-        raise HungDiskUnavailable("nbdfuse is not installed") from missing
-    try:
-        _wait_until(lambda: shown.exists() or viewer.poll() is not None, "nbdfuse shows nothing")
-        if viewer.poll() is not None:
-            raise HungDiskUnavailable("nbdfuse does not work here")
-        yield str(shown)
-    finally:
-        if os.path.ismount(shown.parent):
-            subprocess.run(["umount", "--lazy", shown.parent], check=True)
-        try:
-            viewer.wait(START_SECONDS)
-        except subprocess.TimeoutExpired:
-            viewer.kill()
-            viewer.wait()
-
-
-@contextlib.contextmanager
 def hung_disk(filesystem):
     """Have the mounted @filesystem, a LoopFilesystem, lie on such a disk."""
     with tempfile.TemporaryDirectory(prefix="dedupd-hung-") as directory:
-        path = os.path.join(directory, "socket")
-        with _server(filesystem.image, path) as server, _shown(directory, path) as shown:
+        path, shows = os.path.join(directory, "socket"), os.path.join(directory, "mount")
+        os.mkdir(shows)
+        with _server(filesystem.image, path) as server, nbd_file(shows, "--unix", path) as shown:
             disk = HungDisk(server)
             image = filesystem.move_to(shown)
             try:

@@ -11,62 +11,23 @@ nbdkit delays them, and nbdfuse shows what it serves as the file that the loop d
 import contextlib
 import os
 import pathlib
-import subprocess
 import tempfile
 import time
 
-from filesystem import SYSTEM_PATH
+from nbd_file import DiskUnavailable, nbd_file
 
 REQUEST_MILLISECONDS = 10
-START_SECONDS = 10
 MEMORY_ROOTS = ((pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
                 (pathlib.Path("/sys/fs/cgroup"), "memory.max"))
-
-
-class SlowDiskUnavailable(Exception):
-    """This machine cannot make such a disk; the message says why."""
-
-
-def _wait_until(is_so, what):
-    end = time.monotonic() + START_SECONDS
-    while not is_so():
-        if time.monotonic() > end:
-            raise SlowDiskUnavailable(what)
-        time.sleep(0.02)
-
-
-@contextlib.contextmanager
-def _slow_file(image, directory):
-    """The path of a file that is @image, but slow."""
-    shown = pathlib.Path(directory, "disk")
-    delays = [f"{what}delay={REQUEST_MILLISECONDS}ms" for what in "rw"]
-    command = ["nbdfuse", shown, "--socket-activation", "nbdkit", "--filter=delay", "--threads=1", "file",
-               image, *delays]
-    try:
-        server = subprocess.Popen(command, env=os.environ | {"PATH": SYSTEM_PATH},
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except FileNotFoundError as missing:
-        raise SlowDiskUnavailable("nbdfuse is not installed") from missing
-    try:
-        _wait_until(lambda: shown.exists() or server.poll() is not None, "nbdfuse shows nothing")
-        if server.poll() is not None:
-            raise SlowDiskUnavailable("nbdfuse does not work here")
-        yield str(shown)
-    finally:
-        if os.path.ismount(directory):
-            subprocess.run(["umount", "--lazy", directory], check=True)
-        try:
-            server.wait(START_SECONDS)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
 
 
 @contextlib.contextmanager
 def slow_disk(filesystem):
     """Have the mounted @filesystem, a LoopFilesystem, lie on a slow disk."""
+    delays = [f"{what}delay={REQUEST_MILLISECONDS}ms" for what in "rw"]
     with tempfile.TemporaryDirectory(prefix="dedupd-slow-") as directory, \
-            _slow_file(filesystem.image, directory) as shown:
+            nbd_file(directory, "--socket-activation", "nbdkit", "--filter=delay", "--threads=1", "file",
+                     filesystem.image, *delays) as shown:
         image = filesystem.move_to(shown)
         try:
             yield
@@ -86,7 +47,7 @@ def _make_group(limit_bytes):
             return group
         except OSError:
             group.rmdir()
-    raise SlowDiskUnavailable("there is no memory controller")
+    raise DiskUnavailable("there is no memory controller")
 
 
 @contextlib.contextmanager

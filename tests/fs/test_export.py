@@ -45,6 +45,17 @@ def other(dedupd):
     return harness.Dedupd(dedupd.program, directory, dedupd.filesystem)
 
 
+@pytest.fixture
+def two_stores(dedupd, tree, make_filesystem, kind):
+    """Have dedupd know two filesystems, and nothing shared on them."""
+    second = pathlib.Path(make_filesystem(kind).mount_point)
+    for seed, top in enumerate([tree, second]):
+        content.write_twins(top, MIB, seed=seed)
+    os.sync()
+    for top in (tree, second):
+        assert dedupd.run(top, dry_run=True).status == 0
+
+
 def export(dedupd, *names, **options):
     """What it prints, as text."""
     return harness.dedupctl("export", *names, dedupd=dedupd, **options).stdout
@@ -315,13 +326,8 @@ def test_bad_arguments_are_refused_by_name(dedupd, tree):
     assert not export(dedupd)
 
 
-def test_several_stores_follow_each_other(dedupd, other, tree, make_filesystem, kind):
-    second = make_filesystem(kind)
-    content.write_twins(tree, MIB)
-    content.write_twins(pathlib.Path(second.mount_point), MIB, seed=2)
-    os.sync()
-    assert dedupd.run(tree, dry_run=True).status == 0
-    assert dedupd.run(second.mount_point, dry_run=True).status == 0
+@pytest.mark.usefixtures("two_stores")
+def test_several_stores_follow_each_other(dedupd, other):
     text = export(dedupd)
     assert sum(line["type"] == "store" for line in lines_of(text)) == 2
     put_in(other, text)
@@ -331,13 +337,8 @@ def test_several_stores_follow_each_other(dedupd, other, tree, make_filesystem, 
         assert [line["uuid"] for line in lines_of(export(other, uuid)) if line["type"] == "store"] == [uuid]
 
 
-def test_one_store_that_is_not_right_keeps_no_other_from_being_imported(dedupd, other, tree, make_filesystem, kind):
-    second = make_filesystem(kind)
-    content.write_twins(tree, MIB)
-    content.write_twins(pathlib.Path(second.mount_point), MIB, seed=2)
-    os.sync()
-    assert dedupd.run(tree, dry_run=True).status == 0
-    assert dedupd.run(second.mount_point, dry_run=True).status == 0
+@pytest.mark.usefixtures("two_stores")
+def test_one_store_that_is_not_right_keeps_no_other_from_being_imported(dedupd, other):
     first, then = (export(dedupd, name.removesuffix(".sqlite")) for name in stores_in(dedupd))
     cut = "".join(first.splitlines(keepends=True)[:-2]) + "\0 nothing\n" + first.splitlines(keepends=True)[-1]
 

@@ -11,7 +11,8 @@ import pytest
 import content
 import harness
 from content import MIB
-from hung_disk import HungDiskUnavailable, hung_disk
+from hung_disk import hung_disk
+from nbd_file import DiskUnavailable
 from service import END_SECONDS, wait_until
 
 # What "at once" means on a machine that does other things, too.
@@ -26,7 +27,7 @@ def disk_fixture(filesystem):
         with hung_disk(filesystem) as disk:
             yield disk
             disk.let_go()
-    except HungDiskUnavailable as unavailable:
+    except DiskUnavailable as unavailable:
         pytest.skip(f"no disk that hangs can be had: {unavailable}")
 
 
@@ -125,13 +126,18 @@ def test_what_is_mounted_meanwhile_is_worked_on(tree, service, hang, make_filesy
     asked_at_once(service, "status")
 
 
-# btrfs says what it is without waiting for its devices.
-@pytest.mark.parametrize("kind", ["xfs"])
-def test_a_service_begins_while_one_hangs(tree, service, hang, disk, other):
+def start_beside(service, hang, tree, other):
+    """Start the service where @tree hangs already; until @other is worked on."""
     service.configure(tree, other)
     hang()
     service.start()
     service.wait_for_passes(str(other), 1)
+
+
+# btrfs says what it is without waiting for its devices.
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_a_service_begins_while_one_hangs(tree, service, hang, disk, other):
+    start_beside(service, hang, tree, other)
     assert "does not answer" in service.log()
     assert threads_that_hang(service) == 1
 
@@ -141,10 +147,7 @@ def test_a_service_begins_while_one_hangs(tree, service, hang, disk, other):
 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_it_is_shown_what_does_not_answer(tree, service, hang, disk, other):
-    service.configure(tree, other)
-    hang()
-    service.start()
-    service.wait_for_passes(str(other), 1)
+    start_beside(service, hang, tree, other)
     shown = service.shows(str(tree))
     assert "does not answer" in shown["why"]
     assert shown["eligible"] == "no"

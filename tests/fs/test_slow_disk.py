@@ -12,8 +12,9 @@ import pytest
 import oracle
 from content import BLOCK, MIB, noise, write_extent
 from harness import assert_unchanged, settle
+from nbd_file import DiskUnavailable
 from service import wait_until
-from slow_disk import SlowDiskUnavailable, little_memory, slow_disk
+from slow_disk import little_memory, slow_disk
 from test_stops import patience
 
 # A round is of 16 MiB on both sides, and the program needs some, too.
@@ -46,7 +47,7 @@ def slow(make_filesystem, kind):
         try:
             stack.enter_context(slow_disk(filesystem))
             wrapper = stack.enter_context(little_memory(MEMORY_BYTES))
-        except SlowDiskUnavailable as unavailable:
+        except DiskUnavailable as unavailable:
             pytest.skip(str(unavailable))
         yield filesystem, wrapper
 
@@ -116,7 +117,7 @@ def test_what_memory_does_not_hold_is_not_read_in_vain_all_the_time(make_filesys
     try:
         with little_memory(MEMORY_BYTES) as wrapper:
             run = dedupd.finish(start(dedupd, wrapper, find="checksums"))
-    except SlowDiskUnavailable as unavailable:
+    except DiskUnavailable as unavailable:
         pytest.skip(str(unavailable))
     skip_if_killed(run.status)
     assert run.status == 0, run.stderr

@@ -204,6 +204,25 @@ static void test_what_a_killed_import_left_is_deleted(void)
 	}
 }
 
+/* Drop an object of 1,000, as a pass leaves the store that is killed then: that waits in the WAL. */
+static void leave_wal(const StoreFixture *fixture)
+{
+	g_autofree char *wal_path = g_strconcat(fixture->path, "-wal", NULL);
+	g_autofree char *wal = NULL, *database = NULL;
+	size_t wal_bytes, database_bytes;
+	GError *error = NULL;
+
+	store_fixture_fill(fixture);
+	HashStore *store = store_fixture_open(fixture);
+	g_assert_true(hash_store_drop(store, 0, 300, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_true(g_file_get_contents(wal_path, &wal, &wal_bytes, &error));
+	g_assert_true(g_file_get_contents(fixture->path, &database, &database_bytes, &error));
+	hash_store_close(store);
+	g_assert_true(g_file_set_contents(fixture->path, database, (gssize)database_bytes, &error));
+	g_assert_true(g_file_set_contents(wal_path, wal, (gssize)wal_bytes, &error));
+}
+
 /* It would be taken for the new one's, and hide what that has. */
 static void test_a_wal_without_its_database_is_nobodys(void)
 {
@@ -213,13 +232,9 @@ static void test_a_wal_without_its_database_is_nobodys(void)
 	size_t wal_bytes;
 	GError *error = NULL;
 
-	store_fixture_fill(fixture);
-	HashStore *store = store_fixture_open(fixture);
-	g_assert_true(hash_store_drop(store, 0, 300, &error));
-	g_assert_true(hash_store_commit(store, &error));
+	leave_wal(fixture);
 	g_assert_true(g_file_get_contents(wal_path, &wal, &wal_bytes, &error));
 	g_assert_cmpuint(wal_bytes, >, 0);
-	hash_store_close(store);
 
 	for (int by_import = 0; by_import < 2; by_import++) {
 		g_assert_cmpint(unlink(fixture->path), ==, 0);
@@ -246,20 +261,12 @@ static void test_what_is_moved_aside_is_whole(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
 	g_autofree char *wal_path = g_strconcat(fixture->path, "-wal", NULL);
-	g_autofree char *wal = NULL, *database = NULL;
-	size_t wal_bytes, database_bytes;
+	g_autofree char *wal = NULL;
+	size_t wal_bytes;
 	GError *error = NULL;
 
-	store_fixture_fill(fixture);
-	HashStore *store = store_fixture_open(fixture);
-	g_assert_true(hash_store_drop(store, 0, 300, &error));
-	g_assert_true(hash_store_commit(store, &error));
-	/* As a pass leaves it that is killed. */
+	leave_wal(fixture);
 	g_assert_true(g_file_get_contents(wal_path, &wal, &wal_bytes, &error));
-	g_assert_true(g_file_get_contents(fixture->path, &database, &database_bytes, &error));
-	hash_store_close(store);
-	g_assert_true(g_file_set_contents(fixture->path, database, (gssize)database_bytes, &error));
-	g_assert_true(g_file_set_contents(wal_path, wal, (gssize)wal_bytes, &error));
 
 	StoreImport *import = begin(fixture, true);
 	g_autofree char *aside = finish(import);
