@@ -2,10 +2,13 @@
 #include "cli/daemon-client.h"
 
 #include "daemon/bus-names.h"
+#include "kernel-ioctl/fd.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
@@ -14,6 +17,9 @@
 
 /* While somebody looks on, who wants to leave. */
 #define WATCHED_CALL_USEC (UINT64_C(3) * G_USEC_PER_SEC)
+
+/* While other callers keep the service busy. */
+#define CONNECT_SECONDS 5
 
 struct DaemonClient {
 	sd_bus *bus;
@@ -38,30 +44,40 @@ static uint64_t call_usec(const DaemonClient *client)
 	return client->changed ? WATCHED_CALL_USEC : CALL_USEC;
 }
 
-/* sd-bus's address of a socket, in which other bytes are written as %xx. */
-static char *socket_address(const char *path)
+/*
+ * Connect to the socket at @path.  Returns a descriptor or a negative errno.
+ *
+ * sd-bus would not wait, and fails while others have filled the socket's queue of connections.
+ */
+static int connect_path(const char *path)
 {
-	GString *address = g_string_new("unix:path=");
+	const struct timeval patience = { .tv_sec = CONNECT_SECONDS };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = -1;
 
-	for (const char *byte = path; *byte; byte++) {
-		if (g_ascii_isalnum(*byte) || strchr("-_/.", *byte))
-			g_string_append_c(address, *byte);
-		else
-			g_string_append_printf(address, "%%%02x", (unsigned char)*byte);
-	}
+	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
+	    sizeof(address.sun_path))
+		return -ENAMETOOLONG;
 
-	return g_string_free(address, FALSE);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return -errno;
+
+	return fd_steal(&fd);
 }
 
 static int connect_socket(sd_bus **ret)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
-	g_autofree char *address = socket_address(path ? path : BUS_SOCKET);
 	g_autoptr(Connection) bus = NULL;
-	int failed = sd_bus_new(&bus);
+	g_auto(Fd) fd = connect_path(path ? path : BUS_SOCKET);
+	int failed = fd < 0 ? fd : sd_bus_new(&bus);
 
 	if (failed >= 0)
-		failed = sd_bus_set_address(bus, address);
+		failed = sd_bus_set_fd(bus, fd, fd);
+	if (failed >= 0)
+		fd_steal(&fd); /* now the bus's */
 	if (failed >= 0)
 		failed = sd_bus_start(bus);
 	if (failed >= 0)
@@ -306,13 +322,10 @@ static char *find_uuid(DaemonClient *client, const char *name, GError **error)
 {
 	g_autoptr(GPtrArray) all =
 		g_uuid_string_is_valid(name) ? NULL : daemon_client_list(client, NULL);
+	const DaemonFilesystem *called = all ? daemon_filesystem_find(all, name) : NULL;
 
-	for (size_t i = 0; all && i < all->len; i++) {
-		const DaemonFilesystem *filesystem = all->pdata[i];
-
-		if (daemon_filesystem_is_called(filesystem, name))
-			return g_strdup(filesystem->uuid);
-	}
+	if (called)
+		return g_strdup(called->uuid);
 	if (g_utf8_validate(name, -1, NULL))
 		return g_strdup(name);
 
