@@ -34,19 +34,30 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
 	return true;
 }
 
-char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
+/* What the kernel says in a file of the filesystem, to be freed; NULL: there is no such file. */
+static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
 {
 	char text[FS_UUID_TEXT_BYTES];
 	g_autofree char *path = NULL;
-	g_autofree char *operation = NULL;
+	char *value;
 
 	fs_uuid_format(uuid, text);
-	path = g_strdup_printf("/sys/fs/btrfs/%s/exclusive_operation", text);
-	if (!g_file_get_contents(path, &operation, NULL, NULL))
-		return NULL;
+	path = g_strdup_printf("/sys/fs/btrfs/%s/%s", text, name);
+	return g_file_get_contents(path, &value, NULL, NULL) ? g_strstrip(value) : NULL;
+}
 
-	g_strstrip(operation);
-	if (!*operation || g_str_equal(operation, "none"))
+bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
+{
+	g_autofree char *mode = read_attribute(uuid, "qgroups/mode");
+
+	return g_strcmp0(mode, "squota") == 0;
+}
+
+char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
+{
+	g_autofree char *operation = read_attribute(uuid, "exclusive_operation");
+
+	if (!operation || !*operation || g_str_equal(operation, "none"))
 		return NULL;
 	return g_steal_pointer(&operation);
 }

@@ -34,6 +34,12 @@ typedef struct {
 bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * Whether simple quotas are on, which charge data to the subvolume that it was written in
+ * (/sys/fs/btrfs/UUID/qgroups/mode, since Linux 6.7).
+ */
+bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES]);
+
+/*
  * What is going on that excludes others of its kind, in the kernel's words, to be freed: "balance",
  * "balance paused", "device remove", "device replace", "resize" and so on.  NULL if nothing is, or
  * if the kernel does not say (/sys/fs/btrfs/UUID/exclusive_operation, since Linux 5.10).  A scrub

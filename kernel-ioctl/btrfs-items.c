@@ -127,6 +127,14 @@ static void read_inline_ref(const uint8_t *data, BtrfsExtentRef *ret)
 	read_leaf_ref(GUINT64_FROM_LE(ref.offset), data + sizeof(ref), ret);
 }
 
+static uint64_t read_owner(const uint8_t *data)
+{
+	struct btrfs_extent_inline_ref ref;
+
+	memcpy(&ref, data, sizeof(ref));
+	return GUINT64_FROM_LE(ref.offset);
+}
+
 bool btrfs_extent_refs_next(BtrfsExtentRefs *refs, const BtrfsExtentRef **ret)
 {
 	*ret = NULL;
@@ -139,8 +147,10 @@ bool btrfs_extent_refs_next(BtrfsExtentRefs *refs, const BtrfsExtentRef **ret)
 			return false;
 		refs->next += bytes;
 		refs->n_left -= bytes;
-		if (*ref == EXTENT_OWNER_REF_KEY)
+		if (*ref == EXTENT_OWNER_REF_KEY) {
+			refs->owner = read_owner(ref);
 			continue;
+		}
 
 		read_inline_ref(ref, &refs->current);
 		*ret = &refs->current;

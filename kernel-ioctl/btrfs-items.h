@@ -58,13 +58,14 @@ typedef struct {
 typedef struct {
 	const uint8_t *next;
 	uint32_t n_left; /* bytes */
+	uint64_t owner;  /* the subvolume that simple quotas charge; 0: none was met yet */
 	BtrfsExtentRef current;
 } BtrfsExtentRefs;
 
 void btrfs_extent_refs_start(BtrfsExtentRefs *refs, const BtrfsExtentItem *item);
 
 /*
- * The next inline reference; NULL at the end.  The owner that simple quotas note is passed over.
+ * The next inline reference; NULL at the end.  The owner that simple quotas note comes first, and sets @refs->owner.
  * False where a type is unknown, whose length is too.  There may be more references than are
  * inline (33 fit a leaf of 16 KiB): see btrfs_extent_ref_item_read().
  */

@@ -4,8 +4,8 @@
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
-/* So many directories are remembered; with more they are all forgotten when another file begins. */
-#define DIRECTORIES_MAX 65536
+/* So many directories are remembered.  With more all are forgotten. */
+#define DIRECTORIES_MAX 16384
 
 typedef struct {
 	uint64_t root;
@@ -94,9 +94,6 @@ static void search_refs(BtrfsTree *tree, int fd, uint64_t root, uint64_t inode)
 
 void btrfs_names_start(BtrfsNames *names, uint64_t root, uint64_t inode)
 {
-	if (g_hash_table_size(names->directories) > DIRECTORIES_MAX)
-		g_hash_table_remove_all(names->directories);
-
 	names->root = root;
 	names->inode = inode;
 	names->refs = (BtrfsInodeNames){ 0 };
@@ -135,6 +132,8 @@ static NamedDirectory *remember(BtrfsNames *names, const DirectoryKey *key, uint
 {
 	NamedDirectory *named = g_malloc(sizeof(*named) + name_bytes + 1);
 
+	if (g_hash_table_size(names->directories) >= DIRECTORIES_MAX)
+		g_hash_table_remove_all(names->directories);
 	named->key = *key;
 	named->name = (BtrfsName){ root, directory, named->text };
 	if (name_bytes > 0)

@@ -14,8 +14,8 @@
  * BTRFS_IOC_INO_PATHS would not do: it gives 4 KiB of text at most, for all hard links together,
  * and BTRFS_IOC_INO_LOOKUP fails on longer paths (Linux 6.18).
  *
- * The names of directories are remembered, for as long as the BtrfsNames lives: what is renamed
- * meanwhile may be found under its old name.  Names are bytes, terminated by NUL.
+ * The names of 16384 directories are remembered: one that is renamed meanwhile may be found under
+ * its old name.  Names are bytes, terminated by NUL.
  *
  * Thread: any, one at a time.
  */
@@ -47,7 +47,7 @@ bool btrfs_names_next(BtrfsNames *names, const BtrfsName **ret, GError **error)
 /*
  * The only name of the directory @inode of the subvolume @root; where a subvolume begins, that is
  * its name in the one around it.  NULL for the top level's own directory and for what is deleted.
- * Valid until btrfs_names_start().
+ * Valid until the next call of this function.
  */
 bool btrfs_names_of_directory(BtrfsNames *names, uint64_t root, uint64_t inode,
 			      const BtrfsName **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -18,6 +18,9 @@ struct BtrfsRefs {
 	size_t buffer_bytes;
 	struct btrfs_data_container *container;
 	size_t n_refs;
+	size_t most_bytes; /* of the buffer */
+	uint64_t n_counted;
+	BtrfsRefBound *bound; /* NULL: none */
 };
 
 static void set_buffer(BtrfsRefs *refs, size_t bytes)
@@ -33,6 +36,7 @@ BtrfsRefs *btrfs_refs_new(void)
 {
 	BtrfsRefs *refs = g_new0(BtrfsRefs, 1);
 
+	refs->most_bytes = BUFFER_BYTES_MAX;
 	set_buffer(refs, BUFFER_BYTES);
 	return refs;
 }
@@ -76,7 +80,7 @@ static size_t larger_buffer(const BtrfsRefs *refs)
 			     refs->container->elem_missed * sizeof(uint64_t));
 	size_t bytes = refs->buffer_bytes + missing;
 
-	return MIN(bytes + bytes / 8, BUFFER_BYTES_MAX);
+	return MIN(bytes + bytes / 8, refs->most_bytes);
 }
 
 static bool something_is_missing(const BtrfsRefs *refs)
@@ -101,7 +105,7 @@ static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags,
 			*ret = BTRFS_REFS_READ;
 			return true;
 		}
-		if (refs->buffer_bytes == BUFFER_BYTES_MAX) {
+		if (refs->buffer_bytes >= refs->most_bytes) {
 			*ret = BTRFS_REFS_TOO_MANY;
 			return true;
 		}
@@ -109,30 +113,69 @@ static bool read_all(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags,
 	}
 }
 
-static bool read_refs(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t flags,
+void btrfs_refs_set_most(BtrfsRefs *refs, size_t most)
+{
+	size_t bytes = sizeof(*refs->container) + MIN(most, BTRFS_REFS_MAX) * sizeof(BtrfsRef);
+
+	refs->most_bytes = MAX(bytes, BUFFER_BYTES);
+}
+
+void btrfs_refs_set_bound(BtrfsRefs *refs, BtrfsRefBound *bound)
+{
+	refs->bound = bound;
+}
+
+static bool is_allowed(BtrfsRefs *refs, uint64_t bytenr, bool *ret, GError **error)
+{
+	*ret = true;
+	return !refs->bound ||
+	       btrfs_ref_bound_allows(refs->bound, bytenr, ret, &refs->n_counted, error);
+}
+
+/* Of the extent at @bytenr, which has the byte at @address. */
+static bool read_refs(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address, uint64_t flags,
 		      BtrfsRefsOutcome *ret, GError **error)
 {
+	bool allowed;
+
 	refs->n_refs = 0;
+	refs->n_counted = 0;
+	if (!is_allowed(refs, bytenr, &allowed, error))
+		return false;
+	if (!allowed) {
+		*ret = BTRFS_REFS_TOO_MANY;
+		return true;
+	}
+
 	/* Large once is no reason to make the kernel fill it for every other extent. */
 	set_buffer(refs, BUFFER_BYTES);
-	if (!read_all(refs, fd, bytenr, flags, ret, error))
+	if (!read_all(refs, fd, address, flags, ret, error))
 		return false;
 
 	refs->n_refs = MIN(refs->container->elem_cnt / VALUES_PER_REF,
 			   (refs->buffer_bytes - sizeof(*refs->container)) / sizeof(BtrfsRef));
+	refs->n_counted = refs->n_refs + (uint64_t)refs->container->elem_missed / VALUES_PER_REF;
+	if (refs->bound)
+		btrfs_ref_bound_charge(refs->bound, refs->n_counted);
 	return true;
 }
 
 bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
 		     GError **error)
 {
-	return read_refs(refs, fd, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret, error);
+	return read_refs(refs, fd, bytenr, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret,
+			 error);
 }
 
-bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t address, BtrfsRefsOutcome *ret,
-			  GError **error)
+bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t position,
+			  BtrfsRefsOutcome *ret, GError **error)
 {
-	return read_refs(refs, fd, address, 0, ret, error);
+	return read_refs(refs, fd, bytenr, bytenr + position, 0, ret, error);
+}
+
+uint64_t btrfs_refs_count(const BtrfsRefs *refs)
+{
+	return refs->n_counted;
 }
 
 const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/btrfs-ref-bound.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +31,7 @@ typedef struct {
 typedef enum {
 	BTRFS_REFS_READ,
 	BTRFS_REFS_GONE,     /* no data lies at this address any more (a block of a tree may) */
-	BTRFS_REFS_TOO_MANY, /* more than BTRFS_REFS_MAX; the first of them were read */
+	BTRFS_REFS_TOO_MANY, /* more than are wanted, or allowed: some of them were read, or none */
 } BtrfsRefsOutcome;
 
 /* What fits into 16 MiB, the largest buffer that the kernel fills. */
@@ -37,6 +39,12 @@ typedef enum {
 
 BtrfsRefs *btrfs_refs_new(void);
 void btrfs_refs_free(BtrfsRefs *refs);
+
+/* Want @most references of an extent, not all up to BTRFS_REFS_MAX.  It spares the kernel finding them twice. */
+void btrfs_refs_set_most(BtrfsRefs *refs, size_t most);
+
+/* Have @bound decide which extents are looked up.  It is borrowed; NULL: all are. */
+void btrfs_refs_set_bound(BtrfsRefs *refs, BtrfsRefBound *bound);
 
 /*
  * Find all references to the extent that begins at @bytenr, whichever of its bytes they show; the
@@ -53,11 +61,14 @@ bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome 
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The same, of those references only that show the byte at @address, which lies in an extent that is
+ * The same, of those references only that show the byte @position of the extent at @bytenr, which is
  * not compressed.  Their offsets are where in the file that byte is.
  */
-bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t address, BtrfsRefsOutcome *ret,
-			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t position,
+			  BtrfsRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* How many references there are, as far as is known: more than are listed where that are too many. */
+uint64_t btrfs_refs_count(const BtrfsRefs *refs);
 
 /* What the last of these found, until the next; none after an error. */
 const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n);

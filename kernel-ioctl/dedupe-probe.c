@@ -4,9 +4,10 @@
 #include "kernel-ioctl/dedupe-range.h"
 #include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/unnamed-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <unistd.h>
 
 /* A multiple of every block size, and too much to be kept inside of metadata. */
 #define PROBE_BYTES 65536
@@ -15,7 +16,7 @@
 static int make_file(int directory_fd)
 {
 	g_autofree uint32_t *words = g_malloc(PROBE_BYTES);
-	g_auto(Fd) fd = openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	g_auto(Fd) fd = unnamed_file_make(directory_fd);
 	uint32_t word = 1;
 	ssize_t written;
 
@@ -52,6 +53,7 @@ DedupeProbe dedupe_probe(int directory_fd, int *ret_errno)
 {
 	g_auto(Fd) source = make_file(directory_fd);
 	g_auto(Fd) target_fd = source < 0 ? -1 : make_file(directory_fd);
+	DedupeSource own = { .fd = source };
 	DedupeTarget target = { .fd = target_fd };
 
 	if (target_fd < 0) {
@@ -59,7 +61,7 @@ DedupeProbe dedupe_probe(int directory_fd, int *ret_errno)
 		return DEDUPE_PROBE_NOT_TRIED;
 	}
 
-	dedupe_range(source, 0, PROBE_BYTES, &target, 1, 0, NULL);
+	dedupe_range(&own, PROBE_BYTES, &target, 1, 0, NULL);
 	*ret_errno = target.error;
 	if (target.outcome != DEDUPE_SAME)
 		return DEDUPE_PROBE_REFUSED;

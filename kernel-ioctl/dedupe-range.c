@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 /* The largest block size that btrfs and XFS have on common machines, and cheap enough per call. */
 #define ROUND_GRAIN_BYTES (UINT64_C(64) << 10)
@@ -21,8 +22,7 @@ G_STATIC_ASSERT(sizeof(Request) <= 4096);
 
 /* One dedupe_range(): what stays the same over its rounds, and how far it has come. */
 typedef struct {
-	int source_fd;
-	uint64_t source_offset;
+	const DedupeSource *source;
 	DedupeTarget *targets;
 	uint8_t live[DEDUPE_MAX_TARGETS]; /* indexes of the targets that are still in */
 	unsigned n_live;
@@ -91,11 +91,12 @@ static bool dedupe_is_stopped(const Dedupe *dedupe)
 	return dedupe->stop && atomic_load(dedupe->stop);
 }
 
-static void dedupe_fill_request(const Dedupe *dedupe, uint64_t length, Request *ret)
+static void dedupe_fill_request(const Dedupe *dedupe, uint64_t source_offset, uint64_t length,
+				Request *ret)
 {
 	/* All of it, since valgrind does not know that the array at the end is written to. */
 	memset(ret, 0, sizeof(*ret));
-	ret->request.src_offset = dedupe->source_offset + dedupe->done_bytes;
+	ret->request.src_offset = source_offset;
 	ret->request.src_length = length;
 	ret->request.dest_count = (uint16_t)dedupe->n_live;
 
@@ -108,38 +109,134 @@ static void dedupe_fill_request(const Dedupe *dedupe, uint64_t length, Request *
 }
 
 /* Returns 0 or the errno value of the whole call. */
-static int dedupe_call(Dedupe *dedupe, Request *request)
+static int dedupe_call(Dedupe *dedupe, int source_fd, Request *request)
 {
 	int result;
 
 	do {
-		result = ioctl(dedupe->source_fd, FIDEDUPERANGE, &request->request);
+		result = ioctl(source_fd, FIDEDUPERANGE, &request->request);
 		dedupe->n_calls++;
 	} while (result < 0 && errno == EINTR && !dedupe_is_stopped(dedupe));
 
 	return result < 0 ? errno : 0;
 }
 
-static void dedupe_round(Dedupe *dedupe, uint64_t length)
+/* Take the targets that @error, or their status, ends out of the later rounds. */
+static void dedupe_take_statuses(Dedupe *dedupe, const Request *request, int error, uint64_t length)
 {
 	unsigned n_live = 0;
-	Request request;
-	int error;
-
-	dedupe_fill_request(dedupe, length, &request);
-	error = dedupe_call(dedupe, &request);
 
 	for (unsigned i = 0; i < dedupe->n_live; i++) {
 		DedupeTarget *target = &dedupe->targets[dedupe->live[i]];
 
 		if (error)
 			target_fail(target, error);
-		else if (target_take_status(target, request.request.info[i].status, length))
+		else if (target_take_status(target, request->request.info[i].status, length))
 			dedupe->live[n_live++] = dedupe->live[i];
 	}
 
 	dedupe->n_live = n_live;
 	dedupe->done_bytes += length;
+}
+
+static void dedupe_round(Dedupe *dedupe, uint64_t length)
+{
+	const DedupeSource *source = dedupe->source;
+	Request request;
+	int error;
+
+	dedupe_fill_request(dedupe, source->offset_bytes + dedupe->done_bytes, length, &request);
+	error = dedupe_call(dedupe, source->fd, &request);
+	dedupe_take_statuses(dedupe, &request, error, length);
+}
+
+static void dedupe_round_from_relay(Dedupe *dedupe, uint64_t length)
+{
+	RelayFile *relay = dedupe->source->relay;
+	Request request;
+	int error;
+
+	dedupe_fill_request(dedupe, relay_file_offset(relay), length, &request);
+	error = relay_file_clone(relay, dedupe->source->fd, length);
+	if (!error)
+		error = dedupe_call(dedupe, relay_file_fd(relay), &request);
+	dedupe_take_statuses(dedupe, &request, error, length);
+	relay_file_empty(relay);
+}
+
+static bool may_copy_hint(const DedupeSource *source, uint64_t target_offset)
+{
+	return source->hint_block_bytes && source->offset_bytes == 0 && target_offset == 0;
+}
+
+static bool dedupe_may_copy_hint(const Dedupe *dedupe)
+{
+	for (unsigned i = 0; i < dedupe->n_live; i++)
+		if (may_copy_hint(dedupe->source, dedupe->targets[i].offset_bytes))
+			return true;
+
+	return false;
+}
+
+/* Whether nobody but the target's owner, or root, can have XFS copy a hint; and the source has none. */
+static bool source_is_harmless(int source_fd, const struct stat *target)
+{
+	struct fsxattr attributes;
+	struct stat source;
+
+	return fstat(source_fd, &source) == 0 &&
+	       (source.st_uid == target->st_uid || source.st_uid == 0) &&
+	       ioctl(source_fd, FS_IOC_FSGETXATTR, &attributes) == 0 &&
+	       !(attributes.fsx_xflags & FS_XFLAG_COWEXTSIZE);
+}
+
+bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_t target_offset)
+{
+	struct stat target;
+
+	if (!may_copy_hint(source, target_offset))
+		return false;
+	if (fstat(target_fd, &target) != 0)
+		return true;
+
+	return (uint64_t)target.st_size <= source->hint_block_bytes &&
+	       !source_is_harmless(source->fd, &target);
+}
+
+/* Whether a target needs the relay.  One that needs it where there is none is out. */
+static bool dedupe_needs_relay(Dedupe *dedupe)
+{
+	bool any = false;
+	unsigned n_live = 0;
+
+	for (unsigned i = 0; i < dedupe->n_live; i++) {
+		DedupeTarget *target = &dedupe->targets[dedupe->live[i]];
+		bool needs_relay =
+			dedupe_range_needs_relay(dedupe->source, target->fd, target->offset_bytes);
+
+		/* It did not when the caller looked. */
+		if (needs_relay && !dedupe->source->relay) {
+			target_fail(target, EAGAIN);
+			continue;
+		}
+		any |= needs_relay;
+		dedupe->live[n_live++] = dedupe->live[i];
+	}
+
+	dedupe->n_live = n_live;
+	return any;
+}
+
+/* The first block, where a request that went on behind it could copy a hint. */
+static void dedupe_first_block(Dedupe *dedupe, uint64_t length)
+{
+	bool from_relay = dedupe_needs_relay(dedupe);
+
+	length = MIN(length, dedupe->source->hint_block_bytes);
+	if (from_relay)
+		dedupe_round_from_relay(dedupe, length);
+	else if (dedupe->n_live)
+		dedupe_round(dedupe, length);
 }
 
 static uint64_t round_length(uint64_t round_bytes, unsigned n_live, uint64_t left_bytes)
@@ -150,12 +247,11 @@ static uint64_t round_length(uint64_t round_bytes, unsigned n_live, uint64_t lef
 	return MIN(MAX(length, ROUND_GRAIN_BYTES), left_bytes);
 }
 
-unsigned dedupe_range(int source_fd, uint64_t source_offset, uint64_t length, DedupeTarget *targets,
+unsigned dedupe_range(const DedupeSource *source, uint64_t length, DedupeTarget *targets,
 		      size_t n_targets, uint64_t round_bytes, const atomic_bool *stop)
 {
 	Dedupe dedupe = {
-		.source_fd = source_fd,
-		.source_offset = source_offset,
+		.source = source,
 		.targets = targets,
 		.n_live = (unsigned)n_targets,
 		.stop = stop,
@@ -170,6 +266,8 @@ unsigned dedupe_range(int source_fd, uint64_t source_offset, uint64_t length, De
 		targets[i].same_bytes = 0;
 	}
 
+	if (dedupe_may_copy_hint(&dedupe) && length > 0 && !dedupe_is_stopped(&dedupe))
+		dedupe_first_block(&dedupe, length);
 	while (dedupe.n_live && dedupe.done_bytes < length && !dedupe_is_stopped(&dedupe))
 		dedupe_round(&dedupe, round_length(round_bytes ? round_bytes : DEDUPE_ROUND_BYTES,
 						   dedupe.n_live, length - dedupe.done_bytes));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/relay-file.h"
+
 #include <glib.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,11 +34,22 @@ typedef enum {
 	DEDUPE_READ_ONLY,   /* EROFS: seen through a read-only mount */
 	DEDUPE_BUSY,        /* EAGAIN: being sent, or the like; EINTR */
 	DEDUPE_SWAP_FILE,   /* ETXTBSY */
-	DEDUPE_NO_SPACE,    /* ENOSPC, EDQUOT: metadata of this allocation group is full */
+	DEDUPE_NO_SPACE,    /* ENOSPC, EDQUOT: this group is full, or a quota used up */
 	DEDUPE_UNSUPPORTED, /* EOPNOTSUPP, EXDEV, ENOTTY, EISDIR */
 	DEDUPE_UNREADABLE,  /* EIO, EUCLEAN: the data could not be read */
 	DEDUPE_FAILED,      /* any other errno */
 } DedupeOutcome;
+
+typedef struct {
+	int fd;
+	uint64_t offset_bytes; /* a multiple of the block size */
+	/*
+	 * The block size of XFS, whose CoW extent size hints must not spread (see RelayFile); 0: the
+	 * filesystem has no such hints, or all files are the caller's own.
+	 */
+	uint32_t hint_block_bytes;
+	RelayFile *relay; /* NULL: do not deduplicate what needs one */
+} DedupeSource;
 
 typedef struct {
 	int fd;                /* O_RDONLY is enough for root and for the owner */
@@ -48,7 +61,7 @@ typedef struct {
 } DedupeTarget;
 
 /*
- * Share @length bytes at @source_offset of @source_fd with every target, in rounds of at most
+ * Share @length bytes of @source with every target, in rounds of at most
  * @round_bytes over all targets together (0: DEDUPE_ROUND_BYTES).  Offsets are multiples of the
  * block size; so is @length, unless every range ends at the end of its file.  1 to
  * DEDUPE_MAX_TARGETS targets.  A target that fails in a round is left out of the later ones.
@@ -56,7 +69,17 @@ typedef struct {
  * DEDUPE_SAME with a shorter same_bytes.  A round is a multiple of 64 KiB per target, so that it
  * suits every block size, and at least that, even where @round_bytes is less.
  *
+ * With hint_block_bytes the first block of a file is a round of its own, so that no request can cover
+ * a target of more than a block completely.  Only someone who may write to the target can make it
+ * shorter meanwhile.  A target of one block is deduplicated from the relay, if it needs that.
+ *
  * Returns the number of ioctl calls made, for reports.
  */
-unsigned dedupe_range(int source_fd, uint64_t source_offset, uint64_t length, DedupeTarget *targets,
+unsigned dedupe_range(const DedupeSource *source, uint64_t length, DedupeTarget *targets,
 		      size_t n_targets, uint64_t round_bytes, const atomic_bool *stop);
+
+/*
+ * Whether the target has to be deduplicated from a relay: it has one block, and the source has a hint or
+ * belongs to a user who could give it one at any moment, and is neither root nor the target's owner.
+ */
+bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_t target_offset);

@@ -184,3 +184,12 @@ uint64_t extent_map_skip_hole(int fd, uint64_t offset)
 		return (uint64_t)data;
 	return errno == ENXIO ? UINT64_MAX : offset;
 }
+
+uint64_t extent_map_skip_data(int fd, uint64_t offset)
+{
+	off_t hole = lseek(fd, (off_t)offset, SEEK_HOLE);
+
+	if (hole >= 0)
+		return (uint64_t)hole;
+	return errno == ENXIO ? offset : UINT64_MAX;
+}

@@ -58,4 +58,10 @@ bool mapped_extent_is_addressed(const MappedExtent *extent);
  */
 uint64_t extent_map_skip_hole(int fd, uint64_t offset);
 
+/*
+ * The first byte of @fd at or after @offset that is in a hole (SEEK_HOLE); the end of the file counts as
+ * one.  @offset itself at or behind that end.  UINT64_MAX where the kernel cannot say.
+ */
+uint64_t extent_map_skip_data(int fd, uint64_t offset);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentMap, extent_map_free)

@@ -78,3 +78,37 @@ bool file_attributes_make_plain(int fd)
 	flags.written = FS_NOCOMP_FL;
 	return system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
 }
+
+void file_attributes_drop_inherited(int fd)
+{
+	static const uint32_t hints = FS_XFLAG_EXTSIZE | FS_XFLAG_COWEXTSIZE;
+	struct fsxattr flags = { 0 };
+	uint32_t project;
+
+	if (system_call_ioctl(fd, FS_IOC_FSGETXATTR, &flags) < 0 ||
+	    (!(flags.fsx_xflags & hints) && flags.fsx_projid == 0))
+		return;
+
+	project = flags.fsx_projid;
+	flags.fsx_xflags &= ~hints;
+	flags.fsx_extsize = 0;
+	flags.fsx_cowextsize = 0;
+	flags.fsx_projid = 0;
+	if (system_call_ioctl(fd, FS_IOC_FSSETXATTR, &flags) == 0)
+		return;
+
+	/* In a user namespace the project cannot be changed. */
+	flags.fsx_projid = project;
+	system_call_ioctl(fd, FS_IOC_FSSETXATTR, &flags);
+}
+
+bool file_attributes_read_project(int fd, uint32_t *ret)
+{
+	struct fsxattr attributes = { 0 };
+
+	if (system_call_ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0)
+		return false;
+
+	*ret = attributes.fsx_projid;
+	return true;
+}

@@ -32,9 +32,18 @@ typedef struct {
  */
 bool file_attributes_make_plain(int fd) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Take the extent size hints and the project from the empty file, which it got of its directory on XFS.
+ * A kernel that does not allow that is no error: both are hints.
+ */
+void file_attributes_drop_inherited(int fd);
+
 bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* The same of a file that was opened by a handle, of which @generation, then, is the generation. */
 bool file_attributes_read_known(int fd, FsKind kind, uint32_t generation, FileAttributes *ret,
 				GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The project whose quota the file counts to; 0: none.  False with errno where that cannot be told. */
+bool file_attributes_read_project(int fd, uint32_t *ret) G_GNUC_WARN_UNUSED_RESULT;

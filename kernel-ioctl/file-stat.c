@@ -31,6 +31,7 @@ int file_stat_at(int dir_fd, const char *name, FileStat *ret)
 		.inode = stx.stx_ino,
 		.mount_id = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0,
 		.size_bytes = stx.stx_size,
+		.allocated_bytes = stx.stx_blocks * 512,
 		.btime_nsec = stx.stx_mask & STATX_BTIME ? nsec_of(&stx.stx_btime) : 0,
 		.mtime_nsec = nsec_of(&stx.stx_mtime),
 		.ctime_nsec = nsec_of(&stx.stx_ctime),

@@ -19,6 +19,7 @@ typedef struct {
 	uint64_t inode;
 	uint64_t mount_id; /* STATX_MNT_ID; 0 where the kernel does not say */
 	uint64_t size_bytes;
+	uint64_t allocated_bytes; /* st_blocks: shared blocks count in each file */
 	int64_t btime_nsec;
 	int64_t mtime_nsec;
 	int64_t ctime_nsec;

@@ -123,6 +123,14 @@ bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	return true;
 }
 
+uint64_t fs_total_bytes(int fd)
+{
+	struct statfs state;
+
+	return read_statfs(fd, &state, NULL) ? (uint64_t)state.f_blocks * (uint64_t)state.f_bsize
+					     : 0;
+}
+
 bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error)
 {
 	struct statfs state;

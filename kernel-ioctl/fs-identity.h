@@ -49,6 +49,9 @@ bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSE
 bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* Size of the filesystem, whatever is in use; 0 where the kernel does not say. */
+uint64_t fs_total_bytes(int fd);
+
 /*
  * Bytes in use by the filesystem's own count: on btrfs the bytes used in data block groups
  * (BTRFS_IOC_SPACE_INFO), which move only when a transaction commits; on XFS statfs's total less

@@ -3,6 +3,7 @@
 
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/open-file.h"
 #include "kernel-ioctl/system-call.h"
 
 #include <fcntl.h>
@@ -36,6 +37,7 @@ bool fs_location_of_path(const char *path, FsLocation *ret)
 {
 	g_auto(Fd) fd = -1;
 	struct stat state;
+	int cause;
 
 	if (stat(path, &state) != 0)
 		return false;
@@ -43,9 +45,6 @@ bool fs_location_of_path(const char *path, FsLocation *ret)
 		*ret = (FsLocation){ .major = major(state.st_rdev), .minor = minor(state.st_rdev) };
 		return true;
 	}
-	if (!S_ISREG(state.st_mode) && !S_ISDIR(state.st_mode))
-		return false;
-
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	return fd >= 0 && fs_location_read(fd, ret, NULL);
+	return open_file_or_directory(path, &fd, &cause) == OPEN_OPENED &&
+	       fs_location_read(fd, ret, NULL);
 }

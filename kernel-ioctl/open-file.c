@@ -225,3 +225,47 @@ OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_err
 		return refuse(errno, ret_errno);
 	return hand_out_take(fd, ret_fd, ret_errno);
 }
+
+/* O_DIRECTORY has an automount do its work, which can only be at a directory.  The type is not known before. */
+static int find_path(const char *path)
+{
+	int fd = open_name(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOTDIR)
+		fd = open_name(AT_FDCWD, path, O_PATH | O_CLOEXEC);
+
+	return fd;
+}
+
+static bool is_same_file(int fd, const struct stat *expected)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == expected->st_dev &&
+	       st.st_ino == expected->st_ino;
+}
+
+OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno)
+{
+	g_auto(Fd) path_fd = find_path(path);
+	g_auto(Fd) fd = -1;
+	struct stat st;
+
+	*ret_fd = -1;
+	if (path_fd < 0 || fstat(path_fd, &st) < 0)
+		return refuse(errno, ret_errno);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return refuse_type(ret_errno);
+
+	fd = reopen(path_fd, AT_FDCWD, path,
+		    S_ISDIR(st.st_mode) ? OPEN_FLAGS | O_DIRECTORY : OPEN_FLAGS);
+	if (fd < 0)
+		return refuse(errno, ret_errno);
+	/* Without /proc the name was looked up twice. */
+	if (!is_same_file(fd, &st))
+		return refuse(ESTALE, ret_errno);
+
+	*ret_fd = fd_steal(&fd);
+	*ret_errno = 0;
+	return OPEN_OPENED;
+}

@@ -49,5 +49,12 @@ bool open_file_by_id_works(int mount_fd, FsKind kind);
 /* Open @name in the directory @dir_fd. */
 OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_errno);
 
+/*
+ * Open the directory or regular file that @path names, following symlinks and mounting what an automount
+ * waits for.  Nothing else is opened, since opening a FIFO or a device may have an effect.  OPEN_NOT_REGULAR then
+ * means that it is neither.
+ */
+OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno);
+
 /* What an errno value of opening a file or a directory on the way to it means. */
 OpenOutcome open_outcome_of(int error);

@@ -3,11 +3,21 @@
 
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-attributes.h"
 #include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs_tree.h>
+
+int unnamed_file_make(int directory_fd)
+{
+	int fd = openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		file_attributes_drop_inherited(fd);
+	return fd;
+}
 
 static int open_subvolume(int mount_fd, uint64_t subvolume)
 {
@@ -32,5 +42,5 @@ int unnamed_file_make_in_subvolume(int mount_fd, uint64_t subvolume)
 
 	if (directory < 0)
 		return -1;
-	return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return unnamed_file_make(directory);
 }

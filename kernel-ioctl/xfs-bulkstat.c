@@ -12,7 +12,8 @@
 
 struct XfsBulkstat {
 	int fd;
-	uint32_t next; /* in the batch */
+	uint32_t next;  /* in the batch */
+	uint64_t least; /* that the next inode may be */
 	bool is_done;
 	XfsInode inode;
 	XfsAbiBulkstat *batch;
@@ -90,6 +91,7 @@ XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode)
 	bulkstat->fd = fd;
 	bulkstat->batch = batch_new(BATCH_INODES);
 	bulkstat->batch->inode = first_inode;
+	bulkstat->least = first_inode;
 	if (group != XFS_EVERY_GROUP) {
 		bulkstat->batch->flags |= XFS_ABI_BULK_AGNO;
 		bulkstat->batch->group = group;
@@ -111,6 +113,12 @@ void xfs_bulkstat_free(XfsBulkstat *bulkstat)
 	g_free(bulkstat);
 }
 
+static bool answer_is_unusable(GError **error)
+{
+	errno = EUCLEAN;
+	return system_call_failed(error, "list the inodes of the XFS");
+}
+
 /* The kernel gives inodes in order and says where to go on: anything else would never end. */
 static bool next_batch(XfsBulkstat *bulkstat, GError **error)
 {
@@ -122,11 +130,8 @@ static bool next_batch(XfsBulkstat *bulkstat, GError **error)
 
 	bulkstat->next = 0;
 	bulkstat->is_done = batch->n_given == 0;
-	if (!bulkstat->is_done && (batch->n_given > batch->n_wanted || batch->inode <= first)) {
-		errno = EUCLEAN;
-		return system_call_failed(error, "list the inodes of the XFS");
-	}
-	return true;
+	return bulkstat->is_done || (batch->n_given <= batch->n_wanted && batch->inode > first) ||
+	       answer_is_unusable(error);
 }
 
 bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **error)
@@ -139,6 +144,10 @@ bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **err
 		return true;
 
 	fill(&bulkstat->batch->inodes[bulkstat->next++], &bulkstat->inode);
+	/* A damaged index of inodes may have one twice. */
+	if (bulkstat->inode.inode < bulkstat->least || bulkstat->inode.inode == UINT64_MAX)
+		return answer_is_unusable(error);
+	bulkstat->least = bulkstat->inode.inode + 1;
 	*ret = &bulkstat->inode;
 	return true;
 }

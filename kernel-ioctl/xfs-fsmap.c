@@ -19,8 +19,9 @@
 struct XfsFsmap {
 	int fd;
 	uint32_t device;
-	uint32_t next; /* in the batch */
-	bool is_last;  /* no batch comes after this one */
+	uint32_t next;          /* in the batch */
+	bool is_last;           /* no batch comes after this one */
+	struct fsmap batch_end; /* the last record of the batch before */
 	XfsOwnedExtent extent;
 	struct fsmap_head *batch;
 };
@@ -65,6 +66,29 @@ void xfs_fsmap_free(XfsFsmap *fsmap)
 	g_free(fsmap);
 }
 
+static bool failed(GError **error)
+{
+	return system_call_failed(error, "read where the data of the XFS lies");
+}
+
+static bool answer_is_unusable(GError **error)
+{
+	errno = EUCLEAN;
+	return failed(error);
+}
+
+/* The last record, to which the next batch is what follows; anything else would never end. */
+static bool has_gone_on(XfsFsmap *fsmap)
+{
+	const struct fsmap_head *batch = fsmap->batch;
+	const struct fsmap *end = &batch->fmh_recs[batch->fmh_entries - 1];
+
+	if (end->fmr_length > 0 && memcmp(end, &fsmap->batch_end, sizeof(*end)) == 0)
+		return false;
+	fsmap->batch_end = *end;
+	return true;
+}
+
 static bool next_batch(XfsFsmap *fsmap, GError **error)
 {
 	struct fsmap_head *batch = fsmap->batch;
@@ -72,11 +96,9 @@ static bool next_batch(XfsFsmap *fsmap, GError **error)
 	if (batch->fmh_entries > 0)
 		fsmap_advance(batch);
 	if (system_call_ioctl(fsmap->fd, FS_IOC_GETFSMAP, batch) < 0)
-		return system_call_failed(error, "read where the data of the XFS lies");
-	if (batch->fmh_entries > BATCH_RECORDS) {
-		errno = EUCLEAN;
-		return system_call_failed(error, "read where the data of the XFS lies");
-	}
+		return failed(error);
+	if (batch->fmh_entries > BATCH_RECORDS || (batch->fmh_entries > 0 && !has_gone_on(fsmap)))
+		return answer_is_unusable(error);
 
 	fsmap->next = 0;
 	fsmap->is_last = batch->fmh_entries == 0 ||
@@ -108,6 +130,9 @@ bool xfs_fsmap_next(XfsFsmap *fsmap, const XfsOwnedExtent **ret, GError **error)
 		record = &fsmap->batch->fmh_recs[fsmap->next++];
 		if (!is_data_of_a_file(fsmap, record))
 			continue;
+		if (record->fmr_physical < fsmap->extent.physical ||
+		    record->fmr_length > UINT64_MAX - record->fmr_physical)
+			return answer_is_unusable(error);
 		fsmap->extent = (XfsOwnedExtent){
 			.physical = record->fmr_physical,
 			.length = record->fmr_length,

@@ -177,7 +177,7 @@ static void assert_byte_is_shown_by(BtrfsRefs *refs, const Scratch *scratch, uin
 	g_autoptr(GError) error = NULL;
 	BtrfsRefsOutcome outcome;
 
-	g_assert_true(btrfs_refs_read_byte(refs, scratch->fd, address, &outcome, &error));
+	g_assert_true(btrfs_refs_read_byte(refs, scratch->fd, address, 0, &outcome, &error));
 	g_assert_no_error(error);
 	g_assert_cmpint(outcome, ==, BTRFS_REFS_READ);
 	g_assert_cmpuint(count_refs(refs), ==, n_refs);

@@ -3,11 +3,13 @@
 
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/unnamed-file.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
@@ -22,7 +24,7 @@ static DedupeTarget share(int source_fd, int target_fd, uint64_t length)
 {
 	DedupeTarget target = { .fd = target_fd };
 
-	dedupe_range(source_fd, 0, length, &target, 1, 0, NULL);
+	dedupe_range(&(DedupeSource){ .fd = source_fd }, length, &target, 1, 0, NULL);
 	return target;
 }
 
@@ -87,7 +89,8 @@ static void test_rounds_before_the_difference_are_shared(void)
 	DedupeTarget target = { .fd = b };
 
 	scratch_fill(b, 3 * MIB, BLOCK, 2);
-	g_assert_cmpuint(dedupe_range(a, 0, SIZE, &target, 1, MIB, NULL), ==, 4);
+	g_assert_cmpuint(dedupe_range(&(DedupeSource){ .fd = a }, SIZE, &target, 1, MIB, NULL), ==,
+			 4);
 	g_assert_cmpint(target.outcome, ==, DEDUPE_DIFFERS);
 	g_assert_cmpuint(target.same_bytes, ==, 3 * MIB);
 	g_assert_cmpuint(real_filesystem_count_shared(a, b, SIZE), ==, 3 * MIB / BLOCK);
@@ -101,7 +104,8 @@ static void test_a_raised_stop_shares_nothing(void)
 	DedupeTarget target = { .fd = b };
 	const atomic_bool stop = true;
 
-	g_assert_cmpuint(dedupe_range(a, 0, SIZE, &target, 1, MIB, &stop), ==, 0);
+	g_assert_cmpuint(dedupe_range(&(DedupeSource){ .fd = a }, SIZE, &target, 1, MIB, &stop), ==,
+			 0);
 	g_assert_cmpint(target.outcome, ==, DEDUPE_NOT_DONE);
 	g_assert_cmpuint(real_filesystem_count_shared(a, b, SIZE), ==, 0);
 }
@@ -120,7 +124,8 @@ static void test_as_many_targets_as_a_call_holds_are_shared(void)
 		};
 	}
 
-	dedupe_range(source, 0, 128 << 10, targets, DEDUPE_MAX_TARGETS, 0, NULL);
+	dedupe_range(&(DedupeSource){ .fd = source }, 128 << 10, targets, DEDUPE_MAX_TARGETS, 0,
+		     NULL);
 	for (unsigned i = 0; i < DEDUPE_MAX_TARGETS; i++) {
 		g_assert_cmpint(targets[i].outcome, ==, i == 77 ? DEDUPE_DIFFERS : DEDUPE_SAME);
 		g_assert_cmpuint(real_filesystem_count_shared(source, targets[i].fd, 128 << 10), ==,
@@ -162,14 +167,14 @@ static void test_one_file_shares_with_itself_where_nothing_overlaps(void)
 	g_autofree uint64_t *addresses = NULL;
 
 	scratch_fill(fd, MIB, MIB, 1);
-	dedupe_range(fd, 0, MIB, &target, 1, 0, NULL);
+	dedupe_range(&(DedupeSource){ .fd = fd }, MIB, &target, 1, 0, NULL);
 	g_assert_cmpint(target.outcome, ==, DEDUPE_SAME);
 	addresses = real_filesystem_addresses(fd, 2 * MIB);
 	g_assert_cmpuint(addresses[0], !=, 0);
 	g_assert_cmpuint(addresses[0], ==, addresses[MIB / BLOCK]);
 
 	target.offset_bytes = BLOCK;
-	dedupe_range(fd, 0, MIB, &target, 1, 0, NULL);
+	dedupe_range(&(DedupeSource){ .fd = fd }, MIB, &target, 1, 0, NULL);
 	g_assert_cmpint(target.outcome, ==, DEDUPE_INVALID);
 }
 
@@ -283,6 +288,104 @@ static void test_an_active_swap_file_is_left_alone(void)
 	g_assert_cmpint(target.error, ==, ETXTBSY);
 }
 
+/* Someone else's file, the hint and size of which change all the time. */
+typedef struct {
+	int fd;
+	uint64_t size_bytes;
+	atomic_bool stop;
+} Racer;
+
+static void set_hint(int fd, bool is_set)
+{
+	struct fsxattr attributes;
+
+	g_assert_cmpint(ioctl(fd, FS_IOC_FSGETXATTR, &attributes), ==, 0);
+	attributes.fsx_xflags &= ~(uint32_t)FS_XFLAG_COWEXTSIZE;
+	attributes.fsx_xflags |= is_set ? FS_XFLAG_COWEXTSIZE : 0;
+	attributes.fsx_cowextsize = is_set ? MIB : 0;
+	g_assert_cmpint(ioctl(fd, FS_IOC_FSSETXATTR, &attributes), ==, 0);
+}
+
+static bool has_hint(int fd)
+{
+	struct fsxattr attributes;
+
+	g_assert_cmpint(ioctl(fd, FS_IOC_FSGETXATTR, &attributes), ==, 0);
+	return attributes.fsx_xflags & FS_XFLAG_COWEXTSIZE;
+}
+
+static void *race(void *data)
+{
+	Racer *racer = data;
+
+	/* Shorter by all but a block, longer by a block, and what it was. */
+	while (!atomic_load(&racer->stop)) {
+		set_hint(racer->fd, true);
+		g_assert_cmpint(ftruncate(racer->fd, BLOCK), ==, 0);
+		g_usleep(20);
+		scratch_fill(racer->fd, 0, racer->size_bytes, 1);
+		g_usleep(20);
+		g_assert_cmpint(ftruncate(racer->fd, (off_t)racer->size_bytes + BLOCK), ==, 0);
+		g_assert_cmpint(ftruncate(racer->fd, (off_t)racer->size_bytes), ==, 0);
+		g_usleep(20);
+		set_hint(racer->fd, false);
+	}
+
+	return NULL;
+}
+
+/* How often the target of @size_bytes is deduplicated from a racer's file, and gets a hint. */
+static void race_for_hints(Scratch *scratch, uint64_t size_bytes, uint32_t hint_block_bytes,
+			   RelayFile *relay, unsigned *ret_same, unsigned *ret_hints)
+{
+	g_auto(Fd) source = scratch_create(scratch, "source", size_bytes, 1);
+	g_auto(Fd) target = scratch_create(scratch, "target", size_bytes, 1);
+	DedupeSource asked = { .fd = source, .hint_block_bytes = hint_block_bytes, .relay = relay };
+	Racer racer = { .fd = source, .size_bytes = size_bytes };
+	GThread *thread;
+
+	g_assert_cmpint(fchown(source, 65534, 65534), ==, 0);
+	thread = g_thread_new("racer", race, &racer);
+	*ret_same = 0;
+	*ret_hints = 0;
+	/* What copies hints does so within a few tries. */
+	for (unsigned i = 0; i < 400 || (!hint_block_bytes && !*ret_hints && i < 10000); i++) {
+		DedupeTarget to = { .fd = target };
+
+		dedupe_range(&asked, size_bytes, &to, 1, 0, NULL);
+		*ret_same += to.outcome == DEDUPE_SAME;
+		if (!has_hint(target))
+			continue;
+		++*ret_hints;
+		set_hint(target, false);
+	}
+	atomic_store(&racer.stop, true);
+	g_thread_join(thread);
+}
+
+static void test_a_hint_is_not_copied_whatever_its_owner_does_meanwhile(void)
+{
+	static const uint64_t sizes[] = { BLOCK, 2 * BLOCK, 16 * BLOCK };
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(RelayFile) relay = NULL;
+	unsigned n_same, n_hints;
+
+	if (kind != FS_KIND_XFS) {
+		g_test_skip("only XFS has CoW extent size hints");
+		return;
+	}
+
+	relay = relay_file_new_take(unnamed_file_make(scratch->fd), BLOCK);
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		race_for_hints(scratch, sizes[i], BLOCK, relay, &n_same, &n_hints);
+		g_assert_cmpuint(n_same, >, 0);
+		g_assert_cmpuint(n_hints, ==, 0);
+		/* Unless something is done about it. */
+		race_for_hints(scratch, sizes[i], 0, NULL, &n_same, &n_hints);
+		g_assert_cmpuint(n_hints, >, 0);
+	}
+}
+
 static void test_nodatacow_shares_only_with_its_like(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -373,6 +476,8 @@ int main(int argc, char **argv)
 			test_other_kinds_of_targets_are_unsupported);
 	g_test_add_func("/kernel-dedupe/an-active-swap-file-is-left-alone",
 			test_an_active_swap_file_is_left_alone);
+	g_test_add_func("/kernel-dedupe/a-hint-is-not-copied-whatever-its-owner-does-meanwhile",
+			test_a_hint_is_not_copied_whatever_its_owner_does_meanwhile);
 	g_test_add_func("/kernel-dedupe/nodatacow-shares-only-with-its-like",
 			test_nodatacow_shares_only_with_its_like);
 	g_test_add_func("/kernel-dedupe/zeros-give-their-blocks-back-for-a-hole",

@@ -19,18 +19,18 @@ static int fail(int error)
 	return -1;
 }
 
-static bool is_wanted(const XfsAbiBulkstat *request, const XfsAbiInode *inode)
+static bool is_wanted(const XfsAbiBulkstat *request, uint64_t first, const XfsAbiInode *inode)
 {
-	return inode->inode >= request->inode &&
-	       (!(request->flags & XFS_ABI_BULK_AGNO) ||
-		inode->inode / FAKE_XFS_GROUP_INODES == request->group);
+	return inode->inode >= first && (!(request->flags & XFS_ABI_BULK_AGNO) ||
+					 inode->inode / FAKE_XFS_GROUP_INODES == request->group);
 }
 
 static int fake_bulkstat(XfsAbiBulkstat *request)
 {
 	uint32_t known = XFS_ABI_BULK_AGNO | (kernel.is_old ? 0 : XFS_ABI_BULK_NREXT64);
 	uint32_t most = kernel.n_most ? MIN(kernel.n_most, request->n_wanted) : request->n_wanted;
-	uint64_t next = request->inode;
+	uint64_t first = request->inode;
+	uint64_t next = first;
 
 	kernel.last_flags = request->flags;
 	if (request->flags & ~known || request->n_wanted == 0)
@@ -40,7 +40,7 @@ static int fake_bulkstat(XfsAbiBulkstat *request)
 	for (size_t i = 0; i < kernel.n_inodes && request->n_given < most; i++) {
 		XfsAbiInode *given = &request->inodes[request->n_given];
 
-		if (!is_wanted(request, &kernel.inodes[i]))
+		if (!is_wanted(request, first, &kernel.inodes[i]))
 			continue;
 		if (kernel.error && i >= kernel.n_before_error)
 			return request->n_given > 0 ? 0 : fail(kernel.error);

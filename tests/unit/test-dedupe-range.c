@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
@@ -35,9 +37,16 @@ typedef struct {
 	atomic_bool *stop; /* raised in call stop_in */
 	unsigned stop_in;
 
+	int source_fd;
+	int relay_fd; /* may be the source, too */
+	uint32_t xflags;
+	int clone_errno;
 	/* What it saw. */
+	unsigned n_clones;
+	struct file_clone_range clone;
 	unsigned n_calls;
 	struct {
+		int source_fd;
 		uint64_t source_offset;
 		uint64_t length;
 		unsigned n_targets;
@@ -48,7 +57,15 @@ typedef struct {
 
 static FakeKernel kernel;
 
-static int fake_dedupe(struct file_dedupe_range *request)
+static int fake_clone(const struct file_clone_range *range)
+{
+	kernel.n_clones++;
+	kernel.clone = *range;
+	errno = kernel.clone_errno;
+	return kernel.clone_errno ? -1 : 0;
+}
+
+static int fake_dedupe(int source_fd, struct file_dedupe_range *request)
 {
 	unsigned call = kernel.n_calls++;
 
@@ -56,6 +73,7 @@ static int fake_dedupe(struct file_dedupe_range *request)
 	g_assert_cmpuint(request->reserved1, ==, 0);
 	g_assert_cmpuint(request->reserved2, ==, 0);
 
+	kernel.calls[call].source_fd = source_fd;
 	kernel.calls[call].source_offset = request->src_offset;
 	kernel.calls[call].length = request->src_length;
 	kernel.calls[call].n_targets = request->dest_count;
@@ -88,19 +106,33 @@ int ioctl(int fd, unsigned long request, ...)
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
 
-	g_assert_cmpint(fd, ==, SOURCE_FD);
+	if (request == FS_IOC_FSGETXATTR) {
+		*(struct fsxattr *)argument = (struct fsxattr){ .fsx_xflags = kernel.xflags };
+		return 0;
+	}
+	if (request == FICLONERANGE) {
+		g_assert_cmpint(fd, ==, kernel.relay_fd);
+		return fake_clone(argument);
+	}
+	g_assert_true(fd == kernel.source_fd || fd == kernel.relay_fd);
 	g_assert_cmpuint(request, ==, FIDEDUPERANGE);
-	return fake_dedupe(argument);
+	return fake_dedupe(fd, argument);
 }
 
 static void kernel_reset(void)
 {
-	kernel = (FakeKernel){ .failing_call = NEVER, .failing_target = NEVER };
+	kernel = (FakeKernel){
+		.source_fd = SOURCE_FD,
+		.failing_call = NEVER,
+		.failing_target = NEVER,
+	};
 }
 
 static unsigned dedupe(uint64_t length, DedupeTarget *targets, size_t n_targets,
 		       uint64_t round_bytes)
 {
+	const DedupeSource source = { .fd = SOURCE_FD, .offset_bytes = SOURCE_OFFSET };
+
 	for (size_t i = 0; i < n_targets; i++)
 		targets[i] = (DedupeTarget){
 			.fd = FIRST_TARGET + (int)i,
@@ -110,8 +142,7 @@ static unsigned dedupe(uint64_t length, DedupeTarget *targets, size_t n_targets,
 			.same_bytes = UINT64_MAX,
 		};
 
-	return dedupe_range(SOURCE_FD, SOURCE_OFFSET, length, targets, n_targets, round_bytes,
-			    kernel.stop);
+	return dedupe_range(&source, length, targets, n_targets, round_bytes, kernel.stop);
 }
 
 static void assert_target(const DedupeTarget *target, DedupeOutcome outcome, int error,
@@ -293,6 +324,133 @@ static void test_every_errno_has_an_outcome(void)
 	}
 }
 
+#define BLOCK UINT64_C(4096)
+
+/* A file of so many bytes. */
+static int file_of(uint64_t size_bytes)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(ftruncate(fd, (off_t)size_bytes), ==, 0);
+	return fd;
+}
+
+/* Deduplicate from offset 0 of a source to @target_offset of a file, as on XFS. */
+static DedupeTarget dedupe_on_xfs(uint64_t target_bytes, uint64_t target_offset, uint64_t length,
+				  RelayFile *relay)
+{
+	g_auto(Fd) source_fd = file_of(target_bytes);
+	const DedupeSource source = {
+		.fd = source_fd,
+		.hint_block_bytes = BLOCK,
+		.relay = relay,
+	};
+	g_auto(Fd) target_fd = file_of(target_bytes);
+	DedupeTarget target = { .fd = target_fd, .offset_bytes = target_offset };
+
+	kernel.source_fd = source_fd;
+
+	dedupe_range(&source, length, &target, 1, 0, NULL);
+	return target;
+}
+
+static void test_on_xfs_the_first_block_is_a_request_of_its_own(void)
+{
+	DedupeTarget target;
+
+	kernel_reset();
+	target = dedupe_on_xfs(MIB, 0, MIB, NULL);
+	assert_target(&target, DEDUPE_SAME, 0, MIB);
+	g_assert_cmpuint(kernel.n_calls, ==, 2);
+	g_assert_cmpuint(kernel.calls[0].length, ==, BLOCK);
+	g_assert_cmpuint(kernel.calls[1].source_offset, ==, BLOCK);
+	g_assert_cmpuint(kernel.calls[1].last_offset, ==, BLOCK);
+	g_assert_cmpuint(kernel.calls[1].length, ==, MIB - BLOCK);
+
+	/* One that begins elsewhere in either file copies no hint. */
+	kernel_reset();
+	target = dedupe_on_xfs(MIB, BLOCK, MIB - BLOCK, NULL);
+	assert_target(&target, DEDUPE_SAME, 0, MIB - BLOCK);
+	g_assert_cmpuint(kernel.n_calls, ==, 1);
+
+	/* One that differs in its first block is not asked for again. */
+	kernel_reset();
+	kernel.failing_call = 0;
+	kernel.call_errno = EPERM;
+	target = dedupe_on_xfs(MIB, 0, MIB, NULL);
+	assert_target(&target, DEDUPE_DENIED, EPERM, 0);
+	g_assert_cmpuint(kernel.n_calls, ==, 1);
+}
+
+static void test_on_xfs_a_target_of_one_block_with_a_hint_goes_through_the_relay(void)
+{
+	static const uint64_t sizes[] = { 1, 1000, BLOCK - 1, BLOCK };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		int relay_fd = file_of(2 * BLOCK);
+		g_autoptr(RelayFile) relay = relay_file_new_take(relay_fd, BLOCK);
+		struct stat stat;
+		DedupeTarget target;
+
+		kernel_reset();
+		kernel.relay_fd = relay_fd;
+		kernel.xflags = FS_XFLAG_COWEXTSIZE;
+		target = dedupe_on_xfs(sizes[i], 0, sizes[i], relay);
+		assert_target(&target, DEDUPE_SAME, 0, sizes[i]);
+
+		g_assert_cmpuint(kernel.n_clones, ==, 1);
+		g_assert_cmpint(kernel.clone.src_fd, ==, kernel.source_fd);
+		g_assert_cmpuint(kernel.clone.src_offset, ==, 0);
+		g_assert_cmpuint(kernel.clone.src_length, ==, sizes[i]);
+		g_assert_cmpuint(kernel.clone.dest_offset, ==, BLOCK);
+		g_assert_cmpuint(kernel.n_calls, ==, 1);
+		g_assert_cmpint(kernel.calls[0].source_fd, ==, relay_fd);
+		g_assert_cmpuint(kernel.calls[0].source_offset, ==, BLOCK);
+		g_assert_cmpuint(kernel.calls[0].length, ==, sizes[i]);
+		g_assert_cmpint(fstat(relay_fd, &stat), ==, 0);
+		g_assert_cmpint(stat.st_size, ==, 0);
+	}
+}
+
+static void test_on_xfs_a_target_of_one_block_is_left_alone_without_relay(void)
+{
+	DedupeTarget target;
+
+	/* It may have got so short since the caller looked, and the request have been for more. */
+	kernel_reset();
+	kernel.xflags = FS_XFLAG_COWEXTSIZE;
+	target = dedupe_on_xfs(BLOCK, 0, MIB, NULL);
+	assert_target(&target, DEDUPE_BUSY, EAGAIN, 0);
+	g_assert_cmpuint(kernel.n_calls, ==, 0);
+}
+
+static void test_on_xfs_nobody_else_can_give_a_hint_to_a_source_of_the_same_owner(void)
+{
+	DedupeTarget target;
+
+	kernel_reset();
+	target = dedupe_on_xfs(BLOCK, 0, BLOCK, NULL);
+	assert_target(&target, DEDUPE_SAME, 0, BLOCK);
+	g_assert_cmpuint(kernel.n_calls, ==, 1);
+	g_assert_cmpuint(kernel.n_clones, ==, 0);
+}
+
+static void test_on_xfs_a_block_that_cannot_be_cloned_is_not_deduplicated(void)
+{
+	int relay_fd = file_of(0);
+	g_autoptr(RelayFile) relay = relay_file_new_take(relay_fd, BLOCK);
+	DedupeTarget target;
+
+	kernel_reset();
+	kernel.relay_fd = relay_fd;
+	kernel.xflags = FS_XFLAG_COWEXTSIZE;
+	kernel.clone_errno = ENOSPC;
+	target = dedupe_on_xfs(BLOCK, 0, BLOCK, relay);
+	assert_target(&target, DEDUPE_NO_SPACE, ENOSPC, 0);
+	g_assert_cmpuint(kernel.n_calls, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -314,6 +472,18 @@ int main(int argc, char **argv)
 	g_test_add_func("/dedupe-range/no-bytes-need-no-call", test_no_bytes_need_no_call);
 	g_test_add_func("/dedupe-range/every-errno-has-an-outcome",
 			test_every_errno_has_an_outcome);
+	g_test_add_func("/dedupe-range/on-xfs-the-first-block-is-a-request-of-its-own",
+			test_on_xfs_the_first_block_is_a_request_of_its_own);
+	g_test_add_func(
+		"/dedupe-range/on-xfs-a-target-of-one-block-with-a-hint-goes-through-the-relay",
+		test_on_xfs_a_target_of_one_block_with_a_hint_goes_through_the_relay);
+	g_test_add_func(
+		"/dedupe-range/on-xfs-nobody-else-can-give-a-hint-to-a-source-of-the-same-owner",
+		test_on_xfs_nobody_else_can_give_a_hint_to_a_source_of_the_same_owner);
+	g_test_add_func("/dedupe-range/on-xfs-a-target-of-one-block-is-left-alone-without-relay",
+			test_on_xfs_a_target_of_one_block_is_left_alone_without_relay);
+	g_test_add_func("/dedupe-range/on-xfs-a-block-that-cannot-be-cloned-is-not-deduplicated",
+			test_on_xfs_a_block_that_cannot_be_cloned_is_not_deduplicated);
 
 	return g_test_run();
 }

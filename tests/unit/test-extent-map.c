@@ -280,6 +280,21 @@ static void test_a_hole_is_skipped_to_the_next_data(void)
 	close(fd);
 }
 
+static void test_data_is_skipped_to_the_next_hole(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	const uint64_t mib = UINT64_C(1) << 20;
+	int fd = scratch_create(scratch, "sparse", 0, 1);
+
+	scratch_fill(fd, 2 * mib, mib, 1);
+	g_assert_cmpint(ftruncate(fd, 8 * mib), ==, 0);
+	g_assert_cmpuint(extent_map_skip_data(fd, 7), ==, 7);
+	g_assert_cmpuint(extent_map_skip_data(fd, 2 * mib + 7), ==, 3 * mib);
+	g_assert_cmpuint(extent_map_skip_data(fd, 8 * mib), ==, 8 * mib);
+	g_assert_cmpuint(extent_map_skip_data(-1, 5), ==, UINT64_MAX);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -303,6 +318,8 @@ int main(int argc, char **argv)
 			test_a_call_that_fails_says_what_it_tried);
 	g_test_add_func("/extent-map/only-data-with-an-address-of-its-own-is-addressed",
 			test_only_data_with_an_address_of_its_own_is_addressed);
+	g_test_add_func("/extent-map/data-is-skipped-to-the-next-hole",
+			test_data_is_skipped_to_the_next_hole);
 	g_test_add_func("/extent-map/a-hole-is-skipped-to-the-next-data",
 			test_a_hole_is_skipped_to_the_next_data);
 

@@ -150,6 +150,23 @@ static void test_a_directory_that_became_a_symlink_is_not_followed(void)
 	assert_refused(fixture, a, "leaf", OPEN_GONE);
 }
 
+static void test_another_directory_of_the_same_name_is_not_entered(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint64_t root = put_root(fixture);
+	uint64_t a = make_directory(fixture, root, "a", "a");
+	uint64_t b = make_directory(fixture, a, "a/b", "b");
+	int directory = fixture->scratch->fd;
+
+	make_file(fixture, "a/b/leaf");
+	g_assert_cmpint(renameat(directory, "a", directory, "moved"), ==, 0);
+	g_assert_cmpint(mkdirat(directory, "a", 0755), ==, 0);
+	g_assert_cmpint(mkdirat(directory, "a/b", 0755), ==, 0);
+	make_file(fixture, "a/b/leaf");
+	assert_refused(fixture, b, "leaf", OPEN_GONE);
+	assert_refused(fixture, a, "leaf", OPEN_GONE);
+}
+
 static void test_names_that_form_a_loop_come_to_an_end(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -323,6 +340,8 @@ int main(int argc, char **argv)
 			test_only_regular_files_are_opened);
 	g_test_add_func("/file-opener/a-directory-that-became-a-symlink-is-not-followed",
 			test_a_directory_that_became_a_symlink_is_not_followed);
+	g_test_add_func("/file-opener/another-directory-of-the-same-name-is-not-entered",
+			test_another_directory_of_the_same_name_is_not_entered);
 	g_test_add_func("/file-opener/names-that-form-a-loop-come-to-an-end",
 			test_names_that_form_a_loop_come_to_an_end);
 	g_test_add_func("/file-opener/more-directories-than-are-kept-open-can-be-used",

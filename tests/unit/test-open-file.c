@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -199,6 +200,59 @@ static void test_other_filesystems_have_no_handles_here(void)
 	g_assert_cmpint(error, ==, EOPNOTSUPP);
 }
 
+/* How often a file is opened, by the kernel's account; O_PATH is no opening. */
+static bool was_opened(int watch)
+{
+	char events[4096];
+
+	return read(watch, events, sizeof(events)) > 0;
+}
+
+static void assert_named(const Scratch *scratch, const char *name, OpenOutcome expected,
+			 bool is_opened)
+{
+	g_autofree char *path = scratch_path(scratch, name);
+	g_auto(Fd) watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	g_auto(Fd) fd = -1;
+	struct stat named, opened;
+	int error;
+
+	inotify_add_watch(watch, path, IN_OPEN);
+	g_assert_cmpint(open_file_or_directory(path, &fd, &error), ==, expected);
+	g_assert_true((fd >= 0) == is_opened);
+	g_assert_true(was_opened(watch) == is_opened);
+	if (!is_opened)
+		return;
+	g_assert_cmpint(stat(path, &named), ==, 0);
+	g_assert_cmpint(fstat(fd, &opened), ==, 0);
+	g_assert_cmpuint(named.st_ino, ==, opened.st_ino);
+	g_assert_cmpint(fcntl(fd, F_GETFL) & O_ACCMODE, ==, O_RDONLY);
+}
+
+static void test_only_a_directory_or_regular_file_that_is_named_is_opened(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+
+	close(scratch_create(scratch, "file", 1, 1));
+	g_assert_cmpint(mkdirat(scratch->fd, "directory", 0755), ==, 0);
+	g_assert_cmpint(mkfifoat(scratch->fd, "fifo", 0644), ==, 0);
+	g_assert_cmpint(symlinkat("file", scratch->fd, "to-file"), ==, 0);
+	g_assert_cmpint(symlinkat("directory", scratch->fd, "to-directory"), ==, 0);
+	g_assert_cmpint(symlinkat("fifo", scratch->fd, "to-fifo"), ==, 0);
+	g_assert_cmpint(symlinkat("/dev/null", scratch->fd, "to-device"), ==, 0);
+	g_assert_cmpint(symlinkat("nothing", scratch->fd, "to-nothing"), ==, 0);
+	assert_named(scratch, "file", OPEN_OPENED, true);
+	assert_named(scratch, "directory", OPEN_OPENED, true);
+	assert_named(scratch, "to-file", OPEN_OPENED, true);
+	assert_named(scratch, "to-directory", OPEN_OPENED, true);
+	assert_named(scratch, "fifo", OPEN_NOT_REGULAR, false);
+	assert_named(scratch, "to-fifo", OPEN_NOT_REGULAR, false);
+	assert_named(scratch, "to-device", OPEN_NOT_REGULAR, false);
+	assert_named(scratch, "to-nothing", OPEN_GONE, false);
+	assert_named(scratch, "nothing", OPEN_GONE, false);
+	assert_named(scratch, "file/below", OPEN_GONE, false);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -215,6 +269,8 @@ int main(int argc, char **argv)
 			test_a_leased_file_is_answered_at_once);
 	g_test_add_func("/open-file/permission-decides-and-not-who-may-set-noatime",
 			test_permission_decides_and_not_who_may_set_noatime);
+	g_test_add_func("/open-file/only-a-directory-or-regular-file-that-is-named-is-opened",
+			test_only_a_directory_or_regular_file_that_is_named_is_opened);
 	g_test_add_func("/open-file/other-filesystems-have-no-handles-here",
 			test_other_filesystems_have_no_handles_here);
 

@@ -167,6 +167,17 @@ static void test_a_kernel_that_makes_no_sense_is_not_followed(void)
 	assert_fails_after(0, "cannot list the inodes of the XFS: Structure needs cleaning");
 }
 
+static void test_an_inode_that_comes_twice_is_an_error(void)
+{
+	static const XfsAbiInode twice[] = { { .inode = 128 }, { .inode = 130 }, { .inode = 130 } };
+	static const XfsAbiInode back[] = { { .inode = 128 }, { .inode = 130 }, { .inode = 129 } };
+
+	*fake_xfs() = (FakeXfs){ .inodes = twice, .n_inodes = G_N_ELEMENTS(twice) };
+	assert_fails_after(2, "cannot list the inodes of the XFS: Structure needs cleaning");
+	*fake_xfs() = (FakeXfs){ .inodes = back, .n_inodes = G_N_ELEMENTS(back) };
+	assert_fails_after(2, "cannot list the inodes of the XFS: Structure needs cleaning");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -187,6 +198,8 @@ int main(int argc, char **argv)
 			test_what_cannot_be_listed_is_an_error);
 	g_test_add_func("/xfs-bulkstat/a-kernel-that-makes-no-sense-is-not-followed",
 			test_a_kernel_that_makes_no_sense_is_not_followed);
+	g_test_add_func("/xfs-bulkstat/an-inode-that-comes-twice-is-an-error",
+			test_an_inode_that_comes_twice_is_an_error);
 
 	return g_test_run();
 }

@@ -133,6 +133,28 @@ static void test_a_map_that_cannot_be_read_is_an_error(void)
 	assert_fails("cannot read where the data of the XFS lies: Structure needs cleaning");
 }
 
+static void test_extents_out_of_order_are_an_error(void)
+{
+	static const struct fsmap back[] = {
+		{ .fmr_device = 1, .fmr_physical = 8192, .fmr_owner = 5, .fmr_length = 4096 },
+		{ .fmr_device = 1, .fmr_physical = 4096, .fmr_owner = 5, .fmr_length = 4096 },
+	};
+	static const struct fsmap endless = { .fmr_device = 1,
+					      .fmr_physical = 8192,
+					      .fmr_owner = 5,
+					      .fmr_length = UINT64_MAX - 4096 };
+	g_autoptr(XfsFsmap) fsmap = xfs_fsmap_new(FAKE_XFS_FD);
+	const XfsOwnedExtent *extent;
+
+	*fake_xfs() = (FakeXfs){ .extents = back, .n_extents = G_N_ELEMENTS(back) };
+	g_assert_true(xfs_fsmap_next(fsmap, &extent, NULL));
+	g_assert_nonnull(extent);
+	g_assert_false(xfs_fsmap_next(fsmap, &extent, NULL));
+
+	*fake_xfs() = (FakeXfs){ .extents = &endless, .n_extents = 1 };
+	assert_fails("cannot read where the data of the XFS lies: Structure needs cleaning");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -145,6 +167,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/xfs-fsmap/an-empty-map-has-no-extents", test_an_empty_map_has_no_extents);
 	g_test_add_func("/xfs-fsmap/a-map-that-cannot-be-read-is-an-error",
 			test_a_map_that_cannot_be_read_is_an_error);
+	g_test_add_func("/xfs-fsmap/extents-out-of-order-are-an-error",
+			test_extents_out_of_order_are_an_error);
 
 	return g_test_run();
 }
