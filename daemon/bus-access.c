@@ -58,6 +58,16 @@ void bus_access_forget(BusAccess *access, sd_bus *bus)
 	}
 }
 
+bool bus_access_is_own(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+bool bus_access_is_trusted(const BusCaller *caller)
+{
+	return caller->is_private && bus_access_is_own(caller->uid);
+}
+
 static const char *action_of(AccessLevel level)
 {
 	return level == ACCESS_INSPECT ? "org.dedupd1.inspect" : "org.dedupd1.control";
@@ -139,13 +149,28 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
 	if (sd_bus_message_is_method_error(reply, NULL) ||
 	    sd_bus_message_read(reply, "u", &uid) < 0)
 		answer(question, "the bus does not say who asks");
-	else if (uid == 0 || uid == geteuid())
+	else if (bus_access_is_own(uid))
 		answer(question, NULL);
 	else if (asks_too_much(question->access, uid))
 		answer(question, "too many questions of this user wait for polkit");
 	else if (ask_polkit(question, uid) < 0)
 		answer(question, "polkit cannot be asked");
 	return 0;
+}
+
+/* Whether one connection has so many questions that others would be kept from asking. */
+static bool sends_too_much(const BusAccess *access, sd_bus_message *message)
+{
+	const char *sender = sd_bus_message_get_sender(message);
+	size_t n = 0;
+
+	for (size_t i = 0; i < access->questions->len; i++) {
+		const Question *question = access->questions->pdata[i];
+
+		n += g_strcmp0(sd_bus_message_get_sender(question->message), sender) == 0;
+	}
+
+	return n >= BUS_QUESTIONS_OF_USER_MAX;
 }
 
 /* Ask the bus who it is, then polkit. */
@@ -155,7 +180,7 @@ static int ask(BusAccess *access, sd_bus_message *message, AccessLevel level, Bu
 	Question *question;
 	int failed;
 
-	if (access->questions->len >= BUS_QUESTIONS_MAX)
+	if (access->questions->len >= BUS_QUESTIONS_MAX || sends_too_much(access, message))
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many questions wait for an answer");
 
@@ -179,7 +204,7 @@ int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *m
 {
 	if (!caller->is_private)
 		return ask(access, message, level, action, error);
-	if (caller->uid != 0 && caller->uid != geteuid())
+	if (!bus_access_is_trusted(caller))
 		return refuse(error,
 			      "only root may do that here; on the system bus polkit decides");
 

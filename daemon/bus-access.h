@@ -12,8 +12,9 @@
  * Totals are for anyone.  Beyond that, on the private socket root and the service's own user may
  * do all, and nobody else anything.  On the system bus root may, and others if polkit says so,
  * which is asked without waiting: the main loop goes on, and the action follows when the answer
- * has come.  At most BUS_QUESTIONS_MAX answers are waited for, of polkit, which may ask somebody for
- * a password, BUS_QUESTIONS_OF_USER_MAX for one user.
+ * has come.  At most BUS_QUESTIONS_MAX messages wait for an answer, BUS_QUESTIONS_OF_USER_MAX of one connection, and
+ * as many of one user wait for polkit, which may ask somebody for a password.  Each is BUS_MESSAGE_BYTES_MAX long
+ * at most.
  *
  * Thread: main.
  */
@@ -35,6 +36,12 @@ typedef struct {
 	bool is_private; /* by the private socket */
 	uid_t uid;       /* of the peer there */
 } BusCaller;
+
+/* Whether the user may do all on the private socket. */
+bool bus_access_is_own(uid_t uid);
+
+/* Whether the caller may do all, which nobody has to be asked. */
+bool bus_access_is_trusted(const BusCaller *caller);
 
 /* @data is passed to all actions. */
 BusAccess *bus_access_new(void *data);

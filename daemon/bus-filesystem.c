@@ -37,7 +37,10 @@ static void show_progress(BusFilesystem *shown, const ManagedView *view)
 	shown->deadline_usec = wall_usec(view->deadline_usec);
 }
 
-static void show_last(BusFilesystem *shown, const ManagedView *view)
+/* Instead of the text of an error, which may name files. */
+#define ERROR_WITHOUT_NAMES "an error, which the journal and the report name"
+
+static void show_last(BusFilesystem *shown, const ManagedView *view, bool may_inspect)
 {
 	const PassResult *last = view->last;
 
@@ -47,7 +50,9 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 		return;
 
 	shown->last_outcome = pass_outcome_name(last->outcome);
-	if (pass_result_trouble(last))
+	if (last->error && !may_inspect)
+		shown->last_error = ERROR_WITHOUT_NAMES;
+	else if (pass_result_trouble(last))
 		shown->last_error = pass_result_trouble(last);
 	shown->last_exit_status = pass_exit_status(last);
 	shown->last_started_usec = (uint64_t)last->started_usec;
@@ -57,7 +62,15 @@ static void show_last(BusFilesystem *shown, const ManagedView *view)
 	shown->last_read_bytes = last->disk_bytes;
 }
 
-static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
+/* What it waits for after an error says that error, too. */
+static const char *waits_for(const ManagedView *view, bool may_inspect)
+{
+	bool has_names = view->waits == WAIT_RETRY && view->waits_for[0] != '\0' && !may_inspect;
+
+	return has_names ? wait_reason_text(WAIT_RETRY) : view->waits_for;
+}
+
+static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, bool may_inspect)
 {
 	static char *const none[] = { NULL };
 	ManagedView view = managed_filesystem_view(managed);
@@ -71,7 +84,7 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 		.mount_point = view.mount_point,
 		.state = managed_state_name(view.state),
 		.refusal = view.refusal,
-		.waits_for = view.waits_for,
+		.waits_for = waits_for(&view, may_inspect),
 		.wait_reason = "",
 		.disks = view.disk_names ? view.disk_names : none,
 		.state_directory = directory ? directory : "",
@@ -86,13 +99,14 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed)
 		shown->waits_until_usec = wall_usec(view.waits_usec);
 	}
 	show_progress(shown, &view);
-	show_last(shown, &view);
+	show_last(shown, &view, may_inspect);
 }
 
 int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
 			void **ret_found, sd_bus_error *error)
 {
 	Bus *bus = data;
+	BusCaller caller = bus_caller(bus, connection);
 	const GPtrArray *all = manager_filesystems(bus_manager(bus));
 
 	for (size_t i = 0; i < all->len; i++) {
@@ -102,7 +116,8 @@ int bus_filesystem_find(sd_bus *connection, const char *path, const char *interf
 
 		if (strcmp(path, its_path) != 0)
 			continue;
-		show(bus_shown(bus), bus, managed);
+		/* On the system bus nobody knows yet who asks, and everybody hears of changes. */
+		show(bus_shown(bus), bus, managed, bus_access_is_trusted(&caller));
 		*ret_found = bus_shown(bus);
 		return 1;
 	}
@@ -279,17 +294,15 @@ static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
 static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
-	g_autofree char *report = NULL;
 	g_auto(Fd) fd = -1;
 
 	if (!managed)
 		return -ENOENT;
-	report = managed_filesystem_report(managed);
-	if (!report)
+	if (managed_filesystem_report_fd(managed) < 0)
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"no pass has ended since the service began");
 
-	fd = memory_file_new(report);
+	fd = memory_file_reopen(managed_filesystem_report_fd(managed));
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
 
@@ -297,17 +310,18 @@ static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error
 static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
-	const char *directory;
+	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
+	BusQuery query = { .kind = kind, .is_trusted = bus_access_is_trusted(&caller) };
 
 	if (!managed)
 		return -ENOENT;
-	directory = managed_filesystem_state_directory(managed);
-	if (!directory)
+	query.directory = managed_filesystem_state_directory(managed);
+	query.uuid = managed_filesystem_view(managed).uuid;
+	if (!query.directory)
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"the filesystem is not enabled");
 
-	return bus_queries_ask(bus_queries(bus), message, directory,
-			       managed_filesystem_view(managed).uuid, kind, error);
+	return bus_queries_ask(bus_queries(bus), message, &query, error);
 }
 
 static int do_get_skipped(sd_bus_message *message, void *bus, sd_bus_error *error)
@@ -318,7 +332,7 @@ static int do_get_skipped(sd_bus_message *message, void *bus, sd_bus_error *erro
 static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel level,
 		      BusAction action, sd_bus_error *error)
 {
-	BusCaller caller = bus_caller(shown->bus, message);
+	BusCaller caller = bus_caller(shown->bus, sd_bus_message_get_bus(message));
 
 	return bus_access_run(bus_access(shown->bus), &caller, message, level, action, error);
 }

@@ -108,23 +108,22 @@ static void message_unref(void *message)
 	sd_bus_message_unref(message);
 }
 
-static Answer *find(BusQueries *queries, const char *directory, const char *uuid,
-		    StoreQueryKind kind)
+static Answer *find(BusQueries *queries, const BusQuery *query)
 {
 	Answer *answer;
 
 	for (size_t i = 0; i < queries->answers->len; i++) {
 		answer = queries->answers->pdata[i];
-		if (answer->kind == kind && strcmp(answer->uuid, uuid) == 0 &&
-		    strcmp(answer->directory, directory) == 0)
+		if (answer->kind == query->kind && strcmp(answer->uuid, query->uuid) == 0 &&
+		    strcmp(answer->directory, query->directory) == 0)
 			return answer;
 	}
 
 	answer = g_new0(Answer, 1);
 	answer->queries = queries;
-	answer->directory = g_strdup(directory);
-	answer->uuid = g_strdup(uuid);
-	answer->kind = kind;
+	answer->directory = g_strdup(query->directory);
+	answer->uuid = g_strdup(query->uuid);
+	answer->kind = query->kind;
 	answer->waiting = g_ptr_array_new_with_free_func(message_unref);
 	answer->fd = -1;
 	answer->finished_fd = -1;
@@ -195,7 +194,7 @@ static void *read_answer(void *data)
 	return NULL;
 }
 
-static int start_thread(Answer *answer, sd_bus_error *error)
+static int start_thread(Answer *answer, size_t n_threads_max, sd_bus_error *error)
 {
 	g_autoptr(GError) failure = NULL;
 	size_t n_threads = 0;
@@ -203,7 +202,7 @@ static int start_thread(Answer *answer, sd_bus_error *error)
 
 	for (size_t i = 0; i < answer->queries->answers->len; i++)
 		n_threads += ((Answer *)answer->queries->answers->pdata[i])->thread != NULL;
-	if (n_threads >= BUS_QUERIES_MAX)
+	if (n_threads >= n_threads_max)
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many stores are read: ask again");
 
@@ -223,20 +222,21 @@ static int start_thread(Answer *answer, sd_bus_error *error)
 	return failed < 0 ? failed : -EAGAIN;
 }
 
-int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const char *directory,
-		    const char *uuid, StoreQueryKind kind, sd_bus_error *error)
+int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,
+		    sd_bus_error *error)
 {
-	Answer *answer = find(queries, directory, uuid, kind);
+	Answer *answer = find(queries, query);
+	size_t share = query->is_trusted ? 2 : 1;
 
 	if (answer->fd >= 0 && !answer->thread && answer->read_usec > answer->stale_usec &&
 	    g_get_monotonic_time() - answer->read_usec < ANSWER_FRESH_USEC)
 		return reply(answer, message);
-	if (answer->waiting->len >= BUS_WAITING_MAX)
+	if (answer->waiting->len >= BUS_WAITING_MAX * share)
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many wait for the same answer");
 
 	if (!answer->thread) {
-		int failed = start_thread(answer, error);
+		int failed = start_thread(answer, BUS_QUERIES_MAX * share, error);
 
 		if (failed < 0)
 			return failed;

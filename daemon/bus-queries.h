@@ -3,6 +3,7 @@
 
 #include "daemon/store-query.h"
 
+#include <stdbool.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
@@ -13,7 +14,8 @@
  * time, whose answer goes to all who asked meanwhile, and to who asks within ANSWER_FRESH_USEC after
  * it.  What has not changed since is the same file in memory, however many hold it: else who asked
  * often enough and kept all answers would have the service run out of memory.  At most
- * BUS_QUERIES_MAX threads read at a time, and BUS_WAITING_MAX messages wait for one.
+ * BUS_QUERIES_MAX threads read at a time, and BUS_WAITING_MAX messages wait for one; for callers who may do all,
+ * twice as many, so that nobody else keeps them from an answer.
  *
  * Thread: main.
  */
@@ -28,9 +30,17 @@ BusQueries *bus_queries_new(sd_event *event);
 /* Waits for what reads, which ends soon; what waits for it is never answered. */
 void bus_queries_free(BusQueries *queries);
 
+/* What a message asks for. */
+typedef struct {
+	const char *directory; /* of the stores */
+	const char *uuid;
+	StoreQueryKind kind;
+	bool is_trusted; /* the caller may do all */
+} BusQuery;
+
 /* Have @message replied to, now or later; as a method handler of sd-bus returns. */
-int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const char *directory,
-		    const char *uuid, StoreQueryKind kind, sd_bus_error *error);
+int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,
+		    sd_bus_error *error);
 
 /* What the store of the filesystem says may have changed. */
 void bus_queries_changed(BusQueries *queries, const char *uuid);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus.h"
 
+#include "daemon/bus-input.h"
+#include "daemon/bus-message.h"
 #include "daemon/bus-objects.h"
 #include "kernel-ioctl/fd.h"
 
@@ -10,6 +12,23 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* Kernel memory for answers that a peer does not read. */
+#define SEND_BUFFER_BYTES (128 << 10)
+
+/*
+ * Sources of the event loop.  Signals, timers and passes come first (0).  Root's peers, the accepting of callers and the
+ * system bus take turns.  Peers that may only look come last.  The system bus is not one of these: any user can
+ * have callers to accept all the time, and would keep others from the bus.
+ */
+#define PRIORITY_OWN    10
+#define PRIORITY_OTHERS 20
+
+/*
+ * Callers that wait to be served, root in line with all others.  They are accepted as fast as they come: while the line
+ * is full, root would have to be luckier than a caller that tries all the time.
+ */
+#define BACKLOG 256
 
 struct Bus {
 	Manager *manager;
@@ -27,11 +46,13 @@ struct Bus {
 typedef struct {
 	Bus *bus;
 	sd_bus *connection;
+	BusInput *input; /* what the connection reads */
 	uid_t uid;
 } Peer;
 
 static void peer_free(Peer *peer)
 {
+	bus_input_free(peer->input);
 	sd_bus_detach_event(peer->connection);
 	sd_bus_close_unref(peer->connection);
 	g_free(peer);
@@ -90,6 +111,17 @@ static int on_message(sd_bus_message *message, void *data, sd_bus_error *error)
 	return hang_up_on_deaf(data);
 }
 
+static void on_given_up(void *data)
+{
+	g_debug("hung up on a peer that left, or sent what none may");
+	hang_up(data);
+}
+
+static int64_t priority_of(uid_t uid)
+{
+	return bus_access_is_own(uid) ? PRIORITY_OWN : PRIORITY_OTHERS;
+}
+
 static int greet(Peer *peer)
 {
 	sd_id128_t id;
@@ -97,6 +129,12 @@ static int greet(Peer *peer)
 
 	if (failed >= 0)
 		failed = sd_bus_set_server(peer->connection, true, id);
+	/* Else it waits at the end until a silent peer authenticates, or a deaf one reads. */
+	if (failed >= 0)
+		failed = sd_bus_set_close_on_exit(peer->connection, false);
+	/* sd-bus would look at who made the socket pair.  Peer.uid is whom the kernel names. */
+	if (failed >= 0)
+		failed = sd_bus_set_anonymous(peer->connection, true);
 	if (failed >= 0)
 		failed = add_objects(peer->bus, peer->connection);
 	if (failed >= 0)
@@ -109,7 +147,33 @@ static int greet(Peer *peer)
 	if (failed >= 0)
 		failed = sd_bus_start(peer->connection);
 	if (failed >= 0)
-		failed = sd_bus_attach_event(peer->connection, peer->bus->event, 0);
+		failed = sd_bus_attach_event(peer->connection, peer->bus->event,
+					     (int)priority_of(peer->uid));
+
+	return failed;
+}
+
+/* Have the connection write to @fd, which is consumed, and read what BusInput passes on from there. */
+static int set_fds(Peer *peer, int fd)
+{
+	const BusInputOptions options = {
+		.message_bytes_max = bus_access_is_own(peer->uid) ? BUS_OWN_MESSAGE_BYTES_MAX
+								  : BUS_OTHERS_MESSAGE_BYTES_MAX,
+		.priority = priority_of(peer->uid),
+		.is_rate_limited = !bus_access_is_own(peer->uid),
+		.given_up = on_given_up,
+		.data = peer,
+	};
+	g_auto(Fd) peer_fd = fd;
+	g_auto(Fd) input_fd = -1;
+	int failed = bus_input_new(&options, peer_fd, &peer->input, &input_fd);
+
+	if (failed >= 0)
+		failed = sd_bus_set_fd(peer->connection, input_fd, peer_fd);
+	if (failed >= 0) {
+		fd_steal(&input_fd);
+		fd_steal(&peer_fd);
+	}
 
 	return failed;
 }
@@ -117,42 +181,47 @@ static int greet(Peer *peer)
 /* Serve the one who has called. */
 static int add_peer(Bus *bus, int fd, uid_t uid)
 {
+	const int send_buffer_bytes = SEND_BUFFER_BYTES;
 	Peer *peer = g_new0(Peer, 1);
 	int failed = sd_bus_new(&peer->connection);
 
 	peer->bus = bus;
 	peer->uid = uid;
-	if (failed >= 0) {
-		failed = sd_bus_set_fd(peer->connection, fd, fd);
-		if (failed < 0)
-			close(fd);
-	}
+	if (failed >= 0)
+		failed = set_fds(peer, fd);
+	else
+		close(fd);
 	if (failed >= 0)
 		failed = greet(peer);
+	if (failed >= 0)
+		failed = bus_input_start(peer->input, bus->event, peer->connection);
 	if (failed < 0) {
 		peer_free(peer);
 		return failed;
 	}
 
+	/* sd-bus has made it as large as the machine allows. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof(send_buffer_bytes));
 	g_ptr_array_add(bus->peers, peer);
 	return 0;
-}
-
-static bool is_own(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
 }
 
 /* Whether one more of this user can be served: others leave room for those who may do something. */
 static bool has_room(const Bus *bus, uid_t uid)
 {
-	size_t n_others = 0;
+	size_t n_others = 0, n_of_user = 0;
 
-	for (size_t i = 0; i < bus->peers->len; i++)
-		n_others += !is_own(((const Peer *)bus->peers->pdata[i])->uid);
+	for (size_t i = 0; i < bus->peers->len; i++) {
+		const Peer *peer = bus->peers->pdata[i];
 
-	return bus->peers->len < BUS_PEERS_MAX &&
-	       (is_own(uid) || n_others < BUS_PEERS_OF_OTHERS_MAX);
+		n_others += !bus_access_is_own(peer->uid);
+		n_of_user += peer->uid == uid;
+	}
+	if (bus->peers->len >= BUS_PEERS_MAX)
+		return false;
+
+	return bus_access_is_own(uid) ||
+	       (n_others < BUS_PEERS_OF_OTHERS_MAX && n_of_user < BUS_PEERS_OF_USER_MAX);
 }
 
 static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events, void *data)
@@ -210,12 +279,40 @@ static int make_socket(const char *path, GError **error)
 	unlink(path);
 	is_bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
 	/* Anybody may see totals; what else he may, BusAccess decides. */
-	if (!is_bound || chmod(path, 0666) != 0 || listen(fd, BUS_PEERS_MAX) != 0) {
+	if (!is_bound || chmod(path, 0666) != 0 || listen(fd, BACKLOG) != 0) {
 		g_propagate_error(error, error_of(-errno, path));
 		return -1;
 	}
 
 	return fd_steal(&fd);
+}
+
+/* Whether the bus daemon takes nothing: what is said would be kept until it does. */
+static bool is_system_bus_stuck(const Bus *bus)
+{
+	uint64_t n_queued;
+
+	return sd_bus_get_n_queued_write(bus->system, &n_queued) < 0 || n_queued > BUS_BACKLOG_MAX;
+}
+
+/*
+ * Refuse a call before sd-bus looks at it, if it is long; answer none while the bus daemon takes no answers, which it
+ * does while callers do not read theirs.
+ */
+static int on_system_message(sd_bus_message *message, void *data, sd_bus_error *unused)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+
+	if (sd_bus_message_is_method_call(message, NULL, NULL) <= 0)
+		return 0;
+	if (is_system_bus_stuck(data))
+		return 1;
+	if (bus_message_check(message, &error) >= 0)
+		return 0;
+
+	sd_bus_reply_method_error(message, &error);
+	sd_bus_error_free(&error);
+	return 1;
 }
 
 /* A machine without a system bus is no error: containers have none. */
@@ -225,17 +322,32 @@ static void join_system_bus(Bus *bus)
 
 	if (failed >= 0)
 		failed = sd_bus_set_exit_on_disconnect(bus->system, false);
+	/* Else it waits at the end until the bus daemon reads. */
+	if (failed >= 0)
+		failed = sd_bus_set_close_on_exit(bus->system, false);
 	if (failed >= 0)
 		failed = add_objects(bus, bus->system);
 	if (failed >= 0)
+		failed = sd_bus_add_filter(bus->system, NULL, on_system_message, bus);
+	if (failed >= 0)
 		failed = sd_bus_request_name_async(bus->system, NULL, BUS_NAME, 0, NULL, NULL);
 	if (failed >= 0)
-		failed = sd_bus_attach_event(bus->system, bus->event, 0);
+		failed = sd_bus_attach_event(bus->system, bus->event, PRIORITY_OWN);
 	if (failed >= 0)
 		return;
 
 	g_debug("no system bus: %s", g_strerror(-failed));
 	bus->system = sd_bus_close_unref(bus->system);
+}
+
+static int listen_for_callers(Bus *bus)
+{
+	int failed = sd_event_add_io(bus->event, &bus->connecting, bus->socket_fd, EPOLLIN,
+				     on_connecting, bus);
+
+	if (failed >= 0)
+		failed = sd_event_source_set_priority(bus->connecting, PRIORITY_OWN);
+	return failed;
 }
 
 Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
@@ -255,8 +367,7 @@ Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socke
 	if (socket_fd < 0)
 		bus->socket_path = g_strdup(socket_path);
 
-	failed = sd_event_add_io(event, &bus->connecting, bus->socket_fd, EPOLLIN, on_connecting,
-				 bus);
+	failed = listen_for_callers(bus);
 	if (failed < 0) {
 		g_propagate_error(error, error_of(failed, "cannot listen"));
 		return NULL;
@@ -276,7 +387,7 @@ void bus_free(Bus *bus)
 	bus_queries_free(bus->queries);
 	g_ptr_array_unref(bus->peers);
 	sd_bus_detach_event(bus->system);
-	sd_bus_flush_close_unref(bus->system);
+	sd_bus_close_unref(bus->system);
 	fd_close(&bus->socket_fd);
 	if (bus->socket_path)
 		unlink(bus->socket_path);
@@ -304,7 +415,7 @@ void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
 		if (!hang_up_on_deaf(peer))
 			tell_changed(peer->connection, path);
 	}
-	if (bus->system)
+	if (bus->system && !is_system_bus_stuck(bus))
 		tell_changed(bus->system, path);
 }
 
@@ -317,7 +428,7 @@ void bus_filesystems_changed(Bus *bus)
 			sd_bus_emit_signal(peer->connection, BUS_PATH, BUS_MANAGER_INTERFACE,
 					   "FilesystemsChanged", "");
 	}
-	if (bus->system)
+	if (bus->system && !is_system_bus_stuck(bus))
 		sd_bus_emit_signal(bus->system, BUS_PATH, BUS_MANAGER_INTERFACE,
 				   "FilesystemsChanged", "");
 }
@@ -348,10 +459,8 @@ char *bus_filesystem_path(const char *uuid)
 	return g_strconcat(BUS_FILESYSTEM_PREFIX "/", g_strdelimit(name, "-", '_'), NULL);
 }
 
-BusCaller bus_caller(const Bus *bus, sd_bus_message *message)
+BusCaller bus_caller(const Bus *bus, const sd_bus *connection)
 {
-	const sd_bus *connection = sd_bus_message_get_bus(message);
-
 	for (size_t i = 0; i < bus->peers->len; i++) {
 		const Peer *peer = bus->peers->pdata[i];
 

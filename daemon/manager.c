@@ -6,6 +6,7 @@
 #include "daemon/metrics.h"
 #include "daemon/mount-monitor.h"
 #include "daemon/mount-search.h"
+#include "daemon/name-text.h"
 #include "daemon/pass-settings.h"
 
 #include <string.h>
@@ -54,8 +55,12 @@ static char *status_text(const Manager *manager)
 		running = view.mount_point;
 	}
 
-	if (n_running == 1)
-		return g_strdup_printf("a pass over %s", running);
+	if (n_running == 1) {
+		/* A line break would begin another message to the supervisor. */
+		g_autofree char *name = name_text(running, strlen(running));
+
+		return g_strdup_printf("a pass over %s", name);
+	}
 	if (n_running > 1)
 		return g_strdup_printf("passes over %zu filesystems", n_running);
 	return g_strdup_printf("%zu of %u filesystems are looked after", n_waiting,
@@ -192,7 +197,7 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
 			continue;
 		managed_filesystem_set_mounted(managed, NULL);
-		/* Freed while a pass ends, which a lazy unmount lets go on, it would be waited for. */
+		/* After a lazy unmount a pass may run yet: freeing it now would wait for the pass. */
 		if (!managed_filesystem_is_enabled(managed) &&
 		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
 			g_ptr_array_remove_index(manager->filesystems, i - 1);

@@ -40,9 +40,12 @@ def string(text):
     return struct.pack("<I", len(data)) + data + b"\0"
 
 
-def call(serial, member, path="/org/dedupd1", interface="org.dedupd1.Manager", signature="", body=b""):
+def call(serial, member, path="/org/dedupd1", interface="org.dedupd1.Manager", signature="", body=b"",
+         destination=None):
     """The bytes of a call with arguments of @signature that @body has."""
     fields = [_field(1, b"o", path), _field(2, b"s", interface), _field(3, b"s", member)]
+    if destination:
+        fields.append(_field(6, b"s", destination))
     if signature:
         fields.append(struct.pack("<B", 8) + b"\x01g\0" + struct.pack("<B", len(signature))
                       + signature.encode() + b"\0")

@@ -28,7 +28,7 @@ CONFIGURATION = """<busconfig>
     <allow own="org.freedesktop.PolicyKit1"/><allow send_destination="*"/>
   </policy>
   <includedir>{directory}/system.d</includedir>
-</busconfig>
+{limits}</busconfig>
 """
 
 
@@ -50,9 +50,10 @@ GLib.MainLoop().run()
 
 
 class SystemBus:
-    """dbus-daemon, and dbusmock's polkitd when it is asked for."""
+    """dbus-daemon, with limits of it by their names, and dbusmock's polkitd when it is asked for."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, **limits):
+        self._limits = "".join(f'  <limit name="{name}">{value}</limit>\n' for name, value in limits.items())
         self.directory = pathlib.Path(directory)
         self.address = f"unix:path={self.directory}/bus"
         self._stack = contextlib.ExitStack()
@@ -66,7 +67,7 @@ class SystemBus:
         self.directory.chmod(0o755)
         shutil.copy(SYSTEMD_DIRECTORY / "org.dedupd1.conf", policies)
         configuration = self.directory / "bus.conf"
-        configuration.write_text(CONFIGURATION.format(directory=self.directory))
+        configuration.write_text(CONFIGURATION.format(directory=self.directory, limits=self._limits))
         process = subprocess.Popen(
             ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile",
              "--print-address=1"], stdout=subprocess.PIPE)
