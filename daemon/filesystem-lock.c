@@ -4,7 +4,7 @@
 #include "daemon/lock-file.h"
 #include "kernel-ioctl/fd.h"
 
-/* Who only looks for a holder has the lock for some microseconds. */
+/* filesystem_lock_holder() holds the lock for some microseconds. */
 #define TRIES    11
 #define TRY_USEC (10 * G_USEC_PER_SEC / 1000)
 
@@ -17,43 +17,49 @@ static char *holder_text(const char *uuid)
 	return holder > 0 ? g_strdup_printf("process %d", holder) : g_strdup("another process");
 }
 
-static int take_patiently(const char *uuid, bool *ret_is_held, GError **error)
+static LockFileOutcome take_patiently(const char *uuid, int *ret_fd, GError **error)
 {
-	int fd = lock_file_take(uuid, ret_is_held, error);
+	LockFileOutcome outcome = lock_file_take(uuid, ret_fd, error);
 
-	for (int i = 1; i < TRIES && *ret_is_held; i++) {
+	for (int i = 1; i < TRIES && outcome == LOCK_FILE_HELD; i++) {
 		g_usleep(TRY_USEC);
-		fd = lock_file_take(uuid, ret_is_held, error);
+		outcome = lock_file_take(uuid, ret_fd, error);
 	}
 
-	return fd;
+	return outcome;
 }
 
-int filesystem_lock(const char *uuid, GError **error)
+bool filesystem_lock(const char *uuid, int *ret_fd, GError **error)
 {
-	g_autofree char *path = lock_file_path(uuid);
+	g_autofree char *path = NULL;
 	g_autofree char *holder = NULL;
 	g_autoptr(GError) failure = NULL;
-	bool is_held;
-	int fd = take_patiently(uuid, &is_held, &failure);
 
-	if (is_held) {
+	switch (take_patiently(uuid, ret_fd, &failure)) {
+	case LOCK_FILE_TAKEN:
+		return true;
+	case LOCK_FILE_NO_PLACE:
+		g_debug("the filesystem %s is not locked: no directory is this user's alone", uuid);
+		return true;
+	case LOCK_FILE_HELD:
+		path = lock_file_path(uuid);
 		holder = holder_text(uuid);
 		g_set_error(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE,
 			    "another process works on the filesystem %s: %s (lock %s)", uuid,
-			    holder, path);
-	} else if (fd < 0) {
-		g_set_error_literal(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_FAILED,
-				    failure->message);
+			    holder, path ? path : "that is gone by now");
+		return false;
+	case LOCK_FILE_FAILED:
+		break;
 	}
-	return fd;
+
+	g_set_error_literal(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_FAILED,
+			    failure->message);
+	return false;
 }
 
 char *filesystem_lock_holder(const char *uuid)
 {
-	bool is_held;
-	int fd = lock_file_take(uuid, &is_held, NULL);
+	g_auto(Fd) fd = -1;
 
-	fd_close(&fd);
-	return is_held ? holder_text(uuid) : NULL;
+	return lock_file_take(uuid, &fd, NULL) == LOCK_FILE_HELD ? holder_text(uuid) : NULL;
 }

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 /*
  * FilesystemLock - at most one process works on a filesystem at a time, whatever store it uses.
  *
- * A LockFile by the name of the UUID.  An ordinary user resolves no references and need not keep out
- * of root's way.
+ * It is a LockFile with the UUID as its name.  Only root resolves references, so an ordinary user's pass does
+ * not exclude root's.
  *
  * Thread: any.
  */
@@ -20,10 +21,11 @@ typedef enum {
 } FilesystemLockError;
 
 /*
- * Returns a descriptor that holds the lock until it is closed, or -1.  Who has it is waited for, but no longer
- * than a tenth of a second, since filesystem_lock_holder() has it for a moment.
+ * *@ret_fd holds the lock until it is closed.  It is -1, without an error, for an ordinary user who has no directory
+ * for locks: then only the lock of the store excludes a second pass.  While another process holds the lock, the call
+ * waits for a tenth of a second at most, since filesystem_lock_holder() holds it for a moment.
  */
-int filesystem_lock(const char *uuid, GError **error);
+bool filesystem_lock(const char *uuid, int *ret_fd, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Who works on the filesystem, as "process 1234", to be freed; NULL: nobody does now.  Does not wait. */
 char *filesystem_lock_holder(const char *uuid);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 /* The inode of every btrfs subvolume's top directory (BTRFS_FIRST_FREE_OBJECTID). */
 #define BTRFS_TOP_INODE 256
@@ -110,6 +111,15 @@ static void examine(Filesystem *filesystem, struct libmnt_fs *mount, const char 
 		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE, "%s", why);
 }
 
+/* The owner of a directory above a mount point may have put something else in its place. */
+static bool is_still(int fd, const FsIdentity *identity)
+{
+	FsIdentity opened;
+
+	return fs_identity_read(fd, &opened, NULL) && opened.kind == identity->kind &&
+	       memcmp(opened.uuid, identity->uuid, FS_UUID_BYTES) == 0;
+}
+
 static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_point,
 				  GError **error)
 {
@@ -122,9 +132,21 @@ static Filesystem *filesystem_new(const FsIdentity *identity, const char *mount_
 	fs_uuid_format(identity->uuid, filesystem->uuid);
 
 	filesystem->fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+	if (filesystem->fd < 0 && errno == ENOTDIR) {
+		fail(error, FILESYSTEM_ERROR_PATH,
+		     "%s is a mount of a single file: name a path below another mount of its "
+		     "filesystem",
+		     mount_point);
+		return NULL;
+	}
 	if (filesystem->fd < 0 || fstat(filesystem->fd, &stat) != 0) {
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", mount_point,
 		     g_strerror(errno));
+		return NULL;
+	}
+	if (!is_still(filesystem->fd, identity)) {
+		fail(error, FILESYSTEM_ERROR_PATH, "%s shows another filesystem by now",
+		     mount_point);
 		return NULL;
 	}
 
@@ -156,6 +178,23 @@ static void add_root(Filesystem *filesystem, FilesystemRoot *root)
 	g_ptr_array_add(filesystem->roots, root);
 }
 
+/* Nothing but a directory or a regular file is opened. */
+static bool open_path(const char *path, const char *absolute, int *ret_fd, GError **error)
+{
+	int cause = errno;
+	OpenOutcome outcome =
+		absolute ? open_file_or_directory(absolute, ret_fd, &cause) : OPEN_GONE;
+
+	if (outcome == OPEN_OPENED)
+		return true;
+	if (outcome == OPEN_NOT_REGULAR)
+		fail(error, FILESYSTEM_ERROR_PATH, "%s is neither a directory nor a regular file",
+		     path);
+	else
+		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", path, g_strerror(cause));
+	return false;
+}
+
 static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, GError **error)
 {
 	g_autofree char *absolute = NULL;
@@ -170,21 +209,12 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 
 	absolute = g_strdup(resolved);
 	free(resolved);
-	if (absolute)
-		fd = open(absolute, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0) {
-		fail(error, FILESYSTEM_ERROR_PATH, "cannot open %s: %s", path, g_strerror(errno));
+	if (!open_path(path, absolute, &fd, error))
 		return false;
-	}
 
 	errno = file_stat_at(fd, "", &stat);
 	if (errno) {
 		fail(error, FILESYSTEM_ERROR_PATH, "cannot stat %s: %s", path, g_strerror(errno));
-		return false;
-	}
-	if (!S_ISDIR(stat.mode) && !S_ISREG(stat.mode)) {
-		fail(error, FILESYSTEM_ERROR_PATH, "%s is neither a directory nor a regular file",
-		     path);
 		return false;
 	}
 	if (!fs_identity_read(fd, &identity, error))
@@ -206,6 +236,14 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 		return false;
 
 	filesystem = find_known(found, &identity);
+	if (filesystem &&
+	    !filesystem_may_be_on(filesystem, makedev(stat.device_major, stat.device_minor))) {
+		fail(error, FILESYSTEM_ERROR_PATH,
+		     "%s has the UUID of %s, as a clone or a snapshot of its disk has: "
+		     "xfs_admin -U generate gives it one of its own",
+		     path, filesystem->mount_point);
+		return false;
+	}
 	if (!filesystem) {
 		filesystem = filesystem_new(&identity, mnt_fs_get_target(mount), error);
 		if (!filesystem)
@@ -221,6 +259,7 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 	root->mount_id = stat.mount_id;
 	root->subvolume = subvolume;
 	root->inode = stat.inode;
+	root->btime_nsec = stat.btime_nsec;
 	root->is_mount_root = strcmp(absolute, mnt_fs_get_target(mount)) == 0;
 	root->is_top = identity.kind == FS_KIND_BTRFS
 			       ? stat.inode == BTRFS_TOP_INODE
@@ -228,6 +267,37 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 	root->path = g_steal_pointer(&absolute);
 	add_root(filesystem, root);
 	return true;
+}
+
+bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat)
+{
+	return stat->inode == root->inode && stat->mount_id == root->mount_id &&
+	       stat->btime_nsec == root->btime_nsec;
+}
+
+int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags)
+{
+	g_autofree char *above = root->is_file ? g_path_get_dirname(root->path) : NULL;
+	g_autofree char *name = root->is_file ? g_path_get_basename(root->path) : NULL;
+	g_auto(Fd) fd = open(above ? above : root->path,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | flags);
+	uint64_t subvolume;
+	FileStat stat;
+
+	if (fd < 0)
+		return -1;
+
+	errno = file_stat_at(fd, name ? name : "", &stat);
+	if (errno)
+		return -1;
+	if (!filesystem_root_is(root, &stat) ||
+	    !fs_subvolume_read(fd, filesystem->identity.kind, &subvolume, NULL) ||
+	    subvolume != root->subvolume) {
+		errno = ESTALE;
+		return -1;
+	}
+
+	return fd_steal(&fd);
 }
 
 GPtrArray *filesystems_find(char *const *paths, GError **error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/fs-identity.h"
 
 #include <glib.h>
@@ -28,6 +29,7 @@ typedef struct {
 	uint64_t mount_id;  /* of the mount that shows it */
 	uint64_t subvolume; /* that it lies in; 0 on XFS */
 	uint64_t inode;
+	int64_t btime_nsec; /* an inode number may be given to another file */
 	bool is_mount_root; /* all that the mount shows */
 	bool is_file;       /* a single regular file */
 	bool is_top;        /* the top directory of the subvolume, or of the XFS */
@@ -51,6 +53,15 @@ typedef struct {
  * exist or lies on another kind of filesystem is an error.
  */
 GPtrArray *filesystems_find(char *const *paths, GError **error);
+
+/*
+ * Open the directory of a root, or of a root that is a file the directory above it, with @flags.  -1 with errno; ESTALE
+ * if the path names something else by now: another user may own a part of it.
+ */
+int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags);
+
+/* Whether @stat is of what @root named when it was found, in the same subvolume. */
+bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat);
 
 void filesystem_free(Filesystem *filesystem);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/lock-file.h"
 
+#include "daemon/lock-directory.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
@@ -11,36 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_DIRECTORY "/run/lock/dedupd"
+#define LOCK_FLAGS (O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-static char *lock_directory(void)
-{
-	return geteuid() == 0 ? g_strdup(LOCK_DIRECTORY)
-			      : g_build_filename(g_get_user_runtime_dir(), "dedupd", NULL);
-}
-
-/* Anyone may make a directory below /run/lock: one that others can change locks nothing. */
-static bool is_ours(const char *directory)
-{
-	struct stat st;
-
-	if (lstat(directory, &st) != 0)
-		return false;
-	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0022))
-		return true;
-
-	errno = EPERM;
-	return false;
-}
+/* So often the file may be replaced between opening and locking it. */
+#define TRIES 8
 
 char *lock_file_path(const char *name)
 {
-	g_autofree char *directory = lock_directory();
+	g_autofree char *directory = NULL;
+	g_auto(Fd) fd = -1;
 
+	if (lock_directory_open(&fd, &directory, NULL) != LOCK_DIRECTORY_OPENED)
+		return NULL;
 	return g_build_filename(directory, name, NULL);
 }
 
-/* For who is kept out; that it is not noted keeps nobody from working. */
+/* The note only serves messages: a failure is no reason to stop. */
 static void note_holder(int fd)
 {
 	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", getpid()) < 0)
@@ -52,31 +39,76 @@ pid_t lock_file_holder(const char *name)
 	g_autofree char *path = lock_file_path(name);
 	g_autofree char *text = NULL;
 
-	return g_file_get_contents(path, &text, NULL, NULL) ? (pid_t)atoi(text) : 0;
+	return path && g_file_get_contents(path, &text, NULL, NULL) ? (pid_t)atoi(text) : 0;
 }
 
-int lock_file_take(const char *name, bool *ret_is_held, GError **error)
+static LockFileOutcome fail(const char *tried, const char *path, GError **error)
 {
-	g_autofree char *directory = lock_directory();
-	g_autofree char *path = lock_file_path(name);
+	int cause = errno;
+
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
+		    "cannot %s the lock %s: %s", tried, path, g_strerror(cause));
+	return LOCK_FILE_FAILED;
+}
+
+/* A lock on a file that was deleted or replaced meanwhile excludes nobody. */
+static bool is_still_at(int fd, const char *path)
+{
+	struct stat locked, named;
+
+	return fstat(fd, &locked) == 0 && lstat(path, &named) == 0 &&
+	       locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
+/* *@ret_is_replaced: the caller has to try again. */
+static LockFileOutcome take_once(const char *name, int *ret_fd, bool *ret_is_replaced,
+				 GError **error)
+{
+	g_autofree char *directory_path = NULL;
+	g_autofree char *path = NULL;
+	g_auto(Fd) directory = -1;
 	g_auto(Fd) fd = -1;
 
-	*ret_is_held = false;
-	if (g_mkdir_with_parents(directory, 0755) == 0 && is_ours(directory))
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "cannot open the lock %s: %s", path, g_strerror(errno));
-		return -1;
-	}
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		note_holder(fd);
-		return fd_steal(&fd);
+	*ret_is_replaced = false;
+	switch (lock_directory_open(&directory, &directory_path, error)) {
+	case LOCK_DIRECTORY_OPENED:
+		break;
+	case LOCK_DIRECTORY_NONE:
+		return geteuid() == 0 ? LOCK_FILE_FAILED : LOCK_FILE_NO_PLACE;
+	case LOCK_DIRECTORY_FAILED:
+		return LOCK_FILE_FAILED;
 	}
 
-	*ret_is_held = errno == EWOULDBLOCK;
-	if (!*ret_is_held)
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "cannot lock %s: %s", path, g_strerror(errno));
-	return -1;
+	path = g_build_filename(directory_path, name, NULL);
+	fd = openat(directory, name, LOCK_FLAGS, 0600);
+	if (fd < 0)
+		return fail("open", path, error);
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK ? LOCK_FILE_HELD : fail("take", path, error);
+	if (!is_still_at(fd, path)) {
+		*ret_is_replaced = true;
+		errno = ESTALE;
+		return fail("keep", path, error);
+	}
+
+	note_holder(fd);
+	*ret_fd = fd_steal(&fd);
+	return LOCK_FILE_TAKEN;
+}
+
+LockFileOutcome lock_file_take(const char *name, int *ret_fd, GError **error)
+{
+	g_autoptr(GError) failure = NULL;
+	LockFileOutcome outcome = LOCK_FILE_FAILED;
+	bool is_replaced = true;
+
+	*ret_fd = -1;
+	for (int i = 0; i < TRIES && is_replaced; i++) {
+		g_clear_error(&failure);
+		outcome = take_once(name, ret_fd, &is_replaced, &failure);
+	}
+
+	if (failure)
+		g_propagate_error(error, g_steal_pointer(&failure));
+	return outcome;
 }

@@ -6,22 +6,27 @@
 #include <sys/types.h>
 
 /*
- * LockFile - a file that one process of a user's holds at a time, be it in the service or not.
+ * LockFile - a file that at most one process of a user holds at a time, in the service or outside it.
  *
- * A flock on a file below /run/lock/dedupd (mode 0600, so that nobody else can hold root's work up);
- * an ordinary user's lies in $XDG_RUNTIME_DIR/dedupd.  Ends with the process, however that ends.
+ * It is a flock on a file (mode 0600) in the LockDirectory, and ends with the process.
  *
  * Thread: any.
  */
+typedef enum {
+	LOCK_FILE_TAKEN,
+	LOCK_FILE_HELD,     /* a process has it, maybe this one */
+	LOCK_FILE_NO_PLACE, /* this user, who is not root, has no directory for locks */
+	LOCK_FILE_FAILED,
+} LockFileOutcome;
 
-/* Where the lock called @name lies, to be freed. */
+/* Where the lock called @name lies, to be freed; NULL: nowhere. */
 char *lock_file_path(const char *name);
 
 /*
- * Returns a descriptor that holds the lock until it is closed, or -1: *@ret_is_held if somebody has
- * it, be it this process, else with an error.
+ * *@ret_fd holds the lock until it is closed; it is -1 unless the outcome is LOCK_FILE_TAKEN.  The error is set
+ * on LOCK_FILE_FAILED.
  */
-int lock_file_take(const char *name, bool *ret_is_held, GError **error);
+LockFileOutcome lock_file_take(const char *name, int *ret_fd, GError **error);
 
-/* The process that has the lock called @name, or had it last; 0: it is not known. */
+/* The process that holds the lock called @name, or held it last; 0: it is not known. */
 pid_t lock_file_holder(const char *name);

@@ -5,6 +5,7 @@
 #include "daemon/path.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,15 +104,14 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 
 static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
 {
-	const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-	g_auto(Fd) fd = open(mount_point->target, flags | O_NOATIME);
+	g_auto(Fd) fd = -1;
+	int cause;
 
-	/* Of another user's directory. */
-	if (fd < 0 && errno == EPERM)
-		fd = open(mount_point->target, flags);
-	if (fd < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "cannot open %s: %s", mount_point->target, g_strerror(errno));
+	/* A single file can be a mount point, too. */
+	if (open_file_or_directory(mount_point->target, &fd, &cause) != OPEN_OPENED) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(cause),
+			    "cannot open %s: %s", mount_point->target,
+			    cause ? g_strerror(cause) : "it is no directory or regular file");
 		return false;
 	}
 

@@ -59,12 +59,14 @@ char **named_filesystem_paths(const Config *config, GPtrArray *warnings)
 	return (char **)g_ptr_array_steal(paths, NULL);
 }
 
+/* The service sees the links in /dev/disk, but not the devices that they lead to. */
 static bool is_disk(const char *name)
 {
 	g_autofree char *by_kernel = g_build_filename("/sys/class/block", name, NULL);
 	g_autofree char *by_id = g_build_filename("/dev/disk/by-id", name, NULL);
 
-	return g_file_test(by_kernel, G_FILE_TEST_EXISTS) || g_file_test(by_id, G_FILE_TEST_EXISTS);
+	return g_file_test(by_kernel, G_FILE_TEST_EXISTS) ||
+	       g_file_test(by_id, G_FILE_TEST_IS_SYMLINK);
 }
 
 void named_disks_check(const Config *config, GPtrArray *warnings)

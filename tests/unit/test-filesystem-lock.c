@@ -24,33 +24,35 @@ static void *let_go_soon(void *data)
 static void test_who_holds_it_for_a_moment_is_waited_for(const void *uuid)
 {
 	g_autoptr(GError) error = NULL;
-	int held = filesystem_lock(uuid, &error);
 	g_auto(Fd) fd = -1;
 	GThread *holder;
+	int held;
 
-	g_assert_no_error(error);
+	g_assert_true(filesystem_lock(uuid, &held, &error));
 	holder = g_thread_new("holder", let_go_soon, &held);
-	fd = filesystem_lock(uuid, &error);
+	g_assert_true(filesystem_lock(uuid, &fd, &error));
 	g_thread_join(holder);
-	g_assert_no_error(error);
 	g_assert_cmpint(fd, >=, 0);
 }
 
 static void test_who_holds_it_longer_is_named(const void *uuid)
 {
 	g_autoptr(GError) error = NULL;
-	int held = filesystem_lock(uuid, &error);
-	g_autofree char *holder = filesystem_lock_holder(uuid);
 	g_autofree char *self = g_strdup_printf("process %d", getpid());
-	int64_t begun_usec = g_get_monotonic_time();
+	g_autofree char *holder = NULL;
+	g_auto(Fd) held = -1;
+	g_auto(Fd) other = -1;
+	int64_t begun_usec;
 
-	g_assert_no_error(error);
+	g_assert_true(filesystem_lock(uuid, &held, &error));
+	holder = filesystem_lock_holder(uuid);
 	g_assert_cmpstr(holder, ==, self);
-	g_assert_cmpint(filesystem_lock(uuid, &error), ==, -1);
+	begun_usec = g_get_monotonic_time();
+	g_assert_false(filesystem_lock(uuid, &other, &error));
+	g_assert_cmpint(other, ==, -1);
 	g_assert_error(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE);
 	g_assert_nonnull(strstr(error->message, self));
 	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, WAIT_USEC);
-	fd_close(&held);
 }
 
 static void test_who_looks_has_it_no_longer(const void *uuid)
@@ -59,8 +61,47 @@ static void test_who_looks_has_it_no_longer(const void *uuid)
 	g_auto(Fd) fd = -1;
 
 	g_assert_null(filesystem_lock_holder(uuid));
-	fd = filesystem_lock(uuid, &error);
+	g_assert_true(filesystem_lock(uuid, &fd, &error));
+	g_assert_cmpint(fd, >=, 0);
+}
+
+/* A lock file that was deleted while a process held it is made anew, and the new one can be locked. */
+static void test_a_deleted_lock_file_is_made_anew(const void *uuid)
+{
+	g_autofree char *path = lock_file_path(uuid);
+	g_auto(Fd) stale = -1;
+	g_auto(Fd) fd = -1;
+	g_auto(Fd) second = -1;
+
+	g_assert_true(filesystem_lock(uuid, &stale, NULL));
+	g_assert_cmpint(unlink(path), ==, 0);
+	g_assert_true(filesystem_lock(uuid, &fd, NULL));
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_false(filesystem_lock(uuid, &second, NULL));
+}
+
+static void lock_without_a_place(void *data)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(Fd) fd = -1;
+
+	scratch_become_nobody();
+	g_setenv("HOME", "/root", true);
+	g_setenv("XDG_CACHE_HOME", "/tmp", true);
+	g_setenv("XDG_RUNTIME_DIR", "/tmp", true);
+	g_assert_true(filesystem_lock(data, &fd, &error));
 	g_assert_no_error(error);
+	g_assert_cmpint(fd, ==, -1);
+	g_assert_null(filesystem_lock_holder(data));
+}
+
+static void test_a_user_without_a_directory_of_their_own_works_unlocked(const void *uuid)
+{
+	if (geteuid() != 0) {
+		g_test_skip("only root can become another user");
+		return;
+	}
+	scratch_run_in_child(lock_without_a_place, (void *)uuid);
 }
 
 int main(int argc, char **argv)
@@ -78,6 +119,10 @@ int main(int argc, char **argv)
 			     test_who_holds_it_for_a_moment_is_waited_for);
 	g_test_add_data_func("/filesystem-lock/longer", uuid, test_who_holds_it_longer_is_named);
 	g_test_add_data_func("/filesystem-lock/look", uuid, test_who_looks_has_it_no_longer);
+	g_test_add_data_func("/filesystem-lock/deleted", uuid,
+			     test_a_deleted_lock_file_is_made_anew);
+	g_test_add_data_func("/filesystem-lock/no-place", uuid,
+			     test_a_user_without_a_directory_of_their_own_works_unlocked);
 	failed = g_test_run();
 	unlink(path);
 	return failed;
