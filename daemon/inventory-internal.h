@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/inventory.h"
+#include "daemon/lost-stands.h"
 #include "daemon/name-spool.h"
 #include "daemon/same-sizes.h"
 #include "daemon/walk.h"
@@ -54,6 +55,7 @@ struct Inventory {
 	bool is_flushed;
 	uint64_t unsettled;
 	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
+	LostStands *lost; /* what else is to be read for their sake */
 	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
 };
 
@@ -64,6 +66,13 @@ uint64_t inventory_name_hash(const void *name, size_t bytes);
  * and was left alone is the caller's to count as such, as is one that is left.
  */
 FileAction inventory_judge(Inventory *inventory, FileRecord *seen, const Object *known);
+
+/* Count a file that is gone, and have the store forget it. */
+bool inventory_forget(Inventory *inventory, const Object *known, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* List what relied on files that are gone or changed.  The next pass over all files does, where this one is not. */
+bool inventory_list_relying(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Have the store know that a file is left alone for a time, which always changes. */
 bool inventory_leave(Inventory *inventory, const Object *known, GError **error)

@@ -55,6 +55,7 @@ void inventory_free(Inventory *inventory)
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
 	same_sizes_free(inventory->sizes);
+	lost_stands_free(inventory->lost);
 	sorter_free(inventory->outside);
 	g_array_unref(inventory->regained);
 	g_free(inventory);
@@ -231,6 +232,13 @@ static bool note_regained(Inventory *inventory, const FileRecord *seen, const Ob
 	return true;
 }
 
+bool inventory_forget(Inventory *inventory, const Object *known, GError **error)
+{
+	inventory->pass->result->files.gone++;
+	lost_stands_add(inventory->lost, known);
+	return hash_store_drop(inventory->pass->store, known->subvolume, known->inode, error);
+}
+
 bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
 {
 	Object left = *known;
@@ -256,6 +264,7 @@ static uint64_t now_sec(const Inventory *inventory)
 static FileAction judge_changed(Inventory *inventory, FileRecord *seen, const Object *known)
 {
 	inventory->pass->result->files.changed++;
+	lost_stands_add(inventory->lost, known);
 	if (known_file_is_other(known, seen->generation))
 		return FILE_TO_READ;
 	if (known_file_waits(known, &seen->stamp, inventory->pass->settings, now_sec(inventory)))
@@ -366,8 +375,7 @@ static bool merge_unseen(Inventory *inventory, const Object *known, GError **err
 		       (!is_unsettled || sorter_add(inventory->outside, &known->id, error));
 	}
 
-	inventory->pass->result->files.gone++;
-	return hash_store_drop(inventory->pass->store, known->subvolume, known->inode, error);
+	return inventory_forget(inventory, known, error);
 }
 
 /* The next file of another inode than @last. */
@@ -469,7 +477,8 @@ static bool build_either_way(Inventory *inventory, GError **error)
 
 static bool build(Inventory *inventory, GError **error)
 {
-	bool merged = build_either_way(inventory, error);
+	bool merged =
+		build_either_way(inventory, error) && inventory_list_relying(inventory, error);
 
 	if (!renew_regained(inventory, merged ? error : NULL) || !merged)
 		return false;
@@ -495,10 +504,11 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_spool_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
-				   &pass->result->skips, &state);
+				   &pass->result->skips, &state, pass->stop);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
+	inventory->lost = lost_stands_new();
 	if (pass->settings->read == READ_POLICY_SAME_SIZE)
 		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
 						  directory, pass->stop);

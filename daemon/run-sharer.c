@@ -3,36 +3,17 @@
 
 #include "daemon/block-set.h"
 #include "daemon/extent-ceiling.h"
-#include "daemon/freed-extents.h"
-#include "daemon/full-groups.h"
 #include "daemon/object-skips.h"
 #include "daemon/other-users.h"
+#include "daemon/range-source.h"
 #include "daemon/refusal.h"
-#include "daemon/round.h"
-#include "daemon/sharing-call.h"
-#include "daemon/zero-filler.h"
+#include "daemon/run-sharer-internal.h"
 
 #include <errno.h>
 
 /* How far beyond its estimated ends a run is looked at, first and at most at a time. */
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
-
-struct RunSharer {
-	Pass *pass;
-	FileOpener *opener;
-	Round *round;
-	ZeroFiller *zeros;
-	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
-	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
-	FreedExtents *freed;  /* NULL: what is freed is counted block by block */
-	uint64_t begun_bytes; /* shared before the target was begun */
-	uint32_t min_blocks;
-	OpenObject *target; /* NULL until the first one is begun */
-	FullGroups *full;
-	uint64_t blocked_bytes; /* of the target in hand, that have a source there */
-	bool is_refused;        /* the kernel will not share the run in hand */
-};
 
 /* What a part of a run turned out to be. */
 typedef struct {
@@ -48,10 +29,12 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->opener = opener;
 	sharer->round = round_new(pass->block_bytes);
 	sharer->zeros = zero_filler_new(pass, opener);
+	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
-		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->stop);
+		sharer->freed =
+			freed_extents_new(pass->filesystem->fd, pass->ref_bound, pass->stop);
 	sharer->full = full_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
@@ -63,6 +46,7 @@ void run_sharer_free(RunSharer *sharer)
 		return;
 
 	round_free(sharer->round);
+	range_source_free(sharer->source);
 	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
@@ -75,12 +59,6 @@ void run_sharer_free(RunSharer *sharer)
 OpenObject *run_sharer_target(const RunSharer *sharer)
 {
 	return sharer->target;
-}
-
-/* With --dry-run what is freed is estimated block by block. */
-static bool counts_extents(const RunSharer *sharer)
-{
-	return sharer->freed && !sharer->pass->settings->dry_run;
 }
 
 void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
@@ -100,17 +78,16 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 
 	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
 		return;
-	if (counts_extents(sharer))
+	if (run_sharer_counts_extents(sharer))
 		freed_extents_begin(sharer->freed, target);
-	else
-		other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
+	other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
 }
 
 void run_sharer_end_target(RunSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
 
-	if (!counts_extents(sharer) || result->shared.bytes == sharer->begun_bytes)
+	if (!run_sharer_counts_extents(sharer) || result->shared.bytes == sharer->begun_bytes)
 		return;
 
 	sharer->begun_bytes = result->shared.bytes;
@@ -187,40 +164,24 @@ static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
 {
 	Round *round = sharer->round;
-	uint32_t block_bytes = round->block_bytes;
 	size_t most_blocks = end - first, blocks;
 
 	if (round->source == round->target)
 		most_blocks = MIN(most_blocks, round->diagonal);
 
 	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
-		SkipReason no_hole = SKIP_NO_TEMPORARY_FILE;
-		uint64_t start = (round->first + i) * block_bytes;
-		SharingCall call = {
-			.target = round->target->reader,
-			.target_offset = start,
-			.source = round->source ? round->source->reader : NULL,
-		};
+		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
+		SharingCall call;
 		DedupeTarget target;
 
-		blocks = MIN(most_blocks, end - i);
-		if (round->source) {
-			call.source_fd = file_reader_fd(call.source);
-			call.source_offset = start - round->diagonal * block_bytes;
-		} else {
-			blocks = zero_filler_find(sharer->zeros, round, i, i + blocks, &call,
-						  &no_hole);
-		}
-		call.length = open_object_end_bytes(round->target, round->first + i + blocks,
-						    block_bytes) -
-			      start;
-		if (call.source_fd < 0) {
+		if (!range_source_choose(sharer->source, round, i, i + MIN(most_blocks, end - i),
+					 &call, &blocks, &no_source)) {
 			postpone(sharer);
-			return refuse_run(sharer, no_hole, call.length, error);
+			return refuse_run(sharer, no_source, call.length, error);
 		}
 
 		target = sharing_call_make(sharer->pass, &call);
-		if (target.error == ENOSPC && full_groups_add(sharer->full, round, i, end)) {
+		if (full_groups_add(sharer->full, round, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;
 		}
@@ -229,40 +190,6 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 	}
 
 	return true;
-}
-
-/* Blocks of the round's [@first, @end) that now lie where their source does. */
-static void credit_stretch(RunSharer *sharer, size_t first, size_t end)
-{
-	PassResult *result = sharer->pass->result;
-	Round *round = sharer->round;
-	uint64_t freed_bytes = 0;
-	uint64_t hole_bytes = 0;
-	uint64_t shared_blocks = 0;
-
-	for (size_t i = first; i < end; i++) {
-		uint64_t cost_bytes;
-
-		if (!round_is_shared(round, i))
-			continue;
-		shared_blocks++;
-		cost_bytes = round->target_shared[i] ? 0 : round->target_costs[i];
-		freed_bytes += cost_bytes;
-		hole_bytes += round_becomes_hole(round, i) ? cost_bytes : 0;
-	}
-
-	if (shared_blocks == 0)
-		return;
-
-	result->shared.runs++;
-	result->shared.bytes += shared_blocks * round->block_bytes;
-	if (counts_extents(sharer))
-		return;
-	result->freed.bytes += freed_bytes;
-	/* Zeros that are shared with each other stay data. */
-	if (round->source || zero_filler_has_hole(sharer->zeros))
-		result->freed.hole_bytes += hole_bytes;
-	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
 static bool share_equal(RunSharer *sharer, GError **error)
@@ -293,7 +220,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
 		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
 			continue;
-		credit_stretch(sharer, first, end);
+		run_credit_stretch(sharer, first, end);
 		if (sharer->is_refused)
 			continue;
 		block_set_add(sharer->settled, round->first + first, round->first + end);
@@ -304,41 +231,6 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	}
 
 	return true;
-}
-
-/* What is shared already needs no work now or later. */
-static void settle_same_place(RunSharer *sharer)
-{
-	Round *round = sharer->round;
-	size_t first, end;
-
-	for (size_t from = 0; round_stretch(round, BLOCK_SAME_PLACE, from, &first, &end);
-	     from = end) {
-		block_set_add(sharer->settled, round->first + first, round->first + end);
-		sharer->pass->result->shared.already_bytes +=
-			(uint64_t)(end - first) * round->block_bytes;
-	}
-}
-
-/* With --dry-run: all blocks in @state would be shared. */
-static void estimate(RunSharer *sharer, BlockState state)
-{
-	PassResult *result = sharer->pass->result;
-	Round *round = sharer->round;
-	size_t first, end;
-
-	for (size_t from = 0; round_stretch(round, state, from, &first, &end); from = end) {
-		uint64_t freed_bytes = 0;
-
-		for (size_t i = first; i < end; i++)
-			freed_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
-		result->shared.runs++;
-		result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
-		result->freed.bytes += freed_bytes;
-		result->freed.hole_bytes +=
-			round->source || !zero_filler_has_hole(sharer->zeros) ? 0 : freed_bytes;
-		block_set_add(sharer->settled, round->first + first, round->first + end);
-	}
 }
 
 static bool is_equal_state(uint8_t state)
@@ -408,19 +300,20 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		other_users_recall(sharer->had_others, round);
-	settle_same_place(sharer);
+	run_credit_same_place(sharer);
+	if (!run_limits_apply(sharer, error))
+		return false;
 	leave_full_groups(sharer);
 	if (is_cut_up(sharer))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 	if (sharer->pass->settings->dry_run && source) {
-		estimate(sharer, BLOCK_CANDIDATE);
+		run_credit_estimate(sharer, BLOCK_CANDIDATE);
 		return true;
 	}
 
 	outcome = round_compare(round, &unreadable);
-	sharer->pass->result->compare_bytes += round->read_bytes;
-	round->read_bytes = 0;
+	run_limits_charge(sharer);
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
@@ -428,10 +321,12 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 
 	ret_ends->first_equal = is_equal_state(round->states[0]);
 	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	if (!run_limits_defer_zeros(sharer, error))
+		return false;
 	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
-		estimate(sharer, BLOCK_EQUAL);
+		run_credit_estimate(sharer, BLOCK_EQUAL);
 		return true;
 	}
 
@@ -477,6 +372,12 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	}
 
 	return true;
+}
+
+/* How far to look beyond what is known of a run; less once much was compared in vain. */
+static uint64_t look_beyond(const RunSharer *sharer, uint64_t blocks)
+{
+	return compare_account_is_low(&sharer->pass->account) ? 1 : blocks;
 }
 
 /* The blocks that a run on this diagonal can reach at all. */
@@ -542,7 +443,8 @@ static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diago
 static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 {
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
-	uint64_t margin = source && !sharer->pass->settings->dry_run ? EXTEND_BLOCKS : 0;
+	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
+	uint64_t margin = source && !sharer->pass->settings->dry_run ? beyond : 0;
 	uint64_t core_end = run->target_block + run->blocks;
 	uint64_t low, high, first, end, from;
 
@@ -561,10 +463,10 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
 			return false;
 		if (ends.first_equal &&
-		    !run_extend(sharer, source, diagonal, first, false, EXTEND_BLOCKS, error))
+		    !run_extend(sharer, source, diagonal, first, false, beyond, error))
 			return false;
 		if (ends.last_equal &&
-		    !run_extend(sharer, source, diagonal, end, true, EXTEND_BLOCKS, error))
+		    !run_extend(sharer, source, diagonal, end, true, beyond, error))
 			return false;
 		from = end;
 	}
@@ -583,6 +485,7 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 	SkipReason no_hole;
 
 	sharer->is_refused = false;
+	sharer->costly_bytes = 0;
 	/* Before anything is read for it. */
 	if (!source && !sharer->pass->settings->dry_run &&
 	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
@@ -591,9 +494,33 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 	}
 	if (!share_whole_run(sharer, run, source, error))
 		return false;
+	if (sharer->costly_bytes > 0 &&
+	    !object_skips_add(sharer->pass, sharer->opener, run_target(run), SKIP_CLONES,
+			      sharer->costly_bytes, error))
+		return false;
 
 	/* Other runs of the target are of the same blocks, mostly. */
 	return blocked_before > 0 || sharer->blocked_bytes == 0 ||
 	       object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_NO_SPACE,
 				sharer->blocked_bytes, error);
+}
+
+bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source, GError **error)
+{
+	uint64_t diagonal = source ? clone->target_block - clone->source_block : 0;
+	uint64_t low, high;
+	RunEnds ends;
+	bool done;
+
+	run_bounds(sharer, source, diagonal, &low, &high);
+	if (clone->target_block < low || clone->target_block >= high)
+		return true;
+
+	sharer->is_refused = false;
+	sharer->clone = *clone;
+	done = share_range(sharer, source, diagonal, clone->target_block,
+			   MIN(high, clone->target_block + clone->blocks), &ends, error);
+	sharer->clone.blocks = 0;
+	sharer->clone.is_source_read = false;
+	return done;
 }

@@ -15,6 +15,8 @@
  * Stretches shorter than an anchor are left alone, unless they continue others: each would be an
  * extent of its own.
  *
+ * On XFS blocks of a target that have other references are put into the pass's ClonePairs instead.
+ *
  * Thread: the filesystem's worker.
  */
 typedef struct RunSharer RunSharer;
@@ -44,6 +46,20 @@ OpenObject *run_sharer_target(const RunSharer *sharer);
  * afterwards.
  */
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* One of the references to some blocks that are to be freed, in the target in hand. */
+typedef struct {
+	uint64_t target_block;
+	uint64_t source_block;
+	uint64_t target_place; /* on the disk, in blocks */
+	uint64_t source_place; /* the same; CLONE_PLACE_HOLE: a hole */
+	uint64_t blocks;
+	bool is_source_read; /* another reference was compared with the source just before */
+} CloneTarget;
+
+/* Share exactly these blocks with @source, NULL for a hole, as far as they still lie there. */
+bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Blocks of the target in hand that are shared, or need not be. */

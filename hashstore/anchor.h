@@ -19,5 +19,8 @@ typedef struct {
 /* The digest is over all of the object. */
 #define ANCHOR_WHOLE_BLOCK UINT32_MAX
 
+/* Anchors lie in so many blocks of an object: 16 TiB with blocks of 4 KiB. */
+#define ANCHOR_BLOCKS UINT64_C(0xffffffff)
+
 /* The block starts a run of zero blocks; no other anchor has this digest. */
 #define ANCHOR_ZEROS_DIGEST UINT64_C(0)

@@ -50,18 +50,24 @@ static HashStoreError classify(int code, int cause)
 	}
 }
 
+/* What SQLite says of its last failure.  It quotes the file, which may hold any bytes. */
+static char *reason_of(const Database *database)
+{
+	return g_utf8_make_valid(sqlite3_errmsg(database->handle), -1);
+}
+
 void database_set_error(Database *database, int code, GError **error)
 {
 	int extended = sqlite3_extended_errcode(database->handle);
 	int cause = 0;
-	const char *reason;
+	g_autofree char *reason = NULL;
 	HashStoreError kind;
 
 	/* The errno of the last failed system call: of this failure only if it was one. */
 	if ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN)
 		cause = sqlite3_system_errno(database->handle);
 	kind = classify(code, cause);
-	reason = cause ? g_strerror(cause) : sqlite3_errmsg(database->handle);
+	reason = cause ? g_strdup(g_strerror(cause)) : reason_of(database);
 
 	switch (kind) {
 	case HASH_STORE_ERROR_CORRUPT:
@@ -216,6 +222,7 @@ bool database_get_int(Database *database, const char *sql, int64_t *ret, GError 
 
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error)
 {
+	g_autofree char *reason = NULL;
 	sqlite3_stmt *statement = NULL;
 	int code;
 
@@ -225,10 +232,12 @@ sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **err
 		return statement;
 
 	/* The SQL is ours and right, so it is the tables that are not. */
-	if (code == SQLITE_ERROR)
-		database_set_corrupt(database, sqlite3_errmsg(database->handle), error);
-	else
+	if (code == SQLITE_ERROR) {
+		reason = reason_of(database);
+		database_set_corrupt(database, reason, error);
+	} else {
 		database_set_error(database, code, error);
+	}
 
 	return NULL;
 }

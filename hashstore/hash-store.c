@@ -18,6 +18,9 @@
 /* Below this a sort would be cut into more pieces than a merge has buffers for. */
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
+/* What an anchor takes in a segment, about. */
+#define PACKED_ANCHOR_BYTES 10
+
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
 
@@ -183,6 +186,20 @@ const char *hash_store_path(const HashStore *store)
 uint64_t hash_store_file_bytes(const HashStore *store)
 {
 	return store_files_database_bytes(store->path) + store_files_wal_bytes(store->path);
+}
+
+uint64_t hash_store_content_bytes(HashStore *store)
+{
+	sqlite3_stmt *query = hash_store_query(store, STATEMENT_GET_CONTENT_BYTES, NULL);
+	uint64_t bytes;
+	bool row;
+
+	if (!query || !database_step(store->database, query, &row, NULL) || !row)
+		return 0;
+
+	bytes = (uint64_t)sqlite3_column_int64(query, 0) + store->n_anchors * PACKED_ANCHOR_BYTES;
+	sqlite3_reset(query);
+	return bytes;
 }
 
 uint64_t hash_store_thread_read_bytes(const HashStore *store)

@@ -40,6 +40,14 @@ typedef enum {
 	HASH_STORE_ERROR_FAILED,
 } HashStoreError;
 
+#define HASH_STORE_BLOCK_BYTES_MIN 512
+#define HASH_STORE_BLOCK_BYTES_MAX 65536
+
+/* What anchors are chosen by, at most. */
+#define HASH_STORE_ANCHOR_BLOCKS_MAX  16
+#define HASH_STORE_WINDOW_ANCHORS_MIN 2
+#define HASH_STORE_WINDOW_ANCHORS_MAX 64
+
 #define HASH_STORE_SECRET_BYTES    192
 #define HASH_STORE_UUID_TEXT_BYTES 37
 
@@ -106,6 +114,12 @@ const char *hash_store_path(const HashStore *store);
 
 /* Size of the database file and its WAL on disk. */
 uint64_t hash_store_file_bytes(const HashStore *store);
+
+/*
+ * Size of what the store holds, without pages that are free: what is not committed yet is in it, and
+ * anchors in memory by what they will take.  0 where SQLite does not say.
+ */
+uint64_t hash_store_content_bytes(HashStore *store);
 
 /* What threads that the store started made disks read, as HashStoreOptions.count_reads has it. */
 uint64_t hash_store_thread_read_bytes(const HashStore *store);

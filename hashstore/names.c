@@ -7,8 +7,12 @@
 /* Directories above one another; a way that is longer is a circle. */
 #define CLIMB_MAX 4096
 
+/* More than any path that could be opened has. */
+#define PATH_BYTES_MAX ((size_t)1 << 20)
+
 struct DirectoryCursor {
 	SnapshotQuery *all;
+	bool is_begun;
 	DirectoryName name;
 };
 
@@ -92,7 +96,8 @@ bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t in
 
 	read_row(find, name);
 	g_byte_array_set_size(store->found_bytes, 0);
-	g_byte_array_append(store->found_bytes, name->name, (guint)name->name_bytes);
+	if (name->name_bytes > 0)
+		g_byte_array_append(store->found_bytes, name->name, (guint)name->name_bytes);
 	name->name = store->found_bytes->data;
 	sqlite3_reset(find);
 	*ret = name;
@@ -112,7 +117,7 @@ char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t i
 	g_autoptr(GString) path = g_string_new(NULL);
 	bool is_whole = false;
 
-	for (int i = 0; i < CLIMB_MAX && !is_whole; i++) {
+	for (int i = 0; i < CLIMB_MAX && path->len < PATH_BYTES_MAX && !is_whole; i++) {
 		g_autoptr(GError) error = NULL;
 		const DirectoryName *name;
 
@@ -154,8 +159,16 @@ DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **erro
 	return directory_cursor_new_take(snapshot_query_open_in(snapshot, select_all, error));
 }
 
+/* Rows of a damaged table may come in any order, and again and again. */
+static bool is_behind(const DirectoryName *name, uint64_t subvolume, uint64_t inode)
+{
+	return name->subvolume != subvolume ? name->subvolume > subvolume : name->inode > inode;
+}
+
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
 {
+	uint64_t last_subvolume = cursor->name.subvolume;
+	uint64_t last_inode = cursor->name.inode;
 	sqlite3_stmt *row;
 
 	*ret = NULL;
@@ -164,6 +177,13 @@ bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, G
 	if (!row)
 		return true;
 	read_row(row, &cursor->name);
+	if (cursor->name.subvolume > INT64_MAX || cursor->name.inode > INT64_MAX ||
+	    (cursor->is_begun && !is_behind(&cursor->name, last_subvolume, last_inode))) {
+		database_set_corrupt(cursor->all->snapshot->database,
+				     "its directories are not in order", error);
+		return false;
+	}
+	cursor->is_begun = true;
 	*ret = &cursor->name;
 
 	return true;

@@ -86,9 +86,10 @@ static uint64_t read_fixed(Reader *reader)
 void object_record_write(const Object *object, GByteArray *bytes)
 {
 	bool doubted = object->doubted_day != 0;
-	unsigned flags = object->flags & ~(unsigned)OBJECT_CHANGES;
+	unsigned flags = object->flags & ~(unsigned)(OBJECT_CHANGES | OBJECT_RELIES);
 
 	flags |= object->changes > 0 ? OBJECT_CHANGES : 0;
+	flags |= object->stand != 0 ? OBJECT_RELIES : 0;
 	write_number(bytes, (uint64_t)object->state | (uint64_t)doubted << DOUBTED_SHIFT |
 				    (uint64_t)flags << FLAGS_SHIFT);
 	write_number(bytes, object->generation);
@@ -108,6 +109,8 @@ void object_record_write(const Object *object, GByteArray *bytes)
 		write_number(bytes, object->changes);
 		write_number(bytes, object->changed_sec);
 	}
+	if (flags & OBJECT_RELIES)
+		write_number(bytes, object->stand);
 	write_difference(bytes, object->parent, object->inode);
 	if (object->name_bytes > 0)
 		g_byte_array_append(bytes, object->name, (guint)object->name_bytes);
@@ -131,7 +134,8 @@ bool object_record_read(const uint8_t *bytes, size_t n_bytes, Object *ret)
 	ret->head = ret->flags & OBJECT_HAS_HEAD ? read_fixed(&reader) : 0;
 	ret->changes = ret->flags & OBJECT_CHANGES ? (uint32_t)read_number(&reader) : 0;
 	ret->changed_sec = ret->flags & OBJECT_CHANGES ? read_number(&reader) : 0;
-	ret->flags &= ~(unsigned)OBJECT_CHANGES;
+	ret->stand = ret->flags & OBJECT_RELIES ? read_number(&reader) : 0;
+	ret->flags &= ~(unsigned)(OBJECT_CHANGES | OBJECT_RELIES);
 	ret->parent = read_difference(&reader, ret->inode);
 	ret->name = reader.next;
 	ret->name_bytes = (size_t)(reader.end - reader.next);

@@ -12,6 +12,8 @@
 
 struct ObjectCursor {
 	SnapshotQuery *all;
+	bool is_extents; /* the store is of a btrfs */
+	bool is_begun;
 	Object object;
 };
 
@@ -21,16 +23,28 @@ static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode
 	sqlite3_bind_int64(statement, 2, (int64_t)inode);
 }
 
+/* Whether hash_store_put() can have put a row with this key, id and size. */
+static bool is_possible(const Object *object, int64_t id, bool has_extents)
+{
+	return object->subvolume <= INT64_MAX && object->inode <= INT64_MAX && id > 0 &&
+	       id < UINT32_MAX &&
+	       (!has_extents || object->subvolume > OBJECT_STRETCHES ||
+		object->size_bytes <= OBJECT_EXTENT_BYTES_MAX);
+}
+
 /* Of a row of (subvolume, inode, id, record). */
-static bool read_row(Database *database, sqlite3_stmt *row, Object *ret, GError **error)
+static bool read_row(Database *database, sqlite3_stmt *row, bool has_extents, Object *ret,
+		     GError **error)
 {
 	const uint8_t *record = sqlite3_column_blob(row, 3);
 	size_t record_bytes = (size_t)sqlite3_column_bytes(row, 3);
+	int64_t id = sqlite3_column_int64(row, 2);
 
 	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
 	ret->inode = (uint64_t)sqlite3_column_int64(row, 1);
-	ret->id = (uint32_t)sqlite3_column_int64(row, 2);
-	if (!record || !object_record_read(record, record_bytes, ret)) {
+	ret->id = (uint32_t)id;
+	if (!record || !object_record_read(record, record_bytes, ret) ||
+	    !is_possible(ret, id, has_extents)) {
 		database_set_corrupt(database, "an object's record is not valid", error);
 		return false;
 	}
@@ -104,6 +118,13 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 			    object->inode, object->subvolume, store->path);
 		return false;
 	}
+	if (!is_possible(object, object->id, hash_store_has_extents(store))) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot keep object %u of %" G_GUINT64_FORMAT
+			    " bytes in the store %s: it is no possible object",
+			    object->id, object->size_bytes, store->path);
+		return false;
+	}
 
 	if (!drop_stored_half(store, object->subvolume, object->inode, keep_half, error))
 		return false;
@@ -150,7 +171,7 @@ static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret
 		return false;
 	if (!row)
 		return true;
-	if (!read_row(store->database, find, object, error)) {
+	if (!read_row(store->database, find, hash_store_has_extents(store), object, error)) {
 		sqlite3_reset(find);
 		return false;
 	}
@@ -188,7 +209,7 @@ bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found
 	if (!database_step(store->database, find, ret_found, error))
 		return false;
 	if (*ret_found)
-		valid = read_row(store->database, find, ret, error);
+		valid = read_row(store->database, find, hash_store_has_extents(store), ret, error);
 	sqlite3_reset(find);
 	ret->name = NULL;
 	ret->name_bytes = 0;
@@ -287,7 +308,15 @@ static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
 
 	cursor = g_new0(ObjectCursor, 1);
 	cursor->all = all;
+	cursor->is_extents = hash_store_has_extents(all->snapshot->store);
 	return cursor;
+}
+
+/* Rows of a damaged table may come in any order, and again and again. */
+static bool is_behind(const Object *object, uint64_t subvolume, uint64_t inode)
+{
+	return object->subvolume != subvolume ? object->subvolume > subvolume
+					      : object->inode > inode;
 }
 
 ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error)
@@ -311,6 +340,8 @@ ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error)
 
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 {
+	uint64_t last_subvolume = cursor->object.subvolume;
+	uint64_t last_inode = cursor->object.inode;
 	sqlite3_stmt *row;
 
 	*ret = NULL;
@@ -318,8 +349,14 @@ bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error
 		return false;
 	if (!row)
 		return true;
-	if (!read_row(cursor->all->snapshot->database, row, &cursor->object, error))
+	Database *database = cursor->all->snapshot->database;
+	if (!read_row(database, row, cursor->is_extents, &cursor->object, error))
 		return false;
+	if (cursor->is_begun && !is_behind(&cursor->object, last_subvolume, last_inode)) {
+		database_set_corrupt(database, "its objects are not in order", error);
+		return false;
+	}
+	cursor->is_begun = true;
 	*ret = &cursor->object;
 
 	return true;

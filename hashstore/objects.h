@@ -21,6 +21,12 @@
 #define OBJECT_EXTENTS   UINT64_C(0) /* no subvolumes of btrfs have these ids */
 #define OBJECT_STRETCHES UINT64_C(1)
 
+/*
+ * The longest extent or stretch that a store takes.  btrfs makes extents of 256 MiB at most; a pass computes
+ * with all blocks of one in memory.
+ */
+#define OBJECT_EXTENT_BYTES_MAX (UINT64_C(1) << 30)
+
 typedef enum {
 	OBJECT_DONE,    /* fingerprinted to its end */
 	OBJECT_HALF,    /* a large file of which the first done_blocks are fingerprinted */
@@ -40,7 +46,12 @@ typedef enum {
 	OBJECT_WHOLE = 1 << 7, /* known as a whole only: it has no anchors */
 	OBJECT_HAS_HEAD = 1 << 8,
 	OBJECT_CHANGES = 1 << 9, /* of the record alone: @changes is not 0 */
+	OBJECT_CLONED =
+		1 << 10, /* some of its blocks were shared when it was read, or shared by dedupd */
+	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
 } ObjectFlags;
+
+#define OBJECT_STAND_SEVERAL UINT64_MAX
 
 typedef struct {
 	uint32_t id;
@@ -62,6 +73,11 @@ typedef struct {
 	uint64_t head;       /* digest over its first blocks, when OBJECT_HAS_HEAD */
 	uint32_t changes;    /* so many times in a row the file was found changed */
 	uint64_t changed_sec; /* the last time of these, since 1970 */
+	/*
+	 * The inode of the file whose anchors stand for blocks of this one, which shares them; there are
+	 * none of its own.  OBJECT_STAND_SEVERAL: of several files.  0: all its anchors are its own.
+	 */
+	uint64_t stand;
 	/* One of its names: a hint for messages, filters and opening without privilege. */
 	uint64_t parent;     /* inode of the directory, in the same subvolume */
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */

@@ -73,6 +73,8 @@ static const char *const steps[] = {
 	"SELECT 1;",
 	/* 8.  Objects may say how often in a row they were found changed. */
 	"SELECT 1;",
+	/* 9.  Objects may rely on the anchors of others. */
+	"SELECT 1;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

@@ -51,8 +51,8 @@ static char *check_page(Look *look, sqlite3_stmt *row)
 
 	if (sqlite3_column_int64(row, 0) != look->segment->first_page + look->n_pages)
 		return problem_of(look, "it is not there");
-	if (n_bytes > ANCHOR_PAGE_BYTES)
-		return problem_of(look, "it is too long");
+	if (n_bytes == 0 || n_bytes > ANCHOR_PAGE_BYTES)
+		return problem_of(look, n_bytes ? "it is too long" : "it is empty");
 	memcpy(look->bytes, sqlite3_column_blob(row, 1), n_bytes);
 	if (!anchor_page_read(look->bytes, n_bytes, look->entries, &n_entries))
 		return problem_of(look, "it is not what was written");

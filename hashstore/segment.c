@@ -4,6 +4,9 @@
 #include "hashstore/anchor-page.h"
 #include "hashstore/fences.h"
 
+/* No store gives so many ids to pages: a larger one is damage. */
+#define ID_MAX (INT64_MAX / 2)
+
 struct SegmentWriter {
 	HashStore *store;
 	Segment segment;
@@ -22,6 +25,11 @@ void segment_free(Segment *segment)
 	g_free(segment);
 }
 
+static bool is_id(int64_t id)
+{
+	return id >= 0 && id <= ID_MAX;
+}
+
 static Segment *segment_from_row(sqlite3_stmt *row)
 {
 	Segment *segment = g_new0(Segment, 1);
@@ -36,7 +44,8 @@ static Segment *segment_from_row(sqlite3_stmt *row)
 	segment->max_object = (uint32_t)sqlite3_column_int64(row, 6);
 	segment->live_objects = (uint64_t)sqlite3_column_int64(row, 7);
 	segment->fences = g_byte_array_new();
-	g_byte_array_append(segment->fences, fences, (guint)sqlite3_column_bytes(row, 8));
+	if (fences)
+		g_byte_array_append(segment->fences, fences, (guint)sqlite3_column_bytes(row, 8));
 
 	return segment;
 }
@@ -57,10 +66,12 @@ GPtrArray *segment_list(Database *database, GError **error)
 
 	while (row) {
 		Segment *segment = segment_from_row(all);
-		uint32_t rows = (segment->pages + FENCES_PER_ROW - 1) / FENCES_PER_ROW;
+		uint64_t rows = ((uint64_t)segment->pages + FENCES_PER_ROW - 1) / FENCES_PER_ROW;
 
 		g_ptr_array_add(segments, segment);
-		if (segment->pages == 0 || segment->fences->len != rows * FENCE_BYTES) {
+		if (segment->pages == 0 || segment->fences->len != rows * FENCE_BYTES ||
+		    !is_id(segment->id) || !is_id(segment->first_page) ||
+		    !is_id(segment->first_fence)) {
 			database_set_corrupt(database, "a segment's row is not valid", error);
 			return NULL;
 		}
@@ -90,6 +101,10 @@ SegmentWriter *segment_writer_new(HashStore *store, GError **error)
 	    !database_get_int(store->database, "SELECT max(id) FROM fence", &segment->first_fence,
 			      error))
 		return NULL;
+	if (!is_id(segment->id) || !is_id(segment->first_page) || !is_id(segment->first_fence)) {
+		database_set_corrupt(store->database, "it has no more ids for anchors", error);
+		return NULL;
+	}
 	segment->id++;
 	segment->first_page++;
 	writer->next_fence = ++segment->first_fence;

@@ -98,6 +98,11 @@ bool skip_cursor_next(SkipCursor *cursor, const SkipRecord **ret, GError **error
 	cursor->record.reason = (const char *)sqlite3_column_text(row, 0);
 	cursor->record.count = (uint64_t)sqlite3_column_int64(row, 1);
 	cursor->record.bytes = (uint64_t)sqlite3_column_int64(row, 2);
+	if (!cursor->record.reason) {
+		database_set_corrupt(cursor->all->snapshot->database,
+				     "what was left alone has no reason", error);
+		return false;
+	}
 	if (!read_examples(cursor, row, error))
 		return false;
 	cursor->record.examples = (const char *const *)cursor->examples->pdata;

@@ -23,6 +23,9 @@ static const char *const sql[N_STATEMENTS] = {
 				     " WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_OBJECT_ID] = "SELECT id FROM object WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_COUNT_OBJECTS_OF] = "SELECT COUNT(*) FROM object WHERE subvolume = ?",
+	[STATEMENT_GET_CONTENT_BYTES] =
+		"SELECT (page_count - freelist_count) * page_size "
+		"FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
 	[STATEMENT_PUT_HALF] =
 		"INSERT OR REPLACE INTO half (id, done_blocks, state) VALUES (?, ?, ?)",
 	[STATEMENT_GET_HALF] = "SELECT done_blocks, state FROM half WHERE id = ?",

@@ -22,12 +22,39 @@ static bool set_file_error(const char *tried, const char *path, int cause, GErro
 	return false;
 }
 
+/* Only this user writes it.  Where each user has a group of their own, it has the number of the user. */
+static bool is_private(const struct stat *st)
+{
+	bool is_own_group = st->st_gid == (gid_t)geteuid();
+
+	return st->st_uid == geteuid() && !(st->st_mode & S_IWOTH) &&
+	       (is_own_group || !(st->st_mode & S_IWGRP));
+}
+
+/* In any other directory another user could put a link to any file in the place of the store. */
+static bool check_private(const char *directory, GError **error)
+{
+	struct stat st;
+
+	if (stat(directory, &st) < 0)
+		return set_file_error("look at the directory", directory, errno, error);
+	if (S_ISDIR(st.st_mode) && is_private(&st))
+		return true;
+
+	g_set_error(
+		error, HASH_STORE_ERROR, HASH_STORE_ERROR_FULL,
+		"the state directory %s is not safe: it must belong to user %u, and nobody else "
+		"may write it",
+		directory, geteuid());
+	return false;
+}
+
 bool store_files_make_directory(const char *directory, GError **error)
 {
 	if (g_mkdir_with_parents(directory, 0700) < 0)
 		return set_file_error("make the directory", directory, errno, error);
 
-	return true;
+	return check_private(directory, error);
 }
 
 int store_files_lock(const char *directory, const char *uuid, GError **error)

@@ -94,14 +94,20 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 	const struct {
 		const char *name;
 		uint32_t *number;
+		uint32_t least;
+		uint32_t most;
 	} numbers[] = {
-		{ "block_bytes", &about->block_bytes },
-		{ "anchor_blocks", &about->anchor_blocks },
-		{ "window_anchors", &about->window_anchors },
-		{ "next_object", &store->counts.next_object },
-		{ "settled_below", &store->counts.settled_below },
+		{ "block_bytes", &about->block_bytes, HASH_STORE_BLOCK_BYTES_MIN,
+		  HASH_STORE_BLOCK_BYTES_MAX },
+		{ "anchor_blocks", &about->anchor_blocks, 1, HASH_STORE_ANCHOR_BLOCKS_MAX },
+		{ "window_anchors", &about->window_anchors, HASH_STORE_WINDOW_ANCHORS_MIN,
+		  HASH_STORE_WINDOW_ANCHORS_MAX },
+		{ "next_object", &store->counts.next_object, 1, UINT32_MAX },
+		{ "settled_below", &store->counts.settled_below, 1, UINT32_MAX },
 	};
 
+	if (!name)
+		return false;
 	(*n_known)++;
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
 		int64_t value = sqlite3_column_int64(row, 1);
@@ -109,7 +115,7 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 		if (strcmp(name, numbers[i].name) != 0)
 			continue;
 		*numbers[i].number = (uint32_t)value;
-		return value > 0 && value <= UINT32_MAX;
+		return value >= numbers[i].least && value <= numbers[i].most;
 	}
 
 	if (strcmp(name, "objects") == 0) {
@@ -149,10 +155,13 @@ bool store_meta_load(HashStore *store, GError **error)
 		if (!database_step(store->database, all, &row, error))
 			return false;
 	}
-	if (n_known != 9) {
+	if (n_known != 9 || (store->about.block_bytes & (store->about.block_bytes - 1)) != 0) {
 		database_set_corrupt(store->database, "it does not say what it is about", error);
 		return false;
 	}
+	/* Of a damaged store nothing counts as settled. */
+	if (store->counts.settled_below > store->counts.next_object)
+		store->counts.settled_below = 1;
 	store->saved_counts = store->counts;
 
 	if (!database_get_int(store->database, "SELECT count(*) FROM half", &halves, error))

@@ -129,6 +129,45 @@ static void test_store_that_lost_what_it_is_about_is_refused_as_corrupt(void)
 	}
 }
 
+/* A pass computes with these numbers. */
+static void test_store_that_says_what_cannot_be_is_refused_as_corrupt(void)
+{
+	static const char *const changes[] = {
+		"UPDATE meta SET value = 17 WHERE name = 'anchor_blocks'",
+		"UPDATE meta SET value = 0 WHERE name = 'anchor_blocks'",
+		"UPDATE meta SET value = 65 WHERE name = 'window_anchors'",
+		"UPDATE meta SET value = 1 WHERE name = 'window_anchors'",
+		"UPDATE meta SET value = 'many' WHERE name = 'window_anchors'",
+		"UPDATE meta SET value = 3000 WHERE name = 'block_bytes'",
+		"UPDATE meta SET value = 131072 WHERE name = 'block_bytes'",
+		"UPDATE meta SET value = -1 WHERE name = 'next_object'",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+		g_autoptr(StoreFixture) fixture = store_fixture_new();
+
+		store_fixture_fill(fixture);
+		store_fixture_sql(fixture->path, changes[i]);
+		fixture->options.anchor_blocks = fixture->options.window_anchors = 0;
+		store_fixture_refused(fixture, HASH_STORE_ERROR_CORRUPT, fixture->path);
+	}
+}
+
+static void test_store_without_ids_for_anchors_is_refused_as_corrupt(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	const Anchor anchor = { .digest = 1, .object = 1 };
+	g_autoptr(HashStore) store = NULL;
+	g_autoptr(GError) error = NULL;
+
+	store_fixture_fill(fixture);
+	store_fixture_sql(fixture->path, "INSERT INTO page VALUES (9223372036854775807, x'00')");
+	store = store_fixture_open(fixture);
+	g_assert_true(hash_store_put_anchor(store, &anchor, &error));
+	g_assert_false(hash_store_commit(store, &error));
+	g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT);
+}
+
 static void test_foreign_database_is_refused_and_left_alone(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -250,8 +289,10 @@ static void test_directory_that_cannot_be_written_is_named_with_the_cause(void)
 	uid_t user = geteuid();
 
 	g_assert_cmpint(chmod(fixture->directory, 0500), ==, 0);
-	if (user == 0)
+	if (user == 0) {
+		g_assert_cmpint(chown(fixture->directory, 65534, 65534), ==, 0);
 		g_assert_cmpint(seteuid(65534), ==, 0);
+	}
 	store_fixture_refused(fixture, HASH_STORE_ERROR_FULL, "Permission denied");
 	g_assert_cmpint(seteuid(user), ==, 0);
 	chmod(fixture->directory, 0700);
@@ -493,6 +534,10 @@ int main(int argc, char **argv)
 			test_store_without_its_header_is_refused_as_corrupt);
 	g_test_add_func("/hash-store/store-that-lost-what-it-is-about-is-refused-as-corrupt",
 			test_store_that_lost_what_it_is_about_is_refused_as_corrupt);
+	g_test_add_func("/hash-store/store-that-says-what-cannot-be-is-refused-as-corrupt",
+			test_store_that_says_what_cannot_be_is_refused_as_corrupt);
+	g_test_add_func("/hash-store/store-without-ids-for-anchors-is-refused-as-corrupt",
+			test_store_without_ids_for_anchors_is_refused_as_corrupt);
 	g_test_add_func("/hash-store/foreign-database-is-refused-and-left-alone",
 			test_foreign_database_is_refused_and_left_alone);
 	g_test_add_func("/hash-store/newer-store-is-refused-and-left-alone",

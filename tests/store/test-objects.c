@@ -15,7 +15,7 @@ static Object object_of(uint32_t id, uint64_t subvolume, uint64_t inode, char *n
 		.subvolume = subvolume,
 		.inode = inode,
 		.generation = id * 7919,
-		.size_bytes = (uint64_t)id << 20,
+		.size_bytes = (uint64_t)id << 10,
 		.btime_nsec = INT64_C(1700000000000000000) + id,
 		.mtime_nsec = INT64_C(1600000000000000000) - id,
 		.ctime_nsec = INT64_C(1700000000000000000) + 2 * (int64_t)id,
@@ -191,6 +191,51 @@ static void test_count_is_right_after_opening_again(void)
 	g_clear_pointer(&store, hash_store_close);
 	store = store_fixture_open(fixture);
 	g_assert_cmpuint(count(store), ==, 10);
+}
+
+/* Rows that hash_store_put() would have refused, put from outside. */
+static void test_rows_that_cannot_be_are_refused(void)
+{
+	static const char *const rows[] = {
+		"UPDATE object SET inode = -1 WHERE inode = 300",
+		"UPDATE object SET id = -7 WHERE inode = 300",
+		"UPDATE object SET id = 4294967295 WHERE inode = 300",
+		/* A size of 2 GiB, as bits of seven. */
+		("UPDATE object SET record = "
+		 "x'0000808080800800000000000000000000000000000000000000'"
+		 " WHERE inode = 300"),
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(StoreFixture) fixture = store_fixture_new();
+		g_autoptr(HashStore) store = NULL;
+		g_autoptr(ObjectCursor) cursor = NULL;
+		g_autoptr(GError) error = NULL;
+		const Object *object;
+		bool done;
+
+		store_fixture_fill(fixture);
+		store_fixture_sql(fixture->path, rows[i]);
+		store = store_fixture_open(fixture);
+		cursor = object_cursor_open(store, NULL);
+		do
+			done = object_cursor_next(cursor, &object, &error);
+		while (done && object);
+		g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT);
+	}
+}
+
+static void test_an_extent_that_no_btrfs_has_is_not_kept(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	g_autoptr(GError) error = NULL;
+	Object object = { .id = 1, .inode = 4096, .size_bytes = OBJECT_EXTENT_BYTES_MAX + 1 };
+
+	g_assert_false(hash_store_put(store, &object, &error));
+	g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED);
+	object.subvolume = 256;
+	put(store, &object);
 }
 
 static void test_cursor_sees_all_in_order_while_they_are_changed(void)
@@ -484,5 +529,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/objects/doubted-directories-have-no-stamp",
 			test_doubted_directories_have_no_stamp);
 
+	g_test_add_func("/objects/rows-that-cannot-be-are-refused",
+			test_rows_that_cannot_be_are_refused);
+	g_test_add_func("/objects/an-extent-that-no-btrfs-has-is-not-kept",
+			test_an_extent_that_no_btrfs_has_is_not_kept);
 	return g_test_run();
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/objects.h"
+
+/*
+ * LostStands - files that are gone or changed, and may have stood for blocks of others (CloneStands).
+ *
+ * What relied on them has to be read again, or its data would never be found.
+ *
+ * Memory: 8 bytes per file, up to 2 MiB; when there are more, all that relies on any is read again.
+ * Thread: the filesystem's worker.
+ */
+typedef struct LostStands LostStands;
+
+LostStands *lost_stands_new(void);
+void lost_stands_free(LostStands *lost);
+
+/* What the store knows as @object is not true any more. */
+void lost_stands_add(LostStands *lost, const Object *object);
+
+/* All stands may be lost. */
+void lost_stands_add_all(LostStands *lost);
+
+/* No more come: whether any is lost. */
+bool lost_stands_end(LostStands *lost);
+
+/* Whether @object has to be read again.  It is not one that was added itself. */
+bool lost_stands_concern(const LostStands *lost, const Object *object);
+
+/* From here on objects in the store rely on others. */
+bool lost_stands_expect(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether any may. */
+bool lost_stands_are_expected(HashStore *store, bool *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* @object is dropped while files are shared: the next pass takes all stands for lost. */
+bool lost_stands_note_drop(HashStore *store, const Object *object, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same whatever the reason. */
+bool lost_stands_note_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether that was noted; it is forgotten. */
+bool lost_stands_take_note(HashStore *store, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(LostStands, lost_stands_free)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clones: what they cost a pass and the store, whatever their arrangement."""
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+import harness
+import ioctls
+import oracle
+from content import KIB, MIB, noise, write
+
+# A pass may read the data once, this much per byte freed, and the slack.
+READ_FACTOR = 2
+READ_SLACK_BYTES = 160 * MIB
+STORE_SHARE = 500
+STORE_CONSTANT_BYTES = MIB
+ROW_BYTES = 300
+
+
+@pytest.fixture(name="filesystem", params=["rmapbt=0", "rmapbt=1"])
+def filesystem_fixture(make_filesystem, request):
+    return make_filesystem("xfs", 1024 * MIB, mkfs_options=["-m", request.param])
+
+
+def clone_file(source, path):
+    with open(source, "rb") as whole, open(path, "wb") as copy:
+        ioctls.clone_range(whole.fileno(), 0, 0, copy.fileno(), 0)
+    return path
+
+
+def repeat(path, times, size):
+    """Make the file of its first @size bytes, @times over, all in the same place."""
+    with open(path, "r+b") as file:
+        fd = file.fileno()
+        have = 1
+        while have < times:
+            more = min(have, times - have)
+            ioctls.clone_range(fd, 0, more * size, fd, have * size)
+            have += more
+
+
+def used_bytes(tree):
+    """What the filesystem has given out, everything being on the disk."""
+    subprocess.run(["sync", "-f", tree], check=True)
+    about = os.statvfs(tree)
+    return (about.f_blocks - about.f_bfree) * about.f_frsize
+
+
+def stamps(tree):
+    found = {}
+    for path in tree.iterdir():
+        stat = path.stat()
+        with open(path, "rb") as file:
+            found[path.name] = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_uid,
+                                ioctls.flags(path), hashlib.sha256(file.read(4 * MIB)).digest())
+    return found
+
+
+def check_huge_pass(dedupd, tree, **options):
+    """As harness.check_pass(), of files too long to read: by times, first bytes and the room that is free."""
+    harness.settle(dedupd.filesystem)
+    before = stamps(tree)
+    used = used_bytes(tree)
+    dedupd.filesystem.drop_caches()
+    first = dedupd.run(**options)
+    assert first.status == 0, first.stderr
+    assert stamps(tree) == before
+    freed = used - used_bytes(tree)
+    # The filesystem's own trees take room, too.
+    assert abs(freed - first.freed_bytes) <= MIB, f"claimed {first.freed_bytes}, freed {freed}"
+    second = dedupd.run(**options)
+    assert second.shared["calls"] == 0 and second.read["finding_bytes"] == 0
+    assert second.read["compare_bytes"] == 0
+    return first
+
+
+def check_limits(dedupd, tree, physical=None, **options):
+    """A pass and one more keep all promises, and the limits that clones must not break; the first Run.
+
+    Where the files are too long to be read, their @physical bytes are given.
+    """
+    if physical:
+        run = check_huge_pass(dedupd, tree, **options)
+    else:
+        physical = oracle.physical_bytes(tree)
+        dedupd.filesystem.drop_caches()
+        run = harness.check_pass(dedupd, tree, **options).first
+    names = sum(len(files) for _, _, files in os.walk(tree))
+    store = dedupd.store_path.stat().st_size
+    print(f"physical {physical} device {run.device_bytes} compared {run.read['compare_bytes']} "
+          f"freed {run.freed_bytes} store {store} anchors {run.store['anchors']} "
+          f"seconds {run.seconds:.1f} skipped {run.skipped}")
+    allowed = physical + READ_FACTOR * run.freed_bytes + READ_SLACK_BYTES
+    assert run.device_bytes <= allowed, f"read {run.device_bytes}, allowed {allowed}"
+    most = physical // STORE_SHARE + STORE_CONSTANT_BYTES + ROW_BYTES * names
+    assert store <= most, f"the store has {store}, allowed {most}"
+    return run
+
+
+def test_two_files_that_repeat_one_block_group_are_not_compared_over_and_over(tree, dedupd):
+    for name in ("one", "two"):
+        write(tree / name, noise(1, 128 * KIB))
+        repeat(tree / name, 60000, 128 * KIB)
+
+    run = check_limits(dedupd, tree, physical=256 * KIB)
+
+    assert run.freed_bytes == 0
+    assert run.skip_of("clones")["bytes"] == 128 * KIB
+    assert run.read["costly_bytes"] > 32 * 128 * KIB
+
+
+@pytest.mark.parametrize("mine", [1, 2, 5, 10])
+@pytest.mark.parametrize("theirs", [1, 2, 5, 10])
+def test_few_clones_of_either_side_are_no_hindrance(tree, dedupd, mine, theirs):
+    for name, clones in (("mine", mine), ("theirs", theirs)):
+        write(tree / f"{name}-0", noise(1, MIB))
+        for number in range(1, clones):
+            clone_file(tree / f"{name}-0", tree / f"{name}-{number}")
+
+    run = check_limits(dedupd, tree)
+
+    assert run.freed_bytes == MIB
+    assert "clones" not in run.skipped
+
+
+def test_the_side_with_fewer_references_is_freed(tree, dedupd):
+    write(tree / "few", noise(1, 64 * MIB))
+    write(tree / "many", noise(1, 64 * MIB))
+    for number in range(299):
+        clone_file(tree / "many", tree / f"many-{number}")
+
+    run = check_limits(dedupd, tree, physical=128 * MIB)
+
+    assert run.freed_bytes == 64 * MIB
+    assert run.read["compare_bytes"] <= 2 * 64 * MIB + MIB
+
+
+def test_many_clones_of_both_sides_are_left_alone_with_a_reason(tree, dedupd):
+    for name in ("one", "two"):
+        write(tree / name, noise(1, 4 * MIB))
+        for number in range(299):
+            clone_file(tree / name, tree / f"{name}-{number}")
+
+    run = check_limits(dedupd, tree, physical=8 * MIB)
+
+    assert run.freed_bytes == 0
+    assert run.skip_of("clones")["bytes"] == 4 * MIB
+
+
+def test_the_store_follows_the_data_and_not_its_clones(tree, dedupd):
+    write(tree / "data", noise(1, 64 * MIB))
+    for number in range(10):
+        clone_file(tree / "data", tree / f"file-{number}")
+        repeat(tree / f"file-{number}", 300, 64 * MIB)
+
+    run = check_limits(dedupd, tree, physical=64 * MIB)
+
+    assert run.store["anchors"] <= 64 * MIB // 4096 // 3
+
+
+def test_a_copy_that_came_later_is_freed_in_place_of_clones(tree, dedupd):
+    """The clones were settled by an earlier pass, or the copy was."""
+    write(tree / "copy", noise(1, 8 * MIB))
+    check_limits(dedupd, tree)
+    write(tree / "tree", noise(1, 8 * MIB))
+    for number in range(4):
+        clone_file(tree / "tree", tree / f"tree-{number}")
+
+    run = check_limits(dedupd, tree)
+
+    assert run.freed_bytes == 8 * MIB
+    assert run.read["compare_bytes"] <= 2 * 8 * MIB + MIB
+
+
+def test_a_clone_is_found_after_the_file_that_stood_for_it_is_gone(tree, dedupd):
+    write(tree / "first", noise(1, 4 * MIB))
+    clone_file(tree / "first", tree / "second")
+    clone_file(tree / "first", tree / "third")
+    check_limits(dedupd, tree)
+
+    left = ["first", "second", "third"]
+    random.Random(1).shuffle(left)
+    for number, name in enumerate(left[:2]):
+        (tree / name).unlink()
+        check_limits(dedupd, tree)
+        write(tree / f"copy-{number}", noise(1, 4 * MIB))
+        assert check_limits(dedupd, tree).freed_bytes == 4 * MIB
+        (tree / f"copy-{number}").unlink()
+
+
+def test_clones_that_come_pass_after_pass_leave_the_store_as_it_is(tree, dedupd):
+    write(tree / "data", noise(1, 64 * MIB))
+    sizes = []
+    for number in range(6):
+        # All of it would be 3,600 anchors each time.
+        clone_file(tree / "data", tree / f"file-{number}")
+        # Not the same file again: a block of its own, which is new data.
+        with open(tree / f"file-{number}", "r+b") as file:
+            file.write(noise(100 + number, 4 * KIB))
+        sizes.append(check_limits(dedupd, tree, physical=64 * MIB).store["anchors"])
+
+    # A few blocks get anchors again before it is worth to look at what is known.
+    assert sizes[-1] <= sizes[1] + 4 * 400, sizes
+
+
+@pytest.mark.parametrize("after", [0.1, 0.6])
+def test_a_pass_over_clones_without_end_stops_when_it_is_asked_to(tree, dedupd, after):
+    for name in ("one", "two"):
+        write(tree / name, noise(1, 128 * KIB))
+        repeat(tree / name, 40000, 128 * KIB)
+    harness.settle(dedupd.filesystem)
+
+    process = dedupd.start()
+    time.sleep(after)
+    process.send_signal(signal.SIGTERM)
+    asked = time.monotonic()
+    dedupd.finish(process)
+
+    assert time.monotonic() - asked < 2
+
+
+def test_a_pass_after_one_that_was_stopped_frees_what_it_can(tree, dedupd):
+    for name in ("mine", "theirs"):
+        write(tree / f"{name}-0", noise(1, 16 * MIB))
+        clone_file(tree / f"{name}-0", tree / f"{name}-1")
+    harness.settle(dedupd.filesystem)
+    process = dedupd.start()
+    time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    dedupd.finish(process)
+    freed = 32 * MIB - oracle.physical_bytes(tree)
+
+    run = check_limits(dedupd, tree)
+
+    assert freed + run.freed_bytes == 16 * MIB
+
+
+def test_zeros_that_clones_show_become_a_hole(tree, dedupd):
+    write(tree / "one", noise(1, 256 * KIB) + bytes(4 * MIB) + noise(2, 256 * KIB))
+    clone_file(tree / "one", tree / "two")
+    clone_file(tree / "one", tree / "three")
+
+    assert check_limits(dedupd, tree).freed_bytes == 4 * MIB
+
+
+def test_parts_of_clones_are_freed_for_all_of_them(tree, dedupd):
+    """Clones at other places of other files, and a second copy that is cut elsewhere."""
+    data = noise(1, 2 * MIB)
+    write(tree / "one", data)
+    write(tree / "two", noise(2, 256 * KIB) + data[MIB // 2:] + noise(3, 64 * KIB))
+    for number, (source, start, length, place) in enumerate([
+            ("one", 0, MIB, 0), ("one", MIB // 2, MIB, 3 * MIB), ("one", MIB, MIB, 64 * KIB),
+            ("two", 256 * KIB, MIB, 0), ("two", 512 * KIB, 512 * KIB, 128 * KIB)]):
+        path = tree / f"part-{number}"
+        write(path, noise(10 + number, 32 * KIB))
+        with open(tree / source, "rb") as of, open(path, "r+b") as to:
+            ioctls.clone_range(of.fileno(), start, length, to.fileno(), max(place, 32 * KIB))
+
+    assert check_limits(dedupd, tree).freed_bytes >= MIB
+
+
+def arrange(tree, seed):
+    """Clones in an arrangement that nobody thought of."""
+    chance = random.Random(seed)
+    size = chance.choice([64 * KIB, 256 * KIB, MIB, 4 * MIB])
+    names = []
+    for number in range(chance.randint(2, 5)):
+        data = noise(chance.randint(1, 2), size)
+        if chance.random() < 0.3:
+            data += bytes(128 * KIB) + noise(chance.randint(1, 3), 64 * KIB)
+        write(tree / f"file-{number}", data)
+        names.append(f"file-{number}")
+    for number in range(chance.choice([5, 40, 300])):
+        source = tree / chance.choice(names)
+        target = tree / (chance.choice(names) if chance.random() < 0.5 else f"clone-{number}")
+        block = 4 * KIB
+        start = chance.randrange(source.stat().st_size // block) * block
+        length = chance.randint(1, max(1, (source.stat().st_size - start) // block)) * block
+        length = min(length, source.stat().st_size // block * block - start)
+        have = target.stat().st_size if target.exists() else 0
+        place = chance.choice([have // block, chance.randrange(have // block + 64)]) * block
+        if length <= 0 or (source == target and place < start + length and start < place + length):
+            continue
+        with open(source, "rb") as of, open(target, "ab") as _, open(target, "r+b") as to:
+            ioctls.clone_range(of.fileno(), start, length, to.fileno(), place)
+        if target.name not in names:
+            names.append(target.name)
+
+
+@pytest.mark.parametrize("seed", harness.seeds(6))
+def test_any_arrangement_of_clones_keeps_the_limits(tree, dedupd, seed):
+    arrange(tree, seed)
+    check_limits(dedupd, tree)
+    arrange(tree, seed + 1000)
+    check_limits(dedupd, tree)
