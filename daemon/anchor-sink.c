@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/anchor-sink.h"
 
-static void put_anchor(uint64_t digest, uint64_t block, void *data)
+static void put(uint64_t digest, uint64_t block, void *data)
 {
 	AnchorSink *sink = data;
 	Anchor anchor = { digest, sink->object, (uint32_t)block };
 
-	/* Positions are kept in 32 bits: what lies beyond 16 TiB of a file is found whole only. */
-	if (block < ANCHOR_WHOLE_BLOCK && !sink->failed &&
+	/* Positions are kept in 32 bits: what lies beyond is found whole only. */
+	if (block < ANCHOR_BLOCKS && !sink->failed &&
 	    !hash_store_put_anchor(sink->store, &anchor, &sink->failed))
 		return;
 }
 
+static void put_anchor(uint64_t digest, uint64_t block, void *data)
+{
+	AnchorSink *sink = data;
+
+	if (!sink->stands || !clone_stands_cover(sink->stands, block, sink->anchor_blocks))
+		put(digest, block, data);
+}
+
 static void put_zeros(uint64_t block, void *data)
 {
-	put_anchor(ANCHOR_ZEROS_DIGEST, block, data);
+	AnchorSink *sink = data;
+
+	if (!sink->stands || !clone_stands_cover_run(sink->stands, block))
+		put(ANCHOR_ZEROS_DIGEST, block, data);
 }
 
 ObjectSumsSink anchor_sink(AnchorSink *sink)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/clone-stands.h"
 #include "daemon/object-sums.h"
 #include "hashstore/hash-store.h"
 
@@ -12,8 +13,10 @@
  * Thread: the filesystem's worker.
  */
 typedef struct {
-	HashStore *store; /* borrowed */
-	uint32_t object;  /* whose anchors come */
+	HashStore *store;    /* borrowed */
+	uint32_t object;     /* whose anchors come */
+	CloneStands *stands; /* borrowed; says which are left out; NULL: none */
+	uint32_t anchor_blocks;
 	GError *failed;
 } AnchorSink;
 

@@ -114,18 +114,11 @@ static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 	return stat.size_bytes;
 }
 
-static bool note_gone(Bulk *bulk, GError **error)
-{
-	bulk->pass->result->files.gone++;
-	return hash_store_drop(bulk->pass->store, bulk->known->subvolume, bulk->known->inode,
-			       error);
-}
-
 /* Forget objects of the store before @inode: no file has these numbers any more. */
 static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 {
 	while (bulk->known && bulk->known->inode < inode && pass_may_continue(bulk->pass))
-		if (!note_gone(bulk, error) ||
+		if (!inventory_forget(bulk->inventory, bulk->known, error) ||
 		    !object_cursor_next(bulk->objects, &bulk->known, error))
 			return false;
 

@@ -45,6 +45,18 @@ static const ConfigKey keys[] = {
 		AT(memory_bytes),
 	},
 	{
+		.name = "StoreLimit",
+		.sections = EVERYWHERE,
+		.type = CONFIG_BYTES,
+		.standard = "auto",
+		.form = "auto or a size",
+		.word = "auto",
+		.word_value = SETTINGS_STORE_LIMIT_AUTO,
+		.help = "How large the store of a filesystem may become; auto is 64M and 1/128 of "
+			"the filesystem.",
+		AT(store_limit_bytes),
+	},
+	{
 		.name = "Enable",
 		.sections = CONFIG_FILESYSTEM,
 		.type = CONFIG_CHOICE,

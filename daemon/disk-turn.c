@@ -30,19 +30,19 @@ void disk_turn_free(DiskTurn *turn)
 	g_free(turn);
 }
 
-/* Returns false if somebody has it; where there can be no locks nobody is waited for. */
+/* Returns false if a process has it.  Without a place for locks no pass waits for another. */
 static bool take_disk(DiskTurn *turn, const Disk *disk)
 {
 	g_autofree char *name = g_strconcat("disk-", disk->name, NULL);
 	g_autoptr(GError) error = NULL;
-	bool is_held;
-	int fd = lock_file_take(name, &is_held, &error);
+	int fd;
+	LockFileOutcome outcome = lock_file_take(name, &fd, &error);
 
-	if (fd >= 0)
+	if (outcome == LOCK_FILE_TAKEN)
 		g_array_append_val(turn->locks, fd);
-	else if (!is_held)
+	else if (outcome == LOCK_FILE_FAILED)
 		g_debug("%s", error->message);
-	return !is_held;
+	return outcome != LOCK_FILE_HELD;
 }
 
 DiskTurn *disk_turn_take(DiskTable *table, const GPtrArray *disks)

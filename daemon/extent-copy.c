@@ -2,6 +2,8 @@
 #include "daemon/extent-copy.h"
 
 #include "kernel-ioctl/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs-info.h"
+#include "kernel-ioctl/btrfs-owner.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
@@ -16,6 +18,14 @@
 
 /* A copy that takes more extents than one for so many bytes, and one, is no gain. */
 #define EXTENT_BYTES (UINT64_C(64) << 10)
+
+/* An unnamed file that is being made. */
+typedef struct {
+	Pass *pass;
+	int fd;        /* -1 until it is made */
+	GArray *tried; /* uint64_t: subvolumes */
+	bool is_full;  /* one had no room, or no quota left */
+} CopyFile;
 
 struct ExtentCopy {
 	FileReader *reader;
@@ -123,36 +133,62 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 	return n > 0 && n <= 2 + size_bytes / EXTENT_BYTES;
 }
 
-/* In the top level, or where that is read-only in a subvolume that is to have a part of it. */
-static int make_file(const Pass *pass, const GArray *parts)
+/* Make the file in the subvolume, unless it was tried before; returns whether to go on. */
+static bool try_subvolume(CopyFile *file, uint64_t subvolume)
 {
-	int mount_fd = pass->filesystem->fd;
-	uint64_t tried = BTRFS_SUBVOLUME_TOP;
-	int fd = unnamed_file_make_in_subvolume(mount_fd, tried);
+	if (file->fd >= 0)
+		return false;
+	for (guint i = 0; i < file->tried->len; i++)
+		if (g_array_index(file->tried, uint64_t, i) == subvolume)
+			return true;
 
-	for (guint i = 0; fd < 0 && errno == EROFS && i < parts->len; i++) {
-		const CopyPart *part = &g_array_index(parts, CopyPart, i);
-
-		if (part->place.root == tried)
-			continue;
-		tried = part->place.root;
-		fd = unnamed_file_make_in_subvolume(mount_fd, tried);
-	}
-
-	return fd;
+	g_array_append_val(file->tried, subvolume);
+	file->fd = unnamed_file_make_in_subvolume(file->pass->filesystem->fd, subvolume);
+	if (file->fd < 0 && (errno == EDQUOT || errno == ENOSPC))
+		file->is_full = true;
+	return file->fd < 0 && !file->is_full;
 }
 
-ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const GArray *parts,
-			    SkipReason *ret_reason, const ExtentRef **ret_blamed)
+/* Where another subvolume has to do, as one is read-only or being deleted, its quota is no way round. */
+static int make_file(Pass *pass, const Object *extent, const GArray *parts, SkipReason *ret_reason)
+{
+	g_autoptr(GArray) tried = g_array_new(false, false, sizeof(uint64_t));
+	g_autoptr(GError) failed = NULL;
+	CopyFile file = { .pass = pass, .fd = -1, .tried = tried };
+	uint64_t owner = 0;
+	bool goes_on = true;
+
+	*ret_reason = SKIP_NO_TEMPORARY_FILE;
+	if (!btrfs_owner_read(pass->filesystem->fd, extent->inode, extent->size_bytes, &owner,
+			      &failed))
+		return -1;
+
+	if (owner != 0)
+		goes_on = try_subvolume(&file, owner);
+	for (guint i = 0; goes_on && i < parts->len; i++)
+		goes_on = try_subvolume(&file, g_array_index(parts, CopyPart, i).place.root);
+	if (goes_on && owner == 0 && !btrfs_has_simple_quotas(pass->filesystem->identity.uuid))
+		goes_on = try_subvolume(&file, BTRFS_SUBVOLUME_TOP);
+
+	if (file.is_full)
+		*ret_reason = SKIP_NO_SPACE;
+	return file.fd;
+}
+
+ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
+			    const GArray *parts, SkipReason *ret_reason,
+			    const ExtentRef **ret_blamed)
 {
 	g_autoptr(GError) failed = NULL;
 	g_autoptr(ExtentCopy) copy = g_new0(ExtentCopy, 1);
-	g_auto(Fd) fd = make_file(pass, parts);
+	g_auto(Fd) fd = make_file(pass, extent, parts, ret_reason);
 	uint64_t size_bytes = end_of(parts);
 
 	*ret_blamed = NULL;
-	*ret_reason = reason_of(errno);
-	if (fd < 0 || !file_attributes_make_plain(fd))
+	if (fd < 0)
+		return NULL;
+	*ret_reason = SKIP_NO_TEMPORARY_FILE;
+	if (!file_attributes_make_plain(fd))
 		return NULL;
 	if (!copy_parts(pass, files, parts, fd, ret_reason, ret_blamed))
 		return NULL;

@@ -6,9 +6,14 @@
 #include "daemon/pass.h"
 
 /*
- * ExtentCopy - the rest of a data extent, copied to an unnamed file of the same btrfs (O_TMPFILE in the top
- * level, as what shows the extent may be read-only), to be shared with by FIDEDUPERANGE: the
- * kernel compares, so what changed meanwhile is not replaced.  Nothing else is ever written.
+ * ExtentCopy - the remainder of a data extent, copied to an unnamed file of the same btrfs (O_TMPFILE), to
+ * be shared with by FIDEDUPERANGE: the kernel compares, so what changed meanwhile is not replaced.
+ * Nothing else is ever written.
+ *
+ * The file is made in the subvolume that simple quotas charge for the extent, so that the same one is
+ * charged for the remainder.  Where they charge none, or that one is read-only or gone, it is made in a
+ * subvolume that shows the extent; and in the top level only if all of these are read-only and simple
+ * quotas are off.
  *
  * What of it is shared stays; the rest goes with the file, also when the process is killed.
  *
@@ -25,11 +30,12 @@ typedef struct {
 } CopyPart;
 
 /*
- * Copy @parts (of CopyPart), that of the highest offset last.  NULL, with the reason, where it cannot be
+ * Copy @parts of @extent (of CopyPart), that of the highest offset last.  NULL, with the reason, where it cannot be
  * done; *ret_blamed is then the place that could not be read, or NULL.
  */
-ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const GArray *parts,
-			    SkipReason *ret_reason, const ExtentRef **ret_blamed);
+ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
+			    const GArray *parts, SkipReason *ret_reason,
+			    const ExtentRef **ret_blamed);
 void extent_copy_free(ExtentCopy *copy);
 
 /* To compare with. */

@@ -285,6 +285,8 @@ static bool cover_rest(ExtentCoverage *coverage, GError **error)
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
 			  GError **error)
 {
+	bool has_zeros = false;
+
 	coverage->target = target;
 	coverage->lack = (CoverageLack){ 0 };
 	if (!extent_cover_begin(coverage->cover, coverage->target->inode,
@@ -296,6 +298,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 		const ExtentSource *source;
 
 		/* That says only that there are zeros: where, the sums tell. */
+		has_zeros |= run->source == RUN_HOLE;
 		if (run->source == RUN_HOLE)
 			continue;
 		if (!extent_sources_find(coverage->sources, run->source,
@@ -308,5 +311,6 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 			return false;
 	}
 
+	coverage->lack.lacks_equals = !has_zeros && !extent_sources_any_exists(coverage->sources);
 	return extent_refs_is_encoded(coverage->refs) || cover_rest(coverage, error);
 }

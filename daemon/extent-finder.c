@@ -3,6 +3,7 @@
 
 #include "daemon/extent-fingerprint.h"
 #include "daemon/extent-sharing.h"
+#include "daemon/look-day.h"
 #include "daemon/own-files.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/stretch-finder.h"
@@ -63,12 +64,30 @@ static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
 	       (stretch || stretch_finder_add(finder->stretches, extent, item, error));
 }
 
+/* Whether the store has room for the extent; if not, it is counted as skipped. */
+static bool has_room(ExtentFinder *finder, const DataExtent *extent)
+{
+	Pass *pass = finder->pass;
+	SkipReason reason;
+	uint64_t taken;
+
+	if (!store_room_take(pass->room, extent->length, true, &taken, &reason)) {
+		skip_ledger_add(&pass->result->skips, reason, extent->length, NULL);
+		return false;
+	}
+
+	store_room_give_back(pass->room, taken);
+	return true;
+}
+
 /* Put a new extent, or one that is another by now. */
 static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
 		GError **error)
 {
 	DataExtent new = *extent;
 
+	if (!has_room(finder, extent))
+		return true;
 	if (item && !extent_sharing_ask(finder->sharing, item, &new.is_shared, error))
 		return false;
 	if (stretch_finder_wants(finder->stretches, &new))
@@ -127,6 +146,23 @@ static bool next_item(ExtentFinder *finder, const BtrfsTreeItem **ret, GError **
 	return true;
 }
 
+static bool item_is_wrong(const BtrfsTreeItem *item, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+		    "the extent item at %" G_GUINT64_FORMAT " is not valid", item->key.objectid);
+	return false;
+}
+
+/* Whether a btrfs that is not damaged can have the extent. */
+static bool is_possible(const ExtentFinder *finder, const DataExtent *extent)
+{
+	uint32_t sector_bytes = finder->info.sector_bytes;
+
+	return extent->bytenr <= INT64_MAX && extent->bytenr % sector_bytes == 0 &&
+	       extent->length % sector_bytes == 0 && extent->length > 0 &&
+	       extent->length <= OBJECT_EXTENT_BYTES_MAX;
+}
+
 /*
  * The next data extent of the search in hand, and its item, whose references are valid until the next
  * call; *ret_found is false at the end.
@@ -143,16 +179,14 @@ static bool next_extent(ExtentFinder *finder, DataExtent *ret, BtrfsExtentItem *
 		if (!item)
 			return true;
 
-		if (!btrfs_extent_item_read(item->data, item->length, ret_item)) {
-			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-				    "the extent item at %" G_GUINT64_FORMAT " is not valid",
-				    item->key.objectid);
-			return false;
-		}
+		if (!btrfs_extent_item_read(item->data, item->length, ret_item))
+			return item_is_wrong(item, error);
 		if (!ret_item->is_data)
 			continue;
 
 		*ret = (DataExtent){ item->key.objectid, item->key.offset, ret_item->generation };
+		if (!is_possible(finder, ret))
+			return item_is_wrong(item, error);
 		*ret_found = true;
 		return true;
 	}
@@ -351,7 +385,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	Pass *pass = finder->pass;
 	uint64_t today = pass_day(pass);
 	bool all = since == 0 || since > finder->info.generation + 1 ||
-		   today >= looked_day + LOOK_DAYS;
+		   look_day_is_due(looked_day, today, LOOK_DAYS);
 
 	finder->looks_at_all = all;
 	if (all) {
@@ -372,6 +406,9 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	if (!pass_may_continue(pass))
 		return true;
 
+	/* Extents that were not recorded are to be met again. */
+	if (store_room_was_short(pass->room))
+		return true;
 	if (all && !hash_store_set_number(pass->store, LOOK_NOTE, today, error))
 		return false;
 	return !(all || is_worth_a_write(finder)) ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-limits.h"
 
+#include "daemon/look-day.h"
 #include "daemon/stretch.h"
 #include "hashstore/groups.h"
 #include "hashstore/objects.h"
@@ -35,7 +36,8 @@ bool extent_limits_begin(Pass *pass, GError **error)
 		return true;
 
 	day = g_ascii_strtoull(note, &noted, 10);
-	if (pass_day(pass) < day + LIMITS_DAYS && g_str_equal(g_strchug(noted), limits))
+	if (!look_day_is_due(day, pass_day(pass), LIMITS_DAYS) &&
+	    g_str_equal(g_strchug(noted), limits))
 		return true;
 
 	return hash_store_unsettle(pass->store, error) &&
@@ -60,7 +62,7 @@ static Limiter *limiter_new(Pass *pass, ObjectTable *table)
 
 	limiter->pass = pass;
 	limiter->table = table;
-	limiter->refs = extent_refs_new(pass->filesystem->fd);
+	limiter->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	limiter->file_extents = btrfs_file_extents_new();
 	limiter->parts = g_array_new(false, false, sizeof(StretchPart));
 	limiter->extents = g_array_new(false, false, sizeof(uint32_t));

@@ -311,7 +311,9 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!pass_may_continue(pass))
 		return true;
 
-	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter);
+	pass->ref_bound = btrfs_ref_bound_new(fd);
+	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
+					 pass->ref_bound, pass->stop);
 	pass->pinned = pinned_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
 		return false;

@@ -2,6 +2,8 @@
 #include "daemon/extent-places.h"
 
 #include "daemon/boot-directories.h"
+#include "daemon/extent-directories.h"
+#include "daemon/short-path.h"
 #include "kernel-ioctl/btrfs-names.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/fd.h"
@@ -12,25 +14,18 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-/* Files whose verdict is remembered; with more all are forgotten. */
+/* Files whose verdict is remembered.  With more all are forgotten. */
 #define VERDICTS_MAX 65536
-
-/* Names above one another; a way that is longer is a circle. */
-#define CLIMB_MAX 65536
 
 /* References that are tried to find a file that shows an extent. */
 #define EXAMPLE_REFS 8
 
-/* One bit for each of the boot directories, and one for the state directory. */
-#define MET_OWN (1u << BOOT_DIRECTORIES)
+/* Names that are tried to find one below a root of the pass, and directories above such a name. */
+#define EXAMPLE_NAMES 64
+#define EXAMPLE_CLIMB 65536
 
 typedef struct {
-	uint64_t root; /* id of the subvolume */
-	uint64_t inode;
-} PlaceKey;
-
-typedef struct {
-	PlaceKey key;
+	InodeKey key;
 	bool is_in;
 	SkipReason reason;
 } Verdict;
@@ -39,37 +34,26 @@ struct ExtentPlaces {
 	const Filesystem *filesystem;
 	const Settings *settings;
 	Filter *filter;
+	const atomic_bool *stop;
+	WorkBudget budget;
+	ExtentDirectories *directories;
 	BtrfsNames *names;
 	ExtentRefs *refs;
 	/* Directories that mean something; inode 0: not on this filesystem. */
-	PlaceKey own;
-	PlaceKey boot[BOOT_DIRECTORIES];
-	PlaceKey mount;
+	InodeKey own;
+	InodeKey boot[BOOT_DIRECTORIES];
+	InodeKey mount;
 	bool is_limited;
 	GHashTable *verdicts; /* Verdict by its key */
-	GPtrArray *way;       /* names from a file upwards */
+	ShortPath *path;
 	uint64_t n_files;
+	uint64_t n_names;
 };
 
-static guint key_hash(const void *data)
-{
-	const PlaceKey *key = data;
-	uint64_t mixed = key->inode * UINT64_C(0x9e3779b97f4a7c15) ^ key->root;
-
-	return (guint)(mixed ^ mixed >> 32);
-}
-
-static gboolean key_equal(const void *a, const void *b)
-{
-	const PlaceKey *one = a, *other = b;
-
-	return one->inode == other->inode && one->root == other->root;
-}
-
 /* What the directory @fd is on this filesystem; inode 0 where it lies on another. */
-static PlaceKey identify(const Filesystem *filesystem, int fd)
+static InodeKey identify(const Filesystem *filesystem, int fd)
 {
-	PlaceKey key = { 0 };
+	InodeKey key = { 0 };
 	FsIdentity identity;
 	FileStat stat;
 
@@ -77,14 +61,14 @@ static PlaceKey identify(const Filesystem *filesystem, int fd)
 	    memcmp(identity.uuid, filesystem->identity.uuid, sizeof(identity.uuid)) != 0 ||
 	    !fs_subvolume_read(fd, FS_KIND_BTRFS, &key.root, NULL) ||
 	    file_stat_at(fd, "", &stat) != 0)
-		return (PlaceKey){ 0 };
+		return (InodeKey){ 0 };
 
 	key.inode = stat.inode;
 	return key;
 }
 
 /* Only what is btrfs already is opened: opening what an automount waits at would mount it. */
-static PlaceKey identify_boot(const Filesystem *filesystem, size_t number)
+static InodeKey identify_boot(const Filesystem *filesystem, size_t number)
 {
 	g_auto(Fd) path_fd = boot_directory_open(number);
 	g_auto(Fd) fd = -1;
@@ -95,26 +79,26 @@ static PlaceKey identify_boot(const Filesystem *filesystem, size_t number)
 	return identify(filesystem, fd);
 }
 
-static PlaceKey identify_path(const Filesystem *filesystem, const char *path)
+static InodeKey identify_path(const Filesystem *filesystem, const char *path)
 {
 	g_auto(Fd) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return identify(filesystem, fd);
 }
 
-static PlaceKey key_of_root(const FilesystemRoot *root)
+static InodeKey key_of_root(const FilesystemRoot *root)
 {
-	return (PlaceKey){ root->subvolume, root->inode };
+	return (InodeKey){ root->subvolume, root->inode };
 }
 
 static bool has_top_level(const Filesystem *filesystem)
 {
-	static const PlaceKey top = { BTRFS_SUBVOLUME_TOP, BTRFS_NAMES_TOP_INODE };
+	static const InodeKey top = { BTRFS_SUBVOLUME_TOP, BTRFS_NAMES_TOP_INODE };
 
 	for (guint i = 0; i < filesystem->roots->len; i++) {
-		PlaceKey key = key_of_root(filesystem->roots->pdata[i]);
+		InodeKey key = key_of_root(filesystem->roots->pdata[i]);
 
-		if (key_equal(&key, &top))
+		if (inode_key_equal(&key, &top))
 			return true;
 	}
 
@@ -136,22 +120,26 @@ static bool find_limits(const ExtentPlaces *places)
 }
 
 ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
-				Filter *filter)
+				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop)
 {
 	ExtentPlaces *places = g_new0(ExtentPlaces, 1);
 
 	places->filesystem = filesystem;
 	places->settings = settings;
 	places->filter = filter;
+	places->stop = stop;
+	places->budget = (WorkBudget)WORK_BUDGET_INIT;
 	places->names = btrfs_names_new(filesystem->fd);
-	places->refs = extent_refs_new(filesystem->fd);
+	places->refs = extent_refs_new(filesystem->fd, bound);
 	places->own = identify_path(filesystem, settings->state_directory);
 	places->mount = identify(filesystem, filesystem->fd);
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
 		places->boot[i] = identify_boot(filesystem, i);
 	places->is_limited = find_limits(places);
-	places->verdicts = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
-	places->way = g_ptr_array_new();
+	places->directories = extent_directories_new(filesystem, filter, &places->own, places->boot,
+						     &places->budget, stop);
+	places->verdicts = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
+	places->path = short_path_new();
 	return places;
 }
 
@@ -160,10 +148,14 @@ void extent_places_free(ExtentPlaces *places)
 	if (!places)
 		return;
 
+	g_debug("placed %" G_GUINT64_FORMAT " files by %" G_GUINT64_FORMAT
+		" names, with %" G_GUINT64_FORMAT " look-ups of directories",
+		places->n_files, places->n_names, extent_directories_searches(places->directories));
+	extent_directories_free(places->directories);
 	btrfs_names_free(places->names);
 	extent_refs_free(places->refs);
 	g_hash_table_unref(places->verdicts);
-	g_ptr_array_unref(places->way);
+	short_path_free(places->path);
 	g_free(places);
 }
 
@@ -215,99 +207,85 @@ char *extent_places_limits(const ExtentPlaces *places)
 	return g_strdup(g_checksum_get_string(digest));
 }
 
-/* The path of the way in hand from the directory @top on. */
-static char *path_of_way(const ExtentPlaces *places, const char *top)
+/* Judge the file by a name in a directory that lies below @above; @reason: why it is left alone. */
+static void judge_by(Verdict *verdict, bool is_left_alone, SkipReason reason)
 {
-	GString *path = g_string_new(top);
-
-	for (guint i = places->way->len; i > 0; i--) {
-		if (path->len == 0 || path->str[path->len - 1] != '/')
-			g_string_append_c(path, '/');
-		g_string_append(path, places->way->pdata[i - 1]);
-	}
-
-	return g_string_free(path, false);
-}
-
-static bool filter_takes(const ExtentPlaces *places, const FilesystemRoot *root)
-{
-	g_autofree char *path = NULL;
-
-	if (root->is_file)
-		return !filter_excludes(places->filter, root->path, "",
-					strrchr(root->path, '/') + 1);
-
-	path = path_of_way(places, root->path);
-	return !filter_excludes_below(places->filter, path, strlen(root->path));
-}
-
-/* Which of the directories that are left alone this is, as a bit; 0: none. */
-static unsigned meet(const ExtentPlaces *places, const PlaceKey *directory)
-{
-	unsigned met = key_equal(directory, &places->own) ? MET_OWN : 0;
-
-	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		if (key_equal(directory, &places->boot[i]))
-			met |= 1u << i;
-
-	return met;
-}
-
-/* Judge a file that the way in hand, on which @met was met, leads to from @root. */
-static void judge_way(const ExtentPlaces *places, const FilesystemRoot *root, unsigned met,
-		      Verdict *verdict)
-{
-	SkipReason reason = SKIP_OUTSIDE;
-
-	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		if (met & 1u << i && !boot_directory_is_named(i, root->path))
-			reason = SKIP_BOOT;
-	if (met & MET_OWN)
-		reason = SKIP_OWN_STATE;
-
-	if (reason == SKIP_OUTSIDE && filter_takes(places, root))
+	if (!is_left_alone)
 		verdict->is_in = true;
 	else if (verdict->reason == SKIP_OUTSIDE)
-		verdict->reason = reason == SKIP_OUTSIDE ? SKIP_EXCLUDED : reason;
+		verdict->reason = reason;
 }
 
-/* Whether the way begins at @root: its first directory is @directory, or it is the file itself. */
-static bool begins_at(const FilesystemRoot *root, const PlaceKey *directory, const PlaceKey *file)
-{
-	PlaceKey key = key_of_root(root);
-
-	return root->is_file ? file && key_equal(&key, file) : key_equal(&key, directory);
-}
-
-/* Judge the file by one of its names. */
-static bool judge_name(ExtentPlaces *places, const BtrfsName *name, Verdict *verdict,
-		       GError **error)
+/* Judge the file by those roots of the pass that are the file itself. */
+static void judge_as_root(ExtentPlaces *places, const InodeKey *directory, Verdict *verdict)
 {
 	const GPtrArray *roots = places->filesystem->roots;
-	unsigned met = 0;
 
-	g_ptr_array_set_size(places->way, 0);
-	while (name && !verdict->is_in && places->way->len < CLIMB_MAX) {
-		PlaceKey directory = { name->root, name->directory };
-		bool is_first = places->way->len == 0;
+	for (guint i = 0; i < roots->len && !verdict->is_in; i++) {
+		const FilesystemRoot *root = roots->pdata[i];
+		const InodeKey key = key_of_root(root);
+		SkipReason reason;
 
-		met |= meet(places, &directory);
-		g_ptr_array_add(places->way, (char *)name->name);
-		for (guint i = 0; i < roots->len && !verdict->is_in; i++)
-			if (begins_at(roots->pdata[i], &directory, is_first ? &verdict->key : NULL))
-				judge_way(places, roots->pdata[i], met, verdict);
-
-		if (!btrfs_names_of_directory(places->names, directory.root, directory.inode, &name,
-					      error))
-			return false;
+		if (!root->is_file || !inode_key_equal(&key, &verdict->key))
+			continue;
+		if (extent_directories_leave_file(places->directories, directory, root, &reason))
+			judge_by(verdict, true, reason);
+		else
+			judge_by(verdict,
+				 filter_excludes(places->filter, root->path, "",
+						 strrchr(root->path, '/') + 1),
+				 SKIP_EXCLUDED);
 	}
+}
 
+/* Judge the file by its @name in the directory, or by that alone if @name is NULL. */
+static void judge_below(ExtentPlaces *places, const PlacedDirectory *directory, const char *name,
+			Verdict *verdict)
+{
+	size_t n;
+	const RootAbove *above = placed_directory_roots(directory, &n);
+
+	for (size_t i = 0; i < n && !verdict->is_in; i++) {
+		if (above[i].is_left_alone)
+			judge_by(verdict, true, above[i].reason);
+		else
+			judge_by(verdict,
+				 name && extent_directories_exclude(places->directories, directory,
+								    &above[i], name),
+				 SKIP_EXCLUDED);
+	}
+}
+
+/* Judge the file by one of its names; *ret_is_done: that was not cut short. */
+static bool judge_name(ExtentPlaces *places, const BtrfsName *name, Verdict *verdict,
+		       bool *ret_is_done, GError **error)
+{
+	const InodeKey key = { name->root, name->directory };
+	const PlacedDirectory *directory;
+
+	*ret_is_done = false;
+	places->n_names++;
+	if (atomic_load(places->stop) || !work_budget_take(&places->budget, WORK_NAME_UNITS))
+		return true;
+	if (!extent_directories_find(places->directories, &key, &directory, error))
+		return false;
+	if (!directory)
+		return true;
+
+	*ret_is_done = true;
+	judge_as_root(places, &key, verdict);
+	judge_below(places, directory, name->name, verdict);
 	return true;
 }
 
+/* Judge the file by its names, until one is part of the pass. */
 static bool judge_file(ExtentPlaces *places, Verdict *verdict, GError **error)
 {
+	bool is_done = true;
+
 	places->n_files++;
+	work_budget_begin_file(&places->budget);
+	work_budget_take(&places->budget, WORK_SEARCH_UNITS);
 	btrfs_names_start(places->names, verdict->key.root, verdict->key.inode);
 	while (!verdict->is_in) {
 		const BtrfsName *name;
@@ -316,47 +294,100 @@ static bool judge_file(ExtentPlaces *places, Verdict *verdict, GError **error)
 			return false;
 		if (!name)
 			break;
-		if (!judge_name(places, name, verdict, error))
+		if (!judge_name(places, name, verdict, &is_done, error))
+			return false;
+		if (!is_done)
+			break;
+	}
+
+	if (!is_done)
+		verdict->reason = SKIP_MANY_NAMES;
+	return true;
+}
+
+/* Whether a directory within the subvolume, other than its top, or a file there matters. */
+static bool has_within(const InodeKey *key, uint64_t root)
+{
+	return key->root == root && key->inode != 0 && key->inode != BTRFS_NAMES_TOP_INODE;
+}
+
+/* Whether all files of the subvolume are part of the pass, or none is, whatever they are called. */
+static bool is_uniform(const ExtentPlaces *places, uint64_t root)
+{
+	const GPtrArray *roots = places->filesystem->roots;
+
+	if (filter_globs(places->filter) > 0 || has_within(&places->own, root))
+		return false;
+	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
+		if (has_within(&places->boot[i], root))
+			return false;
+	for (guint i = 0; i < roots->len; i++) {
+		const InodeKey key = key_of_root(roots->pdata[i]);
+
+		if (has_within(&key, root))
 			return false;
 	}
 
 	return true;
 }
 
-static bool find_verdict(ExtentPlaces *places, const PlaceKey *key, const Verdict **ret,
-			 GError **error)
+/* Judge all files of a uniform subvolume at once. */
+static bool judge_subvolume(ExtentPlaces *places, Verdict *verdict, GError **error)
 {
-	Verdict *verdict = g_hash_table_lookup(places->verdicts, key);
-	Verdict judged = { .key = *key, .reason = SKIP_OUTSIDE };
+	const InodeKey top = { verdict->key.root, BTRFS_NAMES_TOP_INODE };
+	const PlacedDirectory *directory;
 
-	if (!verdict) {
-		if (!judge_file(places, &judged, error))
-			return false;
-		if (g_hash_table_size(places->verdicts) >= VERDICTS_MAX)
-			g_hash_table_remove_all(places->verdicts);
-		verdict = g_memdup2(&judged, sizeof(judged));
-		g_hash_table_insert(places->verdicts, &verdict->key, verdict);
+	work_budget_begin_file(&places->budget);
+	if (!extent_directories_find(places->directories, &top, &directory, error))
+		return false;
+	if (directory)
+		judge_below(places, directory, NULL, verdict);
+	else
+		verdict->reason = SKIP_MANY_NAMES;
+	return true;
+}
+
+static bool find_verdict(ExtentPlaces *places, const InodeKey *key, Verdict *ret, GError **error)
+{
+	const Verdict *known = g_hash_table_lookup(places->verdicts, key);
+	Verdict *kept;
+
+	if (known) {
+		*ret = *known;
+		return true;
 	}
 
-	*ret = verdict;
+	*ret = (Verdict){ .key = *key, .reason = SKIP_OUTSIDE };
+	if (!judge_file(places, ret, error))
+		return false;
+	/* What was cut short is no verdict. */
+	if (atomic_load(places->stop))
+		return true;
+
+	if (g_hash_table_size(places->verdicts) >= VERDICTS_MAX)
+		g_hash_table_remove_all(places->verdicts);
+	kept = g_memdup2(ret, sizeof(*ret));
+	g_hash_table_insert(places->verdicts, &kept->key, kept);
 	return true;
 }
 
 bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 		       SkipReason *ret_reason, GError **error)
 {
-	const PlaceKey key = { place->root, place->inode };
-	const Verdict *verdict;
+	Verdict verdict = { .key = { place->root, place->inode }, .reason = SKIP_OUTSIDE };
 
 	*ret = true;
 	if (!places->is_limited)
 		return true;
-	if (!find_verdict(places, &key, &verdict, error))
+	/* A deleted file lies below nothing. */
+	if (!place->is_deleted && is_uniform(places, place->root)
+		    ? !judge_subvolume(places, &verdict, error)
+		    : !find_verdict(places, &verdict.key, &verdict, error))
 		return false;
 
-	if (!verdict->is_in) {
+	if (!verdict.is_in) {
 		*ret = false;
-		*ret_reason = verdict->reason;
+		*ret_reason = verdict.reason;
 	} else if (places->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET &&
 		   filter_is_small(places->filter, place->size_bytes)) {
 		*ret = false;
@@ -366,59 +397,89 @@ bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 	return true;
 }
 
-/* The path by one of the file's names; *ret_is_below: it begins with a root of the pass. */
-static char *path_by_name(ExtentPlaces *places, const PlaceKey *file, const BtrfsName *name,
-			  bool *ret_is_below)
+/* The root of the pass that the name is found below; NULL: none.  It is the nearest one. */
+static const FilesystemRoot *root_above(ExtentPlaces *places, const InodeKey *file,
+					const InodeKey *directory)
 {
 	const GPtrArray *roots = places->filesystem->roots;
-	g_autofree char *by_mount = NULL;
+	const PlacedDirectory *placed;
+	const RootAbove *above;
+	size_t n = 0;
 
-	*ret_is_below = true;
-	g_ptr_array_set_size(places->way, 0);
-	while (name && places->way->len < CLIMB_MAX) {
-		PlaceKey directory = { name->root, name->directory };
-		bool is_first = places->way->len == 0;
+	for (guint i = 0; i < roots->len; i++) {
+		const FilesystemRoot *root = roots->pdata[i];
+		const InodeKey key = key_of_root(root);
 
-		g_ptr_array_add(places->way, (char *)name->name);
-		for (guint i = 0; i < roots->len; i++) {
-			const FilesystemRoot *root = roots->pdata[i];
-
-			if (begins_at(root, &directory, is_first ? file : NULL))
-				return root->is_file ? g_strdup(root->path)
-						     : path_of_way(places, root->path);
-		}
-		if (!by_mount && key_equal(&directory, &places->mount))
-			by_mount = path_of_way(places, places->filesystem->mount_point);
-		if (!btrfs_names_of_directory(places->names, directory.root, directory.inode, &name,
-					      NULL))
-			return NULL;
+		if (root->is_file && inode_key_equal(&key, file))
+			return root;
 	}
 
-	*ret_is_below = false;
-	return by_mount ? g_steal_pointer(&by_mount) : path_of_way(places, "<FS_TREE>");
+	if (!extent_directories_find(places->directories, directory, &placed, NULL) || !placed)
+		return NULL;
+	above = placed_directory_roots(placed, &n);
+	return n > 0 ? above[0].root : NULL;
+}
+
+/*
+ * The path of the @name in the @directory: from @root on, else from the mount point, else from the top
+ * level.
+ */
+static char *path_from(ExtentPlaces *places, const FilesystemRoot *root, InodeKey directory,
+		       const char *name)
+{
+	InodeKey top = places->mount;
+	const BtrfsName *above;
+
+	if (root && root->is_file)
+		return g_strdup(root->path);
+	if (root)
+		top = key_of_root(root);
+
+	short_path_clear(places->path);
+	short_path_prepend(places->path, name);
+	for (unsigned i = 0; i < EXAMPLE_CLIMB && !atomic_load(places->stop); i++) {
+		if (inode_key_equal(&directory, &top))
+			return short_path_text(places->path,
+					       root ? root->path : places->filesystem->mount_point);
+		if (!btrfs_names_of_directory(places->names, directory.root, directory.inode,
+					      &above, NULL))
+			return NULL;
+		if (!above)
+			break;
+		short_path_prepend(places->path, above->name);
+		directory = (InodeKey){ above->root, above->directory };
+	}
+
+	return short_path_text(places->path, "<FS_TREE>");
 }
 
 char *extent_places_path(ExtentPlaces *places, const ExtentRef *place)
 {
-	const PlaceKey key = { place->root, place->inode };
-	g_autofree char *path = NULL;
-	bool is_below = false;
+	const InodeKey key = { place->root, place->inode };
+	const FilesystemRoot *root = NULL;
+	g_autofree char *text = NULL;
+	InodeKey directory = { 0 };
 
+	work_budget_begin_file(&places->budget);
 	btrfs_names_start(places->names, key.root, key.inode);
-	while (!is_below) {
-		g_autofree char *found = NULL;
+	for (unsigned i = 0; i < EXAMPLE_NAMES && !root && !atomic_load(places->stop); i++) {
+		const FilesystemRoot *found;
 		const BtrfsName *name;
+		InodeKey of_name;
 
 		if (!btrfs_names_next(places->names, &name, NULL) || !name)
 			break;
-		found = path_by_name(places, &key, name, &is_below);
-		if (!path || is_below) {
-			g_free(path);
-			path = g_steal_pointer(&found);
-		}
+		of_name = (InodeKey){ name->root, name->directory };
+		found = root_above(places, &key, &of_name);
+		if (text && !found)
+			continue;
+		g_free(text);
+		text = g_strdup(name->name);
+		directory = of_name;
+		root = found;
 	}
 
-	return g_steal_pointer(&path);
+	return text ? path_from(places, root, directory, text) : NULL;
 }
 
 char *extent_places_example(ExtentPlaces *places, const Object *extent)

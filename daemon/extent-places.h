@@ -7,6 +7,8 @@
 #include "daemon/settings.h"
 #include "daemon/skip.h"
 
+#include <stdatomic.h>
+
 /*
  * ExtentPlaces - which places of a btrfs's data extents are part of a pass, and what they are called.
  *
@@ -25,9 +27,12 @@ typedef struct ExtentPlaces ExtentPlaces;
  */
 #define EXTENT_PLACES_MOST 1024
 
-/* All arguments are borrowed. */
+/*
+ * All arguments are borrowed.  When @stop is raised, each function returns at once; what it answers then
+ * means nothing.
+ */
 ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
-				Filter *filter);
+				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop);
 void extent_places_free(ExtentPlaces *places);
 
 /* False: every place of the filesystem is part of the pass. */
@@ -36,7 +41,10 @@ bool extent_places_is_limited(const ExtentPlaces *places);
 /* Equal texts for the same limits; to be freed. */
 char *extent_places_limits(const ExtentPlaces *places);
 
-/* Whether the place is part of the pass; *ret_reason is why not. */
+/*
+ * Whether the place is part of the pass; *ret_reason is why not.  Work is bounded (WorkBudget): a file
+ * with too many names, too deep, to be looked at is not part of the pass.
+ */
 bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 		       SkipReason *ret_reason, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -45,8 +53,8 @@ uint64_t extent_places_files(const ExtentPlaces *places);
 
 /*
  * The absolute path of the place's file: below a root of the pass, else below the mount point, else,
- * as no mount known here shows it, from the top level on, which is called "<FS_TREE>".  NULL where it
- * has none, or none can be found out.  To be freed.
+ * as no mount known here shows it, from the top level on, which is called "<FS_TREE>".  A long one is
+ * cut: see ShortPath.  NULL where it has none, or none can be found out.  To be freed.
  */
 char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
 

@@ -34,7 +34,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->pass = pass;
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
-	plan->refs = extent_refs_new(pass->filesystem->fd);
+	plan->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
@@ -127,20 +127,24 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 	return plan->locked_bytes < plan->target->size_bytes;
 }
 
-/* The step for what lies at @position of the target, in the rest; at most @length bytes. */
+/*
+ * The step for what lies at @position of the target, in the remainder; at most @length bytes.  Returns how many
+ * that are, or 0 if the remainder does not have that byte.
+ */
 static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 			       uint64_t length)
 {
 	const RestPiece *piece = extent_rest_find(plan->rest, position);
-	uint64_t into = position - piece->position;
 	ExtentStep step = {
 		.from = STEP_FROM_COPY,
 		.target = *ref,
 		.target_offset = ref->offset + (position - ref->position),
-		.source_offset = piece->offset + into,
-		.length = MIN(length, piece->length - into),
 	};
 
+	if (!piece)
+		return 0;
+	step.source_offset = piece->offset + (position - piece->position);
+	step.length = MIN(length, piece->length - (position - piece->position));
 	g_array_append_val(plan->rest_steps, step);
 	return step.length;
 }
@@ -404,6 +408,10 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	for (size_t i = 0; i < n; i++)
 		if (!check_tail(plan, &refs[i], error))
 			return false;
+	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
+		*ret = EXTENT_ALONE;
+		return true;
+	}
 	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
 		pin_uncovered(plan, refs, n, *ret_reason);
 		return true;

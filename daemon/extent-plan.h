@@ -48,6 +48,7 @@ typedef enum {
 	EXTENT_PLANNED,
 	EXTENT_PINNED, /* for *ret_reason */
 	EXTENT_GONE,   /* nothing shows it any more */
+	EXTENT_ALONE,  /* what equalled it is gone: it is no duplicate any more */
 } ExtentPlanOutcome;
 
 /* All arguments are borrowed. */

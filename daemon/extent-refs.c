@@ -22,12 +22,13 @@ uint64_t extent_ref_shown_bytes(const ExtentRef *ref)
 	return MIN(ref->length, ref->size_bytes - MIN(ref->size_bytes, ref->offset));
 }
 
-ExtentRefs *extent_refs_new(int fd)
+ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound)
 {
 	ExtentRefs *refs = g_new0(ExtentRefs, 1);
 
 	refs->fd = fd;
 	refs->found = btrfs_refs_new();
+	btrfs_refs_set_bound(refs->found, bound);
 	refs->extents = btrfs_file_extents_new();
 	refs->list = g_array_new(false, false, sizeof(ExtentRef));
 	return refs;
@@ -147,7 +148,7 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 		return true;
 
 	found = btrfs_refs_list(refs->found, &n);
-	refs->n_places = n;
+	refs->n_places = btrfs_refs_count(refs->found);
 	if (outcome == BTRFS_REFS_TOO_MANY || n > most)
 		refs->unseen = EXTENT_UNSEEN_MORE;
 	for (size_t i = 0; i < MIN(n, most); i++)
@@ -166,6 +167,7 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 {
 	BtrfsRefsOutcome outcome;
 
+	btrfs_refs_set_most(refs->found, most);
 	return btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error) &&
 	       list_places(refs, extent, outcome, most, ret, error);
 }
@@ -175,7 +177,8 @@ bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t posi
 {
 	BtrfsRefsOutcome outcome;
 
-	return btrfs_refs_read_byte(refs->found, refs->fd, extent->inode + position, &outcome,
+	btrfs_refs_set_most(refs->found, most);
+	return btrfs_refs_read_byte(refs->found, refs->fd, extent->inode, position, &outcome,
 				    error) &&
 	       list_places(refs, extent, outcome, most, ret, error);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hashstore/objects.h"
+#include "kernel-ioctl/btrfs-ref-bound.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -43,12 +44,13 @@ typedef enum {
 /* Why not all places were seen. */
 typedef enum {
 	EXTENT_UNSEEN_NONE,     /* they were */
-	EXTENT_UNSEEN_MORE,     /* there are more than were asked for */
+	EXTENT_UNSEEN_MORE,     /* there are more than were asked for, or may be looked up */
 	EXTENT_UNSEEN_RESERVED, /* a file keeps some of it for what is not written yet */
 	EXTENT_UNSEEN_DELETED,  /* a subvolume has it that is deleted, or a file that is */
 } ExtentUnseen;
 
-ExtentRefs *extent_refs_new(int fd);
+/* @bound is borrowed; NULL: each extent is looked up, however many references it has. */
+ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound);
 void extent_refs_free(ExtentRefs *refs);
 
 /* Find the places that show @extent, looking at @most references. */

@@ -167,7 +167,8 @@ const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position)
 	guint low = 0;
 	guint end;
 
-	g_return_val_if_fail(pieces->len > 0, NULL);
+	if (pieces->len == 0)
+		return NULL;
 
 	/* All but the last one are in the order of the extent, too. */
 	end = pieces->len - 1;
@@ -184,7 +185,7 @@ const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position)
 			end = middle;
 	}
 
-	g_return_val_if_reached(NULL);
+	return NULL;
 }
 
 uint64_t extent_rest_bytes(const GArray *pieces)

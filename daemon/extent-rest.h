@@ -26,7 +26,7 @@ typedef struct {
 bool extent_rest_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		     uint32_t block_bytes, GArray *ret);
 
-/* The piece that has byte @position of the extent; there must be one. */
+/* The piece that has byte @position of the extent; NULL: none has it, as where places of the extent changed meanwhile. */
 const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position);
 
 /* Bytes of all pieces. */

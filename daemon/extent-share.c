@@ -189,17 +189,24 @@ static void drop_copy(ExtentSharer *sharer)
 	sharer->copy_is_kept = false;
 }
 
-static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
+static bool drop(ExtentSharer *sharer, const Object *target, GError **error)
 {
 	object_table_remove_fact(sharer->table, target->id, FACT_LIVE);
 	return hash_store_drop_extent(sharer->pass->store, target->inode, error);
+}
+
+/* Somebody else freed the extent, or moved its data, since the pass found it. */
+static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
+{
+	sharer->pass->result->files.gone++;
+	return drop(sharer, target, error);
 }
 
 /* Nothing shows the extent any more: btrfs gives it back. */
 static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
 {
 	extent_figures_add_freed(sharer->pass, &planned->extent, planned->steps);
-	return forget(sharer, &planned->extent, error);
+	return drop(sharer, &planned->extent, error);
 }
 
 /* Queue what is planned for @target. */
@@ -245,8 +252,8 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	if (planned->parts->len == 0)
 		return true;
 
-	sharer->copy =
-		extent_copy_new(sharer->pass, sharer->files, planned->parts, &reason, &blamed);
+	sharer->copy = extent_copy_new(sharer->pass, sharer->files, &planned->extent,
+				       planned->parts, &reason, &blamed);
 	/* Nothing can be said of it when the pass was asked to stop. */
 	if (!sharer->copy && pass_may_continue(sharer->pass)) {
 		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
@@ -459,6 +466,8 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	switch (outcome) {
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run || forget(sharer, target, error);
+	case EXTENT_ALONE:
+		return true;
 	case EXTENT_PINNED:
 		return pin(sharer, target, reason, error);
 	case EXTENT_PLANNED:
@@ -530,7 +539,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
-	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd);
+	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentTurn) turn = extent_turn_new(pass, table, other);

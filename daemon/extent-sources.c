@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-sources.h"
 
+#include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 
 /*
@@ -26,6 +27,7 @@ struct ExtentSources {
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
 	GArray *moved;     /* uint32_t */
+	bool any_exists;   /* one of those asked for since the last clear still exists */
 	uint32_t owner;    /* of the target; looked at where sharing stays within owners */
 };
 
@@ -43,7 +45,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->pass = pass;
 	sources->table = table;
 	sources->files = files;
-	sources->refs = extent_refs_new(pass->filesystem->fd);
+	sources->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->moved = g_array_new(false, false, sizeof(uint32_t));
 	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
@@ -72,6 +74,7 @@ static gboolean is_not_popular(gpointer key, gpointer value, gpointer data)
 void extent_sources_clear(ExtentSources *sources)
 {
 	g_array_set_size(sources->moved, 0);
+	sources->any_exists = false;
 	g_hash_table_foreach_remove(sources->found, is_not_popular, NULL);
 	if (g_hash_table_size(sources->found) > POPULAR_MAX)
 		g_hash_table_remove_all(sources->found);
@@ -94,6 +97,11 @@ void extent_sources_set_owner(ExtentSources *sources, uint32_t owner)
 const GArray *extent_sources_moved(const ExtentSources *sources)
 {
 	return sources->moved;
+}
+
+bool extent_sources_any_exists(const ExtentSources *sources)
+{
+	return sources->any_exists;
 }
 
 /* Add what @place shows, unless one before shows it; what is encoded is shown as a whole. */
@@ -152,6 +160,7 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 			      error))
 		return false;
 
+	source->is_gone = outcome == EXTENT_REFS_GONE;
 	source->has_more = outcome == EXTENT_REFS_PARTIAL;
 	source->is_encoded = extent_refs_is_encoded(sources->refs);
 	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
@@ -198,33 +207,62 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 	return true;
 }
 
+/*
+ * Btrfs freed the extent, or moved its data to another address, and no pass noticed so far: a balance
+ * does that with all extents of a block group.
+ */
+static bool forget(ExtentSources *sources, const ExtentSource *source, GError **error)
+{
+	if (sources->pass->settings->dry_run)
+		return true;
+
+	sources->pass->result->files.gone++;
+	object_table_remove_fact(sources->table, source->object.id, FACT_LIVE);
+	return hash_store_drop_extent(sources->pass->store, source->object.inode, error);
+}
+
+/* Read the source @id from the store, and its places from btrfs; *ret is NULL if the store lacks it. */
+static bool look_up(ExtentSources *sources, uint32_t id, ExtentSource **ret, GError **error)
+{
+	ExtentSource *source;
+	const Object *object;
+
+	*ret = NULL;
+	if (!hash_store_find(sources->pass->store, id, &object, error))
+		return false;
+	if (!object || object->state != OBJECT_DONE)
+		return true;
+
+	source = g_new0(ExtentSource, 1);
+	source->object = *object;
+	source->places = g_array_new(false, false, sizeof(ExtentRef));
+	source->shown = g_array_new(false, false, sizeof(CoverRange));
+	g_hash_table_insert(sources->found, GUINT_TO_POINTER(id), source);
+	*ret = source;
+	return read_places(sources, source, error) &&
+	       (!source->is_gone || forget(sources, source, error));
+}
+
 bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error)
 {
 	ExtentSource *source = g_hash_table_lookup(sources->found, GUINT_TO_POINTER(id));
-	const Object *object;
+	unsigned facts = object_table_facts(sources->table, id);
 
 	*ret = NULL;
-	if (object_table_facts(sources->table, id) & FACT_MOVED) {
+	sources->any_exists |= facts & (FACT_MOVED | FACT_AWAY);
+	if (facts & FACT_MOVED) {
 		g_array_append_val(sources->moved, id);
 		return true;
 	}
-	if (object_table_facts(sources->table, id) & FACT_AWAY)
+	if (facts & FACT_AWAY)
 		return true;
-	if (!source) {
-		if (!hash_store_find(sources->pass->store, id, &object, error))
-			return false;
-		if (!object || object->state != OBJECT_DONE)
-			return true;
+	if (!source && !look_up(sources, id, &source, error))
+		return false;
+	if (!source || source->is_gone)
+		return true;
 
-		source = g_new0(ExtentSource, 1);
-		source->object = *object;
-		source->places = g_array_new(false, false, sizeof(ExtentRef));
-		source->shown = g_array_new(false, false, sizeof(CoverRange));
-		g_hash_table_insert(sources->found, GUINT_TO_POINTER(id), source);
-		if (!read_places(sources, source, error))
-			return false;
-	}
+	sources->any_exists = true;
 	if (source->has_more && !source->is_encoded &&
 	    !read_places_of(sources, source, position, length, error))
 		return false;

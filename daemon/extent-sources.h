@@ -23,6 +23,7 @@ typedef struct {
 	GArray *places; /* ExtentRef, some of those that there are; at least one */
 	GArray *shown;  /* CoverRange: what they show together */
 	bool has_more;  /* there are other places */
+	bool is_gone;   /* the extent does not exist any more */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;
@@ -44,6 +45,12 @@ void extent_sources_set_owner(ExtentSources *sources, uint32_t owner);
 
 /* Ids (uint32_t) of those asked for since then that could not serve as they are shared away. */
 const GArray *extent_sources_moved(const ExtentSources *sources);
+
+/*
+ * Whether any of those asked for since then still exists, usable or not.  Others were dropped from the
+ * store.
+ */
+bool extent_sources_any_exists(const ExtentSources *sources);
 
 /*
  * The source @id; NULL if it cannot be one.  Of very many places those are looked for that show its

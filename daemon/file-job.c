@@ -5,6 +5,7 @@
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 
+#include <stddef.h>
 #include <string.h>
 
 void file_job_free(FileJob *job)
@@ -63,10 +64,37 @@ FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
 		job->head = 0;
 	}
 	job->file.id.generation = job->attributes.generation;
+	job->data_bytes = MIN(stat.allocated_bytes, stat.size_bytes);
+	job->owner = stat.uid;
 	job->is_immutable = stat.is_immutable || job->attributes.is_immutable;
 	job->reader =
 		file_reader_new_take(fd_steal(&fd), stat.size_bytes, pass->throttle, pass->stop);
 	return job;
+}
+
+static uint64_t zero_run_blocks(const Pass *pass)
+{
+	return MAX(ZEROS_RUN_BYTES / pass->block_bytes, 1);
+}
+
+/* A byte that is neither true nor false is no bool. */
+static bool has_bools(const Learned *learned)
+{
+	const uint8_t *bytes = (const uint8_t *)learned;
+
+	return bytes[offsetof(Learned, has_hole)] <= 1 &&
+	       bytes[offsetof(Learned, has_unwritten)] <= 1;
+}
+
+/* Whether a pass with this store can have learned it of the first @done_blocks of the file. */
+static bool may_go_on(const FileJob *job, const Pass *pass, uint64_t done_blocks)
+{
+	const HashStoreAbout *about = hash_store_about(pass->store);
+	const Learned *learned = &job->learned;
+
+	return has_bools(learned) && done_blocks <= job->stamp.size_bytes / pass->block_bytes + 1 &&
+	       object_sums_may_go_on(&learned->sums, about->anchor_blocks, about->window_anchors,
+				     zero_run_blocks(pass), done_blocks);
 }
 
 /* What an earlier pass learned of the first *ret_done_blocks; false: nothing. */
@@ -84,6 +112,10 @@ static bool recall_half(FileJob *job, Pass *pass, bool *ret_found, GError **erro
 		return true;
 
 	memcpy(&job->learned, g_bytes_get_data(state, NULL), sizeof(job->learned));
+	if (!may_go_on(job, pass, done_blocks)) {
+		memset(&job->learned, 0, sizeof(job->learned));
+		return true;
+	}
 	job->object = job->half_object;
 	job->is_whole = !object_sums_have_anchors(&job->learned.sums);
 	job->next_half_bytes += done_blocks * pass->block_bytes;
@@ -103,8 +135,7 @@ bool file_job_begin(FileJob *job, Pass *pass, GError **error)
 		return false;
 	if (!found) {
 		object_sums_init(&job->learned.sums, about->anchor_blocks,
-				 job->is_whole ? 0 : about->window_anchors,
-				 MAX(ZEROS_RUN_BYTES / pass->block_bytes, 1));
+				 job->is_whole ? 0 : about->window_anchors, zero_run_blocks(pass));
 		if (!hash_store_new_object(pass->store, &job->object, error))
 			return false;
 	}

@@ -18,6 +18,7 @@
 /* What was learned of a file so far; kept as it is for one that is half read. */
 typedef struct {
 	uint64_t shared_bytes;
+	uint64_t far_bytes; /* of data that no anchor can lie in */
 	bool has_hole;
 	bool has_unwritten;
 	ObjectSums sums;
@@ -32,6 +33,11 @@ typedef struct {
 	Stamp stamp;
 	int64_t seen_nsec; /* when the stamp was taken */
 	FileAttributes attributes;
+	uint64_t data_bytes; /* that take up space, whoever shares them */
+	uint64_t room_bytes; /* taken for it of the store */
+	bool has_no_room;    /* there */
+	SkipReason no_room;  /* then */
+	uint32_t owner;      /* uid */
 	bool is_immutable;
 	bool is_foreign;
 	bool has_checksums;

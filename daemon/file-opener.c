@@ -3,9 +3,11 @@
 
 #include "hashstore/names.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #define OPEN_DIRECTORIES 64
 #define CLIMB_MAX        4096
@@ -126,6 +128,50 @@ static GArray *steps_new(void)
 	return steps;
 }
 
+/* Where a walk began, by its path: a part of that may be another user's. */
+static int open_root(const FileOpener *opener, const Step *step)
+{
+	const FsIdentity *identity = &opener->filesystem->identity;
+	g_auto(Fd) fd =
+		open(step->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	FsIdentity opened;
+	uint64_t subvolume;
+
+	if (fd < 0)
+		return -1;
+	if (!fs_identity_read(fd, &opened, NULL) ||
+	    memcmp(opened.uuid, identity->uuid, FS_UUID_BYTES) != 0 ||
+	    !fs_subvolume_read(fd, identity->kind, &subvolume, NULL) ||
+	    subvolume != step->subvolume) {
+		errno = ESTALE;
+		return -1;
+	}
+
+	return fd_steal(&fd);
+}
+
+/* Open the directory below @parent, or a root where that is -1.  -1 with errno: ESTALE if it is another one. */
+static int open_step(const FileOpener *opener, int parent, const Step *step)
+{
+	g_auto(Fd) fd = parent < 0 ? open_root(opener, step)
+				   : openat(parent, step->name,
+					    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	FileStat stat;
+
+	if (fd < 0)
+		return -1;
+
+	errno = file_stat_at(fd, "", &stat);
+	if (errno)
+		return -1;
+	if (stat.inode != step->inode || (parent >= 0 && stat.is_mount_root)) {
+		errno = ESTALE;
+		return -1;
+	}
+
+	return fd_steal(&fd);
+}
+
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode)
 {
 	g_autoptr(GArray) steps = steps_new();
@@ -138,8 +184,7 @@ int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode
 
 	for (size_t i = steps->len; i > 0; i--) {
 		const Step *step = &g_array_index(steps, Step, i - 1);
-		int fd = openat(parent >= 0 ? parent : AT_FDCWD, step->name,
-				O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int fd = open_step(opener, parent, step);
 
 		if (fd < 0)
 			return -1;

@@ -35,7 +35,7 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 
 /*
  * A directory of the store's names, open as O_PATH and owned by the opener until the next call; -1:
- * the names do not lead to it.  It may be another one by now: the caller compares its inode.
+ * the names do not lead to it, or lead to another directory by now.
  */
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
 

@@ -3,6 +3,7 @@
 
 #include "daemon/hot-pieces.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/file-users.h"
 #include "kernel-ioctl/page-cache.h"
 
 #include <errno.h>
@@ -37,10 +38,13 @@ struct FileReader {
 	uint64_t charged_end;
 	KeptPages *kept; /* NULL: nothing is kept */
 	uint32_t object;
-	KeptPages *wide;    /* NULL: WINDOWS are enough */
-	GArray *windows;    /* Window, oldest first */
-	uint64_t hot_bytes; /* in all windows so far */
+	KeptPages *wide;     /* NULL: WINDOWS are enough */
+	GArray *windows;     /* Window, oldest first */
+	GArray *kept_starts; /* uint64_t: of windows that were left in the cache */
+	uint64_t hot_bytes;  /* in all windows so far */
 	uint64_t readahead_bytes;
+	bool users_are_known;
+	FileUsers users;
 };
 
 FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
@@ -53,8 +57,18 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 	reader->throttle = throttle;
 	reader->stop = stop;
 	reader->windows = g_array_new(false, false, sizeof(Window));
+	reader->kept_starts = g_array_new(false, false, sizeof(uint64_t));
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	return reader;
+}
+
+bool file_reader_has_other_users(FileReader *reader, bool writers_only)
+{
+	if (!reader->users_are_known)
+		reader->users = file_users_ask(reader->fd, writers_only);
+
+	reader->users_are_known = true;
+	return reader->users != FILE_USERS_NONE;
 }
 
 static uint64_t window_length(const FileReader *reader, const Window *window)
@@ -72,10 +86,30 @@ void file_reader_expect_all(FileReader *reader, bool all)
 	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
+/* Note that the window stays in the cache, if it may.  KeptPages numbers the windows below 2^56 bytes. */
+static bool keep_window(FileReader *reader, uint64_t start)
+{
+	uint64_t number = start / WINDOW_BYTES;
+
+	if (!reader->kept || number > UINT32_MAX ||
+	    !kept_pages_add(reader->kept, reader->object, (uint32_t)number))
+		return false;
+
+	g_array_append_val(reader->kept_starts, start);
+	return true;
+}
+
+static bool take_kept_window(FileReader *reader, uint64_t start)
+{
+	uint64_t number = start / WINDOW_BYTES;
+
+	return reader->kept && number <= UINT32_MAX &&
+	       kept_pages_take(reader->kept, reader->object, (uint32_t)number);
+}
+
 static void drop_window(FileReader *reader, const Window *window)
 {
-	if (window->hot == 0 && reader->kept &&
-	    kept_pages_add(reader->kept, reader->object, (uint32_t)(window->start / WINDOW_BYTES)))
+	if (window->hot == 0 && keep_window(reader, window->start))
 		return;
 
 	hot_pieces_drop_others(reader->fd, window->start, window_length(reader, window),
@@ -90,9 +124,15 @@ void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object)
 
 void file_reader_keep_nothing(FileReader *reader)
 {
-	for (uint64_t start = 0; reader->kept && start < reader->size_bytes; start += WINDOW_BYTES)
-		if (kept_pages_take(reader->kept, reader->object, (uint32_t)(start / WINDOW_BYTES)))
+	/* Not all windows of the file: a sparse one has up to 2^39.  The head may have been kept before. */
+	if (take_kept_window(reader, 0))
+		page_cache_drop(reader->fd, 0, WINDOW_BYTES);
+	for (guint i = 0; i < reader->kept_starts->len; i++) {
+		uint64_t start = g_array_index(reader->kept_starts, uint64_t, i);
+
+		if (take_kept_window(reader, start))
 			page_cache_drop(reader->fd, start, WINDOW_BYTES);
+	}
 
 	reader->kept = NULL;
 }
@@ -105,6 +145,7 @@ void file_reader_free(FileReader *reader)
 	for (guint i = 0; i < reader->windows->len; i++)
 		drop_window(reader, &g_array_index(reader->windows, Window, i));
 	g_array_unref(reader->windows);
+	g_array_unref(reader->kept_starts);
 	fd_close(&reader->fd);
 	g_free(reader);
 }
@@ -169,8 +210,7 @@ static void enter_window(FileReader *reader, uint64_t start)
 		return;
 
 	make_room(reader);
-	window.is_kept = reader->kept && kept_pages_take(reader->kept, reader->object,
-							 (uint32_t)(start / WINDOW_BYTES));
+	window.is_kept = take_kept_window(reader, start);
 	window.hot = window.is_kept ? 0 : hot_pieces_look(reader->fd, start, length);
 	reader->hot_bytes += hot_pieces_bytes(window.hot, length);
 	g_array_append_val(reader->windows, window);

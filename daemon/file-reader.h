@@ -62,6 +62,13 @@ int file_reader_fd(const FileReader *reader);
 uint64_t file_reader_size_bytes(const FileReader *reader);
 
 /*
+ * Whether somebody else has the file open; with @writers_only, open for writing.  The first call asks the
+ * kernel, which may make one open(2) of somebody else with O_NONBLOCK fail (see file-users.h); later ones
+ * give the same answer.  True if that cannot be told.
+ */
+bool file_reader_has_other_users(FileReader *reader, bool writers_only);
+
+/*
  * Start reading a range, without waiting for it; the later read is not charged again.  Nothing to do
  * for what was kept.
  */

@@ -69,6 +69,11 @@ void filter_set_patterns(Filter *filter, char *const *patterns, const char *top)
 	filter->top = g_strconcat(strcmp(top, "/") == 0 ? "" : top, "/", NULL);
 }
 
+size_t filter_globs(const Filter *filter)
+{
+	return filter->excludes->len + ignore_rules_count(filter->rules);
+}
+
 static bool glob_matches(const char *glob, const char *text)
 {
 	return fnmatch(glob, text, 0) == 0;
@@ -90,7 +95,7 @@ static bool excludes(Filter *filter, const char *path, const char *relative, con
 		excluded |= matches;
 	}
 
-	if (excluded || ignore_rules_are_empty(filter->rules))
+	if (excluded || ignore_rules_count(filter->rules) == 0)
 		return excluded;
 	if (g_str_has_prefix(path, filter->top))
 		relative = path + strlen(filter->top);
@@ -114,7 +119,7 @@ bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
 	size_t relative = root_bytes + (path[root_bytes] == '/');
 	size_t name = relative;
 
-	if (filter->excludes->len == 0 && ignore_rules_are_empty(filter->rules))
+	if (filter_globs(filter) == 0)
 		return false;
 
 	walked = g_strdup(path);

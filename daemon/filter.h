@@ -19,6 +19,12 @@
  */
 typedef struct Filter Filter;
 
+/*
+ * No glob is tried on longer paths, since that takes as long as they are: what they lead to is left alone.
+ * No program passes more than 4 KiB to the kernel in one piece.
+ */
+#define FILTER_PATH_BYTES_MAX ((size_t)16 << 10)
+
 Filter *filter_new(char *const *globs, uint64_t min_size_bytes);
 void filter_free(Filter *filter);
 
@@ -27,6 +33,9 @@ void filter_free(Filter *filter);
  * or where the walk began if that is elsewhere.
  */
 void filter_set_patterns(Filter *filter, char *const *patterns, const char *top);
+
+/* Globs and patterns that each path is matched with. */
+size_t filter_globs(const Filter *filter);
 
 /* Whether the file @name at the absolute @path is excluded; @relative is a tail of @path. */
 bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name);

@@ -2,17 +2,26 @@
 #include "daemon/fingerprint.h"
 
 #include "daemon/anchor-sink.h"
+#include "daemon/clone-prime.h"
+#include "daemon/lost-stands.h"
 #include "daemon/object-skips.h"
 #include "daemon/read-ahead.h"
 #include "daemon/special-files.h"
 #include "daemon/zeros.h"
+
+/* So many blocks may get anchors once more in a pass before the files of earlier ones are looked at. */
+#define PRIME_BLOCKS 1024
 
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
 	const BlockSums *sums;
 	ReadAhead *ahead;
-	FileJob *job; /* the file in hand */
+	FileJob *job;        /* the file in hand */
+	CloneStands *stands; /* NULL: all anchors are kept */
+	uint32_t first_object;
+	uint64_t n_new_blocks; /* shared, and with no stand before this pass that is known */
+	bool is_primed;        /* files of earlier passes are known as stands, too */
 	AnchorSink anchors;
 } Fingerprinter;
 
@@ -23,7 +32,8 @@ typedef enum {
 	FINGERPRINT_FAILED,  /* with an error */
 } FingerprintOutcome;
 
-static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason reason)
+static void count_skip_bytes(Fingerprinter *printer, const FileJob *job, SkipReason reason,
+			     uint64_t bytes)
 {
 	SkipLedger *skips = &printer->pass->result->skips;
 	NamedFile file = { job->file.id, job->file.parent, job->name };
@@ -31,7 +41,12 @@ static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason re
 
 	if (skip_ledger_wants_example(skips, reason))
 		path = object_skips_path(printer->pass, printer->opener, &file);
-	skip_ledger_add(skips, reason, job->stamp.size_bytes, path);
+	skip_ledger_add(skips, reason, bytes, path);
+}
+
+static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason reason)
+{
+	count_skip_bytes(printer, job, reason, job->stamp.size_bytes);
 }
 
 /* Leave the file alone for as long as its stamp holds, or longer if the reason says so. */
@@ -67,18 +82,58 @@ static ObjectSumsSink sink_of(Fingerprinter *printer)
 	return anchor_sink(&printer->anchors);
 }
 
-static void add_sums(Fingerprinter *printer, const FilePart *part)
+/*
+ * What stands for each of the part's blocks; NULL: nothing does for any.  Once there are many that nothing of
+ * this pass stands for, what stood for them in earlier ones is looked up.
+ */
+static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_t **ret,
+			   GError **error)
+{
+	g_autofree uint32_t *stands = NULL;
+	SumCache *cache;
+
+	*ret = NULL;
+	if (!printer->stands || !part->is_clone || printer->job->is_whole)
+		return true;
+
+	stands = g_new(uint32_t, part->n_blocks);
+	clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+	for (size_t i = 0; i < part->n_blocks; i++)
+		printer->n_new_blocks += stands[i] == 0;
+	if (printer->n_new_blocks > PRIME_BLOCKS && !printer->is_primed) {
+		cache = read_ahead_cache(printer->ahead);
+		printer->is_primed = true;
+		if (printer->first_object > 1 && !clone_prime(printer->pass, printer->opener, cache,
+							      printer->first_object, error))
+			return false;
+		clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+	}
+
+	clone_stands_stand(printer->stands, part->piece.physical, part->n_blocks, stands);
+	*ret = g_steal_pointer(&stands);
+	return true;
+}
+
+static bool add_sums(Fingerprinter *printer, const FilePart *part, GError **error)
 {
 	FileJob *job = printer->job;
 	ObjectSumsSink sink = sink_of(printer);
 	uint64_t zeros = block_sums_of_zeros(printer->sums, job->has_checksums);
+	g_autofree uint32_t *stands = NULL;
 
+	if (!look_up_stands(printer, part, &stands, error))
+		return false;
 	for (size_t i = 0; i < part->n_blocks; i++) {
+		if (printer->stands)
+			clone_stands_next(printer->stands, object_sums_blocks(&job->learned.sums),
+					  stands ? stands[i] : 0);
 		if (part->sums[i] == zeros)
 			object_sums_add_zeros(&job->learned.sums, 1, &sink);
 		else
 			object_sums_add(&job->learned.sums, part->sums[i], &sink);
 	}
+
+	return true;
 }
 
 static FingerprintOutcome after_read(Fingerprinter *printer, ReadOutcome outcome, GError **error)
@@ -125,6 +180,12 @@ static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 	return keep_half(printer, error) && pass_commit_when_due(printer->pass, error);
 }
 
+/* Bytes of the part at @limit or behind it. */
+static uint64_t bytes_beyond(const FilePart *part, uint64_t limit)
+{
+	return part->end > limit ? part->end - MAX(part->offset, limit) : 0;
+}
+
 static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part, GError **error)
 {
 	FileJob *job = printer->job;
@@ -139,10 +200,12 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 		pass->result->finding_bytes += length;
 	}
 
+	job->learned.far_bytes += bytes_beyond(part, ANCHOR_BLOCKS * pass->block_bytes);
 	if (part->is_shared)
 		job->learned.shared_bytes += length;
 	job->is_scattered |= part->is_shared || !part->piece.physical;
-	add_sums(printer, part);
+	if (!add_sums(printer, part, error))
+		return FINGERPRINT_FAILED;
 	atomic_fetch_add(&pass->progress->done_bytes, length);
 	return keep_half_when_due(printer, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
@@ -201,6 +264,28 @@ static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 	return outcome;
 }
 
+/* Note in the row whose anchors stand for blocks of the file. */
+static bool end_stands(Fingerprinter *printer, Object *row, GError **error)
+{
+	uint32_t id = printer->stands ? clone_stands_end(printer->stands, true) : 0;
+	Object stand;
+	bool found;
+
+	if (id == 0)
+		return true;
+	if (!lost_stands_expect(printer->pass->store, error))
+		return false;
+
+	row->stand = OBJECT_STAND_SEVERAL;
+	if (id == UINT32_MAX)
+		return true;
+	if (!hash_store_peek(printer->pass->store, id, &stand, &found, error))
+		return false;
+	if (found)
+		row->stand = stand.inode;
+	return true;
+}
+
 /* All was read: the digest over it, and the row. */
 static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 {
@@ -231,8 +316,11 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row.head = job->head;
 	row.flags |= job->attributes.is_no_cow ? OBJECT_NO_COW : 0;
 	row.flags |= job->learned.shared_bytes > job->stamp.size_bytes / 2 ? OBJECT_SHARED : 0;
+	row.flags |= job->learned.shared_bytes > 0 ? OBJECT_CLONED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;
 	row.digest = object_sums_finish(&job->learned.sums, job->stamp.size_bytes, &sink);
+	if (!end_stands(printer, &row, error))
+		return FINGERPRINT_FAILED;
 
 	whole.digest = row.digest;
 	/* Zeros are shared with a hole where they are looked for. */
@@ -241,6 +329,8 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 		return FINGERPRINT_FAILED;
 
 	pass->result->files.read++;
+	if (job->learned.far_bytes > 0 && !job->is_whole)
+		count_skip_bytes(printer, job, SKIP_LARGE_OFFSET, job->learned.far_bytes);
 	if (!job->is_scattered && !filter_is_young(pass->filter, job->stamp.mtime_nsec))
 		solid_objects_add(pass->solid, job->object, object_sums_blocks(&job->learned.sums));
 	return hash_store_put(pass->store, &row, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
@@ -260,7 +350,13 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (special_files_are_forbidden(printer->pass->settings, &job->attributes, &reason))
 		return skip_for_good(printer, job, reason, error);
 
+	if (job->has_no_room)
+		return skip_for_now(printer, job, job->no_room);
+
+	if (printer->stands)
+		clone_stands_begin(printer->stands, job->object, job->owner);
 	outcome = add_parts(printer, error);
+	store_room_give_back(printer->pass->room, job->room_bytes);
 	if (outcome == FINGERPRINT_DONE)
 		outcome = end_object(printer, error);
 	if (outcome == FINGERPRINT_STOPPED && job->stamp.size_bytes > FILE_JOB_HALF_BYTES &&
@@ -268,6 +364,8 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 		return FINGERPRINT_FAILED;
 	if (outcome == FINGERPRINT_SKIPPED)
 		file_reader_keep_nothing(job->reader);
+	if (printer->stands && outcome != FINGERPRINT_DONE)
+		clone_stands_end(printer->stands, false);
 
 	if (outcome == FINGERPRINT_FAILED) {
 		g_clear_error(&printer->anchors.failed);
@@ -298,10 +396,11 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	const HashStoreAbout *about = hash_store_about(pass->store);
 	g_autoptr(BlockSums) sums = NULL;
 	g_autoptr(ReadAhead) ahead = NULL;
+	g_autoptr(CloneStands) stands = NULL;
 	Fingerprinter printer = {
 		.pass = pass,
 		.opener = opener,
-		.anchors = { .store = pass->store },
+		.anchors = { .store = pass->store, .anchor_blocks = about->anchor_blocks },
 	};
 	bool done;
 
@@ -314,8 +413,15 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	if (!ahead)
 		return false;
 
+	printer.first_object = hash_store_next_object(pass->store);
 	printer.sums = sums;
 	printer.ahead = ahead;
+	/* Where blocks are freed one by one, all references to them are found without anchors. */
+	if (pass->filesystem->identity.kind == FS_KIND_XFS)
+		stands = clone_stands_new(read_ahead_cache(ahead), pass->block_bytes,
+					  pass->settings->across_owners != ACROSS_OWNERS);
+	printer.stands = stands;
+	printer.anchors.stands = stands;
 	done = fingerprint_files(&printer, error);
 	pass->result->disk_bytes += read_ahead_end(ahead);
 	return done && pass_commit(pass, error);

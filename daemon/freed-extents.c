@@ -20,14 +20,14 @@ struct FreedExtents {
 	GArray *shown; /* ShownExtent, before; by address, each once */
 };
 
-FreedExtents *freed_extents_new(int fd, const atomic_bool *stop)
+FreedExtents *freed_extents_new(int fd, BtrfsRefBound *bound, const atomic_bool *stop)
 {
 	FreedExtents *extents = g_new0(FreedExtents, 1);
 
 	extents->fd = fd;
 	extents->stop = stop;
 	extents->items = btrfs_file_extents_new();
-	extents->refs = extent_refs_new(fd);
+	extents->refs = extent_refs_new(fd, bound);
 	extents->shown = g_array_new(false, false, sizeof(ShownExtent));
 	return extents;
 }

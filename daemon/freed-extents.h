@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/open-object.h"
+#include "kernel-ioctl/btrfs-ref-bound.h"
 
 /*
  * FreedExtents - what btrfs gives back when a file is shared onto: the extents that the file showed
@@ -14,7 +15,7 @@
 typedef struct FreedExtents FreedExtents;
 
 /* @fd, of the filesystem, and @stop are borrowed. */
-FreedExtents *freed_extents_new(int fd, const atomic_bool *stop);
+FreedExtents *freed_extents_new(int fd, BtrfsRefBound *bound, const atomic_bool *stop);
 void freed_extents_free(FreedExtents *extents);
 
 /* Note which extents the file shows. */

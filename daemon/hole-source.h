@@ -8,9 +8,7 @@
  * HoleSource - an unnamed sparse file of the filesystem: sharing its hole with zeros frees them,
  * and the kernel checks that they are zeros.
  *
- * It is made when it is first needed, in the first directory that allows it: that of the target,
- * where its owner mostly may write, the mount point's, and those where the pass begins.  Made once
- * it serves all targets.
+ * It is made when it is first needed (see working-file.h).  Made once it serves all targets.
  *
  * Thread: the filesystem's worker.
  */
@@ -24,7 +22,13 @@ HoleSource *hole_source_new(const Filesystem *filesystem, FileOpener *opener);
 void hole_source_free(HoleSource *hole);
 
 /*
- * A descriptor of which the first @length bytes, at most DEDUPE_ROUND_BYTES, are a hole; -1: no
+ * Where the hole begins: behind offset 0, so that XFS copies no CoW extent size hint of this file, which it
+ * may have from its directory, to a target (see RelayFile).
+ */
+uint64_t hole_source_offset(const HoleSource *hole);
+
+/*
+ * A descriptor of which @length bytes, at most DEDUPE_ROUND_BYTES, are a hole; -1: no
  * directory let us make the file, *ret_reason says why.  @target may be NULL.  A length that is no multiple of the block
  * size ends the file, since the kernel shares part of a block at the end of both files only.
  */

@@ -82,9 +82,9 @@ void ignore_rules_free(IgnoreRules *rules)
 	g_free(rules);
 }
 
-bool ignore_rules_are_empty(const IgnoreRules *rules)
+size_t ignore_rules_count(const IgnoreRules *rules)
 {
-	return rules->rules->len == 0;
+	return rules->rules->len;
 }
 
 /*

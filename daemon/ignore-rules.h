@@ -22,7 +22,7 @@ typedef struct IgnoreRules IgnoreRules;
 IgnoreRules *ignore_rules_new(char *const *patterns);
 void ignore_rules_free(IgnoreRules *rules);
 
-bool ignore_rules_are_empty(const IgnoreRules *rules);
+size_t ignore_rules_count(const IgnoreRules *rules);
 
 /* Whether @path, which begins with no slash, is ignored. */
 bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory);

@@ -3,6 +3,7 @@
 
 #include "daemon/extent-files.h"
 #include "daemon/known-file.h"
+#include "daemon/look-day.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
@@ -407,7 +408,7 @@ static bool build(InodeInventory *inventory, GError **error)
 	if (inventory->since > inventory->next_since ||
 	    g_strcmp0(limits ? limits : "", inventory->limits) != 0)
 		inventory->since = 0;
-	if ((inventory->since == 0 || pass_day(pass) >= looked_day + LOOK_DAYS) &&
+	if ((inventory->since == 0 || look_day_is_due(looked_day, pass_day(pass), LOOK_DAYS)) &&
 	    !look_at_all_stored(inventory, error))
 		return false;
 	if ((open != UINT64_MAX || pass->settings->compressed == COMPRESSED_READ) &&

@@ -39,10 +39,14 @@ static bool may_be_doubted(const Object *known)
 	return known->state == OBJECT_DONE || known->state == OBJECT_SEEN;
 }
 
-/* It was left alone since it changed, or while it was read: nothing is known of what is in it. */
+/*
+ * It was left alone since it changed, or while it was read: nothing is known of what is in it.  Nor is it where
+ * the reason is one of another version.
+ */
 static bool is_left_for_a_time(const Object *known)
 {
-	return known->state == OBJECT_SKIPPED && skip_may_pass((SkipReason)known->skip_reason);
+	return known->state == OBJECT_SKIPPED && (!skip_reason_is_known(known->skip_reason) ||
+						  skip_may_pass((SkipReason)known->skip_reason));
 }
 
 static bool has_changed(const Object *known, const Stamp *seen)

@@ -82,7 +82,7 @@ struct ManagedFilesystem {
 	/* What came of those before. */
 	bool has_last;
 	PassResult last;
-	char *report;
+	int report_fd; /* a MemoryFile, which all who ask share; below 0: none */
 	uint64_t n_passes, freed_bytes, read_bytes;
 };
 

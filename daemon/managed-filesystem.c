@@ -5,6 +5,7 @@
 #include "daemon/schedule-facts.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/disk-topology.h"
+#include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/write-mark.h"
 
 #include <string.h>
@@ -61,6 +62,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->hardships = hardships_new(disk_topology_system(), disks);
 	managed->listener = *listener;
 	managed->finished_fd = -1;
+	managed->report_fd = -1;
 	managed->schedule.last_pass = LAST_PASS_NONE;
 	return managed;
 }
@@ -68,13 +70,18 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted)
 {
 	const MountPoint *first;
+	bool was_mounted = managed->is_mounted;
 
 	managed->is_mounted = mounted;
 	g_clear_pointer(&managed->refusal, g_free);
-	if (!mounted) {
-		/* Until it comes back another system may change it. */
+	if (!mounted || !was_mounted) {
+		/* While it was away another system may have changed it. */
 		managed->schedule.last_pass = LAST_PASS_NONE;
 		managed->has_mark = false;
+	}
+	if (!mounted) {
+		/* The kernel completes a lazy unmount when the last file is closed. */
+		managed_pass_end(managed, END_FOR_UNMOUNT);
 		return;
 	}
 
@@ -143,7 +150,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->settings, settings_unref);
 	g_clear_pointer(&managed->request, run_request_free);
 	pass_result_clear(&managed->last);
-	g_free(managed->report);
+	fd_close(&managed->report_fd);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_strfreev(managed->disk_names);
 	hardships_free(managed->hardships);
@@ -409,7 +416,7 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 	};
 }
 
-char *managed_filesystem_report(const ManagedFilesystem *managed)
+int managed_filesystem_report_fd(const ManagedFilesystem *managed)
 {
-	return g_strdup(managed->report);
+	return managed->report_fd;
 }

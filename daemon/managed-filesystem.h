@@ -38,6 +38,7 @@ typedef enum {
 	END_FOR_PAUSE,   /* until it is resumed */
 	END_FOR_TIME,    /* the window closes, or its time is over */
 	END_FOR_BATTERY, /* until the machine has power again */
+	END_FOR_UNMOUNT, /* it was unmounted lazily: until it is mounted again */
 	END_FOR_SERVICE, /* the service ends */
 } EndReason;
 
@@ -56,7 +57,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 /* Ends the pass, waiting for it: see managed_filesystem_end(). */
 void managed_filesystem_free(ManagedFilesystem *managed);
 
-/* What is mounted now: copied; NULL: nothing.  A pass that runs goes on, if it can. */
+/* What is mounted now: copied; NULL: nothing, and a pass that runs is asked to end. */
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
 
 /* How to treat it from the next pass on: a reference is kept; NULL: it is not to be worked on. */
@@ -130,7 +131,7 @@ typedef struct {
 
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed);
 
-/* The report of the last pass as JSON, to be freed with g_free(); NULL: none ended yet. */
-char *managed_filesystem_report(const ManagedFilesystem *managed);
+/* A MemoryFile with the report of the last pass as JSON, which is borrowed; below 0: there is none. */
+int managed_filesystem_report_fd(const ManagedFilesystem *managed);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ManagedFilesystem, managed_filesystem_free)

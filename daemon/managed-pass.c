@@ -2,6 +2,7 @@
 #include "daemon/filesystem-lock.h"
 #include "daemon/journal.h"
 #include "daemon/managed-filesystem-internal.h"
+#include "daemon/memory-file.h"
 #include "daemon/report.h"
 #include "kernel-ioctl/fd.h"
 
@@ -41,8 +42,8 @@ static void keep_report(ManagedFilesystem *managed)
 	ReportedPass pass = { managed->filesystem, &managed->result };
 	char *json = report_json(managed->pass_settings, &pass, 1);
 
-	g_free(managed->report);
-	managed->report = g_strdup(json);
+	fd_close(&managed->report_fd);
+	managed->report_fd = memory_file_new(json);
 	free(json);
 }
 

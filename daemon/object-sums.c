@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/object-sums.h"
 
+#include <glib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -17,6 +18,20 @@ void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_
 	winnow_init(&sums->winnow, anchor_blocks, window_anchors);
 	sums->zero_run_blocks = zero_run_blocks;
 	sums->chain = WHOLE_SEED;
+}
+
+bool object_sums_may_go_on(const ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
+			   uint64_t zero_run_blocks, uint64_t blocks)
+{
+	const Winnow *winnow = &sums->winnow;
+
+	return winnow->anchor_blocks == anchor_blocks &&
+	       (winnow->window_anchors == window_anchors || winnow->window_anchors == 0) &&
+	       sums->zero_run_blocks == zero_run_blocks &&
+	       sums->n_tokens < G_N_ELEMENTS(sums->tokens) && winnow_is_valid(winnow) &&
+	       winnow->next_block == blocks && sums->zeros <= blocks &&
+	       sums->data_zeros <= sums->zeros && sums->n_data <= blocks - sums->zeros &&
+	       (sums->data_zeros == 0 || sums->data_zeros_start <= blocks - sums->data_zeros);
 }
 
 static void add_token(ObjectSums *sums, uint64_t token)

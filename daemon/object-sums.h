@@ -34,6 +34,13 @@ typedef struct {
 void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
 		      uint64_t zero_run_blocks);
 
+/*
+ * Whether it is what object_sums_init() with these numbers, or with @window_anchors 0, and then @blocks blocks
+ * can have made: one that was stored may be damaged.
+ */
+bool object_sums_may_go_on(const ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
+			   uint64_t zero_run_blocks, uint64_t blocks);
+
 /* The next block's sum; it is not a block of zeros. */
 void object_sums_add(ObjectSums *sums, uint64_t sum, const ObjectSumsSink *sink);
 

@@ -2,6 +2,7 @@
 #include "daemon/open-object.h"
 
 #include "daemon/known-file.h"
+#include "daemon/lost-stands.h"
 #include "daemon/object-skips.h"
 #include "hashstore/objects.h"
 #include "kernel-ioctl/fd.h"
@@ -108,6 +109,18 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	return true;
 }
 
+/* Have the store forget the object, and know that others may have relied on it. */
+static bool forget(Pass *pass, const OpenObject *object, GError **error)
+{
+	const Object *stored;
+
+	if (!hash_store_find(pass->store, object->id, &stored, error) ||
+	    (stored && !lost_stands_note_drop(pass->store, stored, error)))
+		return false;
+
+	return hash_store_drop(pass->store, object->subvolume, object->inode, error);
+}
+
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
 			 uint64_t bytes, GiveUp how, GError **error)
 {
@@ -117,8 +130,7 @@ bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, Ski
 
 	if (how == GIVE_UP_FOR_NOW)
 		postponed_add(pass->postponed, pass->store, object->id);
-	return how != GIVE_UP_AND_FORGET ||
-	       hash_store_drop(pass->store, object->subvolume, object->inode, error);
+	return how != GIVE_UP_AND_FORGET || forget(pass, object, error);
 }
 
 StampVerdict open_object_compare(const OpenObject *object)

@@ -26,6 +26,7 @@ typedef struct {
 	char *memory;
 	char *min_size;
 	char *min_run;
+	char *store_limit;
 	char *rate;
 	char *zeros;
 	char *find;
@@ -53,6 +54,7 @@ static void given_clear(Given *given)
 	g_free(given->memory);
 	g_free(given->min_size);
 	g_free(given->min_run);
+	g_free(given->store_limit);
 	g_free(given->rate);
 	g_free(given->zeros);
 	g_free(given->find);
@@ -219,6 +221,8 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		       &settings->memory_bytes, error) ||
 	    !take_size("--min-size", given->min_size, 0, &settings->min_size_bytes, error) ||
 	    !take_size("--min-run", given->min_run, 0, &settings->min_run_bytes, error) ||
+	    !take_size("--store-limit", given->store_limit, 0, &settings->store_limit_bytes,
+		       error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_duration("--min-age", given->min_age, &settings->min_age_usec, error) ||
 	    !take_requests(given->limit_iops, &settings->rate_requests, error) ||
@@ -286,6 +290,10 @@ static GOptionContext *context_new(const GOptionEntry *entries)
 static void add_burden_entries(GOptionContext *context, Given *given)
 {
 	const GOptionEntry entries[] = {
+		{ "store-limit", 0, 0, G_OPTION_ARG_STRING, &given->store_limit,
+		  "Let a store become no larger than SIZE (default 64M and 1/128 of the "
+		  "filesystem)",
+		  "SIZE" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given->rate,
 		  "Have each disk read and write no more than SIZE per second", "SIZE" },
 		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given->limit_iops,

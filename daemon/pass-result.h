@@ -36,6 +36,7 @@ typedef struct {
 	uint64_t compare_bytes;
 	uint64_t
 		wasted_bytes; /* of them, by calls that found a difference; found by checksums only */
+	uint64_t costly_bytes;   /* that would be compared for what is skipped as SKIP_CLONES */
 	uint64_t restored_bytes; /* read back into the page cache */
 	uint64_t disk_bytes;     /* 0 also where the kernel does not count */
 	struct {

@@ -12,8 +12,9 @@
  * PassWatch - looks once a second at the devices that a pass works on: has it wait while an array is
  * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone.
  *
- * What counts as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that
- * were not there when the last pass ended; and PASS_WATCH_UNREADABLE files that could not be read.
+ * These count as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that were not there when
+ * the last pass ended; on XFS, PASS_WATCH_UNREADABLE files that could not be read.  On btrfs no number of unreadable
+ * files is a failure of a device: any user can create such files.
  *
  * Thread: the one that made it; in others nothing happens.
  */

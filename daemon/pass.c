@@ -2,6 +2,9 @@
 #include "daemon/pass.h"
 
 #include "daemon/anchor-shape.h"
+#include "daemon/clone-pairs.h"
+#include "daemon/clone-scan.h"
+#include "daemon/clone-sharer.h"
 #include "daemon/disk-turn.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
@@ -89,6 +92,15 @@ static bool may_estimate_unopened(const Pass *pass)
 	       pass->filesystem->identity.kind == FS_KIND_XFS;
 }
 
+static uint64_t store_limit(const Pass *pass)
+{
+	uint64_t limit = pass->settings->store_limit_bytes;
+
+	return limit == SETTINGS_STORE_LIMIT_AUTO
+		       ? store_room_default_bytes(fs_total_bytes(pass->filesystem->fd))
+		       : limit;
+}
+
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
@@ -120,6 +132,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	if (!pass->store)
 		return false;
 
+	pass->room = store_room_new(pass->store, settings->state_directory, store_limit(pass));
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
 	pass->n_readers = reader_count(disks, filesystem);
@@ -137,9 +150,11 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 
 static void pass_close(Pass *pass)
 {
+	g_clear_pointer(&pass->clones, clone_pairs_free);
 	g_clear_pointer(&pass->zero_source, g_free);
 	g_clear_pointer(&pass->pinned, pinned_extents_free);
 	g_clear_pointer(&pass->places, extent_places_free);
+	g_clear_pointer(&pass->ref_bound, btrfs_ref_bound_free);
 	g_clear_pointer(&pass->guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
@@ -149,6 +164,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->solid, solid_objects_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
+	g_clear_pointer(&pass->room, store_room_free);
 	g_clear_pointer(&pass->store, hash_store_close);
 }
 
@@ -288,7 +304,11 @@ static bool pass_match_and_share(Pass *pass, Inventory *inventory, FileOpener *o
 
 	progress_begin(pass->progress, STAGE_SHARE, blocks * pass->block_bytes);
 	planner = planner_new(runs, NULL, NULL);
-	if (!share_all(pass, planner, opener, error) || !kept_files_drop(pass, opener, error))
+	if (pass->filesystem->identity.kind == FS_KIND_XFS)
+		pass->clones =
+			clone_pairs_new(pass->settings->memory_bytes / 8, directory, pass->stop);
+	if (!share_all(pass, planner, opener, error) || !clones_share(pass, table, opener, error) ||
+	    !clone_scan_note(pass, error) || !kept_files_drop(pass, opener, error))
 		return false;
 	if (!pass_may_continue(pass) || pass->settings->dry_run)
 		return true;
@@ -469,19 +489,20 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		.round_bytes = DEDUPE_ROUND_BYTES,
 		.result = result,
 	};
-	g_auto(Fd) lock = filesystem_lock(filesystem->uuid, &result->error);
 	GError **error = &result->error;
+	g_auto(Fd) lock = -1;
+	bool may_work = filesystem_lock(filesystem->uuid, &lock, error);
 	g_autoptr(DiskTurn) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
-	if (lock >= 0 && settings->once)
+	if (may_work && settings->once)
 		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point, stop);
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
 	result->is_dry_run = settings->dry_run;
-	if (lock >= 0 && pass_open(&pass, disks, error)) {
+	if (may_work && pass_open(&pass, disks, error)) {
 		if (pass_steps(&pass, error) || pass_devices_explain(&pass, error))
 			result->outcome = pass_may_continue(&pass) && !result->stopped_reason
 						  ? PASS_COMPLETE

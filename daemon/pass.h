@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/compare-account.h"
 #include "daemon/disk-table.h"
 #include "daemon/extent-places.h"
 #include "daemon/extent-rest.h"
@@ -15,6 +16,7 @@
 #include "daemon/read-only-subvolumes.h"
 #include "daemon/settings.h"
 #include "daemon/solid-objects.h"
+#include "daemon/store-room.h"
 #include "daemon/throttle.h"
 #include "hashstore/hash-store.h"
 
@@ -37,6 +39,7 @@ typedef struct {
 
 	/* Owned by the pass. */
 	HashStore *store;
+	StoreRoom *room;
 	Filter *filter;
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
@@ -47,10 +50,13 @@ typedef struct {
 	SolidObjects *solid; /* NULL: what would be shared is looked at */
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
+	BtrfsRefBound *ref_bound;       /* the same */
 	ExtentPlaces *places;           /* NULL where files are walked to */
 	struct ExtentGuard *guard;      /* the same */
 	struct PinnedExtents *pinned;   /* the same */
 	struct ZeroSource *zero_source; /* the same; NULL: zeros are not shared */
+	struct ClonePairs *clones;      /* XFS; NULL where blocks are not freed one by one */
+	CompareAccount account;         /* of files that were read */
 	RestAccount rests;              /* btrfs, by checksums */
 	uint64_t
 		round_bytes; /* how much is read of a file before it is shared: see sharing-call.h */

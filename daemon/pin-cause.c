@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pin-cause.h"
 
-#include "daemon/name-text.h"
+#include "daemon/short-path.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ void pin_ledger_add(PinLedger *ledger, PinCause cause, uint64_t bytes, uint64_t 
 	entry->uncovered_bytes += uncovered_bytes;
 	if (path && pin_ledger_wants_example(ledger, cause))
 		entry->examples[entry->n_examples++] = (PinExample){
-			.path = name_text(path, strlen(path)),
+			.path = short_path_escaped(path),
 			.uncovered_bytes = uncovered_bytes,
 			.places = places,
 		};

@@ -23,6 +23,7 @@ PinWatch *pin_watch_new(Pass *pass)
 
 	watch->pass = pass;
 	watch->refs = btrfs_refs_new();
+	btrfs_refs_set_bound(watch->refs, pass->ref_bound);
 	watch->extents = btrfs_file_extents_new();
 	return watch;
 }
@@ -144,14 +145,14 @@ static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *re
 	uint64_t most = pinned->cause == PIN_TOO_MANY_PLACES ? EXTENT_PLAN_PLACES_MAX
 							     : MAX(pinned->places, 1) - 1;
 	BtrfsRefsOutcome outcome;
-	size_t n;
 
+	btrfs_refs_set_most(watch->refs, most);
 	if (!btrfs_refs_read(watch->refs, watch->pass->filesystem->fd, pinned->extent.address,
 			     &outcome, error))
 		return false;
 
-	btrfs_refs_list(watch->refs, &n);
-	*ret = outcome == BTRFS_REFS_GONE || (outcome == BTRFS_REFS_READ && n <= most);
+	*ret = outcome == BTRFS_REFS_GONE ||
+	       (outcome == BTRFS_REFS_READ && btrfs_refs_count(watch->refs) <= most);
 	return true;
 }
 

@@ -2,7 +2,6 @@
 #include "daemon/read-ahead.h"
 
 #include "daemon/special-files.h"
-#include "daemon/sum-cache.h"
 #include "kernel-ioctl/extent-map.h"
 
 #include <string.h>
@@ -160,6 +159,11 @@ void read_ahead_free(ReadAhead *ahead)
 	g_free(ahead);
 }
 
+SumCache *read_ahead_cache(ReadAhead *ahead)
+{
+	return ahead->cache;
+}
+
 uint64_t read_ahead_end(ReadAhead *ahead)
 {
 	while (!g_queue_is_empty(&ahead->files))
@@ -258,7 +262,8 @@ static void add_data(ReadAhead *ahead)
 	part->piece.physical = rest->physical;
 	part->piece.goes_on = ahead->is_stream && part->offset > ahead->extent_start;
 	part->is_shared = rest->flags & EXTENT_SHARED;
-	part->is_cached = part->is_shared && is_addressed && !part->job->has_checksums;
+	part->is_clone = part->is_shared && is_addressed && !part->job->has_checksums;
+	part->is_cached = part->is_clone;
 	if (is_addressed)
 		find_sums(ahead, part);
 	else
@@ -334,6 +339,10 @@ static bool begin_mapping(ReadAhead *ahead, FileJob *job, GError **error)
 
 	if (job->outcome != OPEN_OPENED ||
 	    special_files_are_forbidden(pass->settings, &job->attributes, &reason))
+		return true;
+	job->has_no_room = !store_room_take(pass->room, job->data_bytes, !job->is_whole,
+					    &job->room_bytes, &job->no_room);
+	if (job->has_no_room)
 		return true;
 	if (!file_job_begin(job, pass, error))
 		return false;

@@ -4,6 +4,7 @@
 #include "daemon/block-sums.h"
 #include "daemon/file-job.h"
 #include "daemon/reader-pool.h"
+#include "daemon/sum-cache.h"
 
 /*
  * ReadAhead - the files of a list, one after another, each as parts in the order of the file, while
@@ -46,6 +47,7 @@ typedef struct {
 	size_t n_blocks;
 	SumsOrigin origin;
 	bool is_shared; /* other files show this data, too */
+	bool is_clone;  /* the same, at an address of its own, and read */
 	bool is_cached; /* its sums go by its address, which is its own */
 
 	/* The reader's until it was read. */
@@ -69,6 +71,9 @@ bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error) G_GNUC_WAR
  */
 bool read_ahead_next_part(ReadAhead *ahead, FilePart **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* What is known of blocks by their address; owned by @ahead. */
+SumCache *read_ahead_cache(ReadAhead *ahead);
 
 /* End the readers.  What they made disks read, in bytes. */
 uint64_t read_ahead_end(ReadAhead *ahead);

@@ -219,10 +219,11 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(json, "inventory", inventory_json(result));
 	json_object_set_new(json, "files", files_json(result));
 	json_object_set_new(json, "read",
-			    json_pack("{s:o, s:o, s:o, s:o, s:o}", "finding_bytes",
+			    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "finding_bytes",
 				      number(result->finding_bytes), "compare_bytes",
 				      number(result->compare_bytes), "wasted_bytes",
-				      number(result->wasted_bytes), "restored_bytes",
+				      number(result->wasted_bytes), "costly_bytes",
+				      number(result->costly_bytes), "restored_bytes",
 				      number(result->restored_bytes), "disk_bytes",
 				      number(result->disk_bytes)));
 	json_object_set_new(json, "shared", shared_json(result));

@@ -20,6 +20,7 @@ Round *round_new(uint32_t block_bytes)
 	round->target_places = g_new(uint64_t, round->n_max);
 	round->source_places = g_new(uint64_t, round->n_max);
 	round->target_shared = g_new(bool, round->n_max);
+	round->source_shared = g_new(bool, round->n_max);
 	round->target_costs = g_new(uint32_t, round->n_max);
 	round->target_buffer = g_malloc(FILE_READER_PIECE_BYTES);
 	round->source_buffer = g_malloc(FILE_READER_PIECE_BYTES);
@@ -36,6 +37,7 @@ void round_free(Round *round)
 	g_free(round->target_places);
 	g_free(round->source_places);
 	g_free(round->target_shared);
+	g_free(round->source_shared);
 	g_free(round->target_costs);
 	g_free(round->target_buffer);
 	g_free(round->source_buffer);
@@ -84,13 +86,14 @@ static bool map_places(Round *round, const OpenObject *object, uint64_t first, s
 {
 	uint32_t block_bytes = round->block_bytes;
 	uint64_t start = first * block_bytes;
+	bool counts_costs = shared == round->target_shared;
 
 	for (size_t i = 0; i < n; i++)
 		places[i] = PLACE_HOLE;
-	for (size_t i = 0; shared && i < n; i++) {
+	for (size_t i = 0; shared && i < n; i++)
 		shared[i] = false;
+	for (size_t i = 0; counts_costs && i < n; i++)
 		round->target_costs[i] = block_bytes;
-	}
 
 	extent_map_start(round->extents, file_reader_fd(object->reader), start,
 			 (uint64_t)n * block_bytes, false);
@@ -104,7 +107,7 @@ static bool map_places(Round *round, const OpenObject *object, uint64_t first, s
 			return true;
 
 		at = (extent->logical - start) / block_bytes;
-		if (shared && extent->flags & EXTENT_ENCODED)
+		if (counts_costs && extent->flags & EXTENT_ENCODED)
 			map_costs(round, first, at,
 				  MIN(n, at + (extent->length + block_bytes - 1) / block_bytes));
 		for (uint64_t offset = 0; offset < extent->length; offset += block_bytes) {
@@ -165,8 +168,8 @@ bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t di
 
 	if (!map_places(round, target, first, n, round->target_places, round->target_shared, error))
 		return false;
-	if (source &&
-	    !map_places(round, source, first - diagonal, n, round->source_places, NULL, error))
+	if (source && !map_places(round, source, first - diagonal, n, round->source_places,
+				  round->source_shared, error))
 		return false;
 	for (size_t i = 0; !source && i < n; i++)
 		round->source_places[i] = PLACE_HOLE;

@@ -21,6 +21,7 @@ typedef enum {
 	BLOCK_EQUAL,
 	BLOCK_ZERO, /* equal, and part of a long run of zeros: a hole serves better */
 	BLOCK_DIFFERENT,
+	BLOCK_DEFERRED, /* it has other references: see ClonePairs */
 } BlockState;
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
 	uint64_t *target_places;
 	uint64_t *source_places;
 	bool *target_shared;    /* other files, or places, use the target's block too */
+	bool *source_shared;    /* the same of the source's */
 	uint32_t *target_costs; /* bytes that the target's block takes on the disk */
 	uint8_t *target_buffer;
 	uint8_t *source_buffer;

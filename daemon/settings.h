@@ -109,12 +109,13 @@ typedef struct {
 	uint64_t
 		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
 	uint64_t min_run_bytes; /* that an item more in a file frees on average */
-	uint64_t min_age_usec;  /* files that changed since are left for a later pass */
-	uint64_t run_for_usec;  /* the longest that a pass may take; 0: no limit */
-	uint64_t rate_bytes;    /* per second, that a disk is asked for; 0: no limit */
-	uint64_t rate_requests; /* the same, in requests */
-	uint32_t anchor_blocks; /* 0: as the store has it, of a new one by AnchorShape */
-	uint32_t window_anchors; /* the same */
+	uint64_t store_limit_bytes; /* of the store; SETTINGS_STORE_LIMIT_AUTO: by the filesystem */
+	uint64_t min_age_usec;      /* files that changed since are left for a later pass */
+	uint64_t run_for_usec;      /* the longest that a pass may take; 0: no limit */
+	uint64_t rate_bytes;        /* per second, that a disk is asked for; 0: no limit */
+	uint64_t rate_requests;     /* the same, in requests */
+	uint32_t anchor_blocks;     /* 0: as the store has it, of a new one by AnchorShape */
+	uint32_t window_anchors;    /* the same */
 	ZerosPolicy zeros;
 	FindPolicy find;
 	ReadPolicy read;
@@ -146,10 +147,11 @@ typedef struct {
 	bool verbose;
 } Settings;
 
-#define SETTINGS_MEMORY_BYTES   (UINT64_C(64) << 20)
-#define SETTINGS_MIN_RUN_BYTES  (UINT64_C(64) << 10)
-#define SETTINGS_MIN_SIZE_UNSET UINT64_MAX
-#define SETTINGS_ANCHORS_UNSET  0
+#define SETTINGS_MEMORY_BYTES     (UINT64_C(64) << 20)
+#define SETTINGS_MIN_RUN_BYTES    (UINT64_C(64) << 10)
+#define SETTINGS_MIN_SIZE_UNSET   UINT64_MAX
+#define SETTINGS_STORE_LIMIT_AUTO UINT64_MAX
+#define SETTINGS_ANCHORS_UNSET    0
 
 #define SETTINGS_MEMORY_MIN_BYTES   (UINT64_C(4) << 20)
 #define SETTINGS_ANCHOR_BLOCKS_MAX  16

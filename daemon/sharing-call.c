@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/sharing-call.h"
 
-#include "kernel-ioctl/file-users.h"
-
 #define SHORT_BYTES   FILE_READER_PIECE_BYTES
 #define SCRATCH_BYTES (UINT64_C(128) << 10)
 #define AWAIT_TRIES   3
@@ -13,34 +11,49 @@
  */
 #define PAUSE_USEC 100
 
+static DedupeSource source_of(const Filesystem *filesystem, const SharingCall *call)
+{
+	const FsIdentity *identity = &filesystem->identity;
+
+	return (DedupeSource){
+		.fd = call->source_fd,
+		.offset_bytes = call->source_offset,
+		.hint_block_bytes = identity->kind == FS_KIND_XFS ? identity->block_bytes : 0,
+		.relay = call->relay,
+	};
+}
+
+bool sharing_call_needs_relay(const Filesystem *filesystem, const SharingCall *call)
+{
+	DedupeSource source = source_of(filesystem, call);
+
+	return dedupe_range_needs_relay(&source, file_reader_fd(call->target), call->target_offset);
+}
+
 static DedupeTarget call_once(Pass *pass, const SharingCall *call)
 {
+	DedupeSource source = source_of(pass->filesystem, call);
 	DedupeTarget target = {
 		.fd = file_reader_fd(call->target),
 		.offset_bytes = call->target_offset,
 	};
 
 	pass->result->shared.calls +=
-		dedupe_range(call->source_fd, call->source_offset, call->length, &target, 1,
-			     DEDUPE_ROUND_BYTES, pass->stop);
+		dedupe_range(&source, call->length, &target, 1, DEDUPE_ROUND_BYTES, pass->stop);
 	pass->result->restored_bytes +=
 		file_reader_restore(call->target, target.offset_bytes, call->length);
 	return target;
 }
 
-static bool is_used(const Pass *pass, const FileReader *file)
-{
-	bool only_writers_wait = pass->filesystem->identity.kind == FS_KIND_BTRFS;
-
-	return file_users_ask(file_reader_fd(file), only_writers_wait) != FILE_USERS_NONE;
-}
-
 /* Whether others may have to wait for the call.  A short one is over before it matters. */
 static bool is_in_the_way(const Pass *pass, const SharingCall *call)
 {
+	bool only_writers_wait = pass->filesystem->identity.kind == FS_KIND_BTRFS;
+
 	return call->length > SHORT_BYTES &&
-	       (is_used(pass, call->target) ||
-		(call->source && !call->source_is_ours && is_used(pass, call->source)));
+	       (file_reader_has_other_users(call->target, only_writers_wait) ||
+		(call->source && !call->source_is_ours &&
+		 file_reader_has_other_users(call->source, only_writers_wait)));
 }
 
 /*

@@ -9,7 +9,7 @@
  * SharingCall - has the kernel share one range, without others having to wait for long.
  *
  * During a call writers of both files wait, and on XFS readers too; and nothing can stop it.  So where
- * somebody else has one of them open, or memory is so short that the data is not in the page cache any
+ * somebody else had one of them open when the first long call was made, or memory is so short that the data is not in the page cache any
  * more, a round is cut into calls of 1 MiB, the data of each being read right before it, with a pause
  * behind it in which the others get their turn.  Else it is one call, which makes fewer items in the
  * trees of btrfs.
@@ -28,8 +28,12 @@ typedef struct {
 	bool source_is_ours; /* an unnamed file: nobody else can have it open */
 	int source_fd;
 	uint64_t source_offset;
-	uint64_t length; /* at most DEDUPE_ROUND_BYTES */
+	RelayFile *relay; /* XFS: see sharing_call_needs_relay() */
+	uint64_t length;  /* at most DEDUPE_ROUND_BYTES */
 } SharingCall;
+
+/* Whether the call has to have a relay: see dedupe_range_needs_relay(). */
+bool sharing_call_needs_relay(const Filesystem *filesystem, const SharingCall *call);
 
 /* Calls, and rounds that were cut, are counted in the pass's result; DedupeTarget says how it ended. */
 DedupeTarget sharing_call_make(Pass *pass, const SharingCall *call);

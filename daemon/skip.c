@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/skip.h"
 
-#include "daemon/name-text.h"
+#include "daemon/short-path.h"
 
 #include <string.h>
 
@@ -41,18 +41,29 @@ static const char *const reason_names[SKIP_REASONS] = {
 	[SKIP_OTHER_OWNER] = "other-owner",
 	[SKIP_YOUNG] = "young",
 	[SKIP_CHANGES_OFTEN] = "changes-often",
+	[SKIP_STORE_LIMIT] = "store-limit",
+	[SKIP_STATE_SPACE] = "state-space",
+	[SKIP_LARGE_OFFSET] = "large-offset",
+	[SKIP_MANY_NAMES] = "many-names",
+	[SKIP_CLONES] = "clones",
 };
 
 bool skip_may_pass(SkipReason reason)
 {
 	return reason == SKIP_BUSY || reason == SKIP_LEASED || reason == SKIP_CHANGED ||
 	       reason == SKIP_NO_SPACE || reason == SKIP_NO_TEMPORARY_FILE ||
-	       reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG || reason == SKIP_CHANGES_OFTEN;
+	       reason == SKIP_DOUBTFUL || reason == SKIP_YOUNG || reason == SKIP_CHANGES_OFTEN ||
+	       reason == SKIP_STORE_LIMIT || reason == SKIP_STATE_SPACE;
+}
+
+bool skip_reason_is_known(uint32_t number)
+{
+	return number < SKIP_REASONS && reason_names[number];
 }
 
 const char *skip_reason_name(SkipReason reason)
 {
-	return reason < SKIP_REASONS && reason_names[reason] ? reason_names[reason] : "unknown";
+	return skip_reason_is_known(reason) ? reason_names[reason] : "unknown";
 }
 
 bool skip_reason_parse(const char *name, SkipReason *ret)
@@ -78,7 +89,7 @@ void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, cons
 	for (size_t i = 0; i < SKIP_EXAMPLES; i++) {
 		if (entry->examples[i])
 			continue;
-		entry->examples[i] = name_text(path, strlen(path));
+		entry->examples[i] = short_path_escaped(path);
 		return;
 	}
 }

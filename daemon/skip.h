@@ -50,6 +50,11 @@ typedef enum {
 	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
 	SKIP_YOUNG,                  /* --min-age: it was written to a moment ago */
 	SKIP_CHANGES_OFTEN,          /* it was found changed time and again: see ChangePace */
+	SKIP_STORE_LIMIT,            /* the store has reached StoreLimit= */
+	SKIP_STATE_SPACE,            /* little room is left where the store lies */
+	SKIP_LARGE_OFFSET, /* read: data beyond 2^32 - 1 blocks of a file has no anchors */
+	SKIP_MANY_NAMES,   /* btrfs: finding out where it lies would take too long */
+	SKIP_CLONES,       /* clones refer to it: freeing it would take too much comparing */
 	SKIP_REASONS,
 } SkipReason;
 
@@ -68,6 +73,9 @@ typedef struct {
 	SkipEntry entries[SKIP_REASONS];
 } SkipLedger;
 
+/* Whether it is one of these: a store may have the number of another one, from a newer version. */
+bool skip_reason_is_known(uint32_t number);
+
 const char *skip_reason_name(SkipReason reason);
 
 /* The reason of that name; false: there is none. */
@@ -75,7 +83,7 @@ bool skip_reason_parse(const char *name, SkipReason *ret);
 
 /*
  * Count @bytes left alone for @reason.  @path, raw bytes and NUL-terminated, is kept as an example
- * while there is room; NULL when there is none to give.
+ * while there is room, cut if it is long (ShortPath); NULL when there is none to give.
  */
 void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/stamp.h"
 
+#include "daemon/look-day.h"
+
 #define RACY_NSEC    INT64_C(1000000000)
 #define RECHECK_DAYS 30
 
@@ -20,5 +22,5 @@ bool stamp_is_racy(const Stamp *stamp, int64_t now_nsec)
 
 bool stamp_recheck_is_due(uint32_t doubted_day, uint32_t today, uint32_t object)
 {
-	return doubted_day > 0 && today > doubted_day + object % RECHECK_DAYS;
+	return doubted_day > 0 && look_day_is_due(doubted_day, today, object % RECHECK_DAYS + 1);
 }

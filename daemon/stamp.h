@@ -35,6 +35,6 @@ bool stamp_is_racy(const Stamp *stamp, int64_t now_nsec);
 
 /*
  * Whether a file doubted since @doubted_day is due to be read again on day @today (days since 1970):
- * spread over a month by @object, and never on the day itself.
+ * spread over a month by @object, and never on the day itself.  A day in the future is due: the clock was ahead.
  */
 bool stamp_recheck_is_due(uint32_t doubted_day, uint32_t today, uint32_t object);

@@ -114,7 +114,8 @@ static void share_round(StepRounds *rounds, const ExtentStep *step, const StepFi
 		.source_fd = files->from ? file_reader_fd(files->from)
 					 : hole_source_fd(rounds->hole, NULL, shared->length,
 							  &shared->no_source),
-		.source_offset = files->from ? step->source_offset + shared->done : 0,
+		.source_offset = files->from ? step->source_offset + shared->done
+					     : hole_source_offset(rounds->hole),
 		.length = shared->length,
 	};
 	DedupeTarget asked;

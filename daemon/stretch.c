@@ -30,11 +30,24 @@ StretchPlace stretch_place(const Object *stretch)
 	};
 }
 
-/* Add what @item shows of @place. */
+/* The end of @length bytes from @offset on; at most UINT64_MAX. */
+static uint64_t end_of(uint64_t offset, uint64_t length)
+{
+	return length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
+}
+
+/*
+ * Add what @item shows of @place behind the parts so far.  Items overlap where the file was written between two
+ * looks at its tree, or where the tree is damaged.
+ */
 static void add_part(GArray *parts, const BtrfsFileExtent *item, const StretchPlace *place)
 {
-	uint64_t first = MAX(item->logical, place->offset);
-	uint64_t end = MIN(item->logical + item->length, place->offset + place->length);
+	const StretchPart *last =
+		parts->len > 0 ? &g_array_index(parts, StretchPart, parts->len - 1) : NULL;
+	uint64_t from = last ? last->offset + last->length : place->offset;
+	uint64_t first = MAX(item->logical, from);
+	uint64_t end =
+		MIN(end_of(item->logical, item->length), end_of(place->offset, place->length));
 	StretchPart part = {
 		.offset = first,
 		.length = end - first,
@@ -93,10 +106,10 @@ bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *part
 	g_array_set_size(ret, (guint)(bytes / block_bytes));
 	for (size_t i = 0; i < n_parts; i++) {
 		uint64_t block = (sorted[i]->offset - start) / block_bytes;
+		uint64_t n = sorted[i]->length / block_bytes;
 
-		if (!extent_sums_read(sums, sorted[i]->bytenr + sorted[i]->position,
-				      sorted[i]->length / block_bytes,
-				      &g_array_index(ret, uint64_t, block), error))
+		if (n > 0 && !extent_sums_read(sums, sorted[i]->bytenr + sorted[i]->position, n,
+					       &g_array_index(ret, uint64_t, block), error))
 			return false;
 	}
 

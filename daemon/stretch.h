@@ -63,14 +63,15 @@ StretchPlace stretch_place(const Object *stretch);
 
 /*
  * What of @place is data that is not compressed, as StretchPart, clipped to it; nothing if the file
- * is gone.
+ * is gone.  Parts are in the order of the file and never overlap.
  */
 bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *place, GArray *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * The sums of all blocks from the byte @start of the file, at or before @parts[0], to the end of the last
- * part, EXTENT_SUM_NONE where there is no data between.  @ret (of uint64_t) is resized.
+ * part, EXTENT_SUM_NONE where there is no data between.  @parts are in order, and end at most
+ * OBJECT_EXTENT_BYTES_MAX behind @start.  @ret (of uint64_t) is resized.
  */
 bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,
 		       uint32_t block_bytes, GArray *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

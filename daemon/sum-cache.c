@@ -12,6 +12,9 @@
 #define GROUP_BLOCKS 256
 #define GROUP_BYTES  (GROUP_BLOCKS * sizeof(uint64_t))
 
+/* Behind the sums of all groups. */
+#define OBJECTS_BYTES (GROUP_BLOCKS * sizeof(uint32_t))
+
 /* Of a place with sums that are nobody's. */
 #define OWNER_LOST UINT64_MAX
 
@@ -30,7 +33,7 @@ SumCache *sum_cache_new(const char *directory, uint32_t block_bytes, uint64_t ma
 
 	cache->directory = g_strdup(directory);
 	cache->block_bytes = block_bytes;
-	cache->n_groups = MAX(max_bytes / GROUP_BYTES, 1);
+	cache->n_groups = MAX(max_bytes / (GROUP_BYTES + OBJECTS_BYTES), 1);
 	cache->fd = -1;
 	return cache;
 }
@@ -51,6 +54,14 @@ static off_t place_of(const SumCache *cache, uint64_t block)
 	uint64_t group = block / GROUP_BLOCKS % cache->n_groups;
 
 	return (off_t)((group * GROUP_BLOCKS + block % GROUP_BLOCKS) * sizeof(uint64_t));
+}
+
+static off_t object_place_of(const SumCache *cache, uint64_t block)
+{
+	uint64_t group = block / GROUP_BLOCKS % cache->n_groups;
+
+	return (off_t)(cache->n_groups * GROUP_BYTES +
+		       (group * GROUP_BLOCKS + block % GROUP_BLOCKS) * sizeof(uint32_t));
 }
 
 static uint64_t *owner_of(const SumCache *cache, uint64_t block)
@@ -110,8 +121,11 @@ static bool take_place(SumCache *cache, uint64_t block)
 
 	*owner = OWNER_LOST;
 	if (was_taken &&
-	    store_io_pwrite(cache->fd, nothing, GROUP_BYTES,
-			    place_of(cache, block - block % GROUP_BLOCKS)) != GROUP_BYTES)
+	    (store_io_pwrite(cache->fd, nothing, GROUP_BYTES,
+			     place_of(cache, block - block % GROUP_BLOCKS)) != GROUP_BYTES ||
+	     store_io_pwrite(cache->fd, nothing, OBJECTS_BYTES,
+			     object_place_of(cache, block - block % GROUP_BLOCKS)) !=
+		     OBJECTS_BYTES))
 		return false;
 
 	*owner = block / GROUP_BLOCKS + 1;
@@ -144,5 +158,43 @@ void sum_cache_put(SumCache *cache, uint64_t physical, const uint64_t *sums, siz
 	for (size_t i = 0, n; i < n_blocks && !cache->has_failed; i += n) {
 		n = of_one_group(block + i, n_blocks - i);
 		cache->has_failed = !put_to_group(cache, block + i, sums + i, n);
+	}
+}
+
+void sum_cache_get_objects(SumCache *cache, uint64_t physical, uint32_t *ret, size_t n_blocks)
+{
+	uint64_t block = physical / cache->block_bytes;
+
+	for (size_t i = 0, n; i < n_blocks; i += n) {
+		size_t bytes;
+		ssize_t got = 0;
+
+		n = of_one_group(block + i, n_blocks - i);
+		bytes = n * sizeof(*ret);
+		if (cache->fd >= 0 && is_there(cache, block + i))
+			got = store_io_pread(cache->fd, ret + i, bytes,
+					     object_place_of(cache, block + i));
+		got = MAX(got, 0);
+		memset((uint8_t *)(ret + i) + got, 0, bytes - (size_t)got);
+	}
+}
+
+void sum_cache_put_object(SumCache *cache, uint64_t physical, uint32_t object, size_t n_blocks)
+{
+	uint64_t block = physical / cache->block_bytes;
+	uint32_t objects[GROUP_BLOCKS];
+
+	for (size_t i = 0; i < GROUP_BLOCKS; i++)
+		objects[i] = object;
+	cache->has_failed = !open_file(cache);
+	for (size_t i = 0, n; i < n_blocks && !cache->has_failed; i += n) {
+		size_t bytes;
+
+		n = of_one_group(block + i, n_blocks - i);
+		bytes = n * sizeof(*objects);
+		cache->has_failed =
+			!take_place(cache, block + i) ||
+			store_io_pwrite(cache->fd, objects, bytes,
+					object_place_of(cache, block + i)) != (ssize_t)bytes;
 	}
 }

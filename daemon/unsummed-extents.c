@@ -20,6 +20,8 @@ UnsummedExtents *unsummed_extents_new(const Pass *pass)
 
 	extents->pass = pass;
 	extents->refs = btrfs_refs_new();
+	btrfs_refs_set_most(extents->refs, EXTENT_PLACES_MOST);
+	btrfs_refs_set_bound(extents->refs, pass->ref_bound);
 	return extents;
 }
 

@@ -4,6 +4,7 @@
 #include "daemon/boot-directories.h"
 #include "kernel-ioctl/directory.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/open-file.h"
 #include "kernel-ioctl/target-permission.h"
 
 #include <dirent.h>
@@ -37,6 +38,7 @@ struct Walk {
 	Filter *filter;
 	ReadOnlySubvolumes *subvolumes;
 	SkipLedger *skips;
+	const atomic_bool *stop;
 	FileStat state_directory;
 	FileStat boot[BOOT_DIRECTORIES]; /* inode 0: there is none */
 	TargetPermission permission;
@@ -69,7 +71,7 @@ static void find_boot_directories(Walk *walk)
 }
 
 Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
-	       SkipLedger *skips, const FileStat *state_directory)
+	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop)
 {
 	Walk *walk = g_new0(Walk, 1);
 	struct rlimit limit = { 0 };
@@ -79,6 +81,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes 
 	walk->filter = filter;
 	walk->subvolumes = subvolumes;
 	walk->skips = skips;
+	walk->stop = stop;
 	walk->state_directory = *state_directory;
 	walk->permission = target_permission_get();
 	find_boot_directories(walk);
@@ -236,11 +239,17 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 	return true;
 }
 
+/* Another user may own a part of the path.  That must not end the pass over other roots. */
+static bool was_replaced(int cause)
+{
+	return open_outcome_of(cause) == OPEN_GONE;
+}
+
 /* Begin with the next root.  False: there is none, or an error. */
 static bool next_root(Walk *walk, GError **error)
 {
 	g_autofree char *directory_path = NULL;
-	g_auto(Fd) fd = -1;
+	int fd;
 
 	if (walk->next_root == walk->filesystem->roots->len)
 		return false;
@@ -254,7 +263,12 @@ static bool next_root(Walk *walk, GError **error)
 		directory_path = g_strdup(walk->root->path);
 	}
 
-	fd = open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	fd = filesystem_root_open(walk->filesystem, walk->root, 0);
+	if (fd < 0 && was_replaced(errno)) {
+		g_string_assign(walk->path, walk->root->path);
+		skip(walk, SKIP_CHANGED, 0, "");
+		return true;
+	}
 	if (fd < 0) {
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH, "cannot open %s: %s",
 			    directory_path, g_strerror(errno));
@@ -262,7 +276,7 @@ static bool next_root(Walk *walk, GError **error)
 	}
 
 	g_string_assign(walk->path, directory_path);
-	return enter_take(walk, directory_new_take(fd_steal(&fd)), walk->path->str, error);
+	return enter_take(walk, directory_new_take(fd), walk->path->str, error);
 }
 
 static bool visit_directory(Walk *walk, const char *name, GError **error)
@@ -270,7 +284,8 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 	Directory *directory = NULL;
 	int failed;
 
-	if (walk->levels->len >= walk->depth_max) {
+	/* The path is that of the directory: see visit(). */
+	if (walk->levels->len >= walk->depth_max || walk->path->len > FILTER_PATH_BYTES_MAX) {
 		skip(walk, SKIP_TOO_DEEP, 0, name);
 		return true;
 	}
@@ -380,7 +395,8 @@ bool walk_next(Walk *walk, const WalkEntry **ret, GError **error)
 {
 	*ret = NULL;
 
-	for (;;) {
+	/* What is left out may be very much, of which nothing is returned. */
+	while (!atomic_load(walk->stop)) {
 		const DirectoryEntry *listed;
 		GError *failed = NULL;
 		bool found = false;
@@ -431,4 +447,6 @@ bool walk_next(Walk *walk, const WalkEntry **ret, GError **error)
 			return true;
 		}
 	}
+
+	return true;
 }

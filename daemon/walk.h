@@ -7,13 +7,15 @@
 #include "daemon/skip.h"
 #include "kernel-ioctl/file-stat.h"
 
+#include <stdatomic.h>
+
 /*
  * Walk - all directories and regular files below a Filesystem's roots, one statx each.
  *
  * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
  * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
  * special files, the state directory, what may not be read, directories deeper than descriptors
- * suffice, and read-only snapshots if these are skipped; and the running system's /boot and /efi, under whatever name they are met, unless the
+ * suffice or below a path of more than FILTER_PATH_BYTES_MAX, and read-only snapshots if these are skipped; and the running system's /boot and /efi, under whatever name they are met, unless the
  * walk begins in them by that name.
  *
  * A file with several names comes once for each of them.
@@ -34,10 +36,10 @@ typedef struct {
 
 /* All arguments are borrowed.  @state_directory is what must not be entered. */
 Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
-	       SkipLedger *skips, const FileStat *state_directory);
+	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop);
 void walk_free(Walk *walk);
 
-/* The next directory or file of at least the minimal size; NULL at the end. */
+/* The next directory or file of at least the minimal size; NULL at the end, or when @stop is raised. */
 bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Regular files met so far that are not excluded, every name counted; small ones too. */

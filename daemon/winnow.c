@@ -15,6 +15,17 @@ void winnow_init(Winnow *winnow, uint32_t anchor_blocks, uint32_t window_anchors
 	winnow->window_anchors = window_anchors;
 }
 
+bool winnow_is_valid(const Winnow *winnow)
+{
+	uint64_t k = winnow->anchor_blocks;
+	uint64_t n_hashes = winnow->n_sums < k ? 0 : winnow->n_sums - k + 1;
+
+	return winnow->n_sums <= winnow->next_block &&
+	       (winnow->n_hashes == n_hashes || winnow->window_anchors == 0) &&
+	       (winnow->last_choice == 0 || winnow->last_choice < winnow->n_hashes) &&
+	       winnow->repeats_until <= winnow->n_hashes + winnow->window_anchors;
+}
+
 /* The digest of the last k sums.  0 is what runs of zeros are known by. */
 static uint64_t window_digest(const Winnow *winnow)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/hash-store.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,8 +20,8 @@
  *
  * A plain value without pointers: it may be copied, and stored to be gone on with later.
  */
-#define WINNOW_WINDOW_MAX        64
-#define WINNOW_ANCHOR_BLOCKS_MAX 16
+#define WINNOW_WINDOW_MAX        HASH_STORE_WINDOW_ANCHORS_MAX
+#define WINNOW_ANCHOR_BLOCKS_MAX HASH_STORE_ANCHOR_BLOCKS_MAX
 
 typedef struct {
 	uint32_t anchor_blocks;  /* k, 1 to WINNOW_ANCHOR_BLOCKS_MAX */
@@ -38,6 +40,9 @@ typedef struct {
 typedef void (*WinnowKeep)(uint64_t digest, uint64_t block, void *data);
 
 void winnow_init(Winnow *winnow, uint32_t anchor_blocks, uint32_t window_anchors);
+
+/* Whether winnow_add() and winnow_break() can have made it, whatever k and w: one that was stored may be damaged. */
+bool winnow_is_valid(const Winnow *winnow);
 
 /* The sum of the next block. */
 void winnow_add(Winnow *winnow, uint64_t sum, WinnowKeep keep, void *data);

@@ -65,7 +65,7 @@ size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, si
 		return n;
 	}
 
-	call->source_offset = 0;
+	call->source_offset = hole_source_offset(filler->hole);
 	call->source_fd = hole_source_fd(filler->hole, round->target, stop - start, ret_reason);
 	return end - first;
 }

@@ -302,7 +302,7 @@ static Chooser *chooser_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
 	chooser->sums = sums;
 	chooser->table = table;
 	chooser->files = extent_files_new(pass);
-	chooser->refs = extent_refs_new(pass->filesystem->fd);
+	chooser->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	chooser->candidates = g_array_new(false, false, sizeof(ZeroCandidate));
 	return chooser;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * WorkBudget - how much work a pass spends to find out where files lie.
+ *
+ * Each file has an allowance, which is enough for hundreds of names.  What a file needs beyond that
+ * is taken from a reserve that all files of the pass share.  So files with very many names are looked
+ * at as long as they are few, and nobody can keep a pass busy with them.
+ *
+ * A unit is about a microsecond.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	uint64_t file_units;
+	uint64_t reserve_units;
+} WorkBudget;
+
+#define WORK_FILE_UNITS    UINT64_C(1024)
+#define WORK_RESERVE_UNITS UINT64_C(10000000)
+
+/* A name that was read, and a search of a tree. */
+#define WORK_NAME_UNITS   1
+#define WORK_SEARCH_UNITS 3
+
+/* Bytes of a path that are copied, or matched with one glob. */
+#define WORK_BYTES_PER_UNIT 64
+
+#define WORK_BUDGET_INIT                                                                           \
+	{                                                                                          \
+		WORK_FILE_UNITS, WORK_RESERVE_UNITS                                                \
+	}
+
+static inline void work_budget_begin_file(WorkBudget *budget)
+{
+	budget->file_units = WORK_FILE_UNITS;
+}
+
+/* Take @units; false: nothing is left. */
+static inline bool work_budget_take(WorkBudget *budget, uint64_t units)
+{
+	uint64_t from_file = units < budget->file_units ? units : budget->file_units;
+	uint64_t rest = units - from_file;
+
+	budget->file_units -= from_file;
+	budget->reserve_units -= rest < budget->reserve_units ? rest : budget->reserve_units;
+	return budget->file_units > 0 || budget->reserve_units > 0;
+}
