@@ -2,6 +2,7 @@
 #include "cli/btrfs-paths.h"
 
 #include "daemon/mount-table.h"
+#include "daemon/short-path.h"
 #include "kernel-ioctl/btrfs-names.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
@@ -20,6 +21,7 @@ typedef struct {
 
 struct BtrfsPaths {
 	BtrfsNames *names;
+	ShortPath *path;
 	GArray *shown; /* ShownDirectory */
 };
 
@@ -56,6 +58,7 @@ BtrfsPaths *btrfs_paths_new(int fd, const char *uuid, GError **error)
 
 	paths = g_new0(BtrfsPaths, 1);
 	paths->names = btrfs_names_new(fd);
+	paths->path = short_path_new();
 	paths->shown = g_array_new(false, false, sizeof(ShownDirectory));
 	g_array_set_clear_func(paths->shown, shown_clear);
 	filesystem = mount_table_find_uuid(mounts, uuid);
@@ -75,6 +78,7 @@ void btrfs_paths_free(BtrfsPaths *paths)
 		return;
 
 	btrfs_names_free(paths->names);
+	short_path_free(paths->path);
 	g_array_unref(paths->shown);
 	g_free(paths);
 }
@@ -94,7 +98,6 @@ static const char *target_of(const BtrfsPaths *paths, uint64_t root, uint64_t in
 
 char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
 {
-	g_autoptr(GString) path = g_string_new(NULL);
 	const char *target = NULL;
 	const BtrfsName *name;
 
@@ -102,17 +105,16 @@ char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
 	if (!btrfs_names_next(paths->names, &name, NULL) || !name)
 		return NULL;
 
+	short_path_clear(paths->path);
 	for (int i = 0; name && !target && i < CLIMB_MAX; i++) {
 		uint64_t above = name->root, directory = name->directory;
 
-		g_string_prepend(path, name->name);
-		g_string_prepend_c(path, '/');
+		short_path_prepend(paths->path, name->name);
 		target = target_of(paths, above, directory);
 		if (!target &&
 		    !btrfs_names_of_directory(paths->names, above, directory, &name, NULL))
 			return NULL;
 	}
 
-	g_string_prepend(path, !target ? "<FS_TREE>" : g_str_equal(target, "/") ? "" : target);
-	return g_string_free(g_steal_pointer(&path), false);
+	return short_path_text(paths->path, target ? target : "<FS_TREE>");
 }

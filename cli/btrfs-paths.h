@@ -17,7 +17,8 @@ void btrfs_paths_free(BtrfsPaths *paths);
 
 /*
  * The absolute path of the file by one of its names, as raw bytes: below a mount point that can be
- * reached, else from the top level on, which is called "<FS_TREE>".  NULL if it has no name.
+ * reached, else from the top level on, which is called "<FS_TREE>".  A long one is
+ * cut: see ShortPath.  NULL if it has no name.
  */
 char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode);
 

@@ -45,3 +45,20 @@ bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char 
 	free(real);
 	return is_called;
 }
+
+const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed)
+{
+	const DaemonFilesystem *unmounted = NULL;
+
+	for (size_t i = 0; i < all->len; i++) {
+		const DaemonFilesystem *filesystem = all->pdata[i];
+
+		if (!daemon_filesystem_is_called(filesystem, typed))
+			continue;
+		if (strcmp(filesystem->state, "unmounted") != 0)
+			return filesystem;
+		unmounted = filesystem;
+	}
+
+	return unmounted;
+}

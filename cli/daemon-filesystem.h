@@ -30,4 +30,10 @@ bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const c
 /* Whether it is what somebody means by @typed: its UUID, or a path of its mount point. */
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed);
 
+/*
+ * The one of @all (DaemonFilesystem) that somebody means by @typed; NULL: none.  A filesystem that was unmounted
+ * keeps its mount point, so one that is mounted there by now is preferred.
+ */
+const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DaemonFilesystem, daemon_filesystem_free)

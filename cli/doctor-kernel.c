@@ -74,14 +74,13 @@ static void try_sharing(int directory_fd, const char *uuid, bool is_read_only, F
 	}
 
 	/* Nobody may resolve references meanwhile; and a pass that runs shall not be in doubt. */
-	lock = filesystem_lock(uuid, &failed);
-	if (lock < 0 &&
+	if (!filesystem_lock(uuid, &lock, &failed) &&
 	    g_error_matches(failed, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE)) {
 		findings_add(findings, FINDING_NOTE, "sharing", NULL,
 			     "it was not tried, as a pass runs here");
 		return;
 	}
-	if (lock < 0) {
+	if (failed) {
 		findings_add(findings, FINDING_NOTE, "sharing", NULL, "it was not tried: %s",
 			     failed->message);
 		return;

@@ -33,7 +33,8 @@ struct ExtentView {
 	BtrfsPaths *paths;
 	ExtentRefs *refs;
 	BtrfsFileExtents *items;
-	Fd lock;            /* -1: somebody else has it */
+	bool is_in_use; /* another process holds the lock */
+	Fd lock;
 	GHashTable *others; /* Other by itself */
 	GHashTable
 		*counted; /* addresses of extents that sharing would free; or were found pinned */
@@ -59,18 +60,19 @@ static gboolean other_equal(const void *a, const void *b)
 	       one->relation == other->relation;
 }
 
-/* A pass that has it is no error: the lock stays -1. */
+/* A pass that holds the lock is no error. */
 static bool take_lock(ExtentView *view, const char *uuid, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 
-	view->lock = filesystem_lock(uuid, &cause);
-	if (view->lock >= 0 ||
-	    g_error_matches(cause, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE))
+	if (filesystem_lock(uuid, &view->lock, &cause))
 		return true;
 
-	g_propagate_error(error, g_steal_pointer(&cause));
-	return false;
+	view->is_in_use =
+		g_error_matches(cause, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE);
+	if (!view->is_in_use)
+		g_propagate_error(error, g_steal_pointer(&cause));
+	return view->is_in_use;
 }
 
 ExtentView *extent_view_open(const NamedFile *file, HashStore *store, GError **error)
@@ -83,7 +85,7 @@ ExtentView *extent_view_open(const NamedFile *file, HashStore *store, GError **e
 	view->lock = -1;
 	view->others = g_hash_table_new_full(other_hash, other_equal, g_free, NULL);
 	view->counted = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	view->refs = extent_refs_new(file->fd);
+	view->refs = extent_refs_new(file->fd, NULL);
 	view->items = btrfs_file_extents_new();
 	view->equals = equals_open(store, error);
 	view->paths = view->equals ? btrfs_paths_new(file->fd, uuid, error) : NULL;
@@ -110,7 +112,7 @@ void extent_view_close(ExtentView *view)
 
 bool extent_view_is_in_use(const ExtentView *view)
 {
-	return view->lock < 0;
+	return view->is_in_use;
 }
 
 static bool is_own(const ExtentView *view, const ExtentRef *place)
@@ -304,7 +306,7 @@ bool extent_view_look(ExtentView *view, const FilePiece *piece, FileReport *repo
 	if (!look_at_pin(view, piece, extent, error) ||
 	    !look_at_differences(view, piece, extent, error))
 		return false;
-	if (view->lock >= 0) {
+	if (!view->is_in_use) {
 		if (!look_at_places(view, piece, report, extent, error))
 			return false;
 		if (extent->state == FILE_KNOWN &&

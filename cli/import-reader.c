@@ -19,9 +19,6 @@
 /* What waits in the store's WAL is bounded by committing so often. */
 #define COMMIT_LINES (1 << 20)
 
-#define BLOCK_BYTES_LEAST 512
-#define BLOCK_BYTES_MOST  65536
-
 struct ImportReader {
 	/* Set at creation, never changed. */
 	FILE *file; /* not owned */
@@ -210,8 +207,8 @@ static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 	g_strlcpy(ret->uuid, lower, sizeof(ret->uuid));
 	g_strlcpy(ret->kind, kind, sizeof(ret->kind));
 
-	if (!take_number(line, "block_bytes", BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST,
-			 &ret->block_bytes, error) ||
+	if (!take_number(line, "block_bytes", HASH_STORE_BLOCK_BYTES_MIN,
+			 HASH_STORE_BLOCK_BYTES_MAX, &ret->block_bytes, error) ||
 	    !take_number(line, "anchor_blocks", 1, WINNOW_ANCHOR_BLOCKS_MAX, &ret->anchor_blocks,
 			 error) ||
 	    !take_number(line, "window_anchors", 2, WINNOW_WINDOW_MAX, &ret->window_anchors, error))

@@ -345,6 +345,8 @@ static bool check(const Object *object, Kind kind, bool has_extents, GError **er
 		return export_set_wrong("id", "the id of an object", error);
 	if (kind != OF_FILE && !has_extents)
 		return export_set_wrong("type", "one that there is on XFS", error);
+	if (kind != OF_FILE && object->size_bytes > OBJECT_EXTENT_BYTES_MAX)
+		return export_set_wrong("size_bytes", "what an extent can have", error);
 	if (kind == OF_FILE && (object->subvolume > OBJECT_STRETCHES) != has_extents)
 		return export_set_wrong("subvolume", "one that such a filesystem has", error);
 	return true;

@@ -4,12 +4,11 @@
 #include "cli/message.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/fs-identity.h"
+#include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void run_paths_free(void *data)
 {
@@ -27,23 +26,19 @@ static void fail(GError **error, const char *name, const char *why)
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: %s", text, why);
 }
 
-/* Nothing but directories and regular files is opened: others may do something then. */
 static bool identify(const char *path, const char *name, FsIdentity *ret, GError **error)
 {
 	g_auto(Fd) fd = -1;
-	struct stat stat;
+	int cause;
 
-	if (lstat(path, &stat) != 0) {
-		fail(error, name, g_strerror(errno));
-		return false;
-	}
-	if (!S_ISDIR(stat.st_mode) && !S_ISREG(stat.st_mode)) {
+	switch (open_file_or_directory(path, &fd, &cause)) {
+	case OPEN_OPENED:
+		break;
+	case OPEN_NOT_REGULAR:
 		fail(error, name, "it is neither a directory nor a regular file");
 		return false;
-	}
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0) {
-		fail(error, name, g_strerror(errno));
+	default:
+		fail(error, name, g_strerror(cause));
 		return false;
 	}
 	if (!fs_identity_read(fd, ret, error))

@@ -71,10 +71,9 @@ ShownFiles *shown_files_open(HashStore *store, GError **error)
 	shown->given = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	if (!open_mount(shown, uuid, error))
 		return NULL;
-	shown->lock = filesystem_lock(uuid, error);
-	if (shown->lock < 0)
+	if (!filesystem_lock(uuid, &shown->lock, error))
 		return NULL;
-	shown->refs = extent_refs_new(shown->fd);
+	shown->refs = extent_refs_new(shown->fd, NULL);
 	shown->items = btrfs_file_extents_new();
 	shown->paths = btrfs_paths_new(shown->fd, uuid, error);
 

@@ -5,6 +5,7 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,16 +86,21 @@ static void look_at_filesystem(const DoctorView *view, const MountedFilesystem *
 static const MountedFilesystem *find_named(const MountTable *mounts, const char *name,
 					   char **ret_why)
 {
-	g_auto(Fd) fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	const MountedFilesystem *found = NULL;
+	g_auto(Fd) fd = -1;
 	g_autoptr(GError) failed = NULL;
 	char uuid[FS_UUID_TEXT_BYTES];
 	FsIdentity identity;
+	int cause;
+	OpenOutcome outcome = open_file_or_directory(name, &fd, &cause);
 
-	if (fd < 0 && g_uuid_string_is_valid(name)) {
+	if (outcome != OPEN_OPENED && g_uuid_string_is_valid(name)) {
 		found = mount_table_find_uuid(mounts, name);
-	} else if (fd < 0) {
-		*ret_why = g_strdup_printf("cannot open it: %s", g_strerror(errno));
+	} else if (outcome == OPEN_NOT_REGULAR) {
+		*ret_why = g_strdup("it is neither a directory nor a regular file");
+		return NULL;
+	} else if (outcome != OPEN_OPENED) {
+		*ret_why = g_strdup_printf("cannot open it: %s", g_strerror(cause));
 		return NULL;
 	} else if (!fs_identity_read(fd, &identity, &failed)) {
 		*ret_why = g_strdup(failed->message);

@@ -5,6 +5,7 @@
 #include "daemon/object-sums.h"
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
+#include "kernel-ioctl/extent-map.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 #include "kernel-ioctl/open-file.h"
@@ -125,6 +126,8 @@ static void add_sum(ObjectSums *sums, uint64_t sum, uint64_t of_zeros)
 typedef struct {
 	ObjectSums by_data;
 	ObjectSums by_checksum;
+	uint64_t data_bytes;
+	uint64_t cached_bytes; /* of them, before they were read */
 } FileSums;
 
 static void add_blocks(Verifier *verifier, FileSums *sums, size_t n_blocks)
@@ -142,11 +145,20 @@ static void add_blocks(Verifier *verifier, FileSums *sums, size_t n_blocks)
 	}
 }
 
-/* Read all of the file; false with errno. */
-static bool read_file(Verifier *verifier, int fd, uint64_t size_bytes, FileSums *sums)
+static void add_hole(Verifier *verifier, FileSums *sums, uint64_t length)
 {
-	for (uint64_t offset = 0; offset < size_bytes; offset += PIECE_BYTES) {
-		size_t wanted = (size_t)MIN(size_bytes - offset, PIECE_BYTES);
+	uint64_t n_blocks = (length + verifier->block_bytes - 1) / verifier->block_bytes;
+
+	object_sums_add_hole(&sums->by_data, n_blocks, &nowhere);
+	if (verifier->extents)
+		object_sums_add_hole(&sums->by_checksum, n_blocks, &nowhere);
+}
+
+/* Read the bytes from @offset to @end; false with errno. */
+static bool read_data(Verifier *verifier, int fd, uint64_t offset, uint64_t end, FileSums *sums)
+{
+	for (; offset < end; offset += PIECE_BYTES) {
+		size_t wanted = (size_t)MIN(end - offset, PIECE_BYTES);
 		size_t n_blocks = (wanted + verifier->block_bytes - 1) / verifier->block_bytes;
 		ssize_t got = pread(fd, verifier->buffer, wanted, (off_t)offset);
 
@@ -157,6 +169,39 @@ static bool read_file(Verifier *verifier, int fd, uint64_t size_bytes, FileSums 
 		add_blocks(verifier, sums, n_blocks);
 		verifier->read_bytes += wanted;
 		keep_to_rate(verifier);
+	}
+
+	return true;
+}
+
+/* The end of the data that begins at @start, in whole blocks, or of the file. */
+static uint64_t data_end(const Verifier *verifier, int fd, uint64_t start, uint64_t size_bytes)
+{
+	uint64_t block_bytes = verifier->block_bytes;
+	uint64_t end = MIN(extent_map_skip_data(fd, start), size_bytes);
+
+	/* A file that is cut off meanwhile has no data at @start any more. */
+	end = MAX((end + block_bytes - 1) / block_bytes * block_bytes, start + block_bytes);
+	return MIN(end, size_bytes);
+}
+
+/* Read the data of the file, and no holes: a sparse file can have 8 EiB of these.  False with errno. */
+static bool read_file(Verifier *verifier, int fd, uint64_t size_bytes, FileSums *sums)
+{
+	uint64_t offset = 0;
+
+	while (offset < size_bytes) {
+		uint64_t data = MIN(extent_map_skip_hole(fd, offset), size_bytes);
+		uint64_t start = data < size_bytes ? data - data % verifier->block_bytes : data;
+		uint64_t end =
+			start < size_bytes ? data_end(verifier, fd, start, size_bytes) : start;
+
+		add_hole(verifier, sums, start - offset);
+		sums->cached_bytes += page_cache_resident_bytes(fd, start, end - start);
+		sums->data_bytes += end - start;
+		if (!read_data(verifier, fd, start, end, sums))
+			return false;
+		offset = end;
 	}
 
 	return true;
@@ -175,13 +220,12 @@ static bool has_stamp(int fd, const Object *object)
 static Verified look_into_file(Verifier *verifier, int fd, const Object *object)
 {
 	const HashStoreAbout *about = hash_store_about(verifier->store);
-	uint64_t cached_bytes = page_cache_resident_bytes(fd, 0, object->size_bytes);
-	g_autofree FileSums *sums = g_new(FileSums, 1);
+	g_autofree FileSums *sums = g_new0(FileSums, 1);
 
 	object_sums_init(&sums->by_data, about->anchor_blocks, 0, UINT64_MAX);
 	object_sums_init(&sums->by_checksum, about->anchor_blocks, 0, UINT64_MAX);
 	bool was_read = read_file(verifier, fd, object->size_bytes, sums);
-	if (cached_bytes <= object->size_bytes / 2)
+	if (sums->cached_bytes <= sums->data_bytes / 2)
 		page_cache_drop(fd, 0, object->size_bytes);
 	if (!was_read)
 		return VERIFIED_UNREADABLE;
