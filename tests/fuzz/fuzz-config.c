@@ -25,7 +25,7 @@ static void check(const Config *config)
 	config_settings(config, names, &settings);
 	g_assert_cmpuint(settings.memory_bytes, >=, SETTINGS_MEMORY_MIN_BYTES);
 	g_assert_cmpuint(settings.anchor_blocks, <=, SETTINGS_ANCHOR_BLOCKS_MAX);
-	g_assert_cmpuint(settings.zeros, <=, ZEROS_KEEP);
+	g_assert_cmpuint(settings.zeros, <=, ZEROS_SHARE);
 	config_disk_settings(config, names, &disk);
 	g_assert_cmpuint(disk.rotating, <=, ROTATING_NO);
 }
