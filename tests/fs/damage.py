@@ -37,6 +37,17 @@ def make_unreadable(filesystem, path):
         filesystem.drop_caches()
 
 
+def spoil_checksums(filesystem, paths):
+    """Change a byte under each file of a btrfs: reading answers EIO, and no device had an error."""
+    filesystem.drop_caches()
+    addresses = [oracle.file_extents(path)[-1].physical for path in paths]
+    places = [_btrfs_device_offset(filesystem.device, address) for address in addresses]
+    filesystem.unmount()
+    for place in places:
+        _overwrite(filesystem.device, place)
+    filesystem.mount()
+
+
 def repair(filesystem):
     """Make an XFS image whole again, so that it can be unmounted in order."""
     os.truncate(filesystem.image, filesystem.size_bytes)

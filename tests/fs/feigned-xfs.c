@@ -4,6 +4,8 @@
  * Preloaded into dedupd, an XFS has what cannot be had on a machine for tests:
  *
  * FEIGN_FULL_GROUP=N: sharing with what lies in allocation group N fails for want of space.
+ * FEIGN_USED_UP_USER=UID: sharing onto files of this user fails, as their quota is used up.
+ * FEIGN_USED_UP_PROJECT=ID: the same of a project, which the kernel calls want of space.
  * FEIGN_INODES=INODE:FLAGS:EXTENTS,...: these inodes have also these fsx_xflags (hexadecimal), and that
  * many extents unless it is 0.
  * FEIGN_OLD_KERNEL: no inode can be asked for its names.
@@ -50,13 +52,35 @@ static bool lies_in_full_group(int fd, uint64_t offset)
 	       strtoull(group, NULL, 10);
 }
 
+/* The error with which sharing onto the file fails, as a quota is used up; 0: with none. */
+static int error_of_quota(int fd)
+{
+	const char *user = getenv("FEIGN_USED_UP_USER");
+	const char *project = getenv("FEIGN_USED_UP_PROJECT");
+	struct fsxattr attributes = { 0 };
+	struct stat stat;
+
+	if (user && fstat(fd, &stat) == 0 && stat.st_uid == strtoul(user, NULL, 10))
+		return EDQUOT;
+	if (project && real_ioctl(fd, FS_IOC_FSGETXATTR, &attributes) == 0 &&
+	    attributes.fsx_projid == strtoul(project, NULL, 10))
+		return ENOSPC;
+
+	return 0;
+}
+
+/* Whether that is what becomes of all targets; dedupd has one in each call. */
 static bool feign_no_space(int fd, struct file_dedupe_range *range)
 {
-	if (!lies_in_full_group(fd, range->src_offset))
+	int error = error_of_quota((int)range->info[0].dest_fd);
+
+	if (!error && lies_in_full_group(fd, range->src_offset))
+		error = ENOSPC;
+	if (!error)
 		return false;
 
 	for (unsigned i = 0; i < range->dest_count; i++)
-		range->info[i].status = -ENOSPC;
+		range->info[i].status = -error;
 	return true;
 }
 

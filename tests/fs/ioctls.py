@@ -14,6 +14,8 @@ from typing import NamedTuple
 FS_IOC_FIEMAP = 0xC020660B
 FS_IOC_GETFLAGS = 0x80086601
 FS_IOC_SETFLAGS = 0x40086602
+FS_IOC_FSGETXATTR = 0x801C581F
+FS_IOC_FSSETXATTR = 0x401C5820
 FICLONERANGE = 0x4020940D
 FIDEDUPERANGE = 0xC0189436
 BTRFS_IOC_SYNC = 0x9408
@@ -33,6 +35,11 @@ NO_ADDRESS = EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE
 FS_IMMUTABLE = 0x10
 FS_APPEND_ONLY = 0x20
 FS_NO_COW = 0x00800000
+
+XFLAG_EXTSIZE = 0x800
+XFLAG_EXTSIZE_INHERIT = 0x1000
+XFLAG_COWEXTSIZE = 0x10000
+XFLAG_PROJECT_INHERIT = 0x200
 
 BTRFS_EXTENT_DATA = 108
 BTRFS_SCRUB_READONLY = 1
@@ -103,9 +110,47 @@ def dedupe_range(source_fd, source_offset, length, target_fd, target_offset):
     return struct.unpack_from("=l", request, 24 + 24)[0]
 
 
+class FsXattr(NamedTuple):
+    """What FS_IOC_FSGETXATTR says of an inode, save how many extents it has."""
+    xflags: int
+    extsize: int
+    projid: int
+    cowextsize: int
+
+
+FSXATTR_FORMAT = "=LLLLL8x"
+
+
+def fsxattr(fd):
+    xflags, extsize, _, projid, cowextsize = struct.unpack(
+        FSXATTR_FORMAT, fcntl.ioctl(fd, FS_IOC_FSGETXATTR, bytes(struct.calcsize(FSXATTR_FORMAT))))
+    return FsXattr(xflags, extsize, projid, cowextsize)
+
+
+def fsxattr_of(path):
+    return _with_file(path, fsxattr)
+
+
+def set_fsxattr(path, **changed):
+    """Change some of it, such as cowextsize=1 << 28; flags that say so are to be given, too."""
+    def change(fd):
+        new = fsxattr(fd)._replace(**changed)
+        fcntl.ioctl(fd, FS_IOC_FSSETXATTR, struct.pack(
+            FSXATTR_FORMAT, new.xflags, new.extsize, 0, new.projid, new.cowextsize))
+    _with_file(path, change)
+
+
+def set_cow_extent_size(path, size):
+    """Give a file or directory of XFS a CoW extent size hint."""
+    set_fsxattr(path, xflags=fsxattr_of(path).xflags | XFLAG_COWEXTSIZE, cowextsize=size)
+
+
+def inode_flags(fd):
+    return struct.unpack("=L", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(8))[:4])[0]
+
+
 def flags(path):
-    return _with_file(path, lambda fd: struct.unpack(
-        "=L", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(8))[:4])[0])
+    return _with_file(path, inode_flags)
 
 
 def set_flags(path, new_flags):
@@ -118,6 +163,10 @@ def add_flags(path, more):
 
 def remove_flags(path, fewer):
     set_flags(path, flags(path) & ~fewer)
+
+
+def set_project(path, project):
+    set_fsxattr(path, projid=project)
 
 
 def _with_file(path, action):

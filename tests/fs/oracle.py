@@ -38,6 +38,7 @@ class Entry(NamedTuple):
     ctime: int
     atime: Optional[int]
     xattrs: tuple
+    attributes: Optional[tuple]
     content: str
 
 
@@ -112,14 +113,25 @@ def _xattrs(fd):
     return tuple((name, os.getxattr(fd, name)) for name in sorted(os.listxattr(fd)))
 
 
+def _attributes(fd):
+    """Inode flags, and what FS_IOC_FSGETXATTR says; None on a filesystem without them."""
+    try:
+        return ioctls.inode_flags(fd), ioctls.fsxattr(fd)
+    except OSError as error:
+        if error.errno not in (errno.ENOTTY, errno.EOPNOTSUPP):
+            raise
+        return None
+
+
 def _entry(found):
     status = found.status
     is_file = stat.S_ISREG(status.st_mode)
-    xattrs, content = (), ""
+    xattrs, attributes, content = (), None, ""
     if is_file or stat.S_ISDIR(status.st_mode):
         fd = os.open(found.name, OPEN_FLAGS, dir_fd=found.directory_fd)
         try:
             xattrs = _xattrs(fd)
+            attributes = _attributes(fd)
             content = _digest(fd) if is_file else ""
         finally:
             os.close(fd)
@@ -127,7 +139,8 @@ def _entry(found):
         content = os.readlink(found.name, dir_fd=found.directory_fd)
     return Entry(stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), status.st_uid,
                  status.st_gid, status.st_nlink, status.st_size, status.st_mtime_ns,
-                 status.st_ctime_ns, status.st_atime_ns if is_file else None, xattrs, content)
+                 status.st_ctime_ns, status.st_atime_ns if is_file else None, xattrs, attributes,
+                 content)
 
 
 def snapshot(tree):

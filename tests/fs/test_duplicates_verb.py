@@ -180,7 +180,7 @@ def test_formats_say_the_same(tree, ask, learn, dedupd):
 def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind, learn, dedupd):
     files = equal_files(tree, ["one", "two"], 1, MIB)
     learn()
-    with open(pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem, "r+b") as held:
+    with open(pathlib.Path("/run/dedupd-lock") / dedupd.store_path.stem, "r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if kind == "xfs":
             assert all(path in dedupctl(dedupd).stdout for path in files)

@@ -361,7 +361,12 @@ def test_names_that_are_too_long_for_a_line_are_no_reason_to_refuse_it(dedupd, o
     os.close(fd)
     os.close(at)
     os.sync()
-    assert dedupd.run(dry_run=True).status == 0
+    run = dedupd.run(dry_run=True)
+    assert run.status == 0
+    if dedupd.filesystem.kind == "btrfs":
+        # A walk goes no further than 16 KiB; the inodes of an XFS are listed.
+        assert run.skip_of("too-deep")["count"] >= 1
+        return
     text = export(dedupd)
     (deep,) = (line for line in lines_of(text) if line.get("name") == "deep")
     assert "path" not in deep

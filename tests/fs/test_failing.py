@@ -12,6 +12,7 @@ import time
 import pytest
 
 import content
+import damage
 import harness
 import oracle
 from content import MIB, noise, write
@@ -272,6 +273,53 @@ def test_sixteen_files_that_cannot_be_read_end_a_pass(quick_disks, make_filesyst
         assert run.skip_of("unreadable")["count"] == 20
     finally:
         os.truncate(filesystem.image, filesystem.size_bytes)
+
+
+@pytest.fixture
+def spoiled(make_filesystem):
+    """A btrfs with good twins of 4 MiB, and 20 pairs of which one file has a wrong checksum: (filesystem, pairs)."""
+    filesystem = make_filesystem("btrfs", "512M")
+    tree = pathlib.Path(filesystem.mount_point)
+    twins = [(write(tree / f"bad-{number}", noise(number, MIB)),
+              write(tree / f"good-{number}", noise(number, MIB))) for number in range(20)]
+    content.write_twins(tree, 4 * MIB, seed=100)
+    harness.settle(filesystem)
+    filesystem.expect_bad_data()
+    damage.spoil_checksums(filesystem, [bad for bad, _ in twins])
+    for bad, _ in twins:
+        with pytest.raises(OSError):
+            bad.read_bytes()
+    filesystem.drop_caches()
+    return filesystem, twins
+
+
+def assert_went_on(run, twins):
+    # Any user could make such files until kernel 6.15, so they are no sign that a disk fails.
+    assert run.filesystem["outcome"] == "complete"
+    assert run.filesystem["stopped_reason"] is None
+    assert run.freed_bytes == 4 * MIB
+    assert run.skip_of("unreadable")["count"] == len(twins)
+    assert not any(oracle.is_shared(bad, good) for bad, good in twins)
+
+
+def test_wrong_checksums_end_no_pass_however_many(spoiled, make_dedupd):
+    filesystem, twins = spoiled
+
+    done = harness.check_pass(make_dedupd(filesystem), status=4, find="read")
+
+    assert_went_on(done.first, twins)
+
+
+def test_wrong_checksums_that_comparing_meets_end_no_pass_either(spoiled, make_dedupd):
+    filesystem, twins = spoiled
+    dedupd = make_dedupd(filesystem)
+
+    run = dedupd.run(find="checksums")
+
+    assert run.status == 4, run.stderr
+    assert_went_on(run, twins)
+    # They are known by now, and not compared again.
+    harness.check_pass(dedupd, find="checksums")
 
 
 def place_of(path):

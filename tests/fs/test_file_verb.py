@@ -180,7 +180,7 @@ def test_while_a_pass_works_nobody_is_asked_who_shares(make_filesystem, make_ded
     one = content.write_extent(tree / "one", noise(1, MIB))
     harness.settle(filesystem)
     assert dedupd.run(find="checksums").status == 0
-    lock = pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem
+    lock = pathlib.Path("/run/dedupd-lock") / dedupd.store_path.stem
     with open(lock, "r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         row, = ask_of(dedupd, one, status=IN_USE)

@@ -20,7 +20,7 @@ from hung_mount import HungMount, HungMountUnavailable
 from private_peer import PeerError, PrivatePeer, array, string
 from service import END_SECONDS, wait_until
 
-LOCKS = pathlib.Path("/run/lock/dedupd")
+LOCKS = pathlib.Path("/run/dedupd-lock")
 INTERFACE = "org.dedupd1.Filesystem"
 PREFIX = "/org/dedupd1/filesystem/"
 # What "at once" means on a machine that does other things, too.

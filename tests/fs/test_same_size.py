@@ -429,14 +429,15 @@ def test_between_owners_nothing_is_shared_and_each_shares_with_itself(tree, dedu
     assert done.freed_bytes == 2 * MIB
 
 
-def test_many_equal_files_are_one_set(tree, dedupd):
+def test_many_equal_files_are_one_set(tree, dedupd, kind):
     for number in range(300):
         write(tree / f"{number}", noise(1, 10 * KIB))
 
     done = check(dedupd, sets=1)
 
     assert done.freed_bytes == 299 * 3 * BLOCK
-    assert done.first.shared["calls"] == 299
+    # On XFS the first block has a call of its own.
+    assert done.first.shared["calls"] == 299 * (2 if kind == "xfs" else 1)
 
 
 def test_an_ended_pass_is_gone_on_with(tree, filesystem, dedupd):

@@ -13,7 +13,7 @@ from content import MIB, noise, write
 from hindrances import being_scrubbed
 from service import wait_until
 
-LOCKS = pathlib.Path("/run/lock/dedupd")
+LOCKS = pathlib.Path("/run/dedupd-lock")
 SCRUB_MESSAGE = "waiting for a scrub to end"
 
 

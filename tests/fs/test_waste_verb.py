@@ -183,7 +183,7 @@ def test_a_terminal_is_shown_bars(wasteful, learn, dedupd):
 def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(wasteful, kind, learn, ask,
                                                                      dedupd):
     learn()
-    with open(pathlib.Path("/run/lock/dedupd") / dedupd.store_path.stem, "r+b") as held:
+    with open(pathlib.Path("/run/dedupd-lock") / dedupd.store_path.stem, "r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if kind == "xfs":
             assert ask("--depth=0")[0] == {str(wasteful): (3328 * KIB, 4)}

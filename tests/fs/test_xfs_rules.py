@@ -18,6 +18,7 @@ SIZE_BYTES = 512 * MIB
 REALTIME = 0x1
 DAX = 0x8000
 EXTENTS_MAX = 1 << 20
+PROJECT = 42
 
 
 @pytest.fixture(name="filesystem")
@@ -68,8 +69,9 @@ def test_a_full_group_is_left_alone_and_the_others_are_not(tree, filesystem, ded
         assert run.status == 0, run.stderr
         assert run.report["outcome"] == "complete"
         assert run.freed_bytes == (GROUPS - 1) * MIB
-        # One call found out; the others in that group were not even read.
-        assert run.shared["calls"] == GROUPS
+        # Two calls for each file, as the first block has its own.  One found out that a group is full;
+        # the others in that group were not even read.
+        assert run.shared["calls"] == 2 * (GROUPS - 1) + 1
         assert run.read["compare_bytes"] <= (2 * GROUPS + 6) * MIB
         assert run.skip_of("no-space")["count"] == 3
         for group, directory in directories.items():
@@ -156,3 +158,26 @@ def test_without_reflink_nothing_is_walked_or_read(make_filesystem, make_dedupd)
     assert run.files["seen"] == 0
     assert run.device_bytes == 0
     assert not dedupd.store_contents()
+
+
+@pytest.mark.parametrize("what", ["user", "project"])
+def test_a_quota_that_is_used_up_hinders_nobody_else(tree, filesystem, dedupd, what):
+    """All lie in one directory, and so in one allocation group; only the first of the owner is read."""
+    for number in range(4):
+        for path in content.write_twins(tree, MIB, seed=number, names=(f"theirs-{number}-a", f"theirs-{number}-b")):
+            os.chown(path, harness.USER, harness.USER)
+            ioctls.set_project(path, PROJECT)
+    content.write_twins(tree, 2 * MIB, seed=9)
+    harness.settle(filesystem)
+    used_up = {"user": {"FEIGN_USED_UP_USER": str(harness.USER)},
+               "project": {"FEIGN_USED_UP_PROJECT": str(PROJECT)}}[what]
+
+    with feigning(dedupd, **used_up):
+        run = dedupd.run()
+        assert run.status == 0, run.stderr
+        assert run.freed_bytes == 2 * MIB
+        assert run.skip_of("no-space")["bytes"] == 4 * MIB
+        assert run.read["compare_bytes"] <= 6 * MIB
+        assert dedupd.run().read["compare_bytes"] <= 2 * MIB
+
+    assert harness.check_pass(dedupd).freed_bytes == 4 * MIB

@@ -32,6 +32,7 @@ static void test_nothing_said_is_the_defaults(void)
 	g_assert_cmpuint(settings.memory_bytes, ==, SETTINGS_MEMORY_BYTES);
 	g_assert_cmpuint(settings.min_run_bytes, ==, SETTINGS_MIN_RUN_BYTES);
 	g_assert_cmpuint(settings.min_size_bytes, ==, SETTINGS_MIN_SIZE_UNSET);
+	g_assert_cmpuint(settings.store_limit_bytes, ==, SETTINGS_STORE_LIMIT_AUTO);
 	g_assert_cmpuint(settings.anchor_blocks, ==, SETTINGS_ANCHORS_UNSET);
 	g_assert_cmpuint(settings.window_anchors, ==, SETTINGS_ANCHORS_UNSET);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);

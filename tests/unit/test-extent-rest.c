@@ -164,6 +164,7 @@ static void test_a_piece_is_found_by_any_of_its_bytes(void)
 	g_assert_cmpuint(extent_rest_find(fixture->pieces, 2 * BLOCK)->position, ==, 2 * BLOCK);
 	g_assert_cmpuint(extent_rest_find(fixture->pieces, 4 * BLOCK - 1)->position, ==, 2 * BLOCK);
 	g_assert_cmpuint(extent_rest_find(fixture->pieces, 8 * BLOCK + 1)->position, ==, 8 * BLOCK);
+	g_assert_null(extent_rest_find(fixture->pieces, 3000 * BLOCK));
 }
 
 static void test_it_is_worth_it_if_it_is_little(void)

@@ -104,6 +104,19 @@ static void test_what_another_policy_made_of_it_does_not_hold(void)
 	assert_verdict(&inside, NO_COW_SHARE, STAMP_SAME);
 }
 
+/* A newer version may have put it, and a figure of this pass has no place for it. */
+static void test_a_reason_that_is_not_known_does_not_hold(void)
+{
+	Object left = known(OBJECT_SKIPPED, 0);
+
+	left.skip_reason = SKIP_SWAP_FILE;
+	assert_verdict(&left, NO_COW_SKIP, STAMP_SAME);
+	left.skip_reason = SKIP_REASONS;
+	assert_verdict(&left, NO_COW_SKIP, STAMP_CHANGED);
+	left.skip_reason = UINT32_MAX;
+	assert_verdict(&left, NO_COW_SHARE, STAMP_CHANGED);
+}
+
 static void test_another_generation_is_another_file(void)
 {
 	Object row = known(OBJECT_DONE, 0);
@@ -177,6 +190,8 @@ int main(int argc, char **argv)
 			test_a_doubt_of_long_ago_is_settled_by_reading);
 	g_test_add_func("/known-file/what-another-policy-made-of-it-does-not-hold",
 			test_what_another_policy_made_of_it_does_not_hold);
+	g_test_add_func("/known-file/a-reason-that-is-not-known-does-not-hold",
+			test_a_reason_that_is_not_known_does_not_hold);
 	g_test_add_func("/known-file/another-generation-is-another-file",
 			test_another_generation_is_another_file);
 	g_test_add_func("/known-file/a-generation-that-is-not-known-tells-nothing",

@@ -41,7 +41,7 @@ static void test_nothing_is_lost_on_the_way(void)
 			.subvolume = subvolumes[i],
 			.inode = INT64_MAX,
 			.generation = UINT32_MAX,
-			.size_bytes = INT64_MAX,
+			.size_bytes = is_file ? INT64_MAX : OBJECT_EXTENT_BYTES_MAX,
 			.btime_nsec = is_file ? INT64_MIN : subvolumes[i] == OBJECT_EXTENTS,
 			.mtime_nsec = is_file ? -1 : INT64_MAX,
 			.ctime_nsec = INT64_MAX,
@@ -77,6 +77,29 @@ static void test_nothing_is_lost_on_the_way(void)
 	}
 }
 
+static void test_an_extent_that_no_btrfs_has_is_refused(void)
+{
+	static const uint64_t subvolumes[] = { OBJECT_EXTENTS, OBJECT_STRETCHES };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(subvolumes); i++) {
+		const Object object = {
+			.id = 17,
+			.subvolume = subvolumes[i],
+			.inode = 4096,
+			.size_bytes = OBJECT_EXTENT_BYTES_MAX + 1,
+			.state = OBJECT_SEEN,
+		};
+		g_autoptr(json_t) line = object_line_write(&object, true, NULL);
+		g_autoptr(GByteArray) name = g_byte_array_new();
+		g_autoptr(GError) error = NULL;
+		Object again;
+
+		g_assert_false(object_line_read(line, true, name, &again, &error));
+		g_assert_cmpstr(error->message, ==,
+				"\"size_bytes\" is not what an extent can have");
+	}
+}
+
 static void test_a_block_is_found_where_an_object_has_it(void)
 {
 	g_autoptr(ObjectIndex) index = object_index_new(4096);
@@ -106,6 +129,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/object-line/what-is-half-read-is-not-exported",
 			test_what_is_half_read_is_not_exported);
 	g_test_add_func("/object-line/nothing-is-lost-on-the-way", test_nothing_is_lost_on_the_way);
+	g_test_add_func("/object-line/an-extent-that-no-btrfs-has-is-refused",
+			test_an_extent_that_no_btrfs_has_is_refused);
 	g_test_add_func("/object-line/a-block-is-found-where-an-object-has-it",
 			test_a_block_is_found_where_an_object_has_it);
 

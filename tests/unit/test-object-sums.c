@@ -266,6 +266,38 @@ static void test_without_anchors_the_digest_is_the_same(void)
 	}
 }
 
+/* What is kept of a file that was read by half comes from a store, which may be damaged. */
+static void test_what_cannot_have_been_made_is_not_gone_on_with(void)
+{
+	g_auto(Out) out = { 0 };
+	ObjectSums made, sums;
+
+	out_init(&out);
+	object_sums_init(&made, K, W, ZERO_RUN);
+	add(&made, "abcdefghijklmnopqrstuvwxyzabc__#..", &out);
+	g_assert_true(object_sums_may_go_on(&made, K, W, ZERO_RUN, object_sums_blocks(&made)));
+	g_assert_false(object_sums_may_go_on(&made, K, W, ZERO_RUN, 1));
+	g_assert_false(object_sums_may_go_on(&made, K + 1, W, ZERO_RUN, object_sums_blocks(&made)));
+
+#define ASSERT_REFUSED(member, value)                                                              \
+	sums = made;                                                                               \
+	sums.member = (value);                                                                     \
+	g_assert_false(object_sums_may_go_on(&sums, K, W, ZERO_RUN, object_sums_blocks(&made)))
+
+	ASSERT_REFUSED(n_tokens, OBJECT_SUMS_TOKENS);
+	ASSERT_REFUSED(n_tokens, UINT64_MAX);
+	ASSERT_REFUSED(zeros, UINT64_MAX);
+	ASSERT_REFUSED(data_zeros, UINT64_MAX);
+	ASSERT_REFUSED(winnow.anchor_blocks, 0);
+	ASSERT_REFUSED(winnow.anchor_blocks, WINNOW_ANCHOR_BLOCKS_MAX + 1);
+	ASSERT_REFUSED(winnow.window_anchors, WINNOW_WINDOW_MAX + 1);
+	ASSERT_REFUSED(winnow.n_hashes, 1000);
+	ASSERT_REFUSED(winnow.n_sums, UINT64_MAX);
+	ASSERT_REFUSED(winnow.last_choice, 1000);
+	ASSERT_REFUSED(winnow.repeats_until, UINT64_MAX);
+#undef ASSERT_REFUSED
+}
+
 static void test_a_copy_goes_on_as_the_original_would(void)
 {
 	static const char letters[] = "ab.._#xyz";
@@ -331,5 +363,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/object-sums/a-copy-goes-on-as-the-original-would",
 			test_a_copy_goes_on_as_the_original_would);
 
+	g_test_add_func("/object-sums/what-cannot-have-been-made-is-not-gone-on-with",
+			test_what_cannot_have_been_made_is_not_gone_on_with);
 	return g_test_run();
 }

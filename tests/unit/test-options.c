@@ -44,6 +44,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.memory_bytes, ==, 64 * MIB);
 	g_assert_cmpuint(settings.min_size_bytes, ==, SETTINGS_MIN_SIZE_UNSET);
 	g_assert_cmpuint(settings.min_run_bytes, ==, 64 << 10);
+	g_assert_cmpuint(settings.store_limit_bytes, ==, SETTINGS_STORE_LIMIT_AUTO);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);
 	g_assert_cmpuint(settings.rate_requests, ==, 0);
 	g_assert_cmpint(settings.pressure, ==, PRESSURE_AUTO);
@@ -71,7 +72,8 @@ static void test_every_option_is_taken(void)
 	g_auto(Settings) settings = { 0 };
 
 	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
-		   "--min-size 0 --min-run 12K --exclude *.tmp --exclude=/a/b --zeros hole --find "
+		   "--min-size 0 --min-run 12K --store-limit=2G --exclude *.tmp --exclude=/a/b "
+		   "--zeros hole --find "
 		   "read --read=same-size "
 		   "--read-only-snapshots source --no-data-cow=share "
 		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
@@ -86,6 +88,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpuint(settings.memory_bytes, ==, 100 * MIB);
 	g_assert_cmpuint(settings.min_size_bytes, ==, 0);
 	g_assert_cmpuint(settings.min_run_bytes, ==, 12 << 10);
+	g_assert_cmpuint(settings.store_limit_bytes, ==, UINT64_C(2) << 30);
 	g_assert_cmpint(settings.across_owners, ==, WITHIN_OWNERS);
 	g_assert_cmpint(settings.changing, ==, CHANGING_READ);
 	g_assert_cmpuint(settings.min_age_usec, ==, 2 * G_TIME_SPAN_HOUR);

@@ -111,10 +111,25 @@ static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *sce
 	}
 }
 
-static void test_files_that_cannot_be_read_are_bounded(Scene *scene, const void *data)
+static void test_unreadable_files_of_a_btrfs_alone_do_not_end_the_pass(Scene *scene,
+								       const void *data)
 {
 	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autofree char *trouble = NULL;
 
+	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE, NULL);
+	assert_trouble(watch, scene, UINT64_MAX, NULL);
+	set_errors(scene, "8");
+	trouble = pass_watch_find_trouble(watch, 0);
+	g_assert_nonnull(trouble);
+}
+
+static void test_unreadable_files_of_an_xfs_are_bounded(Scene *scene, const void *data)
+{
+	g_autoptr(PassWatch) watch = NULL;
+
+	scene->options.location = (FsLocation){ .major = 9, .minor = 0 };
+	watch = pass_watch_new(&scene->options);
 	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE - 1, NULL);
 	/* Without waiting for the next look. */
 	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE, "16 files could not be read");
@@ -224,7 +239,8 @@ int main(int argc, char **argv)
 
 	ADD("well", test_what_is_well_goes_on);
 	ADD("fails", test_what_fails_ends_the_pass_unless_that_does_not_matter);
-	ADD("unreadable", test_files_that_cannot_be_read_are_bounded);
+	ADD("unreadable-btrfs", test_unreadable_files_of_a_btrfs_alone_do_not_end_the_pass);
+	ADD("unreadable-xfs", test_unreadable_files_of_an_xfs_are_bounded);
 	ADD("known-errors", test_errors_that_the_last_pass_knew_do_not_count);
 	ADD("pulled-out", test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case);
 	ADD("resync", test_a_resync_is_waited_for);

@@ -70,7 +70,6 @@ static void test_a_doubted_file_is_read_again_once_in_the_month_after(void)
 	for (uint32_t object = 1; object < 100; object++) {
 		uint32_t first_due = 0;
 
-		g_assert_false(stamp_recheck_is_due(20000, 19990, object));
 		for (uint32_t day = 20000; day < 20100; day++) {
 			bool due = stamp_recheck_is_due(20000, day, object);
 
@@ -81,6 +80,15 @@ static void test_a_doubted_file_is_read_again_once_in_the_month_after(void)
 		}
 		g_assert_cmpuint(first_due, >, 20000);
 		g_assert_cmpuint(first_due, <=, 20031);
+	}
+}
+
+static void test_a_day_in_the_future_is_due(void)
+{
+	for (uint32_t object = 1; object < 100; object++) {
+		g_assert_true(stamp_recheck_is_due(20000, 19999, object));
+		g_assert_true(stamp_recheck_is_due(UINT32_MAX, 20000, object));
+		g_assert_false(stamp_recheck_is_due(20000, 20000, object));
 	}
 }
 
@@ -116,6 +124,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/stamp/only-ctime-makes-a-stamp-racy", test_only_ctime_makes_a_stamp_racy);
 	g_test_add_func("/stamp/a-doubted-file-is-read-again-once-in-the-month-after",
 			test_a_doubted_file_is_read_again_once_in_the_month_after);
+	g_test_add_func("/stamp/a-day-in-the-future-is-due", test_a_day_in_the_future_is_due);
 	g_test_add_func("/stamp/doubted-files-are-spread-over-the-month",
 			test_doubted_files_are_spread_over_the_month);
 	g_test_add_func("/stamp/a-file-that-is-not-doubted-is-never-due",

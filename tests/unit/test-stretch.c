@@ -123,6 +123,36 @@ static void test_what_has_no_blocks_of_its_own_is_no_part(void)
 	assert_part(parts, 0, 12, 4, 0);
 }
 
+/* As where the file was written between two looks at its tree. */
+static void test_parts_never_overlap(void)
+{
+	static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
+	const BtrfsInfo info = { .checksum = BTRFS_CHECKSUM_CRC32C,
+				 .sum_bytes = 4,
+				 .sector_bytes = BLOCK,
+				 .node_bytes = 16384 };
+	FakeFile file;
+	g_autoptr(GArray) parts = NULL;
+	g_autoptr(GArray) joined = g_array_new(false, true, sizeof(uint64_t));
+	g_autoptr(ExtentSums) sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	g_autoptr(GError) error = NULL;
+
+	fake_file_init(&file);
+	add_extent(&file, 0, 0, 100, 0);
+	add_extent(&file, 2, 100, 4, 0);
+	add_extent(&file, 98, 104, 4, 0);
+	publish(&file);
+	parts = read_parts(0, 200);
+
+	g_assert_cmpuint(parts->len, ==, 2);
+	assert_part(parts, 0, 0, 100, 0);
+	assert_part(parts, 1, 100, 2, 2);
+	g_assert_true(
+		stretch_read_sums(sums, 0, part_at(parts, 0), parts->len, BLOCK, joined, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(joined->len, ==, 102);
+}
+
 static void test_a_file_that_is_gone_has_no_parts(void)
 {
 	FakeFile file;
@@ -219,6 +249,7 @@ int main(int argc, char **argv)
 			test_parts_are_what_the_file_shows_of_the_place);
 	g_test_add_func("/stretch/what-has-no-blocks-of-its-own-is-no-part",
 			test_what_has_no_blocks_of_its_own_is_no_part);
+	g_test_add_func("/stretch/parts-never-overlap", test_parts_never_overlap);
 	g_test_add_func("/stretch/a-file-that-is-gone-has-no-parts",
 			test_a_file_that_is_gone_has_no_parts);
 	g_test_add_func("/stretch/sums-are-joined-in-the-order-of-the-file",

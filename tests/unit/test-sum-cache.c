@@ -9,8 +9,8 @@
 #define MAX_BYTES (UINT64_C(1) << 20)
 
 /* What the cache takes in blocks; a group is what is pushed out together. */
-#define PLACES (MAX_BYTES / sizeof(uint64_t))
 #define GROUP  256
+#define PLACES (MAX_BYTES / (GROUP * (sizeof(uint64_t) + sizeof(uint32_t))) * GROUP)
 
 static const uint64_t sums[] = { 11, 22, 33, 44, UINT64_MAX };
 
@@ -43,6 +43,35 @@ static void test_what_was_put_is_known(void)
 	/* A part of it, too. */
 	assert_known(cache, 101 * BLOCK, sums + 1, 3);
 	assert_known(cache, 104 * BLOCK, sums + 4, 1);
+}
+
+static void test_objects_are_known_until_they_are_pushed_out(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
+	const uint32_t expected[] = { 0, 7, 7, 9, 0 };
+	const uint32_t none[] = { 0, 0, 0 };
+	uint32_t found[5];
+
+	sum_cache_put(cache, 254 * BLOCK, sums, 5);
+	sum_cache_put_object(cache, 255 * BLOCK, 7, 3);
+	sum_cache_put_object(cache, 257 * BLOCK, 9, 1);
+	sum_cache_get_objects(cache, 254 * BLOCK, found, 5);
+	g_assert_cmpmem(found, sizeof(found), expected, sizeof(expected));
+
+	/* Sums need not be known. */
+	assert_unknown(cache, 400 * BLOCK, 1);
+	sum_cache_put_object(cache, 400 * BLOCK, 7, 1);
+	assert_unknown(cache, 400 * BLOCK, 1);
+	sum_cache_get_objects(cache, 400 * BLOCK, found, 1);
+	g_assert_cmpuint(found[0], ==, 7);
+
+	/* They are pushed out together with the sums. */
+	sum_cache_put(cache, (PLACES + 256) * BLOCK, sums, 1);
+	sum_cache_get_objects(cache, 256 * BLOCK, found, 3);
+	g_assert_cmpmem(found, sizeof(none), none, sizeof(none));
+	sum_cache_get_objects(cache, (PLACES + 256) * BLOCK, found, 3);
+	g_assert_cmpmem(found, sizeof(none), none, sizeof(none));
 }
 
 static void test_what_was_not_put_is_not_known(void)
@@ -181,6 +210,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/sum-cache/objects-are-known-until-they-are-pushed-out",
+			test_objects_are_known_until_they_are_pushed_out);
 	g_test_add_func("/sum-cache/what-was-put-is-known", test_what_was_put_is_known);
 	g_test_add_func("/sum-cache/what-was-not-put-is-not-known",
 			test_what_was_not_put_is_not_known);

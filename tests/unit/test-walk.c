@@ -5,6 +5,7 @@
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@ typedef struct {
 	FileStat state_directory;
 	char **excludes;
 	uint64_t min_size_bytes;
+	atomic_bool stop;
 	/* Of the last walk. */
 	uint64_t names;
 	bool saw_all;
@@ -51,8 +53,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
 static FilesystemRoot *add_root(Fixture *fixture, const char *path)
 {
 	FilesystemRoot *root = g_new0(FilesystemRoot, 1);
+	FileStat stat;
 
+	g_assert_cmpint(file_stat_at(AT_FDCWD, path, &stat), ==, 0);
 	root->path = (char *)path;
+	root->mount_id = stat.mount_id;
+	root->inode = stat.inode;
+	root->btime_nsec = stat.btime_nsec;
 	g_ptr_array_add(fixture->filesystem.roots, root);
 	return root;
 }
@@ -103,7 +110,7 @@ static char *walk_all(Fixture *fixture, GError **error)
 	g_autoptr(Filter) filter = filter_new(fixture->excludes, fixture->min_size_bytes);
 	g_autoptr(ReadOnlySubvolumes) subvolumes = read_only_subvolumes_new(SNAPSHOTS_SHARE);
 	g_autoptr(Walk) walk = walk_new(&fixture->filesystem, filter, subvolumes, &fixture->skips,
-					&fixture->state_directory);
+					&fixture->state_directory, &fixture->stop);
 	g_autoptr(GHashTable) directories =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
@@ -166,6 +173,18 @@ static void test_all_files_and_directories_are_met(void)
 	assert_nothing_skipped(fixture);
 	g_assert_cmpuint(fixture->names, ==, 4);
 	g_assert_false(fixture->saw_all);
+}
+
+static void test_a_walk_that_is_to_stop_ends_also_among_what_it_leaves_out(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+
+	make_file(fixture, "small", 1);
+	fixture->min_size_bytes = 4096;
+	add_root(fixture, fixture->scratch->path);
+	atomic_store(&fixture->stop, true);
+	assert_met(fixture, "");
+	assert_nothing_skipped(fixture);
 }
 
 static void test_a_large_directory_is_met_whole(void)
@@ -346,25 +365,94 @@ static void test_a_walk_from_the_top_saw_all(void)
 	g_assert_true(fixture->saw_all);
 }
 
-static void test_a_root_that_is_gone_is_an_error_that_names_it(void)
+/* Other roots are walked whatever the owner of one does to its path. */
+static void test_a_root_that_is_gone_is_passed_over(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new();
-	g_autofree char *path = scratch_path(fixture->scratch, "gone");
-	g_autoptr(GError) error = NULL;
+	g_autofree char *gone = scratch_path(fixture->scratch, "gone");
+	g_autofree char *kept = scratch_path(fixture->scratch, "kept");
 
-	add_root(fixture, path);
-	g_assert_null(walk_all(fixture, &error));
-	g_assert_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH);
-	g_assert_nonnull(strstr(error->message, path));
+	make_directory(fixture, "gone");
+	make_directory(fixture, "kept");
+	make_file(fixture, "kept/file", 1);
+	add_root(fixture, gone);
+	add_root(fixture, kept);
+	g_assert_cmpint(rmdir(gone), ==, 0);
+	assert_met(fixture, "/kept/ /kept/file");
+	assert_skipped(fixture, SKIP_CHANGED, 1, "/gone");
 }
 
-static void test_a_file_root_that_is_gone_is_passed_over(void)
+static void test_what_takes_the_place_of_a_root_is_not_walked(void)
+{
+	static const char *const replacements[] = { "decoy", "link", "file", "fifo" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(replacements); i++) {
+		g_autoptr(Fixture) fixture = fixture_new();
+		g_autofree char *path = scratch_path(fixture->scratch, "user/root");
+		int directory = fixture->scratch->fd;
+
+		make_directory(fixture, "user");
+		make_directory(fixture, "user/root");
+		make_file(fixture, "user/root/own", 1);
+		make_directory(fixture, "decoy");
+		make_file(fixture, "decoy/secret", 1);
+		make_file(fixture, "file", 1);
+		g_assert_cmpint(mkfifoat(directory, "fifo", 0644), ==, 0);
+		g_assert_cmpint(symlinkat("../decoy", directory, "link"), ==, 0);
+		add_root(fixture, path);
+		g_assert_cmpint(renameat(directory, "user/root", directory, "user/old"), ==, 0);
+		g_assert_cmpint(renameat(directory, replacements[i], directory, "user/root"), ==,
+				0);
+		assert_met(fixture, "");
+		assert_skipped(fixture, SKIP_CHANGED, 1, "/user/root");
+	}
+}
+
+/* A link in the middle of the path is followed, which O_NOFOLLOW does not prevent. */
+static void test_a_root_is_not_walked_through_a_directory_that_was_replaced(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new();
-	g_autofree char *path = scratch_path(fixture->scratch, "gone");
+	g_autofree char *path = scratch_path(fixture->scratch, "user/root");
+	g_autofree char *file = scratch_path(fixture->scratch, "user/root/file");
+	int directory = fixture->scratch->fd;
 
-	add_root(fixture, path)->is_file = true;
-	assert_met(fixture, "/");
+	make_directory(fixture, "user");
+	make_directory(fixture, "user/root");
+	make_file(fixture, "user/root/file", 1);
+	make_directory(fixture, "decoy");
+	make_directory(fixture, "decoy/root");
+	make_file(fixture, "decoy/root/file", 1);
+	add_root(fixture, path);
+	add_root(fixture, file)->is_file = true;
+	g_assert_cmpint(renameat(directory, "user", directory, "old"), ==, 0);
+	g_assert_cmpint(symlinkat("decoy", directory, "user"), ==, 0);
+	assert_met(fixture, "");
+	assert_skipped(fixture, SKIP_CHANGED, 2, "/user/root");
+	/* By the directory itself nothing has changed. */
+	g_assert_cmpint(unlinkat(directory, "user", 0), ==, 0);
+	g_assert_cmpint(renameat(directory, "old", directory, "user"), ==, 0);
+	skip_ledger_clear(&fixture->skips);
+	g_ptr_array_remove_index(fixture->filesystem.roots, 1);
+	assert_met(fixture, "/user/root/ /user/root/file");
+	assert_nothing_skipped(fixture);
+}
+
+static void test_a_file_root_that_is_gone_or_replaced_is_passed_over(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new();
+	g_autofree char *gone = scratch_path(fixture->scratch, "gone");
+	g_autofree char *replaced = scratch_path(fixture->scratch, "replaced");
+	int directory = fixture->scratch->fd;
+
+	make_file(fixture, "gone", 1);
+	make_file(fixture, "replaced", 1);
+	make_file(fixture, "other", 1);
+	add_root(fixture, gone)->is_file = true;
+	add_root(fixture, replaced)->is_file = true;
+	g_assert_cmpint(unlinkat(directory, "gone", 0), ==, 0);
+	g_assert_cmpint(renameat(directory, "other", directory, "replaced"), ==, 0);
+	assert_met(fixture, "");
+	assert_skipped(fixture, SKIP_CHANGED, 2, "/gone");
 }
 
 static void walk_deep(void *data)
@@ -469,15 +557,21 @@ int main(int argc, char **argv)
 			test_several_roots_are_walked_one_after_another);
 	g_test_add_func("/walk/a-root-may-be-a-file", test_a_root_may_be_a_file);
 	g_test_add_func("/walk/a-walk-from-the-top-saw-all", test_a_walk_from_the_top_saw_all);
-	g_test_add_func("/walk/a-root-that-is-gone-is-an-error-that-names-it",
-			test_a_root_that_is_gone_is_an_error_that_names_it);
-	g_test_add_func("/walk/a-file-root-that-is-gone-is-passed-over",
-			test_a_file_root_that_is_gone_is_passed_over);
+	g_test_add_func("/walk/a-root-that-is-gone-is-passed-over",
+			test_a_root_that_is_gone_is_passed_over);
+	g_test_add_func("/walk/what-takes-the-place-of-a-root-is-not-walked",
+			test_what_takes_the_place_of_a_root_is_not_walked);
+	g_test_add_func("/walk/a-root-is-not-walked-through-a-directory-that-was-replaced",
+			test_a_root_is_not_walked_through_a_directory_that_was_replaced);
+	g_test_add_func("/walk/a-file-root-that-is-gone-or-replaced-is-passed-over",
+			test_a_file_root_that_is_gone_or_replaced_is_passed_over);
 	g_test_add_func("/walk/directories-are-entered-as-deep-as-descriptors-suffice",
 			test_directories_are_entered_as_deep_as_descriptors_suffice);
 	g_test_add_func("/walk/a-walk-closes-what-it-leaves", test_a_walk_closes_what_it_leaves);
 	g_test_add_func("/walk/what-may-not-be-read-is-denied",
 			test_what_may_not_be_read_is_denied);
+	g_test_add_func("/walk/a-walk-that-is-to-stop-ends-also-among-what-it-leaves-out",
+			test_a_walk_that_is_to_stop_ends_also_among_what_it_leaves_out);
 	g_test_add_func("/walk/names-in-examples-are-whole-paths",
 			test_names_in_examples_are_whole_paths);
 
