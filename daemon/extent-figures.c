@@ -15,6 +15,12 @@ static void count_freed(Pass *pass, const Object *extent, const GArray *steps)
 	pass->result->freed.hole_bytes += extent_zeros_count(steps, pass->block_bytes);
 }
 
+static void count_deferred(Pass *pass, const Object *extent)
+{
+	pass->result->deferred.bytes += extent->size_bytes;
+	pass->result->deferred.extents++;
+}
+
 static void show_freed(const Pass *pass)
 {
 	const PassResult *result = pass->result;
@@ -48,6 +54,9 @@ void extent_figures_estimate(Pass *pass, const Object *extent, const ExtentPlan 
 	for (guint i = 0; i < steps->len; i++)
 		pass->result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
 	pass->result->shared.runs += steps->len;
-	count_freed(pass, extent, steps);
+	if (extent_plan_holders(plan)->len > 0)
+		count_deferred(pass, extent);
+	else
+		count_freed(pass, extent, steps);
 	count_rewritten(pass, extent_plan_rest_bytes(plan));
 }

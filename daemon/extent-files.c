@@ -6,7 +6,6 @@
 #include "daemon/own-files.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -185,27 +184,16 @@ bool extent_files_is_full(const ExtentFiles *files)
 	       HELD_FILES;
 }
 
-bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
+bool extent_files_is_target(const ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason)
 {
-	FileReader *reader;
-	FileStat stat;
-
 	*ret_reason = SKIP_READ_ONLY_SNAPSHOT;
 	if (!read_only_subvolumes_may_be_target(files->pass->subvolumes, ref->root))
 		return false;
 
-	reader = extent_files_open(files, ref, ret_reason);
-	if (!reader)
-		return false;
-
-	*ret_reason = SKIP_UNREADABLE;
-	if (file_stat_at(file_reader_fd(reader), "", &stat) != 0)
-		return false;
-
 	*ret_reason = SKIP_YOUNG;
-	if (filter_is_young(files->pass->filter, stat.mtime_nsec))
+	if (filter_is_young(files->pass->filter, ref->mtime_nsec))
 		return false;
 
 	*ret_reason = SKIP_IMMUTABLE;
-	return !stat.is_immutable;
+	return !ref->is_immutable;
 }

@@ -43,7 +43,7 @@ void extent_files_release(ExtentFiles *files, FetchedAhead *fetched);
 /* Whether so many files are held by what was fetched that some should be released before more is. */
 bool extent_files_is_full(const ExtentFiles *files);
 
-/* Whether the file may be shared onto, and opens; *ret_reason is why not. */
-bool extent_files_is_target(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+/* Whether the file may be shared onto, which does not say that it opens; *ret_reason is why not. */
+bool extent_files_is_target(const ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

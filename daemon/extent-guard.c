@@ -132,50 +132,74 @@ static int64_t items_of(const GuardFile *file, const ExtentStep *step)
 		       : 1;
 }
 
-static bool is_same_place(const ExtentRef *one, const ExtentRef *other)
+/* The places of the target in hand, and the inodes and offsets that these have in some subvolume. */
+typedef struct {
+	GHashTable *places;
+	GHashTable *spots;
+} Seen;
+
+static guint place_hash(gconstpointer key)
 {
-	return one->root == other->root && one->inode == other->inode &&
-	       one->offset == other->offset;
+	const ExtentRef *place = key;
+	FileKey file = { place->root, place->inode ^ (place->offset << 8) };
+
+	return file_key_hash(&file);
+}
+
+static gboolean place_equal(gconstpointer one, gconstpointer other)
+{
+	const ExtentRef *a = one, *b = other;
+
+	return a->root == b->root && a->inode == b->inode && a->offset == b->offset;
+}
+
+static guint spot_hash(gconstpointer key)
+{
+	const ExtentRef *place = key;
+	FileKey file = { place->offset, place->inode };
+
+	return file_key_hash(&file);
+}
+
+static gboolean spot_equal(gconstpointer one, gconstpointer other)
+{
+	const ExtentRef *a = one, *b = other;
+
+	return a->inode == b->inode && a->offset == b->offset;
 }
 
 /* A place of the target; returns whether another subvolume has the same, as a snapshot does. */
-static bool ask_place(GPtrArray *places, GuardFile *file, const ExtentRef *place)
+static bool ask_place(const Seen *seen, GuardFile *file, const ExtentRef *place)
 {
-	bool is_shared = false;
-
-	for (guint i = 0; i < places->len; i++) {
-		const ExtentRef *seen = places->pdata[i];
-
-		/* What is copied for it comes after the steps of all places. */
-		if (is_same_place(seen, place))
-			return false;
-		is_shared |= seen->inode == place->inode && seen->offset == place->offset;
-	}
+	/* What is copied for it comes after the steps of all places. */
+	if (!g_hash_table_add(seen->places, (gpointer)place))
+		return false;
 
 	/* The item that shows the target now goes. */
 	file->asked_items--;
-	g_ptr_array_add(places, (gpointer)place);
-	return is_shared;
+	return !g_hash_table_add(seen->spots, (gpointer)place);
 }
 
 /* Count what the steps add to each file; returns how many places others share a leaf with. */
-static uint64_t ask(ExtentGuard *guard, const ExtentStep *steps, size_t n_steps)
+static uint64_t ask(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
+		    size_t n_steps)
 {
-	g_autoptr(GPtrArray) places = g_ptr_array_new();
+	g_autoptr(GHashTable) places = g_hash_table_new(place_hash, place_equal);
+	g_autoptr(GHashTable) spots = g_hash_table_new(spot_hash, spot_equal);
+	const Seen seen = { places, spots };
 	uint64_t n_shared = 0;
 
 	g_ptr_array_set_size(guard->asked, 0);
 	for (size_t i = 0; i < n_steps; i++) {
 		GuardFile *file = ask_file(guard, &steps[i].target);
 
-		if (i == 0 || !is_same_place(&steps[i].target, &steps[i - 1].target))
-			n_shared += ask_place(places, file, &steps[i].target);
+		n_shared += ask_place(&seen, file, &steps[i].target);
 		file->asked_items += items_of(file, &steps[i]);
 		if (steps[i].from == STEP_FROM_PLACE)
 			note_end(file, &steps[i]);
 	}
 
-	return n_shared;
+	return gain->is_held ? g_hash_table_size(places) : n_shared;
 }
 
 static uint64_t net_bytes(const ExtentGain *gain)
@@ -269,7 +293,7 @@ GuardVerdict extent_guard_judge(ExtentGuard *guard, const ExtentGain *gain, cons
 {
 	GuardVerdict verdict = GUARD_WORTH;
 	uint64_t freed_bytes = net_bytes(gain);
-	uint64_t n_shared = ask(guard, steps, n_steps);
+	uint64_t n_shared = ask(guard, gain, steps, n_steps);
 
 	if (is_in_too_many_pieces(guard, freed_bytes))
 		verdict = GUARD_PIECES;

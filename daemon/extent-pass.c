@@ -2,6 +2,7 @@
 #include "daemon/extent-pass.h"
 
 #include "daemon/begun-extent.h"
+#include "daemon/deferred-extents.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-limits.h"
@@ -16,6 +17,7 @@
 #include "daemon/planner.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
+#include "daemon/snapshot-rotation.h"
 #include "daemon/stretch-runs.h"
 #include "daemon/zero-source.h"
 #include "hashstore/objects.h"
@@ -315,6 +317,7 @@ static bool do_steps(Pass *pass, GError **error)
 	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
 					 pass->ref_bound, pass->stop);
 	pass->pinned = pinned_extents_new(pass);
+	pass->deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
 		return false;
 
@@ -325,13 +328,15 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
 		return false;
 
+	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->deferred, error))
+		return false;
 	pass->guard = new_guard(pass, &info, &ledger.before);
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;
 	if (pass_may_continue(pass))
 		extent_limits_warn(pass);
-	return ledger_end(pass, &ledger, error);
+	return deferred_extents_end(pass->deferred, error) && ledger_end(pass, &ledger, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

@@ -72,7 +72,7 @@ ExtentPin extent_pin_unseen(const ExtentRefs *refs)
 {
 	static const PinCause causes[] = {
 		[EXTENT_UNSEEN_NONE] = PIN_NONE,
-		[EXTENT_UNSEEN_MORE] = PIN_TOO_MANY_PLACES,
+		[EXTENT_UNSEEN_MORE] = PIN_TOO_COSTLY,
 		[EXTENT_UNSEEN_RESERVED] = PIN_RESERVED,
 		[EXTENT_UNSEEN_DELETED] = PIN_DELETED_SUBVOLUME,
 	};

@@ -20,6 +20,7 @@ typedef struct {
 	ExtentRef place;          /* root 0: no single one */
 	uint64_t uncovered_bytes; /* that its file shows */
 	uint64_t places;          /* that show the extent, as far as they were counted */
+	uint64_t affordable_places; /* PIN_TOO_COSTLY: so many would be shared */
 } ExtentPin;
 
 /* Pinned since @place, one of so many, stays as it is: for @reason. */

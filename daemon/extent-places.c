@@ -482,6 +482,24 @@ char *extent_places_path(ExtentPlaces *places, const ExtentRef *place)
 	return text ? path_from(places, root, directory, text) : NULL;
 }
 
+char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume)
+{
+	const InodeKey key = { subvolume, BTRFS_NAMES_TOP_INODE };
+	g_autofree char *text = NULL;
+	const BtrfsName *name;
+	InodeKey around;
+
+	if (!btrfs_names_of_directory(places->names, subvolume, BTRFS_NAMES_TOP_INODE, &name,
+				      NULL) ||
+	    !name)
+		return NULL;
+
+	work_budget_begin_file(&places->budget);
+	around = (InodeKey){ name->root, name->directory };
+	text = g_strdup(name->name);
+	return path_from(places, root_above(places, &key, &around), around, text);
+}
+
 char *extent_places_example(ExtentPlaces *places, const Object *extent)
 {
 	ExtentRefsOutcome outcome;

@@ -58,6 +58,9 @@ uint64_t extent_places_files(const ExtentPlaces *places);
  */
 char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
 
+/* The same for the topmost directory of a subvolume. */
+char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume);
+
 /*
  * The same for a file that shows the extent.  It looks for references, so it must not be called while
  * the pass shares.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-plan.h"
 
+#include "daemon/extent-choice.h"
 #include "daemon/extent-coverage.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
@@ -12,6 +13,7 @@ struct ExtentPlan {
 	ExtentCover *cover; /* of that */
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
+	ExtentChoice *choice;
 	ExtentFiles *files;
 	ExtentPlaces *places;
 	GArray *steps;
@@ -35,6 +37,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	plan->choice = extent_choice_new(pass, plan->refs);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
@@ -57,6 +60,7 @@ void extent_plan_free(ExtentPlan *plan)
 
 	extent_coverage_free(plan->coverage);
 	extent_sources_free(plan->sources);
+	extent_choice_free(plan->choice);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
@@ -283,6 +287,12 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		return false;
 	}
 
+	/* While snapshots hold the extent a copy would only take more space. */
+	if (extent_choice_holders(plan->choice)->len > 0) {
+		*ret_reason = SKIP_CLONES;
+		return false;
+	}
+
 	plan_parts(plan, refs, n_refs);
 	return true;
 }
@@ -366,7 +376,8 @@ static bool check_source_tails(ExtentPlan *plan, const ExtentRef *refs, size_t n
 
 static ExtentGain gain_of(const ExtentPlan *plan)
 {
-	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest) };
+	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest),
+			     extent_choice_holders(plan->choice)->len > 0 };
 }
 
 /* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
@@ -391,6 +402,15 @@ static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs
 		plan->pin.place = *keeper;
 }
 
+/* More places show the target than are worth to be shared; that may change when snapshots are deleted. */
+static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
+{
+	plan->pin.cause = PIN_TOO_COSTLY;
+	plan->pin.affordable_places = extent_choice_affordable(plan->choice);
+	plan->pin.place = (ExtentRef){ 0 };
+	*ret_reason = SKIP_CLONES;
+}
+
 /*
  * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
  * shared onto keeps the extent, so that the others need not be.
@@ -413,7 +433,10 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 		return true;
 	}
 	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
-		pin_uncovered(plan, refs, n, *ret_reason);
+		if (*ret_reason == SKIP_CLONES)
+			note_too_costly(plan, ret_reason);
+		else
+			pin_uncovered(plan, refs, n, *ret_reason);
 		return true;
 	}
 
@@ -531,8 +554,8 @@ static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
 	extent_sources_clear(plan->sources);
 }
 
-bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
-		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, bool defers,
+		 ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	ExtentRefsOutcome outcome;
 	bool forbidden;
@@ -540,11 +563,13 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	begin(plan, target, runs);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
-	if (!extent_refs_read(plan->refs, target, EXTENT_PLAN_PLACES_MAX, &outcome, error))
+	if (!extent_choice_make(plan->choice, target, defers, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
 	plan->pin = extent_pin_unseen(plan->refs);
+	if (plan->pin.cause == PIN_TOO_COSTLY)
+		note_too_costly(plan, ret_reason);
 	if (!is_forbidden(plan, &forbidden, ret_reason, error))
 		return false;
 	if (outcome != EXTENT_REFS_READ || forbidden)
@@ -552,6 +577,35 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 
 	return extent_coverage_find(plan->coverage, target, runs, error) &&
 	       plan_places(plan, ret, ret_reason, error);
+}
+
+bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
+		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	return make(plan, target, runs, false, ret, ret_reason, error);
+}
+
+bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *runs,
+		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	if (*ret != EXTENT_PINNED || *ret_reason != SKIP_METADATA ||
+	    !extent_choice_may_defer(plan->choice))
+		return true;
+	if (!make(plan, target, runs, true, ret, ret_reason, error))
+		return false;
+
+	extent_plan_judge(plan, ret, ret_reason);
+	return true;
+}
+
+const GArray *extent_plan_holders(const ExtentPlan *plan)
+{
+	return extent_choice_holders(plan->choice);
+}
+
+uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
+{
+	return extent_choice_compare_bytes(plan->choice);
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)

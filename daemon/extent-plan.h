@@ -13,15 +13,12 @@
  * shows it.
  *
  * All or nothing: if any byte that is shown cannot be shared, nothing would be freed, so there is no
- * plan.  What nothing equals is to be copied first, if it is little beside what is freed.  Looks into
+ * plan; but what read-only snapshots show may be left to their deletion (ExtentChoice).  What nothing equals is to be copied first, if it is little beside what is freed.  Looks into
  * btrfs's trees only; no data is read.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct ExtentPlan ExtentPlan;
-
-/* Each place that shows a target costs a read of it: one with more is left alone. */
-#define EXTENT_PLAN_PLACES_MAX 32
 
 /* Where a step has the bytes from that the target's are shared with. */
 typedef enum {
@@ -61,6 +58,14 @@ bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * The same without what read-only snapshots show, if they are all that makes sharing @target cost more metadata
+ * than it frees (SKIP_METADATA): it is freed when they are deleted.  *ret stays as it is where that is not so.
+ */
+bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *runs,
+		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
  * Whether what the plan would free is worth what it does to files and to metadata: else the target is
  * pinned.  A plan that is to be done has to be judged, once.
  */
@@ -71,6 +76,15 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
  * nothing is kept yet that was copied in vain.
  */
 const GArray *extent_plan_steps(const ExtentPlan *plan);
+
+/*
+ * The read-only subvolumes (uint64_t: ids, ascending) that hold the target also when all steps are done: it
+ * is freed when these are deleted.  Empty: it is freed at once.
+ */
+const GArray *extent_plan_holders(const ExtentPlan *plan);
+
+/* What would be compared, on both sides, to share all places of a target that costs too much. */
+uint64_t extent_plan_costly_bytes(const ExtentPlan *plan);
 
 /* What is to be written for it. */
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);

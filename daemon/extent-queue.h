@@ -20,6 +20,7 @@ typedef struct {
 	GArray *steps;          /* ExtentStep */
 	GArray *parts;          /* CopyPart: what is to be copied before */
 	GArray *runs;           /* Run: what can be tried if the kernel finds a step different */
+	bool is_held;           /* read-only snapshots keep the target after all steps */
 	uint64_t memory_bytes;  /* of both, when it was added */
 	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;

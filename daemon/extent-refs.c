@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-refs.h"
 
+#include "daemon/file-key.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
-#include "kernel-ioctl/btrfs-refs.h"
+
+/* What is known of a file that shows the extent in hand. */
+typedef struct {
+	FileKey key;
+	BtrfsInodeItem item;
+	bool is_there;
+} KnownFile;
 
 struct ExtentRefs {
 	int fd;
 	BtrfsRefs *found;
 	BtrfsFileExtents *extents;
-	GArray *list; /* ExtentRef */
+	GArray *list;      /* ExtentRef */
+	GHashTable *files; /* KnownFile by its key */
 	ExtentUnseen unseen;
 	ExtentRef unseen_place; /* the first one */
 	uint64_t n_places;
@@ -31,6 +39,7 @@ ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound)
 	btrfs_refs_set_bound(refs->found, bound);
 	refs->extents = btrfs_file_extents_new();
 	refs->list = g_array_new(false, false, sizeof(ExtentRef));
+	refs->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
 	return refs;
 }
 
@@ -42,6 +51,7 @@ void extent_refs_free(ExtentRefs *refs)
 	btrfs_refs_free(refs->found);
 	btrfs_file_extents_free(refs->extents);
 	g_array_unref(refs->list);
+	g_hash_table_unref(refs->files);
 	g_free(refs);
 }
 
@@ -54,32 +64,41 @@ static bool is_of(const BtrfsFileExtent *item, const Object *extent)
 	return item->bytenr == extent->inode && item->disk_bytes == extent->size_bytes;
 }
 
-/* Size and generation of the file; the same file often comes several times in a row. */
-static bool read_inode(const ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
+/* The inode of the place's file, which mostly shows the extent in several places; NULL: error. */
+static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError **error)
 {
-	BtrfsInodeItem inode;
+	FileKey key = { ref->root, ref->inode };
+	KnownFile *file = g_hash_table_lookup(refs->files, &key);
 
-	if (refs->list->len > 0) {
-		const ExtentRef *last = &g_array_index(refs->list, ExtentRef, refs->list->len - 1);
+	if (file)
+		return file;
 
-		if (last->root == ref->root && last->inode == ref->inode) {
-			ref->size_bytes = last->size_bytes;
-			ref->owner = last->owner;
-			ref->generation = last->generation;
-			ref->is_deleted = last->is_deleted;
-			*ret_found = true;
-			return true;
-		}
+	file = g_new0(KnownFile, 1);
+	file->key = key;
+	if (!btrfs_inode_read(refs->fd, ref->root, ref->inode, &file->item, &file->is_there,
+			      error)) {
+		g_free(file);
+		return NULL;
 	}
+	g_hash_table_insert(refs->files, &file->key, file);
+	return file;
+}
 
-	if (!btrfs_inode_read(refs->fd, ref->root, ref->inode, &inode, ret_found, error))
+/* Size, owner and the like of the file. */
+static bool read_inode(ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
+{
+	const KnownFile *file = know_file(refs, ref, error);
+
+	if (!file)
 		return false;
-	if (*ret_found) {
-		ref->size_bytes = inode.size_bytes;
-		ref->owner = inode.uid;
-		ref->generation = (uint32_t)inode.generation;
-		ref->is_deleted = inode.nlink == 0;
-	}
+
+	*ret_found = file->is_there;
+	ref->size_bytes = file->item.size_bytes;
+	ref->owner = file->item.uid;
+	ref->generation = (uint32_t)file->item.generation;
+	ref->is_deleted = file->item.nlink == 0;
+	ref->is_immutable = file->item.is_immutable;
+	ref->mtime_nsec = file->item.mtime_nsec;
 	return true;
 }
 
@@ -96,13 +115,15 @@ static void note_unseen(ExtentRefs *refs, ExtentUnseen why, const ExtentRef *pla
  * Add the place at @found, if it still shows @extent.  If it keeps the extent without showing it, out of
  * sight, or reserved and not written, that is noted.
  */
-static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, GError **error)
+bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+		     uint64_t *ret_length, GError **error)
 {
 	g_autoptr(GError) unread = NULL;
 	const BtrfsFileExtent *item;
 	ExtentRef ref = { .root = found->root, .inode = found->inode, .offset = found->offset };
 	bool is_there;
 
+	*ret_length = 0;
 	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
 				 1);
 	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
@@ -126,11 +147,31 @@ static bool add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent, G
 	refs->ram_bytes = item->ram_bytes;
 	if (!read_inode(refs, &ref, &is_there, error))
 		return false;
-	if (is_there)
-		g_array_append_val(refs->list, ref);
-	else
+	if (!is_there) {
 		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
+		return true;
+	}
+
+	g_array_append_val(refs->list, ref);
+	*ret_length = ref.length;
 	return true;
+}
+
+/* Nothing is listed yet of what the kernel found. */
+static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
+{
+	g_array_set_size(refs->list, 0);
+	g_hash_table_remove_all(refs->files);
+	refs->unseen = outcome == BTRFS_REFS_TOO_MANY ? EXTENT_UNSEEN_MORE : EXTENT_UNSEEN_NONE;
+	refs->unseen_place = (ExtentRef){ 0 };
+	refs->n_places = outcome == BTRFS_REFS_GONE ? 0 : btrfs_refs_count(refs->found);
+}
+
+ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs)
+{
+	if (refs->unseen != EXTENT_UNSEEN_NONE)
+		return EXTENT_REFS_PARTIAL;
+	return refs->list->len > 0 ? EXTENT_REFS_READ : EXTENT_REFS_GONE;
 }
 
 /* List what the kernel found. */
@@ -138,28 +179,69 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 			size_t most, ExtentRefsOutcome *ret, GError **error)
 {
 	const BtrfsRef *found;
+	uint64_t ignored;
 	size_t n;
 
-	g_array_set_size(refs->list, 0);
-	refs->unseen = EXTENT_UNSEEN_NONE;
-	refs->n_places = 0;
+	begin(refs, outcome);
 	*ret = EXTENT_REFS_GONE;
 	if (outcome == BTRFS_REFS_GONE)
 		return true;
 
 	found = btrfs_refs_list(refs->found, &n);
-	refs->n_places = btrfs_refs_count(refs->found);
-	if (outcome == BTRFS_REFS_TOO_MANY || n > most)
+	if (n > most)
 		refs->unseen = EXTENT_UNSEEN_MORE;
 	for (size_t i = 0; i < MIN(n, most); i++)
-		if (!add(refs, &found[i], extent, error))
+		if (!extent_refs_add(refs, &found[i], extent, &ignored, error))
 			return false;
 
-	if (refs->unseen != EXTENT_UNSEEN_NONE)
-		*ret = EXTENT_REFS_PARTIAL;
-	else if (refs->list->len > 0)
-		*ret = EXTENT_REFS_READ;
+	*ret = extent_refs_outcome(refs);
 	return true;
+}
+
+bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	static const ExtentRefsOutcome outcomes[] = {
+		[BTRFS_REFS_READ] = EXTENT_REFS_READ,
+		[BTRFS_REFS_GONE] = EXTENT_REFS_GONE,
+		[BTRFS_REFS_TOO_MANY] = EXTENT_REFS_PARTIAL,
+	};
+	BtrfsRefsOutcome outcome;
+
+	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
+	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
+		return false;
+
+	begin(refs, outcome);
+	*ret = outcomes[outcome];
+	return true;
+}
+
+const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n)
+{
+	return btrfs_refs_list(refs->found, ret_n);
+}
+
+void extent_refs_remove_if(ExtentRefs *refs, bool (*is_unwanted)(const ExtentRef *place, void *data),
+			   void *data)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < refs->list->len; i++) {
+		ExtentRef place = g_array_index(refs->list, ExtentRef, i);
+
+		if (!is_unwanted(&place, data))
+			g_array_index(refs->list, ExtentRef, n++) = place;
+	}
+	g_array_set_size(refs->list, n);
+}
+
+ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first)
+{
+	ExtentRef place = { .root = first->root, .inode = first->inode, .offset = first->offset };
+
+	note_unseen(refs, EXTENT_UNSEEN_MORE, &place);
+	return EXTENT_REFS_PARTIAL;
 }
 
 bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,

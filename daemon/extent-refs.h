@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hashstore/objects.h"
-#include "kernel-ioctl/btrfs-ref-bound.h"
+#include "kernel-ioctl/btrfs-refs.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -29,6 +29,8 @@ typedef struct {
 	uint32_t owner;      /* its uid */
 	uint32_t generation; /* as handles carry it */
 	bool is_deleted;     /* it has no name, and goes when it is closed */
+	bool is_immutable;
+	int64_t mtime_nsec;
 } ExtentRef;
 
 /* How much of that lies before the end of its file. */
@@ -60,6 +62,30 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 /* The same, of places that show the byte @position of @extent, which is not encoded. */
 bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
 			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * In steps: find the references of @extent, without looking at any, up to BTRFS_REFS_MAX.  *ret is
+ * EXTENT_REFS_READ if all were found.
+ */
+bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What extent_refs_find() found, until the next look-up. */
+const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n);
+
+/* Look at one of these; *ret_length is what it shows of @extent. */
+bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+		     uint64_t *ret_length, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Take places from the list. */
+void extent_refs_remove_if(ExtentRefs *refs, bool (*is_unwanted)(const ExtentRef *place, void *data),
+			   void *data);
+
+/* Leave the others, @first among them, unseen. */
+ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first);
+
+/* What came of the steps. */
+ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs);
 
 /* What was found last. */
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);

@@ -2,6 +2,7 @@
 #include "daemon/extent-share.h"
 
 #include "daemon/begun-extent.h"
+#include "daemon/deferred-extents.h"
 #include "daemon/doubts.h"
 #include "daemon/extent-figures.h"
 #include "daemon/extent-queue.h"
@@ -173,8 +174,12 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->n_pinned++;
 	}
-	if (is_news)
+	if (is_news) {
 		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+		if (reason == SKIP_CLONES)
+			sharer->pass->result->costly_bytes +=
+				extent_plan_costly_bytes(sharer->plan);
+	}
 	return skip_may_pass(reason) ||
 	       pinned_extents_put(sharer->pass->pinned, target, extent_plan_pin(sharer->plan),
 				  is_news, error);
@@ -205,6 +210,8 @@ static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
 /* Nothing shows the extent any more: btrfs gives it back. */
 static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
 {
+	if (!deferred_extents_take(sharer->pass->deferred, planned->extent.inode, error))
+		return false;
 	extent_figures_add_freed(sharer->pass, &planned->extent, planned->steps);
 	return drop(sharer, &planned->extent, error);
 }
@@ -219,6 +226,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 	PlannedTarget *planned = extent_queue_push(sharer->planned, target, steps,
 						   extent_plan_parts(sharer->plan), sharer->runs);
 
+	planned->is_held = extent_plan_holders(sharer->plan)->len > 0;
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
 				     doubts_ahead_bytes(sharer->pass, first->length));
@@ -295,12 +303,15 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
 		return false;
 	extent_plan_judge(sharer->plan, &outcome, &reason);
+	if (!extent_plan_defer(sharer->plan, target, planned->runs, &outcome, &reason, error))
+		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
 	g_array_set_size(planned->steps, 0);
 	g_array_append_vals(planned->steps, steps->data, steps->len);
 	g_array_set_size(planned->parts, 0);
 	g_array_append_vals(planned->parts, parts->data, parts->len);
+	planned->is_held = extent_plan_holders(sharer->plan)->len > 0;
 	if (*ret) {
 		lock_sources(sharer);
 		*ret = make_copy(sharer, planned);
@@ -354,6 +365,21 @@ static void leave_all_planned(ExtentSharer *sharer)
 	}
 }
 
+/* All that was planned for a target that snapshots hold is done. */
+static bool defer(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
+{
+	bool is_held, is_gone;
+
+	if (!deferred_extents_put(sharer->pass->deferred, &planned->extent, &is_held, &is_gone,
+				  error))
+		return false;
+	if (is_gone)
+		return note_freed(sharer, planned, error);
+	if (!is_held)
+		extent_skips_add(sharer->pass, &planned->extent, SKIP_CHANGED, NULL);
+	return true;
+}
+
 /* Do all that is planned for @planned, which was the first in the queue. */
 static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
@@ -370,6 +396,8 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 		       begun_extent_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
+	if (planned->is_held)
+		return defer(sharer, planned, error);
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
@@ -462,6 +490,8 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		return false;
 	if (!is_turned)
 		extent_plan_judge(sharer->plan, &outcome, &reason);
+	if (!extent_plan_defer(sharer->plan, target, sharer->runs, &outcome, &reason, error))
+		return false;
 
 	switch (outcome) {
 	case EXTENT_GONE:

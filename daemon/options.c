@@ -41,6 +41,7 @@ typedef struct {
 	char *pressure;
 	char *rotating;
 	char *priority;
+	int max_compare;
 	int anchor_blocks;
 	int window_anchors;
 	int limit_iops;
@@ -226,6 +227,8 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_duration("--min-age", given->min_age, &settings->min_age_usec, error) ||
 	    !take_requests(given->limit_iops, &settings->rate_requests, error) ||
+	    !take_number("--max-compare", given->max_compare, 1, SETTINGS_MAX_COMPARE_MOST,
+			 &settings->max_compare, error) ||
 	    !take_number("--anchor-blocks", given->anchor_blocks, 1, WINNOW_ANCHOR_BLOCKS_MAX,
 			 &settings->anchor_blocks, error) ||
 	    !take_number("--window", given->window_anchors, 2, WINNOW_WINDOW_MAX,
@@ -316,7 +319,9 @@ static void add_burden_entries(GOptionContext *context, Given *given)
 
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 {
-	g_auto(Given) given = { .anchor_blocks = NO_NUMBER, .window_anchors = NO_NUMBER };
+	g_auto(Given) given = { .max_compare = NO_NUMBER,
+				.anchor_blocks = NO_NUMBER,
+				.window_anchors = NO_NUMBER };
 	const GOptionEntry entries[] = {
 		{ "once", 0, 0, G_OPTION_ARG_NONE, &given.once,
 		  "Make one pass over the filesystems of the paths, then end", NULL },
@@ -336,6 +341,9 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Leave files below SIZE alone (default 2K on btrfs, 1 on XFS)", "SIZE" },
 		{ "min-run", 0, 0, G_OPTION_ARG_STRING, &given.min_run,
 		  "On btrfs, have each piece more of a file free SIZE (default 64K)", "SIZE" },
+		{ "max-compare", 0, 0, G_OPTION_ARG_INT, &given.max_compare,
+		  "On btrfs, compare FACTOR bytes per byte freed (default 16, rotating 4)",
+		  "FACTOR" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
 		{ "zeros", 0, 0, G_OPTION_ARG_STRING, &given.zeros,
@@ -345,7 +353,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "read", 0, 0, G_OPTION_ARG_STRING, &given.read,
 		  "Which files are read to find equal data (default all)", "all|same-size" },
 		{ "read-only-snapshots", 0, 0, G_OPTION_ARG_STRING, &given.read_only_snapshots,
-		  "What becomes of read-only snapshots (default share)", "share|source|skip" },
+		  "What becomes of read-only snapshots (default auto)",
+		  "auto|share|writable|source|skip" },
 		{ "no-data-cow", 0, 0, G_OPTION_ARG_STRING, &given.no_data_cow,
 		  "What becomes of nodatacow files on btrfs (default skip)", "skip|share" },
 		{ "compressed", 0, 0, G_OPTION_ARG_STRING, &given.compressed,

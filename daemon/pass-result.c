@@ -16,6 +16,7 @@ void pass_result_clear(PassResult *result)
 {
 	g_clear_error(&result->error);
 	g_clear_pointer(&result->stopped_reason, g_free);
+	g_clear_pointer(&result->deferred.last_snapshot, g_free);
 	g_clear_pointer(&result->store.path, g_free);
 	skip_ledger_clear(&result->skips);
 	pin_ledger_clear(&result->pins);

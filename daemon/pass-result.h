@@ -50,6 +50,13 @@ typedef struct {
 		uint64_t bytes, extents; /* written anew, so that others could be freed */
 	} rewritten;
 	struct {
+		uint64_t bytes, extents; /* shared away where they were writable, by this pass */
+		uint64_t waiting_bytes, waiting_extents; /* by all passes: snapshots still hold them */
+		uint64_t snapshots;      /* that do */
+		char *last_snapshot;     /* path of the newest of these; NULL: none, or not known */
+		uint64_t released_bytes; /* freed since the pass before, by deletion of snapshots */
+	} deferred;
+	struct {
 		uint64_t pinned_bytes;
 		int64_t metadata_delta_bytes; /* by the filesystem's count */
 		bool is_checked;              /* what was freed, against the filesystem's count */

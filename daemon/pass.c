@@ -6,6 +6,8 @@
 #include "daemon/clone-scan.h"
 #include "daemon/clone-sharer.h"
 #include "daemon/disk-turn.h"
+#include "daemon/deferred-extents.h"
+#include "daemon/extent-choice.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
@@ -101,6 +103,13 @@ static uint64_t store_limit(const Pass *pass)
 		       : limit;
 }
 
+static uint64_t compare_factor(const Pass *pass)
+{
+	if (pass->settings->max_compare != SETTINGS_MAX_COMPARE_AUTO)
+		return pass->settings->max_compare;
+	return pass->n_readers == 1 ? EXTENT_CHOICE_FACTOR_ROTATING : EXTENT_CHOICE_FACTOR;
+}
+
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
@@ -136,6 +145,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
 	pass->n_readers = reader_count(disks, filesystem);
+	pass->compare_factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);
@@ -153,6 +163,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->clones, clone_pairs_free);
 	g_clear_pointer(&pass->zero_source, g_free);
 	g_clear_pointer(&pass->pinned, pinned_extents_free);
+	g_clear_pointer(&pass->deferred, deferred_extents_free);
 	g_clear_pointer(&pass->places, extent_places_free);
 	g_clear_pointer(&pass->ref_bound, btrfs_ref_bound_free);
 	g_clear_pointer(&pass->guard, extent_guard_free);
@@ -446,6 +457,8 @@ static bool pass_note(Pass *pass, GError **error)
 		.runs_differed = result->shared.differed,
 		.capped = result->shared.capped,
 		.pinned_bytes = result->ledger.pinned_bytes,
+		.deferred_bytes = result->deferred.bytes,
+		.released_bytes = result->deferred.released_bytes,
 		.rewritten_bytes = result->rewritten.bytes,
 		.metadata_delta_bytes = result->ledger.metadata_delta_bytes,
 		.is_checked = result->ledger.is_checked,

@@ -12,7 +12,7 @@ static const char *const cause_names[PIN_CAUSES] = {
 	[PIN_DIFFERS] = "differs",
 	[PIN_NEEDS_READING] = "needs-reading",
 	[PIN_UNFIT_SOURCES] = "unfit-sources",
-	[PIN_TOO_MANY_PLACES] = "too-many-places",
+	[PIN_TOO_COSTLY] = "too-costly",
 	[PIN_READ_ONLY_SNAPSHOT] = "read-only-snapshot",
 	[PIN_IMMUTABLE] = "immutable",
 	[PIN_RESERVED] = "reserved",
@@ -20,6 +20,7 @@ static const char *const cause_names[PIN_CAUSES] = {
 	[PIN_PIECES] = "pieces",
 	[PIN_METADATA] = "metadata",
 	[PIN_KEEP_ZEROS] = "keep-zeros",
+	[PIN_SNAPSHOTS] = "snapshots",
 };
 
 const char *pin_cause_name(PinCause cause)

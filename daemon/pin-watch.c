@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pin-watch.h"
 
-#include "daemon/extent-plan.h"
+#include "daemon/extent-files.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/btrfs-refs.h"
@@ -42,7 +42,7 @@ void pin_watch_free(PinWatch *watch)
 
 bool pin_watch_counts_places(uint32_t cause)
 {
-	return cause == PIN_TOO_MANY_PLACES || cause == PIN_METADATA;
+	return cause == PIN_TOO_COSTLY || cause == PIN_METADATA;
 }
 
 PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
@@ -54,7 +54,8 @@ PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
 		.inode = pin->place.inode,
 		.offset = pin->place.offset,
 		.position = pin->place.position,
-		.length = pin->place.length,
+		.length = pin->cause == PIN_TOO_COSTLY ? pin->affordable_places
+						       : pin->place.length,
 		.uncovered_bytes = pin->uncovered_bytes,
 		.places = pin->places,
 	};
@@ -131,8 +132,8 @@ static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GE
 	if (!found)
 		return true;
 
-	place.size_bytes = inode.size_bytes;
-	place.generation = (uint32_t)inode.generation;
+	place.is_immutable = inode.is_immutable;
+	place.mtime_nsec = inode.mtime_nsec;
 	if (!watch->files)
 		watch->files = extent_files_new(watch->pass);
 	*ret = extent_files_is_target(watch->files, &place, &ignored);
@@ -142,8 +143,8 @@ static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GE
 /* Whether few enough places are left to share them all, or fewer than it was too dear for. */
 static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
 {
-	uint64_t most = pinned->cause == PIN_TOO_MANY_PLACES ? EXTENT_PLAN_PLACES_MAX
-							     : MAX(pinned->places, 1) - 1;
+	uint64_t most = pinned->cause == PIN_TOO_COSTLY ? pinned->length
+							: MAX(pinned->places, 1) - 1;
 	BtrfsRefsOutcome outcome;
 
 	btrfs_refs_set_most(watch->refs, most);

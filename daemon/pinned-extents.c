@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pinned-extents.h"
 
-#include "daemon/extent-plan.h"
+#include "daemon/deferred-extents.h"
 #include "daemon/pin-watch.h"
 #include "hashstore/objects.h"
 #include "kernel-ioctl/btrfs-items.h"
@@ -58,7 +58,8 @@ static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error
 {
 	bool is_over;
 
-	if (!pin_watch_is_over(pinned->watch, row, &is_over, error))
+	if (row->holders > 0 ? !deferred_extents_check(pinned->pass->deferred, row, &is_over, error)
+			     : !pin_watch_is_over(pinned->watch, row, &is_over, error))
 		return false;
 	if (is_over)
 		add_over(pinned, row->extent.address);
@@ -76,8 +77,11 @@ bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, 
 	if (!pinned->has_next || pinned->next.extent.address != address)
 		return true;
 
+	/* What snapshots hold is looked at when the newest of them is gone. */
+	if (pinned->next.holders > 0)
+		return true;
 	/* Each reference is a place at least, which spares counting them. */
-	return (pinned->next.cause == PIN_TOO_MANY_PLACES && refs > EXTENT_PLAN_PLACES_MAX) ||
+	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
 	       check(pinned, &pinned->next, error);
 }
 
@@ -295,8 +299,11 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
 		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
 					    error))
 			return false;
-		if (found)
-			add_over(pinned, row.extent.address++);
+		if (found && row.holders > 0 && !check(pinned, &row, error))
+			return false;
+		if (found && row.holders == 0)
+			add_over(pinned, row.extent.address);
+		row.extent.address++;
 	}
 
 	return true;
@@ -315,7 +322,8 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 	HashStore *store = pinned->pass->store;
 	const Object *found;
 
-	if (!hash_store_drop_pinned(store, address, error) ||
+	if (!deferred_extents_take(pinned->pass->deferred, address, error) ||
+	    !hash_store_drop_pinned(store, address, error) ||
 	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
@@ -394,6 +402,9 @@ static bool is_known(PinnedExtents *pinned, const ExtentStamp *extent, bool *ret
 	if (!found || known.extent.address != extent->address ||
 	    known.extent.generation != extent->generation)
 		return true;
+	*ret = known.holders > 0;
+	if (*ret)
+		return true;
 	if (!pin_watch_is_over(pinned->watch, &known, &is_over, error))
 		return false;
 
@@ -416,6 +427,6 @@ bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const Exten
 	if (known)
 		return true;
 
-	return hash_store_put_pinned(pinned->pass->store, &row, &kept, error) &&
+	return hash_store_put_pinned(pinned->pass->store, &row, extent->size_bytes, &kept, error) &&
 	       (!pin_watch_counts_places(row.cause) || note_subvolumes(pinned, error));
 }

@@ -23,7 +23,9 @@ const char *const read_policy_names[] = {
 };
 
 const char *const snapshot_policy_names[] = {
+	[SNAPSHOTS_AUTO] = "auto",
 	[SNAPSHOTS_SHARE] = "share",
+	[SNAPSHOTS_WRITABLE] = "writable",
 	[SNAPSHOTS_SOURCE] = "source",
 	[SNAPSHOTS_SKIP] = "skip",
 	NULL,
@@ -107,7 +109,7 @@ char *policies_text(const Settings *settings)
 {
 	g_autoptr(GString) text = g_string_new(zeros_policy_names[settings->zeros]);
 
-	if (settings->read_only_snapshots != SNAPSHOTS_SHARE)
+	if (settings->read_only_snapshots != SNAPSHOTS_AUTO)
 		g_string_append_printf(text, " read-only-snapshots=%s",
 				       snapshot_policy_names[settings->read_only_snapshots]);
 	if (settings->no_data_cow != NO_COW_SKIP)
@@ -119,6 +121,8 @@ char *policies_text(const Settings *settings)
 	if (settings->min_run_bytes != SETTINGS_MIN_RUN_BYTES)
 		g_string_append_printf(text, " min-run=%" G_GUINT64_FORMAT,
 				       settings->min_run_bytes);
+	if (settings->max_compare != SETTINGS_MAX_COMPARE_AUTO)
+		g_string_append_printf(text, " max-compare=%u", settings->max_compare);
 	if (settings->rewrite != REWRITE_AUTO)
 		g_string_append_printf(text, " rewrite=%s",
 				       rewrite_policy_names[settings->rewrite]);

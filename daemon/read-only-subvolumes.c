@@ -57,7 +57,8 @@ bool read_only_subvolumes_meet(ReadOnlySubvolumes *subvolumes, uint64_t id, int 
 {
 	bool is_read_only;
 
-	if (subvolumes->policy == SNAPSHOTS_SHARE)
+	/* Whether one is shared onto with the others is decided where all are known. */
+	if (subvolumes->policy == SNAPSHOTS_SHARE || subvolumes->policy == SNAPSHOTS_AUTO)
 		return true;
 	if (!btrfs_subvolume_is_read_only(fd, &is_read_only, error))
 		return false;
@@ -84,9 +85,14 @@ static bool is_read_only(ReadOnlySubvolumes *subvolumes, uint64_t id)
 	return GPOINTER_TO_INT(known);
 }
 
+bool read_only_subvolumes_has(ReadOnlySubvolumes *subvolumes, uint64_t id)
+{
+	return subvolumes->policy != SNAPSHOTS_SHARE && is_read_only(subvolumes, id);
+}
+
 bool read_only_subvolumes_may_be_target(ReadOnlySubvolumes *subvolumes, uint64_t id)
 {
-	return subvolumes->policy == SNAPSHOTS_SHARE || !is_read_only(subvolumes, id);
+	return subvolumes->policy == SNAPSHOTS_AUTO || !read_only_subvolumes_has(subvolumes, id);
 }
 
 bool read_only_subvolumes_may_be_source(ReadOnlySubvolumes *subvolumes, uint64_t id)

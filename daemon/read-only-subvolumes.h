@@ -23,6 +23,9 @@ void read_only_subvolumes_free(ReadOnlySubvolumes *subvolumes);
 bool read_only_subvolumes_read(ReadOnlySubvolumes *subvolumes, int fd, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether the subvolume is read-only, as far as that is known and the policy asks for it. */
+bool read_only_subvolumes_has(ReadOnlySubvolumes *subvolumes, uint64_t id);
+
 /* Look at the subvolume @id, which @fd lies in. */
 bool read_only_subvolumes_meet(ReadOnlySubvolumes *subvolumes, uint64_t id, int fd, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -171,6 +171,18 @@ static json_t *rewritten_json(const PassResult *result)
 			 number(result->rewritten.extents));
 }
 
+static json_t *deferred_json(const PassResult *result)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "bytes",
+			 number(result->deferred.bytes), "extents",
+			 number(result->deferred.extents), "waiting_bytes",
+			 number(result->deferred.waiting_bytes), "waiting_extents",
+			 number(result->deferred.waiting_extents), "snapshots",
+			 number(result->deferred.snapshots), "last_snapshot",
+			 result->deferred.last_snapshot, "released_bytes",
+			 number(result->deferred.released_bytes));
+}
+
 static json_t *ledger_json(const PassResult *result)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:s?, s:I}", "compared_bytes",
@@ -231,6 +243,7 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(json, "rewritten", rewritten_json(result));
 	json_object_set_new(json, "ledger", ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
+	json_object_set_new(json, "deferred", deferred_json(result));
 	json_object_set_new(json, "pinned", pins_json(&result->pins));
 	json_object_set_new(json, "notes", notes_json(filesystem));
 	json_object_set_new(json, "store", store_json(result));
@@ -357,6 +370,26 @@ static void add_ledger(GString *lines, const Settings *settings, const PassResul
 		add_line(lines, "", "unchecked, as %s", result->ledger.unchecked_reason);
 }
 
+/* What snapshots hold, and what they gave back. */
+static void add_deferred(GString *lines, const Settings *settings, const PassResult *result)
+{
+	g_autofree char *bytes = size_text(result->deferred.bytes);
+	g_autofree char *waiting = size_text(result->deferred.waiting_bytes);
+	g_autofree char *released = size_text(result->deferred.released_bytes);
+	uint64_t n = result->deferred.snapshots;
+
+	if (settings->dry_run && result->deferred.bytes > 0)
+		add_line(lines, "deferred", "%s would be freed when snapshots are deleted", bytes);
+	if (result->deferred.waiting_bytes > 0)
+		add_line(lines, "deferred",
+			 "%s will be freed when %" G_GUINT64_FORMAT " snapshot%s deleted (last: %s)",
+			 waiting, n, n == 1 ? " is" : "s are",
+			 result->deferred.last_snapshot ? result->deferred.last_snapshot
+							: "unknown");
+	if (result->deferred.released_bytes > 0)
+		add_line(lines, "released", "%s, as snapshots were deleted since", released);
+}
+
 static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
 {
 	const char *label = "left alone";
@@ -434,6 +467,7 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 	add_freed(lines, settings, pass);
 	if (result->found_by_checksums && !settings->dry_run)
 		add_ledger(lines, settings, result);
+	add_deferred(lines, settings, result);
 	add_skips(lines, &result->skips, settings->verbose);
 	add_pins(lines, &result->pins, settings->verbose);
 	if (settings->verbose)

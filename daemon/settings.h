@@ -33,8 +33,10 @@ typedef enum {
 
 /* What becomes of files in read-only subvolumes and snapshots of a btrfs. */
 typedef enum {
-	SNAPSHOTS_SHARE,
-	SNAPSHOTS_SOURCE, /* others are shared with them, nothing onto them */
+	SNAPSHOTS_AUTO,     /* shared; where that costs too much, left to their deletion */
+	SNAPSHOTS_SHARE,    /* shared, or nothing that they show is */
+	SNAPSHOTS_WRITABLE, /* left to their deletion: writable places are shared, others are not */
+	SNAPSHOTS_SOURCE,   /* others are shared with them, nothing that they show onto others */
 	SNAPSHOTS_SKIP,
 } SnapshotPolicy;
 
@@ -116,6 +118,7 @@ typedef struct {
 	uint64_t rate_requests;     /* the same, in requests */
 	uint32_t anchor_blocks;     /* 0: as the store has it, of a new one by AnchorShape */
 	uint32_t window_anchors;    /* the same */
+	uint32_t max_compare;       /* bytes compared per byte freed; SETTINGS_MAX_COMPARE_AUTO */
 	ZerosPolicy zeros;
 	FindPolicy find;
 	ReadPolicy read;
@@ -152,9 +155,11 @@ typedef struct {
 #define SETTINGS_MIN_SIZE_UNSET   UINT64_MAX
 #define SETTINGS_STORE_LIMIT_AUTO UINT64_MAX
 #define SETTINGS_ANCHORS_UNSET    0
+#define SETTINGS_MAX_COMPARE_AUTO 0
 
 #define SETTINGS_MEMORY_MIN_BYTES   (UINT64_C(4) << 20)
 #define SETTINGS_ANCHOR_BLOCKS_MAX  16
+#define SETTINGS_MAX_COMPARE_MOST   1000000
 #define SETTINGS_WINDOW_ANCHORS_MAX 64
 
 void settings_clear(Settings *settings);

@@ -27,6 +27,7 @@ static void bind_row(sqlite3_stmt *put, const PinnedExtent *pinned)
 		pinned->inode,           pinned->offset,
 		pinned->position,        pinned->length,
 		pinned->uncovered_bytes, pinned->places,
+		pinned->holders,
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
@@ -50,18 +51,19 @@ static void read_row(sqlite3_stmt *row, PinnedExtent *ret)
 		.length = column(row, 7),
 		.uncovered_bytes = column(row, 8),
 		.places = column(row, 9),
+		.holders = column(row, 10),
 	};
 }
 
-bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
-			   GError **error)
+bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, uint64_t bytes,
+			   bool *ret_kept, GError **error)
 {
 	sqlite3_stmt *put;
 
 	*ret_kept = false;
 	if (!hash_store_drop_pinned(store, pinned->extent.address, error))
 		return false;
-	if (store->pinned_rows >= PINNED_MAX)
+	if (store->pinned_rows >= PINNED_MAX && bytes < PINNED_ANYWAY_BYTES)
 		return true;
 
 	put = hash_store_change(store, STATEMENT_PUT_PINNED, error);
@@ -108,7 +110,7 @@ bool hash_store_clear_pinned(HashStore *store, GError **error)
 	clear = hash_store_change(store, STATEMENT_CLEAR_PINNED, error);
 	if (!clear || !hash_store_apply(store, clear, error))
 		return false;
-	store->pinned_rows = 0;
+	store->pinned_rows -= (uint64_t)sqlite3_changes(store->database->handle);
 
 	return true;
 }

@@ -7,8 +7,8 @@
  * Pinned - data extents of btrfs that equal others, and of which sharing would free nothing, as
  * something else shows part of them: why, and where that can be seen.
  *
- * A row goes with its extent (hash_store_drop_extent()), and all go when everything is to be matched
- * anew (hash_store_unsettle()).  Addresses, inodes and ids of subvolumes are
+ * A row goes with its extent (hash_store_drop_extent()), and all but the held ones go when everything is to be
+ * matched anew (hash_store_unsettle()).  Addresses, inodes and ids of subvolumes are
  * at most INT64_MAX.
  *
  * Thread: the filesystem's worker.
@@ -21,23 +21,31 @@ typedef struct {
 	uint64_t inode;
 	uint64_t offset;          /* byte in the file where it begins */
 	uint64_t position;        /* byte of the extent that it shows there */
-	uint64_t length;          /* bytes that it shows */
-	uint64_t uncovered_bytes; /* that the file shows, and that nothing else has */
+	uint64_t length; /* bytes that it shows; of root 0: so many places would be worth sharing */
+	uint64_t uncovered_bytes; /* that the file shows and nothing else has; held: what is freed */
 	uint64_t places;          /* that showed the extent */
+	uint64_t holders;         /* id of the set of subvolumes that hold it (holders.h); 0: none */
 } PinnedExtent;
 
-/* So many are remembered, of some 60 bytes each; the others are looked at again when they change. */
-#define PINNED_MAX (UINT64_C(1) << 17)
+/*
+ * Of short extents so many are remembered, of some 80 bytes each; the others are looked at again when they
+ * change.  Of longer ones all are: that is a thousandth of them.
+ */
+#define PINNED_MAX            (UINT64_C(1) << 17)
+#define PINNED_ANYWAY_BYTES   (UINT64_C(64) << 10)
 
-/* Remember it, instead of what is known of the extent.  *ret_kept is false if there is no room. */
-bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
-			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Remember it, of an extent of @bytes, instead of what is known of that.  *ret_kept is false if there is no
+ * room.
+ */
+bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, uint64_t bytes,
+			   bool *ret_kept, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Forget the extent at @address; no error if it is not there. */
 bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget all. */
+/* Forget all that nothing holds. */
 bool hash_store_clear_pinned(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The first one at the address @from or behind it; *ret_found is false if there is none. */

@@ -75,6 +75,12 @@ static const char *const steps[] = {
 	"SELECT 1;",
 	/* 9.  Objects may rely on the anchors of others. */
 	"SELECT 1;",
+	/* 10.  Btrfs's extents that are freed when the snapshots that hold them are deleted. */
+	"CREATE TABLE holders (id INTEGER PRIMARY KEY, roots TEXT NOT NULL UNIQUE);"
+	"ALTER TABLE pinned ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX pinned_by_holders ON pinned (holders, uncovered_bytes) WHERE holders > 0;"
+	"ALTER TABLE pass ADD COLUMN deferred_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN released_bytes INTEGER NOT NULL DEFAULT 0;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

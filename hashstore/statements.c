@@ -3,7 +3,7 @@
 
 #define PINNED_COLUMNS                                                                             \
 	"address, generation, cause, root, inode, offset, position, length, uncovered_bytes, "     \
-	"places"
+	"places, holders"
 
 static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
@@ -51,8 +51,8 @@ static const char *const sql[N_STATEMENTS] = {
 		"INSERT INTO pass (started_usec, ended_usec, outcome, mount_point, files,"
 		" objects_read, finding_bytes, compare_bytes, shared_bytes, freed_bytes,"
 		" hole_bytes, runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
-		" metadata_delta_bytes, is_checked, drift_bytes)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
 	[STATEMENT_DROP_OLD_PASSES] = "DELETE FROM pass WHERE ended_usec < ?",
 	[STATEMENT_ADD_TOTAL] =
@@ -79,8 +79,15 @@ static const char *const sql[N_STATEMENTS] = {
 					   " (SELECT other FROM differed WHERE address = ?1)",
 	[STATEMENT_DROP_DIFFERED] = "DELETE FROM differed WHERE address = ?",
 	[STATEMENT_PUT_PINNED] = "INSERT INTO pinned (" PINNED_COLUMNS ")"
-				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STATEMENT_CLEAR_PINNED] = "DELETE FROM pinned",
+				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STATEMENT_CLEAR_PINNED] = "DELETE FROM pinned WHERE holders = 0",
+	[STATEMENT_FIND_HOLDERS] = "SELECT id FROM holders WHERE roots = ?",
+	[STATEMENT_PUT_HOLDERS] = "INSERT INTO holders (roots) VALUES (?)",
+	[STATEMENT_DROP_HOLDERS] = "DELETE FROM holders WHERE id NOT IN"
+				   " (SELECT holders FROM pinned WHERE holders > 0)",
+	[STATEMENT_SUM_HELD] = "SELECT holders, count(*), sum(uncovered_bytes) FROM pinned"
+			       " WHERE holders > ? GROUP BY holders ORDER BY holders LIMIT 1",
+	[STATEMENT_GET_HOLDERS] = "SELECT roots FROM holders WHERE id = ?",
 	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
 	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"
 				  " ORDER BY address LIMIT 1",

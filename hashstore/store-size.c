@@ -15,7 +15,8 @@ static const struct {
 	{ "page", STORE_PART_ANCHORS },      { "fence", STORE_PART_ANCHORS },
 	{ "segment", STORE_PART_ANCHORS },   { "directory", STORE_PART_NAMES },
 	{ "pinned", STORE_PART_PINNED },     { "pinned_by", STORE_PART_PINNED },
-	{ "pinned_for", STORE_PART_PINNED }, { "differed", STORE_PART_DIFFERED },
+	{ "pinned_for", STORE_PART_PINNED }, { "pinned_by_holders", STORE_PART_PINNED },
+	{ "holders", STORE_PART_PINNED },    { "differed", STORE_PART_DIFFERED },
 	{ "pass", STORE_PART_HISTORY },      { "pass_total", STORE_PART_HISTORY },
 	{ "skipped", STORE_PART_HISTORY },
 };

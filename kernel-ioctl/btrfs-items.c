@@ -13,6 +13,7 @@
 /* Bits of an inode's flags, in headers since Linux 6.3 only (fs/btrfs/btrfs_inode.h). */
 #define INODE_NODATASUM (UINT64_C(1) << 0)
 #define INODE_NODATACOW (UINT64_C(1) << 1)
+#define INODE_IMMUTABLE (UINT64_C(1) << 6)
 
 /* A reference's first byte is its type. */
 #define TYPE_BYTES 1
@@ -240,6 +241,7 @@ bool btrfs_inode_item_read(const uint8_t *data, uint32_t length, BtrfsInodeItem 
 		.mode = GUINT32_FROM_LE(item.mode),
 		.is_no_sum = flags & INODE_NODATASUM,
 		.is_no_cow = flags & INODE_NODATACOW,
+		.is_immutable = flags & INODE_IMMUTABLE,
 		.mtime_nsec = nsec_of(&item.mtime),
 		.ctime_nsec = nsec_of(&item.ctime),
 		.otime_nsec = nsec_of(&item.otime),

@@ -130,6 +130,7 @@ typedef struct {
 	uint32_t mode;
 	bool is_no_sum; /* data without checksums, whatever the reason */
 	bool is_no_cow; /* data overwritten in place; has no checksums either */
+	bool is_immutable;
 	int64_t mtime_nsec;
 	int64_t ctime_nsec;
 	int64_t otime_nsec; /* birth */

@@ -32,7 +32,7 @@ static bool put(HashStore *store, PinnedExtent row)
 	GError *error = NULL;
 	bool kept;
 
-	g_assert_true(hash_store_put_pinned(store, &row, &kept, &error));
+	g_assert_true(hash_store_put_pinned(store, &row, 4096, &kept, &error));
 	g_assert_no_error(error);
 	return kept;
 }

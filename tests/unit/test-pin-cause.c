@@ -8,9 +8,9 @@ static void test_causes_have_the_words_of_the_report(void)
 	/* In the order of the numbers that stores keep: new ones go at the end. */
 	static const char *const names[] = {
 		"none",          "uncovered",     "deleted-file",      "differs",
-		"needs-reading", "unfit-sources", "too-many-places",   "read-only-snapshot",
+		"needs-reading", "unfit-sources", "too-costly",        "read-only-snapshot",
 		"immutable",     "reserved",      "deleted-subvolume", "pieces",
-		"metadata",      "keep-zeros",
+		"metadata",      "keep-zeros",    "snapshots",
 	};
 
 	g_assert_cmpuint(G_N_ELEMENTS(names), ==, PIN_CAUSES);
@@ -30,7 +30,7 @@ static void test_each_cause_counts_for_itself(void)
 
 	pin_ledger_add(&ledger, PIN_UNCOVERED, 100, 60, 1, "/a");
 	pin_ledger_add(&ledger, PIN_UNCOVERED, 20, 5, 2, "/b\n");
-	pin_ledger_add(&ledger, PIN_TOO_MANY_PLACES, 3, 0, 99, NULL);
+	pin_ledger_add(&ledger, PIN_TOO_COSTLY, 3, 0, 99, NULL);
 
 	g_assert_cmpuint(ledger.entries[PIN_UNCOVERED].count, ==, 2);
 	g_assert_cmpuint(ledger.entries[PIN_UNCOVERED].bytes, ==, 120);
@@ -39,8 +39,8 @@ static void test_each_cause_counts_for_itself(void)
 	g_assert_cmpstr(ledger.entries[PIN_UNCOVERED].examples[1].path, ==, "/b\\n");
 	g_assert_cmpuint(ledger.entries[PIN_UNCOVERED].examples[1].uncovered_bytes, ==, 5);
 	g_assert_cmpuint(ledger.entries[PIN_UNCOVERED].examples[1].places, ==, 2);
-	g_assert_cmpuint(ledger.entries[PIN_TOO_MANY_PLACES].count, ==, 1);
-	g_assert_cmpuint(ledger.entries[PIN_TOO_MANY_PLACES].n_examples, ==, 0);
+	g_assert_cmpuint(ledger.entries[PIN_TOO_COSTLY].count, ==, 1);
+	g_assert_cmpuint(ledger.entries[PIN_TOO_COSTLY].n_examples, ==, 0);
 	g_assert_cmpuint(ledger.entries[PIN_IMMUTABLE].count, ==, 0);
 }
 

@@ -204,7 +204,7 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 	g_autofree char *text = NULL;
 	g_autoptr(json_t) report = NULL;
 
-	pin_ledger_add(pins, PIN_TOO_MANY_PLACES, 4096, 0, 99, NULL);
+	pin_ledger_add(pins, PIN_TOO_COSTLY, 4096, 0, 99, NULL);
 	pin_ledger_add(pins, PIN_UNCOVERED, 3 << 20, 2 << 20, 1, "/srv/c");
 	report = sample_report(sample);
 	g_assert_cmpuint(json_array_size(value_at(report, "filesystems.0.pinned")), ==, 2);
@@ -215,7 +215,7 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 	assert_text(report, "filesystems.0.pinned.0.examples.1.path", "/srv/c");
 	assert_number(report, "filesystems.0.pinned.0.examples.1.uncovered_bytes", 2 << 20);
 	assert_number(report, "filesystems.0.pinned.0.examples.1.places", 1);
-	assert_text(report, "filesystems.0.pinned.1.cause", "too-many-places");
+	assert_text(report, "filesystems.0.pinned.1.cause", "too-costly");
 
 	sample->settings.verbose = true;
 	text = report_text(&sample->settings, &sample->pass);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/deferred-extents.h"
+
+#include "daemon/extent-choice.h"
+#include "daemon/pin-cause.h"
+#include "hashstore/holders.h"
+#include "hashstore/open-extents.h"
+
+struct DeferredExtents {
+	Pass *pass;
+	ExtentRefs *refs;
+	ExtentChoice *choice;
+	uint64_t before_bytes; /* when the pass began */
+	uint64_t added_bytes;
+	uint64_t taken_bytes;
+	bool has_changed;
+};
+
+DeferredExtents *deferred_extents_new(Pass *pass)
+{
+	DeferredExtents *deferred = g_new0(DeferredExtents, 1);
+
+	deferred->pass = pass;
+	deferred->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	deferred->choice = extent_choice_new(pass, deferred->refs);
+	return deferred;
+}
+
+void deferred_extents_free(DeferredExtents *deferred)
+{
+	if (!deferred)
+		return;
+
+	extent_choice_free(deferred->choice);
+	extent_refs_free(deferred->refs);
+	g_free(deferred);
+}
+
+bool deferred_extents_begin(DeferredExtents *deferred, GError **error)
+{
+	HeldExtents held;
+
+	if (!hash_store_sum_held(deferred->pass->store, &held, error))
+		return false;
+	deferred->before_bytes = held.bytes;
+	return true;
+}
+
+/* Remember that @holders, of which there is one at least, hold the extent. */
+static bool put(DeferredExtents *deferred, const ExtentStamp *stamp, uint64_t bytes,
+		const GArray *holders, bool *ret_kept, GError **error)
+{
+	const uint64_t *roots = (const uint64_t *)(void *)holders->data;
+	PinnedExtent row = {
+		.extent = *stamp,
+		.cause = PIN_SNAPSHOTS,
+		.root = roots[holders->len - 1],
+		.uncovered_bytes = bytes,
+		.places = holders->len,
+	};
+
+	deferred->has_changed = true;
+	return hash_store_put_holders(deferred->pass->store, roots, holders->len, &row.holders,
+				      error) &&
+	       hash_store_put_pinned(deferred->pass->store, &row, bytes, ret_kept, error);
+}
+
+bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool *ret,
+			  bool *ret_is_gone, GError **error)
+{
+	PassResult *result = deferred->pass->result;
+	ExtentStamp stamp = { extent->inode, (uint64_t)extent->ctime_nsec };
+	const GArray *holders = extent_choice_holders(deferred->choice);
+	ExtentShown shown;
+
+	*ret = *ret_is_gone = false;
+	if (!extent_choice_look(deferred->choice, extent, &shown, error))
+		return false;
+	*ret_is_gone = shown == EXTENT_IS_GONE;
+	if (shown != EXTENT_IS_HELD || holders->len == 0)
+		return true;
+	if (!deferred_extents_take(deferred, stamp.address, error) ||
+	    !put(deferred, &stamp, extent->size_bytes, holders, ret, error))
+		return false;
+	if (*ret) {
+		deferred->added_bytes += extent->size_bytes;
+		result->deferred.bytes += extent->size_bytes;
+		result->deferred.extents++;
+	}
+	return true;
+}
+
+/* Nothing shows the extent any more. */
+static bool forget(DeferredExtents *deferred, const PinnedExtent *row, GError **error)
+{
+	deferred->has_changed = true;
+	deferred->pass->result->files.gone++;
+	return hash_store_drop_extent(deferred->pass->store, row->extent.address, error);
+}
+
+bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
+			    GError **error)
+{
+	const GArray *holders = extent_choice_holders(deferred->choice);
+	Object extent = { .inode = row->extent.address, .size_bytes = row->uncovered_bytes };
+	ExtentShown shown;
+	bool kept;
+
+	*ret_is_over = false;
+	if (!extent_choice_look(deferred->choice, &extent, &shown, error))
+		return false;
+
+	switch (shown) {
+	case EXTENT_IS_GONE:
+		return forget(deferred, row, error);
+	case EXTENT_IS_SHOWN:
+		*ret_is_over = true;
+		return true;
+	case EXTENT_IS_HELD:
+		break;
+	}
+
+	return holders->len == 0 || holders->len == row->places ||
+	       put(deferred, &row->extent, row->uncovered_bytes, holders, &kept, error);
+}
+
+bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
+{
+	PinnedExtent row;
+	bool found;
+
+	if (!hash_store_next_pinned(deferred->pass->store, address, &row, &found, error))
+		return false;
+	if (found && row.extent.address == address && row.holders > 0) {
+		deferred->taken_bytes += row.uncovered_bytes;
+		deferred->has_changed = true;
+	}
+	return true;
+}
+
+/* Count the subvolumes that hold something, and find the newest of them. */
+static bool find_holders(DeferredExtents *deferred, GHashTable *roots, uint64_t *ret_newest,
+			 GError **error)
+{
+	HeldExtents held = { 0 };
+	bool found = true;
+
+	*ret_newest = 0;
+	while (found) {
+		g_autofree char *text = NULL;
+		g_autoptr(GArray) set = NULL;
+
+		if (!hash_store_next_held(deferred->pass->store, held.holders, &held, &found, error))
+			return false;
+		if (!found)
+			break;
+		if (!hash_store_get_holders(deferred->pass->store, held.holders, &text, error))
+			return false;
+		set = text ? holders_parse(text) : NULL;
+		for (guint i = 0; set && i < set->len; i++) {
+			uint64_t root = g_array_index(set, uint64_t, i);
+
+			g_hash_table_add(roots, g_memdup2(&root, sizeof(root)));
+			*ret_newest = MAX(*ret_newest, root);
+		}
+	}
+
+	return true;
+}
+
+bool deferred_extents_end(DeferredExtents *deferred, GError **error)
+{
+	g_autoptr(GHashTable) roots =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	PassResult *result = deferred->pass->result;
+	HashStore *store = deferred->pass->store;
+	uint64_t known = deferred->before_bytes + deferred->added_bytes, newest;
+	HeldExtents held;
+
+	if (deferred->has_changed && !hash_store_drop_unused_holders(store, error))
+		return false;
+	if (!hash_store_sum_held(store, &held, error) ||
+	    !find_holders(deferred, roots, &newest, error))
+		return false;
+
+	result->deferred.waiting_bytes = held.bytes;
+	result->deferred.waiting_extents = held.extents;
+	result->deferred.snapshots = g_hash_table_size(roots);
+	result->deferred.released_bytes =
+		known - MIN(known, held.bytes + deferred->taken_bytes);
+	if (newest > 0)
+		result->deferred.last_snapshot =
+			extent_places_subvolume_path(deferred->pass->places, newest);
+	return true;
+}

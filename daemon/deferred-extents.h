@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/pass.h"
+#include "hashstore/pinned.h"
+
+/*
+ * DeferredExtents - extents of btrfs that the pass shared away wherever something writable showed them: they are
+ * freed when the read-only snapshots that still show them are deleted.
+ *
+ * Nothing of them counts as freed.  The store remembers them among the pinned extents, with the set of
+ * snapshots that hold each (its holders).  When the newest of these is gone the kernel is asked who shows the
+ * extent now: that takes one call, and nothing is read.  What is gone counts as released.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct DeferredExtents DeferredExtents;
+
+DeferredExtents *deferred_extents_new(Pass *pass);
+void deferred_extents_free(DeferredExtents *deferred);
+
+/* Note what is deferred before anything is looked at. */
+bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Everything writable that showed @extent shows something else by now.  *ret is false, and nothing is
+ * remembered, if that is not so; *ret_is_gone: nothing holds it either.
+ */
+bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool *ret,
+			  bool *ret_is_gone, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* See what became of @row.  *ret_is_over: something writable shows its extent again. */
+bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What was deferred of the extent at @address ends otherwise than by the deletion of snapshots. */
+bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Fill in the result: what is deferred now, by whom, and what was released. */
+bool deferred_extents_end(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeferredExtents, deferred_extents_free)

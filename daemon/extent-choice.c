@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-choice.h"
+
+/* A reference, and whether its subvolume is read-only. */
+typedef struct {
+	BtrfsRef ref;
+	bool is_read_only;
+} Found;
+
+/* What places cost together. */
+typedef struct {
+	uint64_t bytes;
+	uint64_t n;
+} Cost;
+
+struct ExtentChoice {
+	Pass *pass;
+	ExtentRefs *refs;
+	GArray *found;   /* Found: groups of the same inode and offset, writable ones first in each */
+	GArray *holders; /* uint64_t */
+	Cost all;
+	Cost writable;
+	uint64_t bytes_max;
+	bool defers;
+};
+
+ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
+{
+	ExtentChoice *choice = g_new0(ExtentChoice, 1);
+
+	choice->pass = pass;
+	choice->refs = refs;
+	choice->found = g_array_new(false, false, sizeof(Found));
+	choice->holders = g_array_new(false, false, sizeof(uint64_t));
+	return choice;
+}
+
+void extent_choice_free(ExtentChoice *choice)
+{
+	if (!choice)
+		return;
+
+	g_array_unref(choice->found);
+	g_array_unref(choice->holders);
+	g_free(choice);
+}
+
+static const Found *found_at(const ExtentChoice *choice, guint i)
+{
+	return &g_array_index(choice->found, Found, i);
+}
+
+static int compare_numbers(uint64_t one, uint64_t other)
+{
+	return (one > other) - (one < other);
+}
+
+static int compare_found(const void *a, const void *b)
+{
+	const Found *one = a, *other = b;
+	int order = compare_numbers(one->ref.inode, other->ref.inode);
+
+	if (order == 0)
+		order = compare_numbers(one->ref.offset, other->ref.offset);
+	if (order == 0)
+		order = (int)one->is_read_only - (int)other->is_read_only;
+	return order == 0 ? compare_numbers(one->ref.root, other->ref.root) : order;
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* Note what the kernel found, in groups. */
+static void take_found(ExtentChoice *choice)
+{
+	const BtrfsRef *refs;
+	size_t n;
+
+	g_array_set_size(choice->found, 0);
+	refs = extent_refs_found(choice->refs, &n);
+	for (size_t i = 0; i < n; i++) {
+		Found found = { refs[i], read_only_subvolumes_has(choice->pass->subvolumes,
+								  refs[i].root) };
+
+		g_array_append_val(choice->found, found);
+	}
+	g_array_sort(choice->found, compare_found);
+}
+
+static guint group_end(const ExtentChoice *choice, guint begin)
+{
+	const BtrfsRef *first = &found_at(choice, begin)->ref;
+	guint end = begin + 1;
+
+	while (end < choice->found->len && found_at(choice, end)->ref.inode == first->inode &&
+	       found_at(choice, end)->ref.offset == first->offset)
+		end++;
+	return end;
+}
+
+static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
+{
+	guint n = 0;
+
+	while (begin + n < end && !found_at(choice, begin + n)->is_read_only)
+		n++;
+	return n;
+}
+
+static void add_cost(Cost *cost, uint64_t length, uint64_t n)
+{
+	cost->bytes += n * (length + EXTENT_CHOICE_PLACE_BYTES);
+	cost->n += n;
+}
+
+static bool is_affordable(const ExtentChoice *choice, const Cost *cost, uint64_t bytes_max)
+{
+	return cost->bytes <= bytes_max && cost->n <= EXTENT_CHOICE_PLACES_MAX;
+}
+
+/*
+ * Look up the first place of each group, and see what all cost.  It ends where that is too much whichever
+ * are chosen.
+ */
+static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
+{
+	choice->all = choice->writable = (Cost){ 0 };
+	for (guint i = 0; i < choice->found->len; ) {
+		guint end = group_end(choice, i);
+		uint64_t length;
+
+		if (!extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
+				     error))
+			return false;
+		add_cost(&choice->all, length, end - i);
+		add_cost(&choice->writable, length, count_writable(choice, i, end));
+		if (!is_affordable(choice, &choice->writable, choice->bytes_max))
+			break;
+		i = end;
+	}
+
+	return true;
+}
+
+/* Look up the other places: all of them, or the writable ones. */
+static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
+{
+	for (guint i = 0; i < choice->found->len; ) {
+		guint end = group_end(choice, i);
+		guint n = all ? end - i : count_writable(choice, i, end);
+		uint64_t ignored;
+
+		for (guint j = 1; j < n; j++)
+			if (!extent_refs_add(choice->refs, &found_at(choice, i + j)->ref, extent,
+					     &ignored, error))
+				return false;
+		i = end;
+	}
+
+	return true;
+}
+
+static void find_holders(ExtentChoice *choice)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < choice->found->len; i++)
+		if (found_at(choice, i)->is_read_only)
+			g_array_append_val(choice->holders, found_at(choice, i)->ref.root);
+
+	g_array_sort(choice->holders, compare_holders);
+	for (guint i = 0; i < choice->holders->len; i++) {
+		uint64_t root = g_array_index(choice->holders, uint64_t, i);
+
+		if (n == 0 || g_array_index(choice->holders, uint64_t, n - 1) != root)
+			g_array_index(choice->holders, uint64_t, n++) = root;
+	}
+	g_array_set_size(choice->holders, n);
+}
+
+static bool is_read_only_place(const ExtentRef *place, void *data)
+{
+	return read_only_subvolumes_has(data, place->root);
+}
+
+/* What may be compared where read-only places have a part in it. */
+static uint64_t bytes_max_of_all(const ExtentChoice *choice)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	bool has_read_only = choice->all.n > choice->writable.n;
+
+	if (!has_read_only || policy == SNAPSHOTS_SHARE)
+		return choice->bytes_max;
+	if (policy == SNAPSHOTS_WRITABLE || choice->defers)
+		return 0;
+	return choice->pass->snapshots_rotate ? choice->bytes_max / EXTENT_CHOICE_ROTATING_SHARE
+					      : choice->bytes_max;
+}
+
+/* Whether there are places to share and others to leave, which the policy allows. */
+static bool has_both(const ExtentChoice *choice)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+
+	return (policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE) &&
+	       choice->writable.n > 0 && choice->writable.n < choice->all.n;
+}
+
+static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
+		   GError **error)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	bool all = is_affordable(choice, &choice->all, bytes_max_of_all(choice));
+
+	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0) {
+		/* They may not be shared onto; so says who opens them. */
+		*ret = extent_refs_outcome(choice->refs);
+		return true;
+	}
+	if (!all && (!has_both(choice) ||
+		     !is_affordable(choice, &choice->writable, choice->bytes_max))) {
+		*ret = extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
+		return true;
+	}
+
+	if (!all) {
+		extent_refs_remove_if(choice->refs, is_read_only_place, choice->pass->subvolumes);
+		find_holders(choice);
+	}
+	if (!add_others(choice, extent, all, error))
+		return false;
+
+	*ret = extent_refs_outcome(choice->refs);
+	return true;
+}
+
+bool extent_choice_may_defer(const ExtentChoice *choice)
+{
+	return choice->holders->len == 0 && has_both(choice);
+}
+
+bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
+			ExtentRefsOutcome *ret, GError **error)
+{
+	choice->defers = defers;
+	g_array_set_size(choice->holders, 0);
+	choice->all = choice->writable = (Cost){ 0 };
+	choice->bytes_max = choice->pass->compare_factor *
+			    (extent->size_bytes + EXTENT_CHOICE_PLACE_BYTES);
+	if (!extent_refs_find(choice->refs, extent, ret, error))
+		return false;
+	if (*ret != EXTENT_REFS_READ)
+		return true;
+
+	take_found(choice);
+	if (choice->found->len == 0) {
+		*ret = EXTENT_REFS_GONE;
+		return true;
+	}
+
+	return measure(choice, extent, error) && choose(choice, extent, ret, error);
+}
+
+const GArray *extent_choice_holders(const ExtentChoice *choice)
+{
+	return choice->holders;
+}
+
+uint64_t extent_choice_compare_bytes(const ExtentChoice *choice)
+{
+	return 2 * (choice->all.bytes - choice->all.n * EXTENT_CHOICE_PLACE_BYTES);
+}
+
+uint64_t extent_choice_affordable(const ExtentChoice *choice)
+{
+	uint64_t bytes_max = bytes_max_of_all(choice);
+
+	if (choice->all.bytes == 0)
+		return 0;
+	return (uint64_t)((double)choice->all.n * (double)bytes_max / (double)choice->all.bytes);
+}
+
+bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,
+			GError **error)
+{
+	ExtentRefsOutcome outcome;
+
+	g_array_set_size(choice->holders, 0);
+	*ret = EXTENT_IS_SHOWN;
+	if (!extent_refs_find(choice->refs, extent, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_PARTIAL)
+		return true;
+
+	take_found(choice);
+	if (outcome == EXTENT_REFS_GONE || choice->found->len == 0) {
+		*ret = EXTENT_IS_GONE;
+		return true;
+	}
+	for (guint i = 0; i < choice->found->len; i++)
+		if (!found_at(choice, i)->is_read_only)
+			return true;
+
+	*ret = EXTENT_IS_HELD;
+	find_holders(choice);
+	return true;
+}
