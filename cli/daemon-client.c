@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-client.h"
 
+#include "cli/service-socket.h"
 #include "daemon/bus-names.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
@@ -17,9 +15,6 @@
 
 /* While somebody looks on, who wants to leave. */
 #define WATCHED_CALL_USEC (UINT64_C(3) * G_USEC_PER_SEC)
-
-/* While other callers keep the service busy. */
-#define CONNECT_SECONDS 5
 
 struct DaemonClient {
 	sd_bus *bus;
@@ -44,34 +39,11 @@ static uint64_t call_usec(const DaemonClient *client)
 	return client->changed ? WATCHED_CALL_USEC : CALL_USEC;
 }
 
-/*
- * Connect to the socket at @path.  Returns a descriptor or a negative errno.
- *
- * sd-bus would not wait, and fails while others have filled the socket's queue of connections.
- */
-static int connect_path(const char *path)
-{
-	const struct timeval patience = { .tv_sec = CONNECT_SECONDS };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	g_auto(Fd) fd = -1;
-
-	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
-	    sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return -errno;
-
-	return fd_steal(&fd);
-}
-
 static int connect_socket(sd_bus **ret)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
 	g_autoptr(Connection) bus = NULL;
-	g_auto(Fd) fd = connect_path(path ? path : BUS_SOCKET);
+	g_auto(Fd) fd = service_socket_connect(path ? path : BUS_SOCKET);
 	int failed = fd < 0 ? fd : sd_bus_new(&bus);
 
 	if (failed >= 0)

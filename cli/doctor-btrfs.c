@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/doctor.h"
 #include "daemon/metadata-reserve.h"
+#include "daemon/place-cost.h"
 #include "daemon/size-text.h"
 #include "kernel-ioctl/btrfs-space.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
@@ -8,8 +9,8 @@
 
 #include <string.h>
 
-/* An extent that more places show is not moved (docs/report.md: too-many-places). */
-#define PLACES_MOST 32
+/* With more snapshots equal data is mostly left to their deletion (MaxCompare=). */
+#define PLACES_MOST PLACE_COST_FACTOR
 
 static void look_at_quota(const char *directory, Findings *findings)
 {
@@ -83,11 +84,11 @@ static void look_at_subvolumes(int directory_fd, Findings *findings)
 
 	unsigned most = most_snapshots_of_one(subvolumes);
 	if (most >= PLACES_MOST)
-		findings_add(findings, FINDING_WARNING, "snapshots",
-			     "keep fewer, or have passes made before snapshots are taken",
-			     "%u snapshots of one subvolume, of %u subvolumes: extents that more "
-			     "than %d places show stay where they are",
-			     most, subvolumes->len, PLACES_MOST);
+		findings_add(findings, FINDING_NOTE, "snapshots",
+			     "raise MaxCompare= to free space sooner, for more reads",
+			     "%u snapshots of one subvolume, of %u subvolumes: much of what passes "
+			     "share becomes free when the snapshots are deleted",
+			     most, subvolumes->len);
 	else
 		findings_add(findings, FINDING_OK, "snapshots", NULL,
 			     "%u of one subvolume at most, of %u subvolumes", most,

@@ -3,10 +3,8 @@
 
 #include "cli/extent-coverer.h"
 #include "cli/mapped-array.h"
+#include "daemon/place-cost.h"
 #include "hashstore/sorter.h"
-
-/* Each place that shows a target costs a read of it: a pass leaves one with more alone. */
-#define PLACES_MAX 32
 
 /* Extents from each of these on are of one class for a pass; shorter ones are by powers of two. */
 #define LONG_BYTES   (UINT64_C(8) << 20)
@@ -16,7 +14,8 @@
 /* A place that shows an extent. */
 typedef struct {
 	uint64_t bytenr;
-	uint64_t bytes; /* of all of the extent, on the disk */
+	uint64_t bytes;       /* of all of the extent, on the disk */
+	uint64_t shown_bytes; /* of the file */
 	uint64_t subvolume;
 	uint64_t inode;
 	uint64_t logical;
@@ -90,8 +89,8 @@ void estimate_extents_free(EstimateExtents *extents)
 bool estimate_extents_show(EstimateExtents *extents, const FilePiece *piece, const NamedFile *file,
 			   GError **error)
 {
-	ShownExtent shown = { piece->extent, piece->extent_bytes, file->subvolume, file->stat.inode,
-			      piece->logical };
+	ShownExtent shown = { piece->extent,   piece->extent_bytes, piece->length,
+			      file->subvolume, file->stat.inode,    piece->logical };
 
 	return sorter_add(extents->shown, &shown, error);
 }
@@ -112,16 +111,27 @@ static uint64_t standing_of(uint64_t bytes, bool is_shared)
 	return class_of(bytes) << 1 | (is_shared ? UINT64_C(1) << 63 : 0);
 }
 
+/* Whether a pass leaves the extent alone, as that costs more than it frees. */
+static bool is_fixed(const EstimateExtents *extents, uint64_t bytes, uint64_t shown_bytes,
+		     uint64_t n_places)
+{
+	uint32_t factor = extents->task->settings->max_compare;
+
+	if (factor == SETTINGS_MAX_COMPARE_AUTO)
+		factor = PLACE_COST_FACTOR;
+	return place_cost(shown_bytes, n_places) > place_cost_most(factor, bytes);
+}
+
 /* Add the extent that @last is the last place of. */
 static bool place(EstimateExtents *extents, Sorter *ranked, const ShownExtent *last,
-		  uint64_t n_places, bool is_shared, GError **error)
+		  uint64_t shown_bytes, uint64_t n_places, bool is_shared, GError **error)
 {
 	PlacedExtent *placed = mapped_array_add(extents->placed, error);
 	RankedExtent rank = {
 		.standing = standing_of(last->bytes, is_shared),
 		.place = mapped_array_count(extents->placed) - 1,
 		.extent = { .bytes = last->bytes,
-			    .is_fixed = n_places > PLACES_MAX,
+			    .is_fixed = is_fixed(extents, last->bytes, shown_bytes, n_places),
 			    .n_places = (uint32_t)MIN(n_places, UINT32_MAX) },
 	};
 
@@ -136,7 +146,7 @@ static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 {
 	const ShownExtent *shown;
 	ShownExtent last = { 0 };
-	uint64_t n_places = 0;
+	uint64_t shown_bytes = 0, n_places = 0;
 	bool is_shared = false;
 
 	if (!sorter_sort(extents->shown, error))
@@ -145,9 +155,9 @@ static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 		if (!sorter_next(extents->shown, (const void **)&shown, error))
 			return false;
 		if (n_places > 0 && (!shown || shown->bytenr != last.bytenr)) {
-			if (!place(extents, ranked, &last, n_places, is_shared, error))
+			if (!place(extents, ranked, &last, shown_bytes, n_places, is_shared, error))
 				return false;
-			n_places = 0;
+			shown_bytes = n_places = 0;
 			is_shared = false;
 		}
 		if (!shown)
@@ -158,6 +168,7 @@ static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 		is_shared |= n_places > 0 &&
 			     (shown->subvolume != last.subvolume || shown->inode != last.inode);
 		n_places++;
+		shown_bytes += shown->shown_bytes;
 		last = *shown;
 	}
 }

@@ -249,7 +249,7 @@ static bool look_at_pin(ExtentView *view, const FilePiece *piece, ReportedExtent
 		return true;
 
 	extent->pinned = pin_cause_name((PinCause)pinned.cause);
-	if (pinned.root > 0)
+	if (pinned.root > 0 && pinned.inode > 0)
 		extent->pinned_by = btrfs_paths_find(view->paths, pinned.root, pinned.inode);
 	return true;
 }

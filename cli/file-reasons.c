@@ -6,6 +6,7 @@
 #include "daemon/filter.h"
 #include "daemon/name-text.h"
 #include "daemon/path.h"
+#include "daemon/pin-cause.h"
 #include "daemon/skip.h"
 
 #include <string.h>
@@ -121,6 +122,20 @@ static void judge_pinned(GArray *reasons, const ReportedExtent *extent)
 {
 	g_autofree char *by =
 		extent->pinned_by ? name_text(extent->pinned_by, strlen(extent->pinned_by)) : NULL;
+
+	if (strcmp(extent->pinned, pin_cause_name(PIN_TOO_COSTLY)) == 0) {
+		add_take(reasons, "clones", extent->length,
+			 g_strdup("so many places show it that sharing all would take more "
+				  "comparing than MaxCompare= allows"));
+		return;
+	}
+	if (strcmp(extent->pinned, pin_cause_name(PIN_SNAPSHOTS)) == 0) {
+		add_take(reasons, "pinned", extent->length,
+			 g_strdup_printf(
+				 "it is freed when the snapshots are deleted that show it%s%s",
+				 by ? ", the newest of them " : "", by ? by : ""));
+		return;
+	}
 
 	add_take(reasons, "pinned", extent->length,
 		 g_strdup_printf("sharing it would free nothing: %s%s%s", extent->pinned,

@@ -18,7 +18,7 @@ KINDS = {
     "FILE": "file", "PATH": "file", "DIR": "directory", "DIRECTORY": "directory",
     "COLUMNS": "columns",
     "UUID": "filesystem", "MOUNT": "filesystem", "DISK": "disk", "KEY=VALUE": "key",
-    "SIZE": "", "N": "", "SECONDS": "", "N%": "", "TIME": "", "GLOB": "", "TEXT": "",
+    "SIZE": "", "N": "", "SECONDS": "", "N%": "", "TIME": "", "GLOB": "", "TEXT": "", "FACTOR": "",
 }
 OPTION = re.compile(r"^  (?:(-\w), )?(--[a-z][a-z-]*)(?:=(\S+))?\s{2,}(\S.*)$", re.MULTILINE)
 

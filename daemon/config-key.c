@@ -113,7 +113,8 @@ static const ConfigKey keys[] = {
 		.most = SETTINGS_MAX_COMPARE_MOST,
 		.word = "auto",
 		.word_value = SETTINGS_MAX_COMPARE_AUTO,
-		.help = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating disks.",
+		.help = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating "
+			"disks.",
 		AT(max_compare),
 	},
 	{

@@ -150,7 +150,8 @@ static bool find_holders(DeferredExtents *deferred, GHashTable *roots, uint64_t 
 		g_autofree char *text = NULL;
 		g_autoptr(GArray) set = NULL;
 
-		if (!hash_store_next_held(deferred->pass->store, held.holders, &held, &found, error))
+		if (!hash_store_next_held(deferred->pass->store, held.holders, &held, &found,
+					  error))
 			return false;
 		if (!found)
 			break;
@@ -186,8 +187,7 @@ bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 	result->deferred.waiting_bytes = held.bytes;
 	result->deferred.waiting_extents = held.extents;
 	result->deferred.snapshots = g_hash_table_size(roots);
-	result->deferred.released_bytes =
-		known - MIN(known, held.bytes + deferred->taken_bytes);
+	result->deferred.released_bytes = known - MIN(known, held.bytes + deferred->taken_bytes);
 	if (newest > 0)
 		result->deferred.last_snapshot =
 			extent_places_subvolume_path(deferred->pass->places, newest);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-choice.h"
 
+#include "daemon/place-cost.h"
+
 /* A reference, and whether its subvolume is read-only. */
 typedef struct {
 	BtrfsRef ref;
 	bool is_read_only;
 } Found;
 
-/* What places cost together. */
+/* Places that are looked at together. */
 typedef struct {
-	uint64_t bytes;
 	uint64_t n;
-} Cost;
+	uint64_t shown_bytes;
+} Places;
 
 struct ExtentChoice {
 	Pass *pass;
 	ExtentRefs *refs;
-	GArray *found;   /* Found: groups of the same inode and offset, writable ones first in each */
+	GArray *found; /* Found: groups of the same inode and offset, writable ones first in each */
 	GArray *holders; /* uint64_t */
-	Cost all;
-	Cost writable;
-	uint64_t bytes_max;
+	Places all;
+	Places writable;
+	uint64_t cost_max;
 	bool defers;
 };
 
@@ -81,8 +83,8 @@ static void take_found(ExtentChoice *choice)
 	g_array_set_size(choice->found, 0);
 	refs = extent_refs_found(choice->refs, &n);
 	for (size_t i = 0; i < n; i++) {
-		Found found = { refs[i], read_only_subvolumes_has(choice->pass->subvolumes,
-								  refs[i].root) };
+		Found found = { refs[i],
+				read_only_subvolumes_has(choice->pass->subvolumes, refs[i].root) };
 
 		g_array_append_val(choice->found, found);
 	}
@@ -109,15 +111,16 @@ static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
 	return n;
 }
 
-static void add_cost(Cost *cost, uint64_t length, uint64_t n)
+static void add_places(Places *places, uint64_t length, uint64_t n)
 {
-	cost->bytes += n * (length + EXTENT_CHOICE_PLACE_BYTES);
-	cost->n += n;
+	places->n += n;
+	places->shown_bytes += n * length;
 }
 
-static bool is_affordable(const ExtentChoice *choice, const Cost *cost, uint64_t bytes_max)
+static bool is_affordable(const Places *places, uint64_t cost_max)
 {
-	return cost->bytes <= bytes_max && cost->n <= EXTENT_CHOICE_PLACES_MAX;
+	return places->n <= EXTENT_CHOICE_PLACES_MAX &&
+	       place_cost(places->shown_bytes, places->n) <= cost_max;
 }
 
 /*
@@ -126,17 +129,17 @@ static bool is_affordable(const ExtentChoice *choice, const Cost *cost, uint64_t
  */
 static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 {
-	choice->all = choice->writable = (Cost){ 0 };
-	for (guint i = 0; i < choice->found->len; ) {
+	choice->all = choice->writable = (Places){ 0 };
+	for (guint i = 0; i < choice->found->len;) {
 		guint end = group_end(choice, i);
 		uint64_t length;
 
 		if (!extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
 				     error))
 			return false;
-		add_cost(&choice->all, length, end - i);
-		add_cost(&choice->writable, length, count_writable(choice, i, end));
-		if (!is_affordable(choice, &choice->writable, choice->bytes_max))
+		add_places(&choice->all, length, end - i);
+		add_places(&choice->writable, length, count_writable(choice, i, end));
+		if (!is_affordable(&choice->writable, choice->cost_max))
 			break;
 		i = end;
 	}
@@ -147,7 +150,7 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 /* Look up the other places: all of them, or the writable ones. */
 static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
 {
-	for (guint i = 0; i < choice->found->len; ) {
+	for (guint i = 0; i < choice->found->len;) {
 		guint end = group_end(choice, i);
 		guint n = all ? end - i : count_writable(choice, i, end);
 		uint64_t ignored;
@@ -186,17 +189,17 @@ static bool is_read_only_place(const ExtentRef *place, void *data)
 }
 
 /* What may be compared where read-only places have a part in it. */
-static uint64_t bytes_max_of_all(const ExtentChoice *choice)
+static uint64_t cost_max_of_all(const ExtentChoice *choice)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	bool has_read_only = choice->all.n > choice->writable.n;
 
 	if (!has_read_only || policy == SNAPSHOTS_SHARE)
-		return choice->bytes_max;
+		return choice->cost_max;
 	if (policy == SNAPSHOTS_WRITABLE || choice->defers)
 		return 0;
-	return choice->pass->snapshots_rotate ? choice->bytes_max / EXTENT_CHOICE_ROTATING_SHARE
-					      : choice->bytes_max;
+	return choice->pass->snapshots_rotate ? choice->cost_max / EXTENT_CHOICE_ROTATING_SHARE
+					      : choice->cost_max;
 }
 
 /* Whether there are places to share and others to leave, which the policy allows. */
@@ -212,15 +215,14 @@ static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome
 		   GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool all = is_affordable(choice, &choice->all, bytes_max_of_all(choice));
+	bool all = is_affordable(&choice->all, cost_max_of_all(choice));
 
 	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0) {
 		/* They may not be shared onto; so says who opens them. */
 		*ret = extent_refs_outcome(choice->refs);
 		return true;
 	}
-	if (!all && (!has_both(choice) ||
-		     !is_affordable(choice, &choice->writable, choice->bytes_max))) {
+	if (!all && (!has_both(choice) || !is_affordable(&choice->writable, choice->cost_max))) {
 		*ret = extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
 		return true;
 	}
@@ -246,9 +248,8 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 {
 	choice->defers = defers;
 	g_array_set_size(choice->holders, 0);
-	choice->all = choice->writable = (Cost){ 0 };
-	choice->bytes_max = choice->pass->compare_factor *
-			    (extent->size_bytes + EXTENT_CHOICE_PLACE_BYTES);
+	choice->all = choice->writable = (Places){ 0 };
+	choice->cost_max = place_cost_most(choice->pass->compare_factor, extent->size_bytes);
 	if (!extent_refs_find(choice->refs, extent, ret, error))
 		return false;
 	if (*ret != EXTENT_REFS_READ)
@@ -270,16 +271,15 @@ const GArray *extent_choice_holders(const ExtentChoice *choice)
 
 uint64_t extent_choice_compare_bytes(const ExtentChoice *choice)
 {
-	return 2 * (choice->all.bytes - choice->all.n * EXTENT_CHOICE_PLACE_BYTES);
+	return 2 * choice->all.shown_bytes;
 }
 
 uint64_t extent_choice_affordable(const ExtentChoice *choice)
 {
-	uint64_t bytes_max = bytes_max_of_all(choice);
+	double cost = (double)place_cost(choice->all.shown_bytes, choice->all.n);
 
-	if (choice->all.bytes == 0)
-		return 0;
-	return (uint64_t)((double)choice->all.n * (double)bytes_max / (double)choice->all.bytes);
+	return cost > 0 ? (uint64_t)((double)choice->all.n * (double)cost_max_of_all(choice) / cost)
+			: 0;
 }
 
 bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,

@@ -24,13 +24,6 @@
  */
 typedef struct ExtentChoice ExtentChoice;
 
-/* MaxCompare= by default: what has to be freed for reading 1 GiB is 64 MiB, or 256 MiB where that is slow. */
-#define EXTENT_CHOICE_FACTOR          16
-#define EXTENT_CHOICE_FACTOR_ROTATING 4
-
-/* Beside the bytes that it shows, each place costs a call and the look-ups before it. */
-#define EXTENT_CHOICE_PLACE_BYTES (UINT64_C(32) << 10)
-
 /* A place takes some 300 bytes of memory until its extent is shared. */
 #define EXTENT_CHOICE_PLACES_MAX 65536
 

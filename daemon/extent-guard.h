@@ -50,7 +50,7 @@ void extent_guard_free(ExtentGuard *guard);
 typedef struct {
 	uint64_t extent_bytes;
 	uint64_t written_bytes; /* anew, for its rest; no more than that */
-	bool is_held;           /* by snapshots, which share the leaves of all places and stay as they are */
+	bool is_held; /* by snapshots, which share the leaves of all places and stay as they are */
 } ExtentGain;
 
 /*

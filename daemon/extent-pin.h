@@ -17,9 +17,9 @@
  */
 typedef struct {
 	PinCause cause;
-	ExtentRef place;          /* root 0: no single one */
-	uint64_t uncovered_bytes; /* that its file shows */
-	uint64_t places;          /* that show the extent, as far as they were counted */
+	ExtentRef place;            /* root 0: no single one */
+	uint64_t uncovered_bytes;   /* that its file shows */
+	uint64_t places;            /* that show the extent, as far as they were counted */
 	uint64_t affordable_places; /* PIN_TOO_COSTLY: so many would be shared */
 } ExtentPin;
 

@@ -5,6 +5,7 @@
 #include "daemon/extent-coverage.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
+#include "daemon/extent-tails.h"
 
 struct ExtentPlan {
 	Pass *pass;
@@ -297,83 +298,6 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	return true;
 }
 
-/*
- * A file that ends within a block shares that block only where the source's file ends, too: what else
- * equals it is of no use.
- */
-static bool check_tail(ExtentPlan *plan, const ExtentRef *ref, GError **error)
-{
-	uint64_t end = ref->position + extent_ref_shown_bytes(ref);
-	uint64_t block = end / plan->block_bytes;
-	uint64_t bytes = end % plan->block_bytes;
-	const ExtentSource *source;
-	CoverPiece piece;
-	uint64_t here = bytes;
-
-	if (bytes == 0 || extent_refs_is_encoded(plan->refs) ||
-	    !extent_cover_has(plan->cover, block, block + 1))
-		return true;
-
-	piece = extent_cover_piece(plan->cover, block, block + 1);
-	/* A hole ends where it is wanted to. */
-	if (piece.source == RUN_HOLE)
-		return true;
-	if (!extent_sources_find(plan->sources, piece.source,
-				 (block - piece.diagonal) * plan->block_bytes, bytes, &source,
-				 error))
-		return false;
-	if (!source ||
-	    !extent_source_place(source, (block - piece.diagonal) * plan->block_bytes, bytes,
-				 plan->block_bytes, &here) ||
-	    here < bytes)
-		extent_cover_remove(plan->cover, block);
-	return true;
-}
-
-/* Whether each file that shows @block of the target ends within it. */
-static bool all_end_in(const ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, uint64_t block)
-{
-	for (size_t i = 0; i < n_refs; i++) {
-		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
-
-		if (refs[i].position / plan->block_bytes <= block &&
-		    end >= (block + 1) * plan->block_bytes)
-			return false;
-	}
-
-	return true;
-}
-
-/* The same of sources: behind the end of a file there are zeros, which others may go on with. */
-static bool check_source_tails(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
-			       GError **error)
-{
-	uint64_t end = blocks_of(plan, plan->target);
-
-	for (uint64_t block = 0; block < end && !extent_refs_is_encoded(plan->refs); block++) {
-		const ExtentSource *source;
-		CoverPiece piece;
-		uint64_t position, here;
-
-		if (!extent_cover_has(plan->cover, block, block + 1))
-			continue;
-		piece = extent_cover_piece(plan->cover, block, end);
-		block += piece.blocks - 1;
-		position = (block - piece.diagonal) * plan->block_bytes;
-		if (piece.source == RUN_HOLE || all_end_in(plan, refs, n_refs, block))
-			continue;
-		if (!extent_sources_find(plan->sources, piece.source, position, plan->block_bytes,
-					 &source, error))
-			return false;
-		if (source && (!extent_source_place(source, position, plan->block_bytes,
-						    plan->block_bytes, &here) ||
-			       here < plan->block_bytes))
-			extent_cover_remove(plan->cover, block);
-	}
-
-	return true;
-}
-
 static ExtentGain gain_of(const ExtentPlan *plan)
 {
 	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest),
@@ -423,11 +347,9 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
-	if (!check_source_tails(plan, refs, n, error))
+	if (!extent_refs_is_encoded(plan->refs) &&
+	    !extent_tails_check(plan->cover, plan->sources, refs, n, plan->block_bytes, error))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!check_tail(plan, &refs[i], error))
-			return false;
 	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
 		*ret = EXTENT_ALONE;
 		return true;

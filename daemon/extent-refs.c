@@ -222,8 +222,8 @@ const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n)
 	return btrfs_refs_list(refs->found, ret_n);
 }
 
-void extent_refs_remove_if(ExtentRefs *refs, bool (*is_unwanted)(const ExtentRef *place, void *data),
-			   void *data)
+void extent_refs_remove_if(ExtentRefs *refs,
+			   bool (*is_unwanted)(const ExtentRef *place, void *data), void *data)
 {
 	guint n = 0;
 

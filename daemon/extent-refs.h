@@ -78,8 +78,8 @@ bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *exte
 		     uint64_t *ret_length, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Take places from the list. */
-void extent_refs_remove_if(ExtentRefs *refs, bool (*is_unwanted)(const ExtentRef *place, void *data),
-			   void *data);
+void extent_refs_remove_if(ExtentRefs *refs,
+			   bool (*is_unwanted)(const ExtentRef *place, void *data), void *data);
 
 /* Leave the others, @first among them, unseen. */
 ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first);

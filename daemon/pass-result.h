@@ -51,7 +51,8 @@ typedef struct {
 	} rewritten;
 	struct {
 		uint64_t bytes, extents; /* shared away where they were writable, by this pass */
-		uint64_t waiting_bytes, waiting_extents; /* by all passes: snapshots still hold them */
+		uint64_t waiting_bytes,
+			waiting_extents; /* by all passes: snapshots still hold them */
 		uint64_t snapshots;      /* that do */
 		char *last_snapshot;     /* path of the newest of these; NULL: none, or not known */
 		uint64_t released_bytes; /* freed since the pass before, by deletion of snapshots */

@@ -5,9 +5,8 @@
 #include "daemon/clone-pairs.h"
 #include "daemon/clone-scan.h"
 #include "daemon/clone-sharer.h"
-#include "daemon/disk-turn.h"
 #include "daemon/deferred-extents.h"
-#include "daemon/extent-choice.h"
+#include "daemon/disk-turn.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
@@ -22,6 +21,7 @@
 #include "daemon/object-table.h"
 #include "daemon/pass-devices.h"
 #include "daemon/pinned-extents.h"
+#include "daemon/place-cost.h"
 #include "daemon/planner.h"
 #include "daemon/policies.h"
 #include "daemon/reader-count.h"
@@ -107,7 +107,7 @@ static uint64_t compare_factor(const Pass *pass)
 {
 	if (pass->settings->max_compare != SETTINGS_MAX_COMPARE_AUTO)
 		return pass->settings->max_compare;
-	return pass->n_readers == 1 ? EXTENT_CHOICE_FACTOR_ROTATING : EXTENT_CHOICE_FACTOR;
+	return pass->n_readers == 1 ? PLACE_COST_FACTOR_ROTATING : PLACE_COST_FACTOR;
 }
 
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)

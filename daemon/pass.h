@@ -50,17 +50,17 @@ typedef struct {
 	SolidObjects *solid; /* NULL: what would be shared is looked at */
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	BtrfsRefBound *ref_bound;       /* the same */
-	ExtentPlaces *places;           /* NULL where files are walked to */
-	struct ExtentGuard *guard;      /* the same */
-	struct PinnedExtents *pinned;   /* the same */
+	BtrfsRefBound *ref_bound;         /* the same */
+	ExtentPlaces *places;             /* NULL where files are walked to */
+	struct ExtentGuard *guard;        /* the same */
+	struct PinnedExtents *pinned;     /* the same */
 	struct DeferredExtents *deferred; /* the same */
-	struct ZeroSource *zero_source; /* the same; NULL: zeros are not shared */
-	struct ClonePairs *clones;      /* XFS; NULL where blocks are not freed one by one */
-	CompareAccount account;         /* of files that were read */
-	RestAccount rests;              /* btrfs, by checksums */
-	uint64_t compare_factor;        /* the same: bytes that may be compared per byte freed */
-	bool snapshots_rotate;          /* the same: read-only ones were deleted since an earlier pass */
+	struct ZeroSource *zero_source;   /* the same; NULL: zeros are not shared */
+	struct ClonePairs *clones;        /* XFS; NULL where blocks are not freed one by one */
+	CompareAccount account;           /* of files that were read */
+	RestAccount rests;                /* btrfs, by checksums */
+	uint64_t compare_factor;          /* the same: bytes that may be compared per byte freed */
+	bool snapshots_rotate; /* the same: read-only ones were deleted since an earlier pass */
 	uint64_t
 		round_bytes; /* how much is read of a file before it is shared: see sharing-call.h */
 	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */

@@ -15,13 +15,13 @@
  * Thread: the filesystem's worker.
  */
 typedef enum {
-	PIN_NONE,               /* it is not pinned, or for a reason that is not remembered */
-	PIN_UNCOVERED,          /* a file shows part of it that nothing else has */
-	PIN_DELETED_FILE,       /* the same of a file that is deleted and still open */
-	PIN_DIFFERS,            /* what has equal checksums there is not equal */
-	PIN_NEEDS_READING,      /* it is compressed, and equal to others in part */
-	PIN_UNFIT_SOURCES,      /* all of it has equals, which cannot take its place */
-	PIN_TOO_COSTLY,         /* to share all places more would be compared than MaxCompare= allows */
+	PIN_NONE,          /* it is not pinned, or for a reason that is not remembered */
+	PIN_UNCOVERED,     /* a file shows part of it that nothing else has */
+	PIN_DELETED_FILE,  /* the same of a file that is deleted and still open */
+	PIN_DIFFERS,       /* what has equal checksums there is not equal */
+	PIN_NEEDS_READING, /* it is compressed, and equal to others in part */
+	PIN_UNFIT_SOURCES, /* all of it has equals, which cannot take its place */
+	PIN_TOO_COSTLY,    /* to share all places more would be compared than MaxCompare= allows */
 	PIN_READ_ONLY_SNAPSHOT, /* --read-only-snapshots keeps a place */
 	PIN_IMMUTABLE,          /* a file that shows it must not be changed */
 	PIN_RESERVED,           /* a file keeps part of it for what is not written yet */
@@ -29,7 +29,7 @@ typedef enum {
 	PIN_PIECES,             /* it would leave a file in too many pieces */
 	PIN_METADATA,           /* metadata would grow by more than it frees */
 	PIN_KEEP_ZEROS,         /* what is left of it are zeros that are to stay */
-	PIN_SNAPSHOTS,          /* it was shared elsewhere, and goes when read-only snapshots are deleted */
+	PIN_SNAPSHOTS, /* it was shared elsewhere, and goes when read-only snapshots are deleted */
 	PIN_CAUSES,
 } PinCause;
 

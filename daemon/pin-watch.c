@@ -54,8 +54,7 @@ PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
 		.inode = pin->place.inode,
 		.offset = pin->place.offset,
 		.position = pin->place.position,
-		.length = pin->cause == PIN_TOO_COSTLY ? pin->affordable_places
-						       : pin->place.length,
+		.length = pin->cause == PIN_TOO_COSTLY ? pin->affordable_places : pin->place.length,
 		.uncovered_bytes = pin->uncovered_bytes,
 		.places = pin->places,
 	};
@@ -143,8 +142,8 @@ static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GE
 /* Whether few enough places are left to share them all, or fewer than it was too dear for. */
 static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
 {
-	uint64_t most = pinned->cause == PIN_TOO_COSTLY ? pinned->length
-							: MAX(pinned->places, 1) - 1;
+	uint64_t most =
+		pinned->cause == PIN_TOO_COSTLY ? pinned->length : MAX(pinned->places, 1) - 1;
 	BtrfsRefsOutcome outcome;
 
 	btrfs_refs_set_most(watch->refs, most);

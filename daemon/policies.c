@@ -23,12 +23,9 @@ const char *const read_policy_names[] = {
 };
 
 const char *const snapshot_policy_names[] = {
-	[SNAPSHOTS_AUTO] = "auto",
-	[SNAPSHOTS_SHARE] = "share",
-	[SNAPSHOTS_WRITABLE] = "writable",
-	[SNAPSHOTS_SOURCE] = "source",
-	[SNAPSHOTS_SKIP] = "skip",
-	NULL,
+	[SNAPSHOTS_AUTO] = "auto",         [SNAPSHOTS_SHARE] = "share",
+	[SNAPSHOTS_WRITABLE] = "writable", [SNAPSHOTS_SOURCE] = "source",
+	[SNAPSHOTS_SKIP] = "skip",         NULL,
 };
 
 const char *const no_cow_policy_names[] = {

@@ -173,14 +173,13 @@ static json_t *rewritten_json(const PassResult *result)
 
 static json_t *deferred_json(const PassResult *result)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "bytes",
-			 number(result->deferred.bytes), "extents",
-			 number(result->deferred.extents), "waiting_bytes",
-			 number(result->deferred.waiting_bytes), "waiting_extents",
-			 number(result->deferred.waiting_extents), "snapshots",
-			 number(result->deferred.snapshots), "last_snapshot",
-			 result->deferred.last_snapshot, "released_bytes",
-			 number(result->deferred.released_bytes));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "bytes", number(result->deferred.bytes),
+		"extents", number(result->deferred.extents), "waiting_bytes",
+		number(result->deferred.waiting_bytes), "waiting_extents",
+		number(result->deferred.waiting_extents), "snapshots",
+		number(result->deferred.snapshots), "last_snapshot", result->deferred.last_snapshot,
+		"released_bytes", number(result->deferred.released_bytes));
 }
 
 static json_t *ledger_json(const PassResult *result)
@@ -241,9 +240,9 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(json, "shared", shared_json(result));
 	json_object_set_new(json, "freed", freed_json(result));
 	json_object_set_new(json, "rewritten", rewritten_json(result));
+	json_object_set_new(json, "deferred", deferred_json(result));
 	json_object_set_new(json, "ledger", ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(&result->skips));
-	json_object_set_new(json, "deferred", deferred_json(result));
 	json_object_set_new(json, "pinned", pins_json(&result->pins));
 	json_object_set_new(json, "notes", notes_json(filesystem));
 	json_object_set_new(json, "store", store_json(result));
@@ -382,7 +381,8 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 		add_line(lines, "deferred", "%s would be freed when snapshots are deleted", bytes);
 	if (result->deferred.waiting_bytes > 0)
 		add_line(lines, "deferred",
-			 "%s will be freed when %" G_GUINT64_FORMAT " snapshot%s deleted (last: %s)",
+			 "%s will be freed when %" G_GUINT64_FORMAT
+			 " snapshot%s deleted (last: %s)",
 			 waiting, n, n == 1 ? " is" : "s are",
 			 result->deferred.last_snapshot ? result->deferred.last_snapshot
 							: "unknown");

@@ -53,7 +53,8 @@ bool snapshot_rotation_look(Pass *pass, GError **error)
 	known = count_snapshots(all, newest);
 	now = count_snapshots(all, UINT64_MAX);
 	day = known.count < count ? pass_day(pass) : deleted_day;
-	pass->snapshots_rotate = day > 0 && pass_day(pass) - MIN(day, pass_day(pass)) <= ROTATING_DAYS;
+	pass->snapshots_rotate =
+		day > 0 && pass_day(pass) - MIN(day, pass_day(pass)) <= ROTATING_DAYS;
 
 	return note(pass, COUNT_NOTE, count, now.count, error) &&
 	       note(pass, NEWEST_NOTE, newest, now.newest, error) &&

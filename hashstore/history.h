@@ -40,8 +40,8 @@ typedef struct {
 	int64_t metadata_delta_bytes; /* by the filesystem's count */
 	bool is_checked;              /* freed_bytes, against the filesystem's count */
 	int64_t drift_bytes;          /* what the filesystem gave back beyond that */
-	uint64_t deferred_bytes;      /* will be freed when snapshots are deleted: new in this pass */
-	uint64_t released_bytes;      /* of what was deferred: freed since the pass before */
+	uint64_t deferred_bytes; /* will be freed when snapshots are deleted: new in this pass */
+	uint64_t released_bytes; /* of what was deferred: freed since the pass before */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

@@ -10,7 +10,7 @@ char *holders_text(const uint64_t *roots, size_t n)
 {
 	GString *text = g_string_new(NULL);
 
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		size_t last = i;
 
 		while (last + 1 < n && roots[last + 1] == roots[last] + 1)
@@ -31,7 +31,7 @@ static bool parse_part(GArray *roots, const char *part)
 	uint64_t least = roots->len > 0 ? g_array_index(roots, uint64_t, roots->len - 1) + 1 : 1;
 	uint64_t first, last;
 
-	if (!g_ascii_string_to_unsigned(ends[0], 10, least, INT64_MAX, &first, NULL))
+	if (!ends[0] || !g_ascii_string_to_unsigned(ends[0], 10, least, INT64_MAX, &first, NULL))
 		return false;
 	last = first;
 	if (ends[1] && !g_ascii_string_to_unsigned(ends[1], 10, first, INT64_MAX, &last, NULL))

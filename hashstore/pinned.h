@@ -19,20 +19,21 @@ typedef struct {
 	/* A place that keeps the extent; root 0: no single one does. */
 	uint64_t root;
 	uint64_t inode;
-	uint64_t offset;          /* byte in the file where it begins */
-	uint64_t position;        /* byte of the extent that it shows there */
+	uint64_t offset;   /* byte in the file where it begins */
+	uint64_t position; /* byte of the extent that it shows there */
 	uint64_t length; /* bytes that it shows; of root 0: so many places would be worth sharing */
-	uint64_t uncovered_bytes; /* that the file shows and nothing else has; held: what is freed */
-	uint64_t places;          /* that showed the extent */
-	uint64_t holders;         /* id of the set of subvolumes that hold it (holders.h); 0: none */
+	uint64_t
+		uncovered_bytes; /* that the file shows and nothing else has; held: what is freed */
+	uint64_t places;         /* that showed the extent */
+	uint64_t holders;        /* id of the set of subvolumes that hold it (holders.h); 0: none */
 } PinnedExtent;
 
 /*
  * Of short extents so many are remembered, of some 80 bytes each; the others are looked at again when they
  * change.  Of longer ones all are: that is a thousandth of them.
  */
-#define PINNED_MAX            (UINT64_C(1) << 17)
-#define PINNED_ANYWAY_BYTES   (UINT64_C(64) << 10)
+#define PINNED_MAX          (UINT64_C(1) << 17)
+#define PINNED_ANYWAY_BYTES (UINT64_C(64) << 10)
 
 /*
  * Remember it, of an extent of @bytes, instead of what is known of that.  *ret_kept is false if there is no

@@ -29,7 +29,7 @@ CERTAIN_BLOCKS = 19
 # Of files that are read: anchors of 2 blocks, one in every window of 8.
 CERTAIN_BLOCKS_READ = 9
 # An extent of btrfs that is shown in more places is not moved.
-REFERENCES_MAX = 32
+REFERENCES_MAX = 16
 USER = 65533
 
 # Kind of filesystem -> how root's passes find equal data there by themselves.

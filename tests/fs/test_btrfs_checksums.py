@@ -154,7 +154,7 @@ def test_an_extent_with_too_many_places_is_pinned(tree, dedupd):
     done = check(dedupd)
 
     assert done.freed_bytes == 0
-    assert done.first.skipped == {"pinned": 1}
+    assert done.first.skipped == {"clones": 1}
 
     write_extent(tree / "third", noise(1, MIB))
     assert check(dedupd).freed_bytes == MIB

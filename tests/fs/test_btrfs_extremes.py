@@ -161,7 +161,7 @@ def test_two_extents_with_many_references_pin_each_other(tree, filesystem, dedup
 
     assert run.freed_bytes == 0
     assert run.shared["calls"] == 0
-    assert run.skipped == {"pinned": 1}
+    assert run.skipped == {"clones": 1}
 
 
 def test_many_snapshots_of_a_small_subvolume(tree, filesystem, dedupd):

@@ -297,7 +297,7 @@ def test_an_extent_is_freed_when_few_enough_places_are_left(tree, dedupd, common
     write_extent(tree / "file", COMMON)
     for number in range(REFERENCES_MAX + 1):
         clone(tree / "file", tree / f"clone-{number}")
-    entry = check_pinned(dedupd, "too-many-places")
+    entry = check_pinned(dedupd, "too-costly")
     assert (entry["bytes"], entry["uncovered_bytes"]) == (len(COMMON), 0)
 
     (tree / "clone-7").unlink()
@@ -313,7 +313,7 @@ def test_snapshots_count_as_places_until_they_are_deleted(tree, dedupd, common):
     names = [f"snapshot-{number}" for number in range(REFERENCES_MAX + 1)]
     for name in names:
         snapshot(tree / "sub", tree / name)
-    check_pinned(dedupd, "too-many-places")
+    check_pinned(dedupd, "too-costly")
 
     delete_subvolumes(tree, names[3])
     assert check(dedupd).freed_bytes == 0

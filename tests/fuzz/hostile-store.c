@@ -128,7 +128,8 @@ static void put_extents(HashStore *store)
 
 		put_anchors(store, put_object(store, OBJECT_EXTENTS, address, i), i);
 		put_object(store, OBJECT_STRETCHES, 1 + i, i);
-		must(hash_store_put_pinned(store, &pinned, UINT64_C(1) << 16, &kept, &error), error);
+		must(hash_store_put_pinned(store, &pinned, UINT64_C(1) << 16, &kept, &error),
+		     error);
 		must(hash_store_put_differed(store, &one, &other, &kept, &error), error);
 		must(hash_store_put_open_extent(store, address, &error), error);
 	}

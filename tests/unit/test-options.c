@@ -55,7 +55,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpint(settings.zeros, ==, ZEROS_AUTO);
 	g_assert_cmpint(settings.find, ==, FIND_AUTO);
 	g_assert_cmpint(settings.read, ==, READ_POLICY_ALL);
-	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_SHARE);
+	g_assert_cmpint(settings.read_only_snapshots, ==, SNAPSHOTS_AUTO);
 	g_assert_cmpint(settings.no_data_cow, ==, NO_COW_SKIP);
 	g_assert_cmpint(settings.compressed, ==, COMPRESSED_SUMS);
 	g_assert_cmpint(settings.rewrite, ==, REWRITE_AUTO);
@@ -164,7 +164,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		{ "--once --find fast /a", "--find fast", "auto, checksums or read" },
 		{ "--once --read some /a", "--read some", "all or same-size" },
 		{ "--once --read-only-snapshots keep /a", "--read-only-snapshots keep",
-		  "share, source or skip" },
+		  "auto, share, writable, source or skip" },
 		{ "--once --no-data-cow yes /a", "--no-data-cow yes", "skip or share" },
 		{ "--once --compressed both /a", "--compressed both", "sums or read" },
 		{ "--once --rewrite always /a", "--rewrite always", "auto or never" },

@@ -45,8 +45,8 @@ static void test_the_policy_says_what_a_read_only_one_may_be(void)
 		bool may_be_target;
 		bool may_be_source;
 	} cases[] = {
-		{ SNAPSHOTS_SHARE, true, true },
-		{ SNAPSHOTS_SOURCE, false, true },
+		{ SNAPSHOTS_AUTO, true, true },      { SNAPSHOTS_SHARE, true, true },
+		{ SNAPSHOTS_WRITABLE, false, true }, { SNAPSHOTS_SOURCE, false, true },
 		{ SNAPSHOTS_SKIP, false, false },
 	};
 
@@ -103,10 +103,23 @@ static void test_where_all_are_alike_nothing_is_asked(void)
 	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 0);
 }
 
+static void test_who_chooses_among_places_is_told_which_are_read_only(void)
+{
+	g_autoptr(ReadOnlySubvolumes) all = read_all_but_one(SNAPSHOTS_AUTO);
+	g_autoptr(ReadOnlySubvolumes) alike = read_all_but_one(SNAPSHOTS_SHARE);
+
+	g_assert_true(read_only_subvolumes_has(all, READ_ONLY));
+	g_assert_false(read_only_subvolumes_has(all, WRITABLE));
+	g_assert_false(read_only_subvolumes_has(alike, READ_ONLY));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func(
+		"/read-only-subvolumes/who-chooses-among-places-is-told-which-are-read-only",
+		test_who_chooses_among_places_is_told_which_are_read_only);
 	g_test_add_func("/read-only-subvolumes/the-policy-says-what-a-read-only-one-may-be",
 			test_the_policy_says_what_a_read_only_one_may_be);
 	g_test_add_func("/read-only-subvolumes/one-that-is-new-is-looked-up",

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Connect to the service's socket at @path.  Returns a descriptor or a negative errno.
+ *
+ * It waits up to 5 seconds while others have filled the socket's queue of connections.  sd-bus would not wait,
+ * and connect() fails at once then (EAGAIN).
+ *
+ * Thread: any.
+ */
+int service_socket_connect(const char *path);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/holders.h"
+
+#include "hashstore/open-extents.h"
+#include "hashstore/pinned.h"
+#include "tests/store/store-fixture.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static void assert_text(const uint64_t *roots, size_t n, const char *expected)
+{
+	g_autofree char *text = holders_text(roots, n);
+	g_autoptr(GArray) read = holders_parse(text);
+
+	g_assert_cmpstr(text, ==, expected);
+	g_assert_nonnull(read);
+	g_assert_cmpmem(read->data, read->len * sizeof(uint64_t), roots, n * sizeof(uint64_t));
+}
+
+static void test_a_set_is_written_in_ranges(void)
+{
+	assert_text((const uint64_t[]){ 256 }, 1, "256");
+	assert_text((const uint64_t[]){ 256, 257, 258 }, 3, "256-258");
+	assert_text((const uint64_t[]){ 256, 258, 259, 300 }, 4, "256,258-259,300");
+}
+
+static void test_what_is_no_set_is_refused(void)
+{
+	static const char *const texts[] = {
+		"", "x", "5,", "5,5", "7-5", "9,3", "1-", "-1", "0", "1-99999999999", "5-6,6",
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		g_assert_null(holders_parse(texts[i]));
+}
+
+static uint64_t put_set(HashStore *store, const uint64_t *roots, size_t n)
+{
+	GError *error = NULL;
+	uint64_t id;
+
+	g_assert_true(hash_store_put_holders(store, roots, n, &id, &error));
+	g_assert_no_error(error);
+	return id;
+}
+
+static void hold(HashStore *store, uint64_t number, uint64_t holders, uint64_t bytes)
+{
+	PinnedExtent row = { .extent = { number * MIB, 100 },
+			     .cause = 14,
+			     .root = 300,
+			     .uncovered_bytes = bytes,
+			     .holders = holders };
+	GError *error = NULL;
+	bool kept;
+
+	g_assert_true(hash_store_put_pinned(store, &row, bytes, &kept, &error));
+	g_assert_no_error(error);
+	g_assert_true(kept);
+}
+
+static HeldExtents sum(HashStore *store)
+{
+	GError *error = NULL;
+	HeldExtents held;
+
+	g_assert_true(hash_store_sum_held(store, &held, &error));
+	g_assert_no_error(error);
+	return held;
+}
+
+static void test_each_set_is_kept_once(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	const uint64_t one[] = { 256, 257 }, other[] = { 256, 258 };
+	uint64_t id = put_set(store, one, 2);
+	g_autofree char *text = NULL;
+	g_autofree char *none = NULL;
+	GError *error = NULL;
+
+	g_assert_cmpuint(id, >, 0);
+	g_assert_cmpuint(put_set(store, one, 2), ==, id);
+	g_assert_cmpuint(put_set(store, other, 2), !=, id);
+	g_assert_true(hash_store_get_holders(store, id, &text, &error));
+	g_assert_cmpstr(text, ==, "256-257");
+	g_assert_true(hash_store_get_holders(store, 1000, &none, &error));
+	g_assert_null(none);
+	g_assert_no_error(error);
+	hash_store_close(store);
+}
+
+static void test_what_is_held_is_summed_up(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	uint64_t one = put_set(store, (const uint64_t[]){ 256 }, 1);
+	uint64_t other = put_set(store, (const uint64_t[]){ 257 }, 1);
+	GError *error = NULL;
+	HeldExtents held;
+	bool found;
+
+	g_assert_cmpuint(sum(store).bytes, ==, 0);
+	hold(store, 1, one, 4096);
+	hold(store, 2, other, 8192);
+	hold(store, 3, other, 16384);
+
+	held = sum(store);
+	g_assert_cmpuint(held.extents, ==, 3);
+	g_assert_cmpuint(held.bytes, ==, 4096 + 8192 + 16384);
+	g_assert_true(hash_store_next_held(store, one, &held, &found, &error));
+	g_assert_true(found);
+	g_assert_cmpuint(held.holders, ==, other);
+	g_assert_cmpuint(held.extents, ==, 2);
+
+	/* An extent that is gone is held no more. */
+	g_assert_true(hash_store_drop_extent(store, 2 * MIB, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(sum(store).bytes, ==, 4096 + 16384);
+	hash_store_close(store);
+}
+
+static void test_sets_that_hold_nothing_are_forgotten(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	uint64_t used = put_set(store, (const uint64_t[]){ 256 }, 1);
+	uint64_t unused = put_set(store, (const uint64_t[]){ 257 }, 1);
+	g_autofree char *text = NULL;
+	g_autofree char *none = NULL;
+	GError *error = NULL;
+
+	hold(store, 1, used, 4096);
+	g_assert_true(hash_store_drop_unused_holders(store, &error));
+	g_assert_true(hash_store_get_holders(store, used, &text, &error));
+	g_assert_true(hash_store_get_holders(store, unused, &none, &error));
+	g_assert_no_error(error);
+	g_assert_nonnull(text);
+	g_assert_null(none);
+	hash_store_close(store);
+}
+
+static void test_what_is_held_stays_when_all_is_matched_anew(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	GError *error = NULL;
+
+	hold(store, 1, put_set(store, (const uint64_t[]){ 256 }, 1), 4096);
+	hold(store, 2, 0, 4096);
+	g_assert_true(hash_store_clear_pinned(store, &error));
+	g_assert_no_error(error);
+
+	g_assert_cmpuint(sum(store).extents, ==, 1);
+	hash_store_close(store);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+	g_test_add_func("/holders/a-set-is-written-in-ranges", test_a_set_is_written_in_ranges);
+	g_test_add_func("/holders/what-is-no-set-is-refused", test_what_is_no_set_is_refused);
+	g_test_add_func("/holders/each-set-is-kept-once", test_each_set_is_kept_once);
+	g_test_add_func("/holders/what-is-held-is-summed-up", test_what_is_held_is_summed_up);
+	g_test_add_func("/holders/sets-that-hold-nothing-are-forgotten",
+			test_sets_that_hold_nothing_are_forgotten);
+	g_test_add_func("/holders/what-is-held-stays-when-all-is-matched-anew",
+			test_what_is_held_stays_when_all_is_matched_anew);
+
+	return g_test_run();
+}
