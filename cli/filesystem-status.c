@@ -42,15 +42,19 @@ bool filesystem_status_add_store(FilesystemStatus *status, const StoreEntry *ent
 				 const Options *options, GError **error)
 {
 	const HashStoreAbout *about = hash_store_about(entry->store);
+	g_autoptr(GArray) holders = NULL;
 
 	if (!hash_store_count_objects(entry->store, &status->n_objects, error) ||
-	    !hash_store_pass_totals(entry->store, &status->totals, error))
+	    !hash_store_pass_totals(entry->store, &status->totals, error) ||
+	    !hash_store_sum_held(entry->store, &status->deferred, error) ||
+	    !hash_store_list_holders(entry->store, &holders, error))
 		return false;
 	status->skipped = skipped_table_read(entry->store, options, error);
 	if (!status->skipped)
 		return false;
 
 	status->has_store = true;
+	status->n_holders = holders->len;
 	status->store_path = g_strdup(hash_store_path(entry->store));
 	status->store_bytes = hash_store_file_bytes(entry->store);
 	status->anchor_blocks = about->anchor_blocks;

@@ -4,6 +4,7 @@
 #include "cli/daemon-client.h"
 #include "cli/store-list.h"
 #include "cli/table.h"
+#include "hashstore/holders.h"
 
 /*
  * FilesystemStatus - what is known of one filesystem: by the running service, by its store, or by both.
@@ -28,7 +29,9 @@ typedef struct {
 	char *store_path;
 	uint64_t store_bytes, n_objects, anchor_blocks, window_anchors;
 	PassTotals totals;
-	Table *skipped; /* what its last pass left alone */
+	HeldExtents deferred; /* what snapshots hold */
+	uint64_t n_holders;   /* of these snapshots */
+	Table *skipped;       /* what its last pass left alone */
 	bool has_stored_pass;
 } FilesystemStatus;
 

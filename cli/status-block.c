@@ -147,10 +147,15 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *since = bytes_text(live ? live->freed_bytes : 0, in_bytes);
 	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
 	g_autofree char *path = message_text(status->store_path);
+	g_autofree char *deferred = bytes_text(status->deferred.bytes, in_bytes);
 
 	if (status->has_store)
 		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " %s", total,
 			   status->totals.passes, passes(status->totals.passes));
+	if (status->deferred.bytes > 0)
+		print_line("Deferred", "%s will be freed when %" G_GUINT64_FORMAT " %s deleted",
+			   deferred, status->n_holders,
+			   status->n_holders == 1 ? "snapshot is" : "snapshots are");
 	if (live)
 		print_line("This run",
 			   "freed %s by %" G_GUINT64_FORMAT " %s since the service began", since,

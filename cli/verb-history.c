@@ -28,6 +28,8 @@ enum {
 	HISTORY_REWRITTEN,
 	HISTORY_METADATA,
 	HISTORY_DRIFT,
+	HISTORY_DEFERRED,
+	HISTORY_RELEASED,
 };
 
 static const TableColumn history_columns[] = {
@@ -50,6 +52,8 @@ static const TableColumn history_columns[] = {
 	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
 	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
 	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
+	[HISTORY_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
+	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
 };
 
 const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
@@ -79,6 +83,8 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 	table_set_size(table, HISTORY_PINNED, pass->pinned_bytes);
 	table_set_size(table, HISTORY_REWRITTEN, pass->rewritten_bytes);
 	table_set_difference(table, HISTORY_METADATA, pass->metadata_delta_bytes);
+	table_set_size(table, HISTORY_DEFERRED, pass->deferred_bytes);
+	table_set_size(table, HISTORY_RELEASED, pass->released_bytes);
 	if (pass->is_checked)
 		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }

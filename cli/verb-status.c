@@ -23,6 +23,8 @@ enum {
 	STATUS_OUTCOME,
 	STATUS_FREED,
 	STATUS_FREED_TOTAL,
+	STATUS_DEFERRED,
+	STATUS_HOLDERS,
 	STATUS_TROUBLE,
 	STATUS_PASSES,
 	STATUS_OBJECTS,
@@ -58,6 +60,8 @@ static const TableColumn status_columns[] = {
 	[STATUS_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
 	[STATUS_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
 	[STATUS_FREED_TOTAL] = { "IN ALL", "freed_total_bytes", COLUMN_NUMBER },
+	[STATUS_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
+	[STATUS_HOLDERS] = { NULL, "deferred_snapshots", COLUMN_NUMBER },
 	[STATUS_TROUBLE] = { "TROUBLE", "trouble", COLUMN_TEXT_CUT },
 	[STATUS_PASSES] = { NULL, "passes", COLUMN_NUMBER },
 	[STATUS_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
@@ -153,6 +157,8 @@ static void set_store(Table *table, const FilesystemStatus *status)
 	table_set_count(table, STATUS_OBJECTS, status->n_objects);
 	table_set_count(table, STATUS_PASSES, status->totals.passes);
 	table_set_size(table, STATUS_FREED_TOTAL, status->totals.freed_bytes);
+	table_set_size(table, STATUS_DEFERRED, status->deferred.bytes);
+	table_set_count(table, STATUS_HOLDERS, status->n_holders);
 	table_set_table(table, STATUS_SKIPPED, status->skipped);
 }
 

@@ -138,58 +138,26 @@ bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError *
 	return true;
 }
 
-/* Count the subvolumes that hold something, and find the newest of them. */
-static bool find_holders(DeferredExtents *deferred, GHashTable *roots, uint64_t *ret_newest,
-			 GError **error)
-{
-	HeldExtents held = { 0 };
-	bool found = true;
-
-	*ret_newest = 0;
-	while (found) {
-		g_autofree char *text = NULL;
-		g_autoptr(GArray) set = NULL;
-
-		if (!hash_store_next_held(deferred->pass->store, held.holders, &held, &found,
-					  error))
-			return false;
-		if (!found)
-			break;
-		if (!hash_store_get_holders(deferred->pass->store, held.holders, &text, error))
-			return false;
-		set = text ? holders_parse(text) : NULL;
-		for (guint i = 0; set && i < set->len; i++) {
-			uint64_t root = g_array_index(set, uint64_t, i);
-
-			g_hash_table_add(roots, g_memdup2(&root, sizeof(root)));
-			*ret_newest = MAX(*ret_newest, root);
-		}
-	}
-
-	return true;
-}
-
 bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 {
-	g_autoptr(GHashTable) roots =
-		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	PassResult *result = deferred->pass->result;
 	HashStore *store = deferred->pass->store;
-	uint64_t known = deferred->before_bytes + deferred->added_bytes, newest;
+	uint64_t known = deferred->before_bytes + deferred->added_bytes;
+	g_autoptr(GArray) holders = NULL;
 	HeldExtents held;
 
 	if (deferred->has_changed && !hash_store_drop_unused_holders(store, error))
 		return false;
 	if (!hash_store_sum_held(store, &held, error) ||
-	    !find_holders(deferred, roots, &newest, error))
+	    !hash_store_list_holders(store, &holders, error))
 		return false;
 
 	result->deferred.waiting_bytes = held.bytes;
 	result->deferred.waiting_extents = held.extents;
-	result->deferred.snapshots = g_hash_table_size(roots);
+	result->deferred.snapshots = holders->len;
 	result->deferred.released_bytes = known - MIN(known, held.bytes + deferred->taken_bytes);
-	if (newest > 0)
-		result->deferred.last_snapshot =
-			extent_places_subvolume_path(deferred->pass->places, newest);
+	if (holders->len > 0)
+		result->deferred.last_snapshot = extent_places_subvolume_path(
+			deferred->pass->places, g_array_index(holders, uint64_t, holders->len - 1));
 	return true;
 }

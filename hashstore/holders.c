@@ -158,3 +158,47 @@ bool hash_store_sum_held(HashStore *store, HeldExtents *ret, GError **error)
 	*ret = sum;
 	return true;
 }
+
+static int compare_roots(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+static void make_unique(GArray *roots)
+{
+	guint n = 0;
+
+	g_array_sort(roots, compare_roots);
+	for (guint i = 0; i < roots->len; i++) {
+		uint64_t root = g_array_index(roots, uint64_t, i);
+
+		if (n == 0 || g_array_index(roots, uint64_t, n - 1) != root)
+			g_array_index(roots, uint64_t, n++) = root;
+	}
+	g_array_set_size(roots, n);
+}
+
+bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
+{
+	g_autoptr(GArray) roots = g_array_new(false, false, sizeof(uint64_t));
+	HeldExtents held = { 0 };
+	bool found = true;
+
+	while (found) {
+		g_autofree char *text = NULL;
+		g_autoptr(GArray) set = NULL;
+
+		if (!hash_store_next_held(store, held.holders, &held, &found, error) ||
+		    (found && !hash_store_get_holders(store, held.holders, &text, error)))
+			return false;
+		set = text ? holders_parse(text) : NULL;
+		if (set)
+			g_array_append_vals(roots, set->data, set->len);
+		make_unique(roots);
+	}
+
+	*ret = g_steal_pointer(&roots);
+	return true;
+}

@@ -38,6 +38,10 @@ bool hash_store_next_held(HashStore *store, uint64_t after, HeldExtents *ret, bo
 bool hash_store_sum_held(HashStore *store, HeldExtents *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* All subvolumes that hold something (uint64_t, ascending); to be unref'd. */
+bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* A set from its text, as an array of uint64_t to be unref'd; NULL: it is none. */
 GArray *holders_parse(const char *text);
 char *holders_text(const uint64_t *roots, size_t n);

@@ -303,6 +303,7 @@ def test_status_as_json(make_store, dedupctl):
     assert row == {
         "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
         "outcome": "interrupted", "freed_bytes": 2 * MIB, "freed_total_bytes": 3 * MIB,
+        "deferred_bytes": 0, "deferred_snapshots": 0,
         "passes": 2, "objects": 2, "anchor_blocks": 4, "window": 16, "store_path": str(path),
         "skipped": [{"reason": "leased", "count": 2, "bytes": 16 * MIB,
                      "examples": ["/srv/a", "/srv/b"]}],
@@ -322,7 +323,7 @@ def test_history_as_json(make_store, dedupctl):
         "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
         "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
         "pinned_bytes": 2 * MIB, "rewritten_bytes": 4096, "metadata_delta_bytes": -16384,
-        "drift_bytes": -1,
+        "drift_bytes": -1, "deferred_bytes": 0, "released_bytes": 0,
     }
     assert [row["drift_bytes"] for row in passes] == [None, -3, None, -1]
 
