@@ -71,6 +71,8 @@ static const Verb verbs[] = {
 	{ "pause", "UUID|MOUNT…", "End the pass, and begin none until 'resume'", 0, NULL,
 	  verb_pause },
 	{ "resume", "UUID|MOUNT…", "Go on after 'pause'", 0, NULL, verb_resume },
+	{ "hold", "UUID|MOUNT… -- COMMAND…", "Run a command, and have no pass made meanwhile",
+	  VERB_TAKES_COMMAND, NULL, verb_hold },
 	{ "forget", "UUID|MOUNT…", "Drop what is remembered of a filesystem", 0, NULL,
 	  verb_forget },
 	{ "budget", "[DISK…]", "Show what disks may be asked for per second, or set it",

@@ -6,6 +6,7 @@
 #include "daemon/state-directory.h"
 
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PROGRAM "dedupctl"
@@ -36,6 +37,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
 	g_clear_pointer(&options->svg, g_free);
+	g_clear_pointer(&options->why, g_free);
+	g_clear_pointer(&options->command, g_strfreev);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -316,6 +319,17 @@ static void add_replace_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_command_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "why", 0, 0, G_OPTION_ARG_STRING, &options->why,
+		  "Say why, to those who ask (default: the command's name)", "TEXT" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -337,6 +351,7 @@ static const struct {
 	{ VERB_TAKES_RUN, add_run_entries },
 	{ VERB_TAKES_NULL, add_null_entries },
 	{ VERB_TAKES_REPLACE, add_replace_entries },
+	{ VERB_TAKES_COMMAND, add_command_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
@@ -467,6 +482,19 @@ static bool take_interval(Options *options, GError **error)
 	return false;
 }
 
+/* Take what stands behind "--" off @arguments: GLib would mix it with the names before. */
+static void take_command(Options *options, char **arguments)
+{
+	for (char **word = arguments; *word; word++) {
+		if (strcmp(*word, "--") != 0)
+			continue;
+		options->command = g_strdupv(word + 1);
+		for (char **behind = word; *behind; behind++)
+			g_clear_pointer(behind, g_free);
+		return;
+	}
+}
+
 bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(usage->arguments);
@@ -475,6 +503,8 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 					 &options->names, NULL, NULL },
 				       { NULL } };
 
+	if (usage->takes & VERB_TAKES_COMMAND)
+		take_command(options, *arguments);
 	g_set_prgname(program);
 	g_option_context_set_summary(context, usage->summary);
 	g_option_context_set_description(context, usage->columns);

@@ -30,6 +30,7 @@ typedef enum {
 	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
 	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
 	VERB_TAKES_REPLACE = 1 << 16,
+	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command behind "--" */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -83,6 +84,8 @@ typedef struct {
 	gboolean full;
 	gboolean replace;
 	char *svg;
+	char *why;
+	char **command; /* behind "--", NULL-terminated; NULL: there is no "--" */
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
 } Options;

@@ -158,8 +158,16 @@ static bool is_any(const char *word, const char *one, const char *other)
 	return strcmp(word, one) == 0 || strcmp(word, other) == 0;
 }
 
+/* Whether it was ended for a hold, and goes on after that. */
+static bool goes_on(const DaemonFilesystem *filesystem)
+{
+	return filesystem->is_asked && !filesystem->is_paused &&
+	       strcmp(filesystem->last_outcome, "interrupted") == 0 &&
+	       filesystem->last_exit_status == EXIT_STATUS_IN_USE;
+}
+
 /* Look once; false: there is nothing to wait for any more. */
-static bool look(PassWaiter *waiter, const Awaited *awaited)
+static bool look(PassWaiter *waiter, Awaited *awaited)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DaemonFilesystem) filesystem =
@@ -171,6 +179,8 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 		waiter->status = EXIT_STATUS_FAILED;
 		return false;
 	}
+	if (filesystem->passes > awaited->passes && goes_on(filesystem))
+		awaited->passes = filesystem->passes;
 	if (filesystem->passes > awaited->passes) {
 		take_ended(waiter, awaited, filesystem);
 		return false;

@@ -10,6 +10,7 @@
 #include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
 #include "daemon/file-opener.h"
+#include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
 #include "daemon/given-limits.h"
@@ -491,14 +492,18 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	};
 	GError **error = &result->error;
 	g_auto(Fd) lock = -1;
-	bool may_work = filesystem_lock(filesystem->uuid, &lock, error);
+	bool may_work = filesystem_lock(filesystem->uuid, &lock, error) &&
+			filesystem_hold_is_absent(filesystem->uuid, error);
 	g_autoptr(DiskTurn) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
-	if (may_work && settings->once)
-		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point, stop);
+	if (may_work && settings->once) {
+		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point,
+				      filesystem->uuid, stop);
+		may_work = filesystem_hold_is_absent(filesystem->uuid, error);
+	}
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
 	result->is_dry_run = settings->dry_run;
