@@ -33,6 +33,8 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->format, g_free);
 	g_clear_pointer(&options->by, g_free);
 	g_clear_pointer(&options->min_age, g_free);
+	g_clear_pointer(&options->run_for, g_free);
+	g_clear_pointer(&options->files_from, g_free);
 	g_clear_pointer(&options->excludes, g_strfreev);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
@@ -261,6 +263,18 @@ static void add_run_entries(GOptionContext *context, Options *options)
 		  "Leave files written to within TIME for a later pass", "TIME" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
+		{ "run-for", 0, 0, G_OPTION_ARG_STRING, &options->run_for,
+		  "End a pass after TIME; the next one goes on", "TIME" },
+		{ "changed", 0, 0, G_OPTION_ARG_NONE, &options->changed,
+		  "Go by what changed since the last pass, and make no first one", NULL },
+		{ "queue", 0, 0, G_OPTION_ARG_NONE, &options->queue,
+		  "Wait for a pass that runs, or is about to, instead of failing", NULL },
+		{ "files-from", 0, 0, G_OPTION_ARG_FILENAME, &options->files_from,
+		  "Read names of files or directories, one in a line, from FILE, or from standard "
+		  "input (-)",
+		  "FILE" },
+		{ "null", '0', 0, G_OPTION_ARG_NONE, &options->nul,
+		  "With --files-from: names end with NUL", NULL },
 		{ NULL }
 	};
 
@@ -409,7 +423,7 @@ static bool check(Options *options, GError **error)
 /* Of bare names there is nothing else to say. */
 static bool check_null(const Options *options, GError **error)
 {
-	if (!options->nul || (!options->json && !options->columns))
+	if (!options->nul || options->files_from || (!options->json && !options->columns))
 		return true;
 
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,

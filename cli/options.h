@@ -24,7 +24,7 @@ typedef enum {
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
 	VERB_TAKES_WASTE = 1 << 10,    /* --by, --depth, --min and --limit */
-	VERB_TAKES_RUN = 1 << 11,      /* --dry-run, --min-size, --min-age and --exclude */
+	VERB_TAKES_RUN = 1 << 11,      /* those of 'run' alone, --min-size, --exclude and -0 */
 	VERB_TAKES_NULL = 1 << 12,     /* -0, of a verb that lists files */
 	VERB_TAKES_WATCH = 1 << 13,    /* --watch and --interval */
 	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
@@ -75,6 +75,10 @@ typedef struct {
 	char *by;
 	gboolean dry_run;
 	char *min_age;
+	char *run_for;
+	char *files_from;
+	gboolean queue;
+	gboolean changed;
 	char **excludes; /* globs, NULL-terminated */
 	int depth;       /* below 0: not given */
 	int limit;       /* below 0: not given */

@@ -385,8 +385,30 @@ static bool choose_way(Pass *pass, GError **error)
 		hash_store_set_note(pass->store, WAY_NOTE, way, error));
 }
 
+/* Where nothing is known all would count as changed. */
+static bool is_known_if_need_be(Pass *pass, GError **error)
+{
+	uint64_t n_objects;
+
+	if (!pass->settings->only_changed)
+		return true;
+	if (!hash_store_count_objects(pass->store, &n_objects, error))
+		return false;
+	if (n_objects > 0)
+		return true;
+
+	g_set_error(
+		error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+		"nothing is known of %s yet, so all of it would count as changed: a pass without "
+		"--changed has to come first",
+		pass->filesystem->mount_point);
+	return false;
+}
+
 static bool pass_steps(Pass *pass, GError **error)
 {
+	if (!is_known_if_need_be(pass, error))
+		return false;
 	if (!pass_devices_begin(pass, error))
 		return false;
 	if (!pass_may_continue(pass))
