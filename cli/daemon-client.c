@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/daemon-client.h"
 
+#include "cli/daemon-properties.h"
 #include "cli/service-socket.h"
 #include "daemon/bus-names.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -128,19 +130,20 @@ static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 	g_set_error_literal(error, DAEMON_CLIENT_ERROR, code, bus_error->message);
 }
 
-/* Call @method; on the private socket nobody is addressed. */
-static Message *call(DaemonClient *client, const char *path, const char *interface,
-		     const char *method, const char *argument, GError **error)
+/* A call of @method, as sd-bus returns; on the private socket nobody is addressed. */
+static int new_call(DaemonClient *client, const char *path, const char *interface,
+		    const char *method, Message **ret)
 {
-	g_autoptr(Message) message = NULL;
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	sd_bus_message *reply = NULL;
-	int failed = sd_bus_message_new_method_call(client->bus, &message,
-						    client->is_private ? NULL : BUS_NAME, path,
-						    interface, method);
+	return sd_bus_message_new_method_call(
+		client->bus, ret, client->is_private ? NULL : BUS_NAME, path, interface, method);
+}
 
-	if (failed >= 0 && argument)
-		failed = sd_bus_message_append(message, "s", argument);
+/* Send @message, unless making it @failed before; the reply. */
+static Message *send_call(DaemonClient *client, Message *message, int failed, GError **error)
+{
+	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	Message *reply = NULL;
+
 	if (failed >= 0)
 		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
 	if (failed < 0)
@@ -148,6 +151,17 @@ static Message *call(DaemonClient *client, const char *path, const char *interfa
 
 	sd_bus_error_free(&bus_error);
 	return reply;
+}
+
+static Message *call(DaemonClient *client, const char *path, const char *interface,
+		     const char *method, const char *argument, GError **error)
+{
+	g_autoptr(Message) message = NULL;
+	int failed = new_call(client, path, interface, method, &message);
+
+	if (failed >= 0 && argument)
+		failed = sd_bus_message_append(message, "s", argument);
+	return send_call(client, message, failed, error);
 }
 
 void daemon_disk_free(DaemonDisk *disk)
@@ -203,20 +217,12 @@ bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t b
 {
 	g_autoptr(Message) message = NULL;
 	g_autoptr(Message) reply = NULL;
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	int failed = sd_bus_message_new_method_call(client->bus, &message,
-						    client->is_private ? NULL : BUS_NAME, BUS_PATH,
-						    BUS_MANAGER_INTERFACE, "SetBudget");
+	int failed = new_call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "SetBudget", &message);
 
 	if (failed >= 0)
 		failed = sd_bus_message_append(message, "stt", disk, bytes, requests);
-	if (failed >= 0)
-		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
-	if (failed < 0)
-		fail(error, &bus_error, failed);
-
-	sd_bus_error_free(&bus_error);
-	return failed >= 0;
+	reply = send_call(client, message, failed, error);
+	return reply;
 }
 
 bool daemon_client_reload(DaemonClient *client, GError **error)
@@ -351,25 +357,36 @@ bool daemon_client_run(DaemonClient *client, const char *name, char *const *path
 	g_autofree char *path = find_path(client, name, error);
 	g_autoptr(Message) message = NULL;
 	g_autoptr(Message) reply = NULL;
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	int failed;
 
 	if (!path)
 		return false;
-	failed = sd_bus_message_new_method_call(client->bus, &message,
-						client->is_private ? NULL : BUS_NAME, path,
-						BUS_FILESYSTEM_INTERFACE, "Run");
+	failed = new_call(client, path, BUS_FILESYSTEM_INTERFACE, "Run", &message);
 	if (failed >= 0)
 		failed = append_paths(message, paths);
 	if (failed >= 0)
 		failed = sd_bus_message_append_strv(message, (char **)wishes);
-	if (failed >= 0)
-		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
-	if (failed < 0)
-		fail(error, &bus_error, failed);
+	reply = send_call(client, message, failed, error);
+	return reply;
+}
 
-	sd_bus_error_free(&bus_error);
-	return failed >= 0;
+bool daemon_client_hold(DaemonClient *client, const char *name, const char *why, int *ret_fd,
+			GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+	g_autoptr(Message) reply =
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "Hold", why, error) : NULL;
+	int fd;
+
+	*ret_fd = -1;
+	if (!reply)
+		return false;
+	/* The descriptor is the message's. */
+	if (sd_bus_message_read(reply, "h", &fd) >= 0)
+		*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (*ret_fd < 0)
+		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
+	return *ret_fd >= 0;
 }
 
 char *daemon_client_report(DaemonClient *client, const char *name, GError **error)
@@ -394,153 +411,20 @@ char *daemon_client_report(DaemonClient *client, const char *name, GError **erro
 	return g_file_get_contents(file, &text, NULL, error) ? text : NULL;
 }
 
-typedef struct {
-	const char *name;
-	char type;
-	size_t offset;
-} Property;
-
-static const Property properties[] = {
-	{ "UUID", 's', offsetof(DaemonFilesystem, uuid) },
-	{ "Kind", 's', offsetof(DaemonFilesystem, kind) },
-	{ "MountPoint", 's', offsetof(DaemonFilesystem, mount_point) },
-	{ "State", 's', offsetof(DaemonFilesystem, state) },
-	{ "Refusal", 's', offsetof(DaemonFilesystem, refusal) },
-	{ "WaitsFor", 's', offsetof(DaemonFilesystem, waits_for) },
-	{ "Stage", 's', offsetof(DaemonFilesystem, stage) },
-	{ "LastOutcome", 's', offsetof(DaemonFilesystem, last_outcome) },
-	{ "LastError", 's', offsetof(DaemonFilesystem, last_error) },
-	{ "WaitReason", 's', offsetof(DaemonFilesystem, wait_reason) },
-	{ "StateDirectory", 's', offsetof(DaemonFilesystem, state_directory) },
-	{ "Disks", 'a', offsetof(DaemonFilesystem, disks) },
-	{ "Paused", 'b', offsetof(DaemonFilesystem, is_paused) },
-	{ "Asked", 'b', offsetof(DaemonFilesystem, is_asked) },
-	{ "WaitsUntil", 't', offsetof(DaemonFilesystem, waits_until_usec) },
-	{ "Deadline", 't', offsetof(DaemonFilesystem, deadline_usec) },
-	{ "PassStarted", 't', offsetof(DaemonFilesystem, pass_started_usec) },
-	{ "StageStarted", 't', offsetof(DaemonFilesystem, stage_started_usec) },
-	{ "StageFiles", 't', offsetof(DaemonFilesystem, stage_files) },
-	{ "StageBytes", 't', offsetof(DaemonFilesystem, stage_bytes) },
-	{ "StageTotalBytes", 't', offsetof(DaemonFilesystem, stage_total_bytes) },
-	{ "PassFreedBytes", 't', offsetof(DaemonFilesystem, pass_freed_bytes) },
-	{ "LastStarted", 't', offsetof(DaemonFilesystem, last_started_usec) },
-	{ "LastEnded", 't', offsetof(DaemonFilesystem, last_ended_usec) },
-	{ "LastExitStatus", 't', offsetof(DaemonFilesystem, last_exit_status) },
-	{ "LastFreedBytes", 't', offsetof(DaemonFilesystem, last_freed_bytes) },
-	{ "FreedBytes", 't', offsetof(DaemonFilesystem, freed_bytes) },
-	{ "Passes", 't', offsetof(DaemonFilesystem, passes) },
-};
-
-/* As sd-bus writes it. */
-static const char *type_of(const Property *property)
-{
-	switch (property->type) {
-	case 'a':
-		return "as";
-	case 's':
-		return "s";
-	case 'b':
-		return "b";
-	default:
-		return "t";
-	}
-}
-
-static const Property *find_property(const char *name, const char *type)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++)
-		if (strcmp(properties[i].name, name) == 0 &&
-		    strcmp(type, type_of(&properties[i])) == 0)
-			return &properties[i];
-	return NULL;
-}
-
-/* The strings of an array in a variant. */
-static int take_strings(sd_bus_message *message, char ***ret)
-{
-	char **taken = NULL;
-	int failed = sd_bus_message_enter_container(message, 'v', "as");
-
-	if (failed >= 0)
-		failed = sd_bus_message_read_strv(message, &taken);
-	/* sd-bus allocates with malloc(), which is what g_strfreev() frees. */
-	g_strfreev(*ret);
-	*ret = taken;
-	return failed < 0 ? failed : sd_bus_message_exit_container(message);
-}
-
-/* Take one property's value into its member; what is not known is passed over. */
-static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
-{
-	const Property *property;
-	const char *name, *type, *text;
-	int flag, failed = sd_bus_message_read(message, "s", &name);
-
-	if (failed >= 0)
-		failed = sd_bus_message_peek_type(message, NULL, &type);
-	if (failed < 0)
-		return failed;
-
-	property = find_property(name, type);
-	if (!property)
-		return sd_bus_message_skip(message, "v");
-
-	void *member = (char *)filesystem + property->offset;
-	switch (property->type) {
-	case 's':
-		failed = sd_bus_message_read(message, "v", "s", &text);
-		if (failed >= 0)
-			*(char **)member = g_strdup(text);
-		return failed;
-	case 'a':
-		return take_strings(message, member);
-	case 'b':
-		failed = sd_bus_message_read(message, "v", "b", &flag);
-		*(bool *)member = failed >= 0 && flag;
-		return failed;
-	default:
-		return sd_bus_message_read(message, "v", "t", member);
-	}
-}
-
-/* What a service of another version does not tell is empty. */
-static void fill_in(DaemonFilesystem *filesystem)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++) {
-		char **text = (char **)((char *)filesystem + properties[i].offset);
-
-		if (properties[i].type == 's' && !*text)
-			*text = g_strdup("");
-	}
-	if (!filesystem->disks)
-		filesystem->disks = g_new0(char *, 1);
-}
-
 static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path, GError **error)
 {
 	g_autoptr(Message) reply = call(client, path, "org.freedesktop.DBus.Properties", "GetAll",
 					BUS_FILESYSTEM_INTERFACE, error);
-	DaemonFilesystem *filesystem;
+	DaemonFilesystem *filesystem = NULL;
 	int failed;
 
 	if (!reply)
 		return NULL;
 
-	filesystem = g_new0(DaemonFilesystem, 1);
-	failed = sd_bus_message_enter_container(reply, 'a', "{sv}");
-	while (failed >= 0 && (failed = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
-		failed = take_value(reply, filesystem);
-		if (failed >= 0)
-			failed = sd_bus_message_exit_container(reply);
-	}
-	if (failed >= 0) {
-		fill_in(filesystem);
-		return filesystem;
-	}
-
-	fail(error, &SD_BUS_ERROR_NULL, failed);
-	daemon_filesystem_free(filesystem);
-	return NULL;
+	failed = daemon_properties_read(reply, &filesystem);
+	if (failed < 0)
+		fail(error, &SD_BUS_ERROR_NULL, failed);
+	return filesystem;
 }
 
 DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GError **error)

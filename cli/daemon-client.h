@@ -58,6 +58,13 @@ bool daemon_client_call(DaemonClient *client, const char *name, const char *meth
 bool daemon_client_run(DaemonClient *client, const char *name, char *const *paths,
 		       char *const *wishes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Hold the filesystem @name, saying @why: *@ret_fd is the lease, until it is closed.  Returns when no pass touches the
+ * filesystem any more.
+ */
+bool daemon_client_hold(DaemonClient *client, const char *name, const char *why, int *ret_fd,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* The report of the last pass over @name as JSON, to be freed with g_free(). */
 char *daemon_client_report(DaemonClient *client, const char *name, GError **error);
 

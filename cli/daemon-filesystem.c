@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void hold_free(void *data)
+{
+	DaemonHold *hold = data;
+
+	g_free(hold->why);
+	g_free(hold);
+}
+
+void daemon_filesystem_add_hold(GPtrArray **holds, const DaemonHold *hold, const char *why)
+{
+	DaemonHold *copy = g_memdup2(hold, sizeof(*hold));
+
+	copy->why = g_strdup(why);
+	if (!*holds)
+		*holds = g_ptr_array_new_with_free_func(hold_free);
+	g_ptr_array_add(*holds, copy);
+}
+
 void daemon_filesystem_free(DaemonFilesystem *filesystem)
 {
 	if (!filesystem)
@@ -23,6 +41,7 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem)
 	g_free(filesystem->last_error);
 	g_free(filesystem->state_directory);
 	g_strfreev(filesystem->disks);
+	g_clear_pointer(&filesystem->holds, g_ptr_array_unref);
 	g_free(filesystem);
 }
 

@@ -5,6 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Who holds a filesystem, so that no pass is made over it. */
+typedef struct {
+	uint32_t uid, pid; /* pid 0: not known */
+	uint64_t since_usec;
+	char *why; /* "" also for who may not know it */
+} DaemonHold;
+
 /*
  * DaemonFilesystem - what the running dedupd says of one filesystem; times in microseconds since 1970, 0:
  * none.
@@ -15,12 +22,16 @@ typedef struct {
 	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
 	char *last_outcome, *last_error, *state_directory;
 	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
+	GPtrArray *holds; /* DaemonHold */
 	bool is_paused, is_asked;
 	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
 	uint64_t stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
 	uint64_t last_started_usec, last_ended_usec, last_freed_bytes, last_exit_status;
 	uint64_t freed_bytes, passes;
 } DaemonFilesystem;
+
+/* Append a copy of @hold with @why to *@holds, which is made if it is NULL. */
+void daemon_filesystem_add_hold(GPtrArray **holds, const DaemonHold *hold, const char *why);
 
 void daemon_filesystem_free(DaemonFilesystem *filesystem);
 

@@ -6,6 +6,7 @@
 #include "daemon/state-directory.h"
 
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PROGRAM "dedupctl"
@@ -32,10 +33,14 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->format, g_free);
 	g_clear_pointer(&options->by, g_free);
 	g_clear_pointer(&options->min_age, g_free);
+	g_clear_pointer(&options->run_for, g_free);
+	g_clear_pointer(&options->files_from, g_free);
 	g_clear_pointer(&options->excludes, g_strfreev);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
 	g_clear_pointer(&options->svg, g_free);
+	g_clear_pointer(&options->why, g_free);
+	g_clear_pointer(&options->command, g_strfreev);
 	g_clear_pointer(&options->names, g_strfreev);
 }
 
@@ -258,6 +263,18 @@ static void add_run_entries(GOptionContext *context, Options *options)
 		  "Leave files written to within TIME for a later pass", "TIME" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->excludes,
 		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
+		{ "run-for", 0, 0, G_OPTION_ARG_STRING, &options->run_for,
+		  "End a pass after TIME; the next one goes on", "TIME" },
+		{ "changed", 0, 0, G_OPTION_ARG_NONE, &options->changed,
+		  "Go by what changed since the last pass, and make no first one", NULL },
+		{ "queue", 0, 0, G_OPTION_ARG_NONE, &options->queue,
+		  "Wait for a pass that runs, or is about to, instead of failing", NULL },
+		{ "files-from", 0, 0, G_OPTION_ARG_FILENAME, &options->files_from,
+		  "Read names of files or directories, one in a line, from FILE, or from standard "
+		  "input (-)",
+		  "FILE" },
+		{ "null", '0', 0, G_OPTION_ARG_NONE, &options->nul,
+		  "With --files-from: names end with NUL", NULL },
 		{ NULL }
 	};
 
@@ -316,6 +333,17 @@ static void add_replace_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_command_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "why", 0, 0, G_OPTION_ARG_STRING, &options->why,
+		  "Say why, to those who ask (default: the command's name)", "TEXT" },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -337,6 +365,7 @@ static const struct {
 	{ VERB_TAKES_RUN, add_run_entries },
 	{ VERB_TAKES_NULL, add_null_entries },
 	{ VERB_TAKES_REPLACE, add_replace_entries },
+	{ VERB_TAKES_COMMAND, add_command_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,
@@ -394,7 +423,7 @@ static bool check(Options *options, GError **error)
 /* Of bare names there is nothing else to say. */
 static bool check_null(const Options *options, GError **error)
 {
-	if (!options->nul || (!options->json && !options->columns))
+	if (!options->nul || options->files_from || (!options->json && !options->columns))
 		return true;
 
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
@@ -467,6 +496,19 @@ static bool take_interval(Options *options, GError **error)
 	return false;
 }
 
+/* Take what stands behind "--" off @arguments: GLib would mix it with the names before. */
+static void take_command(Options *options, char **arguments)
+{
+	for (char **word = arguments; *word; word++) {
+		if (strcmp(*word, "--") != 0)
+			continue;
+		options->command = g_strdupv(word + 1);
+		for (char **behind = word; *behind; behind++)
+			g_clear_pointer(behind, g_free);
+		return;
+	}
+}
+
 bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(usage->arguments);
@@ -475,6 +517,8 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 					 &options->names, NULL, NULL },
 				       { NULL } };
 
+	if (usage->takes & VERB_TAKES_COMMAND)
+		take_command(options, *arguments);
 	g_set_prgname(program);
 	g_option_context_set_summary(context, usage->summary);
 	g_option_context_set_description(context, usage->columns);

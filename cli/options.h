@@ -24,12 +24,13 @@ typedef enum {
 	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
 	VERB_TAKES_WASTE = 1 << 10,    /* --by, --depth, --min and --limit */
-	VERB_TAKES_RUN = 1 << 11,      /* --dry-run, --min-size, --min-age and --exclude */
+	VERB_TAKES_RUN = 1 << 11,      /* those of 'run' alone, --min-size, --exclude and -0 */
 	VERB_TAKES_NULL = 1 << 12,     /* -0, of a verb that lists files */
 	VERB_TAKES_WATCH = 1 << 13,    /* --watch and --interval */
 	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
 	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
 	VERB_TAKES_REPLACE = 1 << 16,
+	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command behind "--" */
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -74,6 +75,10 @@ typedef struct {
 	char *by;
 	gboolean dry_run;
 	char *min_age;
+	char *run_for;
+	char *files_from;
+	gboolean queue;
+	gboolean changed;
 	char **excludes; /* globs, NULL-terminated */
 	int depth;       /* below 0: not given */
 	int limit;       /* below 0: not given */
@@ -83,6 +88,8 @@ typedef struct {
 	gboolean full;
 	gboolean replace;
 	char *svg;
+	char *why;
+	char **command; /* behind "--", NULL-terminated; NULL: there is no "--" */
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
 } Options;

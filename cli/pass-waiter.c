@@ -19,6 +19,8 @@ typedef struct {
 	uint64_t passes; /* that had ended before */
 	bool is_run;     /* over paths alone */
 	bool is_dry;
+	bool may_run_out;       /* of the time that was wished for it */
+	uint64_t deadline_usec; /* as was seen; 0: not yet */
 } Awaited;
 
 struct PassWaiter {
@@ -101,6 +103,8 @@ bool pass_waiter_start_run(PassWaiter *waiter, const char *name, char *const *pa
 
 	awaited = add(waiter, before);
 	awaited->is_run = true;
+	for (size_t i = 0; wishes[i]; i++)
+		awaited->may_run_out |= g_str_has_prefix(wishes[i], "run-for=");
 	awaited->is_dry = g_strv_contains((const char *const *)wishes, "dry-run");
 	return true;
 }
@@ -121,6 +125,13 @@ static void erase(const PassWaiter *waiter)
 		fputs(ERASE_LINE, stderr);
 }
 
+/* Whether it was ended by the time that was wished for it, which is as it is to be. */
+static bool ran_out(const Awaited *awaited, const DaemonFilesystem *filesystem)
+{
+	return awaited->may_run_out && awaited->deadline_usec > 0 &&
+	       filesystem->last_ended_usec >= awaited->deadline_usec;
+}
+
 /* What came of the pass. */
 static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		       const DaemonFilesystem *filesystem)
@@ -134,7 +145,7 @@ static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		       awaited->is_dry ? "would free about" : "freed", freed);
 	if (awaited->is_run && filesystem->last_exit_status != 0)
 		waiter->status = (ExitStatus)filesystem->last_exit_status;
-	else if (strcmp(filesystem->last_outcome, "complete") != 0)
+	else if (strcmp(filesystem->last_outcome, "complete") != 0 && !ran_out(awaited, filesystem))
 		waiter->status = EXIT_STATUS_FAILED;
 }
 
@@ -158,8 +169,16 @@ static bool is_any(const char *word, const char *one, const char *other)
 	return strcmp(word, one) == 0 || strcmp(word, other) == 0;
 }
 
+/* Whether it was ended for a hold, and goes on after that. */
+static bool goes_on(const DaemonFilesystem *filesystem)
+{
+	return filesystem->is_asked && !filesystem->is_paused &&
+	       strcmp(filesystem->last_outcome, "interrupted") == 0 &&
+	       filesystem->last_exit_status == EXIT_STATUS_IN_USE;
+}
+
 /* Look once; false: there is nothing to wait for any more. */
-static bool look(PassWaiter *waiter, const Awaited *awaited)
+static bool look(PassWaiter *waiter, Awaited *awaited)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DaemonFilesystem) filesystem =
@@ -171,6 +190,8 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 		waiter->status = EXIT_STATUS_FAILED;
 		return false;
 	}
+	if (filesystem->passes > awaited->passes && goes_on(filesystem))
+		awaited->passes = filesystem->passes;
 	if (filesystem->passes > awaited->passes) {
 		take_ended(waiter, awaited, filesystem);
 		return false;
@@ -182,6 +203,8 @@ static bool look(PassWaiter *waiter, const Awaited *awaited)
 		return false;
 	}
 
+	if (filesystem->deadline_usec > 0)
+		awaited->deadline_usec = filesystem->deadline_usec;
 	show(waiter, filesystem);
 	return true;
 }

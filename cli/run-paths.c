@@ -7,6 +7,7 @@
 #include "kernel-ioctl/open-file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,30 +51,55 @@ static bool identify(const char *path, const char *name, FsIdentity *ret, GError
 	return false;
 }
 
-static RunPaths *paths_of(GPtrArray *all, const char *uuid)
+/* What a RunPaths is made of. */
+typedef struct {
+	RunPaths *run; /* of the array of all */
+	GPtrArray *paths;
+	size_t n_bytes;
+} Part;
+
+static void part_free(void *data)
 {
-	RunPaths *paths;
+	Part *part = data;
 
-	for (guint i = 0; i < all->len; i++) {
-		paths = all->pdata[i];
-		if (strcmp(paths->uuid, uuid) == 0)
-			return paths;
-	}
-
-	paths = g_new0(RunPaths, 1);
-	paths->uuid = g_strdup(uuid);
-	paths->paths = g_new0(char *, 1);
-	g_ptr_array_add(all, paths);
-	return paths;
+	g_ptr_array_add(part->paths, NULL);
+	part->run->paths = (char **)g_ptr_array_free(part->paths, FALSE);
+	g_free(part);
 }
 
-static bool add(GPtrArray *all, const char *name, GError **error)
+/* The part of the filesystem that has room for @path: the last one, or another. */
+static Part *part_for(GPtrArray *all, GHashTable *parts, const FsIdentity *identity,
+		      const char *path)
+{
+	char uuid[FS_UUID_TEXT_BYTES];
+	size_t n_bytes = strlen(path) + sizeof(uint32_t);
+	Part *part;
+
+	fs_uuid_format(identity->uuid, uuid);
+	part = g_hash_table_lookup(parts, uuid);
+	if (!part || part->paths->len >= RUN_PATHS_MOST ||
+	    part->n_bytes + n_bytes > RUN_PATHS_BYTES_MOST) {
+		bool is_rest = part;
+
+		part = g_new0(Part, 1);
+		part->paths = g_ptr_array_new();
+		part->run = g_new0(RunPaths, 1);
+		part->run->uuid = g_strdup(uuid);
+		part->run->is_rest = is_rest;
+		part->run->is_btrfs = identity->kind == FS_KIND_BTRFS;
+		g_ptr_array_add(all, part->run);
+		/* Which makes an array of the one before. */
+		g_hash_table_replace(parts, part->run->uuid, part);
+	}
+
+	part->n_bytes += n_bytes;
+	return part;
+}
+
+static bool add(GPtrArray *all, GHashTable *parts, const char *name, GError **error)
 {
 	char *real = realpath(name, NULL);
-	char uuid[FS_UUID_TEXT_BYTES];
 	FsIdentity identity;
-	RunPaths *paths;
-	guint n;
 
 	if (!real) {
 		fail(error, name, g_strerror(errno));
@@ -84,22 +110,78 @@ static bool add(GPtrArray *all, const char *name, GError **error)
 		return false;
 	}
 
-	fs_uuid_format(identity.uuid, uuid);
-	paths = paths_of(all, uuid);
-	n = g_strv_length(paths->paths);
-	paths->paths = g_renew(char *, paths->paths, n + 2);
-	paths->paths[n] = g_strdup(real);
-	paths->paths[n + 1] = NULL;
+	g_ptr_array_add(part_for(all, parts, &identity, real)->paths, g_strdup(real));
 	free(real);
 	return true;
 }
 
+GPtrArray *run_paths_find_listed(char *const *names, size_t *ret_n_left_out, GError **ret_first)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(run_paths_free);
+	g_autoptr(GHashTable) parts =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, part_free);
+
+	*ret_n_left_out = 0;
+	for (size_t i = 0; names[i]; i++) {
+		if (add(all, parts, names[i], *ret_n_left_out == 0 ? ret_first : NULL))
+			continue;
+		++*ret_n_left_out;
+	}
+	return all;
+}
+
 GPtrArray *run_paths_find(char *const *names, GError **error)
 {
-	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(run_paths_free);
+	size_t n_left_out;
+	g_autoptr(GPtrArray) all = run_paths_find_listed(names, &n_left_out, error);
 
-	for (size_t i = 0; names[i]; i++)
-		if (!add(all, names[i], error))
-			return NULL;
-	return g_steal_pointer(&all);
+	return n_left_out > 0 ? NULL : g_steal_pointer(&all);
+}
+
+static bool read_names(FILE *file, char end, GPtrArray *names, GError **error)
+{
+	char *name = NULL;
+	size_t n_allocated = 0;
+	ssize_t length;
+
+	while ((length = getdelim(&name, &n_allocated, end, file)) > 0) {
+		if (name[length - 1] == end)
+			name[length - 1] = '\0';
+		if (names->len >= RUN_LIST_MOST) {
+			free(name);
+			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+				    "more than %d names: name directories", RUN_LIST_MOST);
+			return false;
+		}
+		if (name[0] != '\0')
+			g_ptr_array_add(names, g_strdup(name));
+	}
+	free(name);
+	if (!ferror(file))
+		return true;
+
+	g_set_error_literal(error, G_FILE_ERROR, g_file_error_from_errno(errno), g_strerror(errno));
+	return false;
+}
+
+GStrv run_paths_read(const char *path, char end, GError **error)
+{
+	bool is_standard = strcmp(path, "-") == 0;
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	FILE *file = is_standard ? stdin : fopen(path, "re");
+	bool is_read;
+
+	if (!file) {
+		g_set_error_literal(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+				    g_strerror(errno));
+		return NULL;
+	}
+	is_read = read_names(file, end, names, error);
+	if (!is_standard)
+		fclose(file);
+	if (!is_read)
+		return NULL;
+
+	g_ptr_array_add(names, NULL);
+	return (GStrv)g_ptr_array_free(g_steal_pointer(&names), FALSE);
 }

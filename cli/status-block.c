@@ -3,6 +3,7 @@
 
 #include "cli/bytes-text.h"
 #include "cli/filesystem-text.h"
+#include "cli/hold-table.h"
 #include "cli/message.h"
 #include "cli/stage-pace.h"
 #include "cli/time-text.h"
@@ -165,6 +166,15 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 			   status->n_objects);
 }
 
+static void print_holds(const DaemonFilesystem *live)
+{
+	for (guint i = 0; live && i < live->holds->len; i++) {
+		g_autofree char *text = hold_text(live->holds->pdata[i]);
+
+		print_line(i == 0 ? "Held by" : "", "%s", text);
+	}
+}
+
 void status_block_print(const StatusList *list, const FilesystemStatus *status, bool in_bytes)
 {
 	g_autofree char *mount_point = message_text(status->mount_point);
@@ -183,5 +193,6 @@ void status_block_print(const StatusList *list, const FilesystemStatus *status, 
 			   status_list_disk(list, *disk), in_bytes);
 	print_last(status, in_bytes);
 	print_sums(status, in_bytes);
+	print_holds(status->live);
 	print_line("Trouble", "%s", trouble ? trouble : "-");
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/command-runner.h"
 #include "cli/daemon-client.h"
 #include "cli/dedupd-program.h"
 #include "cli/message.h"
@@ -6,12 +7,17 @@
 #include "cli/run-paths.h"
 #include "cli/verb.h"
 #include "daemon/duration-text.h"
+#include "daemon/filesystem-hold.h"
+#include "daemon/filesystem-lock.h"
 #include "daemon/size-text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Of other processes nothing is heard. */
+#define QUEUE_LOOK_USEC (G_USEC_PER_SEC / 5)
 
 /* That asked for the passes to end; 0: none did. */
 static volatile sig_atomic_t signal_got;
@@ -43,6 +49,15 @@ static bool check(const Options *options, GError **error)
 		g_prefix_error(error, "--min-age: ");
 		return false;
 	}
+	if (options->run_for && !duration_parse(options->run_for, &number, error)) {
+		g_prefix_error(error, "--run-for: ");
+		return false;
+	}
+	if (options->nul && !options->files_from) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "-0 goes with --files-from");
+		return false;
+	}
 	for (char **exclude = options->excludes; exclude && *exclude; exclude++) {
 		if (g_utf8_validate(*exclude, -1, NULL))
 			continue;
@@ -69,6 +84,9 @@ static char **wishes_of(const Options *options)
 
 	if (options->dry_run)
 		g_strv_builder_add(wishes, "dry-run");
+	if (options->changed)
+		g_strv_builder_add(wishes, "changed");
+	add_wish(wishes, "run-for", options->run_for);
 	add_wish(wishes, "min-size", options->min_size);
 	add_wish(wishes, "min-age", options->min_age);
 	for (char **exclude = options->excludes; exclude && *exclude; exclude++)
@@ -76,17 +94,16 @@ static char **wishes_of(const Options *options)
 	return g_strv_builder_end(wishes);
 }
 
-/* Become dedupd; returns only if that cannot be. */
-static ExitStatus make_pass(const Options *options, char *const *wishes)
+/* The words of a command that has dedupd work on @paths; NULL: there is none, which was said. */
+static GStrv dedupd_command(const Options *options, char *const *wishes, char *const *paths)
 {
 	g_autofree char *program = dedupd_program_find();
 	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
-	g_auto(GStrv) arguments = NULL;
 
 	if (!program) {
 		message_print("run: dedupd does not run as a service, and is not where it would be "
 			      "installed: " DEDUPD_PATH);
-		return EXIT_STATUS_NEEDS_DAEMON;
+		return NULL;
 	}
 
 	g_strv_builder_add_many(words, program, "--once", "--now", NULL);
@@ -100,11 +117,69 @@ static ExitStatus make_pass(const Options *options, char *const *wishes)
 	if (options->state_directory_is_given)
 		g_strv_builder_add_many(words, "--state-dir", options->state_directory, NULL);
 	g_strv_builder_add(words, "--");
-	g_strv_builder_addv(words, (const char **)options->names);
-	arguments = g_strv_builder_end(words);
-	execv(program, arguments);
-	message_print("run: cannot run %s: %s", program, g_strerror(errno));
+	g_strv_builder_addv(words, (const char **)paths);
+	return g_strv_builder_end(words);
+}
+
+/* Wait while another process works on the filesystem, or holds it. */
+static void wait_for_others(const RunPaths *paths)
+{
+	for (;;) {
+		g_autofree char *worker = filesystem_lock_holder(paths->uuid);
+		g_autofree char *holder = filesystem_hold_holder(paths->uuid);
+
+		if (!worker && !holder)
+			return;
+		g_usleep(QUEUE_LOOK_USEC);
+	}
+}
+
+static ExitStatus say_cannot_run(const char *program, int cause)
+{
+	message_print("run: cannot run %s: %s", program, g_strerror(cause));
 	return EXIT_STATUS_FAILED;
+}
+
+/* A list may be too long for one pass. */
+static ExitStatus make_passes(const GPtrArray *all, const Options *options, char *const *wishes)
+{
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	for (guint i = 0; i < all->len && status < EXIT_STATUS_SIGNAL; i++) {
+		const RunPaths *paths = all->pdata[i];
+		g_auto(GStrv) command = dedupd_command(options, wishes, paths->paths);
+		ExitStatus came;
+		int cause;
+
+		if (!command)
+			return EXIT_STATUS_NEEDS_DAEMON;
+		if (options->queue)
+			wait_for_others(paths);
+		came = command_run(command, &cause);
+		if (cause != 0)
+			return say_cannot_run(command[0], cause);
+		if (came != EXIT_STATUS_DONE)
+			status = came;
+	}
+
+	return status;
+}
+
+/* Become dedupd, unless names come from a list. */
+static ExitStatus make_pass(const GPtrArray *all, const Options *options, char *const *wishes)
+{
+	g_auto(GStrv) command = NULL;
+
+	if (options->files_from)
+		return make_passes(all, options, wishes);
+
+	command = dedupd_command(options, wishes, options->names);
+	if (!command)
+		return EXIT_STATUS_NEEDS_DAEMON;
+	for (guint i = 0; options->queue && i < all->len; i++)
+		wait_for_others(all->pdata[i]);
+	execv(command[0], command);
+	return say_cannot_run(command[0], errno);
 }
 
 /* Whether the service works on all of @all. */
@@ -137,6 +212,24 @@ static bool print_report(DaemonClient *client, const char *uuid, GError **error)
 	return report;
 }
 
+/* Have it begin; with --queue when no other is in the way, unless a signal comes first. */
+static bool start(PassWaiter *waiter, const RunPaths *paths, char *const *wishes,
+		  const Options *options, GError **error)
+{
+	for (;;) {
+		g_autoptr(GError) failure = NULL;
+
+		if (pass_waiter_start_run(waiter, paths->uuid, paths->paths, wishes, &failure))
+			return true;
+		if (!options->queue || signal_got != 0 ||
+		    !g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return false;
+		}
+		g_usleep(QUEUE_LOOK_USEC);
+	}
+}
+
 /* Have the service make the pass over one filesystem, and wait for it. */
 static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, char *const *wishes,
 				 const Options *options)
@@ -148,7 +241,7 @@ static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, ch
 	pass_waiter_heed(waiter, &signal_got);
 	if (options->json)
 		pass_waiter_be_quiet(waiter);
-	if (!pass_waiter_start_run(waiter, paths->uuid, paths->paths, wishes, &error)) {
+	if (!start(waiter, paths, wishes, options, &error)) {
 		message_print_error(error);
 		return g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)
 			       ? EXIT_STATUS_IN_USE
@@ -180,18 +273,74 @@ static ExitStatus have_passes_made(DaemonClient *client, const GPtrArray *all, c
 	return signal_got ? (ExitStatus)(EXIT_STATUS_SIGNAL + signal_got) : status;
 }
 
+/* What is named on the command line and in the list; *@ret_is_whole: nothing of the list was left out, which is said. */
+static GPtrArray *find_paths(const Options *options, bool *ret_is_whole, GError **error)
+{
+	g_auto(GStrv) listed = NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_auto(GStrv) all = NULL;
+	g_autoptr(GError) first = NULL;
+	GPtrArray *found;
+	size_t n_left_out;
+
+	*ret_is_whole = true;
+	if (!options->files_from)
+		return run_paths_find(options->names, error);
+
+	listed = run_paths_read(options->files_from, options->nul ? '\0' : '\n', error);
+	if (!listed) {
+		g_prefix_error(error, "--files-from: ");
+		return NULL;
+	}
+	if (options->names)
+		g_strv_builder_addv(names, (const char **)options->names);
+	g_strv_builder_addv(names, (const char **)listed);
+	all = g_strv_builder_end(names);
+	found = run_paths_find_listed(all, &n_left_out, &first);
+	*ret_is_whole = n_left_out == 0;
+	if (first)
+		message_print("run: %zu names are left out, of which the first is %s", n_left_out,
+			      first->message);
+	return found;
+}
+
+/*
+ * On btrfs a pass over paths shares what these show with each other only, so two passes would miss what one finds.
+ * XFS shares them with everything.
+ */
+static bool are_whole(const GPtrArray *all)
+{
+	for (guint i = 0; i < all->len; i++) {
+		const RunPaths *paths = all->pdata[i];
+
+		if (!paths->is_rest || !paths->is_btrfs)
+			continue;
+		message_print("run: a pass over a btrfs takes %d names, and %d KiB of them, at "
+			      "most: name "
+			      "directories",
+			      RUN_PATHS_MOST, RUN_PATHS_BYTES_MOST >> 10);
+		return false;
+	}
+
+	return true;
+}
+
 static ExitStatus run(const Options *options)
 {
 	g_auto(GStrv) wishes = wishes_of(options);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) all = run_paths_find(options->names, &error);
+	bool is_whole;
+	g_autoptr(GPtrArray) all = find_paths(options, &is_whole, &error);
 	g_autoptr(DaemonClient) client = NULL;
 	bool are_its = false;
+	ExitStatus status;
 
 	if (!all) {
 		message_print_error(error);
 		return EXIT_STATUS_USAGE;
 	}
+	if (!are_whole(all))
+		return EXIT_STATUS_USAGE;
 
 	/* Another store than the service's is nothing that this could keep. */
 	if (!options->state_directory_is_given)
@@ -201,15 +350,16 @@ static ExitStatus run(const Options *options)
 		return EXIT_STATUS_FAILED;
 	}
 
-	return are_its ? have_passes_made(client, all, wishes, options)
-		       : make_pass(options, wishes);
+	status = are_its ? have_passes_made(client, all, wishes, options)
+			 : make_pass(all, options, wishes);
+	return status == EXIT_STATUS_DONE && !is_whole ? EXIT_STATUS_UNREADABLE : status;
 }
 
 ExitStatus verb_run(const Options *options)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!options->names) {
+	if (!options->names && !options->files_from) {
 		message_print("run: it takes directories or files");
 		return EXIT_STATUS_USAGE;
 	}

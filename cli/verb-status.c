@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/disk-limits.h"
 #include "cli/filesystem-text.h"
+#include "cli/hold-table.h"
 #include "cli/message.h"
 #include "cli/stage-pace.h"
 #include "cli/status-block.h"
@@ -44,6 +45,7 @@ enum {
 	STATUS_RUN_PASSES,
 	STATUS_RUN_FREED,
 	STATUS_DISKS,
+	STATUS_HOLDS,
 	STATUS_SKIPPED,
 	STATUS_COLUMNS,
 };
@@ -81,6 +83,7 @@ static const TableColumn status_columns[] = {
 	[STATUS_RUN_PASSES] = { NULL, "service_passes", COLUMN_NUMBER },
 	[STATUS_RUN_FREED] = { NULL, "service_freed_bytes", COLUMN_NUMBER },
 	[STATUS_DISKS] = { NULL, "disks", COLUMN_TABLE },
+	[STATUS_HOLDS] = { NULL, "holds", COLUMN_TABLE },
 	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
 };
 
@@ -129,6 +132,7 @@ static void set_live(Table *table, const StatusList *list, const FilesystemStatu
 	const DaemonFilesystem *live = status->live;
 	g_autoptr(GPtrArray) limits = disk_limits_named(list->disks, live->disks);
 	g_autoptr(Table) disks = disk_limits_table(limits, options);
+	g_autoptr(Table) holds = hold_table(live->holds, options);
 	g_autofree char *why = filesystem_why_text(live);
 	int64_t next_usec = filesystem_status_next_usec(status);
 
@@ -140,6 +144,7 @@ static void set_live(Table *table, const StatusList *list, const FilesystemStatu
 	table_set_count(table, STATUS_RUN_PASSES, live->passes);
 	table_set_size(table, STATUS_RUN_FREED, live->freed_bytes);
 	table_set_table(table, STATUS_DISKS, disks);
+	table_set_table(table, STATUS_HOLDS, holds);
 	if (next_usec > 0)
 		table_set_time(table, STATUS_NEXT, next_usec);
 	if (filesystem_status_is_running(status))

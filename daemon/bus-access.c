@@ -10,6 +10,7 @@
 struct BusAccess {
 	void *data;
 	GPtrArray *questions; /* Question */
+	uid_t actor;          /* for whom an action is done */
 };
 
 /* What waits for an answer. */
@@ -20,7 +21,7 @@ typedef struct {
 	BusAction action;
 	sd_bus_slot *slot;
 	bool is_for_polkit; /* of which nobody knows how long it takes to answer */
-	uint32_t uid;       /* then */
+	uint32_t uid;       /* as the bus says; (uid_t)-1: it has not yet */
 } Question;
 
 static void question_free(Question *question)
@@ -82,8 +83,11 @@ static int refuse(sd_bus_error *error, const char *why)
 static void answer(Question *question, const char *refusal)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int failed = refusal ? refuse(&error, refusal)
-			     : question->action(question->message, question->access->data, &error);
+	int failed;
+
+	question->access->actor = question->uid;
+	failed = refusal ? refuse(&error, refusal)
+			 : question->action(question->message, question->access->data, &error);
 
 	if (failed < 0)
 		sd_bus_reply_method_errno(question->message, failed, &error);
@@ -110,7 +114,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *unused)
 	return 0;
 }
 
-static int ask_polkit(Question *question, uint32_t uid)
+static int ask_polkit(Question *question)
 {
 	sd_bus *bus = sd_bus_message_get_bus(question->message);
 	bool is_interactive =
@@ -118,7 +122,6 @@ static int ask_polkit(Question *question, uint32_t uid)
 
 	question->slot = sd_bus_slot_unref(question->slot);
 	question->is_for_polkit = true;
-	question->uid = uid;
 	return sd_bus_call_method_async(
 		bus, &question->slot, "org.freedesktop.PolicyKit1",
 		"/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority",
@@ -144,16 +147,15 @@ static bool asks_too_much(const BusAccess *access, uint32_t uid)
 static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
 {
 	Question *question = data;
-	uint32_t uid;
 
 	if (sd_bus_message_is_method_error(reply, NULL) ||
-	    sd_bus_message_read(reply, "u", &uid) < 0)
+	    sd_bus_message_read(reply, "u", &question->uid) < 0)
 		answer(question, "the bus does not say who asks");
-	else if (bus_access_is_own(uid))
+	else if (bus_access_is_own(question->uid))
 		answer(question, NULL);
-	else if (asks_too_much(question->access, uid))
+	else if (asks_too_much(question->access, question->uid))
 		answer(question, "too many questions of this user wait for polkit");
-	else if (ask_polkit(question, uid) < 0)
+	else if (ask_polkit(question) < 0)
 		answer(question, "polkit cannot be asked");
 	return 0;
 }
@@ -185,7 +187,11 @@ static int ask(BusAccess *access, sd_bus_message *message, AccessLevel level, Bu
 					"too many questions wait for an answer");
 
 	question = g_new0(Question, 1);
-	*question = (Question){ access, sd_bus_message_ref(message), level, action, NULL };
+	*question = (Question){ .access = access,
+				.message = sd_bus_message_ref(message),
+				.level = level,
+				.action = action,
+				.uid = (uid_t)-1 };
 	g_ptr_array_add(access->questions, question);
 	failed = sd_bus_call_method_async(sd_bus_message_get_bus(message), &question->slot,
 					  "org.freedesktop.DBus", "/org/freedesktop/DBus",
@@ -208,5 +214,11 @@ int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *m
 		return refuse(error,
 			      "only root may do that here; on the system bus polkit decides");
 
+	access->actor = caller->uid;
 	return action(message, access->data, error);
+}
+
+uid_t bus_access_actor(const BusAccess *access)
+{
+	return access->actor;
 }

@@ -35,6 +35,7 @@ typedef int (*BusAction)(sd_bus_message *message, void *data, sd_bus_error *erro
 typedef struct {
 	bool is_private; /* by the private socket */
 	uid_t uid;       /* of the peer there */
+	pid_t pid;       /* of the peer there; 0: not known */
 } BusCaller;
 
 /* Whether the user may do all on the private socket. */
@@ -55,6 +56,9 @@ void bus_access_free(BusAccess *access);
  */
 int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *message,
 		   AccessLevel level, BusAction action, sd_bus_error *error);
+
+/* The user who has the action done that is being done. */
+uid_t bus_access_actor(const BusAccess *access);
 
 /* Forget what the connection waits for, since it is closed. */
 void bus_access_forget(BusAccess *access, sd_bus *bus);

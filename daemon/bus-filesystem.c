@@ -62,12 +62,13 @@ static void show_last(BusFilesystem *shown, const ManagedView *view, bool may_in
 	shown->last_read_bytes = last->disk_bytes;
 }
 
-/* What it waits for after an error says that error, too. */
+/* What it waits for after an error says that error, too, and during a hold why that is. */
 static const char *waits_for(const ManagedView *view, bool may_inspect)
 {
-	bool has_names = view->waits == WAIT_RETRY && view->waits_for[0] != '\0' && !may_inspect;
+	bool has_names = (view->waits == WAIT_RETRY || view->waits == WAIT_ON_HOLD) &&
+			 view->waits_for[0] != '\0' && !may_inspect;
 
-	return has_names ? wait_reason_text(WAIT_RETRY) : view->waits_for;
+	return has_names ? wait_reason_text(view->waits) : view->waits_for;
 }
 
 static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, bool may_inspect)
@@ -90,6 +91,7 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, boo
 		.state_directory = directory ? directory : "",
 		.is_paused = view.is_paused,
 		.is_asked = view.is_asked,
+		.may_inspect = may_inspect,
 		.passes = view.n_passes,
 		.freed_bytes = view.freed_bytes,
 		.read_bytes = view.read_bytes,
@@ -278,6 +280,13 @@ static int do_resume(sd_bus_message *message, void *bus, sd_bus_error *error)
 	return reply(bus, message, NULL, error);
 }
 
+static int do_hold(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	return managed ? bus_hold_take(bus, message, managed, error) : -ENOENT;
+}
+
 static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
@@ -362,6 +371,11 @@ static int on_resume(sd_bus_message *message, void *data, sd_bus_error *error)
 	return controlled(message, data, ACCESS_CONTROL, do_resume, error);
 }
 
+static int on_hold(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_hold, error);
+}
+
 static int on_forget(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	return controlled(message, data, ACCESS_CONTROL, do_forget, error);
@@ -427,6 +441,8 @@ static const sd_bus_vtable vtable[] = {
 	TEXT("Refusal", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
+	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
 	TEXT("WaitsFor", waits_for),
 	TEXT("WaitReason", wait_reason),
 	CHANGING("WaitsUntil", "t", waits_until_usec),
@@ -457,6 +473,8 @@ static const sd_bus_vtable vtable[] = {
 	METHOD("Stop", "", on_stop),
 	METHOD("Pause", "", on_pause),
 	METHOD("Resume", "", on_resume),
+	SD_BUS_METHOD_WITH_ARGS("Hold", SD_BUS_ARGS("s", why), SD_BUS_RESULT("h", lease), on_hold,
+				SD_BUS_VTABLE_UNPRIVILEGED),
 	METHOD("Forget", "", on_forget),
 	METHOD("GetReport", "h", on_get_report),
 	METHOD("GetHistory", "h", on_get_history),

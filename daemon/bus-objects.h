@@ -20,6 +20,7 @@ typedef struct BusFilesystem {
 	const char *last_outcome, *last_error, *wait_reason, *state_directory;
 	char *const *disks;
 	int is_paused, is_asked;
+	bool may_inspect; /* names may be told */
 	uint64_t waits_until_usec, deadline_usec, pass_started_usec;
 	uint64_t stage_started_usec, stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
 	uint64_t last_started_usec, last_ended_usec, last_exit_status;
@@ -47,6 +48,15 @@ int bus_filesystem_find(sd_bus *connection, const char *path, const char *interf
 /* The paths of all filesystems, as sd_bus_add_node_enumerator() asks. */
 int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
 			sd_bus_error *error);
+
+/* Have @managed held, as the message asks, and reply with the lease, now or later. */
+int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		  sd_bus_error *error);
+
+/* Who holds a filesystem, as a property; @data is its BusFilesystem. */
+#define BUS_HOLDS_TYPE "a(uuts)"
+int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
+		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);
 
 /* The properties that change with what a filesystem does, NULL-terminated. */
 char **bus_filesystem_changing(void);

@@ -48,6 +48,7 @@ typedef struct {
 	sd_bus *connection;
 	BusInput *input; /* what the connection reads */
 	uid_t uid;
+	pid_t pid; /* 0: of another namespace */
 } Peer;
 
 static void peer_free(Peer *peer)
@@ -179,14 +180,15 @@ static int set_fds(Peer *peer, int fd)
 }
 
 /* Serve the one who has called. */
-static int add_peer(Bus *bus, int fd, uid_t uid)
+static int add_peer(Bus *bus, int fd, const struct ucred *credentials)
 {
 	const int send_buffer_bytes = SEND_BUFFER_BYTES;
 	Peer *peer = g_new0(Peer, 1);
 	int failed = sd_bus_new(&peer->connection);
 
 	peer->bus = bus;
-	peer->uid = uid;
+	peer->uid = credentials->uid;
+	peer->pid = credentials->pid;
 	if (failed >= 0)
 		failed = set_fds(peer, fd);
 	else
@@ -240,7 +242,7 @@ static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events
 		return 0;
 	}
 
-	failed = add_peer(bus, fd_steal(&fd), credentials.uid);
+	failed = add_peer(bus, fd_steal(&fd), &credentials);
 	if (failed < 0)
 		g_debug("cannot serve a caller: %s", g_strerror(-failed));
 	return 0;
@@ -465,10 +467,10 @@ BusCaller bus_caller(const Bus *bus, const sd_bus *connection)
 		const Peer *peer = bus->peers->pdata[i];
 
 		if (peer->connection == connection)
-			return (BusCaller){ true, peer->uid };
+			return (BusCaller){ true, peer->uid, peer->pid };
 	}
 
-	return (BusCaller){ false, 0 };
+	return (BusCaller){ false, 0, 0 };
 }
 
 BusAccess *bus_access(const Bus *bus)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/disk-turn.h"
 
+#include "daemon/filesystem-hold.h"
 #include "daemon/lock-file.h"
 #include "kernel-ioctl/disk-topology.h"
 #include "kernel-ioctl/fd.h"
@@ -59,7 +60,8 @@ DiskTurn *disk_turn_take(DiskTable *table, const GPtrArray *disks)
 	return g_steal_pointer(&turn);
 }
 
-DiskTurn *disk_turn_wait(DiskTable *table, int fd, const char *mount_point, const atomic_bool *stop)
+DiskTurn *disk_turn_wait(DiskTable *table, int fd, const char *mount_point, const char *uuid,
+			 const atomic_bool *stop)
 {
 	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free);
 	bool was_said = false;
@@ -72,8 +74,9 @@ DiskTurn *disk_turn_wait(DiskTable *table, int fd, const char *mount_point, cons
 
 	while (!atomic_load(stop)) {
 		DiskTurn *turn = disk_turn_take(table, disks);
+		g_autofree char *holder = turn ? NULL : filesystem_hold_holder(uuid);
 
-		if (turn)
+		if (turn || holder)
 			return turn;
 		if (!was_said)
 			g_message(

@@ -21,9 +21,9 @@ DiskTurn *disk_turn_take(DiskTable *table, const GPtrArray *disks);
 
 /*
  * The same for the filesystem that @fd lies on, but wait for it; what is waited for is said once.
- * NULL: @stop was raised.
+ * NULL: @stop was raised, or somebody holds the filesystem @uuid (FilesystemHold).
  */
-DiskTurn *disk_turn_wait(DiskTable *table, int fd, const char *mount_point,
+DiskTurn *disk_turn_wait(DiskTable *table, int fd, const char *mount_point, const char *uuid,
 			 const atomic_bool *stop);
 
 /* Give it back. */

@@ -385,7 +385,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	Pass *pass = finder->pass;
 	uint64_t today = pass_day(pass);
 	bool all = since == 0 || since > finder->info.generation + 1 ||
-		   look_day_is_due(looked_day, today, LOOK_DAYS);
+		   (!pass->settings->only_changed && look_day_is_due(looked_day, today, LOOK_DAYS));
 
 	finder->looks_at_all = all;
 	if (all) {

@@ -48,6 +48,7 @@ bool filesystem_lock(const char *uuid, int *ret_fd, GError **error)
 			    "another process works on the filesystem %s: %s (lock %s)", uuid,
 			    holder, path ? path : "that is gone by now");
 		return false;
+	case LOCK_FILE_OPENED:
 	case LOCK_FILE_FAILED:
 		break;
 	}

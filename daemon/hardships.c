@@ -2,6 +2,7 @@
 #include "daemon/hardships.h"
 
 #include "daemon/disk-sleep.h"
+#include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
 #include "kernel-ioctl/device-health.h"
 #include "kernel-ioctl/disk-stat.h"
@@ -15,6 +16,7 @@ struct Hardships {
 	DeviceHealth health; /* as it was seen last */
 	char *work;          /* what goes on, in a sentence; NULL: nothing */
 	char *holder;        /* who works on it, in a sentence; NULL: nobody */
+	char *hold;          /* who has put it on hold, in a sentence; NULL: nobody */
 	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
 };
 
@@ -33,6 +35,7 @@ static void forget(Hardships *hardships)
 	device_health_clear(&hardships->health);
 	g_clear_pointer(&hardships->work, g_free);
 	g_clear_pointer(&hardships->holder, g_free);
+	g_clear_pointer(&hardships->hold, g_free);
 }
 
 void hardships_free(Hardships *hardships)
@@ -95,7 +98,11 @@ void hardships_look_closer(Hardships *hardships, const char *uuid, bool is_being
 			   ScheduleState *state)
 {
 	g_autofree char *holder = filesystem_lock_holder(uuid);
+	g_autofree char *hold = filesystem_hold_holder(uuid);
 
+	state->is_on_hold = hold;
+	if (hold)
+		hardships->hold = g_strdup_printf("%s has put it on hold", hold);
 	state->is_held = holder;
 	if (holder)
 		hardships->holder = g_strdup_printf("%s works on it", holder);
@@ -113,6 +120,9 @@ const char *hardships_text(const Hardships *hardships, WaitReason reason)
 
 	if (reason == WAIT_HELD)
 		return hardships->holder;
+
+	if (reason == WAIT_ON_HOLD)
+		return hardships->hold;
 
 	return reason == WAIT_IN_WORK ? hardships->work : NULL;
 }

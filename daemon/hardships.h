@@ -26,7 +26,7 @@ void hardships_look(Hardships *hardships, const FsLocation *location, const GPtr
 
 /*
  * What is looked at only when nothing else stands against a pass, since it needs more than sysfs: whether another
- * process works on the filesystem @uuid, and whether it is being scrubbed, which btrfs alone knows and the caller
+ * process works on the filesystem @uuid or holds it, and whether it is being scrubbed, which btrfs alone knows and the caller
  * has asked it.
  */
 void hardships_look_closer(Hardships *hardships, const char *uuid, bool is_being_scrubbed,

@@ -408,7 +408,8 @@ static bool build(InodeInventory *inventory, GError **error)
 	if (inventory->since > inventory->next_since ||
 	    g_strcmp0(limits ? limits : "", inventory->limits) != 0)
 		inventory->since = 0;
-	if ((inventory->since == 0 || look_day_is_due(looked_day, pass_day(pass), LOOK_DAYS)) &&
+	if ((inventory->since == 0 || (!pass->settings->only_changed &&
+				       look_day_is_due(looked_day, pass_day(pass), LOOK_DAYS))) &&
 	    !look_at_all_stored(inventory, error))
 		return false;
 	if ((open != UINT64_MAX || pass->settings->compressed == COMPRESSED_READ) &&

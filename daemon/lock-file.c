@@ -14,8 +14,7 @@
 
 #define LOCK_FLAGS (O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-/* So often the file may be replaced between opening and locking it. */
-#define TRIES 8
+#define TRIES LOCK_FILE_TRIES
 
 char *lock_file_path(const char *name)
 {
@@ -51,8 +50,7 @@ static LockFileOutcome fail(const char *tried, const char *path, GError **error)
 	return LOCK_FILE_FAILED;
 }
 
-/* A lock on a file that was deleted or replaced meanwhile excludes nobody. */
-static bool is_still_at(int fd, const char *path)
+bool lock_file_is_at(int fd, const char *path)
 {
 	struct stat locked, named;
 
@@ -60,16 +58,14 @@ static bool is_still_at(int fd, const char *path)
 	       locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
-/* *@ret_is_replaced: the caller has to try again. */
-static LockFileOutcome take_once(const char *name, int *ret_fd, bool *ret_is_replaced,
-				 GError **error)
+LockFileOutcome lock_file_open(const char *name, int *ret_fd, char **ret_path, GError **error)
 {
 	g_autofree char *directory_path = NULL;
 	g_autofree char *path = NULL;
 	g_auto(Fd) directory = -1;
-	g_auto(Fd) fd = -1;
 
-	*ret_is_replaced = false;
+	*ret_fd = -1;
+	*ret_path = NULL;
 	switch (lock_directory_open(&directory, &directory_path, error)) {
 	case LOCK_DIRECTORY_OPENED:
 		break;
@@ -80,12 +76,28 @@ static LockFileOutcome take_once(const char *name, int *ret_fd, bool *ret_is_rep
 	}
 
 	path = g_build_filename(directory_path, name, NULL);
-	fd = openat(directory, name, LOCK_FLAGS, 0600);
-	if (fd < 0)
+	*ret_fd = openat(directory, name, LOCK_FLAGS, 0600);
+	if (*ret_fd < 0)
 		return fail("open", path, error);
+
+	*ret_path = g_steal_pointer(&path);
+	return LOCK_FILE_OPENED;
+}
+
+/* *@ret_is_replaced: the caller has to try again. */
+static LockFileOutcome take_once(const char *name, int *ret_fd, bool *ret_is_replaced,
+				 GError **error)
+{
+	g_autofree char *path = NULL;
+	g_auto(Fd) fd = -1;
+	LockFileOutcome outcome = lock_file_open(name, &fd, &path, error);
+
+	*ret_is_replaced = false;
+	if (outcome != LOCK_FILE_OPENED)
+		return outcome;
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? LOCK_FILE_HELD : fail("take", path, error);
-	if (!is_still_at(fd, path)) {
+	if (!lock_file_is_at(fd, path)) {
 		*ret_is_replaced = true;
 		errno = ESTALE;
 		return fail("keep", path, error);

@@ -58,6 +58,10 @@ struct ManagedFilesystem {
 		bool is_paused; /* since then: its pass waits for the end of that */
 	} wanted;
 
+	/* Those who hold it, so that no pass is made over it. */
+	GPtrArray *holds; /* of managed-hold */
+	int hold_fd;      /* a FilesystemHold; below 0: nobody holds it */
+
 	/* The pass that runs: it is looked for first, then worked on. */
 	FilesystemSearch *search;
 	Filesystem *filesystem;
@@ -121,3 +125,12 @@ void managed_pass_finish(ManagedFilesystem *managed);
 
 /* What was asked for is done, or cannot be; a pass over all is another matter. */
 void managed_drop_request(ManagedFilesystem *managed);
+
+/* Nobody holds it at first. */
+void managed_holds_init(ManagedFilesystem *managed);
+
+/* End all holds, as the service ends. */
+void managed_holds_clear(ManagedFilesystem *managed);
+
+/* Who holds it, and why, in words that may name files; somebody does. */
+char *managed_holds_text(const ManagedFilesystem *managed);

@@ -63,6 +63,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->listener = *listener;
 	managed->finished_fd = -1;
 	managed->report_fd = -1;
+	managed_holds_init(managed);
 	managed->schedule.last_pass = LAST_PASS_NONE;
 	return managed;
 }
@@ -147,6 +148,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	managed->listener.changed = NULL;
 	managed_filesystem_end(managed, END_FOR_SERVICE);
 	managed_pass_finish(managed);
+	managed_holds_clear(managed);
 	g_clear_pointer(&managed->settings, settings_unref);
 	g_clear_pointer(&managed->request, run_request_free);
 	pass_result_clear(&managed->last);
@@ -191,6 +193,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	state.now_usec = g_get_monotonic_time();
 	state.is_refused = managed->refusal;
 	state.is_silent = managed->left;
+	state.is_on_hold = managed->holds->len > 0;
 	schedule_facts_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
 	hardships_look(managed->hardships, &location, managed->lies_on, &state);
@@ -251,7 +254,8 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
 {
 	/* Of what other processes do nothing is heard. */
-	if (managed->answer.reason == WAIT_DISK_TAKEN || managed->answer.reason == WAIT_HELD)
+	if (managed->answer.reason == WAIT_DISK_TAKEN || managed->answer.reason == WAIT_HELD ||
+	    managed->answer.reason == WAIT_ON_HOLD)
 		return TURN_LOOK_USEC;
 
 	return MIN(LOOK_USEC, MAX(policy->wake_interval_usec, G_USEC_PER_SEC));
@@ -264,7 +268,9 @@ static void say_what_it_waits_for(ManagedFilesystem *managed)
 	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);
-	if (reason == WAIT_RETRY && failure)
+	if (reason == WAIT_ON_HOLD && managed->holds->len > 0)
+		managed->waits_for = managed_holds_text(managed);
+	else if (reason == WAIT_RETRY && failure)
 		managed->waits_for = g_strdup_printf("%s: %s", wait_reason_text(reason), failure);
 	else
 		managed->waits_for = g_strdup(seen ? seen : wait_reason_text(reason));
@@ -346,6 +352,9 @@ void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 	if (reason == END_FOR_STOP) {
 		managed->schedule.is_asked = false;
 		managed->asked_again = false;
+		/* The pass that was ended for a hold is not to go on after it. */
+		if (managed->holds->len > 0 && managed->schedule.last_pass == LAST_PASS_CUT_SHORT)
+			managed->schedule.last_pass = LAST_PASS_OUT_OF_TIME;
 		/* While its pass runs, what came of it has to be known as its. */
 		if (!managed_pass_runs(managed)) {
 			g_clear_pointer(&managed->request, run_request_free);

@@ -36,6 +36,7 @@ const char *managed_state_name(ManagedState state);
 typedef enum {
 	END_FOR_STOP,    /* somebody wants the filesystem left alone, until it changes anew */
 	END_FOR_PAUSE,   /* until it is resumed */
+	END_FOR_HOLD,    /* while somebody holds it */
 	END_FOR_TIME,    /* the window closes, or its time is over */
 	END_FOR_BATTERY, /* until the machine has power again */
 	END_FOR_UNMOUNT, /* it was unmounted lazily: until it is mounted again */
@@ -97,7 +98,7 @@ void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char
 
 /*
  * Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept.  A pass over
- * paths goes on after END_FOR_PAUSE when that is over; else somebody has to want it again.
+ * paths goes on after END_FOR_PAUSE and END_FOR_HOLD when that is over; else somebody has to want it again.
  */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 

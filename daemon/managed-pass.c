@@ -27,6 +27,8 @@ static LastPass last_pass_of_end(EndReason reason)
 /* What the last pass left, for the schedule. */
 static LastPass last_pass_of(const ManagedFilesystem *managed)
 {
+	if (managed->result.is_on_hold)
+		return LAST_PASS_CUT_SHORT;
 	if (managed->result.outcome == PASS_FAILED || managed->result.is_disk_failing)
 		return LAST_PASS_FAILED;
 	if (managed->result.outcome == PASS_COMPLETE)
@@ -66,12 +68,21 @@ void managed_drop_request(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->request, run_request_free);
 }
 
-/* Whether the pass over paths was cut short by a pause, and nobody said since that it is not wanted. */
-static bool is_paused_request(const ManagedFilesystem *managed)
+/* Whether the pass was cut short by @reason alone. */
+static bool was_ended_for(const ManagedFilesystem *managed, EndReason reason)
 {
-	return managed->request && managed->schedule.is_asked && atomic_load(&managed->stop) &&
-	       managed->end_reason == END_FOR_PAUSE &&
+	return atomic_load(&managed->stop) && managed->end_reason == reason &&
 	       managed->result.outcome == PASS_INTERRUPTED && !managed->result.stopped_reason;
+}
+
+/* Whether what was asked for goes on after a pause or a hold, as nobody said since that it is not wanted. */
+static bool is_to_go_on(const ManagedFilesystem *managed)
+{
+	if (!managed->schedule.is_asked)
+		return false;
+
+	return managed->result.is_on_hold ||
+	       (managed->request && was_ended_for(managed, END_FOR_PAUSE));
 }
 
 /* Have the schedule know of a pass that has ended, if that was over all of the filesystem. */
@@ -79,9 +90,8 @@ static void tell_schedule(ManagedFilesystem *managed)
 {
 	bool is_limited = managed->request;
 
-	if (is_paused_request(managed))
-		return;
-	managed_drop_request(managed);
+	if (!is_to_go_on(managed))
+		managed_drop_request(managed);
 	if (is_limited)
 		return;
 
@@ -100,8 +110,13 @@ static void tell_schedule(ManagedFilesystem *managed)
 /* Take what came of the pass that has ended. */
 static void take_result(ManagedFilesystem *managed)
 {
-	const PassResult *result = &managed->result;
+	PassResult *result = &managed->result;
 
+	/* It may not have come to look for itself. */
+	if (was_ended_for(managed, END_FOR_HOLD)) {
+		result->is_on_hold = true;
+		result->stopped_reason = g_strdup("somebody has put it on hold");
+	}
 	keep_report(managed);
 	journal_pass(managed->uuid, managed->mount_point, result);
 	tell_schedule(managed);
@@ -262,7 +277,7 @@ static void abandon_search(ManagedFilesystem *managed, EndReason reason)
 		managed->schedule.last_pass = last_pass_of_end(reason);
 		managed->schedule.last_ended_usec = g_get_monotonic_time();
 	}
-	if (!is_limited || reason != END_FOR_PAUSE)
+	if (reason != END_FOR_HOLD && (!is_limited || reason != END_FOR_PAUSE))
 		managed_drop_request(managed);
 	managed_say_changed(managed);
 }

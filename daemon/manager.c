@@ -3,6 +3,7 @@
 
 #include "daemon/bus.h"
 #include "daemon/config.h"
+#include "daemon/managed-hold.h"
 #include "daemon/metrics.h"
 #include "daemon/mount-monitor.h"
 #include "daemon/mount-search.h"
@@ -199,6 +200,7 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 		managed_filesystem_set_mounted(managed, NULL);
 		/* After a lazy unmount a pass may run yet: freeing it now would wait for the pass. */
 		if (!managed_filesystem_is_enabled(managed) &&
+		    managed_filesystem_count_holds(managed) == 0 &&
 		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
 			g_ptr_array_remove_index(manager->filesystems, i - 1);
 	}

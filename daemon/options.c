@@ -38,6 +38,7 @@ typedef struct {
 	char *across_owners;
 	char *changing;
 	char *min_age;
+	char *run_for;
 	char *pressure;
 	char *rotating;
 	char *priority;
@@ -45,7 +46,7 @@ typedef struct {
 	int anchor_blocks;
 	int window_anchors;
 	int limit_iops;
-	gboolean once, now, dry_run, rebuild, json, quiet, verbose, version;
+	gboolean once, now, dry_run, changed, rebuild, json, quiet, verbose, version;
 } Given;
 
 static void given_clear(Given *given)
@@ -67,6 +68,7 @@ static void given_clear(Given *given)
 	g_free(given->across_owners);
 	g_free(given->changing);
 	g_free(given->min_age);
+	g_free(given->run_for);
 	g_free(given->pressure);
 	g_free(given->rotating);
 	g_free(given->priority);
@@ -213,6 +215,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	settings->once = given->once;
 	settings->now = given->now;
 	settings->dry_run = given->dry_run;
+	settings->only_changed = given->changed;
 	settings->rebuild = given->rebuild;
 	settings->json = given->json;
 	settings->quiet = given->quiet;
@@ -226,6 +229,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		       error) ||
 	    !take_size("--limit-rate", given->rate, 1, &settings->rate_bytes, error) ||
 	    !take_duration("--min-age", given->min_age, &settings->min_age_usec, error) ||
+	    !take_duration("--run-for", given->run_for, &settings->run_for_usec, error) ||
 	    !take_requests(given->limit_iops, &settings->rate_requests, error) ||
 	    !take_number("--max-compare", given->max_compare, 1, SETTINGS_MAX_COMPARE_MOST,
 			 &settings->max_compare, error) ||
@@ -240,10 +244,11 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		refuse(error, "--quiet and --verbose exclude each other");
 		return false;
 	}
-	if (!settings->once && (settings->paths || given->now || given->json || given->rebuild)) {
+	if (!settings->once &&
+	    (settings->paths || given->now || given->json || given->rebuild || given->changed)) {
 		refuse(error,
-		       "a PATH, --now, --json and --rebuild go with --once: without it dedupd is a "
-		       "service, which works on what its configuration names");
+		       "a PATH, --now, --json, --changed and --rebuild go with --once: without it "
+		       "dedupd is a service, which works on what its configuration names");
 		return false;
 	}
 
@@ -299,6 +304,8 @@ static void add_burden_entries(GOptionContext *context, Given *given)
 		  "SIZE" },
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &given->rate,
 		  "Have each disk read and write no more than SIZE per second", "SIZE" },
+		{ "run-for", 0, 0, G_OPTION_ARG_STRING, &given->run_for,
+		  "End after TIME; the next pass goes on", "TIME" },
 		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given->limit_iops,
 		  "Ask each disk for no more than N requests per second", "N" },
 		{ "pressure", 0, 0, G_OPTION_ARG_STRING, &given->pressure,
@@ -331,6 +338,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		  "Print the report as JSON on standard output", NULL },
 		{ "now", 0, 0, G_OPTION_ARG_NONE, &given.now,
 		  "Begin outside of Window=, too, and do not end with it", NULL },
+		{ "changed", 0, 0, G_OPTION_ARG_NONE, &given.changed,
+		  "Go by what changed since the last pass, and make no first one", NULL },
 		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &given.config,
 		  "Read the configuration in FILE alone, or none", "FILE|none" },
 		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &given.state_directory,

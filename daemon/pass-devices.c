@@ -13,6 +13,7 @@ bool pass_devices_begin(Pass *pass, GError **error)
 		.topology = disk_topology_system(),
 		.fd = filesystem->fd,
 		.mount_point = filesystem->mount_point,
+		.uuid = filesystem->uuid,
 		.throttle = pass->throttle,
 		.runs_degraded = pass->settings->degraded == HARDSHIP_RUN,
 	};
@@ -54,9 +55,27 @@ static void end_if_failing(const Pass *pass, char *trouble)
 	atomic_store(pass->stop, true);
 }
 
+/* @holder, which is taken over, says who has put the filesystem on hold. */
+static void end_for_hold(const Pass *pass, char *holder)
+{
+	PassResult *result = pass->result;
+
+	g_info("%s: the pass ends, as %s", pass->filesystem->mount_point, holder);
+	g_free(result->stopped_reason);
+	result->stopped_reason = holder;
+	result->is_on_hold = true;
+	atomic_store(pass->stop, true);
+}
+
 void pass_devices_look(const Pass *pass)
 {
-	end_if_failing(pass, pass_watch_look(pass->watch, n_unreadable(pass), pass->stop));
+	bool is_on_hold;
+	char *why = pass_watch_look(pass->watch, n_unreadable(pass), pass->stop, &is_on_hold);
+
+	if (is_on_hold)
+		end_for_hold(pass, why);
+	else
+		end_if_failing(pass, why);
 }
 
 bool pass_devices_fail(const Pass *pass)

@@ -13,7 +13,7 @@
 /* Watch them from now on. */
 bool pass_devices_begin(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Look at them when that is due, wait if they are busy, and end the pass if they fail. */
+/* Look at them when that is due, wait if they are busy, and end the pass if they fail or somebody holds it. */
 void pass_devices_look(const Pass *pass);
 
 /* Look at once, and without waiting: whether they fail, which ends the pass. */

@@ -19,6 +19,7 @@ typedef struct {
 	GError *error;        /* when PASS_FAILED */
 	char *stopped_reason; /* when PASS_INTERRUPTED, but by the pass itself; or NULL */
 	bool is_disk_failing; /* it is why */
+	bool is_on_hold;      /* somebody holds the filesystem (FilesystemHold), which is why */
 	bool is_dry_run;      /* what was shared and freed would be */
 	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;

@@ -17,6 +17,8 @@ ExitStatus pass_exit_status(const PassResult *result)
 
 	if (result->is_disk_failing)
 		return EXIT_STATUS_DISK_FAILING;
+	if (result->is_on_hold)
+		return EXIT_STATUS_IN_USE;
 	if (result->stopped_reason)
 		return EXIT_STATUS_STOPPED;
 

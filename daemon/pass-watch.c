@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass-watch.h"
 
+#include "daemon/filesystem-hold.h"
 #include "kernel-ioctl/btrfs-scrub.h"
 #include "kernel-ioctl/device-health.h"
 #include "kernel-ioctl/fd.h"
@@ -160,12 +161,22 @@ static void hold_others(const PassWatch *watch, bool is_held)
 		throttle_hold(watch->options.throttle, is_held);
 }
 
-char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop)
+static char *find_holder(const PassWatch *watch)
+{
+	g_autofree char *holder =
+		watch->options.uuid ? filesystem_hold_holder(watch->options.uuid) : NULL;
+
+	return holder ? g_strdup_printf("%s has put it on hold", holder) : NULL;
+}
+
+char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
+		      bool *ret_is_on_hold)
 {
 	bool was_said = false;
 	const char *work;
 	char *trouble = NULL;
 
+	*ret_is_on_hold = false;
 	if (watch->thread != g_thread_self() || !is_due(watch, n_unreadable))
 		return NULL;
 
@@ -174,6 +185,10 @@ char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool
 
 		read_health(watch, &health);
 		trouble = find_trouble(watch, &health, n_unreadable);
+		if (!trouble) {
+			trouble = find_holder(watch);
+			*ret_is_on_hold = trouble;
+		}
 		work = trouble ? NULL : what_goes_on(watch, &health);
 		if (!work)
 			break;

@@ -10,7 +10,8 @@
 
 /*
  * PassWatch - looks once a second at the devices that a pass works on: has it wait while an array is
- * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone.
+ * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone, or when
+ * somebody holds the filesystem (FilesystemHold).
  *
  * These count as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that were not there when
  * the last pass ended; on XFS, PASS_WATCH_UNREADABLE files that could not be read.  On btrfs no number of unreadable
@@ -27,6 +28,7 @@ typedef struct {
 	FsLocation location;
 	int fd; /* on the filesystem; -1: none */
 	const char *mount_point;
+	const char *uuid;   /* NULL: of no filesystem that anybody holds */
 	Throttle *throttle; /* held while the pass waits; NULL: none */
 	bool runs_degraded; /* whatever fails: only what is gone ends the pass */
 } PassWatchOptions;
@@ -43,9 +45,11 @@ uint64_t pass_watch_errors(const PassWatch *watch);
 
 /*
  * Look, if it is time to, and wait for what is waited for, or for @stop; @n_unreadable files could not
- * be read so far.  Why the pass has to end, to be freed; NULL: it may go on.
+ * be read so far.  Why the pass has to end, to be freed; NULL: it may go on.  *@ret_is_on_hold: nothing fails, but
+ * somebody holds the filesystem.
  */
-char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop);
+char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
+		      bool *ret_is_on_hold);
 
 /* The same at once, and without waiting: for who has failed and wants to know why. */
 char *pass_watch_find_trouble(const PassWatch *watch, uint64_t n_unreadable);

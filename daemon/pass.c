@@ -11,6 +11,7 @@
 #include "daemon/extent-guard.h"
 #include "daemon/extent-pass.h"
 #include "daemon/file-opener.h"
+#include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
 #include "daemon/given-limits.h"
@@ -395,8 +396,30 @@ static bool choose_way(Pass *pass, GError **error)
 		hash_store_set_note(pass->store, WAY_NOTE, way, error));
 }
 
+/* Where nothing is known all would count as changed. */
+static bool is_known_if_need_be(Pass *pass, GError **error)
+{
+	uint64_t n_objects;
+
+	if (!pass->settings->only_changed)
+		return true;
+	if (!hash_store_count_objects(pass->store, &n_objects, error))
+		return false;
+	if (n_objects > 0)
+		return true;
+
+	g_set_error(
+		error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+		"nothing is known of %s yet, so all of it would count as changed: a pass without "
+		"--changed has to come first",
+		pass->filesystem->mount_point);
+	return false;
+}
+
 static bool pass_steps(Pass *pass, GError **error)
 {
+	if (!is_known_if_need_be(pass, error))
+		return false;
 	if (!pass_devices_begin(pass, error))
 		return false;
 	if (!pass_may_continue(pass))
@@ -504,14 +527,18 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	};
 	GError **error = &result->error;
 	g_auto(Fd) lock = -1;
-	bool may_work = filesystem_lock(filesystem->uuid, &lock, error);
+	bool may_work = filesystem_lock(filesystem->uuid, &lock, error) &&
+			filesystem_hold_is_absent(filesystem->uuid, error);
 	g_autoptr(DiskTurn) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
-	if (may_work && settings->once)
-		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point, stop);
+	if (may_work && settings->once) {
+		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point,
+				      filesystem->uuid, stop);
+		may_work = filesystem_hold_is_absent(filesystem->uuid, error);
+	}
 	result->started_usec = g_get_real_time();
 	result->outcome = PASS_FAILED;
 	result->is_dry_run = settings->dry_run;

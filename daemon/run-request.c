@@ -9,9 +9,10 @@
 #include <string.h>
 
 /* Options of dedupd; the first ones have no value. */
-static const char *const wishes_known[] = { "dry-run", "min-size", "min-age", "exclude", NULL };
+static const char *const wishes_known[] = { "dry-run", "changed", "min-size", "min-age",
+					    "exclude", "run-for", NULL };
 
-#define FLAGS 1
+#define FLAGS 2
 
 void run_request_free(RunRequest *request)
 {
@@ -56,6 +57,12 @@ static void add_excludes(Settings *settings, char *const *more)
 	settings->excludes = g_strv_builder_end(all);
 }
 
+/* The shorter of two, of which 0 is no limit. */
+static uint64_t shorter_usec(uint64_t one, uint64_t other)
+{
+	return one == 0 || other == 0 ? MAX(one, other) : MIN(one, other);
+}
+
 /* Of what a command line would set, take what may be wished for: the rest is the service's. */
 static bool take_arguments(Settings *settings, char **arguments, GError **error)
 {
@@ -68,6 +75,8 @@ static bool take_arguments(Settings *settings, char **arguments, GError **error)
 		return false;
 
 	settings->dry_run |= wished.dry_run;
+	settings->only_changed |= wished.only_changed;
+	settings->run_for_usec = shorter_usec(settings->run_for_usec, wished.run_for_usec);
 	settings->min_size_bytes = wished.min_size_bytes;
 	settings->min_age_usec = wished.min_age_usec;
 	add_excludes(settings, wished.excludes);
@@ -79,7 +88,7 @@ static bool take_wishes(Settings *settings, char *const *wishes, GError **error)
 	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
 	g_auto(GStrv) arguments = NULL;
 
-	g_strv_builder_add(words, "run");
+	g_strv_builder_add_many(words, "run", "--once", NULL);
 	for (size_t i = 0; wishes[i]; i++) {
 		g_autofree char *option = g_strconcat("--", wishes[i], NULL);
 

@@ -9,6 +9,7 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_NOT] = "",
 		[WAIT_REFUSED] = "refused",
 		[WAIT_PAUSED] = "paused",
+		[WAIT_ON_HOLD] = "on-hold",
 		[WAIT_ASKED] = "asked",
 		[WAIT_DEGRADED] = "degraded",
 		[WAIT_BATTERY] = "battery",
@@ -32,6 +33,7 @@ const char *wait_reason_text(WaitReason reason)
 		[WAIT_NOT] = "nothing",
 		[WAIT_REFUSED] = "nothing can be shared there",
 		[WAIT_PAUSED] = "paused",
+		[WAIT_ON_HOLD] = "on hold",
 		[WAIT_ASKED] = "until it is asked for",
 		[WAIT_DEGRADED] = "a disk of it is missing or failing",
 		[WAIT_BATTERY] = "the machine runs on battery",
@@ -69,6 +71,8 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 		return wait_until(WAIT_REFUSED, SCHEDULE_NEVER);
 	if (state->is_paused)
 		return wait_until(WAIT_PAUSED, SCHEDULE_NEVER);
+	if (state->is_on_hold)
+		return wait_until(WAIT_ON_HOLD, SCHEDULE_NEVER);
 	if (state->is_degraded && !policy->runs_degraded)
 		return wait_until(WAIT_DEGRADED, SCHEDULE_NEVER);
 	if (state->is_silent)

@@ -60,6 +60,7 @@ typedef struct {
 	bool is_refused;     /* nothing can be shared there: read-only, gone */
 	bool is_silent;      /* somebody touched it and hangs */
 	bool is_in_work;     /* resync, scrub, balance or a change of devices */
+	bool is_on_hold;     /* somebody wants no pass made over it for a while */
 	bool is_held;        /* another process works on it */
 	bool is_disk_taken;  /* a disk that takes one reader has one */
 	bool is_disk_asleep; /* idle for so long that it may have stopped turning */
@@ -71,6 +72,7 @@ typedef enum {
 	WAIT_NOT, /* begin */
 	WAIT_REFUSED,
 	WAIT_PAUSED,
+	WAIT_ON_HOLD,
 	WAIT_DEGRADED,
 	WAIT_ASKED,
 	WAIT_BATTERY,

@@ -140,7 +140,8 @@ typedef struct {
 		pressure; /* of all disks, whatever is configured; PRESSURE_AUTO: as that is */
 	RotatingPolicy rotating; /* the same */
 	bool once;
-	bool now; /* whatever the windows */
+	bool now;          /* whatever the windows */
+	bool only_changed; /* make no first pass, and nothing that is due now and then */
 	bool dry_run;
 	bool is_for_one_pass;  /* what it leaves out is not forgotten */
 	bool has_given_limits; /* of a command line, on which files are looked at: see GivenLimits */

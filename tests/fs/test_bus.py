@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 import pytest
 
 from content import forget_pages, noise, write, write_twins
-from harness import dedupctl_program, settle
+from harness import as_user, dedupctl_program, settle
 from private_peer import PrivatePeer
 from service import END_SECONDS, PATIENCE_SECONDS, Service, wait_until
 from system_bus import SystemBus
@@ -24,6 +24,7 @@ from system_bus import SystemBus
 MIB = 1 << 20
 # Of whom the bus wants to find a name.
 USER = 65534
+OTHER_USER = 1
 NAME = "org.dedupd1"
 PATH = "/org/dedupd1"
 CONTRACT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "org.dedupd1.xml"
@@ -492,3 +493,51 @@ def test_what_cannot_be_worked_on_is_refused_by_name(bus, path, tree, service, p
     assert said in done.stderr
     assert service.shows(str(tree))["passes"] == passes
     assert service.is_running()
+
+
+def hold(service, tree, user=None):
+    """dedupctl hold with a command that runs until its input ends."""
+    command = [dedupctl_program(), "hold", str(tree), "--why=/secret/name", "--", "sh", "-c",
+               "echo held; exec cat"]
+    return subprocess.Popen(as_user(user, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=service.environment())
+
+
+def end_holds(holds):
+    for one in holds:
+        one.communicate("", timeout=PATIENCE_SECONDS)
+
+
+def test_who_may_control_may_hold(service, bus, path, tree):
+    uuid = service.shows(str(tree))["uuid"]
+    denied = hold(service, uuid, user=USER)
+    assert denied.wait(PATIENCE_SECONDS) == 125
+    assert "polkit does not answer" in denied.communicate()[1]
+    bus.start_polkit("org.dedupd1.control")
+    holder = hold(service, uuid, user=USER)
+    assert holder.stdout.readline() == "held\n"
+    holds = json.loads(service.tell("status", "--json", tree))["filesystems"][0]["holds"]
+    assert [(one["uid"], one["pid"], one["why"]) for one in holds] == [(USER, None, "/secret/name")]
+    shown = bus.run("busctl", "--system", "get-property", NAME, path, f"{NAME}.Filesystem", "Holds",
+                    "WaitsFor", user=USER).stdout
+    assert shown.startswith(f"a(uuts) 1 {USER} 0 ")
+    assert '"on hold"' in shown and "secret" not in shown
+    call(bus, path, "Start")
+    time.sleep(1)
+    assert service.shows(str(tree))["passes"] == 1
+    end_holds([holder])
+    service.wait_for_passes(str(tree), 2)
+
+
+def test_one_user_does_not_keep_others_from_holding(service, bus, tree):
+    bus.start_polkit("org.dedupd1.control")
+    uuid = service.shows(str(tree))["uuid"]
+    holds = [hold(service, uuid, user=USER) for _ in range(8)]
+    assert [one.stdout.readline() for one in holds] == ["held\n"] * 8
+    refused = hold(service, uuid, user=USER)
+    assert refused.wait(PATIENCE_SECONDS) == 125
+    assert "too many hold" in refused.communicate()[1]
+    others = [hold(service, uuid, user=OTHER_USER), hold(service, uuid)]
+    assert [one.stdout.readline() for one in others] == ["held\n"] * 2
+    end_holds([*holds, *others])
+    wait_until(lambda: not json.loads(service.tell("status", "--json", tree))["filesystems"][0]["holds"])

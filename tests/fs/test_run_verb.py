@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl run: part of a filesystem now, by the service or without one."""
 
+import functools
 import json
 import os
 import pathlib
 import shutil
 import signal
+import subprocess
+import time
 
 import pytest
 
@@ -63,6 +66,10 @@ def write_pairs(filesystem, inside="in", outside="out", size=2 * MIB):
 
 def are_shared(one, other):
     return harness.dedupctl("shared", one, other, status=None).returncode == 0
+
+
+def uuid_of(tree):
+    return subprocess.run(["findmnt", "-no", "UUID", tree], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def used_bytes(filesystem):
@@ -301,3 +308,175 @@ def test_without_service_and_program_it_says_where_that_would_be(tree, run, inst
     if os.access("/usr/sbin/dedupd", os.X_OK) or os.access("/usr/local/sbin/dedupd", os.X_OK):
         pytest.skip("dedupd is installed")
     assert "is not where it would be installed" in run(tree, status=NEEDS_DAEMON).stderr
+
+
+NEEDLESS_SECONDS = 1
+# What the service takes in one message, and so a pass.
+PATHS_MOST = 1024
+
+
+@pytest.fixture(name="busy_service")
+def busy_service_fixture(filesystem, tree, service):
+    """In the middle of a pass over all, which takes long; and pairs in two directories."""
+    write_pairs(filesystem)
+    for number in range(4):
+        content.write(tree / f"other-{number}", noise(30 + number, 8 * MIB))
+    harness.settle(filesystem)
+    forget_pages(tree)
+    service.configure(tree, Find="read", LimitRate="4M", WakeBytes="1T", WakeInterval="30d")
+    service.start()
+    wait_until(lambda: (service.shows(str(tree))["stage_bytes"] or 0) > 0, service.log)
+    return service
+
+
+def test_a_pass_that_runs_is_waited_for_if_that_is_wanted(tree, busy_service):
+    assert busy_service.ask("run", tree / "in").returncode == IN_USE
+    queued = busy_service.begin("run", "--queue", "--dry-run", tree / "in")
+    time.sleep(NEEDLESS_SECONDS)
+    assert queued.poll() is None
+    assert busy_service.shows(str(tree))["passes"] == 0
+    busy_service.configure(tree, Find="read", WakeBytes="1T", WakeInterval="30d")
+    busy_service.tell("reload")
+    said, _ = queued.communicate(timeout=60)
+    assert queued.returncode == 0
+    # All was shared by the pass before.
+    assert said == f"{tree}: complete, would free about 0 B\n"
+    assert busy_service.shows(str(tree))["passes"] == 2
+
+
+def test_who_waits_for_a_pass_can_be_interrupted_and_ends_nothing(tree, busy_service):
+    queued = busy_service.begin("run", "--queue", tree / "in")
+    time.sleep(NEEDLESS_SECONDS)
+    queued.send_signal(signal.SIGINT)
+    queued.communicate(timeout=10)
+    assert queued.returncode != 0
+    shown = busy_service.shows(str(tree))
+    assert (shown["state"], shown["passes"]) == ("running", 0)
+
+
+def test_without_the_service_another_process_is_waited_for_if_that_is_wanted(filesystem, tree, dedupd, run):
+    files = write_pairs(filesystem)
+    content.write(tree / "other", noise(9, 24 * MIB))
+    harness.settle(filesystem)
+    forget_pages(tree)
+    process = dedupd.start(tree / "other", limit_rate="8M")
+    lock = pathlib.Path("/run/dedupd-lock") / uuid_of(tree)
+    wait_until(lambda: lock.exists() and lock.read_text() == f"{process.pid}\n")
+    assert run(tree / "in", status=None).returncode == IN_USE
+    run("--queue", tree / "in")
+    assert process.poll() is not None
+    dedupd.finish(process)
+    assert are_shared(*files[:2]) and not are_shared(*files[2:])
+
+
+@pytest.mark.parametrize("by", ["service", "itself"])
+@pytest.mark.parametrize("end", ["\n", "\0"])
+def test_only_the_files_of_a_list_are_shared(filesystem, tree, tmp_path, by, end, request):
+    name = os.fsdecode(b"in\xff\nside") if end == "\0" else "in side"
+    service = request.getfixturevalue("quiet_service") if by == "service" else None
+    files = write_pairs(filesystem, inside=name)
+    gone = tree / "gone"
+    listed = tmp_path / "list"
+    listed.write_bytes(b"".join(os.fsencode(path) + end.encode() for path in [files[0], gone, files[1]]))
+    words = [f"--files-from={listed}", *(["-0"] if end == "\0" else [])]
+    if service:
+        done = service.ask("run", *words)
+    else:
+        done = request.getfixturevalue("run")(*words, status=None)
+    # As with a file that cannot be read.
+    assert done.returncode == 4, done.stderr
+    assert "1 names are left out, of which the first is" in done.stderr and "gone" in done.stderr
+    assert are_shared(*files[:2]) and not are_shared(*files[2:])
+
+
+def test_a_list_is_read_from_standard_input(filesystem, run):
+    files = write_pairs(filesystem)
+    run("--files-from=-", input="".join(f"{path}\n" for path in files[:2]))
+    assert are_shared(*files[:2]) and not are_shared(*files[2:])
+
+
+def test_an_empty_list_makes_no_pass(run, quiet_service, tree, tmp_path):
+    (tmp_path / "list").touch()
+    assert quiet_service.tell("run", f"--files-from={tmp_path / 'list'}") == ""
+    assert run("--files-from=-", input="").stdout == ""
+    assert quiet_service.shows(str(tree))["passes"] == 1
+    assert run("--files-from=/absent", status=USAGE).stderr.startswith("dedupctl: --files-from: ")
+    assert "goes with" in run("-0", "/", status=USAGE).stderr
+
+
+@pytest.mark.parametrize("by", ["service", "itself"])
+def test_a_list_may_be_longer_than_a_pass_takes(filesystem, tree, tmp_path, by, request):
+    service = request.getfixturevalue("quiet_service") if by == "service" else None
+    (tree / "many").mkdir()
+    files = []
+    for number in range(PATHS_MOST + 200):
+        files.append(tree / f"many/{number}")
+        # The first and the last pass have equals of each other.
+        files[-1].write_bytes(noise(100 + number % 200, 8 << 10))
+    beyond = [tree / "beyond-1", tree / "beyond-2"]
+    for path in beyond:
+        path.write_bytes(noise(7, MIB))
+    harness.settle(filesystem)
+    listed = tmp_path / "list"
+    listed.write_text("".join(f"{path}\n" for path in files))
+    used = used_bytes(filesystem)
+    if filesystem.kind == "btrfs":
+        # What is in one pass would not be shared with what is in the next.
+        done = harness.dedupctl("run", f"--files-from={listed}", status=USAGE)
+        assert "name directories" in done.stderr
+        listed.write_text("".join(f"{path}\n" for path in files[:PATHS_MOST]))
+        files = files[:PATHS_MOST]
+    n_passes = 1 if filesystem.kind == "btrfs" else 2
+    if service:
+        said = service.tell("run", f"--files-from={listed}")
+        assert said.count(f"{tree}: complete, freed ") == n_passes
+    else:
+        said = request.getfixturevalue("run")("--json", f"--files-from={listed}").stdout
+        assert said.count('"schema": "dedupd-report"') == n_passes
+    assert used - used_bytes(filesystem) == (len(files) - 200) * (8 << 10)
+    assert not are_shared(*beyond)
+
+
+@pytest.mark.parametrize("by", ["service", "itself"])
+def test_a_pass_ends_with_the_time_it_was_given_which_is_no_failure(filesystem, tree, by, request):
+    service = request.getfixturevalue("quiet_service") if by == "service" else None
+    for number in range(4):
+        content.write(tree / f"other-{number}", noise(30 + number // 2, 8 * MIB))
+    harness.settle(filesystem)
+    forget_pages(tree)
+    if service:
+        service.configure(tree, Find="read", LimitRate="1M", RunFor="1h", WakeBytes="1T", WakeInterval="30d")
+        service.tell("reload")
+        assert service.tell("run", "--run-for=3s", tree).startswith(f"{tree}: interrupted")
+        service.configure(tree, Find="read", WakeBytes="1T", WakeInterval="30d")
+        service.tell("reload")
+        assert service.tell("run", "--run-for=1h", tree) == f"{tree}: complete, freed 16 MiB\n"
+    else:
+        dedupd = request.getfixturevalue("dedupd")
+        run = dedupd.run(limit_rate="1M", run_for="3s")
+        assert (run.status, run.report["outcome"]) == (0, "interrupted")
+        assert "its time was up" in run.stderr
+        assert dedupd.run(run_for="1h").freed_bytes == 16 * MIB
+
+
+def test_a_time_that_is_none_is_refused(run, tree):
+    assert "--run-for" in run("--run-for=soon", tree, status=USAGE).stderr
+
+
+@pytest.mark.parametrize("by", ["service", "itself"])
+def test_what_changed_is_shared_where_a_pass_was_made_before(filesystem, tree, by, request, service, dedupd):
+    if by == "service":
+        service.configure(tree, WakeBytes="1T", WakeInterval="30d", Mode="timer")
+        service.start()
+    ask = service.ask if by == "service" else functools.partial(request.getfixturevalue("run"), status=None)
+    words = ["run"] if by == "service" else []
+    files = write_pairs(filesystem)
+    refused = ask(*words, "--changed", tree)
+    assert refused.returncode == FAILED
+    assert not are_shared(*files[:2])
+    assert ask(*words, tree).returncode == 0
+    twins = [write_extent(tree / name, noise(50, 4 * MIB)) for name in ("new-1", "new-2")]
+    harness.settle(filesystem)
+    done = ask(*words, "--changed", "--run-for=1h", tree)
+    assert done.returncode == 0, done.stderr
+    assert are_shared(*twins)

@@ -178,6 +178,72 @@ def test_a_pass_of_the_timer_is_the_same_line(machine):
                                                                  f"MESSAGE_ID={PASS_ENDED}"))
 
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
+UNIT = """[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'touch /run/begun; while ! test -e /run/done; do sleep 0.1; done'
+"""
+
+
+def add_backup(machine, name, *replaced):
+    """A unit that somebody else ships, with what docs/examples adds to it."""
+    added = EXAMPLES / f"{name}.service.d/dedupd.conf"
+    text = added.read_text(encoding="utf-8")
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    machine.tell("mkdir", "-p", f"/run/systemd/system/dedupd-{name}.service.d")
+    machine.write(f"/run/systemd/system/dedupd-{name}.service", UNIT)
+    machine.write(f"/run/systemd/system/dedupd-{name}.service.d/dedupd.conf", text)
+    machine.tell("systemctl", "daemon-reload")
+    return f"dedupd-{name}.service"
+
+
+def assert_holds_off(machine, place, unit):
+    """Passes end before what the unit does begins, and go on after it."""
+    machine.tell("rm", "-f", "/run/begun", "/run/done")
+    run_slowly(place)
+    machine.tell("systemctl", "start", "--no-block", unit)
+    wait_until(machine.path("/run/begun").exists, machine.journal_text)
+    assert place.shows()["why"].startswith("on hold by process ")
+    time.sleep(2)
+    assert place.shows()["state"] == "waiting"
+    machine.tell("touch", "/run/done")
+    wait_until(lambda: place.shows()["state"] == "running", machine.journal_text)
+    wait_until(lambda: machine.show(unit, "ActiveState") == "inactive", machine.journal_text)
+    assert machine.show(unit, "Result") == "success"
+
+
+@pytest.mark.parametrize("name", ["borg", "btrbk"])
+def test_units_that_want_it_are_held_off_for(machine, name):
+    place = slow(machine)
+    unit = add_backup(machine, name, ("@srv.service", "@srv-slow.service"))
+    assert_holds_off(machine, place, unit)
+    hold = "dedupd-hold@srv-slow.service"
+    wait_until(lambda: machine.show(hold, "ActiveState") == "inactive", machine.journal_text)
+    assert machine.show(hold, "Result") == "success"
+
+
+def test_a_unit_may_hold_its_command(machine):
+    place = slow(machine)
+    command = UNIT.partition("ExecStart=")[2].strip()
+    unit = add_backup(machine, "restic", (" /srv -- /usr/bin/restic backup /srv", f" /srv/slow -- {command}"))
+    assert_holds_off(machine, place, unit)
+
+
+def test_what_changed_is_shared_before_a_unit_begins(machine):
+    place = with_twins(machine, "xfs", "/srv/data")
+    machine.tell("systemctl", "start", SERVICE)
+    machine.tell("dedupctl", "enable", place.mount_point, "WakeBytes=1T", "WakeInterval=30d")
+    place.wait_for_pass()
+    write_twins(place.tree, 4 * MIB, seed=9, names=("new-1", "new-2"))
+    place.settle()
+    machine.tell("touch", "/run/done")
+    unit = add_backup(machine, "snapper-timeline", (" /srv\n", " /srv/data\n"))
+    machine.tell("systemctl", "start", unit)
+    assert place.shows()["last_freed_bytes"] == 4 * MIB
+
+
 def test_metrics_are_where_collectors_find_them(machine):
     place = with_twins(machine, "xfs", "/srv/data")
     machine.tell("systemctl", "start", SERVICE)

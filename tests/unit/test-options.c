@@ -30,6 +30,15 @@ static void parse_well(const char *line, Settings *settings)
 	g_assert_false(done);
 }
 
+static void test_what_changed_is_gone_by_within_a_time(void)
+{
+	g_auto(Settings) settings = { 0 };
+
+	parse_well("--once --changed --run-for=90s /srv", &settings);
+	g_assert_true(settings.only_changed);
+	g_assert_cmpuint(settings.run_for_usec, ==, 90 * G_USEC_PER_SEC);
+}
+
 static void test_a_path_alone_has_the_defaults(void)
 {
 	g_autofree char *state_directory = state_directory_default();
@@ -46,6 +55,8 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpuint(settings.min_run_bytes, ==, 64 << 10);
 	g_assert_cmpuint(settings.store_limit_bytes, ==, SETTINGS_STORE_LIMIT_AUTO);
 	g_assert_cmpuint(settings.rate_bytes, ==, 0);
+	g_assert_cmpuint(settings.run_for_usec, ==, 0);
+	g_assert_false(settings.only_changed);
 	g_assert_cmpuint(settings.rate_requests, ==, 0);
 	g_assert_cmpint(settings.pressure, ==, PRESSURE_AUTO);
 	g_assert_cmpint(settings.rotating, ==, ROTATING_AUTO);
@@ -299,6 +310,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/options/a-path-alone-has-the-defaults",
 			test_a_path_alone_has_the_defaults);
 	g_test_add_func("/options/every-option-is-taken", test_every_option_is_taken);
+	g_test_add_func("/options/changed", test_what_changed_is_gone_by_within_a_time);
 	g_test_add_func("/options/short-options-and-a-double-dash-are-taken",
 			test_short_options_and_a_double_dash_are_taken);
 	g_test_add_func("/options/values-at-the-edges-are-taken",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/filesystem-hold.h"
+#include "daemon/lock-file.h"
 #include "daemon/pass-watch.h"
+#include "kernel-ioctl/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <unistd.h>
@@ -67,7 +70,8 @@ static void assert_trouble(PassWatch *watch, Scene *scene, uint64_t n_unreadable
 			   const char *expected)
 {
 	g_autofree char *found = pass_watch_find_trouble(watch, n_unreadable);
-	g_autofree char *seen = pass_watch_look(watch, n_unreadable, &scene->stop);
+	bool is_on_hold;
+	g_autofree char *seen = pass_watch_look(watch, n_unreadable, &scene->stop, &is_on_hold);
 
 	g_assert_cmpstr(found, ==, expected);
 	g_assert_cmpstr(seen, ==, expected);
@@ -174,12 +178,13 @@ static void test_a_resync_is_waited_for(Scene *scene, const void *data)
 	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
 	int64_t begun_usec = g_get_monotonic_time();
 	GThread *other;
+	bool is_on_hold;
 
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "resync\n");
 	other = g_thread_new("resync", end_resync, scene);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
 			      "/srv: waiting for a resync of md0 to end");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
 	g_thread_join(other);
@@ -196,11 +201,12 @@ static void test_who_waits_for_a_resync_can_be_stopped(Scene *scene, const void 
 {
 	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
 	GThread *other;
+	bool is_on_hold;
 
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
 	other = g_thread_new("stop", raise_stop, &scene->stop);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "*a recovery of md0*");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_thread_join(other);
 }
@@ -219,15 +225,40 @@ static void test_a_balance_is_waited_for_unless_it_is_paused(Scene *scene, const
 	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
 	int64_t begun_usec = g_get_monotonic_time();
 	GThread *other;
+	bool is_on_hold;
 
 	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/exclusive_operation", "balance\n");
 	other = g_thread_new("balance", end_balance, scene);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
 			      "/srv: waiting for a balance of the btrfs to end");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop));
+	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
 	g_thread_join(other);
+}
+
+static void test_who_holds_it_ends_the_pass_also_while_it_waits(Scene *scene, const void *data)
+{
+	g_autofree char *uuid = g_uuid_string_random();
+	g_autofree char *expected = g_strdup_printf("process %d has put it on hold", (int)getpid());
+	g_autofree char *lock = g_strconcat(uuid, ".hold", NULL);
+	g_autofree char *path = lock_file_path(lock);
+	g_autofree char *why = NULL;
+	g_autoptr(PassWatch) watch = NULL;
+	g_auto(Fd) hold = -1;
+	bool is_on_hold;
+
+	scene->options.uuid = uuid;
+	watch = pass_watch_new(&scene->options);
+	g_assert_true(filesystem_hold(uuid, &hold, NULL));
+	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "resync\n");
+	why = pass_watch_look(watch, 0, &scene->stop, &is_on_hold);
+	g_assert_cmpstr(why, ==, expected);
+	g_assert_true(is_on_hold);
+	g_assert_false(atomic_load(&scene->stop));
+	/* Nothing fails. */
+	g_assert_null(pass_watch_find_trouble(watch, 0));
+	unlink(path);
 }
 
 #define ADD(name, test)                                                                            \
@@ -245,6 +276,7 @@ int main(int argc, char **argv)
 	ADD("pulled-out", test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case);
 	ADD("resync", test_a_resync_is_waited_for);
 	ADD("balance", test_a_balance_is_waited_for_unless_it_is_paused);
+	ADD("hold", test_who_holds_it_ends_the_pass_also_while_it_waits);
 	ADD("stopped", test_who_waits_for_a_resync_can_be_stopped);
 
 	return g_test_run();

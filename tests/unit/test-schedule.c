@@ -72,6 +72,21 @@ static void test_a_large_change_does_not_wait(void)
 	assert_begins(&state);
 }
 
+static void test_what_is_held_begins_no_pass_even_if_one_is_asked_for(void)
+{
+	ScheduleState state = quiet();
+
+	state.last_pass = LAST_PASS_CUT_SHORT;
+	state.is_asked = true;
+	state.is_on_hold = true;
+	assert_waits(&state, WAIT_ON_HOLD, SCHEDULE_NEVER);
+	/* Who paused it said so last and longest. */
+	state.is_paused = true;
+	assert_waits(&state, WAIT_PAUSED, SCHEDULE_NEVER);
+	state.is_paused = state.is_on_hold = false;
+	assert_begins(&state);
+}
+
 static void test_a_closed_window_is_waited_for(void)
 {
 	ScheduleState state = quiet();
@@ -214,6 +229,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/schedule/unchanged", test_without_a_change_nothing_ever_happens);
 	g_test_add_func("/schedule/little", test_a_small_change_waits_for_the_interval);
 	g_test_add_func("/schedule/much", test_a_large_change_does_not_wait);
+	g_test_add_func("/schedule/hold",
+			test_what_is_held_begins_no_pass_even_if_one_is_asked_for);
 	g_test_add_func("/schedule/window", test_a_closed_window_is_waited_for);
 	g_test_add_func("/schedule/out-of-time",
 			test_what_ran_out_of_time_goes_on_in_the_next_window_or_after_the_interval);
