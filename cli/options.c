@@ -316,6 +316,17 @@ static void add_replace_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_delete_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "delete", 0, 0, G_OPTION_ARG_NONE, &options->deletes,
+		  "Say what deleting these subvolumes together would free; none is deleted", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -337,6 +348,7 @@ static const struct {
 	{ VERB_TAKES_RUN, add_run_entries },
 	{ VERB_TAKES_NULL, add_null_entries },
 	{ VERB_TAKES_REPLACE, add_replace_entries },
+	{ VERB_TAKES_DELETE, add_delete_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

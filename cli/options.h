@@ -30,6 +30,7 @@ typedef enum {
 	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
 	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
 	VERB_TAKES_REPLACE = 1 << 16,
+	VERB_TAKES_DELETE = 1 << 17,
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -82,6 +83,7 @@ typedef struct {
 	gboolean runs;
 	gboolean full;
 	gboolean replace;
+	gboolean deletes;
 	char *svg;
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
