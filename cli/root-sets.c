@@ -20,7 +20,7 @@ typedef struct {
 
 struct RootSets {
 	guint n_words;
-	GArray *bits;   /* uint64_t, n_words of each set */
+	GArray *bits; /* uint64_t, n_words of each set */
 	guint n_sets;
 	RootSet *slots; /* of what the bits hash to; empty: none, or the empty set */
 	guint n_slots;
@@ -134,8 +134,7 @@ RootSet root_sets_union(RootSets *sets, RootSet a, RootSet b)
 	known = memory_of(sets, MIN(a, b), MAX(a, b));
 	if (known->result == ROOT_SET_EMPTY || known->a != MIN(a, b) || known->b != MAX(a, b)) {
 		for (guint i = 0; i < sets->n_words; i++)
-			sets->scratch[i] =
-				root_sets_bits(sets, a)[i] | root_sets_bits(sets, b)[i];
+			sets->scratch[i] = root_sets_bits(sets, a)[i] | root_sets_bits(sets, b)[i];
 		*known = (Union){ MIN(a, b), MAX(a, b), intern(sets) };
 	}
 	return known->result;

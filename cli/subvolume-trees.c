@@ -31,10 +31,10 @@ struct SubvolumeTrees {
 	void *reader_data;
 	BlockHolders *blocks;
 	GArray *visits[BTRFS_NODE_LEVELS]; /* Visit; of level 0 none */
-	uint64_t *live;			   /* bits of those that are not deleted */
-	GArray *leaves;			   /* Leaf */
-	GArray *lists;			   /* LeafList */
-	GArray **own;			   /* of each subvolume: guint, lists by their first key */
+	uint64_t *live;                    /* bits of those that are not deleted */
+	GArray *leaves;                    /* Leaf */
+	GArray *lists;                     /* LeafList */
+	GArray **own;                      /* of each subvolume: guint, lists by their first key */
 };
 
 static const BtrfsKey key_least = { 0, 0, 0 };

@@ -18,7 +18,7 @@
 struct SubvolumeUsage {
 	GArray *subvolumes; /* BtrfsSubvolume */
 	RootSets *sets;
-	GArray *sums;	/* UsageBytes, by set */
+	GArray *sums;   /* UsageBytes, by set */
 	uint64_t *live; /* bits of those that are not deleted */
 	bool is_approximate;
 };

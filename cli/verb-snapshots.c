@@ -42,7 +42,7 @@ static const TableKind table_of_filesystems = { "snapshots", filesystem_columns,
 
 typedef struct {
 	const Options *options;
-	Table *table;	    /* for people: subvolumes of all filesystems */
+	Table *table;       /* for people: subvolumes of all filesystems */
 	Table *filesystems; /* for programs */
 	GString *summary;   /* below the table */
 	ExitStatus status;
@@ -76,8 +76,9 @@ static void subject_free(void *data)
 static void fail(Request *request, const GError *error)
 {
 	if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PERM))
-		message_print("snapshots: it takes root, as it reads the trees of the filesystem: %s",
-			      error->message);
+		message_print(
+			"snapshots: it takes root, as it reads the trees of the filesystem: %s",
+			error->message);
 	else
 		message_print("snapshots: %s", error->message);
 	request->status = EXIT_STATUS_FAILED;
@@ -311,8 +312,7 @@ static void summarize(const Request *request, const SubvolumeUsage *usage,
 	g_autofree char *being_freed = size_text(rest.data_bytes + rest.metadata_bytes);
 
 	if (together) {
-		g_autofree char *total =
-			size_text(together->data_bytes + together->metadata_bytes);
+		g_autofree char *total = size_text(together->data_bytes + together->metadata_bytes);
 		g_autofree char *data = size_text(together->data_bytes);
 		g_autofree char *metadata = size_text(together->metadata_bytes);
 
@@ -343,8 +343,8 @@ static bool answer(Request *request, const Subject *subject, GError **error)
 		places = resolve(subvolumes, subject->ids, error);
 		if (!places)
 			return false;
-		together = subvolume_usage_exclusive(usage, (const guint *)places->data,
-						     places->len);
+		together =
+			subvolume_usage_exclusive(usage, (const guint *)places->data, places->len);
 		warn_of_nested(subvolumes, places, paths);
 	}
 

@@ -16,7 +16,7 @@
 
 typedef struct {
 	uint64_t id;
-	int fd; /* -1: it cannot be opened */
+	int fd;      /* -1: it cannot be opened */
 	int failure; /* errno, then */
 	char *path;
 } Device;
@@ -57,10 +57,11 @@ static bool read_chunks(BtrfsBlocks *blocks, GError **error)
 		if (btrfs_chunks_add(blocks->chunks, item->key.offset, item->data, item->length))
 			continue;
 
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
-			    "cannot read the chunk tree of the btrfs: the item at %" G_GUINT64_FORMAT
-			    " is damaged or of an unknown kind",
-			    item->key.offset);
+		g_set_error(
+			error, G_FILE_ERROR, G_FILE_ERROR_IO,
+			"cannot read the chunk tree of the btrfs: the item at %" G_GUINT64_FORMAT
+			" is damaged or of an unknown kind",
+			item->key.offset);
 		return false;
 	}
 }
@@ -76,7 +77,8 @@ BtrfsBlocks *btrfs_blocks_open(int fd, GError **error)
 	if (!btrfs_info_read(fd, &blocks->info, error) || !read_chunks(blocks, error))
 		return NULL;
 
-	blocks->buffer = aligned_alloc(BUFFER_ALIGNMENT, MAX(blocks->info.node_bytes, BUFFER_ALIGNMENT));
+	blocks->buffer =
+		aligned_alloc(BUFFER_ALIGNMENT, MAX(blocks->info.node_bytes, BUFFER_ALIGNMENT));
 	if (!blocks->buffer)
 		g_error("cannot allocate a block of %u bytes", blocks->info.node_bytes);
 	return g_steal_pointer(&blocks);
@@ -167,7 +169,8 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 	int failure = 0;
 	unsigned copy;
 
-	for (copy = 0; btrfs_chunks_find(blocks->chunks, bytenr, blocks->info.node_bytes, copy, &place);
+	for (copy = 0;
+	     btrfs_chunks_find(blocks->chunks, bytenr, blocks->info.node_bytes, copy, &place);
 	     copy++) {
 		const Device *device = find_device(blocks, place.device);
 
@@ -177,8 +180,8 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 			continue;
 		}
 		if (btrfs_node_read(blocks->buffer, blocks->info.node_bytes, ret) &&
-		    ret->bytenr == bytenr && ret->generation == generation &&
-		    ret->level == level && has_right_sum(blocks))
+		    ret->bytenr == bytenr && ret->generation == generation && ret->level == level &&
+		    has_right_sum(blocks))
 			return true;
 	}
 
@@ -186,7 +189,8 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(failure),
 			    "cannot read the trees of the btrfs from its device %" G_GUINT64_FORMAT
 			    " (%s): %s",
-			    failed->id, failed->path ? failed->path : "unknown", g_strerror(failure));
+			    failed->id, failed->path ? failed->path : "unknown",
+			    g_strerror(failure));
 		return false;
 	}
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,

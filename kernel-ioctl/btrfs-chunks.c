@@ -94,8 +94,8 @@ bool btrfs_chunks_add(BtrfsChunks *chunks, uint64_t start, const uint8_t *data, 
 	chunk.length = GUINT64_FROM_LE(item.length);
 	chunk.profile = GUINT64_FROM_LE(item.type) & BTRFS_BLOCK_GROUP_PROFILE_MASK;
 	chunk.n_stripes = GUINT16_FROM_LE(item.num_stripes);
-	chunk.n_copies = copies_of(chunk.profile, chunk.n_stripes,
-				   GUINT16_FROM_LE(item.sub_stripes));
+	chunk.n_copies =
+		copies_of(chunk.profile, chunk.n_stripes, GUINT16_FROM_LE(item.sub_stripes));
 	if (chunk.n_stripes > (length - head_bytes) / sizeof(struct btrfs_stripe) ||
 	    !is_sound(&chunk, GUINT64_FROM_LE(item.stripe_len)))
 		return false;

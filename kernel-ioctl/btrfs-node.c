@@ -4,17 +4,17 @@
 #include <string.h>
 
 /* Where fields of a block's header lie, and how long it is: <linux/btrfs_tree.h> has it since Linux 6.2 only. */
-#define HEADER_BYTENR	  48
+#define HEADER_BYTENR     48
 #define HEADER_GENERATION 80
-#define HEADER_OWNER	  88
-#define HEADER_ITEMS	  96
-#define HEADER_LEVEL	  100
-#define HEADER_BYTES	  101
+#define HEADER_OWNER      88
+#define HEADER_ITEMS      96
+#define HEADER_LEVEL      100
+#define HEADER_BYTES      101
 
 /* The same of what refers to a child, behind its key. */
-#define CHILD_BYTENR	 17
+#define CHILD_BYTENR     17
 #define CHILD_GENERATION 25
-#define CHILD_BYTES	 33
+#define CHILD_BYTES      33
 
 G_STATIC_ASSERT(sizeof(struct btrfs_disk_key) == CHILD_BYTENR);
 
