@@ -20,8 +20,8 @@ import harness
 import quotas
 import subvolume_histories
 import subvolumes
-from content import KIB, MIB
-from filesystem import FilesystemUnavailable
+from content import KIB
+from filesystem import CommandFailed, FilesystemUnavailable
 from many_devices import ManyDevices
 
 FAILED, USAGE = 1, 2
@@ -112,15 +112,17 @@ def test_figures_are_those_of_quota_groups_and_of_deletions(make_history, histor
     {"mkfs_options": ["--csum", "sha256"]}, {"mkfs_options": ["--csum", "blake2"]},
     {"mkfs_options": ["-O", "block-group-tree"]}, {"mkfs_options": ["-m", "dup"]}, {"mkfs_options": ["--mixed"]},
     {"mkfs_options": ["-O", "^no-holes"]},
-    {"mount_options": ["compress-force=zstd"]}, {"mount_options": ["space_cache=v1"]},
+    {"mount_options": ["compress-force=zstd"]}, {"mkfs_options": ["-R", "^free-space-tree"], "mount_options": ["space_cache=v1"]},
     {"mount_options": ["nodatasum"]},
-], ids=lambda options: "".join(*options.values()))
+], ids=lambda options: "".join(sum(options.values(), [])))
 @pytest.mark.parametrize("history", ["clones", "images"])
 def test_figures_hold_however_the_filesystem_is_made(make_history, history, options):
     try:
         _, tree = make_history(history, **options)
-    except FilesystemUnavailable as unavailable:
-        pytest.skip(str(unavailable))
+    except CommandFailed as failure:
+        if "unrecognized filesystem feature" not in str(failure):
+            raise
+        pytest.skip(f"this mkfs is too old: {failure}")
     assert_as_quota_groups_say(tree)
 
 
@@ -138,6 +140,7 @@ def test_trees_are_read_from_several_devices(make_history, profile, count):
 
 def test_owners_of_simple_quotas_are_no_holders(make_filesystem):
     filesystem = make_filesystem("btrfs", "1G")
+    filesystem.leave_out_programs()
     tree = pathlib.Path(filesystem.mount_point)
     try:
         quotas.enable_simple(tree)
@@ -157,7 +160,7 @@ def test_a_subvolume_that_is_being_deleted_holds_nothing(make_history):
         subvolumes.btrfs("subvolume", "delete", "--commit-after", tree / "live")
         found = ask(tree)
         assert str(tree / "live") not in {row["path"] for row in found["subvolumes"].values()}
-        assert found["being_freed_bytes"] > MIB
+        assert found["being_freed_bytes"] > 512 * KIB
         foretold = ask("--delete", tree / "snapshot-2")
         assert found["being_freed_bytes"] + foretold["together_bytes"] == before["together_bytes"]
     subvolumes.wait_for_deleted(tree)
