@@ -63,7 +63,8 @@ bool subvolume_range_split(const char *text, char **ret_first, char **ret_last)
 		g_autofree char *first = g_strndup(text, (gsize)(at - text));
 		const char *last = at + strlen(SEPARATOR);
 
-		if (*first == '\0' || *last == '\0' || !is_directory(first))
+		/* "/../" is a step up. */
+		if (*last == '\0' || g_str_has_suffix(first, "/") || !is_directory(first))
 			continue;
 		*ret_last = find_last(first, last);
 		if (!*ret_last)
