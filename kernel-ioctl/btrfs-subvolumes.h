@@ -17,9 +17,9 @@
  */
 typedef struct {
 	uint64_t id;
-	uint64_t parent_id;  /* the subvolume that it lies in; 0: top level, or deleted */
-	uint64_t generation; /* the transaction that last changed something in it */
-	uint64_t otransid;   /* the one that created it; 0: not known, or top level */
+	uint64_t parent_id;   /* the subvolume that it lies in; 0: top level, or deleted */
+	uint64_t generation;  /* the transaction that last changed something in it */
+	uint64_t otransid;    /* the one that created it; 0: not known, or top level */
 	uint64_t tree_bytenr; /* of the topmost block of its tree, which @generation wrote */
 	int64_t otime_nsec;   /* when it was created; 0: not known, or top level */
 	uint8_t tree_level;   /* of that block */
