@@ -10,6 +10,11 @@ typedef struct {
 	uint64_t bytenr;
 	uint64_t generation;
 	BtrfsKey end; /* all keys below it are smaller */
+	/*
+	 * Whether somebody who is not deleted refers to it so.  The kernel gives back blocks of a
+	 * deleted subvolume while nodes above still refer to them, and others may have reused them.
+	 */
+	bool is_live;
 } Visit;
 
 typedef struct {
@@ -132,7 +137,8 @@ static bool begin(SubvolumeTrees *trees, GError **error)
 {
 	for (guint i = 0; i < trees->subvolumes->len; i++) {
 		const BtrfsSubvolume *subvolume = subvolume_at(trees, i);
-		const Visit visit = { subvolume->tree_bytenr, subvolume->generation, key_most };
+		const Visit visit = { subvolume->tree_bytenr, subvolume->generation, key_most,
+				      !subvolume->is_dead };
 
 		if (subvolume->tree_level >= BTRFS_NODE_LEVELS) {
 			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
@@ -159,13 +165,15 @@ static bool begin(SubvolumeTrees *trees, GError **error)
 	return true;
 }
 
-/* In the order of the disk; of one address the latest generation first, and the nearest end. */
+/* In the order of the disk; of one address what is true for certain first, then the nearest end. */
 static int compare_visits(const void *one, const void *other)
 {
 	const Visit *a = one, *b = other;
 
 	if (a->bytenr != b->bytenr)
 		return a->bytenr < b->bytenr ? -1 : 1;
+	if (a->is_live != b->is_live)
+		return a->is_live ? -1 : 1;
 	if (a->generation != b->generation)
 		return a->generation > b->generation ? -1 : 1;
 	return btrfs_key_compare(&a->end, &b->end);
@@ -217,10 +225,11 @@ static void visit_bottom(SubvolumeTrees *trees, const BtrfsNode *node, const Vis
 static void visit_above(SubvolumeTrees *trees, const BtrfsNode *node, const Visit *visit,
 			RootSet set)
 {
+	const bool is_held = is_live(trees, set);
 	BtrfsNodeChild child, next;
 
 	for (uint32_t i = 0; i < node->n_children; i++) {
-		Visit below = { .end = visit->end };
+		Visit below = { .end = visit->end, .is_live = is_held };
 
 		btrfs_node_child(node, i, &child);
 		if (i + 1 < node->n_children) {
@@ -243,7 +252,7 @@ static bool visit(SubvolumeTrees *trees, const Visit *visit, uint8_t level, GErr
 	(void)block_holders_find(trees->blocks, visit->bytenr, &set);
 	if (!trees->reader(trees->reader_data, visit->bytenr, visit->generation, level, &node,
 			   &cause)) {
-		if (!is_live(trees, set))
+		if (!visit->is_live)
 			return true;
 		g_propagate_error(error, g_steal_pointer(&cause));
 		return false;

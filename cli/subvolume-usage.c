@@ -12,8 +12,11 @@
 
 #define WORD_BITS 64
 
-/* Looks at a filesystem that changes; the last one is believed if it comes to an end. */
+/* Looks at a filesystem that changes. */
 #define LOOKS_MAX 4
+
+/* After that a look is not repeated for being approximate: on a busy filesystem each one is. */
+#define LOOKS_USEC (2 * G_USEC_PER_SEC)
 
 struct SubvolumeUsage {
 	GArray *subvolumes; /* BtrfsSubvolume */
@@ -172,6 +175,7 @@ static SubvolumeUsage *look(int fd, GError **error)
 
 SubvolumeUsage *subvolume_usage_measure(int fd, GError **error)
 {
+	const int64_t enough_usec = g_get_monotonic_time() + LOOKS_USEC;
 	SubvolumeUsage *usage = NULL;
 
 	for (int i = 0; i < LOOKS_MAX; i++) {
@@ -181,7 +185,7 @@ SubvolumeUsage *subvolume_usage_measure(int fd, GError **error)
 		if (better) {
 			subvolume_usage_free(usage);
 			usage = better;
-			if (!usage->is_approximate)
+			if (!usage->is_approximate || g_get_monotonic_time() > enough_usec)
 				return usage;
 		} else if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_AGAIN) ||
 			   (i + 1 == LOOKS_MAX && !usage)) {

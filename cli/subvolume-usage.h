@@ -32,7 +32,7 @@ typedef struct {
 
 /*
  * Measure the filesystem that @fd, a directory of it, lies on.  What is dirty is written out first,
- * and a look that others' changes spoilt is repeated.  Needs CAP_SYS_ADMIN: else G_FILE_ERROR_PERM.
+ * and a look that others' changes spoilt is repeated a few times.  Needs CAP_SYS_ADMIN: else G_FILE_ERROR_PERM.
  */
 SubvolumeUsage *subvolume_usage_measure(int fd, GError **error);
 void subvolume_usage_free(SubvolumeUsage *usage);

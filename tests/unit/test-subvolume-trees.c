@@ -251,6 +251,36 @@ static void test_a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_i
 	tear_down(&fixture);
 }
 
+static void test_a_block_that_another_tree_reused_is_that_ones(void)
+{
+	/* The deleted subvolume's top refers to the blocks 3 and 14 as nodes, which are live's now. */
+	static const FakeNode top = { BLOCK(98), 9, DELETED,
+				      2,         2, { CHILD(257, 0, 3, 7), CHILD(300, 0, 14, 7) } };
+	static const BtrfsSubvolume list[] = {
+		{ .id = LIVE, .generation = 20, .tree_bytenr = BLOCK(1), .tree_level = 2 },
+		{ .id = DELETED,
+		  .generation = 9,
+		  .tree_bytenr = BLOCK(98),
+		  .tree_level = 2,
+		  .is_dead = true },
+	};
+	FakeNode all[G_N_ELEMENTS(nodes) + 1];
+	g_autoptr(GError) error = NULL;
+	Fixture fixture;
+
+	memcpy(all, nodes, sizeof(nodes));
+	all[G_N_ELEMENTS(nodes)] = top;
+	read_trees(&fixture, list, G_N_ELEMENTS(list), all, G_N_ELEMENTS(all), &error);
+	g_assert_no_error(error);
+	/* What is deleted counts for nothing, so its bit does no harm. */
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(12)) & 1, ==, 1);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(14)) & 1, ==, 1);
+	g_autofree char *leaves =
+		leaves_between(&fixture, 0, (BtrfsKey)KEY(1, 0), (BtrfsKey)KEY(999, 0));
+	g_assert_cmpstr(leaves, ==, "10 12 13 14");
+	tear_down(&fixture);
+}
+
 /* Extents: items of the extent tree with references, and of the trees that show them. */
 
 static void put(GByteArray *bytes, uint64_t value, guint n)
@@ -434,6 +464,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/subvolume-trees/"
 			"a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_it",
 			test_a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_it);
+	g_test_add_func("/subvolume-trees/a_block_that_another_tree_reused_is_that_ones",
+			test_a_block_that_another_tree_reused_is_that_ones);
 	g_test_add_func("/extent-holders/"
 			"extents_are_held_by_who_holds_the_leaves_that_show_them",
 			test_extents_are_held_by_who_holds_the_leaves_that_show_them);
