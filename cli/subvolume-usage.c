@@ -21,8 +21,10 @@
 struct SubvolumeUsage {
 	GArray *subvolumes; /* BtrfsSubvolume */
 	RootSets *sets;
-	GArray *sums;   /* UsageBytes, by set */
-	uint64_t *live; /* bits of those that are not deleted */
+	GArray *sums;           /* UsageBytes, by set */
+	uint64_t *live;         /* bits of those that are not deleted */
+	UsageBytes *referenced; /* by each place */
+	UsageBytes *exclusive;  /* the same, of sets of which it alone is not deleted */
 	bool is_approximate;
 };
 
@@ -35,7 +37,38 @@ void subvolume_usage_free(SubvolumeUsage *usage)
 	root_sets_free(usage->sets);
 	g_array_unref(usage->sums);
 	g_free(usage->live);
+	g_free(usage->referenced);
+	g_free(usage->exclusive);
 	g_free(usage);
+}
+
+static void add(UsageBytes *sum, const UsageBytes *more)
+{
+	sum->data_bytes += more->data_bytes;
+	sum->metadata_bytes += more->metadata_bytes;
+}
+
+/* Add what a set holds to each of its members. */
+static void add_to_members(SubvolumeUsage *usage, RootSet set)
+{
+	const UsageBytes *sum = &g_array_index(usage->sums, UsageBytes, set);
+	const uint64_t *bits = root_sets_bits(usage->sets, set);
+	guint n_live = 0, live = 0;
+
+	for (guint i = 0; i < root_sets_words(usage->sets); i++) {
+		for (uint64_t left = bits[i]; left != 0; left &= left - 1) {
+			const guint bit = (guint)__builtin_ctzll(left);
+
+			add(&usage->referenced[i * WORD_BITS + bit], sum);
+			if (usage->live[i] >> bit & 1) {
+				live = i * WORD_BITS + bit;
+				n_live++;
+			}
+		}
+	}
+
+	if (n_live == 1)
+		add(&usage->exclusive[live], sum);
 }
 
 SubvolumeUsage *subvolume_usage_new(GArray *subvolumes, RootSets *sets, GArray *sums)
@@ -49,6 +82,11 @@ SubvolumeUsage *subvolume_usage_new(GArray *subvolumes, RootSets *sets, GArray *
 	for (guint i = 0; i < subvolumes->len; i++)
 		if (!g_array_index(subvolumes, BtrfsSubvolume, i).is_dead)
 			usage->live[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+
+	usage->referenced = g_new0(UsageBytes, subvolumes->len);
+	usage->exclusive = g_new0(UsageBytes, subvolumes->len);
+	for (RootSet set = 1; set < sums->len; set++)
+		add_to_members(usage, set);
 	return usage;
 }
 
@@ -62,20 +100,9 @@ bool subvolume_usage_is_approximate(const SubvolumeUsage *usage)
 	return usage->is_approximate;
 }
 
-static void add(UsageBytes *sum, const UsageBytes *more)
-{
-	sum->data_bytes += more->data_bytes;
-	sum->metadata_bytes += more->metadata_bytes;
-}
-
 UsageBytes subvolume_usage_referenced(const SubvolumeUsage *usage, guint place)
 {
-	UsageBytes sum = { 0 };
-
-	for (RootSet set = 1; set < usage->sums->len; set++)
-		if (root_sets_bits(usage->sets, set)[place / WORD_BITS] >> place % WORD_BITS & 1)
-			add(&sum, &g_array_index(usage->sums, UsageBytes, set));
-	return sum;
+	return usage->referenced[place];
 }
 
 /* What is held by none who lives but those of @within, and, unless @within is empty, by one of these. */
@@ -103,6 +130,8 @@ UsageBytes subvolume_usage_exclusive(const SubvolumeUsage *usage, const guint *p
 {
 	g_autofree uint64_t *within = g_new0(uint64_t, root_sets_words(usage->sets));
 
+	if (n == 1)
+		return usage->exclusive[places[0]];
 	for (guint i = 0; i < n; i++)
 		within[places[i] / WORD_BITS] |= UINT64_C(1) << places[i] % WORD_BITS;
 	return sum_within(usage, within, false);

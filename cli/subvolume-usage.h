@@ -49,7 +49,7 @@ bool subvolume_usage_is_approximate(const SubvolumeUsage *usage);
 /* All that the subvolume at @place refers to. */
 UsageBytes subvolume_usage_referenced(const SubvolumeUsage *usage, guint place);
 
-/* What only the @n subvolumes at @places hold, so what is free when they all are deleted. */
+/* What only the @n subvolumes at @places hold, none of them deleted before, so what is free when they all are deleted. */
 UsageBytes subvolume_usage_exclusive(const SubvolumeUsage *usage, const guint *places, guint n);
 
 /* What subvolumes that were deleted before still hold, and are giving back. */

@@ -111,6 +111,8 @@ static void test_what_only_those_hold_is_free_when_they_are_deleted(void)
 	g_autoptr(SubvolumeUsage) usage =
 		subvolume_usage_new(list(subvolumes, G_N_ELEMENTS(subvolumes)), sets, sums);
 
+	const guint none[] = { 0 };
+	g_assert_cmpuint(subvolume_usage_exclusive(usage, none, 1).data_bytes, ==, 100);
 	const guint first[] = { 1 }, second[] = { 2 }, pair[] = { 2, 1 }, all[] = { 0, 1, 2 };
 	g_assert_cmpuint(subvolume_usage_exclusive(usage, first, 1).data_bytes, ==, 10001000);
 	g_assert_cmpuint(subvolume_usage_exclusive(usage, first, 1).metadata_bytes, ==, 1000100);
