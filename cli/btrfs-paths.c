@@ -4,6 +4,7 @@
 #include "daemon/mount-table.h"
 #include "daemon/short-path.h"
 #include "kernel-ioctl/btrfs-names.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/fd.h"
 #include "kernel-ioctl/file-stat.h"
 
@@ -11,6 +12,8 @@
 
 /* Names above one another; a way that is longer is a circle. */
 #define CLIMB_MAX 65536
+
+#define TOP_NAME "<FS_TREE>"
 
 /* A directory that a mount shows. */
 typedef struct {
@@ -96,14 +99,10 @@ static const char *target_of(const BtrfsPaths *paths, uint64_t root, uint64_t in
 	return NULL;
 }
 
-char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
+/* The path of what has the name. */
+static char *climb(BtrfsPaths *paths, const BtrfsName *name)
 {
 	const char *target = NULL;
-	const BtrfsName *name;
-
-	btrfs_names_start(paths->names, root, inode);
-	if (!btrfs_names_next(paths->names, &name, NULL) || !name)
-		return NULL;
 
 	short_path_clear(paths->path);
 	for (int i = 0; name && !target && i < CLIMB_MAX; i++) {
@@ -116,5 +115,30 @@ char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
 			return NULL;
 	}
 
-	return short_path_text(paths->path, target ? target : "<FS_TREE>");
+	return short_path_text(paths->path, target ? target : TOP_NAME);
+}
+
+char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
+{
+	const BtrfsName *name;
+
+	btrfs_names_start(paths->names, root, inode);
+	if (!btrfs_names_next(paths->names, &name, NULL) || !name)
+		return NULL;
+	return climb(paths, name);
+}
+
+char *btrfs_paths_find_subvolume(BtrfsPaths *paths, uint64_t root)
+{
+	const char *target = target_of(paths, root, BTRFS_NAMES_TOP_INODE);
+	const BtrfsName *name;
+
+	if (target)
+		return g_strdup(target);
+	if (root == BTRFS_SUBVOLUME_TOP)
+		return g_strdup(TOP_NAME);
+	if (!btrfs_names_of_directory(paths->names, root, BTRFS_NAMES_TOP_INODE, &name, NULL) ||
+	    !name)
+		return NULL;
+	return climb(paths, name);
 }

@@ -22,4 +22,7 @@ void btrfs_paths_free(BtrfsPaths *paths);
  */
 char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode);
 
+/* The same of the subvolume @root itself; "<FS_TREE>" of a top level that no mount shows. */
+char *btrfs_paths_find_subvolume(BtrfsPaths *paths, uint64_t root);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsPaths, btrfs_paths_free)

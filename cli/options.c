@@ -344,6 +344,17 @@ static void add_command_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_delete_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = {
+		{ "delete", 0, 0, G_OPTION_ARG_NONE, &options->deletes,
+		  "Say what deleting these subvolumes together would free; none is deleted", NULL },
+		{ NULL }
+	};
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -366,6 +377,7 @@ static const struct {
 	{ VERB_TAKES_NULL, add_null_entries },
 	{ VERB_TAKES_REPLACE, add_replace_entries },
 	{ VERB_TAKES_COMMAND, add_command_entries },
+	{ VERB_TAKES_DELETE, add_delete_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

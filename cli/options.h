@@ -31,6 +31,7 @@ typedef enum {
 	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
 	VERB_TAKES_REPLACE = 1 << 16,
 	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command behind "--" */
+	VERB_TAKES_DELETE = 1 << 18,
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -87,6 +88,7 @@ typedef struct {
 	gboolean runs;
 	gboolean full;
 	gboolean replace;
+	gboolean deletes;
 	char *svg;
 	char *why;
 	char **command; /* behind "--", NULL-terminated; NULL: there is no "--" */

@@ -16,6 +16,7 @@ import tempfile
 # they are typed.
 KINDS = {
     "FILE": "file", "PATH": "file", "DIR": "directory", "DIRECTORY": "directory",
+    "SUBVOLUME": "directory",
     "COLUMNS": "columns", "COMMAND": "file",
     "UUID": "filesystem", "MOUNT": "filesystem", "DISK": "disk", "KEY=VALUE": "key",
     "SIZE": "", "N": "", "SECONDS": "", "N%": "", "TIME": "", "GLOB": "", "TEXT": "", "FACTOR": "",

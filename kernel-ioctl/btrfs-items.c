@@ -261,6 +261,8 @@ bool btrfs_root_item_read(const uint8_t *data, uint32_t length, BtrfsRootItem *r
 	flags = GUINT64_FROM_LE(item.flags);
 	*ret = (BtrfsRootItem){
 		.generation = GUINT64_FROM_LE(item.generation),
+		.bytenr = GUINT64_FROM_LE(item.bytenr),
+		.level = item.level,
 		.refs = GUINT32_FROM_LE(item.refs),
 		.is_read_only = flags & BTRFS_ROOT_SUBVOL_RDONLY,
 		.is_dead = item.refs == 0 || flags & BTRFS_ROOT_SUBVOL_DEAD,
@@ -269,6 +271,7 @@ bool btrfs_root_item_read(const uint8_t *data, uint32_t length, BtrfsRootItem *r
 	/* What a kernel that did not know the rest has written left the rest as it was. */
 	if (length >= sizeof(item) && item.generation_v2 == item.generation) {
 		ret->otransid = GUINT64_FROM_LE(item.otransid);
+		ret->otime_nsec = nsec_of(&item.otime);
 		memcpy(ret->uuid, item.uuid, sizeof(ret->uuid));
 		memcpy(ret->parent_uuid, item.parent_uuid, sizeof(ret->parent_uuid));
 	}

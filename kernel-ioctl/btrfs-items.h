@@ -143,6 +143,9 @@ bool btrfs_inode_item_read(const uint8_t *data, uint32_t length, BtrfsInodeItem 
 typedef struct {
 	uint64_t generation; /* the transaction that last wrote the tree */
 	uint64_t otransid;   /* the one that created it; 0: not known (before Linux 3.6) */
+	uint64_t bytenr;     /* of the tree's topmost block, which that transaction wrote, too */
+	uint8_t level;       /* of that block; 0: it is the only one */
+	int64_t otime_nsec;  /* when it was created; 0: not known */
 	uint32_t refs;       /* 0: being deleted */
 	bool is_read_only;
 	bool is_dead;                       /* being deleted */

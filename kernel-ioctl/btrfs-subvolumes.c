@@ -8,7 +8,7 @@
 #include <linux/btrfs.h>
 #include <string.h>
 
-G_STATIC_ASSERT(sizeof(BtrfsSubvolume) == 72);
+G_STATIC_ASSERT(sizeof(BtrfsSubvolume) == 88);
 
 static bool is_subvolume(uint64_t id)
 {
@@ -35,6 +35,9 @@ static bool add_root(GArray *subvolumes, const BtrfsTreeItem *item, GError **err
 
 	subvolume.generation = root.generation;
 	subvolume.otransid = root.otransid;
+	subvolume.tree_bytenr = root.bytenr;
+	subvolume.tree_level = root.level;
+	subvolume.otime_nsec = root.otime_nsec;
 	subvolume.is_read_only = root.is_read_only;
 	subvolume.is_dead = root.is_dead;
 	memcpy(subvolume.uuid, root.uuid, sizeof(subvolume.uuid));

@@ -124,7 +124,7 @@ def test_no_verb_is_bad_use():
     ("format", "duplicates", "DIRECTORY"), ("keep", "store prune", "UUID|MOUNT…"),
     ("sample", "verify", "UUID|MOUNT…"), ("wait", "start", "UUID|MOUNT…"),
     ("rate", "budget", "DISK…"), ("by", "waste", "[DIRECTORY|UUID…]"),
-    ("dry-run", "run", "PATH…"), ("exclude", "run", "PATH…"),
+    ("delete", "snapshots", "SUBVOLUME…"), ("dry-run", "run", "PATH…"), ("exclude", "run", "PATH…"),
 ])
 def test_an_option_of_one_verb_is_no_option_of_another(option, verb, shown):
     verbs = re.findall(r"^  (\w+(?: \w+)?)  +\S", run("--help").stdout.split("Verbs:")[1], re.MULTILINE)
@@ -158,7 +158,7 @@ def test_version_is_one_line():
 
 
 @pytest.mark.parametrize("verb", ["status", "history", "config", "list", "shared", "file", "duplicates", "waste", "unique",
-                                  "why", "doctor", "estimate", "store size", "store check", "store prune",
+                                  "why", "doctor", "snapshots", "estimate", "store size", "store check", "store prune",
                                   "store vacuum"])
 @pytest.mark.parametrize("typed, said", [
     ("frob", "no column 'frob'"), ("", "names no column"), ("+", "names no column"),

@@ -343,6 +343,9 @@ static void test_a_root_is_read(void)
 		.generation = GUINT64_TO_LE(20),
 		.generation_v2 = GUINT64_TO_LE(20),
 		.otransid = GUINT64_TO_LE(15),
+		.otime = { GUINT64_TO_LE(7), GUINT32_TO_LE(5) },
+		.bytenr = GUINT64_TO_LE(0x40000),
+		.level = 2,
 		.flags = GUINT64_TO_LE(1),
 		.refs = GUINT32_TO_LE(1),
 		.uuid = { 1, 2, 3 },
@@ -353,6 +356,9 @@ static void test_a_root_is_read(void)
 	g_assert_true(btrfs_root_item_read((uint8_t *)&raw, sizeof(raw), &item));
 	g_assert_cmpuint(item.generation, ==, 20);
 	g_assert_cmpuint(item.otransid, ==, 15);
+	g_assert_cmpint(item.otime_nsec, ==, INT64_C(7000000005));
+	g_assert_cmpuint(item.bytenr, ==, 0x40000);
+	g_assert_cmpuint(item.level, ==, 2);
 	g_assert_cmpuint(item.refs, ==, 1);
 	g_assert_true(item.is_read_only);
 	g_assert_false(item.is_dead);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/subvolume-trees.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * FakeTrees - nodes of trees as a btrfs would have them, for who reads them by a NodeReader.
+ */
+#define FAKE_CHILDREN_MAX 4
+
+typedef struct {
+	uint64_t bytenr;
+	uint64_t generation;
+	uint64_t owner;
+	uint8_t level;
+	size_t n_children;
+	BtrfsNodeChild children[FAKE_CHILDREN_MAX];
+} FakeNode;
+
+typedef struct {
+	const FakeNode *nodes;
+	size_t n_nodes;
+	unsigned n_reads;
+} FakeTrees;
+
+/* A NodeReader; @data is FakeTrees.  What is not there was reused. */
+bool fake_trees_read(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
+		     BtrfsNode *ret, GError **error);
