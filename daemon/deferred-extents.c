@@ -5,6 +5,7 @@
 #include "daemon/pin-cause.h"
 #include "hashstore/holders.h"
 #include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
 
 struct DeferredExtents {
 	Pass *pass;
@@ -165,6 +166,26 @@ static bool find_holders(DeferredExtents *deferred, GHashTable *roots, uint64_t 
 		}
 	}
 
+	return true;
+}
+
+bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
+				    GError **error)
+{
+	g_autoptr(GHashTable) roots =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	uint64_t ignored;
+
+	*ret = false;
+	if (!find_holders(deferred, roots, &ignored, error))
+		return false;
+
+	for (guint i = 0; i < subvolumes->len && !*ret; i++) {
+		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
+
+		*ret = !one->is_read_only && !one->is_dead &&
+		       g_hash_table_contains(roots, &one->id);
+	}
 	return true;
 }
 
