@@ -5,6 +5,7 @@
 #include "daemon/pin-cause.h"
 #include "hashstore/holders.h"
 #include "hashstore/open-extents.h"
+#include "kernel-ioctl/btrfs-subvolumes.h"
 
 struct DeferredExtents {
 	Pass *pass;
@@ -135,6 +136,32 @@ bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError *
 		deferred->taken_bytes += row.uncovered_bytes;
 		deferred->has_changed = true;
 	}
+	return true;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
+				    GError **error)
+{
+	g_autoptr(GArray) holders = NULL;
+
+	*ret = false;
+	if (!hash_store_list_holders(deferred->pass->store, &holders, error))
+		return false;
+
+	for (guint i = 0; i < subvolumes->len && !*ret; i++) {
+		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
+
+		*ret = !one->is_read_only && !one->is_dead &&
+		       g_array_binary_search(holders, &one->id, compare_ids, NULL);
+	}
+
 	return true;
 }
 

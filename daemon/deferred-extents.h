@@ -33,6 +33,10 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool 
 bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether one of @subvolumes (BtrfsSubvolume) held extents while it was read-only, and is no longer. */
+bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
+				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* What was deferred of the extent at @address ends otherwise than by the deletion of snapshots. */
 bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -14,6 +14,10 @@
 
 /* A number that was not given. */
 #define NO_NUMBER INT_MIN
+#define GIVEN_NOTHING                                                                              \
+	{                                                                                          \
+		.max_compare = NO_NUMBER, .anchor_blocks = NO_NUMBER, .window_anchors = NO_NUMBER  \
+	}
 
 _Static_assert(SETTINGS_ANCHOR_BLOCKS_MAX == WINNOW_ANCHOR_BLOCKS_MAX &&
 		       SETTINGS_WINDOW_ANCHORS_MAX == WINNOW_WINDOW_MAX,
@@ -326,9 +330,7 @@ static void add_burden_entries(GOptionContext *context, Given *given)
 
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 {
-	g_auto(Given) given = { .max_compare = NO_NUMBER,
-				.anchor_blocks = NO_NUMBER,
-				.window_anchors = NO_NUMBER };
+	g_auto(Given) given = GIVEN_NOTHING;
 	const GOptionEntry entries[] = {
 		{ "once", 0, 0, G_OPTION_ARG_NONE, &given.once,
 		  "Make one pass over the filesystems of the paths, then end", NULL },

@@ -213,6 +213,34 @@ static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, G
 	return true;
 }
 
+/* Look at all extents that snapshots hold. */
+static bool check_deferred(PinnedExtents *pinned, GError **error)
+{
+	PinnedExtent row = { 0 };
+	bool found = true;
+
+	while (found && pass_may_continue(pinned->pass)) {
+		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
+					    error) ||
+		    (found && row.holders > 0 && !check(pinned, &row, error)))
+			return false;
+		row.extent.address++;
+	}
+
+	return true;
+}
+
+/* Snapshots that were read-only when they held something, and are no longer. */
+static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+{
+	bool have_writable;
+
+	if (!deferred_extents_have_writable(pinned->pass->deferred, subvolumes, &have_writable,
+					    error))
+		return false;
+	return !have_writable || check_deferred(pinned, error);
+}
+
 static uint64_t count_up_to(const GArray *subvolumes, uint64_t newest)
 {
 	uint64_t n = 0;
@@ -273,6 +301,7 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 		return true;
 	if (!pin_watch_subvolumes(pinned->watch, &subvolumes, error) ||
 	    !look_at_read_only(pinned, subvolumes, error) ||
+	    !look_at_holders(pinned, subvolumes, error) ||
 	    (root == 0 && !look_at_many(pinned, subvolumes, error)))
 		return false;
 

@@ -66,6 +66,20 @@ class DedupdNotRewriting(Dedupd):
         return "--rewrite=" in done.stdout
 
 
+class DedupdPaying(Dedupd):
+    """This project, comparing whatever it takes to free an extent at once, in snapshots as well."""
+
+    name = "dedupd-paying"
+
+    def command(self, state, tree, *options):
+        return super().command(state, tree, "--max-compare=1000", "--read-only-snapshots=share",
+                               *options)
+
+    def is_known(self):
+        done = subprocess.run([self.program, "--help"], capture_output=True, text=True, check=False)
+        return "--max-compare=" in done.stdout
+
+
 class Duperemove(Deduper):
     """Extents by their content, with a file of hashes kept from run to run."""
 
@@ -148,7 +162,7 @@ def find_dedupd(path=None):
 def find_all(wanted, path=None):
     """The programs named in @wanted; a peer that is not installed is left out."""
     found = []
-    for kind in (Dedupd, DedupdReading, DedupdNotRewriting, Duperemove, DuperemoveFine,
+    for kind in (Dedupd, DedupdReading, DedupdNotRewriting, DedupdPaying, Duperemove, DuperemoveFine,
                  Jdupes, Oans, Bees, Dduper):
         if kind.name not in wanted:
             continue

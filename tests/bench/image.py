@@ -49,6 +49,10 @@ class BenchFilesystem(LoopFilesystem):
         """Mount again, so that all that was put off has been done."""
         self.unmount()
         self.mount()
+        self.sync()
+
+    def sync(self):
+        """Have all of it on the disk."""
         subprocess.run(["sync", "-f", self.mount_point], check=True)
 
     def written_bytes(self):

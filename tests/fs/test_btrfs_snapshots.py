@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Savings that are deferred to the deletion of snapshots, and all that may happen to these until then."""
+
+import random
+import subprocess
+
+import pytest
+
+import harness
+from content import KIB, MIB, clone, noise, write_extent
+from harness import check_btrfs_pass
+from subvolumes import (btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot)
+
+SIZE = MIB
+# More than are worth to be shared with at once.
+MANY = 20
+
+
+@pytest.fixture(params=["btrfs"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def live(tree):
+    """A subvolume with two equal files."""
+    make_subvolume(tree / "live")
+    write_twins(tree / "live")
+    return tree / "live"
+
+
+def write_twins(directory, seed=1, size=SIZE):
+    for name in ("one", "two"):
+        write_extent(directory / f"{name}-{seed}", noise(seed, size))
+
+
+def check(dedupd, read_only_snapshots="writable", **options):
+    """A pass that shares nothing onto read-only snapshots; what was deferred stays so without one more pass."""
+    done = check_btrfs_pass(dedupd, read_only_snapshots=read_only_snapshots, **options)
+    first, second = (run.filesystem["deferred"] for run in (done.first, done.second))
+    kept = ("waiting_bytes", "waiting_extents", "snapshots", "last_snapshot")
+    assert [second[name] for name in kept] == [first[name] for name in kept]
+    assert second["bytes"] == second["released_bytes"] == 0
+    return done
+
+
+def check_deferred(dedupd, size, holders, last=None, **options):
+    """A pass after which @holders snapshots keep @size bytes, and that frees nothing."""
+    done = check(dedupd, **options)
+    deferred = done.first.filesystem["deferred"]
+    assert done.freed_bytes == 0
+    assert (deferred["waiting_bytes"], deferred["snapshots"]) == (size, holders)
+    assert deferred["last_snapshot"] == (str(last) if last else None)
+    return done
+
+
+def delete_and_check(dedupd, *names, **options):
+    """Delete snapshots: the pass after that says that what they held was freed, and reads no data."""
+    filesystem, tree = dedupd.filesystem, dedupd.filesystem.mount_point
+    before = harness.used_data_bytes(filesystem)
+    for name in names:
+        btrfs("subvolume", "delete", "--commit-after", f"{tree}/{name}")
+    btrfs("subvolume", "sync", "-s", "1", tree)
+    released = before - harness.used_data_bytes(filesystem)
+    done = check(dedupd, **options)
+    assert done.first.filesystem["deferred"]["released_bytes"] == released
+    assert done.freed_bytes == 0
+    assert done.first.read["compare_bytes"] == done.first.read["finding_bytes"] == 0
+    return released
+
+
+# What is deferred
+
+
+def test_what_a_snapshot_holds_is_deferred_and_released_by_its_deletion(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_by_default_what_many_snapshots_hold_is_deferred(tree, live, dedupd):
+    names = [f"kept-{number}" for number in range(MANY)]
+    for name in names:
+        snapshot(live, tree / name)
+    check_deferred(dedupd, SIZE, MANY, tree / names[-1], read_only_snapshots="auto")
+
+    assert delete_and_check(dedupd, *names, read_only_snapshots="auto") == SIZE
+
+
+def test_by_default_what_one_snapshot_holds_is_freed_at_once(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+
+    done = check(dedupd, read_only_snapshots="auto")
+
+    assert done.freed_bytes == SIZE
+    assert done.first.filesystem["deferred"]["waiting_bytes"] == 0
+
+
+def test_a_snapshot_that_is_taken_later_holds_nothing(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    snapshot(live, tree / "later")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_hundreds_of_snapshots(tree, live, dedupd):
+    size = 128 * KIB
+    for name in ("one-1", "two-1"):
+        (live / name).unlink()
+    write_twins(live, size=size)
+    names = [f"kept-{number}" for number in range(200)]
+    for name in names:
+        snapshot(live, tree / name)
+    check_deferred(dedupd, size, len(names), tree / names[-1], read_only_snapshots="auto")
+
+    assert delete_and_check(dedupd, *names[::-1], read_only_snapshots="auto") == size
+
+
+# Which snapshots
+
+
+def test_snapshots_of_snapshots_hold_as_much(tree, live, dedupd):
+    snapshot(live, tree / "first")
+    snapshot(tree / "first", tree / "second")
+    snapshot(tree / "second", tree / "third")
+    check_deferred(dedupd, SIZE, 3, tree / "third")
+
+    assert delete_and_check(dedupd, "third", "first") == 0
+    assert delete_and_check(dedupd, "second") == SIZE
+
+
+def test_snapshots_are_deleted_in_any_order(tree, live, dedupd):
+    chance = random.Random(1)
+    snapshot(live, tree / "kept-1")
+    for number in range(2, 5):
+        write_twins(live, number)
+        snapshot(live, tree / f"kept-{number}")
+    # Those with number N are held by snapshots from N on.
+    left = set(range(1, 5))
+    check_deferred(dedupd, 4 * SIZE, 4, tree / "kept-4")
+
+    for number in chance.sample(sorted(left), 4):
+        held = max(left) * SIZE
+        left.remove(number)
+        assert delete_and_check(dedupd, f"kept-{number}") == held - max(left, default=0) * SIZE
+
+
+def test_a_writable_snapshot_holds_nothing(tree, live, dedupd):
+    snapshot(live, tree / "writable", read_only=False)
+
+    assert check(dedupd).freed_bytes == SIZE
+    assert (tree / "writable/one-1").read_bytes() == noise(1, SIZE)
+
+
+def test_beside_a_writable_snapshot_a_read_only_one_holds_all(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    snapshot(tree / "kept", tree / "writable", read_only=False)
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def snapshot_above(nested, name):
+    """A snapshot of the subvolume above, without what stands for the nested one: its times are always now."""
+    snapshot(nested.parent, name, read_only=False)
+    (name / nested.name).rmdir()
+    btrfs("property", "set", name, "ro", "true")
+
+
+def test_nested_subvolumes_are_no_part_of_a_snapshot(tree, live, dedupd):
+    make_subvolume(live / "nested")
+    write_extent(live / "nested/three", noise(1, SIZE))
+    snapshot_above(live / "nested", tree / "kept")
+
+    done = check(dedupd)
+
+    # Of three copies one is held by nothing but the nested subvolume.
+    assert done.freed_bytes == SIZE
+    assert done.first.filesystem["deferred"]["waiting_bytes"] == SIZE
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_snapshots_of_nested_subvolumes_hold_what_these_show(tree, live, dedupd):
+    make_subvolume(live / "nested")
+    write_twins(live / "nested", seed=2)
+    snapshot_above(live / "nested", tree / "kept")
+    snapshot(live / "nested", tree / "kept-nested")
+    check_deferred(dedupd, 2 * SIZE, 2, tree / "kept-nested")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+    assert delete_and_check(dedupd, "kept-nested") == SIZE
+
+
+# Snapshots that were received
+
+
+def send(source, target, directory, parent=None):
+    """Send a snapshot to a directory of the same filesystem."""
+    stream = directory / "stream"
+    btrfs("send", "-q", *(["-p", parent] if parent else []), "-f", stream, source)
+    btrfs("receive", "-q", "-f", stream, target)
+
+
+def received_uuid(subvolume):
+    shown = subprocess.run(["btrfs", "subvolume", "show", str(subvolume)], check=True,
+                           capture_output=True, text=True).stdout
+    return next(line.split()[-1] for line in shown.splitlines() if "Received UUID" in line)
+
+
+def test_what_was_received_is_shared_with_what_was_sent(tree, live, dedupd, tmp_path):
+    snapshot(live, tree / "first")
+    (tree / "received").mkdir()
+    send(tree / "first", tree / "received", tmp_path)
+    copy = tree / "received/first"
+    uuid = received_uuid(copy)
+
+    assert check(dedupd, read_only_snapshots="share").freed_bytes == 3 * SIZE
+
+    assert is_read_only(copy)
+    assert received_uuid(copy) == uuid
+
+
+@pytest.mark.parametrize("policy", ["auto", "writable"])
+def test_after_a_pass_changes_are_sent_to_what_was_received(tree, live, dedupd, tmp_path, policy):
+    snapshot(live, tree / "first")
+    (tree / "received").mkdir()
+    send(tree / "first", tree / "received", tmp_path)
+    check(dedupd, read_only_snapshots=policy)
+
+    write_extent(live / "three", noise(2, SIZE))
+    clone(live / "one-1", live / "four")
+    snapshot(live, tree / "second")
+    send(tree / "second", tree / "received", tmp_path, tree / "first")
+
+    check(dedupd, read_only_snapshots=policy)
+    for name in ("one-1", "two-1", "three", "four"):
+        assert (tree / "received/second" / name).read_bytes() == (live / name).read_bytes()
+
+
+# What happens meanwhile
+
+
+def test_a_snapshot_that_is_made_writable_holds_nothing_any_more(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    btrfs("property", "set", tree / "kept", "ro", "false")
+
+    done = check(dedupd)
+
+    deferred = done.first.filesystem["deferred"]
+    assert done.freed_bytes == SIZE
+    assert (deferred["waiting_bytes"], deferred["released_bytes"]) == (0, 0)
+
+
+def test_of_two_snapshots_one_is_made_writable(tree, live, dedupd):
+    for name in ("kept", "changed"):
+        snapshot(live, tree / name)
+    check_deferred(dedupd, SIZE, 2, tree / "changed")
+    btrfs("property", "set", tree / "changed", "ro", "false")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_what_is_cloned_back_from_a_snapshot_is_shared_away_again_within_a_week(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    for name in ("one-1", "two-1"):
+        clone(tree / "kept" / name, live / f"{name}-back")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    dedupd.set_note("btrfs-all-looked-at", "0")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_what_is_cloned_back_before_the_snapshot_is_deleted_is_not_released(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    for name in ("one-1", "two-1"):
+        clone(tree / "kept" / name, live / f"{name}-back")
+    delete_subvolumes(tree, "kept")
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == SIZE
+    assert done.first.filesystem["deferred"]["released_bytes"] == 0
+
+
+def test_when_all_files_are_deleted_what_is_deferred_is_released_all_the_same(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    for name in ("one-1", "two-1"):
+        (live / name).unlink()
+    used = harness.used_data_bytes(dedupd.filesystem)
+    delete_subvolumes(tree, "kept")
+    assert used - harness.used_data_bytes(dedupd.filesystem) == 2 * SIZE
+
+    done = check(dedupd)
+
+    assert done.first.filesystem["deferred"]["released_bytes"] == SIZE
+
+
+def test_another_policy_frees_at_once_what_was_deferred(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    done = check(dedupd, read_only_snapshots="share")
+
+    deferred = done.first.filesystem["deferred"]
+    assert done.freed_bytes == SIZE
+    assert (deferred["waiting_bytes"], deferred["released_bytes"]) == (0, 0)
