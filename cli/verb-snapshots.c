@@ -133,21 +133,29 @@ static bool take_filesystem(GPtrArray *subjects, const MountTable *mounts, const
 	return true;
 }
 
-static bool list_filesystems(const Request *request, GPtrArray *subjects, GError **error)
+/* What cannot be looked at is said, and does not keep others from being shown. */
+static void add_filesystem(Request *request, GPtrArray *subjects, const MountTable *mounts,
+			   const char *name)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!take_filesystem(subjects, mounts, name, &error))
+		fail(request, error);
+}
+
+static bool list_filesystems(Request *request, GPtrArray *subjects, GError **error)
 {
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
 	const GPtrArray *mounted = mounts ? mount_table_filesystems(mounts) : NULL;
 	char **names = request->options->names;
 
 	for (char **name = names; mounts && name && *name; name++)
-		if (!take_filesystem(subjects, mounts, *name, error))
-			return false;
+		add_filesystem(request, subjects, mounts, *name);
 	for (guint i = 0; !names && mounted && i < mounted->len; i++) {
 		const MountedFilesystem *filesystem = mounted->pdata[i];
 
-		if (filesystem->identity.kind == FS_KIND_BTRFS &&
-		    !take_filesystem(subjects, mounts, filesystem->uuid, error))
-			return false;
+		if (filesystem->identity.kind == FS_KIND_BTRFS)
+			add_filesystem(request, subjects, mounts, filesystem->uuid);
 	}
 	return mounts;
 }

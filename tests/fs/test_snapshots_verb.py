@@ -259,6 +259,16 @@ def test_another_filesystem_has_no_subvolumes(make_filesystem):
     assert "no subvolume of a btrfs" in dedupctl("--delete", filesystem.mount_point, status=FAILED).stderr
 
 
+def test_one_filesystem_that_cannot_be_looked_at_does_not_hide_others(make_history, tmp_path):
+    _, tree = make_history("tiny")
+    done = dedupctl("--json", tmp_path, tree, tree / "live", status=FAILED)
+    assert str(tmp_path) in done.stderr
+    found, = json.loads(done.stdout)["snapshots"]
+    assert str(tree / "live") in {row["path"] for row in found["subvolumes"]}
+    assert found["filesystem"] in {filesystem["filesystem"] for filesystem in
+                                   json.loads(dedupctl("--json", status=None).stdout)["snapshots"]}
+
+
 def test_it_takes_root(make_history, tmp_path):
     filesystem, tree = make_history("tiny")
     for directory in (filesystem.directory, *tmp_path.parents):
