@@ -2,12 +2,7 @@
 #include "daemon/extent-choice.h"
 
 #include "daemon/place-cost.h"
-
-/* A reference, and whether its subvolume is read-only. */
-typedef struct {
-	BtrfsRef ref;
-	bool is_read_only;
-} Found;
+#include "daemon/ref-groups.h"
 
 /* Places that are looked at together. */
 typedef struct {
@@ -32,7 +27,7 @@ ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
 
 	choice->pass = pass;
 	choice->refs = refs;
-	choice->found = g_array_new(false, false, sizeof(Found));
+	choice->found = g_array_new(false, false, sizeof(GroupedRef));
 	choice->holders = g_array_new(false, false, sizeof(uint64_t));
 	return choice;
 }
@@ -47,59 +42,16 @@ void extent_choice_free(ExtentChoice *choice)
 	g_free(choice);
 }
 
-static const Found *found_at(const ExtentChoice *choice, guint i)
+static const GroupedRef *found_at(const ExtentChoice *choice, guint i)
 {
-	return &g_array_index(choice->found, Found, i);
-}
-
-static int compare_numbers(uint64_t one, uint64_t other)
-{
-	return (one > other) - (one < other);
-}
-
-static int compare_found(const void *a, const void *b)
-{
-	const Found *one = a, *other = b;
-	int order = compare_numbers(one->ref.inode, other->ref.inode);
-
-	if (order == 0)
-		order = compare_numbers(one->ref.offset, other->ref.offset);
-	if (order == 0)
-		order = (int)one->is_read_only - (int)other->is_read_only;
-	return order == 0 ? compare_numbers(one->ref.root, other->ref.root) : order;
+	return ref_groups_at(choice->found, i);
 }
 
 static int compare_holders(const void *a, const void *b)
 {
-	return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
-}
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
-/* Note what the kernel found, in groups. */
-static void take_found(ExtentChoice *choice)
-{
-	const BtrfsRef *refs;
-	size_t n;
-
-	g_array_set_size(choice->found, 0);
-	refs = extent_refs_found(choice->refs, &n);
-	for (size_t i = 0; i < n; i++) {
-		Found found = { refs[i],
-				read_only_subvolumes_has(choice->pass->subvolumes, refs[i].root) };
-
-		g_array_append_val(choice->found, found);
-	}
-	g_array_sort(choice->found, compare_found);
-}
-
-static guint group_end(const ExtentChoice *choice, guint begin)
-{
-	const BtrfsRef *first = &found_at(choice, begin)->ref;
-	guint end = begin + 1;
-
-	while (end < choice->found->len && found_at(choice, end)->ref.inode == first->inode &&
-	       found_at(choice, end)->ref.offset == first->offset)
-		end++;
-	return end;
+	return (one > other) - (one < other);
 }
 
 static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
@@ -131,7 +83,7 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 {
 	choice->all = choice->writable = (Places){ 0 };
 	for (guint i = 0; i < choice->found->len;) {
-		guint end = group_end(choice, i);
+		guint end = ref_groups_end(choice->found, i);
 		uint64_t length;
 
 		if (!extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
@@ -151,7 +103,7 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
 {
 	for (guint i = 0; i < choice->found->len;) {
-		guint end = group_end(choice, i);
+		guint end = ref_groups_end(choice->found, i);
 		guint n = all ? end - i : count_writable(choice, i, end);
 		uint64_t ignored;
 
@@ -255,7 +207,7 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 	if (*ret != EXTENT_REFS_READ)
 		return true;
 
-	take_found(choice);
+	ref_groups_fill(choice->found, choice->refs, choice->pass->subvolumes);
 	if (choice->found->len == 0) {
 		*ret = EXTENT_REFS_GONE;
 		return true;
@@ -294,7 +246,7 @@ bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown 
 	if (outcome == EXTENT_REFS_PARTIAL)
 		return true;
 
-	take_found(choice);
+	ref_groups_fill(choice->found, choice->refs, choice->pass->subvolumes);
 	if (outcome == EXTENT_REFS_GONE || choice->found->len == 0) {
 		*ret = EXTENT_IS_GONE;
 		return true;

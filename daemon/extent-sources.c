@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-sources.h"
 
+#include "daemon/ref-groups.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 
@@ -27,6 +28,7 @@ struct ExtentSources {
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
 	GArray *moved;     /* uint32_t */
+	GArray *groups;    /* GroupedRef, of the source in hand */
 	bool any_exists;   /* one of those asked for since the last clear still exists */
 	uint32_t owner;    /* of the target; looked at where sharing stays within owners */
 };
@@ -48,6 +50,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->moved = g_array_new(false, false, sizeof(uint32_t));
+	sources->groups = g_array_new(false, false, sizeof(GroupedRef));
 	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
 	return sources;
 }
@@ -61,6 +64,7 @@ void extent_sources_free(ExtentSources *sources)
 	btrfs_file_extents_free(sources->file_extents);
 	g_hash_table_unref(sources->found);
 	g_array_unref(sources->moved);
+	g_array_unref(sources->groups);
 	g_free(sources);
 }
 
@@ -152,12 +156,42 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 	return true;
 }
 
+/* Look at a place of each of the first groups: what snapshots show besides is the same. */
+static bool read_groups(ExtentSources *sources, const Object *extent, ExtentRefsOutcome *ret,
+			GError **error)
+{
+	unsigned n = 0;
+	guint i = 0;
+
+	if (!extent_refs_find(sources->refs, extent, ret, error))
+		return false;
+	if (*ret != EXTENT_REFS_READ)
+		return true;
+
+	ref_groups_fill(sources->groups, sources->refs, sources->pass->subvolumes);
+	for (; i < sources->groups->len && n < PLACES_MAX; n++) {
+		uint64_t ignored;
+
+		if (!extent_refs_add(sources->refs, &ref_groups_at(sources->groups, i)->ref, extent,
+				     &ignored, error))
+			return false;
+		i = ref_groups_end(sources->groups, i);
+	}
+
+	*ret = extent_refs_outcome(sources->refs);
+	if (*ret == EXTENT_REFS_READ && n < sources->groups->len)
+		*ret = extent_refs_leave(sources->refs, &ref_groups_at(sources->groups, n)->ref);
+	return true;
+}
+
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
+	size_t most = most_places(sources);
 	ExtentRefsOutcome outcome;
 
-	if (!extent_refs_read(sources->refs, &source->object, most_places(sources), &outcome,
-			      error))
+	if (most == PLACES_MAX
+		    ? !read_groups(sources, &source->object, &outcome, error)
+		    : !extent_refs_read(sources->refs, &source->object, most, &outcome, error))
 		return false;
 
 	source->is_gone = outcome == EXTENT_REFS_GONE;
