@@ -14,7 +14,7 @@
 #define NOBODY 65534
 
 /* An answer has to come within so many turns of the main loop, the last ones of which wait a little. */
-#define TURNS_MAX   2000
+#define TURNS_MAX   20000
 #define TURNS_QUICK 50
 
 #define CALLS_MAX 6
@@ -325,7 +325,8 @@ static void call(sd_bus *client, bool is_root, Choices *choices)
 	if (append_all(choices, message, signature) >= 0 &&
 	    sd_bus_call_async(client, &slot, message, on_answer, &made, UINT64_MAX) >= 0)
 		for (unsigned i = 0; !made.is_answered; i++) {
-			g_assert_cmpuint(i, <, TURNS_MAX);
+			if (i >= TURNS_MAX)
+				g_error("%s(%s) is not answered", method->member, signature);
 			g_assert_cmpint(sd_bus_is_open(client), >, 0);
 			turn(client, i);
 		}
