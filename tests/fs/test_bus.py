@@ -480,7 +480,7 @@ def test_part_of_a_filesystem_is_worked_on_with_wishes(bus, path, tree, service)
     (["/absent"], [], "/absent"), (["/proc"], [], "/proc"),
     (["/tree"], ["rebuild"], "rebuild cannot be asked for"),
     (["/tree"], ["help"], "help cannot be asked for"),
-    (["/tree"], ["state-dir=/x"], "cannot be asked for: dry-run, min-size, min-age or exclude"),
+    (["/tree"], ["state-dir=/x"], "cannot be asked for: dry-run, changed, min-size, min-age, exclude or run-for"),
     (["/tree"], ["dry-run=no"], "cannot be asked for"), (["/tree"], ["min-size"], "cannot be asked"),
     (["/tree"], ["min-size=64KB"], "--min-size"), (["/tree"], ["dry-run"] * 65, "cannot be asked"),
     (["/tree"] * 1025, [], "1024 at most"), ([""], [], "Invalid"),
