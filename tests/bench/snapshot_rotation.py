@@ -160,10 +160,13 @@ def judge(both, snapshots, passes, churn_bytes, verdicts):
 
 def simulate(tool, options, directory, verdicts):
     """All the days."""
+    # Of the build that the program is of.
+    os.environ.setdefault("FEIGNED_CLOCK", os.path.join(
+        os.path.dirname(tool.program), os.pardir, "tests", "fs", "feigned-clock.so"))
+    if not os.path.exists(os.environ["FEIGNED_CLOCK"]):
+        raise SystemExit(f"no {os.environ['FEIGNED_CLOCK']}: name it by FEIGNED_CLOCK")
     clock = FeignedClock()
     clock.open()
-    if not clock.can_feign:
-        raise SystemExit("FEIGNED_CLOCK does not name the library feigned-clock.so of the tests")
     clock.begin(is_true=False)
     # Each has its changes, which snapshots keep for up to a day, and room for the last of each day.
     room = options.bytes + int(CHURN * options.bytes) * 24 * options.days
