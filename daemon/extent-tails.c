@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/extent-tails.h"
+
+static bool has(const GArray *tails, uint64_t block, uint64_t bytes)
+{
+	for (guint i = 0; i < tails->len; i++) {
+		const ExtentTail *tail = &g_array_index(tails, ExtentTail, i);
+
+		if (tail->block == block && tail->bytes == bytes)
+			return true;
+	}
+
+	return false;
+}
+
+/* Whether @ref shows all of @block. */
+static bool shows_all(const ExtentRef *ref, uint64_t block, uint32_t block_bytes)
+{
+	uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+
+	return ref->position / block_bytes <= block && end / block_bytes > block;
+}
+
+void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_bytes, GArray *ret)
+{
+	g_array_set_size(ret, 0);
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+		ExtentTail tail = { end / block_bytes, end % block_bytes, true };
+
+		if (tail.bytes == 0 || has(ret, tail.block, tail.bytes))
+			continue;
+		for (size_t j = 0; j < n_refs && tail.is_everywhere; j++)
+			tail.is_everywhere = !shows_all(&refs[j], tail.block, block_bytes);
+		g_array_append_val(ret, tail);
+	}
+}
+
+bool extent_tails_end_in(const GArray *tails, uint64_t block)
+{
+	for (guint i = 0; i < tails->len; i++) {
+		const ExtentTail *tail = &g_array_index(tails, ExtentTail, i);
+
+		if (tail->block == block)
+			return tail->is_everywhere;
+	}
+
+	return false;
+}
