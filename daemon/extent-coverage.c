@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-coverage.h"
 
+#include "daemon/extent-tails.h"
 #include "daemon/extent-zeros.h"
 
 /* Files of a source that are looked at for what goes on with a target. */
@@ -17,6 +18,8 @@ struct ExtentCoverage {
 	ExtentCover *cover;
 	ExtentZeros *zeros;
 	const Object *target;
+	GArray *tails;        /* ExtentTail, of the target */
+	GArray *source_tails; /* the same of the source in hand */
 	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
 	bool spared_zeros; /* one would have been */
 	CoverageLack lack;
@@ -33,6 +36,8 @@ ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources 
 	coverage->refs = refs;
 	coverage->cover = extent_cover_new(sums, pass->block_bytes);
 	coverage->zeros = extent_zeros_new(pass);
+	coverage->tails = g_array_new(false, false, sizeof(ExtentTail));
+	coverage->source_tails = g_array_new(false, false, sizeof(ExtentTail));
 	return coverage;
 }
 
@@ -43,6 +48,8 @@ void extent_coverage_free(ExtentCoverage *coverage)
 
 	extent_cover_free(coverage->cover);
 	extent_zeros_free(coverage->zeros);
+	g_array_unref(coverage->tails);
+	g_array_unref(coverage->source_tails);
 	g_free(coverage);
 }
 
@@ -78,6 +85,50 @@ static bool is_encoded_alike(const ExtentCoverage *coverage, const ExtentSource 
 	       (!source->is_encoded || extent_refs_ram_bytes(coverage->refs) == source->ram_bytes);
 }
 
+/* Take back that @block is covered by @source, if no place of that shows the first @bytes of it. */
+static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
+			  uint64_t diagonal, uint64_t bytes)
+{
+	CoverPiece piece;
+	uint64_t here;
+
+	if (block >= blocks_of(coverage, coverage->target) ||
+	    !extent_cover_has(coverage->cover, block, block + 1))
+		return;
+	piece = extent_cover_piece(coverage->cover, block, block + 1);
+	if (piece.source != source->object.id || piece.diagonal != diagonal)
+		return;
+	if (!extent_source_place(source, (block - diagonal) * coverage->block_bytes, bytes,
+				 coverage->block_bytes, &here) ||
+	    here < bytes)
+		extent_cover_remove(coverage->cover, block);
+}
+
+/*
+ * A block that a file ends within, the target's or the source's, is shared only where the other's file
+ * ends, too: else it is left to a source that comes later, as the twin of a small file comes behind an
+ * image that has the same blocks.
+ */
+static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal)
+{
+	GArray *tails = coverage->source_tails;
+
+	for (guint i = 0; i < coverage->tails->len; i++) {
+		const ExtentTail *tail = &g_array_index(coverage->tails, ExtentTail, i);
+
+		uncover_unfit(coverage, source, tail->block, diagonal, tail->bytes);
+	}
+
+	extent_tails_find((const ExtentRef *)(const void *)source->places->data,
+			  source->places->len, coverage->block_bytes, tails);
+	for (guint i = 0; i < tails->len; i++) {
+		uint64_t block = g_array_index(tails, ExtentTail, i).block + diagonal;
+
+		if (!extent_tails_end_in(coverage->tails, block))
+			uncover_unfit(coverage, source, block, diagonal, coverage->block_bytes);
+	}
+}
+
 /* Cover what the source has of the target along @run. */
 static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSource *source,
 		     uint64_t least_blocks, GError **error)
@@ -105,12 +156,14 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	if (belief != BELIEF_YES)
 		return true;
 
-	if (whole) {
+	if (whole)
 		extent_cover_add_whole(coverage->cover, &by);
-		return true;
-	}
+	else if (!extent_cover_add(coverage->cover, run, &by, least_blocks, error))
+		return false;
 
-	return extent_cover_add(coverage->cover, run, &by, least_blocks, error);
+	if (!source->is_encoded)
+		uncover_tails(coverage, source, run->target_block - run->source_block);
+	return true;
 }
 
 /* Cover @block of the target, and what goes on with it, by what the file of @place shows at @offset. */
@@ -286,7 +339,11 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 			  GError **error)
 {
 	bool has_zeros = false;
+	const ExtentRef *refs;
+	size_t n_refs;
 
+	refs = extent_refs_list(coverage->refs, &n_refs);
+	extent_tails_find(refs, n_refs, coverage->block_bytes, coverage->tails);
 	coverage->target = target;
 	coverage->lack = (CoverageLack){ 0 };
 	if (!extent_cover_begin(coverage->cover, coverage->target->inode,

@@ -1,108 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-tails.h"
 
-typedef struct {
-	ExtentCover *cover;
-	ExtentSources *sources;
-	const ExtentRef *refs;
-	size_t n_refs;
-	uint32_t block_bytes;
-	uint64_t blocks; /* up to where the last place ends */
-} Tails;
-
-static uint64_t end_of(const ExtentRef *ref)
+static bool has(const GArray *tails, uint64_t block, uint64_t bytes)
 {
-	return ref->position + extent_ref_shown_bytes(ref);
-}
+	for (guint i = 0; i < tails->len; i++) {
+		const ExtentTail *tail = &g_array_index(tails, ExtentTail, i);
 
-/* Whether the source of @piece, which has @block, has @bytes to share there. */
-static bool source_has(const Tails *tails, const CoverPiece *piece, uint64_t block, uint64_t bytes,
-		       bool *ret, bool *ret_is_there, GError **error)
-{
-	uint64_t position = (block - piece->diagonal) * tails->block_bytes;
-	const ExtentSource *source;
-	uint64_t here = 0;
-
-	if (!extent_sources_find(tails->sources, piece->source, position, bytes, &source, error))
-		return false;
-
-	*ret_is_there = source;
-	*ret = source && extent_source_place(source, position, bytes, tails->block_bytes, &here) &&
-	       here >= bytes;
-	return true;
-}
-
-/* A place that ends within a block. */
-static bool check_place(const Tails *tails, const ExtentRef *ref, GError **error)
-{
-	uint64_t block = end_of(ref) / tails->block_bytes;
-	uint64_t bytes = end_of(ref) % tails->block_bytes;
-	bool has, is_there;
-	CoverPiece piece;
-
-	if (bytes == 0 || !extent_cover_has(tails->cover, block, block + 1))
-		return true;
-
-	piece = extent_cover_piece(tails->cover, block, block + 1);
-	/* A hole ends where it is wanted to. */
-	if (piece.source == RUN_HOLE)
-		return true;
-	if (!source_has(tails, &piece, block, bytes, &has, &is_there, error))
-		return false;
-	if (!has)
-		extent_cover_remove(tails->cover, block);
-	return true;
-}
-
-/* Whether each file that shows @block of the target ends within it. */
-static bool all_end_in(const Tails *tails, uint64_t block)
-{
-	for (size_t i = 0; i < tails->n_refs; i++) {
-		const ExtentRef *ref = &tails->refs[i];
-
-		if (ref->position / tails->block_bytes <= block &&
-		    end_of(ref) >= (block + 1) * tails->block_bytes)
-			return false;
+		if (tail->block == block && tail->bytes == bytes)
+			return true;
 	}
 
-	return true;
+	return false;
 }
 
-/* The last blocks that sources cover. */
-static bool check_sources(const Tails *tails, GError **error)
+/* Whether @ref shows all of @block. */
+static bool shows_all(const ExtentRef *ref, uint64_t block, uint32_t block_bytes)
 {
-	for (uint64_t block = 0; block < tails->blocks; block++) {
-		bool has, is_there;
-		CoverPiece piece;
+	uint64_t end = ref->position + extent_ref_shown_bytes(ref);
 
-		if (!extent_cover_has(tails->cover, block, block + 1))
+	return ref->position / block_bytes <= block && end / block_bytes > block;
+}
+
+void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_bytes, GArray *ret)
+{
+	g_array_set_size(ret, 0);
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+		ExtentTail tail = { end / block_bytes, end % block_bytes, true };
+
+		if (tail.bytes == 0 || has(ret, tail.block, tail.bytes))
 			continue;
-		piece = extent_cover_piece(tails->cover, block, tails->blocks);
-		block += piece.blocks - 1;
-		if (piece.source == RUN_HOLE || all_end_in(tails, block))
-			continue;
-		if (!source_has(tails, &piece, block, tails->block_bytes, &has, &is_there, error))
-			return false;
-		if (is_there && !has)
-			extent_cover_remove(tails->cover, block);
+		for (size_t j = 0; j < n_refs && tail.is_everywhere; j++)
+			tail.is_everywhere = !shows_all(&refs[j], tail.block, block_bytes);
+		g_array_append_val(ret, tail);
+	}
+}
+
+bool extent_tails_end_in(const GArray *tails, uint64_t block)
+{
+	for (guint i = 0; i < tails->len; i++) {
+		const ExtentTail *tail = &g_array_index(tails, ExtentTail, i);
+
+		if (tail->block == block)
+			return tail->is_everywhere;
 	}
 
-	return true;
-}
-
-bool extent_tails_check(ExtentCover *cover, ExtentSources *sources, const ExtentRef *refs,
-			size_t n_refs, uint32_t block_bytes, GError **error)
-{
-	Tails tails = { cover, sources, refs, n_refs, block_bytes, 0 };
-
-	for (size_t i = 0; i < n_refs; i++)
-		tails.blocks =
-			MAX(tails.blocks, (end_of(&refs[i]) + block_bytes - 1) / block_bytes);
-	if (!check_sources(&tails, error))
-		return false;
-	for (size_t i = 0; i < n_refs; i++)
-		if (!check_place(&tails, &refs[i], error))
-			return false;
-
-	return true;
+	return false;
 }

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/extent-cover.h"
 #include "daemon/extent-refs.h"
-#include "daemon/extent-sources.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /*
- * Take from @cover, of an extent that is not encoded, the blocks that cannot be shared since a file ends within them:
- * such a block of one of the @n_refs places is shared only where the source's file ends, too, and one of a
- * source only where all places do.  Behind the end of a file there are zeros, which others may go on with.
+ * ExtentTails - the blocks of a data extent of btrfs that files end within.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * The kernel shares part of a block only where both files end.  So equal sums are not enough: behind the
+ * end of a file a block has zeros on the disk, as others have them in the middle.
+ *
+ * Pure.  Thread: any.
  */
-bool extent_tails_check(ExtentCover *cover, ExtentSources *sources, const ExtentRef *refs,
-			size_t n_refs, uint32_t block_bytes, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+typedef struct {
+	uint64_t block;
+	uint64_t bytes;     /* of it that the file has; never 0 nor all */
+	bool is_everywhere; /* each place that shows the block ends within it */
+} ExtentTail;
+
+/* The tails (ExtentTail) that @refs show, each once; @ret is resized. */
+void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_bytes, GArray *ret);
+
+/* Whether all of @tails that are in @block are everywhere, and there is one. */
+bool extent_tails_end_in(const GArray *tails, uint64_t block);

@@ -23,6 +23,7 @@ BTRFS_IOC_INO_LOOKUP = 0xD0009412
 FIRST_INODE, LAST_INODE = 256, (1 << 64) - 257
 EXTENT_DATA = 108
 REGULAR = 1
+RESERVED = 2
 # generation, ram_bytes, compression, encryption, other encoding, type; then address, bytes on disk,
 # where in the extent, bytes of the file.
 ITEM = struct.Struct("<QQBBHBQQQQ")
@@ -63,6 +64,7 @@ class Extent:
         self.path = None   # of such a file, and where it does
         self.offset = 0
         self.places = 0
+        self.is_reserved = False  # a file keeps part of it for what is not written yet
 
     @property
     def key(self):
@@ -76,7 +78,7 @@ class Extent:
 
 def take_census(mount_point, numbers):
     """All data extents of the btrfs at @mount_point that files show, by address."""
-    extents = {}
+    extents, reserved = {}, set()
     for tree, files in _subvolumes(mount_point).items():
         fd = os.open(mount_point, os.O_RDONLY)
         try:
@@ -85,7 +87,9 @@ def take_census(mount_point, numbers):
                      if item.type == EXTENT_DATA and len(item.data) >= ITEM.size]
         finally:
             os.close(fd)
-        _add(extents, items, files, mount_point, numbers)
+        _add(extents, items, files, mount_point, numbers, reserved)
+    for address in reserved & extents.keys():
+        extents[address].is_reserved = True
     return [extents[address] for address in sorted(extents)]
 
 
@@ -122,12 +126,17 @@ def _subvolumes(mount_point):
     return found
 
 
-def _add(extents, items, files, mount_point, numbers):
-    """Add the file extents @items of one subvolume, reading the blocks that none before showed."""
+def _add(extents, items, files, mount_point, numbers, reserved):
+    """Add the file extents @items of one subvolume, reading the blocks that none before showed.
+
+    Addresses of extents that are kept for what is not written yet go to @reserved.
+    """
     opened, fd = None, -1
     try:
         for inode, offset, item in items:
             kind, (address, disk_bytes, first, length) = item[5], item[6:]
+            if kind == RESERVED:
+                reserved.add(address)
             if kind != REGULAR or not address:
                 continue
             if address not in extents:

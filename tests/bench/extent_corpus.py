@@ -245,10 +245,10 @@ class ExtentCorpus:
             write_file(f"{path}/files/{name}", data)
         for name, members, is_aligned in (("aligned", files, True), ("ordinary", files, False),
                                           ("edition", edition, False)):
-            write_cut(f"{path}/{name}.tar", self._archive(members, is_aligned))
+            write_cut(f"{path}/{name}.tar", self.archive(members, is_aligned))
 
     @staticmethod
-    def _archive(files, is_aligned):
+    def archive(files, is_aligned):
         """A tar; @is_aligned pads headers, by comments, so that contents begin at block bounds."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -67,6 +67,37 @@ def test_a_tail_that_ends_within_a_longer_file_pins_its_extent(tree, dedupd):
     assert done.first.skipped == {"pinned": 1}
 
 
+# Of so many short extents some have the anchor in common that their four blocks are found by.
+SHORT = 32
+
+
+def test_what_ends_within_a_longer_file_is_covered_by_its_twin(tree, dedupd):
+    """What comes first has all blocks of both files, but none that ends where they do."""
+    size = 3 * BLOCK + 500
+    for number in range(SHORT):
+        data = noise(number, size)
+        longer = noise(100 + number, BLOCK) + data + bytes(-size % BLOCK) + noise(200 + number, BLOCK)
+        write_extent(tree / f"longer-{number}", longer)
+        content.write_twins(tree, size, seed=number, names=(f"{number}-1", f"{number}-2"))
+
+    done = check(dedupd, rewrite="never")
+
+    assert done.freed_bytes == SHORT * 4 * BLOCK
+
+
+def test_what_goes_on_behind_the_end_of_a_file_is_covered_by_its_twin(tree, dedupd):
+    """What comes first ends within a block that others have zeros in, too."""
+    for number in range(SHORT):
+        data = noise(number, 3 * BLOCK + 500)
+        write_extent(tree / f"ends-{number}", noise(100 + number, BLOCK) + data)
+        for name in ("one", "two"):
+            write_extent(tree / f"{name}-{number}", data + bytes(-len(data) % BLOCK))
+
+    done = check(dedupd, rewrite="never")
+
+    assert done.freed_bytes == SHORT * 4 * BLOCK
+
+
 def test_whole_extents_are_found_inside_a_larger_one(tree, dedupd):
     data = noise(1, 8 * MIB)
     write_extent(tree / "large", data)

@@ -20,6 +20,7 @@ from filesystem import FilesystemUnavailable, LoopFilesystem
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "bench"))
 import extent_oracle  # noqa: E402 (the path is set above)
+import extent_planner  # noqa: E402
 from extent_census import BLOCK_BYTES, Extent, Numbers, by_part, take_census  # noqa: E402
 from extent_corpus import SHARES, ExtentCorpus  # noqa: E402
 
@@ -180,3 +181,50 @@ def test_no_choice_of_what_stays_frees_more_than_the_bounds_say():
 
         assert bounds.reachable <= best <= bounds.ideal_extents <= bounds.ideal_blocks
         assert 0 <= bounds.reachable_unwritten
+
+
+# The planner of tests/bench/plan-losses, in the same way.
+
+
+def frees_by_rule(extents, gone, share):
+    """What is freed if the extents numbered @gone go; None if the rule has one of them stay."""
+    blocks = [each.distinct() for each in extents]
+    held = set().union(*(own for number, own in enumerate(blocks) if number not in gone))
+    freed = 0
+    for number in gone:
+        written = len(blocks[number] - held)
+        held |= blocks[number]
+        if written * BLOCK_BYTES > share * extents[number].disk_bytes:
+            return None
+        freed += extents[number].disk_bytes - written * BLOCK_BYTES
+    return freed
+
+
+@pytest.mark.parametrize("share", [0, 0.25])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_planner_finds_the_best_of_few_extents(seed, share):
+    chance = random.Random(seed)
+    extents = [extent(*(chance.randrange(1, 14) for _ in range(chance.randrange(2, 9))))
+               for _ in range(6)]
+    plan = extent_planner.Plan(extents, share, improve_seconds=0.2)
+    orders = (order for count in range(len(extents) + 1)
+              for order in itertools.permutations(range(len(extents)), count))
+    best = max(filter(None, (frees_by_rule(extents, order, share) for order in orders)), default=0)
+
+    assert plan.freed_bytes == best
+
+
+def test_the_planner_keeps_what_would_leave_too_many_pieces():
+    """Each block of the long one is in a short one that has another beside it."""
+    long = extent(*range(1, 1001))
+    short = [extent(block, 2000 + block) for block in range(1, 1001)]
+
+    assert extent_planner.Plan([long, *short], 0, 64 << 10, 0.1).freed_bytes == 0
+    assert extent_planner.Plan([long, *short], 0, 0, 0.1).freed_bytes == long.disk_bytes
+
+
+def test_the_planner_keeps_what_is_reserved_or_compressed():
+    kinds = [extent(1, 2, 3), extent(1, 2, 3)]
+    kinds[0].is_reserved = kinds[1].is_compressed = True
+
+    assert extent_planner.Plan(kinds, 0.25, improve_seconds=0.1).gone == []
