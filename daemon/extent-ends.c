@@ -91,13 +91,12 @@ static bool check_sources(const Ends *ends, GError **error)
 }
 
 bool extent_ends_check(ExtentCover *cover, ExtentSources *sources, const ExtentRef *refs,
-			size_t n_refs, uint32_t block_bytes, GError **error)
+		       size_t n_refs, uint32_t block_bytes, GError **error)
 {
 	Ends ends = { cover, sources, refs, n_refs, block_bytes, 0 };
 
 	for (size_t i = 0; i < n_refs; i++)
-		ends.blocks =
-			MAX(ends.blocks, (end_of(&refs[i]) + block_bytes - 1) / block_bytes);
+		ends.blocks = MAX(ends.blocks, (end_of(&refs[i]) + block_bytes - 1) / block_bytes);
 	if (!check_sources(&ends, error))
 		return false;
 	for (size_t i = 0; i < n_refs; i++)

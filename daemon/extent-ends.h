@@ -13,5 +13,5 @@
  * Thread: the filesystem's worker, never while it shares.
  */
 bool extent_ends_check(ExtentCover *cover, ExtentSources *sources, const ExtentRef *refs,
-			size_t n_refs, uint32_t block_bytes, GError **error)
+		       size_t n_refs, uint32_t block_bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
