@@ -19,6 +19,8 @@ static void block_signals(sigset_t *ret_waited, sigset_t *ret_before)
 	for (size_t i = 0; i < G_N_ELEMENTS(passed_on); i++)
 		sigaddset(ret_waited, passed_on[i]);
 	sigprocmask(SIG_BLOCK, ret_waited, ret_before);
+	/* Who ignores it, as the caller may, is not told, and the child cannot be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 G_GNUC_NORETURN static void become(char *const *words, const sigset_t *mask, int cause_fd)
@@ -95,10 +97,13 @@ ExitStatus command_run(char *const *words, int *ret_cause)
 	if (child < 0)
 		*ret_cause = errno;
 	close(fds[1]);
-	if (child < 0)
+	if (child < 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		return EXIT_STATUS_CANNOT_RUN;
+	}
 	*ret_cause = read_cause(cause_fd);
 	status = wait_for(child, &waited);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return (ExitStatus)(WIFSIGNALED(status) ? EXIT_STATUS_SIGNAL + WTERMSIG(status)
 						: WEXITSTATUS(status));
 }

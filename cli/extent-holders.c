@@ -20,10 +20,9 @@ typedef struct {
 	BtrfsTree *items; /* of subvolumes */
 	uint64_t n_looked_up;
 	ExtentHolders *result;
-	/* The extent whose references are being added up. */
+	/* The extent whose holders are being gathered. */
 	uint64_t bytenr;
 	uint64_t disk_bytes; /* 0: there is none */
-	RootSet holders;
 } Scan;
 
 void extent_holders_clear(ExtentHolders *holders)
@@ -36,7 +35,7 @@ static void hold(Scan *scan, uint64_t leaf)
 	RootSet set;
 
 	if (block_holders_find(subvolume_trees_blocks(scan->trees), leaf, &set))
-		scan->holders = root_sets_union(scan->sets, scan->holders, set);
+		root_sets_gather(scan->sets, set);
 	else
 		scan->result->n_unsure++;
 }
@@ -130,8 +129,7 @@ static void add_file_ref(Scan *scan, const BtrfsExtentRef *ref)
 		hold(scan, leaf);
 	} else if (n == 0 || !look_up(scan, member, ref, &first, &last)) {
 		scan->result->n_unsure++;
-		scan->holders = root_sets_union(scan->sets, scan->holders,
-						root_sets_of_one(scan->sets, member));
+		root_sets_gather(scan->sets, root_sets_of_one(scan->sets, member));
 		hold_all(scan, member, &first, &last);
 	}
 }
@@ -147,16 +145,16 @@ static void add_ref(Scan *scan, const BtrfsExtentRef *ref)
 static void finish_extent(Scan *scan)
 {
 	GArray *bytes = scan->result->bytes;
+	RootSet holders = root_sets_gathered(scan->sets);
 
 	if (scan->disk_bytes == 0)
 		return;
 
-	if (scan->holders >= bytes->len)
+	if (holders >= bytes->len)
 		g_array_set_size(bytes, root_sets_count(scan->sets));
-	g_array_index(bytes, uint64_t, scan->holders) += scan->disk_bytes;
+	g_array_index(bytes, uint64_t, holders) += scan->disk_bytes;
 	scan->result->n_extents++;
 	scan->disk_bytes = 0;
-	scan->holders = ROOT_SET_EMPTY;
 }
 
 static bool damaged(const BtrfsKey *key, GError **error)

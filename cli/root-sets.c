@@ -26,6 +26,9 @@ struct RootSets {
 	guint n_slots;
 	Union *memory;
 	uint64_t *scratch; /* one set */
+	RootSet gathered;  /* that was gathered alone; empty: none, or several were, in bits */
+	uint64_t *gathered_bits;
+	bool has_several;
 };
 
 RootSets *root_sets_new(guint n_members)
@@ -40,6 +43,7 @@ RootSets *root_sets_new(guint n_members)
 	sets->slots = g_new0(RootSet, sets->n_slots);
 	sets->memory = g_new0(Union, MEMORY_ENTRIES);
 	sets->scratch = g_new0(uint64_t, sets->n_words);
+	sets->gathered_bits = g_new0(uint64_t, sets->n_words);
 	return sets;
 }
 
@@ -52,6 +56,7 @@ void root_sets_free(RootSets *sets)
 	g_free(sets->slots);
 	g_free(sets->memory);
 	g_free(sets->scratch);
+	g_free(sets->gathered_bits);
 	g_free(sets);
 }
 
@@ -138,4 +143,44 @@ RootSet root_sets_union(RootSets *sets, RootSet a, RootSet b)
 		*known = (Union){ MIN(a, b), MAX(a, b), intern(sets) };
 	}
 	return known->result;
+}
+
+static void add_bits(RootSets *sets, RootSet set)
+{
+	const uint64_t *bits = root_sets_bits(sets, set);
+
+	for (guint i = 0; i < sets->n_words; i++)
+		sets->gathered_bits[i] |= bits[i];
+}
+
+void root_sets_gather(RootSets *sets, RootSet set)
+{
+	if (set == ROOT_SET_EMPTY || set == sets->gathered)
+		return;
+	if (sets->gathered == ROOT_SET_EMPTY && !sets->has_several) {
+		sets->gathered = set;
+		return;
+	}
+
+	/* Most extents are held by one set, which needs no bits. */
+	if (!sets->has_several) {
+		memset(sets->gathered_bits, 0, sets->n_words * sizeof(*sets->gathered_bits));
+		add_bits(sets, sets->gathered);
+		sets->gathered = ROOT_SET_EMPTY;
+		sets->has_several = true;
+	}
+	add_bits(sets, set);
+}
+
+RootSet root_sets_gathered(RootSets *sets)
+{
+	RootSet set = sets->gathered;
+
+	if (sets->has_several) {
+		memcpy(sets->scratch, sets->gathered_bits, sets->n_words * sizeof(*sets->scratch));
+		set = intern(sets);
+	}
+	sets->gathered = ROOT_SET_EMPTY;
+	sets->has_several = false;
+	return set;
 }

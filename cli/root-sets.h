@@ -27,6 +27,12 @@ void root_sets_free(RootSets *sets);
 RootSet root_sets_of_one(RootSets *sets, guint member);
 RootSet root_sets_union(RootSets *sets, RootSet a, RootSet b);
 
+/*
+ * The union of many, without keeping those on the way: gather each, then take the union, which begins the next.
+ */
+void root_sets_gather(RootSets *sets, RootSet set);
+RootSet root_sets_gathered(RootSets *sets);
+
 /* How many there are, the empty one too. */
 guint root_sets_count(const RootSets *sets);
 

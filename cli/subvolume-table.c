@@ -14,7 +14,7 @@ enum {
 	SUBVOLUME_EXCLUSIVE_METADATA,
 	SUBVOLUME_REFERENCED,
 	SUBVOLUME_REFERENCED_METADATA,
-	/* What waits in files for the deletion of a snapshot belongs here, as "deferred_bytes". */
+	SUBVOLUME_DEFERRED,
 	SUBVOLUME_CREATED,
 	SUBVOLUME_ACCESS,
 	SUBVOLUME_PARENT,
@@ -31,6 +31,7 @@ static const TableColumn columns[] = {
 	[SUBVOLUME_EXCLUSIVE_METADATA] = { "METADATA", "exclusive_metadata_bytes", COLUMN_NUMBER },
 	[SUBVOLUME_REFERENCED] = { "REFERENCED", "referenced_bytes", COLUMN_NUMBER },
 	[SUBVOLUME_REFERENCED_METADATA] = { NULL, "referenced_metadata_bytes", COLUMN_NUMBER },
+	[SUBVOLUME_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
 	[SUBVOLUME_CREATED] = { "CREATED", "created", COLUMN_TEXT },
 	[SUBVOLUME_ACCESS] = { "ACCESS", "access", COLUMN_TEXT },
 	[SUBVOLUME_PARENT] = { "SNAPSHOT OF", "parent", COLUMN_TEXT },
@@ -123,8 +124,8 @@ static void set_parent(Table *table, const SubvolumeUsage *usage, BtrfsPaths *pa
 	}
 }
 
-static void show(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths, const char *uuid,
-		 const Row *row)
+static void show(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths,
+		 const DeferredSums *deferred, const char *uuid, const Row *row)
 {
 	const BtrfsSubvolume *subvolume = subvolume_at(usage, row->place);
 	const UsageBytes referenced = subvolume_usage_referenced(usage, row->place);
@@ -137,6 +138,8 @@ static void show(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths, c
 	table_set_size(table, SUBVOLUME_EXCLUSIVE_METADATA, row->exclusive.metadata_bytes);
 	table_set_size(table, SUBVOLUME_REFERENCED, referenced.data_bytes);
 	table_set_size(table, SUBVOLUME_REFERENCED_METADATA, referenced.metadata_bytes);
+	if (deferred)
+		table_set_size(table, SUBVOLUME_DEFERRED, deferred_sums_of(deferred, row->id));
 	if (subvolume->otime_nsec > 0)
 		table_set_time(table, SUBVOLUME_CREATED, subvolume->otime_nsec / USEC_NSEC);
 	table_set_text(table, SUBVOLUME_ACCESS, subvolume->is_read_only ? "ro" : "rw");
@@ -148,7 +151,8 @@ static void show(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths, c
 }
 
 void subvolume_table_add(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths,
-			 const char *uuid, const guint *places, guint n)
+			 const DeferredSums *deferred, const char *uuid, const guint *places,
+			 guint n)
 {
 	g_autoptr(GArray) rows = g_array_new(false, false, sizeof(Row));
 
@@ -160,5 +164,5 @@ void subvolume_table_add(Table *table, const SubvolumeUsage *usage, BtrfsPaths *
 
 	g_array_sort(rows, compare_rows);
 	for (guint i = 0; i < rows->len; i++)
-		show(table, usage, paths, uuid, &g_array_index(rows, Row, i));
+		show(table, usage, paths, deferred, uuid, &g_array_index(rows, Row, i));
 }

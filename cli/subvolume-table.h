@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/btrfs-paths.h"
+#include "cli/deferred-sums.h"
 #include "cli/subvolume-usage.h"
 #include "cli/table.h"
 
@@ -22,7 +23,8 @@ Table *subvolume_table_new(const Options *options);
 
 /*
  * Add rows of the subvolumes at @places, @n of them, those first that would free most; @places NULL:
- * of all that are not being deleted.  @uuid is the filesystem's.
+ * of all that are not being deleted.  @uuid is the filesystem's; @deferred is NULL where nothing is known.
  */
 void subvolume_table_add(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths,
-			 const char *uuid, const guint *places, guint n);
+			 const DeferredSums *deferred, const char *uuid, const guint *places,
+			 guint n);

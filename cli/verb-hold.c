@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 #include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
+#include "daemon/mount-table.h"
 #include "kernel-ioctl/fd.h"
 
 #include <string.h>
@@ -25,6 +26,21 @@ typedef struct {
 	const char *why;
 } Holder;
 
+/* A mistyped UUID is nobody's, and root's lock of it would protect nothing. */
+static bool check_mounted(const char *uuid, GError **error)
+{
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
+
+	if (!mounts)
+		return false;
+	if (!mount_table_find_uuid(mounts, uuid)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "no filesystem with the UUID %s is mounted", uuid);
+		return false;
+	}
+	return true;
+}
+
 /* UUIDs of the filesystems that are named, each once. */
 static GStrv find_uuids(char *const *names, GError **error)
 {
@@ -38,6 +54,8 @@ static GStrv find_uuids(char *const *names, GError **error)
 
 		if (g_uuid_string_is_valid(*name)) {
 			uuid = g_ascii_strdown(*name, -1);
+			if (geteuid() == 0 && !check_mounted(uuid, error))
+				return NULL;
 		} else {
 			found = run_paths_find(one, error);
 			if (!found)
@@ -106,6 +124,13 @@ static bool hold(Holder *holder, const char *uuid, GError **error)
 		return false;
 	if (holder->client && hold_by_service(holder, uuid, &failure))
 		return true;
+	/* Root's lock does without the service, unless that has a pass that does not end. */
+	if (failure && is_root &&
+	    !g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)) {
+		message_print("hold: %s: the service does not know of it: %s", uuid,
+			      failure->message);
+		g_clear_error(&failure);
+	}
 	if (failure) {
 		g_propagate_error(error, g_steal_pointer(&failure));
 		return false;

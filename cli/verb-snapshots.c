@@ -342,6 +342,8 @@ static bool answer(Request *request, const Subject *subject, GError **error)
 	g_autoptr(Table) rows = NULL;
 	g_autoptr(GArray) places = NULL;
 	UsageBytes together = { 0 };
+	g_autoptr(DeferredSums) deferred =
+		deferred_sums_read(request->options->state_directory, subject->uuid);
 
 	if (!paths)
 		return false;
@@ -357,7 +359,7 @@ static bool answer(Request *request, const Subject *subject, GError **error)
 	}
 
 	rows = request->options->json ? subvolume_table_new(request->options) : NULL;
-	subvolume_table_add(rows ? rows : request->table, usage, paths, subject->uuid,
+	subvolume_table_add(rows ? rows : request->table, usage, paths, deferred, subject->uuid,
 			    places ? (const guint *)places->data : NULL, places ? places->len : 0);
 	if (rows)
 		add_document(request, subject, usage, places ? &together : NULL, rows);

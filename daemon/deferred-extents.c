@@ -2,19 +2,26 @@
 #include "daemon/deferred-extents.h"
 
 #include "daemon/extent-choice.h"
+#include "daemon/extent-plan.h"
 #include "daemon/pin-cause.h"
+#include "daemon/short-path.h"
 #include "hashstore/holders.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
+
+/* What dry runs found to be released, which the next pass reports. */
+#define RELEASED_NOTE "btrfs-released-bytes"
 
 struct DeferredExtents {
 	Pass *pass;
 	ExtentRefs *refs;
 	ExtentChoice *choice;
 	uint64_t before_bytes; /* when the pass began */
+	uint64_t noted_bytes;  /* of these: released, as dry runs found */
 	uint64_t added_bytes;
 	uint64_t taken_bytes;
 	bool has_changed;
+	GArray *subvolumes; /* BtrfsSubvolume; NULL until one is asked for */
 };
 
 DeferredExtents *deferred_extents_new(Pass *pass)
@@ -34,6 +41,7 @@ void deferred_extents_free(DeferredExtents *deferred)
 
 	extent_choice_free(deferred->choice);
 	extent_refs_free(deferred->refs);
+	g_clear_pointer(&deferred->subvolumes, g_array_unref);
 	g_free(deferred);
 }
 
@@ -41,9 +49,11 @@ bool deferred_extents_begin(DeferredExtents *deferred, GError **error)
 {
 	HeldExtents held;
 
-	if (!hash_store_sum_held(deferred->pass->store, &held, error))
+	if (!hash_store_sum_held(deferred->pass->store, &held, error) ||
+	    !hash_store_get_number(deferred->pass->store, RELEASED_NOTE, &deferred->noted_bytes,
+				   error))
 		return false;
-	deferred->before_bytes = held.bytes;
+	deferred->before_bytes = held.bytes + deferred->noted_bytes;
 	return true;
 }
 
@@ -91,11 +101,31 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool 
 	return true;
 }
 
+/* The subvolume, as it was when the first one was asked for; NULL: it is gone. */
+static bool find_subvolume(DeferredExtents *deferred, uint64_t id, const BtrfsSubvolume **ret,
+			   GError **error)
+{
+	*ret = NULL;
+	if (!deferred->subvolumes &&
+	    !btrfs_subvolumes_read(deferred->pass->filesystem->fd, &deferred->subvolumes, error))
+		return false;
+
+	for (guint i = 0; i < deferred->subvolumes->len && !*ret; i++) {
+		const BtrfsSubvolume *one = &g_array_index(deferred->subvolumes, BtrfsSubvolume, i);
+
+		if (one->id == id && !one->is_dead)
+			*ret = one;
+	}
+	return true;
+}
+
 /* Nothing shows the extent any more. */
 static bool forget(DeferredExtents *deferred, const PinnedExtent *row, GError **error)
 {
 	deferred->has_changed = true;
 	deferred->pass->result->files.gone++;
+	if (deferred->pass->settings->dry_run)
+		return true;
 	return hash_store_drop_extent(deferred->pass->store, row->extent.address, error);
 }
 
@@ -105,7 +135,7 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 	const GArray *holders = extent_choice_holders(deferred->choice);
 	Object extent = { .inode = row->extent.address, .size_bytes = row->uncovered_bytes };
 	ExtentShown shown;
-	bool kept;
+	bool kept = true;
 
 	*ret_is_over = false;
 	if (!extent_choice_look(deferred->choice, &extent, &shown, error))
@@ -121,8 +151,35 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 		break;
 	}
 
-	return holders->len == 0 || holders->len == row->places ||
-	       put(deferred, &row->extent, row->uncovered_bytes, holders, &kept, error);
+	if (deferred->pass->settings->dry_run || holders->len == 0 ||
+	    (holders->len == row->places &&
+	     g_array_index(holders, uint64_t, holders->len - 1) == row->root))
+		return true;
+	if (!put(deferred, &row->extent, row->uncovered_bytes, holders, &kept, error))
+		return false;
+	if (!kept)
+		deferred->taken_bytes += row->uncovered_bytes;
+	return true;
+}
+
+/* What is deferred of the extent at @address; *ret is false if nothing is. */
+static bool find_row(DeferredExtents *deferred, uint64_t address, PinnedExtent *ret_row, bool *ret,
+		     GError **error)
+{
+	*ret = false;
+	if (deferred->before_bytes + deferred->added_bytes == deferred->taken_bytes)
+		return true;
+	if (!hash_store_next_pinned(deferred->pass->store, address, ret_row, ret, error))
+		return false;
+
+	*ret = *ret && ret_row->extent.address == address && ret_row->holders > 0;
+	return true;
+}
+
+static void count_taken(DeferredExtents *deferred, const PinnedExtent *row)
+{
+	deferred->taken_bytes += row->uncovered_bytes;
+	deferred->has_changed = true;
 }
 
 bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
@@ -130,12 +187,62 @@ bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError *
 	PinnedExtent row;
 	bool found;
 
-	if (!hash_store_next_pinned(deferred->pass->store, address, &row, &found, error))
+	if (!find_row(deferred, address, &row, &found, error))
 		return false;
-	if (found && row.extent.address == address && row.holders > 0) {
-		deferred->taken_bytes += row.uncovered_bytes;
-		deferred->has_changed = true;
+	if (found)
+		count_taken(deferred, &row);
+	return true;
+}
+
+bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
+{
+	const BtrfsSubvolume *holder;
+	PinnedExtent row;
+	bool found;
+
+	if (!find_row(deferred, address, &row, &found, error))
+		return false;
+	if (!found)
+		return true;
+	if (!find_subvolume(deferred, row.root, &holder, error))
+		return false;
+	if (holder && holder->is_read_only)
+		count_taken(deferred, &row);
+	return true;
+}
+
+/* The extent is planned for again when it is looked at next, as nothing keeps it that a row without holders names. */
+static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
+{
+	PinnedExtent row;
+	bool found, kept;
+
+	if (!find_row(deferred, address, &row, &found, error))
+		return false;
+	if (!found)
+		return true;
+
+	count_taken(deferred, &row);
+	row.holders = 0;
+	return hash_store_put_pinned(deferred->pass->store, &row, row.uncovered_bytes, &kept,
+				     error);
+}
+
+bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)
+{
+	uint64_t last = 0;
+
+	for (guint i = 0; i < steps->len; i++) {
+		const ExtentStep *step = &g_array_index(steps, ExtentStep, i);
+		uint64_t address = step->source_extent.address;
+
+		if (step->from != STEP_FROM_PLACE || address == last)
+			continue;
+		if (!revive(deferred, address, error))
+			return false;
+		last = address;
 	}
+
 	return true;
 }
 
@@ -165,18 +272,47 @@ bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *sub
 	return true;
 }
 
+/* Leave out those that are gone: of sets as old as that not each is looked at. */
+static bool keep_living(DeferredExtents *deferred, GArray *holders, GError **error)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < holders->len; i++) {
+		uint64_t root = g_array_index(holders, uint64_t, i);
+		const BtrfsSubvolume *holder;
+
+		if (!find_subvolume(deferred, root, &holder, error))
+			return false;
+		if (holder)
+			g_array_index(holders, uint64_t, n++) = root;
+	}
+	g_array_set_size(holders, n);
+	return true;
+}
+
+/* A dry run only notes what it found to be released. */
+static bool note_released(DeferredExtents *deferred, uint64_t bytes, GError **error)
+{
+	uint64_t note = deferred->pass->settings->dry_run ? bytes : 0;
+
+	return note == deferred->noted_bytes ||
+	       hash_store_set_number(deferred->pass->store, RELEASED_NOTE, note, error);
+}
+
 bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 {
 	PassResult *result = deferred->pass->result;
 	HashStore *store = deferred->pass->store;
 	uint64_t known = deferred->before_bytes + deferred->added_bytes;
 	g_autoptr(GArray) holders = NULL;
+	g_autofree char *last = NULL;
 	HeldExtents held;
 
 	if (deferred->has_changed && !hash_store_drop_unused_holders(store, error))
 		return false;
 	if (!hash_store_sum_held(store, &held, error) ||
-	    !hash_store_list_holders(store, &holders, error))
+	    !hash_store_list_holders(store, &holders, error) ||
+	    !keep_living(deferred, holders, error))
 		return false;
 
 	result->deferred.waiting_bytes = held.bytes;
@@ -184,7 +320,8 @@ bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 	result->deferred.snapshots = holders->len;
 	result->deferred.released_bytes = known - MIN(known, held.bytes + deferred->taken_bytes);
 	if (holders->len > 0)
-		result->deferred.last_snapshot = extent_places_subvolume_path(
+		last = extent_places_subvolume_path(
 			deferred->pass->places, g_array_index(holders, uint64_t, holders->len - 1));
-	return true;
+	result->deferred.last_snapshot = last ? short_path_escaped(last) : NULL;
+	return note_released(deferred, result->deferred.released_bytes, error);
 }

@@ -41,6 +41,17 @@ bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *sub
 bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * The extent at @address is not there any more, or another one is.  What snapshots that are there still held was
+ * moved, as by a balance: it was not freed.
+ */
+bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The sources of @steps (ExtentStep) were shared with: they stay, also when all snapshots are deleted. */
+bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* Fill in the result: what is deferred now, by whom, and what was released. */
 bool deferred_extents_end(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

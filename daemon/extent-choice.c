@@ -75,6 +75,20 @@ static bool is_affordable(const Places *places, uint64_t cost_max)
 	       place_cost(places->shown_bytes, places->n) <= cost_max;
 }
 
+/* What may be compared where read-only places have a part in it. */
+static uint64_t cost_max_of_all(const ExtentChoice *choice)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	bool has_read_only = choice->all.n > choice->writable.n;
+
+	if (!has_read_only || policy == SNAPSHOTS_SHARE)
+		return choice->cost_max;
+	if (policy == SNAPSHOTS_WRITABLE || choice->defers)
+		return 0;
+	return choice->pass->snapshots_rotate ? choice->cost_max / EXTENT_CHOICE_ROTATING_SHARE
+					      : choice->cost_max;
+}
+
 /*
  * Look up the first place of each group, and see what all cost.  It ends where that is too much whichever
  * are chosen.
@@ -82,15 +96,18 @@ static bool is_affordable(const Places *places, uint64_t cost_max)
 static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 {
 	choice->all = choice->writable = (Places){ 0 };
-	for (guint i = 0; i < choice->found->len;) {
+	for (guint i = 0; i < choice->found->len && pass_may_continue(choice->pass);) {
 		guint end = ref_groups_end(choice->found, i);
-		uint64_t length;
+		guint n_writable = count_writable(choice, i, end);
+		uint64_t length = 0;
 
-		if (!extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
+		/* What only snapshots show need not be looked at where these are too much already. */
+		if ((n_writable > 0 || is_affordable(&choice->all, cost_max_of_all(choice))) &&
+		    !extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
 				     error))
 			return false;
 		add_places(&choice->all, length, end - i);
-		add_places(&choice->writable, length, count_writable(choice, i, end));
+		add_places(&choice->writable, length, n_writable);
 		if (!is_affordable(&choice->writable, choice->cost_max))
 			break;
 		i = end;
@@ -140,20 +157,6 @@ static bool is_read_only_place(const ExtentRef *place, void *data)
 	return read_only_subvolumes_has(data, place->root);
 }
 
-/* What may be compared where read-only places have a part in it. */
-static uint64_t cost_max_of_all(const ExtentChoice *choice)
-{
-	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool has_read_only = choice->all.n > choice->writable.n;
-
-	if (!has_read_only || policy == SNAPSHOTS_SHARE)
-		return choice->cost_max;
-	if (policy == SNAPSHOTS_WRITABLE || choice->defers)
-		return 0;
-	return choice->pass->snapshots_rotate ? choice->cost_max / EXTENT_CHOICE_ROTATING_SHARE
-					      : choice->cost_max;
-}
-
 /* Whether there are places to share and others to leave, which the policy allows. */
 static bool has_both(const ExtentChoice *choice)
 {
@@ -163,30 +166,69 @@ static bool has_both(const ExtentChoice *choice)
 	       choice->writable.n > 0 && choice->writable.n < choice->all.n;
 }
 
+/* What all that was looked up shows. */
+static Places listed_places(const ExtentChoice *choice)
+{
+	const ExtentRef *refs;
+	Places places = { 0 };
+	size_t n;
+
+	refs = extent_refs_list(choice->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		add_places(&places, refs[i].length, 1);
+	return places;
+}
+
+static ExtentRefsOutcome leave(const ExtentChoice *choice)
+{
+	return extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
+}
+
+/*
+ * Choose all places if they are worth it, by what the others show, too: what was overwritten since shows
+ * more in snapshots.
+ */
+static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+{
+	*ret = is_affordable(&choice->all, cost_max_of_all(choice));
+	if (!*ret)
+		return true;
+	if (!add_others(choice, extent, true, error))
+		return false;
+
+	choice->all = listed_places(choice);
+	*ret = is_affordable(&choice->all, cost_max_of_all(choice));
+	return true;
+}
+
 static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
 		   GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool all = is_affordable(&choice->all, cost_max_of_all(choice));
+	bool was_measured = is_affordable(&choice->all, cost_max_of_all(choice));
+	bool all;
 
-	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0) {
-		/* They may not be shared onto; so says who opens them. */
-		*ret = extent_refs_outcome(choice->refs);
+	*ret = extent_refs_outcome(choice->refs);
+	/* They may not be shared onto; so says who asks for the target. */
+	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0)
 		return true;
-	}
+	if (!choose_all(choice, extent, &all, error))
+		return false;
 	if (!all && (!has_both(choice) || !is_affordable(&choice->writable, choice->cost_max))) {
-		*ret = extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
+		*ret = leave(choice);
 		return true;
 	}
 
 	if (!all) {
 		extent_refs_remove_if(choice->refs, is_read_only_place, choice->pass->subvolumes);
 		find_holders(choice);
+		if (!was_measured && !add_others(choice, extent, false, error))
+			return false;
 	}
-	if (!add_others(choice, extent, all, error))
-		return false;
-
 	*ret = extent_refs_outcome(choice->refs);
+	/* What was overwritten a moment ago is not gone. */
+	if (!all && *ret == EXTENT_REFS_GONE)
+		*ret = leave(choice);
 	return true;
 }
 
@@ -213,7 +255,13 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 		return true;
 	}
 
-	return measure(choice, extent, error) && choose(choice, extent, ret, error);
+	if (!measure(choice, extent, error))
+		return false;
+	if (!pass_may_continue(choice->pass)) {
+		*ret = leave(choice);
+		return true;
+	}
+	return choose(choice, extent, ret, error);
 }
 
 const GArray *extent_choice_holders(const ExtentChoice *choice)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-finder.h"
 
+#include "daemon/deferred-extents.h"
 #include "daemon/extent-fingerprint.h"
 #include "daemon/extent-sharing.h"
 #include "daemon/look-day.h"
@@ -99,7 +100,8 @@ static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExten
 static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
 {
 	finder->pass->result->files.gone++;
-	return hash_store_drop_extent(finder->pass->store, stored->inode, error);
+	return deferred_extents_lose(finder->pass->deferred, stored->inode, error) &&
+	       hash_store_drop_extent(finder->pass->store, stored->inode, error);
 }
 
 /*
@@ -131,7 +133,8 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
 	/* What it differed from another in, or what pinned it, may not be there any more. */
-	if (stored && (!hash_store_drop_differed(finder->pass->store, extent->bytenr, error) ||
+	if (stored && (!deferred_extents_lose(finder->pass->deferred, extent->bytenr, error) ||
+		       !hash_store_drop_differed(finder->pass->store, extent->bytenr, error) ||
 		       !hash_store_drop_pinned(finder->pass->store, extent->bytenr, error)))
 		return false;
 	return put(finder, extent, item, error);

@@ -234,6 +234,8 @@ void extent_refs_remove_if(ExtentRefs *refs,
 			g_array_index(refs->list, ExtentRef, n++) = place;
 	}
 	g_array_set_size(refs->list, n);
+	if (refs->unseen != EXTENT_UNSEEN_NONE && is_unwanted(&refs->unseen_place, data))
+		refs->unseen = EXTENT_UNSEEN_NONE;
 }
 
 ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first)

@@ -77,7 +77,7 @@ const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n);
 bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
 		     uint64_t *ret_length, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take places from the list. */
+/* Take places from the list; one of them that was not seen does not matter then, either. */
 void extent_refs_remove_if(ExtentRefs *refs,
 			   bool (*is_unwanted)(const ExtentRef *place, void *data), void *data);
 

@@ -204,7 +204,8 @@ static bool drop(ExtentSharer *sharer, const Object *target, GError **error)
 static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
 {
 	sharer->pass->result->files.gone++;
-	return drop(sharer, target, error);
+	return deferred_extents_lose(sharer->pass->deferred, target->inode, error) &&
+	       drop(sharer, target, error);
 }
 
 /* Nothing shows the extent any more: btrfs gives it back. */
@@ -389,7 +390,8 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	size_t n;
 	bool done;
 
-	if (!run_steps(sharer, planned, &done, error))
+	if (!run_steps(sharer, planned, &done, error) ||
+	    !deferred_extents_revive(sharer->pass->deferred, planned->steps, error))
 		return false;
 	if (!done)
 		return pass_may_continue(sharer->pass) ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-sources.h"
 
+#include "daemon/deferred-extents.h"
 #include "daemon/ref-groups.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
@@ -252,7 +253,8 @@ static bool forget(ExtentSources *sources, const ExtentSource *source, GError **
 
 	sources->pass->result->files.gone++;
 	object_table_remove_fact(sources->table, source->object.id, FACT_LIVE);
-	return hash_store_drop_extent(sources->pass->store, source->object.inode, error);
+	return deferred_extents_lose(sources->pass->deferred, source->object.inode, error) &&
+	       hash_store_drop_extent(sources->pass->store, source->object.inode, error);
 }
 
 /* Read the source @id from the store, and its places from btrfs; *ret is NULL if the store lacks it. */

@@ -35,6 +35,7 @@ static bool hold_once(const char *name, int *ret_fd, bool *ret_is_replaced, GErr
 	LockFileOutcome outcome = lock_file_open(name, &fd, &path, error);
 
 	*ret_is_replaced = false;
+	errno = 0;
 	if (outcome != LOCK_FILE_OPENED)
 		return outcome == LOCK_FILE_NO_PLACE;
 	if (lock_own_byte(fd) && lock_file_is_at(fd, path)) {
@@ -44,7 +45,7 @@ static bool hold_once(const char *name, int *ret_fd, bool *ret_is_replaced, GErr
 
 	*ret_is_replaced = true;
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "cannot lock %s: %s", path,
-		    g_strerror(errno));
+		    errno ? g_strerror(errno) : "it was replaced meanwhile");
 	return false;
 }
 
@@ -73,6 +74,10 @@ char *filesystem_hold_holder(const char *uuid)
 	g_autofree char *path = lock_file_path(name);
 	g_auto(Fd) fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) : -1;
 
+	/* Who cannot look must not go on as if nobody held it. */
+	if (path && fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return g_strdup_printf("a process that cannot be found out (%s)",
+				       g_strerror(errno));
 	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &any) != 0 || any.l_type == F_UNLCK)
 		return NULL;
 

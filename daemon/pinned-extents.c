@@ -324,7 +324,7 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
 	PinnedExtent row = { 0 };
 	bool found = true;
 
-	while (found) {
+	while (found && pass_may_continue(pinned->pass)) {
 		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
 					    error))
 			return false;

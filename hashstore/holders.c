@@ -3,8 +3,13 @@
 
 #include "hashstore/hash-store-internal.h"
 
+#include <string.h>
+
 /* A range of a damaged store is not taken for more subvolumes than anybody has. */
 #define HOLDERS_MAX (1 << 20)
+
+/* Some 1,000 ids that do not follow each other. */
+#define HOLDERS_TEXT_MAX 4096
 
 char *holders_text(const uint64_t *roots, size_t n)
 {
@@ -79,6 +84,11 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 	g_autofree char *text = holders_text(roots, n);
 	sqlite3_stmt *put;
 
+	/* The newest one tells when to look again, which is what matters. */
+	if (strlen(text) > HOLDERS_TEXT_MAX) {
+		g_free(text);
+		text = holders_text(&roots[n - 1], 1);
+	}
 	if (!find(store, text, ret_id, error))
 		return false;
 	if (*ret_id > 0)
@@ -196,9 +206,9 @@ bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
 		set = text ? holders_parse(text) : NULL;
 		if (set)
 			g_array_append_vals(roots, set->data, set->len);
-		make_unique(roots);
 	}
 
+	make_unique(roots);
 	*ret = g_steal_pointer(&roots);
 	return true;
 }

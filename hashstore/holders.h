@@ -12,7 +12,7 @@
  * Thread: the filesystem's worker.
  */
 
-/* The id of the set of @n subvolumes, by ascending id; at least 1. */
+/* The id of the set of @n subvolumes, by ascending id; at least 1.  Of very many only the last is kept. */
 bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, uint64_t *ret_id,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

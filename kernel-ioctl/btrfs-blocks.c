@@ -10,6 +10,7 @@
 #include <linux/btrfs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What direct I/O wants of a buffer on any device. */
 #define BUFFER_ALIGNMENT 4096
@@ -98,6 +99,7 @@ void btrfs_blocks_close(BtrfsBlocks *blocks)
 static void open_device(const BtrfsBlocks *blocks, Device *device)
 {
 	struct btrfs_ioctl_dev_info_args info = { .devid = device->id };
+	struct stat stat;
 
 	if (system_call_ioctl(blocks->fd, BTRFS_IOC_DEV_INFO, &info) < 0) {
 		device->failure = errno;
@@ -106,9 +108,14 @@ static void open_device(const BtrfsBlocks *blocks, Device *device)
 
 	/* A device that is missing has no path. */
 	device->path = g_strndup((const char *)info.path, sizeof(info.path));
-	device->fd = open(device->path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
-	if (device->fd < 0)
+	device->fd = open(device->path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (device->fd < 0) {
 		device->failure = errno;
+	} else if (fstat(device->fd, &stat) != 0 || !S_ISBLK(stat.st_mode)) {
+		close(device->fd);
+		device->fd = -1;
+		device->failure = ENOTBLK;
+	}
 }
 
 static const Device *find_device(BtrfsBlocks *blocks, uint64_t id)
@@ -165,7 +172,8 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 		       BtrfsNode *ret, GError **error)
 {
 	BtrfsDevicePlace place;
-	const Device *failed = NULL;
+	uint64_t failed_id = 0;
+	bool was_read = false;
 	int failure = 0;
 	unsigned copy;
 
@@ -176,16 +184,19 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 
 		if (!read_place(blocks, device, place.offset)) {
 			failure = errno;
-			failed = device;
+			failed_id = place.device;
 			continue;
 		}
+		was_read = true;
 		if (btrfs_node_read(blocks->buffer, blocks->info.node_bytes, ret) &&
 		    ret->bytenr == bytenr && ret->generation == generation && ret->level == level &&
 		    has_right_sum(blocks))
 			return true;
 	}
 
-	if (failed) {
+	if (failure && !was_read) {
+		const Device *failed = find_device(blocks, failed_id);
+
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(failure),
 			    "cannot read the trees of the btrfs from its device %" G_GUINT64_FORMAT
 			    " (%s): %s",
@@ -195,7 +206,7 @@ bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation
 	}
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
 		    "cannot read the trees of the btrfs: the block at %" G_GUINT64_FORMAT
-		    " was reused meanwhile",
+		    " was reused meanwhile, or is damaged",
 		    bytenr);
 	return false;
 }

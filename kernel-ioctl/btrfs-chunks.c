@@ -65,9 +65,11 @@ static uint32_t copies_of(uint64_t profile, uint32_t n_stripes, uint32_t n_sub_s
 
 static bool is_sound(const Chunk *chunk, uint64_t stripe_bytes)
 {
-	return stripe_bytes == STRIPE_BYTES && chunk->length > 0 &&
-	       chunk->start <= UINT64_MAX - chunk->length && chunk->n_copies > 0 &&
-	       chunk->n_stripes % chunk->n_copies == 0 && chunk->n_stripes > parities_of(chunk);
+	/* One profile at most. */
+	return (chunk->profile & (chunk->profile - 1)) == 0 && stripe_bytes == STRIPE_BYTES &&
+	       chunk->length > 0 && chunk->start <= UINT64_MAX - chunk->length &&
+	       chunk->n_copies > 0 && chunk->n_stripes % chunk->n_copies == 0 &&
+	       chunk->n_stripes > parities_of(chunk);
 }
 
 static void add_places(BtrfsChunks *chunks, const uint8_t *stripes, uint32_t n)

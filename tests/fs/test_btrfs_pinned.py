@@ -312,15 +312,15 @@ def test_snapshots_count_as_places_until_they_are_deleted(tree, dedupd, common):
     write_extent(tree / "sub/file", COMMON)
     names = [f"snapshot-{number}" for number in range(REFERENCES_MAX + 1)]
     for name in names:
-        snapshot(tree / "sub", tree / name)
-    check_pinned(dedupd, "too-costly", read_only_snapshots="share")
+        snapshot(tree / "sub", tree / name, read_only=False)
+    check_pinned(dedupd, "too-costly")
 
     delete_subvolumes(tree, names[3])
-    assert check(dedupd, read_only_snapshots="share").freed_bytes == 0
-    snapshot(tree / "sub", tree / "later")
+    assert check(dedupd).freed_bytes == 0
+    snapshot(tree / "sub", tree / "later", read_only=False)
     delete_subvolumes(tree, *names[5:8])
 
-    assert check(dedupd, read_only_snapshots="share").freed_bytes == len(COMMON)
+    assert check(dedupd).freed_bytes == len(COMMON)
 
 
 def test_an_extent_is_freed_when_a_file_is_no_longer_immutable(tree, dedupd, common):

@@ -290,6 +290,27 @@ def test_what_is_cloned_back_before_the_snapshot_is_deleted_is_not_released(tree
     assert done.first.filesystem["deferred"]["released_bytes"] == 0
 
 
+def test_what_serves_as_a_source_again_is_no_longer_deferred(tree, dedupd):
+    for name in ("one", "two"):
+        make_subvolume(tree / name)
+        write_extent(tree / name / "file", noise(1, SIZE))
+        snapshot(tree / name, tree / f"kept-{name}")
+    done = check(dedupd)
+    holder = done.first.filesystem["deferred"]["last_snapshot"]
+    (other,) = {str(tree / "kept-one"), str(tree / "kept-two")} - {holder}
+    for name in ("one", "two"):
+        (tree / name / "file").unlink()
+    delete_subvolumes(tree, other.rsplit("/", 1)[1])
+    write_extent(tree / "new", noise(1, SIZE))
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == SIZE
+    assert done.first.filesystem["deferred"]["waiting_bytes"] == 0
+    delete_subvolumes(tree, holder.rsplit("/", 1)[1])
+    assert check(dedupd).first.filesystem["deferred"]["released_bytes"] == 0
+
+
 def test_when_all_files_are_deleted_what_is_deferred_is_released_all_the_same(tree, live, dedupd):
     snapshot(live, tree / "kept")
     check_deferred(dedupd, SIZE, 1, tree / "kept")

@@ -240,13 +240,21 @@ def test_the_exit_status_is_that_of_the_command(quiet, tree, tmp_path):
 
 def test_what_cannot_be_held_has_no_command_run(quiet, tree, tmp_path):
     made = tmp_path / "made"
-    for place in (tree / "absent", "/proc"):
+    for place in (tree / "absent", "/proc", "3d0e6d5b-7c4f-4b4a-9d51-0c5e8a1b2c3e"):
         done = quiet.ask("hold", place, "--", "touch", made)
         assert done.returncode == NOT_HELD, done.stderr
         assert "hold: " in done.stderr
     for words in (["hold", tree], ["hold", tree, "--"], ["hold", "--", "true"]):
         assert quiet.ask(*words).returncode == 2
     assert not made.exists()
+
+
+def test_a_caller_that_ignores_its_children_has_the_hold_end(quiet, tree):
+    """As Perl programs do: the kernel then tells nobody that the command has ended."""
+    done = subprocess.run([harness.dedupctl_program(), "hold", tree, "--", "sh", "-c", "exit 7"],
+                          env=quiet.environment(), timeout=END_SECONDS, check=False,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 7
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])

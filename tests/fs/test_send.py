@@ -88,7 +88,7 @@ def test_no_send_fails_where_snapshots_are_not_shared_onto(sent, dedupd, policy,
     assert run.status == 0, run.stderr
     assert run.freed_bytes == freed_bytes
     assert "busy" not in run.skipped
-    assert len(said) > 5
+    assert len(said) > 1
     assert not any(said)
     # The kernel is never asked to share onto any of its files.
     assert addresses(sent) == before
@@ -127,6 +127,7 @@ def test_a_pass_that_begins_during_a_send_leaves_it_to_the_next(sent, service, t
         assert row["trouble"] is None
         assert "busy" in [skip["reason"] for skip in row["skipped"]]
     freed_bytes = shown["last_freed_bytes"]
+    wait_until(lambda: service.shows(str(tree))["state"] == "waiting", service.log)
     service.tell("start", "--wait", tree)
     assert freed_bytes + service.shows(str(tree))["last_freed_bytes"] == 2 * PAIRS * PAIR_BYTES
 

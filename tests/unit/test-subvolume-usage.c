@@ -26,6 +26,30 @@ static void test_a_set_has_one_number(void)
 	g_assert_cmpuint(root_sets_bits(sets, both)[2], ==, 2);
 }
 
+static void test_a_union_of_many_keeps_none_on_the_way(void)
+{
+	g_autoptr(RootSets) sets = root_sets_new(100);
+	RootSet all;
+
+	g_assert_cmpuint(root_sets_gathered(sets), ==, ROOT_SET_EMPTY);
+	for (guint i = 0; i < 100; i++)
+		root_sets_of_one(sets, i);
+	for (guint i = 0; i < 100; i++)
+		root_sets_gather(sets, root_sets_of_one(sets, i));
+	all = root_sets_gathered(sets);
+
+	g_assert_cmpuint(root_sets_count(sets), ==, 102);
+	g_assert_cmpuint(root_sets_bits(sets, all)[0], ==, UINT64_MAX);
+	g_assert_cmpuint(root_sets_bits(sets, all)[1], ==, (UINT64_C(1) << 36) - 1);
+
+	/* One alone is itself, however often it comes. */
+	root_sets_gather(sets, all);
+	root_sets_gather(sets, all);
+	root_sets_gather(sets, ROOT_SET_EMPTY);
+	g_assert_cmpuint(root_sets_gathered(sets), ==, all);
+	g_assert_cmpuint(root_sets_gathered(sets), ==, ROOT_SET_EMPTY);
+}
+
 /* More sets and unions than are remembered, each held against what a word says. */
 static void test_many_sets_are_told_apart(void)
 {
@@ -242,6 +266,8 @@ static void test_a_range_is_split_where_both_ends_are_directories(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/root-sets/a-union-of-many-keeps-none-on-the-way",
+			test_a_union_of_many_keeps_none_on_the_way);
 	g_test_add_func("/root-sets/a_set_has_one_number", test_a_set_has_one_number);
 	g_test_add_func("/root-sets/many_sets_are_told_apart", test_many_sets_are_told_apart);
 	g_test_add_func("/block-holders/blocks_have_all_who_hold_them",
