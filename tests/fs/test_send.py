@@ -127,7 +127,6 @@ def test_a_pass_that_begins_during_a_send_leaves_it_to_the_next(sent, service, t
         assert row["trouble"] is None
         assert "busy" in [skip["reason"] for skip in row["skipped"]]
     freed_bytes = shown["last_freed_bytes"]
-    wait_until(lambda: service.shows(str(tree))["state"] == "waiting", service.log)
     service.tell("start", "--wait", tree)
     assert freed_bytes + service.shows(str(tree))["last_freed_bytes"] == 2 * PAIRS * PAIR_BYTES
 
@@ -152,5 +151,6 @@ def test_a_send_that_is_held_never_fails(sent, service, tree, make_filesystem, t
     service.configure(tree, WakeBytes="1T", WakeInterval="30d")
     service.tell("reload")
     service.tell("stop", tree)
+    wait_until(lambda: service.shows(str(tree))["state"] == "waiting", service.log)
     service.tell("start", "--wait", tree)
     assert digests(sent) == before
