@@ -125,8 +125,8 @@ def test_quota_groups_are_a_warning(make_filesystem):
     assert Doctor(filesystem.mount_point).level("quota") == "warning"
 
 
-@pytest.mark.parametrize("count, level", [(31, "ok"), (32, "warning")])
-def test_many_snapshots_of_one_subvolume_are_a_warning(make_filesystem, count, level):
+@pytest.mark.parametrize("count, level", [(15, "ok"), (16, "note")])
+def test_many_snapshots_of_one_subvolume_are_a_note(make_filesystem, count, level):
     filesystem = make_filesystem("btrfs")
     top = pathlib.Path(filesystem.mount_point)
     btrfs("subvolume", "create", top / "home")
