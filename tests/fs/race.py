@@ -119,12 +119,12 @@ class Race:
                 return
             self.run_pass(is_killed=number % KILL_ONE_IN == 0)
 
-    def run_pass(self, is_killed=False):
+    def run_pass(self, is_killed=False, within_seconds=None):
         """One pass; RaceLost unless it comes to a good end, or is killed before at any moment."""
         begun = time.monotonic()
         with subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
-            moment = self._chance.uniform(0, max(self.passes.slowest_seconds, 0.5))
+            moment = self._chance.uniform(0, within_seconds or max(self.passes.slowest_seconds, 0.5))
             try:
                 report, messages = process.communicate(timeout=moment if is_killed
                                                        else SECONDS_TO_PASS)
