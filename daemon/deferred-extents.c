@@ -4,6 +4,7 @@
 #include "daemon/extent-choice.h"
 #include "daemon/extent-plan.h"
 #include "daemon/pin-cause.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/short-path.h"
 #include "hashstore/holders.h"
 #include "hashstore/open-extents.h"
@@ -211,7 +212,7 @@ bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError *
 	return true;
 }
 
-/* The extent is planned for again when it is looked at next, as nothing keeps it that a row without holders names. */
+/* The extent is planned for again, as it may be shared away from where it is shown now. */
 static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 {
 	PinnedExtent row;
@@ -223,6 +224,8 @@ static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 		return true;
 
 	count_taken(deferred, &row);
+	pinned_extents_reopen(deferred->pass->pinned, address);
+	deferred->pass->n_revived++;
 	row.holders = 0;
 	return hash_store_put_pinned(deferred->pass->store, &row, row.uncovered_bytes, &kept,
 				     error);

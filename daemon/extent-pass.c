@@ -267,7 +267,7 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 /*
  * What was copied to free others is found as any new extent is, so that copies equal to each other, or
  * to what was there, are not left to the next pass; nor is what sharing files did to places that keep
- * pinned extents.
+ * pinned extents, nor what was deferred and served as a source.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {
@@ -275,7 +275,8 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	BtrfsInfo info;
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
-		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs;
+		uint64_t now =
+			pass->result->rewritten.extents + pass->n_file_runs + pass->n_revived;
 
 		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
 		    !pass_may_continue(pass))

@@ -66,6 +66,7 @@ typedef struct {
 	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
+	uint64_t n_revived;     /* of btrfs: extents that were deferred, and are shown again */
 	PassResult *result;     /* the caller's */
 } Pass;
 

@@ -54,6 +54,11 @@ static void add_over(PinnedExtents *pinned, uint64_t address)
 	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
 }
 
+void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
+{
+	add_over(pinned, address);
+}
+
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
 {
 	bool is_over;

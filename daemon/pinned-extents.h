@@ -38,6 +38,9 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 /* Take all to be over, since nothing tells of what else may cover them now. */
 bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Take the extent at @address for one of which the cause ended. */
+void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
+
 /* Unsettle those whose cause may have ended; *ret_n is how many. */
 bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
