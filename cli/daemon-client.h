@@ -25,7 +25,8 @@ typedef enum {
 	DAEMON_CLIENT_ERROR_GONE,    /* it knows it no more */
 	DAEMON_CLIENT_ERROR_UNKNOWN, /* it has no such filesystem */
 	DAEMON_CLIENT_ERROR_IN_USE,  /* a pass is in the way */
-	DAEMON_CLIENT_ERROR_FAILED,  /* it did not answer, or does not know the question */
+	DAEMON_CLIENT_ERROR_SILENT,  /* it did not answer, or does not know the question */
+	DAEMON_CLIENT_ERROR_FAILED,
 } DaemonClientError;
 
 /* What it says of one disk; 0: no limit. */

@@ -125,7 +125,9 @@ static bool hold(Holder *holder, const char *uuid, GError **error)
 	if (holder->client && hold_by_service(holder, uuid, &failure))
 		return true;
 	/* Root's lock does without a service that does not answer. */
-	if (is_root && g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED)) {
+	if (is_root &&
+	    (g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_SILENT) ||
+	     g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED))) {
 		message_print("hold: %s: the service does not know of it: %s", uuid,
 			      failure->message);
 		g_clear_error(&failure);
