@@ -298,7 +298,7 @@ def test_status_as_json(make_store, dedupctl):
     # What only a service that runs can tell.
     live = {"state", "why", "wait_reason", "stage", "stage_files", "stage_bytes", "stage_total_bytes",
             "stage_rate_bytes", "stage_left_seconds", "pass_started", "pass_freed_bytes", "deadline",
-            "next_pass", "service_passes", "service_freed_bytes", "disks", "trouble"}
+            "next_pass", "service_passes", "service_freed_bytes", "disks", "trouble", "holds"}
     assert {key: row.pop(key) for key in live} == dict.fromkeys(live)
     assert row == {
         "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
