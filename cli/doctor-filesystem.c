@@ -126,8 +126,7 @@ static void look_at_names(Names *names, Directory *directory, unsigned levels)
 			continue;
 		note_stat(names, &stat);
 		if (levels > 0 && S_ISDIR(stat.mode) &&
-		    directory_open_at(directory_fd(directory), entry->name, &below, &cause) ==
-			    DIRECTORY_OPENED)
+		    directory_open_in(directory, entry->name, &below, &cause) == DIRECTORY_OPENED)
 			look_at_names(names, below, levels - 1);
 	}
 }
@@ -164,7 +163,7 @@ void doctor_look_at_files(int directory_fd, const DoctorView *view, Findings *fi
 	if (own < 0)
 		return;
 
-	g_autoptr(Directory) top = directory_new_take(fd_steal(&own));
+	g_autoptr(Directory) top = directory_new_take(fd_steal(&own), NULL);
 	look_at_names(&names, top, 1);
 	report_names(&names, view, findings);
 }

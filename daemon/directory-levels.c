@@ -7,12 +7,7 @@
 #include "kernel-ioctl/open-file.h"
 #include "kernel-ioctl/xfs-bulkstat.h"
 
-#include <sys/resource.h>
 #include <xxhash.h>
-
-/* Descriptors that are left to the rest of the process. */
-#define SPARE_DESCRIPTORS 128
-#define DEPTH_MAX         4096
 
 /* One that is being read. */
 typedef struct {
@@ -26,9 +21,8 @@ struct DirectoryLevels {
 	size_t depth_max;
 	int64_t began_nsec;
 	bool enters_all;
-	bool is_bare;     /* nothing is mounted on it, so what a name is need not be asked first */
-	GArray *levels;   /* Level */
-	Directory *spare; /* closed; NULL: none */
+	bool is_bare;   /* nothing is mounted on it, so what a name is need not be asked first */
+	GArray *levels; /* Level */
 };
 
 uint64_t directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec)
@@ -53,13 +47,10 @@ static void level_clear(Level *level)
 DirectoryLevels *directory_levels_new(const Filesystem *filesystem, const FileStat *top)
 {
 	DirectoryLevels *levels = g_new0(DirectoryLevels, 1);
-	struct rlimit limit = { 0 };
 
-	getrlimit(RLIMIT_NOFILE, &limit);
 	levels->filesystem = filesystem;
 	levels->top = *top;
-	levels->depth_max =
-		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
+	levels->depth_max = directory_levels_max();
 	levels->began_nsec = g_get_real_time() * 1000;
 	levels->levels = g_array_new(false, true, sizeof(Level));
 	g_array_set_clear_func(levels->levels, (GDestroyNotify)level_clear);
@@ -71,7 +62,6 @@ void directory_levels_free(DirectoryLevels *levels)
 	if (!levels)
 		return;
 
-	directory_free(levels->spare);
 	g_array_unref(levels->levels);
 	g_free(levels);
 }
@@ -96,6 +86,12 @@ static bool is_of_this_filesystem(const DirectoryLevels *levels, const FileStat 
 	       stat->device_minor == levels->top.device_minor;
 }
 
+/* The directory that was entered last. */
+static const Level *innermost(const DirectoryLevels *levels)
+{
+	return &g_array_index(levels->levels, Level, levels->levels->len - 1);
+}
+
 /* Begin to read the open directory @fd, unless it is another one than was asked for. */
 static bool enter_take(DirectoryLevels *levels, int fd, uint64_t inode, uint64_t *ret_stamp)
 {
@@ -109,11 +105,8 @@ static bool enter_take(DirectoryLevels *levels, int fd, uint64_t inode, uint64_t
 
 	/* The times are of before it is read. */
 	*ret_stamp = directory_levels_is_racy(levels, stat.ctime_nsec) ? 0 : stamp_of(&stat);
-	level.directory = g_steal_pointer(&levels->spare);
-	if (level.directory)
-		directory_begin_take(level.directory, fd_steal(&owned));
-	else
-		level.directory = directory_new_take(fd_steal(&owned));
+	level.directory = directory_new_take(
+		fd_steal(&owned), levels->levels->len > 0 ? innermost(levels)->directory : NULL);
 	g_array_append_val(levels->levels, level);
 	return true;
 }
@@ -156,8 +149,7 @@ static bool enter_hidden(DirectoryLevels *levels, uint64_t inode, uint64_t known
 bool directory_levels_enter(DirectoryLevels *levels, const DirectoryEntry *entry,
 			    uint64_t known_stamp, uint64_t *ret_stamp)
 {
-	guint innermost = levels->levels->len - 1;
-	int parent_fd = directory_fd(g_array_index(levels->levels, Level, innermost).directory);
+	int parent_fd = directory_fd(innermost(levels)->directory);
 	FileStat stat;
 
 	if (levels->levels->len >= levels->depth_max)
@@ -173,24 +165,10 @@ bool directory_levels_enter(DirectoryLevels *levels, const DirectoryEntry *entry
 	       enter_name(levels, parent_fd, entry, &stat, ret_stamp);
 }
 
-/* Leave the directory that was entered last. */
-static void leave(DirectoryLevels *levels)
-{
-	guint innermost = levels->levels->len - 1;
-	Level *level = &g_array_index(levels->levels, Level, innermost);
-
-	if (!levels->spare) {
-		levels->spare = g_steal_pointer(&level->directory);
-		directory_close(levels->spare);
-	}
-	g_array_set_size(levels->levels, innermost);
-}
-
 const DirectoryEntry *directory_levels_next(DirectoryLevels *levels, uint64_t *ret_parent)
 {
 	while (levels->levels->len > 0) {
-		guint innermost = levels->levels->len - 1;
-		const Level *level = &g_array_index(levels->levels, Level, innermost);
+		const Level *level = innermost(levels);
 		const DirectoryEntry *entry;
 
 		/* What cannot be read on is left at that: names are hints. */
@@ -198,7 +176,7 @@ const DirectoryEntry *directory_levels_next(DirectoryLevels *levels, uint64_t *r
 			*ret_parent = level->inode;
 			return entry;
 		}
-		leave(levels);
+		g_array_set_size(levels->levels, levels->levels->len - 1);
 	}
 
 	return NULL;

@@ -61,8 +61,8 @@ static void list(LeftOutFiles *left_out, Directory *directory, unsigned depth)
 			continue;
 		if (depth == DEPTH_MAX)
 			left_out->is_too_much = true;
-		else if (directory_open_at(directory_fd(directory), entry->name, &nested,
-					   &failed) == DIRECTORY_OPENED)
+		else if (directory_open_in(directory, entry->name, &nested, &failed) ==
+			 DIRECTORY_OPENED)
 			list(left_out, nested, depth + 1);
 	}
 }
@@ -83,7 +83,7 @@ static void leave_out(LeftOutFiles *left_out, int path_fd, SkipReason reason)
 	fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	directory = directory_new_take(fd);
+	directory = directory_new_take(fd, NULL);
 	left_out->directories[left_out->n_directories++] = (LeftOutDirectory){ stat.inode, reason };
 	add_name(left_out, stat.inode);
 	list(left_out, directory, 0);

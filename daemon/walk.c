@@ -11,12 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-
-/* Descriptors that a walk leaves to the rest of the process. */
-#define SPARE_DESCRIPTORS 128
-#define DEPTH_MAX         4096
 
 /* The subvolume that holds all others (BTRFS_FS_TREE_OBJECTID), and the only one of an XFS. */
 #define BTRFS_TOP_SUBVOLUME 5
@@ -74,9 +69,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes 
 	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop)
 {
 	Walk *walk = g_new0(Walk, 1);
-	struct rlimit limit = { 0 };
 
-	getrlimit(RLIMIT_NOFILE, &limit);
 	walk->filesystem = filesystem;
 	walk->filter = filter;
 	walk->subvolumes = subvolumes;
@@ -85,8 +78,7 @@ Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes 
 	walk->state_directory = *state_directory;
 	walk->permission = target_permission_get();
 	find_boot_directories(walk);
-	walk->depth_max =
-		CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, DEPTH_MAX) - SPARE_DESCRIPTORS;
+	walk->depth_max = directory_levels_max();
 	walk->path = g_string_new(NULL);
 	walk->levels = g_array_new(false, true, sizeof(Level));
 	g_array_set_clear_func(walk->levels, (GDestroyNotify)level_clear);
@@ -276,7 +268,7 @@ static bool next_root(Walk *walk, GError **error)
 	}
 
 	g_string_assign(walk->path, directory_path);
-	return enter_take(walk, directory_new_take(fd), walk->path->str, error);
+	return enter_take(walk, directory_new_take(fd, NULL), walk->path->str, error);
 }
 
 static bool visit_directory(Walk *walk, const char *name, GError **error)
@@ -290,8 +282,7 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 		return true;
 	}
 
-	switch (directory_open_at(directory_fd(innermost(walk)->directory), name, &directory,
-				  &failed)) {
+	switch (directory_open_in(innermost(walk)->directory, name, &directory, &failed)) {
 	case DIRECTORY_OPENED:
 		break;
 	case DIRECTORY_GONE:

@@ -10,22 +10,30 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
-#define BUFFER_BYTES 32768
+/* With its entries a batch has less than the 64 KiB from which free() looks over its whole heap. */
+#define BATCH_BYTES 24576
+/* Thousands of directories can be nested; a record has at most 280 bytes. */
+#define DEEP_BATCH_BYTES 4096
+#define SHALLOW_LEVELS   64
 /* A record is at least inode, offset, length, type and one letter, in multiples of 8. */
 #define MIN_RECORD_BYTES 24
+
+/* Descriptors that are left to the rest of the process. */
+#define SPARE_DESCRIPTORS 128
+#define LEVELS_MAX        4096
 
 struct Directory {
 	int fd;
 	bool is_at_end;
+	unsigned level; /* 0: the outermost */
 	unsigned next;
 	unsigned n_entries;
-	DirectoryEntry entries[BUFFER_BYTES / MIN_RECORD_BYTES];
-	union {
-		struct dirent64 first;
-		char bytes[BUFFER_BYTES];
-	} buffer;
+	size_t batch_bytes;
+	char *batch;              /* struct dirent64 one after another; behind the entries */
+	DirectoryEntry entries[]; /* batch_bytes / MIN_RECORD_BYTES */
 };
 
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -134,8 +142,10 @@ static DirectoryOutcome outcome_of(int error)
 	}
 }
 
-DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret, int *ret_errno)
+DirectoryOutcome directory_open_in(const Directory *parent, const char *name, Directory **ret,
+				   int *ret_errno)
 {
+	int parent_fd = directory_fd(parent);
 	DirectoryOutcome outcome;
 	FileStat stat;
 	int fd;
@@ -145,7 +155,7 @@ DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **
 		stat.is_mount_root = false;
 	outcome = directory_open_known(parent_fd, name, &stat, &fd, ret_errno);
 	if (outcome == DIRECTORY_OPENED)
-		*ret = directory_new_take(fd);
+		*ret = directory_new_take(fd, parent);
 	return outcome;
 }
 
@@ -167,25 +177,20 @@ DirectoryOutcome directory_open_known(int parent_fd, const char *name, const Fil
 	return DIRECTORY_OPENED;
 }
 
-Directory *directory_new_take(int fd)
+Directory *directory_new_take(int fd, const Directory *parent)
 {
-	Directory *directory = g_new(Directory, 1);
+	unsigned level = parent ? parent->level + 1 : 0;
+	size_t batch_bytes = level < SHALLOW_LEVELS ? BATCH_BYTES : DEEP_BATCH_BYTES;
+	size_t entries_bytes = batch_bytes / MIN_RECORD_BYTES * sizeof(DirectoryEntry);
+	Directory *directory = g_malloc(sizeof(*directory) + entries_bytes + batch_bytes);
 
-	directory_begin_take(directory, fd);
+	*directory = (Directory){
+		.fd = fd,
+		.level = level,
+		.batch_bytes = batch_bytes,
+		.batch = (char *)directory->entries + entries_bytes,
+	};
 	return directory;
-}
-
-void directory_begin_take(Directory *directory, int fd)
-{
-	directory->fd = fd;
-	directory->is_at_end = false;
-	directory->next = 0;
-	directory->n_entries = 0;
-}
-
-void directory_close(Directory *directory)
-{
-	fd_close(&directory->fd);
 }
 
 void directory_free(Directory *directory)
@@ -199,6 +204,14 @@ void directory_free(Directory *directory)
 int directory_fd(const Directory *directory)
 {
 	return directory->fd;
+}
+
+size_t directory_levels_max(void)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, LEVELS_MAX) - SPARE_DESCRIPTORS;
 }
 
 /* By inode; several names of one inode by place, so that the order is the same every time. */
@@ -225,7 +238,7 @@ static void directory_take_batch(Directory *directory, size_t n_bytes)
 	directory->n_entries = 0;
 
 	for (size_t at = 0; at < n_bytes; at += record->d_reclen) {
-		record = (const struct dirent64 *)(directory->buffer.bytes + at);
+		record = (const struct dirent64 *)(directory->batch + at);
 		if (is_dot_or_dot_dot(record->d_name))
 			continue;
 		directory->entries[directory->n_entries++] = (DirectoryEntry){
@@ -244,7 +257,7 @@ static bool directory_read_batch(Directory *directory, GError **error)
 	ssize_t n_bytes;
 
 	do
-		n_bytes = getdents64(directory->fd, directory->buffer.bytes, BUFFER_BYTES);
+		n_bytes = getdents64(directory->fd, directory->batch, directory->batch_bytes);
 	while (n_bytes < 0 && errno == EINTR);
 
 	/* A directory that has been removed has no entries. */

@@ -10,9 +10,9 @@
 /*
  * Directory - the entries of one open directory, a batch at a time.
  *
- * A batch is what one getdents64 into 32 KiB returns, in inode order, since inodes are read from
- * the disk in that order; "." and ".." are left out.  Memory is one batch however large the
- * directory is.
+ * A batch is what one getdents64 into 24 KiB returns, in inode order, since inodes are read from
+ * the disk in that order; "." and ".." are left out.  Memory is at most 48 KiB however large the
+ * directory is, and at most 8 KiB if 64 directories or more are open above it.
  *
  * Thread: any, one at a time.
  */
@@ -33,12 +33,12 @@ typedef enum {
 } DirectoryOutcome;
 
 /*
- * Open the directory @name below @parent_fd without leaving the mount and without following a
+ * Open the directory @name in @parent without leaving the mount and without following a
  * symlink: openat2(2) with RESOLVE_NO_XDEV where the kernel (5.6) and the sandbox allow it, else
  * openat and a comparison of mount ids.  A nested btrfs subvolume is no other mount.
  * *ret_errno is set unless DIRECTORY_OPENED.
  */
-DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **ret,
+DirectoryOutcome directory_open_in(const Directory *parent, const char *name, Directory **ret,
 				   int *ret_errno);
 
 /*
@@ -48,18 +48,15 @@ DirectoryOutcome directory_open_at(int parent_fd, const char *name, Directory **
 DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
 				      int *ret_fd, int *ret_errno) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take over the open directory @fd. */
-Directory *directory_new_take(int fd);
-
-/* Close it; it may be begun again, or freed. */
-void directory_close(Directory *directory);
-
-/* Have a directory that was closed read another one. */
-void directory_begin_take(Directory *directory, int fd);
+/* Take over the open directory @fd, which lies in @parent; NULL: the outermost one. */
+Directory *directory_new_take(int fd, const Directory *parent);
 
 void directory_free(Directory *directory);
 
 int directory_fd(const Directory *directory);
+
+/* How many directories may be open inside each other: as many as there are descriptors to spare, up to 3968. */
+size_t directory_levels_max(void);
 
 /* The next entry; NULL at the end.  False: the directory could not be read on. */
 bool directory_next(Directory *directory, const DirectoryEntry **ret, GError **error)

@@ -7,14 +7,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define DEEP_LEVELS 800
+#define DEEP_NAMES  200
+
 static DirectoryOutcome try_open(int parent_fd, const char *name, int *ret_errno)
 {
+	g_autoptr(Directory) parent = directory_new_take(dup(parent_fd), NULL);
 	g_autoptr(Directory) directory = NULL;
-	DirectoryOutcome outcome = directory_open_at(parent_fd, name, &directory, ret_errno);
+	DirectoryOutcome outcome = directory_open_in(parent, name, &directory, ret_errno);
 
 	g_assert_true((outcome == DIRECTORY_OPENED) == (directory != NULL));
 	return outcome;
@@ -31,11 +37,11 @@ static void assert_outcome(int parent_fd, const char *name, DirectoryOutcome exp
 
 static Directory *open_directory(int parent_fd, const char *name)
 {
+	g_autoptr(Directory) parent = directory_new_take(dup(parent_fd), NULL);
 	Directory *directory;
 	int error;
 
-	g_assert_cmpint(directory_open_at(parent_fd, name, &directory, &error), ==,
-			DIRECTORY_OPENED);
+	g_assert_cmpint(directory_open_in(parent, name, &directory, &error), ==, DIRECTORY_OPENED);
 	return directory;
 }
 
@@ -138,33 +144,56 @@ static void test_a_directory_removed_while_open_has_no_entries(void)
 	g_assert_null(next_entry(directory));
 }
 
-static void test_what_was_closed_reads_another_from_its_beginning(void)
+/* Names so long that no batch holds them all. */
+static void fill_with_long_names(int fd)
+{
+	for (unsigned i = 0; i < DEEP_NAMES; i++) {
+		char name[NAME_MAX + 1];
+
+		g_snprintf(name, sizeof(name), "%0*u", NAME_MAX, i);
+		g_assert_cmpint(mkdirat(fd, name, 0755), ==, 0);
+	}
+}
+
+static unsigned count_entries(Directory *directory)
+{
+	unsigned n_entries = 0;
+
+	while (next_entry(directory))
+		n_entries++;
+	return n_entries;
+}
+
+static void test_eight_hundred_nested_directories_take_little_memory(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(Directory) directory = NULL;
-	const char *names[] = { "one", "other" };
-	int fd, error;
+	g_autoptr(GPtrArray) nested =
+		g_ptr_array_new_with_free_func((GDestroyNotify)directory_free);
+	size_t used_bytes = mallinfo2().uordblks;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-		g_assert_cmpint(mkdirat(scratch->fd, names[i], 0755), ==, 0);
-		g_assert_cmpint(directory_open_known(scratch->fd, names[i], NULL, &fd, &error), ==,
+	g_ptr_array_add(nested, directory_new_take(dup(scratch->fd), NULL));
+	for (size_t i = 0; i < DEEP_LEVELS; i++) {
+		Directory *parent = nested->pdata[i];
+		Directory *directory;
+		int error;
+
+		g_assert_cmpint(mkdirat(directory_fd(parent), "nested", 0755), ==, 0);
+		g_assert_cmpint(directory_open_in(parent, "nested", &directory, &error), ==,
 				DIRECTORY_OPENED);
-		g_assert_cmpint(mkdirat(fd, names[i], 0755), ==, 0);
-		if (directory)
-			directory_begin_take(directory, fd);
-		else
-			directory = directory_new_take(fd);
-		g_assert_cmpstr(next_entry(directory)->name, ==, names[i]);
-		g_assert_null(next_entry(directory));
-		directory_close(directory);
-		g_assert_cmpint(fcntl(fd, F_GETFD), ==, -1);
+		g_ptr_array_add(nested, directory);
 	}
+
+	fill_with_long_names(directory_fd(nested->pdata[DEEP_LEVELS]));
+	g_assert_cmpuint(count_entries(nested->pdata[DEEP_LEVELS]), ==, DEEP_NAMES);
+	g_assert_cmpuint(count_entries(nested->pdata[0]), ==, 1);
+	g_assert_cmpuint(mallinfo2().uordblks - used_bytes, <, (size_t)16 << 20);
 }
 
 static void test_a_directory_that_cannot_be_read_on_is_an_error(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(Directory) directory = directory_new_take(scratch_create(scratch, "file", 0, 0));
+	g_autoptr(Directory) directory =
+		directory_new_take(scratch_create(scratch, "file", 0, 0), NULL);
 	g_autoptr(GError) error = NULL;
 	const DirectoryEntry *entry;
 
@@ -236,8 +265,8 @@ int main(int argc, char **argv)
 			test_what_is_no_directory_any_more_is_gone);
 	g_test_add_func("/directory/a-directory-removed-while-open-has-no-entries",
 			test_a_directory_removed_while_open_has_no_entries);
-	g_test_add_func("/directory/what-was-closed-reads-another-from-its-beginning",
-			test_what_was_closed_reads_another_from_its_beginning);
+	g_test_add_func("/directory/eight-hundred-nested-directories-take-little-memory",
+			test_eight_hundred_nested_directories_take_little_memory);
 	g_test_add_func("/directory/a-directory-that-cannot-be-read-on-is-an-error",
 			test_a_directory_that_cannot_be_read_on_is_an_error);
 	g_test_add_func("/directory/a-mount-is-not-entered", test_a_mount_is_not_entered);
