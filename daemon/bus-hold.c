@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus-objects.h"
-#include "daemon/filesystem.h"
 #include "daemon/managed-hold.h"
 
 #include <string.h>
@@ -10,16 +9,10 @@ static void answer(int lease_fd, const GError *failure, void *data)
 {
 	sd_bus_message *message = data;
 
-	if (failure) {
-		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
-		bool is_in_use =
-			g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
-
-		sd_bus_reply_method_errorf(
-			message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE, "%s", text);
-	} else {
+	if (failure)
+		bus_reply_failure(message, failure);
+	else
 		sd_bus_reply_method_return(message, "h", lease_fd);
-	}
 	sd_bus_message_unref(message);
 }
 

@@ -33,6 +33,12 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 		  int (*append)(sd_bus_message *reply, const void *one));
 
 /*
+ * Reply to @message with @failure: FILESYSTEM_ERROR_IN_USE is an error of its own on the bus, all else is
+ * BUS_ERROR_UNSUITABLE.  If the connection is closed by now, nothing is sent.
+ */
+void bus_reply_failure(sd_bus_message *message, const GError *failure);
+
+/*
  * @raw as a string of the bus, which has to be UTF-8: where it is none, escaped as names of files are.  To be
  * freed with g_free().
  */

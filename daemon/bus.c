@@ -4,6 +4,7 @@
 #include "daemon/bus-input.h"
 #include "daemon/bus-message.h"
 #include "daemon/bus-objects.h"
+#include "daemon/filesystem.h"
 #include "kernel-ioctl/fd.h"
 
 #include <errno.h>
@@ -452,6 +453,16 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 
 	sd_bus_message_unref(reply);
 	return failed;
+}
+
+void bus_reply_failure(sd_bus_message *message, const GError *failure)
+{
+	/* It may name a path, of any bytes, which no string of the bus may be. */
+	g_autofree char *text = g_utf8_make_valid(failure->message, -1);
+	bool is_in_use = g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
+
+	sd_bus_reply_method_errorf(message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE,
+				   "%s", text);
 }
 
 char *bus_filesystem_path(const char *uuid)

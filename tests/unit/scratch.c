@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -134,4 +135,12 @@ void scratch_become_nobody(void)
 		g_assert_cmpint(setresgid(NOBODY, NOBODY, NOBODY), ==, 0);
 		g_assert_cmpint(setresuid(NOBODY, NOBODY, NOBODY), ==, 0);
 	}
+}
+
+void scratch_become_nobody_without_directories(void)
+{
+	scratch_become_nobody();
+	g_setenv("HOME", "/root", true);
+	g_setenv("XDG_CACHE_HOME", "/tmp", true);
+	g_setenv("XDG_RUNTIME_DIR", "/tmp", true);
 }

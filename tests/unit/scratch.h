@@ -44,4 +44,7 @@ void scratch_refuse_system_call(unsigned number, int error);
 /* From now on this process is the user nobody, if it was root. */
 void scratch_become_nobody(void);
 
+/* The same, and none of the directories that are a user's own belongs to nobody. */
+void scratch_become_nobody_without_directories(void);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scratch, scratch_free)

@@ -124,10 +124,7 @@ static void hold_without_a_place(void *data)
 	g_autoptr(GError) error = NULL;
 	g_auto(Fd) fd = -1;
 
-	scratch_become_nobody();
-	g_setenv("HOME", "/root", true);
-	g_setenv("XDG_CACHE_HOME", "/tmp", true);
-	g_setenv("XDG_RUNTIME_DIR", "/tmp", true);
+	scratch_become_nobody_without_directories();
 	g_assert_true(filesystem_hold(data, &fd, &error));
 	g_assert_no_error(error);
 	g_assert_cmpint(fd, ==, -1);
