@@ -9,7 +9,7 @@ import struct
 
 from attack import Attack
 from content import MIB
-from filesystem import CommandFailed
+from filesystem import CommandFailed, FilesystemUnavailable
 
 BYTES = 3072 * MIB
 # Most is found by a few acts, and the more of these arrangements there are.
@@ -36,7 +36,7 @@ def mount_with_quota(filesystem):
     filesystem.mount_options += ["uquota", "pquota"]
     try:
         filesystem.mount()
-    except CommandFailed:
+    except (CommandFailed, FilesystemUnavailable):
         filesystem.mount_options = filesystem.mount_options[:-2]
         filesystem.mount()
 

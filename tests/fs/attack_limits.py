@@ -24,9 +24,6 @@ STORE_SHARE = 500
 STORE_CONSTANT_BYTES = MIB
 # Names of directories come to this.
 STORE_BYTES_PER_INODE = 150
-# It fills what was allocated and is never used, which then counts as memory.
-os.environ.pop("MALLOC_PERTURB_", None)
-
 # Readers and sorting have bounds of their own; 64 MiB of them is --memory.
 RESIDENT_BYTES = 256 * MIB
 SERVICE_RESIDENT_BYTES = 64 * MIB

@@ -26,6 +26,8 @@ from many_devices import ManyDevices
 
 FAILED, USAGE = 1, 2
 TOP = 5
+# What an extent of one block costs beside it is not in the figures, as the manual says: by histories with many of them.
+TOLERANCES = {"tiny_pieces": 0.05, "images": 0.02}
 
 
 def dedupctl(*words, **options):
@@ -69,8 +71,8 @@ def assert_deletion_frees(filesystem, foretold, *paths, tolerance=0.01):
     data -= harness.used_data_bytes(filesystem)
     metadata -= harness.used_metadata_bytes(filesystem)
     assert data == foretold["together_data_bytes"]
-    # A leaf or two of other trees come and go.
-    assert abs(data + metadata - foretold["together_bytes"]) <= max(foretold["together_bytes"] * tolerance, 96 * KIB)
+    # Some leaves of other trees come and go: 1200 extents of a block have 7 of the extent tree.
+    assert abs(data + metadata - foretold["together_bytes"]) <= max(foretold["together_bytes"] * tolerance, 192 * KIB)
 
 
 def below(found, tree):
@@ -102,8 +104,7 @@ def test_figures_are_those_of_quota_groups_and_of_deletions(make_history, histor
         if len(chosen) == 1:
             row, = foretold["subvolumes"].values()
             assert row["reclaimable_bytes"] == foretold["together_bytes"]
-        # What an extent of one block costs beside it is not in the figures, as the manual says.
-        assert_deletion_frees(filesystem, foretold, *chosen, tolerance=0.05 if history == "tiny_pieces" else 0.01)
+        assert_deletion_frees(filesystem, foretold, *chosen, tolerance=TOLERANCES.get(history, 0.01))
         assert_as_quota_groups_say(tree)
 
 
