@@ -214,12 +214,11 @@ static bool list_deleted(const Request *request, GPtrArray *subjects, GError **e
 
 static bool find_place(const GArray *subvolumes, uint64_t id, guint *ret, GError **error)
 {
-	for (guint i = 0; i < subvolumes->len; i++) {
-		const BtrfsSubvolume *subvolume = &g_array_index(subvolumes, BtrfsSubvolume, i);
+	const BtrfsSubvolume *found = btrfs_subvolumes_find(subvolumes, id);
 
-		*ret = i;
-		if (subvolume->id == id && !subvolume->is_dead)
-			return true;
+	if (found && !found->is_dead) {
+		*ret = (guint)(found - &g_array_index(subvolumes, BtrfsSubvolume, 0));
+		return true;
 	}
 
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,

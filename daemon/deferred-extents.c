@@ -77,24 +77,17 @@ static bool put(DeferredExtents *deferred, const ExtentStamp *stamp, uint64_t by
 	       hash_store_put_pinned(deferred->pass->store, &row, bytes, ret_kept, error);
 }
 
-bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool *ret,
-			  bool *ret_is_gone, GError **error)
+bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
+			  GError **error)
 {
 	PassResult *result = deferred->pass->result;
 	ExtentStamp stamp = { extent->inode, (uint64_t)extent->ctime_nsec };
-	const GArray *holders = extent_choice_holders(deferred->choice);
-	ExtentShown shown;
+	bool kept;
 
-	*ret = *ret_is_gone = false;
-	if (!extent_choice_look(deferred->choice, extent, &shown, error))
-		return false;
-	*ret_is_gone = shown == EXTENT_IS_GONE;
-	if (shown != EXTENT_IS_HELD || holders->len == 0)
-		return true;
 	if (!deferred_extents_take(deferred, stamp.address, error) ||
-	    !put(deferred, &stamp, extent->size_bytes, holders, ret, error))
+	    !put(deferred, &stamp, extent->size_bytes, holders, &kept, error))
 		return false;
-	if (*ret) {
+	if (kept) {
 		deferred->added_bytes += extent->size_bytes;
 		result->deferred.bytes += extent->size_bytes;
 		result->deferred.extents++;
@@ -106,17 +99,14 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool 
 static bool find_subvolume(DeferredExtents *deferred, uint64_t id, const BtrfsSubvolume **ret,
 			   GError **error)
 {
-	*ret = NULL;
+	const BtrfsSubvolume *found;
+
 	if (!deferred->subvolumes &&
 	    !btrfs_subvolumes_read(deferred->pass->filesystem->fd, &deferred->subvolumes, error))
 		return false;
 
-	for (guint i = 0; i < deferred->subvolumes->len && !*ret; i++) {
-		const BtrfsSubvolume *one = &g_array_index(deferred->subvolumes, BtrfsSubvolume, i);
-
-		if (one->id == id && !one->is_dead)
-			*ret = one;
-	}
+	found = btrfs_subvolumes_find(deferred->subvolumes, id);
+	*ret = found && !found->is_dead ? found : NULL;
 	return true;
 }
 
@@ -249,13 +239,6 @@ bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GEr
 	return true;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return (one > other) - (one < other);
-}
-
 bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
 				    GError **error)
 {
@@ -268,8 +251,7 @@ bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *sub
 	for (guint i = 0; i < subvolumes->len && !*ret; i++) {
 		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
 
-		*ret = !one->is_read_only && !one->is_dead &&
-		       g_array_binary_search(holders, &one->id, compare_ids, NULL);
+		*ret = !one->is_read_only && !one->is_dead && holders_has(holders, one->id);
 	}
 
 	return true;

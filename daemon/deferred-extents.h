@@ -23,11 +23,11 @@ void deferred_extents_free(DeferredExtents *deferred);
 bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Everything writable that showed @extent shows something else by now.  *ret is false, and nothing is
- * remembered, if that is not so; *ret_is_gone: nothing holds it either.
+ * Everything writable that showed @extent shows something else by now, and @holders (uint64_t, ascending, one at
+ * least) hold it.  If others do, too, as it was cloned meanwhile, that is found when the newest of @holders is gone.
  */
-bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, bool *ret,
-			  bool *ret_is_gone, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* See what became of @row.  *ret_is_over: something writable shows its extent again. */
 bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,

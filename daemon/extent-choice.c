@@ -3,6 +3,7 @@
 
 #include "daemon/place-cost.h"
 #include "daemon/ref-groups.h"
+#include "hashstore/holders.h"
 
 /* Places that are looked at together. */
 typedef struct {
@@ -45,13 +46,6 @@ void extent_choice_free(ExtentChoice *choice)
 static const GroupedRef *found_at(const ExtentChoice *choice, guint i)
 {
 	return ref_groups_at(choice->found, i);
-}
-
-static int compare_holders(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return (one > other) - (one < other);
 }
 
 static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
@@ -136,20 +130,11 @@ static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GEr
 
 static void find_holders(ExtentChoice *choice)
 {
-	guint n = 0;
-
 	for (guint i = 0; i < choice->found->len; i++)
 		if (found_at(choice, i)->is_read_only)
 			g_array_append_val(choice->holders, found_at(choice, i)->ref.root);
 
-	g_array_sort(choice->holders, compare_holders);
-	for (guint i = 0; i < choice->holders->len; i++) {
-		uint64_t root = g_array_index(choice->holders, uint64_t, i);
-
-		if (n == 0 || g_array_index(choice->holders, uint64_t, n - 1) != root)
-			g_array_index(choice->holders, uint64_t, n++) = root;
-	}
-	g_array_set_size(choice->holders, n);
+	holders_make_unique(choice->holders);
 }
 
 static bool is_read_only_place(const ExtentRef *place, void *data)
@@ -237,13 +222,127 @@ bool extent_choice_may_defer(const ExtentChoice *choice)
 	return choice->holders->len == 0 && has_both(choice);
 }
 
+/*
+ * Find which of @snapshots, to which nobody wrote, hold the extent.  They were made since it was allocated.  If the
+ * oldest and the newest of them show it at @place, those between do, too.  *ret_length is what each shows there at
+ * least; 0: that is not known.
+ */
+static bool find_snapshots(ExtentChoice *choice, const Object *extent, const GArray *snapshots,
+			   uint64_t generation, const ExtentRef *place, uint64_t *ret_length,
+			   GError **error)
+{
+	const BtrfsUntouched *oldest = NULL, *newest = NULL;
+	uint64_t first, last;
+
+	*ret_length = 0;
+	for (guint i = 0; i < snapshots->len; i++) {
+		const BtrfsUntouched *one = &g_array_index(snapshots, BtrfsUntouched, i);
+
+		if (one->otransid < generation)
+			continue;
+		g_array_append_val(choice->holders, one->id);
+		if (!oldest || one->otransid < oldest->otransid)
+			oldest = one;
+		if (!newest || one->otransid > newest->otransid)
+			newest = one;
+	}
+	if (!oldest)
+		return true;
+	if (!extent_refs_shows(choice->refs, oldest->id, place, extent, &first, error) ||
+	    !extent_refs_shows(choice->refs, newest->id, place, extent, &last, error))
+		return false;
+
+	*ret_length = MIN(first, last);
+	return true;
+}
+
+/*
+ * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: there are
+ * no snapshots, and all places are affordable; or there are, and only the writable places are.
+ */
+static bool choose_named(ExtentChoice *choice, const Object *extent, const ExtentNamed *named,
+			 const GArray *snapshots, bool *ret, GError **error)
+{
+	const ExtentRef *places;
+	uint64_t n_holders, length;
+	size_t n;
+
+	*ret = false;
+	/* One more than the item counts shows that a file was overwritten since the last commit. */
+	if (!extent_refs_list_named(choice->refs, extent, named->n_items + 1, error))
+		return false;
+	places = extent_refs_list(choice->refs, &n);
+	if (n == 0 || n != named->n_items || extent_refs_outcome(choice->refs) != EXTENT_REFS_READ)
+		return true;
+	if (!find_snapshots(choice, extent, snapshots, named->generation, &places[0], &length,
+			    error))
+		return false;
+
+	/* What was overwritten since shows more in snapshots, and what was cloned since is not in them. */
+	n_holders = choice->holders->len;
+	choice->writable = listed_places(choice);
+	choice->all = choice->writable;
+	add_places(&choice->all, length, n_holders);
+	*ret = is_affordable(&choice->writable, choice->cost_max) &&
+	       (n_holders > 0 ? length > 0 && !is_affordable(&choice->all, cost_max_of_all(choice))
+			      : named->is_all && snapshots->len == 0);
+	return true;
+}
+
+/* Whether the places that are named can be all writable ones, and would be affordable if each were one block. */
+static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *families,
+			  const ExtentNamed *named)
+{
+	Places least = { named->n_items, named->n_items * choice->pass->block_bytes };
+
+	return named->root != 0 &&
+	       !read_only_subvolumes_has(choice->pass->subvolumes, named->root) &&
+	       (named->is_all || !btrfs_families_have_writable_snapshots(families)) &&
+	       is_affordable(&least, choice->cost_max);
+}
+
+/*
+ * Choose by what the extent's item names: with a hundred snapshots finding all references takes the kernel most of a
+ * millisecond.  *ret is false if that has to be done.
+ */
+static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+{
+	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->ref_bound);
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	const GArray *snapshots;
+	ExtentNamed named;
+
+	*ret = false;
+	if (!btrfs_families_look(families, error) ||
+	    !extent_refs_read_names(choice->refs, extent, EXTENT_CHOICE_PLACES_MAX, &named, error))
+		return false;
+	if (!may_be_chosen(choice, families, &named))
+		return true;
+
+	snapshots = btrfs_families_untouched(families, named.root);
+	if (!snapshots ||
+	    (snapshots->len > 0 && policy != SNAPSHOTS_AUTO && policy != SNAPSHOTS_WRITABLE))
+		return true;
+	return choose_named(choice, extent, &named, snapshots, ret, error);
+}
+
 bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 			ExtentRefsOutcome *ret, GError **error)
 {
+	bool by_item;
+
 	choice->defers = defers;
 	g_array_set_size(choice->holders, 0);
-	choice->all = choice->writable = (Places){ 0 };
 	choice->cost_max = place_cost_most(choice->pass->compare_factor, extent->size_bytes);
+	if (!choose_by_item(choice, extent, &by_item, error))
+		return false;
+	if (by_item) {
+		*ret = EXTENT_REFS_READ;
+		return true;
+	}
+
+	g_array_set_size(choice->holders, 0);
+	choice->all = choice->writable = (Places){ 0 };
 	if (!extent_refs_find(choice->refs, extent, ret, error))
 		return false;
 	if (*ret != EXTENT_REFS_READ)

@@ -16,9 +16,12 @@
  * snapshots then show what replaces the extent, and it is freed when the old ones are deleted.  The
  * subvolumes that keep it until then are its holders.
  *
- * A snapshot mostly shows what its origin does at the same offset of the same inode.  So one place of each
- * such group is looked up, and the others only if they are chosen: with a hundred snapshots the kernel is asked
- * as often as without.
+ * The extent's item mostly names files of one subvolume only.  If that has no snapshots, their places are all there are.
+ * If nobody wrote to its snapshots, those made since the extent was allocated show the same places.  So the cost of all
+ * places and the holders are known without LOGICAL_INO, which takes longer with each snapshot.
+ *
+ * Else all references are found.  A snapshot mostly shows what its origin does at the same offset of the same inode.  So
+ * one place of each such group is looked up, and the others only if they are chosen.
  *
  * Thread: the filesystem's worker, never while it shares.
  */

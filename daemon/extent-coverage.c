@@ -85,12 +85,22 @@ static bool is_encoded_alike(const ExtentCoverage *coverage, const ExtentSource 
 	       (!source->is_encoded || extent_refs_ram_bytes(coverage->refs) == source->ram_bytes);
 }
 
+/* Whether a place of @source shows @bytes from the block on that @block is equal to. */
+static bool source_has(const ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
+		       uint64_t diagonal, uint64_t bytes)
+{
+	uint64_t here;
+
+	return extent_source_place(source, (block - diagonal) * coverage->block_bytes, bytes,
+				   coverage->block_bytes, &here) &&
+	       here >= bytes;
+}
+
 /* Take back that @block is covered by @source, if no place of that shows the first @bytes of it. */
 static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
 			  uint64_t diagonal, uint64_t bytes)
 {
 	CoverPiece piece;
-	uint64_t here;
 
 	if (block >= blocks_of(coverage, coverage->target) ||
 	    !extent_cover_has(coverage->cover, block, block + 1))
@@ -98,9 +108,7 @@ static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, 
 	piece = extent_cover_piece(coverage->cover, block, block + 1);
 	if (piece.source != source->object.id || piece.diagonal != diagonal)
 		return;
-	if (!extent_source_place(source, (block - diagonal) * coverage->block_bytes, bytes,
-				 coverage->block_bytes, &here) ||
-	    here < bytes)
+	if (!source_has(coverage, source, block, diagonal, bytes))
 		extent_cover_remove(coverage->cover, block);
 }
 
@@ -335,6 +343,86 @@ static bool cover_rest(ExtentCoverage *coverage, GError **error)
 	return fill_gaps(coverage, error) && cover_zeros(coverage, &verdict, error);
 }
 
+static bool find_source(ExtentCoverage *coverage, const CoverPiece *piece, uint64_t block,
+			uint64_t bytes, const ExtentSource **ret, GError **error)
+{
+	uint64_t position = (block - piece->diagonal) * coverage->block_bytes;
+
+	return extent_sources_find(coverage->sources, piece->source, position, bytes, ret, error);
+}
+
+/* The last block of each piece: where the source's file ends within it, all places have to. */
+static bool uncover_source_ends(ExtentCoverage *coverage, const ExtentRef *refs, size_t n_refs,
+				GError **error)
+{
+	uint32_t block_bytes = coverage->block_bytes;
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+
+		blocks = MAX(blocks, (end + block_bytes - 1) / block_bytes);
+	}
+
+	for (uint64_t block = 0; block < blocks; block++) {
+		const ExtentSource *source;
+		CoverPiece piece;
+
+		if (!extent_cover_has(coverage->cover, block, block + 1))
+			continue;
+		piece = extent_cover_piece(coverage->cover, block, blocks);
+		block += piece.blocks - 1;
+		if (piece.source == RUN_HOLE ||
+		    !extent_tails_has_whole(refs, n_refs, block, block_bytes))
+			continue;
+		if (!find_source(coverage, &piece, block, block_bytes, &source, error))
+			return false;
+		if (source && !source_has(coverage, source, block, piece.diagonal, block_bytes))
+			extent_cover_remove(coverage->cover, block);
+	}
+
+	return true;
+}
+
+/* A block that a place ends within: the source's file has to end there, too. */
+static bool uncover_place_end(ExtentCoverage *coverage, const ExtentTail *tail, GError **error)
+{
+	const ExtentSource *source;
+	CoverPiece piece;
+
+	if (!extent_cover_has(coverage->cover, tail->block, tail->block + 1))
+		return true;
+	piece = extent_cover_piece(coverage->cover, tail->block, tail->block + 1);
+	/* A hole ends where it is wanted to. */
+	if (piece.source == RUN_HOLE)
+		return true;
+	if (!find_source(coverage, &piece, tail->block, tail->bytes, &source, error))
+		return false;
+	if (!source || !source_has(coverage, source, tail->block, piece.diagonal, tail->bytes))
+		extent_cover_remove(coverage->cover, tail->block);
+	return true;
+}
+
+/*
+ * Take back what cannot be shared since a file ends there.  Behind the end of a file there are zeros, which others
+ * may go on with.
+ */
+static bool uncover_ends(ExtentCoverage *coverage, GError **error)
+{
+	const ExtentRef *refs;
+	size_t n_refs;
+
+	refs = extent_refs_list(coverage->refs, &n_refs);
+	if (!uncover_source_ends(coverage, refs, n_refs, error))
+		return false;
+	for (guint i = 0; i < coverage->tails->len; i++)
+		if (!uncover_place_end(coverage, &g_array_index(coverage->tails, ExtentTail, i),
+				       error))
+			return false;
+
+	return true;
+}
+
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
 			  GError **error)
 {
@@ -369,5 +457,6 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 	}
 
 	coverage->lack.lacks_equals = !has_zeros && !extent_sources_any_exists(coverage->sources);
-	return extent_refs_is_encoded(coverage->refs) || cover_rest(coverage, error);
+	return extent_refs_is_encoded(coverage->refs) ||
+	       (cover_rest(coverage, error) && uncover_ends(coverage, error));
 }

@@ -27,7 +27,11 @@ ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources 
 				    const ExtentRefs *refs);
 void extent_coverage_free(ExtentCoverage *coverage);
 
-/* Cover @target, which stays until the next one, by its runs, and beyond. */
+/*
+ * Cover @target, which stays until the next one, by its runs, and beyond.  If it is not encoded, the blocks that
+ * cannot be shared since a file ends within them are left: such a block of one of its places is shared only where
+ * the source's file ends, too, and one of a source only where all places do.
+ */
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -3,7 +3,6 @@
 
 #include "daemon/extent-choice.h"
 #include "daemon/extent-coverage.h"
-#include "daemon/extent-ends.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-rest.h"
 
@@ -347,9 +346,6 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
-	if (!extent_refs_is_encoded(plan->refs) &&
-	    !extent_ends_check(plan->cover, plan->sources, refs, n, plan->block_bytes, error))
-		return false;
 	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
 		*ret = EXTENT_ALONE;
 		return true;

@@ -27,6 +27,7 @@ void planned_target_free(PlannedTarget *planned)
 
 	g_array_unref(planned->steps);
 	g_array_unref(planned->parts);
+	g_array_unref(planned->holders);
 	g_array_unref(planned->runs);
 	g_free(planned);
 }
@@ -65,25 +66,36 @@ void extent_queue_free(ExtentQueue *queue)
 	g_free(queue);
 }
 
-static GArray *copy(const GArray *array, guint element_bytes)
+static void replace(GArray *array, const GArray *by)
 {
-	GArray *made = g_array_new(false, false, element_bytes);
+	g_array_set_size(array, 0);
+	g_array_append_vals(array, by->data, by->len);
+}
 
-	return g_array_append_vals(made, array->data, array->len);
+void planned_target_set(PlannedTarget *planned, const GArray *steps, const GArray *parts,
+			const GArray *holders)
+{
+	replace(planned->steps, steps);
+	replace(planned->parts, parts);
+	replace(planned->holders, holders);
 }
 
 PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-				 const GArray *parts, const GArray *runs)
+				 const GArray *parts, const GArray *holders, const GArray *runs)
 {
 	PlannedTarget *planned = g_new0(PlannedTarget, 1);
 
 	planned->extent = *target;
-	planned->steps = copy(steps, sizeof(ExtentStep));
-	planned->parts = copy(parts, sizeof(CopyPart));
-	planned->runs = copy(runs, sizeof(Run));
+	planned->steps = g_array_new(false, false, sizeof(ExtentStep));
+	planned->parts = g_array_new(false, false, sizeof(CopyPart));
+	planned->holders = g_array_new(false, false, sizeof(uint64_t));
+	planned->runs = g_array_new(false, false, sizeof(Run));
+	planned_target_set(planned, steps, parts, holders);
+	replace(planned->runs, runs);
 	queue->bytes += target->size_bytes;
-	planned->memory_bytes = steps->len * sizeof(ExtentStep) + parts->len * sizeof(CopyPart) +
-				runs->len * sizeof(Run);
+	planned->memory_bytes = planned->steps->len * sizeof(ExtentStep) +
+				planned->parts->len * sizeof(CopyPart) +
+				planned->holders->len * sizeof(uint64_t) + runs->len * sizeof(Run);
 	queue->memory_bytes += planned->memory_bytes;
 	g_queue_push_tail(&queue->targets, planned);
 	return planned;

@@ -17,11 +17,11 @@ typedef struct ExtentQueue ExtentQueue;
 /* A target with what is to be done for it. */
 typedef struct {
 	Object extent;
-	GArray *steps;          /* ExtentStep */
-	GArray *parts;          /* CopyPart: what is to be copied before */
-	GArray *runs;           /* Run: what can be tried if the kernel finds a step different */
-	bool is_held;           /* read-only snapshots keep the target after all steps */
-	uint64_t memory_bytes;  /* of both, when it was added */
+	GArray *steps;   /* ExtentStep */
+	GArray *parts;   /* CopyPart: what is to be copied before */
+	GArray *runs;    /* Run: what can be tried if the kernel finds a step different */
+	GArray *holders; /* uint64_t, ascending: snapshots that keep the target after all steps */
+	uint64_t memory_bytes;  /* of these, when it was added */
 	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;
 } PlannedTarget;
@@ -37,9 +37,13 @@ void planned_target_fetch(PlannedTarget *planned, ExtentFiles *files, uint64_t l
 /* It was done, or is left alone. */
 void planned_target_release(PlannedTarget *planned, ExtentFiles *files);
 
-/* Add @target as the last one; its @steps, the @parts of its copy and @runs are copied. */
+/* Add @target as the last one, with copies of what is planned for it (@steps, @parts, @holders) and of its @runs. */
 PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
-				 const GArray *parts, const GArray *runs);
+				 const GArray *parts, const GArray *holders, const GArray *runs);
+
+/* Plan something else for it. */
+void planned_target_set(PlannedTarget *planned, const GArray *steps, const GArray *parts,
+			const GArray *holders);
 
 /* The first one, which there must be. */
 const PlannedTarget *extent_queue_first(const ExtentQueue *queue);

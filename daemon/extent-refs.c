@@ -4,6 +4,13 @@
 #include "daemon/file-key.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs-named-refs.h"
+
+/* What a compressed extent holds is more than it takes on the disk. */
+#define ENCODED_BYTES_MAX (UINT64_C(128) << 10)
+
+/* Items that are looked at besides those that show the extent. */
+#define OTHER_ITEMS_MAX 256
 
 /* What is known of a file that shows the extent in hand. */
 typedef struct {
@@ -17,6 +24,7 @@ struct ExtentRefs {
 	BtrfsRefs *found;
 	BtrfsFileExtents *extents;
 	GArray *list;      /* ExtentRef */
+	GArray *named;     /* BtrfsExtentRef */
 	GHashTable *files; /* KnownFile by its key */
 	ExtentUnseen unseen;
 	ExtentRef unseen_place; /* the first one */
@@ -39,6 +47,7 @@ ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound)
 	btrfs_refs_set_bound(refs->found, bound);
 	refs->extents = btrfs_file_extents_new();
 	refs->list = g_array_new(false, false, sizeof(ExtentRef));
+	refs->named = g_array_new(false, false, sizeof(BtrfsExtentRef));
 	refs->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
 	return refs;
 }
@@ -51,6 +60,7 @@ void extent_refs_free(ExtentRefs *refs)
 	btrfs_refs_free(refs->found);
 	btrfs_file_extents_free(refs->extents);
 	g_array_unref(refs->list);
+	g_array_unref(refs->named);
 	g_hash_table_unref(refs->files);
 	g_free(refs);
 }
@@ -112,30 +122,16 @@ static void note_unseen(ExtentRefs *refs, ExtentUnseen why, const ExtentRef *pla
 }
 
 /*
- * Add the place at @found, if it still shows @extent.  If it keeps the extent without showing it, out of
+ * Add the place of @item, which belongs to the extent.  If it keeps the extent without showing it, out of
  * sight, or reserved and not written, that is noted.
  */
-bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const BtrfsFileExtent *item,
 		     uint64_t *ret_length, GError **error)
 {
-	g_autoptr(GError) unread = NULL;
-	const BtrfsFileExtent *item;
-	ExtentRef ref = { .root = found->root, .inode = found->inode, .offset = found->offset };
+	ExtentRef ref = { .root = root, .inode = inode, .offset = item->logical };
 	bool is_there;
 
 	*ret_length = 0;
-	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
-				 1);
-	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
-		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
-		if (g_error_matches(unread, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&unread));
-		return false;
-	}
-	if (!item || !is_of(item, extent))
-		return true;
-	ref.offset = item->logical;
 	ref.position = item->offset;
 	ref.length = item->length;
 	if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR) {
@@ -157,14 +153,48 @@ bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *exte
 	return true;
 }
 
-/* Nothing is listed yet of what the kernel found. */
-static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
+bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+		     uint64_t *ret_length, GError **error)
+{
+	g_autoptr(GError) unread = NULL;
+	const BtrfsFileExtent *item;
+
+	*ret_length = 0;
+	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
+				 1);
+	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
+		ExtentRef ref = { .root = found->root,
+				  .inode = found->inode,
+				  .offset = found->offset };
+
+		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
+		if (g_error_matches(unread, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&unread));
+		return false;
+	}
+
+	return !item || !is_of(item, extent) ||
+	       add_item(refs, found->root, found->inode, item, ret_length, error);
+}
+
+static void clear(ExtentRefs *refs)
 {
 	g_array_set_size(refs->list, 0);
 	g_hash_table_remove_all(refs->files);
-	refs->unseen = outcome == BTRFS_REFS_TOO_MANY ? EXTENT_UNSEEN_MORE : EXTENT_UNSEEN_NONE;
+	refs->unseen = EXTENT_UNSEEN_NONE;
 	refs->unseen_place = (ExtentRef){ 0 };
-	refs->n_places = outcome == BTRFS_REFS_GONE ? 0 : btrfs_refs_count(refs->found);
+	refs->n_places = 0;
+}
+
+/* Nothing is listed yet of what the kernel found. */
+static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
+{
+	clear(refs);
+	if (outcome == BTRFS_REFS_TOO_MANY)
+		refs->unseen = EXTENT_UNSEEN_MORE;
+	if (outcome != BTRFS_REFS_GONE)
+		refs->n_places = btrfs_refs_count(refs->found);
 }
 
 ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs)
@@ -265,6 +295,85 @@ bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t posi
 	return btrfs_refs_read_byte(refs->found, refs->fd, extent->inode, position, &outcome,
 				    error) &&
 	       list_places(refs, extent, outcome, most, ret, error);
+}
+
+/* List what the file of @named shows of the extent.  Of its items *items_left are looked at, at most. */
+static bool list_named(ExtentRefs *refs, const BtrfsExtentRef *named, const Object *extent,
+		       size_t most, size_t *items_left, GError **error)
+{
+	uint64_t end = named->offset + MAX(extent->size_bytes, ENCODED_BYTES_MAX);
+	/* Before the file, where it begins with the middle of the extent. */
+	uint64_t begin = end < named->offset ? 0 : named->offset;
+
+	btrfs_file_extents_start(refs->extents, refs->fd, named->root, named->inode, begin,
+				 end - begin);
+	for (; *items_left > 0 && refs->list->len < most; --*items_left) {
+		const BtrfsFileExtent *item;
+		uint64_t ignored;
+
+		if (!btrfs_file_extents_next_if_any(refs->extents, &item, error))
+			return false;
+		if (!item)
+			break;
+		if (is_of(item, extent) && item->logical - item->offset == named->offset &&
+		    !add_item(refs, named->root, named->inode, item, &ignored, error))
+			return false;
+	}
+
+	return true;
+}
+
+bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most, ExtentNamed *ret,
+			    GError **error)
+{
+	BtrfsNamedRefs named;
+
+	clear(refs);
+	*ret = (ExtentNamed){ 0 };
+	if (!btrfs_named_refs_read(refs->fd, extent->inode, extent->size_bytes, most, &named,
+				   error))
+		return false;
+
+	g_array_unref(refs->named);
+	refs->named = named.refs;
+	ret->generation = named.generation;
+	ret->is_all = named.is_all && !named.has_leaves;
+	if (named.is_all && refs->named->len > 0)
+		ret->root = g_array_index(refs->named, BtrfsExtentRef, 0).root;
+	for (guint i = 0; i < refs->named->len && ret->root != 0; i++) {
+		const BtrfsExtentRef *ref = &g_array_index(refs->named, BtrfsExtentRef, i);
+
+		ret->n_items += ref->count;
+		if (ref->root != ret->root)
+			ret->root = 0;
+	}
+	return true;
+}
+
+bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most, GError **error)
+{
+	/* Blocks of the extent may lie in one file in any order: then each reference's range has the items of all. */
+	size_t items_left = 2 * most + OTHER_ITEMS_MAX;
+
+	for (guint i = 0; i < refs->named->len && refs->list->len < most && items_left > 0; i++)
+		if (!list_named(refs, &g_array_index(refs->named, BtrfsExtentRef, i), extent, most,
+				&items_left, error))
+			return false;
+
+	refs->n_places = refs->list->len;
+	return true;
+}
+
+bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
+		       const Object *extent, uint64_t *ret_length, GError **error)
+{
+	const BtrfsFileExtent *item;
+
+	btrfs_file_extents_start(refs->extents, refs->fd, root, place->inode, place->offset, 1);
+	if (!btrfs_file_extents_next_if_any(refs->extents, &item, error))
+		return false;
+	*ret_length = item && is_of(item, extent) ? item->length : 0;
+	return true;
 }
 
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)

@@ -63,6 +63,30 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
 			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The files that an extent's item names. */
+typedef struct {
+	uint64_t root;       /* the subvolume of all of them; 0: several, or there are more */
+	uint64_t n_items;    /* in how many places they have the extent; not known if root is 0 */
+	uint64_t generation; /* the transaction that allocated it: no older snapshot has it */
+	bool is_all;         /* no leaf is named besides; snapshots may share those of the files */
+} ExtentNamed;
+
+/*
+ * Read from the extent's item which files have it, up to @most.  A snapshot is not named for leaves that it shares, so
+ * this takes one look-up however many snapshots there are.
+ */
+bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most, ExtentNamed *ret,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* List places, up to @most, in the files that were named last.  There may be others, or only others. */
+bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* How many bytes of @extent the subvolume @root shows where @place does; 0: it shows others, or is not there. */
+bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
+		       const Object *extent, uint64_t *ret_length, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /*
  * In steps: find the references of @extent, without looking at any, up to BTRFS_REFS_MAX.  *ret is
  * EXTENT_REFS_READ if all were found.

@@ -224,10 +224,10 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
 	/* What is to be shared with what comes before is read in larger pieces then. */
 	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
-	PlannedTarget *planned = extent_queue_push(sharer->planned, target, steps,
-						   extent_plan_parts(sharer->plan), sharer->runs);
+	PlannedTarget *planned =
+		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
+				  extent_plan_holders(sharer->plan), sharer->runs);
 
-	planned->is_held = extent_plan_holders(sharer->plan)->len > 0;
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
 				     doubts_ahead_bytes(sharer->pass, first->length));
@@ -296,8 +296,6 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
 {
 	const Object *target = &planned->extent;
-	const GArray *steps = extent_plan_steps(sharer->plan);
-	const GArray *parts = extent_plan_parts(sharer->plan);
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
@@ -308,11 +306,8 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
-	g_array_set_size(planned->steps, 0);
-	g_array_append_vals(planned->steps, steps->data, steps->len);
-	g_array_set_size(planned->parts, 0);
-	g_array_append_vals(planned->parts, parts->data, parts->len);
-	planned->is_held = extent_plan_holders(sharer->plan)->len > 0;
+	planned_target_set(planned, extent_plan_steps(sharer->plan),
+			   extent_plan_parts(sharer->plan), extent_plan_holders(sharer->plan));
 	if (*ret) {
 		lock_sources(sharer);
 		*ret = make_copy(sharer, planned);
@@ -366,21 +361,6 @@ static void leave_all_planned(ExtentSharer *sharer)
 	}
 }
 
-/* All that was planned for a target that snapshots hold is done. */
-static bool defer(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
-{
-	bool is_held, is_gone;
-
-	if (!deferred_extents_put(sharer->pass->deferred, &planned->extent, &is_held, &is_gone,
-				  error))
-		return false;
-	if (is_gone)
-		return note_freed(sharer, planned, error);
-	if (!is_held)
-		extent_skips_add(sharer->pass, &planned->extent, SKIP_CHANGED, NULL);
-	return true;
-}
-
 /* Do all that is planned for @planned, which was the first in the queue. */
 static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
@@ -398,8 +378,9 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 		       begun_extent_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
-	if (planned->is_held)
-		return defer(sharer, planned, error);
+	if (planned->holders->len > 0)
+		return deferred_extents_put(sharer->pass->deferred, target, planned->holders,
+					    error);
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)

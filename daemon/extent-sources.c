@@ -73,7 +73,8 @@ static gboolean is_not_popular(gpointer key, gpointer value, gpointer data)
 {
 	const ExtentSource *source = value;
 
-	return !source->has_more || source->places->len > POPULAR_PLACES_MAX;
+	return !source->has_more || source->is_named || source->places->len == 0 ||
+	       source->places->len > POPULAR_PLACES_MAX;
 }
 
 void extent_sources_clear(ExtentSources *sources)
@@ -185,11 +186,13 @@ static bool read_groups(ExtentSources *sources, const Object *extent, ExtentRefs
 	return true;
 }
 
+/* Add the places that the kernel finds: all, or as many as are looked at. */
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	size_t most = most_places(sources);
 	ExtentRefsOutcome outcome;
 
+	source->is_named = false;
 	if (most == PLACES_MAX
 		    ? !read_groups(sources, &source->object, &outcome, error)
 		    : !extent_refs_read(sources->refs, &source->object, most, &outcome, error))
@@ -200,6 +203,39 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 	source->is_encoded = extent_refs_is_encoded(sources->refs);
 	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
 	return add_places(sources, source, error);
+}
+
+/* What is encoded is shared as a whole. */
+static bool is_shown_whole(const ExtentSource *source)
+{
+	for (guint i = 0; i < source->places->len; i++) {
+		const ExtentRef *place = &g_array_index(source->places, ExtentRef, i);
+
+		if (place->position == 0 && place->length == source->ram_bytes)
+			return true;
+	}
+
+	return false;
+}
+
+/* Find the places that the extent's item names; if none is of use, all. */
+static bool read_named_places(ExtentSources *sources, ExtentSource *source, GError **error)
+{
+	ExtentNamed named;
+
+	if (most_places(sources) != PLACES_MAX)
+		return read_places(sources, source, error);
+	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error) ||
+	    !extent_refs_list_named(sources->refs, &source->object, PLACES_MAX, error))
+		return false;
+
+	source->is_named = source->has_more = true;
+	source->is_encoded = extent_refs_is_encoded(sources->refs);
+	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
+	if (!add_places(sources, source, error))
+		return false;
+	return (source->places->len > 0 && (!source->is_encoded || is_shown_whole(source))) ||
+	       read_places(sources, source, error);
 }
 
 /* The first block from @block on that no known place shows. */
@@ -226,6 +262,11 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 	uint64_t end = (position + length + block_bytes - 1) / block_bytes;
 	uint64_t block = shown_end(source, position / block_bytes);
 
+	if (block < end && source->is_named) {
+		if (!read_places(sources, source, error))
+			return false;
+		block = source->has_more ? shown_end(source, position / block_bytes) : end;
+	}
 	for (unsigned i = 0; block < end && i < LOOK_UPS_MAX; i++) {
 		ExtentRefsOutcome outcome;
 		uint64_t next;
@@ -275,7 +316,7 @@ static bool look_up(ExtentSources *sources, uint32_t id, ExtentSource **ret, GEr
 	source->shown = g_array_new(false, false, sizeof(CoverRange));
 	g_hash_table_insert(sources->found, GUINT_TO_POINTER(id), source);
 	*ret = source;
-	return read_places(sources, source, error) &&
+	return read_named_places(sources, source, error) &&
 	       (!source->is_gone || forget(sources, source, error));
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 	GArray *places; /* ExtentRef, some of those that there are; at least one */
 	GArray *shown;  /* CoverRange: what they show together */
 	bool has_more;  /* there are other places */
+	bool is_named;  /* places are only those in files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
 	bool is_encoded;
 	uint64_t ram_bytes;

@@ -13,12 +13,17 @@ static bool has(const GArray *tails, uint64_t block, uint64_t bytes)
 	return false;
 }
 
-/* Whether @ref shows all of @block. */
-static bool shows_all(const ExtentRef *ref, uint64_t block, uint32_t block_bytes)
+bool extent_tails_has_whole(const ExtentRef *refs, size_t n_refs, uint64_t block,
+			    uint32_t block_bytes)
 {
-	uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
 
-	return ref->position / block_bytes <= block && end / block_bytes > block;
+		if (refs[i].position / block_bytes <= block && end / block_bytes > block)
+			return true;
+	}
+
+	return false;
 }
 
 void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_bytes, GArray *ret)
@@ -26,12 +31,11 @@ void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_byte
 	g_array_set_size(ret, 0);
 	for (size_t i = 0; i < n_refs; i++) {
 		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
-		ExtentTail tail = { end / block_bytes, end % block_bytes, true };
+		ExtentTail tail = { .block = end / block_bytes, .bytes = end % block_bytes };
 
 		if (tail.bytes == 0 || has(ret, tail.block, tail.bytes))
 			continue;
-		for (size_t j = 0; j < n_refs && tail.is_everywhere; j++)
-			tail.is_everywhere = !shows_all(&refs[j], tail.block, block_bytes);
+		tail.is_everywhere = !extent_tails_has_whole(refs, n_refs, tail.block, block_bytes);
 		g_array_append_val(ret, tail);
 	}
 }

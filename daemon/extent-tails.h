@@ -21,6 +21,10 @@ typedef struct {
 	bool is_everywhere; /* each place that shows the block ends within it */
 } ExtentTail;
 
+/* Whether one of @refs shows all of @block. */
+bool extent_tails_has_whole(const ExtentRef *refs, size_t n_refs, uint64_t block,
+			    uint32_t block_bytes);
+
 /* The tails (ExtentTail) that @refs show, each once; @ret is resized. */
 void extent_tails_find(const ExtentRef *refs, size_t n_refs, uint32_t block_bytes, GArray *ret);
 

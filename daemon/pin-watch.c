@@ -7,8 +7,6 @@
 #include "kernel-ioctl/btrfs-refs.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 
-#include <stdlib.h>
-
 struct PinWatch {
 	Pass *pass;
 	BtrfsRefs *refs;
@@ -70,14 +68,6 @@ bool pin_watch_subvolumes(PinWatch *watch, const GArray **ret, GError **error)
 	return true;
 }
 
-static int compare_id(const void *wanted, const void *subvolume)
-{
-	uint64_t id = *(const uint64_t *)wanted;
-	const BtrfsSubvolume *other = subvolume;
-
-	return (id > other->id) - (id < other->id);
-}
-
 /* The subvolume, alive or not; NULL: it is gone. */
 static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **ret, GError **error)
 {
@@ -86,9 +76,7 @@ static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **
 	if (!pin_watch_subvolumes(watch, &all, error))
 		return false;
 
-	*ret = all->len == 0
-		       ? NULL
-		       : bsearch(&id, all->data, all->len, sizeof(BtrfsSubvolume), compare_id);
+	*ret = btrfs_subvolumes_find(all, id);
 	return true;
 }
 

@@ -49,14 +49,9 @@ void pinned_extents_free(PinnedExtents *pinned)
 	g_free(pinned);
 }
 
-static void add_over(PinnedExtents *pinned, uint64_t address)
-{
-	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
-}
-
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
 {
-	add_over(pinned, address);
+	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
 }
 
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
@@ -67,7 +62,7 @@ static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error
 			     : !pin_watch_is_over(pinned->watch, row, &is_over, error))
 		return false;
 	if (is_over)
-		add_over(pinned, row->extent.address);
+		pinned_extents_reopen(pinned, row->extent.address);
 	return true;
 }
 
@@ -173,20 +168,11 @@ static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
 	return true;
 }
 
-static const BtrfsSubvolume *find_subvolume(const GArray *subvolumes, uint64_t id)
-{
-	for (guint i = 0; i < subvolumes->len; i++)
-		if (g_array_index(subvolumes, BtrfsSubvolume, i).id == id)
-			return &g_array_index(subvolumes, BtrfsSubvolume, i);
-
-	return NULL;
-}
-
 /* Look at a subvolume that keeps some. */
 static bool look_at(PinnedExtents *pinned, const GArray *subvolumes, uint64_t root, uint64_t since,
 		    uint64_t *looked_through_bytes, GError **error)
 {
-	const BtrfsSubvolume *subvolume = find_subvolume(subvolumes, root);
+	const BtrfsSubvolume *subvolume = btrfs_subvolumes_find(subvolumes, root);
 
 	if (!subvolume || subvolume->is_dead)
 		return check_subvolume(pinned, root, error);
@@ -209,7 +195,7 @@ static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, G
 		if (root == UINT64_MAX)
 			break;
 
-		subvolume = find_subvolume(subvolumes, root);
+		subvolume = btrfs_subvolumes_find(subvolumes, root);
 		if (subvolume && !subvolume->is_read_only && !check_subvolume(pinned, root, error))
 			return false;
 		root++;
@@ -336,7 +322,7 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
 		if (found && row.holders > 0 && !check(pinned, &row, error))
 			return false;
 		if (found && row.holders == 0)
-			add_over(pinned, row.extent.address);
+			pinned_extents_reopen(pinned, row.extent.address);
 		row.extent.address++;
 	}
 

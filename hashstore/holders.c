@@ -176,7 +176,7 @@ static int compare_roots(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-static void make_unique(GArray *roots)
+void holders_make_unique(GArray *roots)
 {
 	guint n = 0;
 
@@ -188,6 +188,12 @@ static void make_unique(GArray *roots)
 			g_array_index(roots, uint64_t, n++) = root;
 	}
 	g_array_set_size(roots, n);
+}
+
+bool holders_has(const GArray *roots, uint64_t root)
+{
+	/* It is not const there, though nothing of it is changed. */
+	return g_array_binary_search((GArray *)roots, &root, compare_roots, NULL);
 }
 
 bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
@@ -208,7 +214,7 @@ bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
 			g_array_append_vals(roots, set->data, set->len);
 	}
 
-	make_unique(roots);
+	holders_make_unique(roots);
 	*ret = g_steal_pointer(&roots);
 	return true;
 }

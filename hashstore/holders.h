@@ -45,3 +45,9 @@ bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
 /* A set from its text, as an array of uint64_t to be unref'd; NULL: it is none. */
 GArray *holders_parse(const char *text);
 char *holders_text(const uint64_t *roots, size_t n);
+
+/* Sort @roots (uint64_t) ascending, each once. */
+void holders_make_unique(GArray *roots);
+
+/* Whether @roots (uint64_t, ascending) has @root. */
+bool holders_has(const GArray *roots, uint64_t root);

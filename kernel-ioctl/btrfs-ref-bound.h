@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/btrfs-families.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +37,9 @@ void btrfs_ref_bound_free(BtrfsRefBound *bound);
  */
 bool btrfs_ref_bound_allows(BtrfsRefBound *bound, uint64_t bytenr, bool *ret, uint64_t *ret_most,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The families of subvolumes that it goes by, for others to use. */
+BtrfsFamilies *btrfs_ref_bound_families(BtrfsRefBound *bound);
 
 /* Take what a look-up found from the reserve: there may be far fewer references than the bound. */
 void btrfs_ref_bound_charge(BtrfsRefBound *bound, uint64_t found);

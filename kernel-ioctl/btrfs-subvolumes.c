@@ -6,6 +6,7 @@
 #include "kernel-ioctl/system-call.h"
 
 #include <linux/btrfs.h>
+#include <stdlib.h>
 #include <string.h>
 
 G_STATIC_ASSERT(sizeof(BtrfsSubvolume) == 88);
@@ -86,6 +87,22 @@ bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error)
 
 	*ret = g_steal_pointer(&subvolumes);
 	return true;
+}
+
+static int compare_id(const void *wanted, const void *subvolume)
+{
+	uint64_t id = *(const uint64_t *)wanted, other = ((const BtrfsSubvolume *)subvolume)->id;
+
+	return (id > other) - (id < other);
+}
+
+const BtrfsSubvolume *btrfs_subvolumes_find(const GArray *subvolumes, uint64_t id)
+{
+	/* An array that nothing was added to has no data, which bsearch() may not be given. */
+	if (subvolumes->len == 0)
+		return NULL;
+
+	return bsearch(&id, subvolumes->data, subvolumes->len, sizeof(BtrfsSubvolume), compare_id);
 }
 
 bool btrfs_subvolume_is_read_only(int fd, bool *ret, GError **error)

@@ -38,6 +38,9 @@ typedef struct {
  */
 bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The one of @subvolumes, as they were read, that has @id, deleted or not; NULL: there is none. */
+const BtrfsSubvolume *btrfs_subvolumes_find(const GArray *subvolumes, uint64_t id);
+
 /*
  * Whether the subvolume that @fd lies in is read-only (BTRFS_IOC_GET_SUBVOL_INFO, for anyone, since
  * Linux 4.18).

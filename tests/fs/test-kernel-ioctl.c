@@ -82,7 +82,7 @@ static void test_a_filesystem_lies_on_disks_that_count(void)
 static void test_a_nested_subvolume_has_an_id_of_its_own(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
-	g_autoptr(Directory) directory = directory_new_take(dup(scratch->fd));
+	g_autoptr(Directory) directory = directory_new_take(dup(scratch->fd), NULL);
 	const DirectoryEntry *entry;
 	g_auto(Fd) nested = -1;
 	FileStat outer, inner;
@@ -333,10 +333,11 @@ static void test_a_file_opens_by_name_without_proc(void)
 
 static void assert_directory(int parent_fd, const char *name, DirectoryOutcome expected)
 {
+	g_autoptr(Directory) parent = directory_new_take(dup(parent_fd), NULL);
 	g_autoptr(Directory) directory = NULL;
 	int error;
 
-	g_assert_cmpint(directory_open_at(parent_fd, name, &directory, &error), ==, expected);
+	g_assert_cmpint(directory_open_in(parent, name, &directory, &error), ==, expected);
 }
 
 static void open_directories(void *data)

@@ -21,10 +21,12 @@ def kind(request):
     return request.param
 
 
-@pytest.fixture
-def live(tree):
-    """A subvolume with two equal files."""
+@pytest.fixture(params=[0, 300], ids=["one-leaf", "leaves"])
+def live(tree, request):
+    """A subvolume with two equal files, and with others: snapshots share leaves, and have a copy of a tree that is one."""
     make_subvolume(tree / "live")
+    for number in range(request.param):
+        (tree / "live" / f"small-{number}").write_bytes(noise(1000 + number, 1000))
     write_twins(tree / "live")
     return tree / "live"
 

@@ -34,6 +34,25 @@ static void test_what_is_no_set_is_refused(void)
 		g_assert_null(holders_parse(texts[i]));
 }
 
+static void test_a_set_has_each_subvolume_once_and_knows_which(void)
+{
+	static const uint64_t given[] = { 300, 256, 300, UINT64_MAX, 256, 257 };
+	static const uint64_t expected[] = { 256, 257, 300, UINT64_MAX };
+	g_autoptr(GArray) roots = g_array_new(false, false, sizeof(uint64_t));
+
+	holders_make_unique(roots);
+	g_assert_cmpuint(roots->len, ==, 0);
+	g_assert_false(holders_has(roots, 256));
+
+	g_array_append_vals(roots, given, G_N_ELEMENTS(given));
+	holders_make_unique(roots);
+	g_assert_cmpmem(roots->data, roots->len * sizeof(uint64_t), expected, sizeof(expected));
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		g_assert_true(holders_has(roots, expected[i]));
+	g_assert_false(holders_has(roots, 255));
+	g_assert_false(holders_has(roots, 299));
+}
+
 static uint64_t put_set(HashStore *store, const uint64_t *roots, size_t n)
 {
 	GError *error = NULL;
@@ -161,6 +180,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/holders/a-set-is-written-in-ranges", test_a_set_is_written_in_ranges);
 	g_test_add_func("/holders/what-is-no-set-is-refused", test_what_is_no_set_is_refused);
+	g_test_add_func("/holders/a-set-has-each-subvolume-once-and-knows-which",
+			test_a_set_has_each_subvolume_once_and_knows_which);
 	g_test_add_func("/holders/each-set-is-kept-once", test_each_set_is_kept_once);
 	g_test_add_func("/holders/what-is-held-is-summed-up", test_what_is_held_is_summed_up);
 	g_test_add_func("/holders/sets-that-hold-nothing-are-forgotten",

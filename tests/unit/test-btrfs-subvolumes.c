@@ -67,6 +67,30 @@ static void test_subvolumes_are_listed_with_what_they_lie_in(void)
 	}
 }
 
+static void test_a_subvolume_is_found_by_its_id(void)
+{
+	static const FakeItem items[] = {
+		ROOT(5, 0, living),
+		ROOT(256, 0, living),
+		ROOT(258, 18, dying),
+		ROOT(300, 0, living),
+	};
+	static const uint64_t missing[] = { 0, 6, 257, 299, 301, UINT64_MAX };
+	g_autoptr(GArray) none = g_array_new(false, false, sizeof(BtrfsSubvolume));
+	g_autoptr(GArray) subvolumes = NULL;
+
+	kernel_set(items, G_N_ELEMENTS(items));
+	g_assert_true(btrfs_subvolumes_read(FAKE_BTRFS_FD, &subvolumes, NULL));
+	for (guint i = 0; i < subvolumes->len; i++) {
+		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
+
+		g_assert_true(btrfs_subvolumes_find(subvolumes, one->id) == one);
+		g_assert_null(btrfs_subvolumes_find(none, one->id));
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(missing); i++)
+		g_assert_null(btrfs_subvolumes_find(subvolumes, missing[i]));
+}
+
 static void test_a_damaged_root_is_an_error(void)
 {
 	static const FakeItem item = { 1, { 256, BTRFS_ROOT_ITEM_KEY, 0 }, &living, 100, 1 };
@@ -133,6 +157,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/btrfs-subvolumes/subvolumes-are-listed-with-what-they-lie-in",
 			test_subvolumes_are_listed_with_what_they_lie_in);
+	g_test_add_func("/btrfs-subvolumes/a-subvolume-is-found-by-its-id",
+			test_a_subvolume_is_found_by_its_id);
 	g_test_add_func("/btrfs-subvolumes/a-damaged-root-is-an-error",
 			test_a_damaged_root_is_an_error);
 	g_test_add_func("/btrfs-subvolumes/an-inode-is-found-or-not",

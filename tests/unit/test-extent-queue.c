@@ -22,12 +22,13 @@ static void push_with_runs(ExtentQueue *queue, uint64_t bytenr, uint64_t size_by
 {
 	g_autoptr(GArray) array = g_array_new(false, false, sizeof(ExtentStep));
 	g_autoptr(GArray) parts = g_array_new(false, false, sizeof(CopyPart));
+	g_autoptr(GArray) holders = g_array_new(false, false, sizeof(uint64_t));
 	g_autoptr(GArray) runs = g_array_new(false, true, sizeof(Run));
 	Object target = { .inode = bytenr, .size_bytes = size_bytes };
 
 	g_array_append_vals(array, steps, n_steps);
 	g_array_set_size(runs, n_runs);
-	extent_queue_push(queue, &target, array, parts, runs);
+	extent_queue_push(queue, &target, array, parts, holders, runs);
 }
 
 static void push(ExtentQueue *queue, uint64_t bytenr, const ExtentStep *steps, guint n_steps)
@@ -178,7 +179,7 @@ static void test_it_knows_whom_it_has(void)
 
 	g_array_append_vals(some, ids, G_N_ELEMENTS(ids));
 	g_assert_false(extent_queue_has_any(queue, some));
-	extent_queue_push(queue, &target, none, none, none);
+	extent_queue_push(queue, &target, none, none, none, none);
 	g_assert_true(extent_queue_has_any(queue, some));
 	g_assert_false(extent_queue_has_any(queue, none));
 	planned_target_free(extent_queue_pop(queue));
