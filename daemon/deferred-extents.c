@@ -7,6 +7,7 @@
 #include "daemon/pinned-extents.h"
 #include "daemon/short-path.h"
 #include "hashstore/holders.h"
+#include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 
@@ -58,6 +59,22 @@ bool deferred_extents_begin(DeferredExtents *deferred, GError **error)
 	return true;
 }
 
+/* Have the planner know whether snapshots hold the extent at @address. */
+static bool mark(DeferredExtents *deferred, uint64_t address, bool is_held, GError **error)
+{
+	const Object *found;
+	Object row;
+
+	if (!hash_store_find_at(deferred->pass->store, OBJECT_EXTENTS, address, &found, error))
+		return false;
+	if (!found || !(found->flags & OBJECT_HELD) == !is_held)
+		return true;
+
+	row = *found;
+	row.flags ^= OBJECT_HELD;
+	return hash_store_put(deferred->pass->store, &row, error);
+}
+
 /* Remember that @holders, of which there is one at least, hold the extent. */
 static bool put(DeferredExtents *deferred, const ExtentStamp *stamp, uint64_t bytes,
 		const GArray *holders, bool *ret_kept, GError **error)
@@ -74,7 +91,8 @@ static bool put(DeferredExtents *deferred, const ExtentStamp *stamp, uint64_t by
 	deferred->has_changed = true;
 	return hash_store_put_holders(deferred->pass->store, roots, holders->len, &row.holders,
 				      error) &&
-	       hash_store_put_pinned(deferred->pass->store, &row, bytes, ret_kept, error);
+	       hash_store_put_pinned(deferred->pass->store, &row, bytes, ret_kept, error) &&
+	       mark(deferred, stamp->address, *ret_kept, error);
 }
 
 bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
@@ -180,9 +198,11 @@ bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError *
 
 	if (!find_row(deferred, address, &row, &found, error))
 		return false;
-	if (found)
-		count_taken(deferred, &row);
-	return true;
+	if (!found)
+		return true;
+
+	count_taken(deferred, &row);
+	return mark(deferred, address, false, error);
 }
 
 bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
@@ -217,7 +237,8 @@ static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 	pinned_extents_reopen(deferred->pass->pinned, address);
 	deferred->pass->n_revived++;
 	row.holders = 0;
-	return hash_store_put_pinned(deferred->pass->store, &row, row.uncovered_bytes, &kept,
+	return mark(deferred, address, false, error) &&
+	       hash_store_put_pinned(deferred->pass->store, &row, row.uncovered_bytes, &kept,
 				     error);
 }
 

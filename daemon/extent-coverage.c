@@ -153,6 +153,10 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	ExtentStamp other = doubts_stamp(&source->object);
 	Belief belief;
 
+	/* What was copied for it equals part of it. */
+	if (!whole && source->is_held)
+		return true;
+	coverage->lack.lacks_equals &= !source->is_held;
 	if (!whole && (extent_refs_is_encoded(coverage->refs) || source->is_encoded)) {
 		coverage->lack.needs_reading |=
 			coverage->pass->settings->compressed != COMPRESSED_READ;
@@ -433,7 +437,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 	refs = extent_refs_list(coverage->refs, &n_refs);
 	extent_tails_find(refs, n_refs, coverage->block_bytes, coverage->tails);
 	coverage->target = target;
-	coverage->lack = (CoverageLack){ 0 };
+	coverage->lack = (CoverageLack){ .lacks_equals = true };
 	if (!extent_cover_begin(coverage->cover, coverage->target->inode,
 				blocks_of(coverage, coverage->target), error))
 		return false;
@@ -456,7 +460,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 			return false;
 	}
 
-	coverage->lack.lacks_equals = !has_zeros && !extent_sources_any_exists(coverage->sources);
+	coverage->lack.lacks_equals &= !has_zeros && !extent_sources_any_exists(coverage->sources);
 	return extent_refs_is_encoded(coverage->refs) ||
 	       (cover_rest(coverage, error) && uncover_ends(coverage, error));
 }

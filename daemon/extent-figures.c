@@ -3,10 +3,12 @@
 
 #include "daemon/extent-zeros.h"
 
-static void count_rewritten(Pass *pass, uint64_t bytes)
+static void count_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 {
 	pass->result->rewritten.bytes += bytes;
 	pass->result->rewritten.extents += bytes > 0;
+	if (is_deferred)
+		pass->result->deferred.written_bytes += bytes;
 }
 
 static void count_freed(Pass *pass, const Object *extent, const GArray *steps)
@@ -24,9 +26,10 @@ static void count_deferred(Pass *pass, const Object *extent)
 static void show_freed(const Pass *pass)
 {
 	const PassResult *result = pass->result;
+	uint64_t written = result->rewritten.bytes - result->deferred.written_bytes;
 
 	atomic_store(&pass->progress->freed_bytes,
-		     result->freed.bytes - MIN(result->rewritten.bytes, result->freed.bytes));
+		     result->freed.bytes - MIN(written, result->freed.bytes));
 }
 
 void extent_figures_add_shared(Pass *pass, uint64_t bytes, bool is_run)
@@ -35,9 +38,9 @@ void extent_figures_add_shared(Pass *pass, uint64_t bytes, bool is_run)
 	pass->result->shared.runs += is_run;
 }
 
-void extent_figures_add_rewritten(Pass *pass, uint64_t bytes)
+void extent_figures_add_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 {
-	count_rewritten(pass, bytes);
+	count_rewritten(pass, bytes, is_deferred);
 	show_freed(pass);
 }
 
@@ -50,13 +53,14 @@ void extent_figures_add_freed(Pass *pass, const Object *extent, const GArray *st
 void extent_figures_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
+	bool is_deferred = extent_plan_holders(plan)->len > 0;
 
 	for (guint i = 0; i < steps->len; i++)
 		pass->result->shared.bytes += g_array_index(steps, ExtentStep, i).length;
 	pass->result->shared.runs += steps->len;
-	if (extent_plan_holders(plan)->len > 0)
+	if (is_deferred)
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	count_rewritten(pass, extent_plan_rest_bytes(plan));
+	count_rewritten(pass, extent_plan_rest_bytes(plan), is_deferred);
 }

@@ -13,8 +13,11 @@
 /* So many bytes were shared; @is_run: they end a stretch that was planned as one. */
 void extent_figures_add_shared(Pass *pass, uint64_t bytes, bool is_run);
 
-/* So much was written so that an extent is freed, be it that it could not be freed after all. */
-void extent_figures_add_rewritten(Pass *pass, uint64_t bytes);
+/*
+ * So much was written so that an extent is freed, be it that it could not be freed after all; @is_deferred: when
+ * snapshots are deleted.
+ */
+void extent_figures_add_rewritten(Pass *pass, uint64_t bytes, bool is_deferred);
 
 /* @extent was freed by @steps (ExtentStep). */
 void extent_figures_add_freed(Pass *pass, const Object *extent, const GArray *steps);

@@ -27,12 +27,16 @@
 
 #include <linux/btrfs_tree.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 /*
  * Sharing copies may make copies again, but only of copies, each a quarter as long as what it was made of
  * at most: from 128 MiB on so many times until they are too short to be worth it.
  */
 #define REWRITTEN_ROUNDS 6
+
+/* A pass writes no more than this part of what is free for extents that snapshots hold, since it gains nothing yet. */
+#define HELD_ROOM_SHARE 16
 
 /* Whether the kernel lets this process look into the trees. */
 static bool may_search(const Filesystem *filesystem)
@@ -303,6 +307,14 @@ static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const Btr
 	return extent_guard_new(&limits);
 }
 
+/* What others may write yet; 0 also where that is not known. */
+static uint64_t free_bytes(int fd)
+{
+	struct statvfs state;
+
+	return fstatvfs(fd, &state) == 0 ? (uint64_t)state.f_bavail * state.f_frsize : 0;
+}
+
 static bool do_steps(Pass *pass, GError **error)
 {
 	g_autoptr(ExtentSums) sums = NULL;
@@ -332,6 +344,7 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->deferred, error))
 		return false;
 	pass->guard = new_guard(pass, &info, &ledger.before);
+	pass->rests.held_room_bytes = free_bytes(fd) / HELD_ROOM_SHARE;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;
@@ -346,6 +359,7 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	bool done = do_steps(pass, error);
 
 	/* Not before, as the one may come before the other: a copy stays also where nothing is freed for it. */
-	result->freed.bytes -= MIN(result->rewritten.bytes, result->freed.bytes);
+	result->freed.bytes -=
+		MIN(result->rewritten.bytes - result->deferred.written_bytes, result->freed.bytes);
 	return done;
 }

@@ -264,6 +264,12 @@ static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 	}
 }
 
+/* Whether snapshots hold the target also when all that is planned is done. */
+static bool is_held(const ExtentPlan *plan)
+{
+	return extent_choice_holders(plan->choice)->len > 0;
+}
+
 /* Plan the copy of what is not covered.  False if there is no point in one. */
 static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		      SkipReason *ret_reason)
@@ -287,8 +293,8 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		return false;
 	}
 
-	/* While snapshots hold the extent a copy would only take more space. */
-	if (extent_choice_holders(plan->choice)->len > 0) {
+	/* As long as snapshots hold the extent its copy takes space besides. */
+	if (is_held(plan) && extent_rest_bytes(plan->rest) > plan->pass->rests.held_room_bytes) {
 		*ret_reason = SKIP_CLONES;
 		return false;
 	}
@@ -300,7 +306,7 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 static ExtentGain gain_of(const ExtentPlan *plan)
 {
 	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest),
-			     extent_choice_holders(plan->choice)->len > 0 };
+			     is_held(plan) };
 }
 
 /* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
@@ -445,6 +451,9 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 	if (verdict == GUARD_WORTH) {
 		plan->pass->rests.freed_bytes += gain.extent_bytes;
 		plan->pass->rests.written_bytes += gain.written_bytes;
+		if (gain.is_held)
+			plan->pass->rests.held_room_bytes -=
+				MIN(gain.written_bytes, plan->pass->rests.held_room_bytes);
 		return;
 	}
 

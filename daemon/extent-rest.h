@@ -36,6 +36,7 @@ uint64_t extent_rest_bytes(const GArray *pieces);
 typedef struct {
 	uint64_t freed_bytes; /* of all extents that are to be freed */
 	uint64_t written_bytes;
+	uint64_t held_room_bytes; /* that may yet be written for extents which snapshots hold */
 } RestAccount;
 
 /*

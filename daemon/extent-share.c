@@ -40,6 +40,7 @@ typedef struct {
 	ExtentQueue *planned;
 	ExtentCopy *copy;  /* of the first of them; NULL: it needs none */
 	bool copy_is_kept; /* something was shared with it */
+	bool copy_is_for_deferred;
 } ExtentSharer;
 
 /*
@@ -189,7 +190,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 static void drop_copy(ExtentSharer *sharer)
 {
 	if (sharer->copy && sharer->copy_is_kept)
-		extent_figures_add_rewritten(sharer->pass, extent_copy_disk_bytes(sharer->copy));
+		extent_figures_add_rewritten(sharer->pass, extent_copy_disk_bytes(sharer->copy),
+					     sharer->copy_is_for_deferred);
 	g_clear_pointer(&sharer->copy, extent_copy_free);
 	sharer->copy_is_kept = false;
 }
@@ -258,6 +260,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	SkipReason reason;
 
 	drop_copy(sharer);
+	sharer->copy_is_for_deferred = planned->holders->len > 0;
 	if (planned->parts->len == 0)
 		return true;
 

@@ -339,11 +339,12 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 	if (!source || source->is_gone)
 		return true;
 
-	sources->any_exists = true;
+	sources->any_exists |= !(facts & FACT_HELD);
 	if (source->has_more && !source->is_encoded &&
 	    !read_places_of(sources, source, position, length, error))
 		return false;
 
+	source->is_held = facts & FACT_HELD;
 	if (source->places->len > 0)
 		*ret = source;
 	return true;

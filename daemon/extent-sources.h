@@ -25,6 +25,7 @@ typedef struct {
 	bool has_more;  /* there are other places */
 	bool is_named;  /* places are only those in files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
+	bool is_held; /* snapshots hold it, which are to be deleted: for what equals all of it only */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;
@@ -48,8 +49,8 @@ void extent_sources_set_owner(ExtentSources *sources, uint32_t owner);
 const GArray *extent_sources_moved(const ExtentSources *sources);
 
 /*
- * Whether any of those asked for since then still exists, usable or not.  Others were dropped from the
- * store.
+ * Whether any of those asked for since then still exists, usable or not, and is not held.  Others were dropped
+ * from the store.
  */
 bool extent_sources_any_exists(const ExtentSources *sources);
 

@@ -80,6 +80,13 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 	return true;
 }
 
+/* Whether what snapshots hold may be left to their deletion. */
+static bool read_only_snapshots_are_left(const Settings *settings)
+{
+	return settings->read_only_snapshots == SNAPSHOTS_AUTO ||
+	       settings->read_only_snapshots == SNAPSHOTS_WRITABLE;
+}
+
 /* What the user allows to be done with the object. */
 static unsigned policy_facts(const ObjectTable *table, const Object *object)
 {
@@ -89,6 +96,8 @@ static unsigned policy_facts(const ObjectTable *table, const Object *object)
 
 	if (object->flags & OBJECT_NO_COW && table->settings->no_data_cow == NO_COW_SKIP)
 		facts |= FACT_BARRED;
+	if (object->flags & OBJECT_HELD && read_only_snapshots_are_left(table->settings))
+		facts |= FACT_HELD;
 	if (subvolume <= OBJECT_STRETCHES || !subvolumes)
 		return facts;
 
@@ -283,7 +292,9 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 
 	rank |= entry->facts & FACT_HOT ? 0 : UINT64_C(1) << GAIN_BITS;
 	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
-	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 2);
+	/* Of sources those come last that are to go. */
+	rank |= entry->facts & FACT_HELD ? UINT64_C(1) << (GAIN_BITS + 2) : 0;
+	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 3);
 	return rank << 32 | object;
 }
 

@@ -52,6 +52,7 @@ typedef struct {
 	} rewritten;
 	struct {
 		uint64_t bytes, extents; /* shared away where they were writable, by this pass */
+		uint64_t written_bytes;  /* of what was rewritten, for these */
 		uint64_t waiting_bytes,
 			waiting_extents; /* by all passes: snapshots still hold them */
 		uint64_t snapshots;      /* that do */

@@ -174,8 +174,9 @@ static json_t *rewritten_json(const PassResult *result)
 static json_t *deferred_json(const PassResult *result)
 {
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "bytes", number(result->deferred.bytes),
-		"extents", number(result->deferred.extents), "waiting_bytes",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "bytes",
+		number(result->deferred.bytes), "extents", number(result->deferred.extents),
+		"written_bytes", number(result->deferred.written_bytes), "waiting_bytes",
 		number(result->deferred.waiting_bytes), "waiting_extents",
 		number(result->deferred.waiting_extents), "snapshots",
 		number(result->deferred.snapshots), "last_snapshot", result->deferred.last_snapshot,
@@ -375,6 +376,7 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 	g_autofree char *bytes = size_text(result->deferred.bytes);
 	g_autofree char *waiting = size_text(result->deferred.waiting_bytes);
 	g_autofree char *released = size_text(result->deferred.released_bytes);
+	g_autofree char *written = size_text(result->deferred.written_bytes);
 	uint64_t n = result->deferred.snapshots;
 
 	if (settings->dry_run && result->deferred.bytes > 0)
@@ -386,6 +388,10 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 			 waiting, n, n == 1 ? " is" : "s are",
 			 result->deferred.last_snapshot ? result->deferred.last_snapshot
 							: "unknown");
+	if (result->deferred.written_bytes > 0)
+		add_line(lines, "",
+			 "%s %s written anew for it, which is not taken off what is freed", written,
+			 settings->dry_run ? "would be" : "were");
 	if (result->deferred.released_bytes > 0)
 		add_line(lines, "released", "%s, as snapshots were deleted since", released);
 }

@@ -49,6 +49,7 @@ typedef enum {
 	OBJECT_CLONED =
 		1 << 10, /* some of its blocks were shared when it was read, or shared by dedupd */
 	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
+	OBJECT_HELD = 1 << 12, /* an extent that snapshots hold until they are deleted (pinned.h) */
 } ObjectFlags;
 
 #define OBJECT_STAND_SEVERAL UINT64_MAX

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Savings that are deferred to the deletion of snapshots, and all that may happen to these until then."""
 
+import os
 import random
 import subprocess
 
@@ -12,6 +13,8 @@ from harness import check_btrfs_pass
 from subvolumes import (btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot)
 
 SIZE = MIB
+# Of nearly equal files.
+REST = 128 * KIB
 # More than are worth to be shared with at once.
 MANY = 20
 
@@ -119,6 +122,75 @@ def test_hundreds_of_snapshots(tree, live, dedupd):
     check_deferred(dedupd, size, len(names), tree / names[-1], read_only_snapshots="auto")
 
     assert delete_and_check(dedupd, *names[::-1], read_only_snapshots="auto") == size
+
+
+# What is copied for it
+
+
+def write_nearly_twins(directory, size=SIZE, rest=REST):
+    """Two files of which the second one begins otherwise; it comes last, so that it is shared away."""
+    data = noise(7, size)
+    write_extent(directory / "common", data)
+    write_extent(directory / "nearly", noise(8, rest) + data[rest:])
+
+
+@pytest.fixture(name="nearly_live")
+def nearly_live_fixture(tree):
+    make_subvolume(tree / "live")
+    write_nearly_twins(tree / "live")
+    return tree / "live"
+
+
+def test_what_nothing_equals_is_copied_at_once_for_what_a_snapshot_holds(tree, nearly_live, dedupd):
+    snapshot(nearly_live, tree / "kept")
+    used = harness.used_data_bytes(dedupd.filesystem)
+
+    done = check_deferred(dedupd, SIZE, 1, tree / "kept")
+
+    assert done.first.rewritten == {"bytes": REST, "extents": 1}
+    assert done.first.filesystem["deferred"]["written_bytes"] == REST
+    assert done.used_drop_bytes == -REST
+    assert delete_and_check(dedupd, "kept") == SIZE
+    assert used - harness.used_data_bytes(dedupd.filesystem) == SIZE - REST
+
+
+def test_a_dry_run_tells_what_would_be_copied_for_what_a_snapshot_holds(tree, nearly_live, dedupd):
+    snapshot(nearly_live, tree / "kept")
+
+    harness.settle(dedupd.filesystem)
+
+    run = dedupd.run(find="checksums", read_only_snapshots="writable", dry_run=True)
+
+    deferred = run.filesystem["deferred"]
+    assert run.rewritten == {"bytes": REST, "extents": 1}
+    assert (run.freed_bytes, deferred["bytes"], deferred["written_bytes"]) == (0, SIZE, REST)
+
+
+def test_what_was_copied_is_shared_with_rather_than_what_a_snapshot_holds(tree, nearly_live, dedupd):
+    snapshot(nearly_live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    write_extent(nearly_live / "as-copied", noise(8, REST))
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == REST
+    assert done.first.filesystem["deferred"]["waiting_bytes"] == SIZE
+    assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_nothing_is_copied_for_what_a_snapshot_holds_where_little_is_free(tree, dedupd):
+    size = 16 * MIB
+    make_subvolume(tree / "live")
+    write_nearly_twins(tree / "live", size, size // 4)
+    snapshot(tree / "live", tree / "kept")
+    state = os.statvfs(tree)
+    with open(tree / "filler", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, state.f_bavail * state.f_frsize - 2 * size)
+
+    done = check_deferred(dedupd, 0, 0)
+
+    assert done.first.rewritten["bytes"] == 0
+    assert done.first.skipped["clones"] == 1
 
 
 # Which snapshots

@@ -79,6 +79,26 @@ static void test_a_hot_file_is_a_source_rather_than_one_with_more_in_common(void
 	assert_before(table, immutable, shared);
 }
 
+static void test_what_snapshots_hold_is_the_last_of_the_sources(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t held = pass_fixture_put(fixture, 8, OBJECT_HELD | OBJECT_SHARED);
+	uint32_t immutable = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
+	uint32_t shared = pass_fixture_put(fixture, 8, OBJECT_SHARED);
+
+	for (SnapshotPolicy policy = SNAPSHOTS_AUTO; policy <= SNAPSHOTS_SKIP; policy++) {
+		bool is_left = policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE;
+		g_autoptr(ObjectTable) table = NULL;
+
+		fixture->settings.read_only_snapshots = policy;
+		table = pass_fixture_table(fixture);
+		g_assert_cmpint((object_table_facts(table, held) & FACT_HELD) != 0, ==, is_left);
+		assert_before(table, immutable, held);
+		if (is_left)
+			assert_before(table, held, shared);
+	}
+}
+
 static void test_what_was_settled_is_known_as_such(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -454,6 +474,8 @@ int main(int argc, char **argv)
 			test_what_has_most_in_common_comes_first);
 	g_test_add_func("/object-table/like-objects-come-by-id", test_like_objects_come_by_id);
 
+	g_test_add_func("/object-table/what-snapshots-hold-is-the-last-of-the-sources",
+			test_what_snapshots_hold_is_the_last_of_the_sources);
 	g_test_add_func("/object-table/a-hot-file-is-a-source-rather-than-one-with-more-in-common",
 			test_a_hot_file_is_a_source_rather_than_one_with_more_in_common);
 

@@ -251,6 +251,7 @@ static void test_every_figure_is_in_its_field(void)
 		"freed.used_after_bytes",
 		"rewritten.bytes",
 		"rewritten.extents",
+		"deferred.written_bytes",
 		"ledger.pinned_bytes",
 		"store.bytes",
 		"store.objects",
@@ -285,6 +286,7 @@ static void test_every_figure_is_in_its_field(void)
 		&result->freed.used_after_bytes,
 		&result->rewritten.bytes,
 		&result->rewritten.extents,
+		&result->deferred.written_bytes,
 		&result->ledger.pinned_bytes,
 		&result->store.bytes,
 		&result->store.objects,
@@ -541,6 +543,20 @@ static void test_people_see_the_ledger_of_what_was_found_by_checksums(void)
 	assert_does_not_say(sample, "unchecked");
 }
 
+static void test_people_see_what_was_written_for_deferred_extents(void)
+{
+	g_autoptr(Sample) sample = sample_new("/srv");
+
+	sample->result.deferred.waiting_bytes = 3 << 20;
+	sample->result.deferred.snapshots = 2;
+	assert_says(sample, "3 MiB will be freed when 2 snapshots are deleted (last: unknown)");
+	assert_does_not_say(sample, "written anew");
+	sample->result.deferred.written_bytes = 4096;
+	assert_says(sample, "4 KiB were written anew for it, which is not taken off what is freed");
+	sample->settings.dry_run = true;
+	assert_says(sample, "4 KiB would be written anew for it");
+}
+
 static void test_a_dry_run_tells_what_would_be(void)
 {
 	g_autoptr(Sample) sample = sample_new("/srv");
@@ -589,6 +605,8 @@ int main(int argc, char **argv)
 		{ "/report/no-pass-at-all-is-a-report-too", test_no_pass_at_all_is_a_report_too },
 		{ "/report/odd-names-are-escaped", test_odd_names_are_escaped },
 		{ "/report/people-are-told-what-was-done", test_people_are_told_what_was_done },
+		{ "/report/what-was-written-for-deferred-extents",
+		  test_people_see_what_was_written_for_deferred_extents },
 		{ "/report/a-dry-run-tells-what-would-be", test_a_dry_run_tells_what_would_be },
 		{ "/report/left-alone-told", test_what_was_left_alone_is_told_and_named_on_demand },
 	};
