@@ -70,7 +70,7 @@ static void consider(Chooser *chooser, const Object *extent)
 	    candidate.zero_bytes < extent->size_bytes / 2 || candidate.zero_bytes == 0)
 		return;
 	facts = object_table_facts(chooser->table, extent->id);
-	if (!(facts & FACT_LIVE) || facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY))
+	if (!(facts & FACT_LIVE) || facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_HELD))
 		return;
 
 	candidate.stays = facts & FACTS_SOURCE_ONLY;

@@ -149,11 +149,15 @@ class DataExtents:
             try:
                 for extent in extents_of(fd, os.fstat(fd).st_size):
                     if extent.is_placed():
-                        at = bisect.bisect_right(self._starts, extent.physical) - 1
-                        shown.add(self._keys[at])
+                        shown.update(self._between(extent.physical, extent.length))
             finally:
                 os.close(fd)
         return shown
+
+    def _between(self, physical, length):
+        """Keys of those there: FIEMAP joins extents that follow each other in the file and on the disk."""
+        first = bisect.bisect_right(self._starts, physical) - 1
+        return self._keys[first:bisect.bisect_left(self._starts, physical + length)]
 
     def hidden_from(self, tree):
         """Keys of those that no file below @tree shows any part of."""
