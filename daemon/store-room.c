@@ -27,6 +27,7 @@ struct StoreRoom {
 	/* As of the first look: what is not committed yet takes no space by then. */
 	uint64_t first_content_bytes;
 	uint64_t first_space_bytes;
+	uint64_t capacity_bytes; /* what the content may come to */
 	SkipReason narrower; /* the limit that left_bytes comes from */
 	bool was_short;
 };
@@ -84,6 +85,7 @@ static void look(StoreRoom *room)
 	if (!room->was_looked_at) {
 		room->first_content_bytes = content_bytes;
 		room->first_space_bytes = by_space;
+		room->capacity_bytes = content_bytes + MIN(by_limit, by_space);
 	}
 	by_space = MIN(by_space, less(room->first_space_bytes,
 				      less(content_bytes, room->first_content_bytes)));
@@ -127,6 +129,16 @@ bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uin
 void store_room_give_back(StoreRoom *room, uint64_t taken)
 {
 	room->in_hand_bytes = less(room->in_hand_bytes, taken);
+}
+
+bool store_room_is_for_clones(StoreRoom *room, SkipReason *ret_reason)
+{
+	if (room->left_bytes >= room->capacity_bytes / 2)
+		return true;
+
+	room->was_short = true;
+	*ret_reason = room->narrower;
+	return false;
 }
 
 bool store_room_was_short(const StoreRoom *room)

@@ -13,6 +13,9 @@
  * sixteenth, since a full filesystem is the one that needs deduplication most.  As much as the
  * store holds stays free in any case, since merging segments writes anchors once more.
  *
+ * Files that share data with others get no more once the store is half as large as it may become: one user
+ * can make any number of those, and they leave room for the data of others.
+ *
  * Users ask before they read a file or record an extent.  What a file will take is estimated from its
  * data, so that a file that does not fit is not read.  The limits are read from SQLite and statvfs(3)
  * again after every 4 MiB of such estimates.
@@ -39,6 +42,9 @@ uint64_t store_room_default_bytes(uint64_t filesystem_bytes);
 bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uint64_t *ret_taken,
 		     SkipReason *ret_reason);
 void store_room_give_back(StoreRoom *room, uint64_t taken);
+
+/* Whether a file that shares data with others fits still; false with the reason. */
+bool store_room_is_for_clones(StoreRoom *room, SkipReason *ret_reason);
 
 /* Whether anything did not fit. */
 bool store_room_was_short(const StoreRoom *room);

@@ -44,6 +44,8 @@ GOOD_STATUSES = (0, 4)
 STOPPED_STATUSES = (0, 4, 143, -signal.SIGTERM)
 # Of control characters a report has tabs and ends of lines alone.
 RAW_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\udc80-\udcff]")
+# With these files of a btrfs are fingerprinted, beside extents or instead of them.
+BY_FILES = {("find", "read"), ("compressed", "read"), ("no_data_cow", "share")}
 # What dedupd has for each filesystem by itself.
 STATE_NAMES = re.compile(r"[0-9a-f-]{36}\.sqlite(-wal|-shm|-journal)?|[\w.-]+\.lock|lock|locks|ignore|secret")
 
@@ -165,11 +167,19 @@ class Attack:
         freed = used_before - self._used_bytes(after)
         self._expect_true_claim(run, before, after, freed)
         attack_limits.add_costs_of_pass(self.costs, run, before, max(0, freed), cpu_seconds, resident_bytes)
-        attack_limits.add_cost_of_store(self.costs, self.dedupd.state_directory, before)
+        attack_limits.add_cost_of_store(self.costs, self.dedupd.state_directory, before,
+                                        self._bytes_if_clones_have_anchors())
         self._expect_victims_are_shared(run)
         strange = [path.name for path in self.dedupd.state_directory.iterdir()
                    if not STATE_NAMES.fullmatch(path.name)]
         self._expect(not strange, f"left behind in the state directory: {strange}")
+
+    def _bytes_if_clones_have_anchors(self):
+        """Of a btrfs of which files are fingerprinted one by one; else 0."""
+        if self.filesystem.kind != "btrfs" or not BY_FILES.intersection(self.options.items()):
+            return 0
+        state = os.statvfs(self.tree)
+        return state.f_blocks * state.f_frsize
 
     def _used_bytes(self, tree):
         return (harness.used_data_bytes(self.filesystem) if self.options["find"] == "checksums"

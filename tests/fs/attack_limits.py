@@ -22,6 +22,9 @@ READ_CONSTANT_BYTES = 256 * MIB
 READS_PER_FREED_BYTE = 2
 STORE_SHARE = 500
 STORE_CONSTANT_BYTES = MIB
+# --store-limit by default; half of it is for clones where the store does not know that they are.
+STORE_DEFAULT_BYTES = 64 * MIB
+STORE_DEFAULT_SHARE = 128
 # Names of directories come to this.
 STORE_BYTES_PER_INODE = 150
 # Readers and sorting have bounds of their own; 64 MiB of them is --memory.
@@ -141,7 +144,9 @@ def add_costs_of_pass(costs, run, before, freed_bytes, cpu_seconds, resident_byt
     costs.add("memory", resident_bytes, RESIDENT_BYTES)
 
 
-def add_cost_of_store(costs, directory, before):
+def add_cost_of_store(costs, directory, before, filesystem_bytes=0):
+    """@filesystem_bytes: of one on which every clone has anchors of its own."""
+    clones = (STORE_DEFAULT_BYTES + filesystem_bytes / STORE_DEFAULT_SHARE) / 2 if filesystem_bytes else 0
     costs.add("store", directory_bytes(directory),
-              before.physical_bytes() / STORE_SHARE + STORE_CONSTANT_BYTES
+              before.physical_bytes() / STORE_SHARE + STORE_CONSTANT_BYTES + clones
               + STORE_BYTES_PER_INODE * len(before.inodes) + before.directory_name_bytes())

@@ -49,8 +49,12 @@ def clone_wholes(user, files, file_bytes, clones):
                     hostile_acts.clone(user, source, 0, file_bytes // BLOCK, target, 0)
 
 
-def test_clones_do_not_let_the_store_grow_with_what_they_map(attack):
+@pytest.mark.parametrize(("kind", "options"),
+                         [("xfs", {}), ("btrfs", {}), ("btrfs", {"find": "read"}), ("btrfs", {"compressed": "read"})],
+                         ids=str)
+def test_clones_do_not_let_the_store_grow_with_what_they_map(attack, options):
     """64 MiB that map 18 GiB."""
+    attack.options |= options
     attack.have_user(clone_wholes, 10, 6553 * KIB // BLOCK * BLOCK, 280, seconds=20)
 
     attack.check()
