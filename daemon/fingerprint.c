@@ -191,11 +191,7 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 	FileJob *job = printer->job;
 	Pass *pass = printer->pass;
 	uint64_t length = part->end - part->offset;
-	SkipReason reason;
 
-	if (part->is_shared && !printer->stands && !job->is_whole &&
-	    !store_room_is_for_clones(pass->room, &reason))
-		return skip_for_now(printer, job, reason);
 	if (part->origin == SUMS_READ) {
 		if (part->outcome != READ_DONE)
 			return after_read(printer, part->outcome, error);

@@ -329,6 +329,41 @@ static void map_extent(ReadAhead *ahead)
 		begin_extent(ahead, extent);
 }
 
+/* Whether any of the file's data is shared. */
+static bool shares_data(ReadAhead *ahead, const FileJob *job)
+{
+	const MappedExtent *extent;
+
+	extent_map_start(ahead->extents, file_reader_fd(job->reader), 0, job->stamp.size_bytes,
+			 false);
+	do {
+		/* What cannot be mapped is left alone when it is to be read. */
+		if (!extent_map_next(ahead->extents, &extent, NULL))
+			return false;
+	} while (extent && !(extent->flags & EXTENT_SHARED));
+
+	return extent;
+}
+
+/*
+ * Take room in the store for @job, or note that there is none.  Of XFS the store has the anchors of a block once,
+ * however many files show it.
+ */
+static void take_room(ReadAhead *ahead, FileJob *job)
+{
+	Pass *pass = ahead->pass;
+
+	job->has_no_room = !store_room_take(pass->room, job->data_bytes, !job->is_whole,
+					    &job->room_bytes, &job->no_room);
+	if (job->has_no_room || job->is_whole || pass->filesystem->identity.kind == FS_KIND_XFS ||
+	    store_room_is_for_clones(pass->room, job->room_bytes, &job->no_room) ||
+	    !shares_data(ahead, job))
+		return;
+
+	store_room_give_back(pass->room, job->room_bytes);
+	job->has_no_room = true;
+}
+
 /* Begin to map @job, unless it will be left alone. */
 static bool begin_mapping(ReadAhead *ahead, FileJob *job, GError **error)
 {
@@ -340,8 +375,7 @@ static bool begin_mapping(ReadAhead *ahead, FileJob *job, GError **error)
 	if (job->outcome != OPEN_OPENED ||
 	    special_files_are_forbidden(pass->settings, &job->attributes, &reason))
 		return true;
-	job->has_no_room = !store_room_take(pass->room, job->data_bytes, !job->is_whole,
-					    &job->room_bytes, &job->no_room);
+	take_room(ahead, job);
 	if (job->has_no_room)
 		return true;
 	if (!file_job_begin(job, pass, error))

@@ -28,7 +28,7 @@ struct StoreRoom {
 	uint64_t first_content_bytes;
 	uint64_t first_space_bytes;
 	uint64_t capacity_bytes; /* what the content may come to */
-	SkipReason narrower; /* the limit that left_bytes comes from */
+	SkipReason narrower;     /* the limit that left_bytes comes from */
 	bool was_short;
 };
 
@@ -131,9 +131,12 @@ void store_room_give_back(StoreRoom *room, uint64_t taken)
 	room->in_hand_bytes = less(room->in_hand_bytes, taken);
 }
 
-bool store_room_is_for_clones(StoreRoom *room, SkipReason *ret_reason)
+bool store_room_is_for_clones(StoreRoom *room, uint64_t taken, SkipReason *ret_reason)
 {
-	if (room->left_bytes >= room->capacity_bytes / 2)
+	if (room->left_bytes + taken >= room->capacity_bytes / 2)
+		return true;
+	look(room);
+	if (room->left_bytes + taken >= room->capacity_bytes / 2)
 		return true;
 
 	room->was_short = true;

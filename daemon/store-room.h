@@ -43,8 +43,8 @@ bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uin
 		     SkipReason *ret_reason);
 void store_room_give_back(StoreRoom *room, uint64_t taken);
 
-/* Whether a file that shares data with others fits still; false with the reason. */
-bool store_room_is_for_clones(StoreRoom *room, SkipReason *ret_reason);
+/* Whether a file for which room was taken fits also if it shares data with others; false with the reason. */
+bool store_room_is_for_clones(StoreRoom *room, uint64_t taken, SkipReason *ret_reason);
 
 /* Whether anything did not fit. */
 bool store_room_was_short(const StoreRoom *room);

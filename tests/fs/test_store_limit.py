@@ -11,7 +11,7 @@ import pytest
 import harness
 import ioctls
 import oracle
-from content import MIB, noise, write, write_twins
+from content import BLOCK, MIB, noise, write, write_twins
 from harness import dedupctl
 
 PAIRS = 60
@@ -86,6 +86,9 @@ def test_clones_leave_room_for_the_data_of_others(tree, filesystem, kind, dedupd
         for number in range(CLONES):
             with open(tree / f"clone-{number}", "wb") as target:
                 ioctls.clone_range(source.fileno(), 0, MIB, target.fileno(), 0)
+        own = write(tree / "own", noise(3, 8 * MIB))
+        with open(own, "r+b") as target:
+            ioctls.clone_range(source.fileno(), 0, BLOCK, target.fileno(), 8 * MIB)
     os.sync()
     write_twins(tree, 2 * MIB, seed=2, names=("twin-1", "twin-2"))
     harness.settle(filesystem)
@@ -102,6 +105,7 @@ def test_clones_leave_room_for_the_data_of_others(tree, filesystem, kind, dedupd
     while (run := dedupd.run(find="read", store_limit=limit)).files["read"] > 0:
         assert run.shared["calls"] == 0 and run.freed_bytes == 0
     assert run.store["bytes"] < limit
+    assert run.read["finding_bytes"] == 0
 
 
 def test_the_configuration_limits_the_store_of_one_filesystem(pairs, filesystem, kind, dedupd, tmp_path):
