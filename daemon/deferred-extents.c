@@ -160,10 +160,11 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 		break;
 	}
 
-	if (deferred->pass->settings->dry_run || holders->len == 0 ||
-	    (holders->len == row->places &&
-	     g_array_index(holders, uint64_t, holders->len - 1) == row->root))
+	if (deferred->pass->settings->dry_run || holders->len == 0)
 		return true;
+	if (holders->len == row->places &&
+	    g_array_index(holders, uint64_t, holders->len - 1) == row->root)
+		return mark(deferred, row->extent.address, true, error);
 	if (!put(deferred, &row->extent, row->uncovered_bytes, holders, &kept, error))
 		return false;
 	if (!kept)

@@ -44,9 +44,19 @@ void extent_figures_add_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 	show_freed(pass);
 }
 
+/* A copy that is freed was written in vain, whatever it was written for. */
+static void count_copy(Pass *pass, const Object *extent)
+{
+	uint64_t *written = &pass->result->deferred.written_bytes;
+
+	if ((uint64_t)extent->ctime_nsec >= pass->rests.generation)
+		*written -= MIN(extent->size_bytes, *written);
+}
+
 void extent_figures_add_freed(Pass *pass, const Object *extent, const GArray *steps)
 {
 	count_freed(pass, extent, steps);
+	count_copy(pass, extent);
 	show_freed(pass);
 }
 

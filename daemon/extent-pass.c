@@ -344,7 +344,9 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->deferred, error))
 		return false;
 	pass->guard = new_guard(pass, &info, &ledger.before);
-	pass->rests.held_room_bytes = free_bytes(fd) / HELD_ROOM_SHARE;
+	pass->rests.held_most_bytes = free_bytes(fd) / HELD_ROOM_SHARE;
+	pass->rests.held_room_bytes = pass->rests.held_most_bytes;
+	pass->rests.generation = ledger.generation;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;

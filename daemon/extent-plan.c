@@ -264,6 +264,14 @@ static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 	}
 }
 
+/* What the rest takes on the disk, which gives whole blocks. */
+static uint64_t rest_bytes(const ExtentPlan *plan)
+{
+	uint64_t bytes = extent_rest_bytes(plan->rest);
+
+	return (bytes + plan->block_bytes - 1) / plan->block_bytes * plan->block_bytes;
+}
+
 /* Whether snapshots hold the target also when all that is planned is done. */
 static bool is_held(const ExtentPlan *plan)
 {
@@ -286,16 +294,16 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(&plan->pass->rests, extent_rest_bytes(plan->rest),
-				  plan->target->size_bytes)) {
+	    !extent_rest_is_worth(&plan->pass->rests, rest_bytes(plan), plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
 	}
 
 	/* As long as snapshots hold the extent its copy takes space besides. */
-	if (is_held(plan) && extent_rest_bytes(plan->rest) > plan->pass->rests.held_room_bytes) {
-		*ret_reason = SKIP_CLONES;
+	if (is_held(plan) && rest_bytes(plan) > plan->pass->rests.held_room_bytes) {
+		*ret_reason = rest_bytes(plan) > plan->pass->rests.held_most_bytes ? SKIP_CLONES
+										   : SKIP_NO_SPACE;
 		return false;
 	}
 
@@ -305,8 +313,7 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 
 static ExtentGain gain_of(const ExtentPlan *plan)
 {
-	return (ExtentGain){ plan->target->size_bytes, extent_rest_bytes(plan->rest),
-			     is_held(plan) };
+	return (ExtentGain){ plan->target->size_bytes, rest_bytes(plan), is_held(plan) };
 }
 
 /* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
@@ -547,7 +554,7 @@ const GArray *extent_plan_locked(const ExtentPlan *plan)
 
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 {
-	return extent_rest_bytes(plan->rest);
+	return rest_bytes(plan);
 }
 
 const GArray *extent_plan_parts(const ExtentPlan *plan)

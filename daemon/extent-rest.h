@@ -36,7 +36,9 @@ uint64_t extent_rest_bytes(const GArray *pieces);
 typedef struct {
 	uint64_t freed_bytes; /* of all extents that are to be freed */
 	uint64_t written_bytes;
-	uint64_t held_room_bytes; /* that may yet be written for extents which snapshots hold */
+	uint64_t held_most_bytes; /* that a pass may write for extents which snapshots hold */
+	uint64_t held_room_bytes; /* the same, less what it wrote */
+	uint64_t generation;      /* extents of this transaction, or a later one, may be copies */
 } RestAccount;
 
 /*

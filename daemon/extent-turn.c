@@ -14,7 +14,7 @@ struct ExtentTurn {
 #define SOURCES_MAX 16
 
 /* What would be the source of others, or not be shared at all. */
-#define FACTS_STAYING (FACTS_SOURCE_ONLY | FACT_MOVED | FACT_BARRED | FACT_AWAY)
+#define FACTS_STAYING (FACTS_SOURCE_ONLY | FACT_HELD | FACT_MOVED | FACT_BARRED | FACT_AWAY)
 
 ExtentTurn *extent_turn_new(Pass *pass, ObjectTable *table, ExtentPlan *other)
 {

@@ -292,7 +292,7 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 
 	rank |= entry->facts & FACT_HOT ? 0 : UINT64_C(1) << GAIN_BITS;
 	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
-	/* Of sources those come last that are to go. */
+	/* They are to go, unless there is no other source. */
 	rank |= entry->facts & FACT_HELD ? UINT64_C(1) << (GAIN_BITS + 2) : 0;
 	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 3);
 	return rank << 32 | object;

@@ -50,7 +50,7 @@ typedef enum {
 /* With any of these it cannot be a target. */
 #define FACTS_SOURCE_ONLY                                                                          \
 	(FACT_SETTLED | FACT_OUTSIDE | FACT_IMMUTABLE | FACT_FOREIGN | FACT_PINNED |               \
-	 FACT_READ_ONLY | FACT_PLAIN | FACT_LOCKED | FACT_HELD)
+	 FACT_READ_ONLY | FACT_PLAIN | FACT_LOCKED)
 
 /* What makes an object a source rather than a target. */
 typedef enum {
@@ -88,8 +88,8 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * The object's place in the order of this pass, its id in the lower 32 bits.  In a group the lower
  * rank is the source; targets are worked on from the lowest rank up, so a source is never changed
  * after something was shared with it.  First come objects that cannot be targets
- * (FACTS_SOURCE_ONLY), those that snapshots hold last, then those whose blocks are shared already, then hot ones, then those with most to gain;
- * of btrfs's extents the larger ones.
+ * (FACTS_SOURCE_ONLY), then those whose blocks are shared already, then hot ones, then those with most to gain;
+ * of btrfs's extents the larger ones.  Of both kinds those come last that snapshots hold.
  */
 uint64_t object_table_rank(ObjectTable *table, uint32_t object);
 

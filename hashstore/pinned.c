@@ -63,7 +63,7 @@ bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, uint64_
 	*ret_kept = false;
 	if (!hash_store_drop_pinned(store, pinned->extent.address, error))
 		return false;
-	if (store->pinned_rows >= PINNED_MAX && bytes < PINNED_ANYWAY_BYTES)
+	if (store->pinned_rows >= PINNED_MAX && bytes < PINNED_ANYWAY_BYTES && pinned->holders == 0)
 		return true;
 
 	put = hash_store_change(store, STATEMENT_PUT_PINNED, error);

@@ -30,7 +30,7 @@ typedef struct {
 
 /*
  * Of short extents so many are remembered, of some 80 bytes each; the others are looked at again when they
- * change.  Of longer ones all are: that is a thousandth of them.
+ * change.  Of longer ones all are: that is a thousandth of them; and of those that snapshots hold.
  */
 #define PINNED_MAX          (UINT64_C(1) << 17)
 #define PINNED_ANYWAY_BYTES (UINT64_C(64) << 10)

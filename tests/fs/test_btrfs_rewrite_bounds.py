@@ -240,3 +240,17 @@ def test_what_cannot_be_copied_as_it_is_unreadable_is_a_source(tree, filesystem,
     assert run.rewritten == {"bytes": 0, "extents": 0}
     again = dedupd.run(find="checksums")
     assert again.shared["calls"] == again.read["compare_bytes"] == 0
+
+
+def test_a_trial_counts_the_blocks_that_a_rest_takes(tree, dedupd):
+    """One byte at the end of a file takes a block."""
+    data = noise(1, 7 * BLOCK)
+    write_extent(tree / "one", data + b"1")
+    write_extent(tree / "two", data + b"2")
+    harness.settle(dedupd.filesystem)
+    tried = dedupd.run(find="checksums", dry_run=True)
+
+    done = check(dedupd).first
+
+    assert (done.rewritten, done.freed_bytes) == ({"bytes": BLOCK, "extents": 1}, 7 * BLOCK)
+    assert (tried.rewritten, tried.freed_bytes) == (done.rewritten, done.freed_bytes)

@@ -178,6 +178,20 @@ def test_what_was_copied_is_shared_with_rather_than_what_a_snapshot_holds(tree, 
     assert delete_and_check(dedupd, "kept") == SIZE
 
 
+def test_copies_that_equal_each_other_are_no_gain(tree, nearly_live, dedupd):
+    """Each of three equal files is copied for; of the copies two are given back at once."""
+    data = (nearly_live / "nearly").read_bytes()
+    write_extent(nearly_live / "nearly-2", data)
+    write_extent(nearly_live / "nearly-3", data)
+    snapshot(nearly_live, tree / "kept")
+
+    done = check_deferred(dedupd, 3 * SIZE, 1, tree / "kept")
+
+    assert (done.first.freed_bytes, done.used_drop_bytes) == (0, -REST)
+    assert done.first.filesystem["deferred"]["written_bytes"] == REST
+    assert delete_and_check(dedupd, "kept") == 3 * SIZE
+
+
 def test_nothing_is_copied_for_what_a_snapshot_holds_where_little_is_free(tree, dedupd):
     size = 16 * MIB
     make_subvolume(tree / "live")
@@ -399,11 +413,13 @@ def test_when_all_files_are_deleted_what_is_deferred_is_released_all_the_same(tr
     assert done.first.filesystem["deferred"]["released_bytes"] == SIZE
 
 
-def test_another_policy_frees_at_once_what_was_deferred(tree, live, dedupd):
+@pytest.mark.parametrize("options", [{"read_only_snapshots": "share"}, {"read_only_snapshots": "auto"},
+                                     {"read_only_snapshots": "auto", "max_compare": 1000}], ids=str)
+def test_another_policy_frees_at_once_what_was_deferred(tree, live, dedupd, options):
     snapshot(live, tree / "kept")
     check_deferred(dedupd, SIZE, 1, tree / "kept")
 
-    done = check(dedupd, read_only_snapshots="share")
+    done = check(dedupd, **options)
 
     deferred = done.first.filesystem["deferred"]
     assert done.freed_bytes == SIZE

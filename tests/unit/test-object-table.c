@@ -79,7 +79,7 @@ static void test_a_hot_file_is_a_source_rather_than_one_with_more_in_common(void
 	assert_before(table, immutable, shared);
 }
 
-static void test_what_snapshots_hold_is_the_last_of_the_sources(void)
+static void test_what_snapshots_hold_goes_before_all_others(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
 	uint32_t held = pass_fixture_put(fixture, 8, OBJECT_HELD | OBJECT_SHARED);
@@ -95,8 +95,23 @@ static void test_what_snapshots_hold_is_the_last_of_the_sources(void)
 		g_assert_cmpint((object_table_facts(table, held) & FACT_HELD) != 0, ==, is_left);
 		assert_before(table, immutable, held);
 		if (is_left)
-			assert_before(table, held, shared);
+			assert_before(table, shared, held);
 	}
+}
+
+static void test_of_what_is_settled_that_comes_last_which_snapshots_hold(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t held = pass_fixture_put(fixture, 8, OBJECT_HELD | OBJECT_SHARED);
+	uint32_t settled = pass_fixture_put(fixture, 8, 0);
+	g_autoptr(ObjectTable) table = NULL;
+	uint32_t new;
+
+	pass_fixture_settle(fixture);
+	new = pass_fixture_put(fixture, 8, OBJECT_SHARED);
+	table = pass_fixture_table(fixture);
+	assert_before(table, settled, held);
+	assert_before(table, held, new);
 }
 
 static void test_what_was_settled_is_known_as_such(void)
@@ -474,8 +489,10 @@ int main(int argc, char **argv)
 			test_what_has_most_in_common_comes_first);
 	g_test_add_func("/object-table/like-objects-come-by-id", test_like_objects_come_by_id);
 
-	g_test_add_func("/object-table/what-snapshots-hold-is-the-last-of-the-sources",
-			test_what_snapshots_hold_is_the_last_of_the_sources);
+	g_test_add_func("/object-table/what-snapshots-hold-goes-before-all-others",
+			test_what_snapshots_hold_goes_before_all_others);
+	g_test_add_func("/object-table/of-what-is-settled-that-comes-last-which-snapshots-hold",
+			test_of_what_is_settled_that_comes_last_which_snapshots_hold);
 	g_test_add_func("/object-table/a-hot-file-is-a-source-rather-than-one-with-more-in-common",
 			test_a_hot_file_is_a_source_rather_than_one_with_more_in_common);
 
