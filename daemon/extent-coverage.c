@@ -448,7 +448,8 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 
 		/* That says only that there are zeros: where, the sums tell. */
 		has_zeros |= run->source == RUN_HOLE;
-		if (run->source == RUN_HOLE)
+		if (run->source == RUN_HOLE || extent_cover_has(coverage->cover, run->target_block,
+								run->target_block + run->blocks))
 			continue;
 		if (!extent_sources_find(coverage->sources, run->source,
 					 run->source_block * coverage->block_bytes,

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-pass.h"
 
-#include "daemon/begun-extent.h"
 #include "daemon/deferred-extents.h"
 #include "daemon/extent-finder.h"
 #include "daemon/extent-guard.h"
 #include "daemon/extent-limits.h"
-#include "daemon/extent-share.h"
+#include "daemon/extent-rounds.h"
 #include "daemon/fingerprint.h"
 #include "daemon/inode-inventory.h"
-#include "daemon/kept-files.h"
 #include "daemon/ledger.h"
-#include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/pinned-extents.h"
-#include "daemon/planner.h"
-#include "daemon/run.h"
-#include "daemon/share.h"
 #include "daemon/snapshot-rotation.h"
-#include "daemon/stretch-runs.h"
 #include "daemon/zero-source.h"
 #include "hashstore/objects.h"
-#include "hashstore/sorter.h"
 #include "kernel-ioctl/btrfs-info.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
@@ -67,93 +59,6 @@ bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
 	return !*ret_reason;
 }
 
-static Sorter *new_runs(const Pass *pass)
-{
-	return sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
-			  pass->settings->state_directory, pass->stop);
-}
-
-/* Share what files without checksums have in common: their @runs come again from the first. */
-static bool share_files(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
-			GError **error)
-{
-	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, table);
-	uint64_t before = pass->result->shared.runs;
-
-	if (!sorter_rewind(runs, error) || !share_all(pass, planner, opener, error))
-		return false;
-
-	pass->n_file_runs += pass->result->shared.runs - before;
-	return kept_files_drop(pass, opener, error);
-}
-
-/* Of which extents runs are taken: of the one that was begun, or of the others. */
-typedef struct {
-	ObjectTable *table;
-	uint32_t begun; /* 0: none was */
-	bool wants_begun;
-} Wanted;
-
-static bool is_wanted(uint32_t target, void *data)
-{
-	const Wanted *wanted = data;
-
-	return object_table_is_extent(target, wanted->table) &&
-	       (target == wanted->begun) == wanted->wants_begun;
-}
-
-static bool share_wanted(Pass *pass, ExtentSums *sums, Wanted *wanted, Sorter *runs, bool is_first,
-			 uint64_t *pinned, GError **error)
-{
-	g_autoptr(Planner) planner = planner_new(runs, is_wanted, wanted);
-	uint64_t n;
-	bool done = extents_share(pass, sums, wanted->table, planner, is_first, &n, error);
-
-	*pinned += n;
-	return done;
-}
-
-/* Share the runs of extents, those of the one that was begun first. */
-static bool share_extents(Pass *pass, ExtentSums *sums, ObjectTable *table, Sorter *runs,
-			  bool is_first, uint64_t *pinned, GError **error)
-{
-	Wanted wanted = { .table = table, .wants_begun = true };
-
-	if (is_first && !begun_extent_take(pass, &wanted.begun, error))
-		return false;
-	if (wanted.begun && (!share_wanted(pass, sums, &wanted, runs, is_first, pinned, error) ||
-			     !sorter_rewind(runs, error)))
-		return false;
-
-	wanted.wants_begun = false;
-	return share_wanted(pass, sums, &wanted, runs, is_first, pinned, error);
-}
-
-/* Match and share once; *ret_pinned is how many extents turned out to be pinned. */
-static bool do_round(Pass *pass, ExtentSums *sums, ObjectTable *table, bool is_first,
-		     uint64_t *ret_pinned, GError **error)
-{
-	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
-	g_autoptr(Sorter) found = new_runs(pass);
-	g_autoptr(Sorter) runs = new_runs(pass);
-	uint64_t blocks = 0;
-
-	*ret_pinned = 0;
-	extent_sums_forget(sums);
-	progress_begin(pass->progress, STAGE_MATCH, 0);
-	if (!match_all(pass, table, opener, found, &blocks, error) ||
-	    !stretch_runs_resolve(pass, sums, table, found, runs, error))
-		return false;
-	if (!pass_may_continue(pass))
-		return true;
-
-	g_clear_pointer(&found, sorter_free);
-	progress_begin(pass->progress, STAGE_SHARE, 0);
-	return share_extents(pass, sums, table, runs, is_first, ret_pinned, error) &&
-	       (!is_first || pass->result->stopped_reason ||
-		share_files(pass, table, opener, runs, error));
-}
-
 /* Ids that are not settled, of which some may have been given up since. */
 static uint64_t n_unsettled(const Pass *pass)
 {
@@ -175,25 +80,15 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 
-/*
- * What is pinned was tried as a target and stays: in a second round it is the source of those that
- * were never tried.  After that all were.
- */
 static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 {
 	g_autoptr(ObjectTable) table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings,
 							pass->subvolumes, error);
-	uint64_t n_pinned;
 
 	if (!table || !extent_limits_apply(pass, table, error) ||
 	    !zero_source_choose(pass, sums, table, error) ||
-	    !do_round(pass, sums, table, true, &n_pinned, error))
+	    !extent_rounds_share(pass, sums, table, error))
 		return false;
-	if (n_pinned > 0 && pass_may_continue(pass) && !pass->result->stopped_reason) {
-		pass->result->shared.capped = 0;
-		if (!do_round(pass, sums, table, false, &n_pinned, error))
-			return false;
-	}
 	if (!pass_may_continue(pass))
 		return true;
 	if (!extent_limits_mark(pass, table, error))

@@ -15,7 +15,7 @@
 #include "hashstore/open-extents.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
-#define TARGET_RUNS 4096
+#define TARGET_RUNS (1 << 17)
 
 /* What became of one step. */
 typedef enum {
@@ -34,8 +34,7 @@ typedef struct {
 	ExtentTurn *turn;
 	GArray *runs;   /* Run, of the target in hand */
 	bool has_zeros; /* one of them is from a hole */
-	bool is_first_round;
-	uint64_t n_pinned;
+	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
 	ExtentCopy *copy;  /* of the first of them; NULL: it needs none */
@@ -168,12 +167,17 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 {
 	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
 	/* What is a source and not free to go besides is no news, save that it could be freed. */
-	bool is_news = sharer->is_first_round || reason == SKIP_PIECES || reason == SKIP_METADATA;
+	bool is_news = sharer->round->is_news || reason == SKIP_PIECES || reason == SKIP_METADATA;
+	const ExtentPin *why = extent_plan_pin(sharer->plan);
+
+	if (sharer->round->search && is_news && reason == SKIP_PINNED &&
+	    block_search_add(sharer->round->search, target, why))
+		is_news = false;
 
 	if (skip_may_pass(reason) || !has_zeros_only) {
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
-		sharer->n_pinned++;
+		sharer->round->n_pinned++;
 	}
 	if (is_news) {
 		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
@@ -182,8 +186,7 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 				extent_plan_costly_bytes(sharer->plan);
 	}
 	return skip_may_pass(reason) ||
-	       pinned_extents_put(sharer->pass->pinned, target, extent_plan_pin(sharer->plan),
-				  is_news, error);
+	       pinned_extents_put(sharer->pass->pinned, target, why, is_news, error);
 }
 
 /* The target in hand is done with: of its copy that stays which something was shared with. */
@@ -250,7 +253,7 @@ static void keep(ExtentSharer *sharer, const Object *target)
 {
 	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
 	object_table_add_fact(sharer->table, target->id, FACT_PINNED);
-	sharer->n_pinned++;
+	sharer->round->n_pinned++;
 }
 
 /* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
@@ -551,7 +554,7 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 }
 
 bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
-		   bool is_first_round, uint64_t *ret_pinned, GError **error)
+		   ShareRound *round, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
@@ -570,11 +573,9 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.plan = plan,
 		.turn = turn,
 		.runs = runs,
-		.is_first_round = is_first_round,
+		.round = round,
 		.planned = planned,
 	};
-	bool done = share_all(&sharer, planner, error);
 
-	*ret_pinned = sharer.n_pinned;
-	return done && object_table_take_error(table, error);
+	return share_all(&sharer, planner, error) && object_table_take_error(table, error);
 }

@@ -20,11 +20,13 @@
 /* A size counts in units of 512 bytes: more than an object can have entries in groups. */
 #define SIZE_SHIFT 9
 
+#define LONG_BYTES (UINT64_C(128) << 10)
+
 /* Extents from each of these on are of one class; shorter ones are by powers of two. */
 static const uint64_t classes_bytes[] = {
 	UINT64_C(8) << 20,
 	UINT64_C(1) << 20,
-	UINT64_C(128) << 10,
+	LONG_BYTES,
 };
 
 typedef struct {
@@ -307,6 +309,13 @@ bool object_table_is_live(uint32_t object, void *data)
 bool object_table_is_kept(uint32_t object, void *data)
 {
 	return object_table_facts(data, object) & FACT_LIVE;
+}
+
+bool object_table_is_long(ObjectTable *table, uint32_t object)
+{
+	const Entry *entry = entry_of(table, object);
+
+	return entry && entry->facts & FACT_EXTENT && entry->count >= LONG_BYTES >> SIZE_SHIFT;
 }
 
 bool object_table_is_extent(uint32_t object, void *data)

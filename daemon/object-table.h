@@ -99,6 +99,9 @@ bool object_table_is_live(uint32_t object, void *data);
 /* For hash_store_settle(): whether what the store has of the object is still of use. */
 bool object_table_is_kept(uint32_t object, void *data);
 
+/* Whether it is an extent that counts as one of 128 KiB or more when ranked. */
+bool object_table_is_long(ObjectTable *table, uint32_t object);
+
 /* Which of the two the object is; @data is the ObjectTable. */
 bool object_table_is_extent(uint32_t object, void *data);
 bool object_table_is_file(uint32_t object, void *data);

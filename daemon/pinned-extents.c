@@ -399,7 +399,7 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 	return renew(pinned, objects, error);
 }
 
-static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)
+void pinned_extents_count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)
 {
 	PinLedger *pins = &pinned->pass->result->pins;
 	g_autofree char *path = NULL;
@@ -439,7 +439,7 @@ bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const Exten
 	bool known, kept;
 
 	if (is_news)
-		count(pinned, extent, pin);
+		pinned_extents_count(pinned, extent, pin);
 	if (pin->cause == PIN_NONE || pinned->pass->settings->dry_run)
 		return true;
 	if (!is_known(pinned, &row.extent, &known, error))

@@ -52,4 +52,7 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin,
 			bool is_news, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Count that @extent is pinned. */
+void pinned_extents_count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PinnedExtents, pinned_extents_free)

@@ -390,8 +390,9 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 							: "unknown");
 	if (result->deferred.written_bytes > 0)
 		add_line(lines, "",
-			 "%s %s written anew for what is deferred, which is not taken off what is freed", written,
-			 settings->dry_run ? "would be" : "were");
+			 "%s %s written anew for what is deferred, which is not taken off what is "
+			 "freed",
+			 written, settings->dry_run ? "would be" : "were");
 	if (result->deferred.released_bytes > 0)
 		add_line(lines, "released", "%s, as snapshots were deleted since", released);
 }

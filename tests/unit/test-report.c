@@ -523,7 +523,8 @@ static void test_people_see_what_was_written_for_deferred_extents(void)
 	assert_says(sample, "3 MiB will be freed when 2 snapshots are deleted (last: unknown)");
 	assert_does_not_say(sample, "written anew");
 	sample->result.deferred.written_bytes = 4096;
-	assert_says(sample, "4 KiB were written anew for what is deferred, which is not taken off what is freed");
+	assert_says(sample, "4 KiB were written anew for what is deferred, which is not taken off "
+			    "what is freed");
 	sample->settings.dry_run = true;
 	assert_says(sample, "4 KiB would be written anew for what is deferred");
 }
