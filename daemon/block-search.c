@@ -19,8 +19,14 @@
 /* The extents have to be this part of the data: four bytes for each that is read of checksums. */
 #define WORTH_SHARE 256
 
-/* So many places of one block are enough. */
+/* Of the places of one block so many are looked at: some may not be of use. */
 #define PLACES_MAX 64
+
+/* So many runs for each block, 40 bytes of a temporary file each, are enough. */
+#define RUNS_PER_BLOCK 4
+
+/* Equal blocks of one extent that are held in memory, 16 bytes each. */
+#define HITS_MAX (1u << 16)
 
 /*
  * On so many blocks or more, two in a row have to be equal: a block that is nowhere else has the sum of another one
@@ -173,11 +179,6 @@ static bool is_worth(BlockSearch *search, uint64_t blocks)
 	return blocks >= search->data_blocks / WORTH_SHARE;
 }
 
-static bool is_to_be_found(const BlockSearch *search, uint64_t sum)
-{
-	return sum != EXTENT_SUM_NONE && sum != extent_sums_of_zeros(search->sums);
-}
-
 /* The sums of all blocks of the extent, from which others are found. */
 static bool add_blocks(BlockSearch *search, guint number, GError **error)
 {
@@ -196,7 +197,8 @@ static bool add_blocks(BlockSearch *search, guint number, GError **error)
 	for (uint32_t i = 0; i < wanted->blocks; i++) {
 		WantedBlock block = { .sum = sums[i], .extent = number, .block = i };
 
-		if (is_to_be_found(search, sums[i]))
+		/* For zeros a hole does. */
+		if (sums[i] != EXTENT_SUM_NONE && sums[i] != extent_sums_of_zeros(search->sums))
 			g_array_append_val(search->blocks, block);
 	}
 	object_table_remove_fact(search->table, wanted->id, FACT_PINNED);
@@ -218,15 +220,11 @@ static void make_filter(BlockSearch *search)
 	}
 }
 
-/* The first of the blocks with @sum; NULL if there is none. */
-static WantedBlock *find(const BlockSearch *search, uint64_t sum)
+/* The first of the blocks with a sum of @sum or more. */
+static size_t first_from(const BlockSearch *search, uint64_t sum)
 {
-	WantedBlock *blocks = (WantedBlock *)(void *)search->blocks->data;
-	uint64_t bit = sum & search->filter_mask;
+	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
 	size_t low = 0, high = search->blocks->len;
-
-	if (!(search->filter[bit / 8] & 1 << bit % 8))
-		return NULL;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -236,28 +234,49 @@ static WantedBlock *find(const BlockSearch *search, uint64_t sum)
 		else
 			high = middle;
 	}
-	return low < search->blocks->len && blocks[low].sum == sum ? &blocks[low] : NULL;
+	return low;
 }
 
-/* Note all blocks that @block of the extent @id is equal to, few of those that are very frequent. */
+/* Of the blocks [@low, @high), which have one sum, the first with too few places: none before it has. */
+static size_t first_short(const BlockSearch *search, size_t low, size_t high)
+{
+	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (blocks[middle].n_places >= PLACES_MAX)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool may_be_wanted(const BlockSearch *search, uint64_t sum)
+{
+	uint64_t bit = sum & search->filter_mask;
+
+	return sum != EXTENT_SUM_NONE && search->filter[bit / 8] & 1 << bit % 8;
+}
+
+/* Note blocks that @block of the extent @id is equal to: of very many those that have few places. */
 static void note_hits(BlockSearch *search, uint32_t id, uint32_t block, uint64_t sum)
 {
-	const WantedBlock *end = (WantedBlock *)(void *)search->blocks->data + search->blocks->len;
-	WantedBlock *wanted = find(search, sum);
+	WantedBlock *blocks = (WantedBlock *)(void *)search->blocks->data;
+	size_t end = first_from(search, sum + 1);
+	size_t first = first_short(search, first_from(search, sum), end);
 
-	for (unsigned i = 0; wanted && wanted < end && wanted->sum == sum && i < PLACES_MAX;
-	     i++, wanted++) {
+	for (size_t i = first; i < end && i < first + PLACES_MAX; i++) {
 		Hit hit = {
-			.extent = wanted->extent,
+			.extent = blocks[i].extent,
 			.block = block,
-			.diagonal = (int64_t)wanted->block - block,
+			.diagonal = (int64_t)blocks[i].block - block,
 		};
 
-		if (wanted->n_places >= PLACES_MAX ||
-		    g_array_index(search->extents, WantedExtent, wanted->extent).id == id)
-			continue;
-		wanted->n_places++;
-		g_array_append_val(search->hits, hit);
+		blocks[i].n_places++;
+		if (g_array_index(search->extents, WantedExtent, hit.extent).id != id)
+			g_array_append_val(search->hits, hit);
 	}
 }
 
@@ -287,6 +306,7 @@ static bool add_runs(BlockSearch *search, uint32_t id, Sorter *runs, GError **er
 			return false;
 	}
 
+	g_array_set_size(search->hits, 0);
 	return true;
 }
 
@@ -307,11 +327,20 @@ static bool look_through(BlockSearch *search, const Object *extent, Sorter *runs
 	if (!extent_sums_read(search->sums, extent->inode, n, sums, error))
 		return false;
 
-	g_array_set_size(search->hits, 0);
-	for (size_t i = 0; i < n; i++)
-		if (is_to_be_found(search, sums[i]))
+	for (size_t i = 0; i < n; i++) {
+		if (may_be_wanted(search, sums[i]))
 			note_hits(search, id, (uint32_t)i, sums[i]);
+		if (search->hits->len >= HITS_MAX && !add_runs(search, id, runs, error))
+			return false;
+	}
+
 	return add_runs(search, id, runs, error);
+}
+
+/* Whether more runs would only tell of blocks that are everywhere. */
+static bool is_enough(const BlockSearch *search, const Sorter *runs)
+{
+	return sorter_count(runs) >= (uint64_t)search->blocks->len * RUNS_PER_BLOCK;
 }
 
 static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
@@ -320,7 +349,7 @@ static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
 		object_cursor_open_from(search->pass->store, OBJECT_EXTENTS, error);
 	const Object *extent;
 
-	while (cursor && pass_may_continue(search->pass)) {
+	while (cursor && pass_may_continue(search->pass) && !is_enough(search, runs)) {
 		if (!object_cursor_next(cursor, &extent, error))
 			return false;
 		if (!extent || extent->subvolume != OBJECT_EXTENTS)
