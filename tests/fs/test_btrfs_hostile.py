@@ -94,7 +94,8 @@ def test_many_names_in_a_deep_directory(deep, filesystem, dedupd, limit):
 
     seconds, stopped = stop_within(dedupd, 0.3, *paths, **options)
     assert seconds < STOP_SECONDS
-    assert stopped.status in (0, 128 + signal.SIGTERM)
+    # From a disk whose cache was dropped it may take as long until it can hear.
+    assert stopped.status in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
 
     run = run_bounded(dedupd, *paths, **options)
     for entry in run.filesystem["skipped"]:
