@@ -94,10 +94,11 @@ void block_search_free(BlockSearch *search)
 	g_free(search);
 }
 
+/* Sorting takes as much again. */
 static uint64_t blocks_max(const BlockSearch *search)
 {
 	return search->pass->settings->memory_bytes / 4 /
-	       (sizeof(WantedBlock) + FILTER_BITS * 2 / 8);
+	       (2 * sizeof(WantedBlock) + FILTER_BITS * 2 / 8);
 }
 
 bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin *pin)
