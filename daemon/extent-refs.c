@@ -228,22 +228,42 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 	return true;
 }
 
-bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
-		      GError **error)
+/* Nothing is listed of what was found. */
+static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutcome *ret)
 {
 	static const ExtentRefsOutcome outcomes[] = {
 		[BTRFS_REFS_READ] = EXTENT_REFS_READ,
 		[BTRFS_REFS_GONE] = EXTENT_REFS_GONE,
 		[BTRFS_REFS_TOO_MANY] = EXTENT_REFS_PARTIAL,
 	};
+
+	begin(refs, outcome);
+	*ret = outcomes[outcome];
+}
+
+bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
+		      GError **error)
+{
 	BtrfsRefsOutcome outcome;
 
 	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
 	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
 		return false;
 
-	begin(refs, outcome);
-	*ret = outcomes[outcome];
+	end_find(refs, outcome, ret);
+	return true;
+}
+
+bool extent_refs_find_byte(ExtentRefs *refs, const Object *extent, uint64_t position,
+			   ExtentRefsOutcome *ret, GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
+	if (!btrfs_refs_read_byte(refs->found, refs->fd, extent->inode, position, &outcome, error))
+		return false;
+
+	end_find(refs, outcome, ret);
 	return true;
 }
 
@@ -283,17 +303,6 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 
 	btrfs_refs_set_most(refs->found, most);
 	return btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error) &&
-	       list_places(refs, extent, outcome, most, ret, error);
-}
-
-bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
-			   ExtentRefsOutcome *ret, GError **error)
-{
-	BtrfsRefsOutcome outcome;
-
-	btrfs_refs_set_most(refs->found, most);
-	return btrfs_refs_read_byte(refs->found, refs->fd, extent->inode, position, &outcome,
-				    error) &&
 	       list_places(refs, extent, outcome, most, ret, error);
 }
 

@@ -59,10 +59,6 @@ void extent_refs_free(ExtentRefs *refs);
 bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same, of places that show the byte @position of @extent, which is not encoded. */
-bool extent_refs_read_byte(ExtentRefs *refs, const Object *extent, uint64_t position, size_t most,
-			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
 /* The files that an extent's item names. */
 typedef struct {
 	uint64_t root;       /* the subvolume of all of them; 0: several, or there are more */
@@ -94,7 +90,11 @@ bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
 bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What extent_refs_find() found, until the next look-up. */
+/* The same, of references that show the byte @position of @extent, which is not encoded. */
+bool extent_refs_find_byte(ExtentRefs *refs, const Object *extent, uint64_t position,
+			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What these found, until the next look-up. */
 const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n);
 
 /* Look at one of these; *ret_length is what it shows of @extent. */

@@ -7,7 +7,7 @@
 #include "kernel-ioctl/btrfs-file-extent.h"
 
 /*
- * Of a source so many places are looked at, and so many more of those that show a byte that none of
+ * Of a source so many groups of places are looked at, and so many more of those that show a byte that none of
  * these does; so often for one target.
  */
 #define PLACES_MAX   8
@@ -128,12 +128,10 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-/* How many places of a source are looked at: of very many few may be of use to a limited pass. */
-static size_t most_places(const ExtentSources *sources)
+/* Of very many places few may be of use to a limited pass. */
+static bool wants_all_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->places) || stays_within_owners(sources)
-		       ? EXTENT_PLACES_MOST
-		       : PLACES_MAX;
+	return extent_places_is_limited(sources->pass->places) || stays_within_owners(sources);
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -158,46 +156,41 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 	return true;
 }
 
-/* Look at a place of each of the first groups: what snapshots show besides is the same. */
-static bool read_groups(ExtentSources *sources, const Object *extent, ExtentRefsOutcome *ret,
-			GError **error)
+/*
+ * Look at what the kernel found: a place of each of the first groups, since what snapshots show besides is the same;
+ * of a limited pass at all places.
+ */
+static bool look_at_found(ExtentSources *sources, const Object *extent, GError **error)
 {
-	unsigned n = 0;
-	guint i = 0;
-
-	if (!extent_refs_find(sources->refs, extent, ret, error))
-		return false;
-	if (*ret != EXTENT_REFS_READ)
-		return true;
+	bool wants_all = wants_all_places(sources);
+	unsigned most = wants_all ? EXTENT_PLACES_MOST : PLACES_MAX, n = 0;
 
 	ref_groups_fill(sources->groups, sources->refs, sources->pass->subvolumes);
-	for (; i < sources->groups->len && n < PLACES_MAX; n++) {
+	for (guint i = 0; i < sources->groups->len && n < most; n++) {
 		uint64_t ignored;
 
 		if (!extent_refs_add(sources->refs, &ref_groups_at(sources->groups, i)->ref, extent,
 				     &ignored, error))
 			return false;
-		i = ref_groups_end(sources->groups, i);
+		i = wants_all ? i + 1 : ref_groups_end(sources->groups, i);
 	}
 
-	*ret = extent_refs_outcome(sources->refs);
-	if (*ret == EXTENT_REFS_READ && n < sources->groups->len)
-		*ret = extent_refs_leave(sources->refs, &ref_groups_at(sources->groups, n)->ref);
+	if (n < sources->groups->len)
+		extent_refs_leave(sources->refs, &ref_groups_at(sources->groups, n)->ref);
 	return true;
 }
 
 /* Add the places that the kernel finds: all, or as many as are looked at. */
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
-	size_t most = most_places(sources);
 	ExtentRefsOutcome outcome;
 
 	source->is_named = false;
-	if (most == PLACES_MAX
-		    ? !read_groups(sources, &source->object, &outcome, error)
-		    : !extent_refs_read(sources->refs, &source->object, most, &outcome, error))
+	if (!extent_refs_find(sources->refs, &source->object, &outcome, error) ||
+	    !look_at_found(sources, &source->object, error))
 		return false;
 
+	outcome = extent_refs_outcome(sources->refs);
 	source->is_gone = outcome == EXTENT_REFS_GONE;
 	source->has_more = outcome == EXTENT_REFS_PARTIAL;
 	source->is_encoded = extent_refs_is_encoded(sources->refs);
@@ -223,7 +216,7 @@ static bool read_named_places(ExtentSources *sources, ExtentSource *source, GErr
 {
 	ExtentNamed named;
 
-	if (most_places(sources) != PLACES_MAX)
+	if (wants_all_places(sources))
 		return read_places(sources, source, error);
 	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error) ||
 	    !extent_refs_list_named(sources->refs, &source->object, PLACES_MAX, error))
@@ -271,8 +264,9 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 		ExtentRefsOutcome outcome;
 		uint64_t next;
 
-		if (!extent_refs_read_byte(sources->refs, &source->object, block * block_bytes,
-					   most_places(sources), &outcome, error) ||
+		if (!extent_refs_find_byte(sources->refs, &source->object, block * block_bytes,
+					   &outcome, error) ||
+		    !look_at_found(sources, &source->object, error) ||
 		    !add_places(sources, source, error))
 			return false;
 		next = shown_end(source, block);

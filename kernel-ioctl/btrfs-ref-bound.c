@@ -6,8 +6,8 @@
 
 #include <linux/btrfs_tree.h>
 
-/* The references of an extent are counted closely only up to so many: that takes 2 ms. */
-#define CLOSELY_REFS_MAX     16384
+/* The references of an extent are counted closely only up to so many: where each has an item of its own that takes 8 ms. */
+#define CLOSELY_REFS_MAX     65536
 #define CLOSELY_BUFFER_BYTES ((size_t)64 << 10)
 
 /* A compressed extent shows more than it takes on the disk. */

@@ -132,9 +132,9 @@ static void test_too_many_are_not_allowed(void)
 	g_autoptr(World) world = world_new();
 	uint64_t most;
 
-	add_extent(world, 20000, make_ref(ORIGINAL, 0, 1));
+	add_extent(world, 70000, make_ref(ORIGINAL, 0, 1));
 	g_assert_false(allows(world, &most));
-	g_assert_cmpuint(most, ==, 20000 * FAMILY);
+	g_assert_cmpuint(most, ==, 70000 * FAMILY);
 }
 
 /* As a leaf for each snapshot has it, which the rough bound would take for a million. */
@@ -146,6 +146,20 @@ static void test_what_each_snapshot_refers_to_by_itself_counts_once(void)
 	add_extent(world, FAMILY, make_ref(ORIGINAL, 0, 1));
 	for (uint64_t id = ORIGINAL + 1; id < ORIGINAL + FAMILY; id++)
 		add_ref(world, make_ref(id, 0, 1));
+	g_assert_true(allows(world, &most));
+	g_assert_cmpuint(most, ==, 32 * FAMILY);
+}
+
+/* An image that was overwritten in places, and then in each snapshot shared anew: only the pieces count. */
+static void test_pieces_in_each_snapshot_count_once(void)
+{
+	const uint64_t pieces = 65000 / FAMILY;
+	g_autoptr(World) world = world_new();
+	uint64_t most;
+
+	add_extent(world, pieces * FAMILY, make_ref(ORIGINAL, 0, (uint32_t)pieces));
+	for (uint64_t id = ORIGINAL + 1; id < ORIGINAL + FAMILY; id++)
+		add_ref(world, make_ref(id, 0, (uint32_t)pieces));
 	g_assert_true(allows(world, &most));
 	g_assert_cmpuint(most, ==, 32 * FAMILY);
 }
@@ -186,6 +200,7 @@ int main(int argc, char **argv)
 	ADD("too-many-are-not-allowed", test_too_many_are_not_allowed);
 	ADD("what-each-snapshot-refers-to-by-itself-counts-once",
 	    test_what_each_snapshot_refers_to_by_itself_counts_once);
+	ADD("pieces-in-each-snapshot-count-once", test_pieces_in_each_snapshot_count_once);
 	ADD("the-reserve-is-charged-for-what-was-found",
 	    test_the_reserve_is_charged_for_what_was_found);
 	ADD("what-is-gone-is-for-the-look-up-to-say", test_what_is_gone_is_for_the_look_up_to_say);
