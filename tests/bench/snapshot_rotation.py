@@ -136,9 +136,12 @@ def print_days(both, snapshots, passes):
 def judge(both, snapshots, passes, churn_bytes, verdicts):
     """The targets."""
     pairs = list(zip(both.hours, passes.hours))[FIRST_HOUR:]
-    times = sorted(ours.read_bytes / churn_bytes for ours, _ in pairs)
-    verdicts.add("read by a pass, times what changed: median, most", f"<= {MOST_READ}",
-                 f"{statistics.median(times):.2f}, {times[-1]:.2f}", times[-1] <= MOST_READ)
+    # Its own account counts each comparison; the device what of that was not in the page cache, and the store.
+    for field, name in (("read_bytes", "read by a pass"), ("device_bytes", "the same, at the device")):
+        times = sorted(getattr(ours, field) / churn_bytes for ours, _ in pairs)
+        verdicts.add(f"{name}, times what changed: median, 95 %, most", f"<= {MOST_READ}",
+                     f"{statistics.median(times):.2f}, {times[len(times) * 95 // 100]:.2f}, "
+                     f"{times[-1]:.2f}", times[-1] <= MOST_READ)
     for field, name in (("seconds", "wall"), ("cpu", "CPU")):
         more = sorted(getattr(ours, field) - getattr(bare, field) for ours, bare in pairs)
         middle = statistics.median(more)
