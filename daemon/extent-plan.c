@@ -27,6 +27,7 @@ struct ExtentPlan {
 	ObjectTable *table;
 	const Object *target;
 	ExtentPin pin; /* why it is pinned, and by what */
+	RestClaim claim;
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -456,11 +457,8 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		extent_guard_judge(plan->pass->guard, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
 	if (verdict == GUARD_WORTH) {
-		plan->pass->rests.freed_bytes += gain.extent_bytes;
-		plan->pass->rests.written_bytes += gain.written_bytes;
-		if (gain.is_held)
-			plan->pass->rests.held_room_bytes -=
-				MIN(gain.written_bytes, plan->pass->rests.held_room_bytes);
+		plan->claim = rest_account_claim(&plan->pass->rests, gain.extent_bytes,
+						 gain.written_bytes, gain.is_held);
 		return;
 	}
 
@@ -486,6 +484,7 @@ static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
 	g_array_set_size(plan->rest_steps, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
+	plan->claim = (RestClaim){ 0 };
 }
 
 static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, bool defers,
@@ -550,6 +549,11 @@ const GArray *extent_plan_moved(const ExtentPlan *plan)
 const GArray *extent_plan_locked(const ExtentPlan *plan)
 {
 	return plan->locked;
+}
+
+RestClaim extent_plan_claim(const ExtentPlan *plan)
+{
+	return plan->claim;
 }
 
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)

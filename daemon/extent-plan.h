@@ -4,6 +4,7 @@
 #include "daemon/doubts.h"
 #include "daemon/extent-copy.h"
 #include "daemon/extent-pin.h"
+#include "daemon/extent-rest.h"
 #include "daemon/extent-sources.h"
 #include "daemon/extent-sums.h"
 #include "daemon/run.h"
@@ -88,6 +89,9 @@ uint64_t extent_plan_costly_bytes(const ExtentPlan *plan);
 
 /* What is to be written for it. */
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);
+
+/* What it took of the pass's account when it was judged; to be given back if it comes to nothing. */
+RestClaim extent_plan_claim(const ExtentPlan *plan);
 
 /* What its copy is made of (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);

@@ -144,6 +144,15 @@ bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects)
 	return false;
 }
 
+bool extent_queue_claims_room(const ExtentQueue *queue)
+{
+	for (GList *link = queue->targets.head; link; link = link->next)
+		if (((const PlannedTarget *)link->data)->claim.held_room_bytes > 0)
+			return true;
+
+	return false;
+}
+
 bool extent_queue_is_full(const ExtentQueue *queue)
 {
 	guint n = queue->targets.length;

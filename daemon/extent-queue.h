@@ -21,6 +21,7 @@ typedef struct {
 	GArray *parts;   /* CopyPart: what is to be copied before */
 	GArray *runs;    /* Run: what can be tried if the kernel finds a step different */
 	GArray *holders; /* uint64_t, ascending: snapshots that keep the target after all steps */
+	RestClaim claim; /* to be given back unless the target goes */
 	uint64_t memory_bytes;  /* of these, when it was added */
 	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;
@@ -55,6 +56,9 @@ bool extent_queue_is_empty(const ExtentQueue *queue);
 
 /* Whether any of @objects (uint32_t: ids) is among the targets. */
 bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects);
+
+/* Whether one of the targets claimed room that it may yet give back. */
+bool extent_queue_claims_room(const ExtentQueue *queue);
 
 /* Whether as much is planned as is worth the memory. */
 bool extent_queue_is_full(const ExtentQueue *queue);

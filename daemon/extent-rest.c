@@ -207,3 +207,26 @@ bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t
 	return rest_bytes <= freed_bytes / REST_SHARE ||
 	       (rest_bytes <= freed_bytes / MOST_SHARE && written <= freed / (REST_SHARE + 1));
 }
+
+RestClaim rest_account_claim(RestAccount *pass, uint64_t freed_bytes, uint64_t written_bytes,
+			     bool is_held)
+{
+	RestClaim claim = {
+		.freed_bytes = freed_bytes,
+		.written_bytes = written_bytes,
+		.held_room_bytes = is_held ? MIN(written_bytes, pass->held_room_bytes) : 0,
+	};
+
+	pass->freed_bytes += claim.freed_bytes;
+	pass->written_bytes += claim.written_bytes;
+	pass->held_room_bytes -= claim.held_room_bytes;
+	return claim;
+}
+
+void rest_account_give_back(RestAccount *pass, RestClaim *claim)
+{
+	pass->freed_bytes -= claim->freed_bytes;
+	pass->written_bytes -= claim->written_bytes;
+	pass->held_room_bytes += claim->held_room_bytes;
+	*claim = (RestClaim){ 0 };
+}

@@ -32,7 +32,7 @@ const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position);
 /* Bytes of all pieces. */
 uint64_t extent_rest_bytes(const GArray *pieces);
 
-/* What a pass planned so far. */
+/* What a pass did so far, and what it has planned. */
 typedef struct {
 	uint64_t freed_bytes; /* of all extents that are to be freed */
 	uint64_t written_bytes;
@@ -46,3 +46,17 @@ typedef struct {
  * come first in a pass, so that small ones, of which a last block is much, may use what these saved.
  */
 bool extent_rest_is_worth(const RestAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
+
+/* What one extent takes of the account while it is planned. */
+typedef struct {
+	uint64_t freed_bytes;
+	uint64_t written_bytes;
+	uint64_t held_room_bytes; /* at most what there was */
+} RestClaim;
+
+/* Take what freeing an extent of @freed_bytes needs; @is_held: snapshots hold it. */
+RestClaim rest_account_claim(RestAccount *pass, uint64_t freed_bytes, uint64_t written_bytes,
+			     bool is_held);
+
+/* The extent stays.  Give back what it claimed; *claim is zero afterwards. */
+void rest_account_give_back(RestAccount *pass, RestClaim *claim);

@@ -12,6 +12,7 @@
 #include "daemon/pinned-extents.h"
 #include "daemon/refusal.h"
 #include "daemon/step-rounds.h"
+#include "daemon/target-copy.h"
 #include "hashstore/open-extents.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
@@ -37,9 +38,7 @@ typedef struct {
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
-	ExtentCopy *copy;  /* of the first of them; NULL: it needs none */
-	bool copy_is_kept; /* something was shared with it */
-	bool copy_is_for_deferred;
+	TargetCopy copy; /* of the first of them */
 } ExtentSharer;
 
 /*
@@ -80,7 +79,7 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 {
 	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
 
-	sharer->copy_is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
+	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
 	return shared;
 }
 
@@ -123,7 +122,7 @@ static void share_joined(ExtentSharer *sharer)
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	if (step_rounds_open(sharer->rounds, &joined, sharer->copy, &files, &reason))
+	if (step_rounds_open(sharer->rounds, &joined, sharer->copy.copy, &files, &reason))
 		return;
 
 	shared = share_rounds(sharer, &joined, &files);
@@ -150,7 +149,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (belief != BELIEF_YES)
 		return true;
 
-	unopened = step_rounds_open(sharer->rounds, step, sharer->copy, &files, &reason);
+	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
 	if (!unopened)
 		return run_rounds(sharer, target, step, &files, ret, error);
 
@@ -189,16 +188,6 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	       pinned_extents_put(sharer->pass->pinned, target, why, is_news, error);
 }
 
-/* The target in hand is done with: of its copy that stays which something was shared with. */
-static void drop_copy(ExtentSharer *sharer)
-{
-	if (sharer->copy && sharer->copy_is_kept)
-		extent_figures_add_rewritten(sharer->pass, extent_copy_disk_bytes(sharer->copy),
-					     sharer->copy_is_for_deferred);
-	g_clear_pointer(&sharer->copy, extent_copy_free);
-	sharer->copy_is_kept = false;
-}
-
 static bool drop(ExtentSharer *sharer, const Object *target, GError **error)
 {
 	object_table_remove_fact(sharer->table, target->id, FACT_LIVE);
@@ -214,8 +203,9 @@ static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
 }
 
 /* Nothing shows the extent any more: btrfs gives it back. */
-static bool note_freed(ExtentSharer *sharer, const PlannedTarget *planned, GError **error)
+static bool note_freed(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
+	planned->claim = (RestClaim){ 0 };
 	if (!deferred_extents_take(sharer->pass->deferred, planned->extent.inode, error))
 		return false;
 	extent_figures_add_freed(sharer->pass, &planned->extent, planned->steps);
@@ -233,6 +223,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
 				  extent_plan_holders(sharer->plan), sharer->runs);
 
+	planned->claim = extent_plan_claim(sharer->plan);
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
 				     doubts_ahead_bytes(sharer->pass, first->length));
@@ -262,19 +253,15 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	const ExtentRef *blamed;
 	SkipReason reason;
 
-	drop_copy(sharer);
-	sharer->copy_is_for_deferred = planned->holders->len > 0;
-	if (planned->parts->len == 0)
+	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &reason, &blamed))
 		return true;
 
-	sharer->copy = extent_copy_new(sharer->pass, sharer->files, &planned->extent,
-				       planned->parts, &reason, &blamed);
 	/* Nothing can be said of it when the pass was asked to stop. */
-	if (!sharer->copy && pass_may_continue(sharer->pass)) {
+	if (pass_may_continue(sharer->pass)) {
 		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
 	}
-	return sharer->copy;
+	return false;
 }
 
 /* What was to be shared away stays, as it differed. */
@@ -305,6 +292,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 
+	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
 		return false;
 	extent_plan_judge(sharer->plan, &outcome, &reason);
@@ -312,6 +300,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED;
+	planned->claim = extent_plan_claim(sharer->plan);
 	planned_target_set(planned, extent_plan_steps(sharer->plan),
 			   extent_plan_parts(sharer->plan), extent_plan_holders(sharer->plan));
 	if (*ret) {
@@ -384,9 +373,11 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 		       begun_extent_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
-	if (planned->holders->len > 0)
+	if (planned->holders->len > 0) {
+		planned->claim = (RestClaim){ 0 };
 		return deferred_extents_put(sharer->pass->deferred, target, planned->holders,
 					    error);
+	}
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
@@ -414,8 +405,9 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
+	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	planned_target_release(planned, sharer->files);
-	drop_copy(sharer);
+	target_copy_drop(&sharer->copy, sharer->pass);
 	return done;
 }
 
@@ -439,17 +431,23 @@ static bool execute_surplus(ExtentSharer *sharer, GError **error)
 	return true;
 }
 
+/* Whether @target may be planned after all when what is queued was shared, or was left alone. */
+static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
+{
+	return extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)) ||
+	       (reason == SKIP_NO_SPACE && extent_queue_claims_room(sharer->planned));
+}
+
 /*
- * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all:
- * before the target is pinned for want of it, that is seen to.
+ * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all, and
+ * room that others claimed may be given back.  Before the target is pinned for want of these, that is seen to.
  */
 static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
 		      SkipReason *ret_reason, GError **error)
 {
 	if (!extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error))
 		return false;
-	if (*ret != EXTENT_PINNED ||
-	    !extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)))
+	if (*ret != EXTENT_PINNED || !may_wait_for_queue(sharer, *ret_reason))
 		return true;
 
 	return execute_all(sharer, error) &&

@@ -2,6 +2,7 @@
 """Savings that are deferred to the deletion of snapshots, and all that may happen to these until then."""
 
 import os
+import pathlib
 import random
 import subprocess
 
@@ -10,6 +11,7 @@ import pytest
 import harness
 from content import KIB, MIB, clone, noise, write_extent
 from harness import check_btrfs_pass
+from hindrances import leased
 from subvolumes import (btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot)
 
 SIZE = MIB
@@ -127,11 +129,11 @@ def test_hundreds_of_snapshots(tree, live, dedupd):
 # What is copied for it
 
 
-def write_nearly_twins(directory, size=SIZE, rest=REST):
+def write_nearly_twins(directory, size=SIZE, rest=REST, seed=0):
     """Two files of which the second one begins otherwise; it comes last, so that it is shared away."""
-    data = noise(7, size)
+    data = noise(seed + 7, size)
     write_extent(directory / "common", data)
-    write_extent(directory / "nearly", noise(8, rest) + data[rest:])
+    write_extent(directory / "nearly", noise(seed + 8, rest) + data[rest:])
 
 
 @pytest.fixture(name="nearly_live")
@@ -205,6 +207,30 @@ def test_nothing_is_copied_for_what_a_snapshot_holds_where_little_is_free(tree, 
 
     assert done.first.rewritten["bytes"] == 0
     assert done.first.skipped["clones"] == 1
+
+
+def test_what_a_lease_holds_up_takes_no_room_from_others(make_filesystem, make_dedupd):
+    """For all that is leased more would be copied than a pass may."""
+    filesystem = make_filesystem("btrfs", "160M")
+    tree = pathlib.Path(filesystem.mount_point)
+    make_subvolume(tree / "live")
+    busy = [tree / "live" / f"busy-{number}" for number in range(40)]
+    for number, path in enumerate(busy):
+        write_nearly_twins(tree / "live", seed=100 * number)
+        (tree / "live" / "nearly").rename(path)
+        (tree / "live" / "common").rename(tree / "live" / f"other-{number}")
+    data = noise(9000, SIZE // 2)
+    write_extent(tree / "live" / "free", data)
+    write_extent(tree / "live" / "free-nearly", noise(9001, REST // 2) + data[REST // 2:])
+    snapshot(tree / "live", tree / "kept")
+    harness.settle(filesystem)
+
+    with leased(*busy):
+        run = make_dedupd(filesystem).run(find="checksums", read_only_snapshots="writable")
+
+    assert run.skipped == {"leased": len(busy)}
+    assert run.filesystem["deferred"]["waiting_bytes"] == SIZE // 2
+    assert run.rewritten["bytes"] == REST // 2
 
 
 # Which snapshots

@@ -212,6 +212,28 @@ static void test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little(void)
 				==, cases[i].is_worth);
 }
 
+static void test_what_is_claimed_can_be_given_back(void)
+{
+	RestAccount account = { .held_most_bytes = 64 * KIB, .held_room_bytes = 64 * KIB };
+	RestClaim one = rest_account_claim(&account, 256 * KIB, 48 * KIB, true);
+	/* It was planned while there was more room. */
+	RestClaim two = rest_account_claim(&account, 128 * KIB, 32 * KIB, true);
+	RestClaim three = rest_account_claim(&account, 64 * KIB, 8 * KIB, false);
+
+	g_assert_cmpuint(account.freed_bytes, ==, 448 * KIB);
+	g_assert_cmpuint(account.written_bytes, ==, 88 * KIB);
+	g_assert_cmpuint(account.held_room_bytes, ==, 0);
+
+	rest_account_give_back(&account, &two);
+	g_assert_cmpuint(account.held_room_bytes, ==, 16 * KIB);
+	rest_account_give_back(&account, &two);
+	rest_account_give_back(&account, &three);
+	rest_account_give_back(&account, &one);
+	g_assert_cmpuint(account.freed_bytes, ==, 0);
+	g_assert_cmpuint(account.written_bytes, ==, 0);
+	g_assert_cmpuint(account.held_room_bytes, ==, account.held_most_bytes);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -234,5 +256,7 @@ int main(int argc, char **argv)
 			test_it_is_worth_it_if_it_is_little);
 	g_test_add_func("/extent-rest/up-to-half-is-worth-it-as-long-as-the-pass-writes-little",
 			test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little);
+	g_test_add_func("/extent-rest/what-is-claimed-can-be-given-back",
+			test_what_is_claimed_can_be_given_back);
 	return g_test_run();
 }
