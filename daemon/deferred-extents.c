@@ -11,11 +11,27 @@
 #include "hashstore/open-extents.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* What dry runs found to be released, which the next pass reports. */
 #define RELEASED_NOTE "btrfs-released-bytes"
 
+/* What may be shared away and is not among the deferred yet: address, transaction and bytes of each; empty: none. */
+#define INTENDED_NOTE "intended-deferrals"
+
+/* More than a pass plans ahead; a damaged note is not taken for more. */
+#define INTENDED_MOST 1024
+
+typedef struct {
+	ExtentStamp extent;
+	uint64_t bytes;
+} Intended;
+
 struct DeferredExtents {
 	Pass *pass;
+	GArray *intended; /* Intended */
+	bool is_noted;    /* the store has all of these, and perhaps more */
 	ExtentRefs *refs;
 	ExtentChoice *choice;
 	uint64_t before_bytes; /* when the pass began */
@@ -31,6 +47,8 @@ DeferredExtents *deferred_extents_new(Pass *pass)
 	DeferredExtents *deferred = g_new0(DeferredExtents, 1);
 
 	deferred->pass = pass;
+	deferred->intended = g_array_new(false, false, sizeof(Intended));
+	deferred->is_noted = true;
 	deferred->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
 	deferred->choice = extent_choice_new(pass, deferred->refs);
 	return deferred;
@@ -43,6 +61,7 @@ void deferred_extents_free(DeferredExtents *deferred)
 
 	extent_choice_free(deferred->choice);
 	extent_refs_free(deferred->refs);
+	g_array_unref(deferred->intended);
 	g_clear_pointer(&deferred->subvolumes, g_array_unref);
 	g_free(deferred);
 }
@@ -111,6 +130,117 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const
 		result->deferred.extents++;
 	}
 	return true;
+}
+
+void deferred_extents_intend(DeferredExtents *deferred, const Object *extent)
+{
+	Intended intended = { { extent->inode, (uint64_t)extent->ctime_nsec }, extent->size_bytes };
+
+	g_array_append_val(deferred->intended, intended);
+	deferred->is_noted = false;
+}
+
+bool deferred_extents_is_noted(const DeferredExtents *deferred)
+{
+	return deferred->is_noted;
+}
+
+void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent)
+{
+	for (guint i = 0; i < deferred->intended->len; i++)
+		if (g_array_index(deferred->intended, Intended, i).extent.address ==
+		    extent->inode) {
+			g_array_remove_index_fast(deferred->intended, i);
+			return;
+		}
+}
+
+static bool write_intended(DeferredExtents *deferred, GError **error)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < deferred->intended->len; i++) {
+		const Intended *one = &g_array_index(deferred->intended, Intended, i);
+
+		g_string_append_printf(text, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+				       one->extent.address, one->extent.generation, one->bytes);
+	}
+	return hash_store_set_note(deferred->pass->store, INTENDED_NOTE, text->str, error);
+}
+
+bool deferred_extents_note(DeferredExtents *deferred, GError **error)
+{
+	if (deferred->is_noted)
+		return true;
+
+	deferred->is_noted = true;
+	return write_intended(deferred, error) && pass_commit(deferred->pass, error);
+}
+
+/* Forget what was intended and is decided; what the pass was stopped at stays. */
+static bool end_intents(DeferredExtents *deferred, GError **error)
+{
+	g_autofree char *text = NULL;
+
+	if (deferred->pass->settings->dry_run)
+		return true;
+	if (!hash_store_get_note(deferred->pass->store, INTENDED_NOTE, &text, error))
+		return false;
+	return !text || !*text || write_intended(deferred, error);
+}
+
+/* See whether nothing but snapshots shows by now what was to be shared away. */
+static bool recover(DeferredExtents *deferred, const Intended *intended, GError **error)
+{
+	HashStore *store = deferred->pass->store;
+	uint64_t address = intended->extent.address;
+	const Object *found;
+	ExtentShown shown;
+	PinnedExtent row;
+	Object extent;
+	bool has_row;
+
+	if (!hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
+		return false;
+	if (!found || (uint64_t)found->ctime_nsec != intended->extent.generation ||
+	    found->size_bytes != intended->bytes)
+		return true;
+
+	extent = *found;
+	if (!hash_store_next_pinned(store, address, &row, &has_row, error))
+		return false;
+	if (has_row && row.extent.address == address && row.holders > 0)
+		return true;
+	if (!extent_choice_look(deferred->choice, &extent, &shown, error))
+		return false;
+	if (shown != EXTENT_IS_HELD || extent_choice_holders(deferred->choice)->len == 0)
+		return true;
+	return deferred_extents_put(deferred, &extent, extent_choice_holders(deferred->choice),
+				    error);
+}
+
+bool deferred_extents_recover(DeferredExtents *deferred, GError **error)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	if (deferred->pass->settings->dry_run)
+		return true;
+	if (!hash_store_get_note(deferred->pass->store, INTENDED_NOTE, &text, error))
+		return false;
+	if (!text || !*text)
+		return true;
+
+	lines = g_strsplit(text, "\n", INTENDED_MOST + 1);
+	for (size_t i = 0; lines[i] && i < INTENDED_MOST; i++) {
+		Intended one;
+
+		if (sscanf(lines[i], "%" SCNu64 " %" SCNu64 " %" SCNu64, &one.extent.address,
+			   &one.extent.generation, &one.bytes) == 3 &&
+		    !recover(deferred, &one, error))
+			return false;
+	}
+	return hash_store_set_note(deferred->pass->store, INTENDED_NOTE, "", error);
 }
 
 /* The subvolume, as it was when the first one was asked for; NULL: it is gone. */
@@ -315,6 +445,8 @@ bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 	g_autofree char *last = NULL;
 	HeldExtents held;
 
+	if (!end_intents(deferred, error))
+		return false;
 	if (deferred->has_changed && !hash_store_drop_unused_holders(store, error))
 		return false;
 	if (!hash_store_sum_held(store, &held, error) ||

@@ -12,6 +12,9 @@
  * snapshots that hold each (its holders).  When the newest of these is gone the kernel is asked who shows the
  * extent now: that takes one call, and nothing is read.  What is gone counts as released.
  *
+ * What is to be shared away is noted before the first byte is (its intent), as a pass may be killed between sharing
+ * and its commit.  The next pass would not know that it is held, and share the copy of its rest back onto it.
+ *
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct DeferredExtents DeferredExtents;
@@ -28,6 +31,21 @@ bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WA
  */
 bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* @extent is about to be shared away.  Nothing may be shared before deferred_extents_note(). */
+void deferred_extents_intend(DeferredExtents *deferred, const Object *extent);
+
+/* Whether deferred_extents_note() has nothing to do. */
+bool deferred_extents_is_noted(const DeferredExtents *deferred);
+
+/* Write and commit what is intended, if it is not. */
+bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What became of @extent is in the store, or nothing did. */
+void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent);
+
+/* Put what a pass before intended and did, and did not come to say.  Read-only subvolumes are known. */
+bool deferred_extents_recover(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* See what became of @row.  *ret_is_over: something writable shows its extent again. */
 bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,

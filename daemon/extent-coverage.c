@@ -18,6 +18,7 @@ struct ExtentCoverage {
 	ExtentCover *cover;
 	ExtentZeros *zeros;
 	const Object *target;
+	bool is_target_held;
 	GArray *tails;        /* ExtentTail, of the target */
 	GArray *source_tails; /* the same of the source in hand */
 	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
@@ -153,8 +154,8 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	ExtentStamp other = doubts_stamp(&source->object);
 	Belief belief;
 
-	/* What was copied for it equals part of it. */
-	if (!whole && source->is_held)
+	/* What was copied for it equals part of it; and if the target stays held, too, nothing is gained. */
+	if (source->is_held && (!whole || coverage->is_target_held))
 		return true;
 	coverage->lack.lacks_equals &= !source->is_held;
 	if (!whole && (extent_refs_is_encoded(coverage->refs) || source->is_encoded)) {
@@ -427,8 +428,8 @@ static bool uncover_ends(ExtentCoverage *coverage, GError **error)
 	return true;
 }
 
-bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
-			  GError **error)
+bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool is_held,
+			  const GArray *runs, GError **error)
 {
 	bool has_zeros = false;
 	const ExtentRef *refs;
@@ -437,6 +438,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const 
 	refs = extent_refs_list(coverage->refs, &n_refs);
 	extent_tails_find(refs, n_refs, coverage->block_bytes, coverage->tails);
 	coverage->target = target;
+	coverage->is_target_held = is_held;
 	coverage->lack = (CoverageLack){ .lacks_equals = true };
 	if (!extent_cover_begin(coverage->cover, coverage->target->inode,
 				blocks_of(coverage, coverage->target), error))

@@ -31,9 +31,11 @@ void extent_coverage_free(ExtentCoverage *coverage);
  * Cover @target, which stays until the next one, by its runs, and beyond.  If it is not encoded, the blocks that
  * cannot be shared since a file ends within them are left: such a block of one of its places is shared only where
  * the source's file ends, too, and one of a source only where all places do.
+ *
+ * @is_held: snapshots hold the target also when it is shared away, so other such extents are no sources.
  */
-bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, const GArray *runs,
-			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool is_held,
+			  const GArray *runs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* What was found; owned by @coverage. */
 ExtentCover *extent_coverage_cover(const ExtentCoverage *coverage);

@@ -133,6 +133,7 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	extent_sums_forget(sums);
 	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
 	    !extents_find(pass, info, sums, error) ||
+	    !deferred_extents_recover(pass->deferred, error) ||
 	    (pass_may_continue(pass) && !read_files(pass, info, sums, error)) ||
 	    !count_seen(pass, error))
 		return false;

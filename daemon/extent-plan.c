@@ -508,7 +508,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	return extent_coverage_find(plan->coverage, target, runs, error) &&
+	return extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) &&
 	       plan_places(plan, ret, ret_reason, error);
 }
 

@@ -115,6 +115,11 @@ PlannedTarget *extent_queue_pop(ExtentQueue *queue)
 	return first;
 }
 
+guint extent_queue_length(const ExtentQueue *queue)
+{
+	return queue->targets.length;
+}
+
 bool extent_queue_is_empty(const ExtentQueue *queue)
 {
 	return !queue->targets.head;

@@ -52,6 +52,9 @@ const PlannedTarget *extent_queue_first(const ExtentQueue *queue);
 /* Take the first one, which there must be. */
 PlannedTarget *extent_queue_pop(ExtentQueue *queue);
 
+/* How many targets it has. */
+guint extent_queue_length(const ExtentQueue *queue);
+
 bool extent_queue_is_empty(const ExtentQueue *queue);
 
 /* Whether any of @objects (uint32_t: ids) is among the targets. */

@@ -224,6 +224,8 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 				  extent_plan_holders(sharer->plan), sharer->runs);
 
 	planned->claim = extent_plan_claim(sharer->plan);
+	if (planned->holders->len > 0)
+		deferred_extents_intend(sharer->pass->deferred, target);
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
 				     doubts_ahead_bytes(sharer->pass, first->length));
@@ -304,11 +306,15 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	planned_target_set(planned, extent_plan_steps(sharer->plan),
 			   extent_plan_parts(sharer->plan), extent_plan_holders(sharer->plan));
 	if (*ret) {
+		if (planned->holders->len > 0)
+			deferred_extents_intend(sharer->pass->deferred, target);
 		lock_sources(sharer);
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
 		return forget(sharer, target, error);
+	if (outcome == EXTENT_PLANNED)
+		return deferred_extents_note(sharer->pass->deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
 }
 
@@ -400,11 +406,15 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		leave_all_planned(sharer);
 		return true;
 	}
+	if (!deferred_extents_note(sharer->pass->deferred, error))
+		return false;
 	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
 	if (has_copy)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
+	if (pass_may_continue(sharer->pass))
+		deferred_extents_end_intent(sharer->pass->deferred, &planned->extent);
 	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	planned_target_release(planned, sharer->files);
 	target_copy_drop(&sharer->copy, sharer->pass);
@@ -420,11 +430,20 @@ static bool execute_all(ExtentSharer *sharer, GError **error)
 	return true;
 }
 
-/* Share what is more than worth to have planned. */
+static bool has_surplus(const ExtentSharer *sharer)
+{
+	return !extent_queue_is_empty(sharer->planned) &&
+	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files));
+}
+
+/* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
-	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned) &&
-	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files)))
+	bool takes_half = has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->deferred);
+	guint rest = takes_half ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
+
+	while (pass_may_continue(sharer->pass) &&
+	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest))
 		if (!execute_next(sharer, error))
 			return false;
 

@@ -25,7 +25,7 @@ typedef struct {
 	bool has_more;  /* there are other places */
 	bool is_named;  /* places are only those in files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
-	bool is_held; /* snapshots hold it, which are to be deleted: for what equals all of it only */
+	bool is_held; /* snapshots hold it, which are to be deleted: for what equals all of it only, and is freed now */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;

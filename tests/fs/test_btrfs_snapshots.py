@@ -9,9 +9,11 @@ import subprocess
 import pytest
 
 import harness
+import oracle
 from content import KIB, MIB, clone, noise, write_extent
 from harness import check_btrfs_pass
 from hindrances import leased
+from service import wait_until
 from subvolumes import (btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot)
 
 SIZE = MIB
@@ -207,6 +209,33 @@ def test_nothing_is_copied_for_what_a_snapshot_holds_where_little_is_free(tree, 
 
     assert done.first.rewritten["bytes"] == 0
     assert done.first.skipped["clones"] == 1
+
+
+@pytest.mark.parametrize("policy, count", [("writable", 1), ("auto", MANY)])
+@pytest.mark.parametrize("has_copy", [True, False], ids=["copied", "equal"])
+def test_what_a_killed_pass_shared_away_is_not_shared_back(tree, dedupd, has_copy, policy, count):
+    make_subvolume(tree / "live")
+    write_nearly_twins(tree / "live", rest=REST if has_copy else 0)
+    # The pass goes on with these, or began with them.
+    write_twins(tree / "live", seed=1, size=SIZE // 2)
+    write_twins(tree / "live", seed=2, size=SIZE // 2)
+    names = [f"kept-{number}" for number in range(count)]
+    for name in names:
+        snapshot(tree / "live", tree / name)
+    harness.settle(dedupd.filesystem)
+    used = harness.used_data_bytes(dedupd.filesystem)
+    process = dedupd.start(find="checksums", read_only_snapshots=policy, limit_rate="1M")
+    wait_until(lambda: not all(oracle.is_shared(tree / "live" / name, tree / "kept-0" / name)
+                               for name in ("nearly", "common")))
+    process.kill()
+    process.communicate()
+
+    done = check(dedupd, read_only_snapshots=policy)
+
+    assert done.freed_bytes == 0
+    assert done.first.filesystem["deferred"]["waiting_bytes"] == 2 * SIZE
+    assert delete_and_check(dedupd, *names, read_only_snapshots=policy) == 2 * SIZE
+    assert used - harness.used_data_bytes(dedupd.filesystem) == 2 * SIZE - (REST if has_copy else 0)
 
 
 def test_what_a_lease_holds_up_takes_no_room_from_others(make_filesystem, make_dedupd):
