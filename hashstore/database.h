@@ -37,6 +37,12 @@ void database_wait_for_others(Database *database, bool wait);
 /* Closing shall leave the WAL as it is. */
 void database_keep_wal(Database *database);
 
+/*
+ * SQL for the sum of a column of whole numbers that are not negative.  sum() fails where it overflows, and each query
+ * with it.  This is at least 0 and at most INT64_MAX whatever a damaged store has, and exact below 2^53.
+ */
+#define DATABASE_SUM(column) "max(0, CAST(total(" column ") AS INTEGER))"
+
 /* The first column of the only row of @sql. */
 bool database_get_int(Database *database, const char *sql, int64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -227,8 +227,8 @@ bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t 
 {
 	int64_t anchors, segments;
 
-	if (!database_get_int(store->database, "SELECT sum(anchors) FROM segment", &anchors,
-			      error) ||
+	if (!database_get_int(store->database, "SELECT " DATABASE_SUM("anchors") " FROM segment",
+			      &anchors, error) ||
 	    !database_get_int(store->database, "SELECT count(*) FROM segment", &segments, error))
 		return false;
 	*ret_anchors = (uint64_t)anchors;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/statements.h"
 
+#include "hashstore/database.h"
+
 #define PINNED_COLUMNS                                                                             \
 	"address, generation, cause, root, inode, offset, position, length, uncovered_bytes, "     \
 	"places, holders"
@@ -85,8 +87,9 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_PUT_HOLDERS] = "INSERT INTO holders (roots) VALUES (?)",
 	[STATEMENT_DROP_HOLDERS] = "DELETE FROM holders WHERE id NOT IN"
 				   " (SELECT holders FROM pinned WHERE holders > 0)",
-	[STATEMENT_SUM_HELD] = "SELECT holders, count(*), sum(uncovered_bytes) FROM pinned"
-			       " WHERE holders > ? GROUP BY holders ORDER BY holders LIMIT 1",
+	[STATEMENT_SUM_HELD] = "SELECT holders, count(*), " DATABASE_SUM(
+		"uncovered_bytes") " FROM pinned"
+				   " WHERE holders > ? GROUP BY holders ORDER BY holders LIMIT 1",
 	[STATEMENT_GET_HOLDERS] = "SELECT roots FROM holders WHERE id = ?",
 	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
 	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"

@@ -33,7 +33,7 @@ static const Question questions[] = {
 	  " AND other.generation = one.other_generation"
 	  " AND other.other_generation = one.generation)",
 	  "N pairs of extents that differed are known from one side alone" },
-	{ "SELECT (SELECT count(*) FROM page) - (SELECT coalesce(sum(pages), 0) FROM segment)",
+	{ "SELECT (SELECT count(*) FROM page) - (SELECT " DATABASE_SUM("pages") " FROM segment)",
 	  "the pages of anchors are not those that segments have (N more)" },
 };
 

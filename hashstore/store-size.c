@@ -23,7 +23,7 @@ static const struct {
 
 static const char *const row_counts[N_STORE_PARTS] = {
 	[STORE_PART_OBJECTS] = "SELECT count(*) FROM object",
-	[STORE_PART_ANCHORS] = "SELECT coalesce(sum(anchors), 0) FROM segment",
+	[STORE_PART_ANCHORS] = "SELECT " DATABASE_SUM("anchors") " FROM segment",
 	[STORE_PART_NAMES] = "SELECT count(*) FROM directory",
 	[STORE_PART_PINNED] = "SELECT count(*) FROM pinned",
 	[STORE_PART_DIFFERED] = "SELECT count(*) FROM differed",

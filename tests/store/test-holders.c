@@ -174,6 +174,27 @@ static void test_what_is_held_stays_when_all_is_matched_anew(void)
 	hash_store_close(store);
 }
 
+/* sum() of SQLite fails where whole numbers overflow. */
+static void test_numbers_that_are_too_large_for_a_sum_fail_nothing(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	uint64_t one = put_set(store, (const uint64_t[]){ 256 }, 1);
+	uint64_t other = put_set(store, (const uint64_t[]){ 257 }, 1);
+
+	for (uint64_t i = 1; i <= 3; i++)
+		hold(store, i, one, INT64_MAX);
+	g_assert_cmpuint(sum(store).extents, ==, 3);
+	g_assert_cmpuint(sum(store).bytes, ==, INT64_MAX);
+
+	/* What would be below zero is none. */
+	for (uint64_t i = 4; i <= 6; i++)
+		hold(store, i, other, UINT64_C(1) << 63);
+	g_assert_cmpuint(sum(store).extents, ==, 6);
+	g_assert_cmpuint(sum(store).bytes, ==, INT64_MAX);
+	hash_store_close(store);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -189,5 +210,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/holders/what-is-held-stays-when-all-is-matched-anew",
 			test_what_is_held_stays_when_all_is_matched_anew);
 
+	g_test_add_func("/holders/numbers-that-are-too-large-for-a-sum-fail-nothing",
+			test_numbers_that_are_too_large_for_a_sum_fail_nothing);
 	return g_test_run();
 }

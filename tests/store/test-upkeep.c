@@ -196,6 +196,32 @@ static void test_vacuum_gives_back_what_is_free(void)
 	g_assert_cmpuint(anchors, ==, 10000);
 }
 
+/* sum() of SQLite fails where whole numbers overflow. */
+static void test_counts_of_a_damaged_store_fail_nothing(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	GError *error = NULL;
+	uint64_t anchors;
+	uint32_t segments;
+	StoreSize size;
+
+	store_fixture_fill(fixture);
+	store_fixture_sql(fixture->path, "UPDATE segment SET anchors = 0x7fffffffffffffff;"
+					 "INSERT INTO segment SELECT id + 1, anchors, first_page,"
+					 " 0x7fffffffffffffff, first_fence, min_object, max_object,"
+					 " live_objects, fences FROM segment;");
+
+	g_autofree char *problems = problems_of(fixture);
+	g_assert_nonnull(strstr(problems, "the pages of anchors are not those that segments have"));
+	g_autoptr(HashStore) store = hash_store_open_to_read(fixture->path, &error);
+	g_assert_no_error(error);
+	g_assert_true(hash_store_count_anchors(store, &anchors, &segments, &error));
+	g_assert_cmpuint(anchors, ==, INT64_MAX);
+	g_assert_true(hash_store_size(store, &size, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(size.rows[STORE_PART_ANCHORS], ==, INT64_MAX);
+}
+
 static void test_vacuum_is_refused_while_a_pass_writes(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -250,6 +276,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/check/damage", test_damage_is_found);
 	g_test_add_func("/size/parts", test_parts_are_counted);
 	g_test_add_func("/size/data", test_data_is_that_of_files_and_extents);
+	g_test_add_func("/size/damage", test_counts_of_a_damaged_store_fail_nothing);
 	g_test_add_func("/vacuum/gives-back", test_vacuum_gives_back_what_is_free);
 	g_test_add_func("/vacuum/in-use", test_vacuum_is_refused_while_a_pass_writes);
 	g_test_add_func("/history/old-passes", test_old_passes_are_forgotten_save_in_the_totals);
