@@ -5,11 +5,16 @@
 
 #define WORD_BITS 64
 
+/* So often it is looked for what came in the stead of reused nodes, and for so many of these. */
+#define LOST_TRIES 4
+#define LOST_MAX   4096
+
 /* A node that is still to be read. */
 typedef struct {
 	uint64_t bytenr;
 	uint64_t generation;
-	BtrfsKey end; /* all keys below it are smaller */
+	BtrfsKey first; /* no key below it is smaller */
+	BtrfsKey end;   /* all keys below it are smaller */
 	/*
 	 * Whether somebody who is not deleted refers to it so.  The kernel gives back blocks of a
 	 * deleted subvolume while nodes above still refer to them, and others may have reused them.
@@ -32,13 +37,15 @@ typedef struct {
 struct SubvolumeTrees {
 	const GArray *subvolumes;
 	RootSets *sets;
-	NodeReader reader;
-	void *reader_data;
+	const TreeSource *source;
 	BlockHolders *blocks;
 	GArray *visits[BTRFS_NODE_LEVELS]; /* Visit; of level 0 none */
 	uint64_t *live;                    /* bits of those that are not deleted */
 	GArray *leaves;                    /* Leaf */
 	GArray *lists;                     /* LeafList */
+	GArray *lost;                      /* Visit: those of the level in hand that were reused */
+	guint n_lost;                      /* on all levels */
+	guint n_searched;                  /* nodes that were read for these */
 	GArray **own;                      /* of each subvolume: guint, lists by their first key */
 };
 
@@ -57,6 +64,7 @@ void subvolume_trees_free(SubvolumeTrees *trees)
 	block_holders_free(trees->blocks);
 	g_array_unref(trees->leaves);
 	g_array_unref(trees->lists);
+	g_array_unref(trees->lost);
 	g_free(trees->live);
 	g_free(trees->own);
 	g_free(trees);
@@ -72,18 +80,17 @@ static const BtrfsSubvolume *subvolume_at(const SubvolumeTrees *trees, guint mem
 	return &g_array_index(trees->subvolumes, BtrfsSubvolume, member);
 }
 
-static SubvolumeTrees *trees_new(const GArray *subvolumes, RootSets *sets, NodeReader reader,
-				 void *data)
+static SubvolumeTrees *trees_new(const GArray *subvolumes, RootSets *sets, const TreeSource *source)
 {
 	SubvolumeTrees *trees = g_new0(SubvolumeTrees, 1);
 
 	trees->subvolumes = subvolumes;
 	trees->sets = sets;
-	trees->reader = reader;
-	trees->reader_data = data;
+	trees->source = source;
 	trees->blocks = block_holders_new(sets);
 	trees->leaves = g_array_new(false, false, sizeof(Leaf));
 	trees->lists = g_array_new(false, false, sizeof(LeafList));
+	trees->lost = g_array_new(false, false, sizeof(Visit));
 	trees->live = g_new0(uint64_t, root_sets_words(sets));
 	trees->own = g_new0(GArray *, subvolumes->len + 1);
 	for (guint level = 0; level < BTRFS_NODE_LEVELS; level++)
@@ -96,13 +103,13 @@ static SubvolumeTrees *trees_new(const GArray *subvolumes, RootSets *sets, NodeR
 	return trees;
 }
 
-bool subvolume_trees_find(const SubvolumeTrees *trees, uint64_t id, guint *ret)
+static bool find_subvolume(const GArray *subvolumes, uint64_t id, guint *ret)
 {
-	guint low = 0, high = trees->subvolumes->len;
+	guint low = 0, high = subvolumes->len;
 
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
-		uint64_t here = subvolume_at(trees, middle)->id;
+		uint64_t here = g_array_index(subvolumes, BtrfsSubvolume, middle).id;
 
 		if (here == id) {
 			*ret = middle;
@@ -115,6 +122,11 @@ bool subvolume_trees_find(const SubvolumeTrees *trees, uint64_t id, guint *ret)
 	}
 
 	return false;
+}
+
+bool subvolume_trees_find(const SubvolumeTrees *trees, uint64_t id, guint *ret)
+{
+	return find_subvolume(trees->subvolumes, id, ret);
 }
 
 static bool has_member(const SubvolumeTrees *trees, RootSet set, guint member)
@@ -132,13 +144,24 @@ static bool is_live(const SubvolumeTrees *trees, RootSet set)
 	return false;
 }
 
+/* The tree is a leaf. */
+static void add_only_leaf(SubvolumeTrees *trees, guint member, uint64_t bytenr)
+{
+	const Leaf leaf = { key_least, bytenr };
+	const LeafList list = { trees->leaves->len, 1, key_most };
+
+	g_array_append_val(trees->own[member], trees->lists->len);
+	g_array_append_val(trees->lists, list);
+	g_array_append_val(trees->leaves, leaf);
+}
+
 /* The blocks at the top. */
 static bool begin(SubvolumeTrees *trees, GError **error)
 {
 	for (guint i = 0; i < trees->subvolumes->len; i++) {
 		const BtrfsSubvolume *subvolume = subvolume_at(trees, i);
-		const Visit visit = { subvolume->tree_bytenr, subvolume->generation, key_most,
-				      !subvolume->is_dead };
+		const Visit visit = { subvolume->tree_bytenr, subvolume->generation, key_least,
+				      key_most, !subvolume->is_dead };
 
 		if (subvolume->tree_level >= BTRFS_NODE_LEVELS) {
 			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,
@@ -154,12 +177,7 @@ static bool begin(SubvolumeTrees *trees, GError **error)
 			continue;
 		}
 
-		/* The tree is a leaf. */
-		const Leaf leaf = { key_least, visit.bytenr };
-		const LeafList list = { trees->leaves->len, 1, key_most };
-		g_array_append_val(trees->own[i], trees->lists->len);
-		g_array_append_val(trees->lists, list);
-		g_array_append_val(trees->leaves, leaf);
+		add_only_leaf(trees, i, visit.bytenr);
 	}
 
 	return true;
@@ -238,6 +256,7 @@ static void visit_above(SubvolumeTrees *trees, const BtrfsNode *node, const Visi
 		}
 		below.bytenr = child.bytenr;
 		below.generation = child.generation;
+		below.first = child.key;
 		block_holders_add(trees->blocks, child.bytenr, set);
 		g_array_append_val(trees->visits[node->level - 1], below);
 	}
@@ -250,10 +269,15 @@ static bool visit(SubvolumeTrees *trees, const Visit *visit, uint8_t level, GErr
 	BtrfsNode node;
 
 	(void)block_holders_find(trees->blocks, visit->bytenr, &set);
-	if (!trees->reader(trees->reader_data, visit->bytenr, visit->generation, level, &node,
-			   &cause)) {
+	if (!trees->source->read_node(trees->source->data, visit->bytenr, visit->generation, level,
+				      &node, &cause)) {
 		if (!visit->is_live)
 			return true;
+		if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_AGAIN) &&
+		    trees->n_lost++ < LOST_MAX) {
+			g_array_append_val(trees->lost, *visit);
+			return true;
+		}
 		g_propagate_error(error, g_steal_pointer(&cause));
 		return false;
 	}
@@ -265,9 +289,8 @@ static bool visit(SubvolumeTrees *trees, const Visit *visit, uint8_t level, GErr
 	return true;
 }
 
-static bool visit_level(SubvolumeTrees *trees, uint8_t level, GError **error)
+static bool visit_all(SubvolumeTrees *trees, GArray *visits, uint8_t level, GError **error)
 {
-	GArray *visits = trees->visits[level];
 	uint64_t before = 0;
 
 	g_array_sort(visits, compare_visits);
@@ -278,6 +301,145 @@ static bool visit_level(SubvolumeTrees *trees, uint8_t level, GError **error)
 			return false;
 		before = next->bytenr;
 	}
+
+	return true;
+}
+
+/* What the tree of a subvolume shows in the stead of a node that was reused. */
+typedef struct {
+	const Visit *lost;
+	uint8_t level;
+	guint member;
+	GArray *visits; /* Visit, of that level */
+} Search;
+
+static void take_found(SubvolumeTrees *trees, const Search *search, const Visit *found,
+		       uint8_t level)
+{
+	block_holders_add(trees->blocks, found->bytenr,
+			  root_sets_of_one(trees->sets, search->member));
+	if (level == search->level)
+		g_array_append_val(search->visits, *found);
+	else if (level > 0)
+		g_array_append_val(trees->visits[level], *found);
+	else
+		add_only_leaf(trees, search->member, found->bytenr);
+}
+
+/* The children of @node that may have keys which the lost one had (Visit). */
+static GArray *children_in(const BtrfsNode *node, const Visit *above, const Visit *lost)
+{
+	GArray *children = g_array_new(false, false, sizeof(Visit));
+	BtrfsNodeChild child, next;
+
+	for (uint32_t i = 0; i < node->n_children; i++) {
+		Visit below = { .end = above->end, .is_live = true };
+
+		btrfs_node_child(node, i, &child);
+		if (i + 1 < node->n_children) {
+			btrfs_node_child(node, i + 1, &next);
+			below.end = next.key;
+		}
+		below.bytenr = child.bytenr;
+		below.generation = child.generation;
+		below.first = child.key;
+		if (btrfs_key_compare(&below.first, &lost->end) < 0 &&
+		    btrfs_key_compare(&lost->first, &below.end) < 0)
+			g_array_append_val(children, below);
+	}
+
+	return children;
+}
+
+/* Go down from @from, a node of the level @level; false, without an error, if one on the way was reused, too. */
+static bool search_below(SubvolumeTrees *trees, const Search *search, const Visit *from,
+			 uint8_t level)
+{
+	g_autoptr(GArray) children = NULL;
+	BtrfsNode node;
+
+	if (level <= search->level) {
+		take_found(trees, search, from, level);
+		return true;
+	}
+	if (trees->n_searched++ >= TREE_SEARCHES_MAX ||
+	    !trees->source->read_node(trees->source->data, from->bytenr, from->generation, level,
+				      &node, NULL))
+		return false;
+
+	/* The node is there until the next one is read. */
+	children = children_in(&node, from, search->lost);
+	for (guint i = 0; i < children->len; i++)
+		if (!search_below(trees, search, &g_array_index(children, Visit, i), level - 1))
+			return false;
+	return true;
+}
+
+/* Look for what each of its holders has by now in the stead of search->lost; who is deleted has nothing. */
+static bool search_all(SubvolumeTrees *trees, Search *search, const GArray *now)
+{
+	RootSet set = ROOT_SET_EMPTY;
+	guint place;
+
+	(void)block_holders_find(trees->blocks, search->lost->bytenr, &set);
+	for (search->member = 0; search->member < trees->subvolumes->len; search->member++) {
+		const BtrfsSubvolume *known = subvolume_at(trees, search->member);
+		const BtrfsSubvolume *subvolume;
+
+		if (!has_member(trees, set, search->member) ||
+		    !find_subvolume(now, known->id, &place))
+			continue;
+		subvolume = &g_array_index(now, BtrfsSubvolume, place);
+		const Visit top = { subvolume->tree_bytenr, subvolume->generation, key_least,
+				    key_most, true };
+		if (!subvolume->is_dead && subvolume->tree_level < BTRFS_NODE_LEVELS &&
+		    !search_below(trees, search, &top, subvolume->tree_level))
+			return false;
+	}
+
+	return true;
+}
+
+/* Read what came in the stead of those that were reused; what is reused by then, too, is lost again. */
+static bool replace_lost(SubvolumeTrees *trees, uint8_t level, GError **error)
+{
+	g_autoptr(GArray) lost = g_steal_pointer(&trees->lost);
+	g_autoptr(GArray) visits = g_array_new(false, false, sizeof(Visit));
+	g_autoptr(GArray) now = NULL;
+
+	trees->lost = g_array_new(false, false, sizeof(Visit));
+	if (!trees->source->read_subvolumes(trees->source->data, &now, error))
+		return false;
+
+	for (guint i = 0; i < lost->len; i++) {
+		Search search = { &g_array_index(lost, Visit, i), level, 0, visits };
+
+		if (!search_all(trees, &search, now))
+			g_array_append_val(trees->lost, *search.lost);
+	}
+	return visit_all(trees, visits, level, error);
+}
+
+static bool find_lost(SubvolumeTrees *trees, uint8_t level, GError **error)
+{
+	for (unsigned i = 0; i < LOST_TRIES && trees->lost->len > 0; i++)
+		if (!replace_lost(trees, level, error))
+			return false;
+	if (trees->lost->len == 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
+		    "cannot read the trees of the btrfs: the block at %" G_GUINT64_FORMAT
+		    " was reused meanwhile, or is damaged",
+		    g_array_index(trees->lost, Visit, 0).bytenr);
+	return false;
+}
+
+static bool visit_level(SubvolumeTrees *trees, uint8_t level, GError **error)
+{
+	if (!visit_all(trees, trees->visits[level], level, error) ||
+	    !find_lost(trees, level, error))
+		return false;
 
 	g_clear_pointer(&trees->visits[level], g_array_unref);
 	return true;
@@ -304,10 +466,10 @@ static int compare_lists(const void *one, const void *other, void *data)
 	return btrfs_key_compare(&leaf_at(trees, a, 0)->first, &leaf_at(trees, b, 0)->first);
 }
 
-SubvolumeTrees *subvolume_trees_read(const GArray *subvolumes, RootSets *sets, NodeReader reader,
-				     void *data, GError **error)
+SubvolumeTrees *subvolume_trees_read(const GArray *subvolumes, RootSets *sets,
+				     const TreeSource *source, GError **error)
 {
-	g_autoptr(SubvolumeTrees) trees = trees_new(subvolumes, sets, reader, data);
+	g_autoptr(SubvolumeTrees) trees = trees_new(subvolumes, sets, source);
 
 	if (!begin(trees, error))
 		return NULL;

@@ -31,13 +31,28 @@ typedef struct SubvolumeTrees SubvolumeTrees;
 typedef bool (*NodeReader)(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
 			   BtrfsNode *ret, GError **error);
 
+/* Nodes that are read again, on the way to what came in the stead of others. */
+#define TREE_SEARCHES_MAX 16384
+
+/* Where trees are read from. */
+typedef struct {
+	NodeReader read_node;
+	/* The subvolumes as they are by now, as btrfs_subvolumes_read() has them; asked again, some time later. */
+	bool (*read_subvolumes)(void *data, GArray **ret, GError **error);
+	void *data;
+} TreeSource;
+
 /*
  * Read the trees of @subvolumes (BtrfsSubvolume, by ascending id), whose places in the array are
  * the members of @sets; both are borrowed.  Of what only deleted subvolumes hold, blocks that cannot
  * be read are left out: the kernel gives them back one after another.
+ *
+ * A node that was reused meanwhile (G_FILE_ERROR_AGAIN) is looked for anew, from the tops that the trees of its
+ * holders have by then: what they show in its stead is taken for it.  That is done a few times, and for some
+ * thousand nodes; then it is an error.
  */
-SubvolumeTrees *subvolume_trees_read(const GArray *subvolumes, RootSets *sets, NodeReader reader,
-				     void *data, GError **error);
+SubvolumeTrees *subvolume_trees_read(const GArray *subvolumes, RootSets *sets,
+				     const TreeSource *source, GError **error);
 void subvolume_trees_free(SubvolumeTrees *trees);
 
 const BlockHolders *subvolume_trees_blocks(const SubvolumeTrees *trees);

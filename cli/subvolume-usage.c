@@ -18,6 +18,9 @@
 /* After that a look is not repeated for being approximate: on a busy filesystem each one is. */
 #define LOOKS_USEC (2 * G_USEC_PER_SEC)
 
+/* A commit, which writes the tops of trees last, takes a moment. */
+#define COMMIT_USEC (50 * 1000)
+
 struct SubvolumeUsage {
 	GArray *subvolumes; /* BtrfsSubvolume */
 	RootSets *sets;
@@ -144,10 +147,27 @@ UsageBytes subvolume_usage_being_freed(const SubvolumeUsage *usage)
 	return sum_within(usage, within, true);
 }
 
-static bool read_block(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
-		       BtrfsNode *ret, GError **error)
+/* What trees are read from. */
+typedef struct {
+	int fd;
+	BtrfsBlocks *blocks;
+	bool was_asked;
+} Disk;
+
+static bool read_node(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
+		      BtrfsNode *ret, GError **error)
 {
-	return btrfs_blocks_read(data, bytenr, generation, level, ret, error);
+	return btrfs_blocks_read(((Disk *)data)->blocks, bytenr, generation, level, ret, error);
+}
+
+static bool read_subvolumes(void *data, GArray **ret, GError **error)
+{
+	Disk *disk = data;
+
+	if (disk->was_asked)
+		g_usleep(COMMIT_USEC);
+	disk->was_asked = true;
+	return btrfs_subvolumes_read(disk->fd, ret, error);
 }
 
 /* What each set holds, of data and of blocks of trees. */
@@ -188,7 +208,9 @@ static SubvolumeUsage *look(int fd, GError **error)
 	blocks = btrfs_blocks_open(fd, error);
 	if (!blocks)
 		return NULL;
-	trees = subvolume_trees_read(subvolumes, sets, read_block, blocks, error);
+	Disk disk = { .fd = fd, .blocks = blocks };
+	const TreeSource source = { read_node, read_subvolumes, &disk };
+	trees = subvolume_trees_read(subvolumes, sets, &source, error);
 	if (!trees || !extent_holders_read(fd, trees, sets, &extents, error))
 		return NULL;
 

@@ -17,8 +17,11 @@
 /* Addresses of nodes are few, so that trees share some, and a circle would show. */
 #define BLOCKS 24
 
-/* A node is read once, so a walk that reads more goes in a circle. */
-#define READS_MAX (BLOCKS * BTRFS_NODE_LEVELS + HOSTILE_SUBVOLUMES * 4)
+/*
+ * A node is read once, what came in the stead of a reused one four times at most, and so many on the way.  A walk that reads
+ * more goes in a circle.
+ */
+#define READS_MAX (BLOCKS * BTRFS_NODE_LEVELS * 5 + HOSTILE_SUBVOLUMES * 4 + TREE_SEARCHES_MAX)
 
 const char *const fuzz_seeds[] = { NULL };
 
@@ -93,6 +96,22 @@ static bool read_node(void *data, uint64_t bytenr, uint64_t generation, uint8_t 
 	return false;
 }
 
+static bool read_subvolumes(void *data, GArray **ret, GError **error)
+{
+	Reader *reader = data;
+
+	if (!btrfs_subvolumes_read(FD, ret, error))
+		return false;
+	for (guint i = 0; i < (*ret)->len; i++) {
+		BtrfsSubvolume *subvolume = &g_array_index(*ret, BtrfsSubvolume, i);
+
+		subvolume->tree_bytenr = any_block(reader->choices);
+		subvolume->tree_level =
+			(uint8_t)choices_number(reader->choices, choices_below(reader->choices, 4));
+	}
+	return true;
+}
+
 /* A set has no bits but those of subvolumes, and no two sets are equal. */
 static void check_sets(const RootSets *sets, guint n_members)
 {
@@ -112,6 +131,7 @@ static void try_holders(Choices *choices)
 	g_autoptr(SubvolumeTrees) trees = NULL;
 	g_autoptr(RootSets) sets = NULL;
 	Reader reader = { .choices = choices };
+	const TreeSource source = { read_node, read_subvolumes, &reader };
 	ExtentHolders extents;
 
 	if (!btrfs_subvolumes_read(FD, &subvolumes, NULL) || subvolumes->len > 64)
@@ -123,7 +143,7 @@ static void try_holders(Choices *choices)
 		subvolume->tree_level = (uint8_t)choices_number(choices, choices_below(choices, 4));
 	}
 	sets = root_sets_new(subvolumes->len);
-	trees = subvolume_trees_read(subvolumes, sets, read_node, &reader, NULL);
+	trees = subvolume_trees_read(subvolumes, sets, &source, NULL);
 	if (!trees)
 		return;
 

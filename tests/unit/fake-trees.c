@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/fake-trees.h"
 
+#include "kernel-ioctl/btrfs-subvolumes.h"
+
 #include <string.h>
 
 #define BLOCK_BYTES 4096
@@ -50,4 +52,15 @@ bool fake_trees_read(void *data, uint64_t bytenr, uint64_t generation, uint8_t l
 
 	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN, "it was reused");
 	return false;
+}
+
+bool fake_trees_read_subvolumes(void *data, GArray **ret, GError **error)
+{
+	const FakeTrees *trees = data;
+
+	(void)error;
+	*ret = g_array_new(false, false, sizeof(BtrfsSubvolume));
+	if (trees->n_now > 0)
+		g_array_append_vals(*ret, trees->now, (guint)trees->n_now);
+	return true;
 }

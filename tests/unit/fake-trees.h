@@ -24,8 +24,14 @@ typedef struct {
 	const FakeNode *nodes;
 	size_t n_nodes;
 	unsigned n_reads;
+	/* The subvolumes that there are when they are read again (BtrfsSubvolume). */
+	const void *now;
+	size_t n_now;
 } FakeTrees;
 
 /* A NodeReader; @data is FakeTrees.  What is not there was reused. */
 bool fake_trees_read(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
 		     BtrfsNode *ret, GError **error);
+
+/* As TreeSource has it. */
+bool fake_trees_read_subvolumes(void *data, GArray **ret, GError **error);

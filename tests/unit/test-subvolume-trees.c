@@ -51,16 +51,25 @@ typedef struct {
 	SubvolumeTrees *trees;
 } Fixture;
 
-static bool read_trees(Fixture *fixture, const BtrfsSubvolume *list, size_t n, const FakeNode *all,
-		       size_t n_nodes, GError **error)
+/* Read the trees of @list; when a node turns out to be reused, the subvolumes are @now. */
+static bool read_changing(Fixture *fixture, const BtrfsSubvolume *list, size_t n,
+			  const BtrfsSubvolume *now, const FakeNode *all, size_t n_nodes,
+			  GError **error)
 {
+	const TreeSource source = { fake_trees_read, fake_trees_read_subvolumes, &fixture->fake };
+
 	fixture->subvolumes = g_array_new(false, false, sizeof(BtrfsSubvolume));
 	g_array_append_vals(fixture->subvolumes, list, (guint)n);
 	fixture->sets = root_sets_new((guint)n);
-	fixture->fake = (FakeTrees){ all, n_nodes, 0 };
-	fixture->trees = subvolume_trees_read(fixture->subvolumes, fixture->sets, fake_trees_read,
-					      &fixture->fake, error);
+	fixture->fake = (FakeTrees){ all, n_nodes, 0, now, n };
+	fixture->trees = subvolume_trees_read(fixture->subvolumes, fixture->sets, &source, error);
 	return fixture->trees;
+}
+
+static bool read_trees(Fixture *fixture, const BtrfsSubvolume *list, size_t n, const FakeNode *all,
+		       size_t n_nodes, GError **error)
+{
+	return read_changing(fixture, list, n, list, all, n_nodes, error);
 }
 
 static void set_up(Fixture *fixture)
@@ -248,6 +257,66 @@ static void test_a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_i
 	g_assert_false(read_trees(&fixture, alive, G_N_ELEMENTS(alive), nodes, G_N_ELEMENTS(nodes),
 				  &error));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN);
+	tear_down(&fixture);
+}
+
+static void test_what_came_in_the_stead_of_a_reused_node_is_taken_for_it(void)
+{
+	/* The transaction 30 wrote to the live subvolume, and the node 3 was reused. */
+	static const BtrfsSubvolume now[] = {
+		{ .id = LIVE, .generation = 30, .tree_bytenr = BLOCK(31), .tree_level = 2 },
+		{ .id = SNAPSHOT, .generation = 15, .tree_bytenr = BLOCK(2), .tree_level = 2 },
+	};
+	static const FakeNode newer[] = {
+		{ BLOCK(31), 30, LIVE, 2, 2, { CHILD(257, 0, 33, 30), CHILD(300, 0, 5, 10) } },
+		{ BLOCK(33), 30, LIVE, 1, 2, { CHILD(257, 0, 10, 10), CHILD(280, 0, 42, 30) } },
+	};
+	FakeNode all[G_N_ELEMENTS(nodes) + G_N_ELEMENTS(newer)];
+	g_autoptr(GError) error = NULL;
+	Fixture fixture;
+
+	memcpy(all, nodes, sizeof(nodes));
+	memcpy(all + G_N_ELEMENTS(nodes), newer, sizeof(newer));
+	all[2].generation = 29;
+	read_changing(&fixture, subvolumes, G_N_ELEMENTS(subvolumes), now, all, G_N_ELEMENTS(all),
+		      &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(10)), ==, 3);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(42)), ==, 1);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(13)), ==, 3);
+	g_autofree char *leaves =
+		leaves_between(&fixture, 0, (BtrfsKey)KEY(1, 0), (BtrfsKey)KEY(999, 0));
+	g_assert_cmpstr(leaves, ==, "10 42 13 14");
+	tear_down(&fixture);
+}
+
+static void test_a_tree_of_which_the_top_was_reused_may_be_lower_or_gone(void)
+{
+	BtrfsSubvolume now[G_N_ELEMENTS(subvolumes)];
+	g_autoptr(GError) error = NULL;
+	Fixture fixture;
+
+	/* It is a leaf by now. */
+	memcpy(now, subvolumes, sizeof(now));
+	now[0].generation = 30;
+	now[0].tree_bytenr = BLOCK(50);
+	now[0].tree_level = 0;
+	read_changing(&fixture, subvolumes, G_N_ELEMENTS(subvolumes), now, nodes + 1,
+		      G_N_ELEMENTS(nodes) - 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(50)), ==, 1);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(14)), ==, 2);
+	g_autofree char *leaves =
+		leaves_between(&fixture, 0, (BtrfsKey)KEY(1, 0), (BtrfsKey)KEY(999, 0));
+	g_assert_cmpstr(leaves, ==, "50");
+	tear_down(&fixture);
+
+	/* It was deleted. */
+	now[0].is_dead = true;
+	read_changing(&fixture, subvolumes, G_N_ELEMENTS(subvolumes), now, nodes + 1,
+		      G_N_ELEMENTS(nodes) - 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(holders_of(&fixture, BLOCK(14)), ==, 2);
 	tear_down(&fixture);
 }
 
@@ -464,6 +533,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/subvolume-trees/"
 			"a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_it",
 			test_a_reused_node_is_an_error_unless_only_a_deleted_subvolume_has_it);
+	g_test_add_func("/subvolume-trees/"
+			"what_came_in_the_stead_of_a_reused_node_is_taken_for_it",
+			test_what_came_in_the_stead_of_a_reused_node_is_taken_for_it);
+	g_test_add_func("/subvolume-trees/"
+			"a_tree_of_which_the_top_was_reused_may_be_lower_or_gone",
+			test_a_tree_of_which_the_top_was_reused_may_be_lower_or_gone);
 	g_test_add_func("/subvolume-trees/a_block_that_another_tree_reused_is_that_ones",
 			test_a_block_that_another_tree_reused_is_that_ones);
 	g_test_add_func("/extent-holders/"
