@@ -30,6 +30,25 @@ class ManyDevices(LoopFilesystem):
     def _mkfs_command(self):
         return [*super()._mkfs_command(), *(self.attach() for _ in range(self._count - 1))]
 
+    def lose_last(self):
+        """Have the last device be missing from now on."""
+        self.unmount()
+        device = self._more.pop()
+        subprocess.run(["btrfs", "device", "scan", "--forget", device], check=True)
+        subprocess.run(["losetup", "--detach", device], check=True)
+        self.mount_options.append("degraded")
+        self.mount()
+
+    def sprout(self):
+        """Become a seed, which nothing is written to, with one more device for what is."""
+        self.unmount()
+        subprocess.run(["btrfstune", "-f", "-S", "1", self.device], check=True)
+        self.mount_options.append("ro")
+        self.mount()
+        self.mount_options.remove("ro")
+        subprocess.run(["btrfs", "device", "add", "-f", self.attach(), self.mount_point], check=True)
+        self.remount("rw")
+
     def read_bytes(self):
         """Bytes read from all of its devices since they were attached."""
         total = 0

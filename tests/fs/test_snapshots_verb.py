@@ -139,6 +139,51 @@ def test_trees_are_read_from_several_devices(make_history, profile, count):
         pytest.skip(str(unavailable))
 
 
+@pytest.mark.parametrize("profile, count", [("raid1", 2), ("raid1c3", 3), ("raid10", 4)])
+def test_one_device_may_be_missing(make_history, profile, count):
+    try:
+        with ManyDevices(count, profile, profile, "512M") as filesystem:
+            _, tree = make_history("clones", filesystem=filesystem)
+            before = ask(tree)["subvolumes"]
+            filesystem.lose_last()
+            assert ask(tree)["subvolumes"] == before
+            assert_as_quota_groups_say(tree)
+    except FilesystemUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
+@pytest.mark.parametrize("profile, count", [("raid5", 3), ("raid6", 4)])
+def test_nothing_is_computed_from_parity(make_history, profile, count):
+    """It is said which device is missing, and nothing is told that is not known."""
+    try:
+        with ManyDevices(count, profile, profile, "512M") as filesystem:
+            _, tree = make_history("clones", filesystem=filesystem)
+            before = ask(tree)["subvolumes"]
+            filesystem.lose_last()
+            said = dedupctl("--json", tree, status=None)
+            if said.returncode == 0:
+                # No node happens to lie there.
+                assert ask(tree)["subvolumes"] == before
+            else:
+                assert said.returncode == FAILED
+                assert re.search(rf"from its device {count} .*", said.stderr), said.stderr
+    except FilesystemUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
+def test_what_a_seed_holds_counts_as_all_else_does(make_history):
+    with ManyDevices(1, "single", "single", "512M") as filesystem:
+        _, tree = make_history("clones", filesystem=filesystem)
+        before = ask(tree)["subvolumes"]
+        filesystem.sprout()
+        assert {number: row["exclusive_bytes"] for number, row in ask(tree)["subvolumes"].items()} == {
+            number: row["exclusive_bytes"] for number, row in before.items()}
+        subvolumes.snapshot(next(pathlib.Path(path) for path in below(ask(tree), tree)), tree / "sprouted")
+        content.write(tree / "new", content.noise(1, 300 * KIB))
+        subvolumes.btrfs("filesystem", "sync", tree)
+        assert_as_quota_groups_say(tree)
+
+
 def test_owners_of_simple_quotas_are_no_holders(make_filesystem):
     filesystem = make_filesystem("btrfs", "1G")
     filesystem.leave_out_programs()
