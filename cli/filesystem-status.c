@@ -42,19 +42,17 @@ bool filesystem_status_add_store(FilesystemStatus *status, const StoreEntry *ent
 				 const Options *options, GError **error)
 {
 	const HashStoreAbout *about = hash_store_about(entry->store);
-	g_autoptr(GArray) holders = NULL;
 
 	if (!hash_store_count_objects(entry->store, &status->n_objects, error) ||
 	    !hash_store_pass_totals(entry->store, &status->totals, error) ||
 	    !hash_store_sum_held(entry->store, &status->deferred, error) ||
-	    !hash_store_list_holders(entry->store, &holders, error))
+	    !hash_store_sum_holders(entry->store, &status->holders, error))
 		return false;
 	status->skipped = skipped_table_read(entry->store, options, error);
 	if (!status->skipped)
 		return false;
 
 	status->has_store = true;
-	status->n_holders = holders->len;
 	status->store_path = g_strdup(hash_store_path(entry->store));
 	status->store_bytes = hash_store_file_bytes(entry->store);
 	status->anchor_blocks = about->anchor_blocks;
@@ -86,11 +84,19 @@ void filesystem_status_free(FilesystemStatus *status)
 
 	daemon_filesystem_free(status->live);
 	table_free(status->skipped);
+	holders_summary_clear(&status->holders);
 	g_free(status->uuid);
 	g_free(status->kind);
 	g_free(status->mount_point);
 	g_free(status->store_path);
 	g_free(status);
+}
+
+char *filesystem_status_last_holder(const FilesystemStatus *status)
+{
+	return status->holders.last_path
+		       ? message_text(status->holders.last_path)
+		       : g_strdup_printf("subvolume %" G_GUINT64_FORMAT, status->holders.last);
 }
 
 static void append(GString *text, const char *what)

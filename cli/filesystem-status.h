@@ -30,8 +30,8 @@ typedef struct {
 	uint64_t store_bytes, n_objects, anchor_blocks, window_anchors;
 	PassTotals totals;
 	HeldExtents deferred; /* what snapshots hold */
-	uint64_t n_holders;   /* of these snapshots */
-	Table *skipped;       /* what its last pass left alone */
+	HoldersSummary holders;
+	Table *skipped; /* what its last pass left alone */
 	bool has_stored_pass;
 } FilesystemStatus;
 
@@ -50,6 +50,9 @@ void filesystem_status_free(FilesystemStatus *status);
 
 /* What is wrong with it, and why nothing is done, fit for a terminal; NULL: nothing. */
 char *filesystem_status_trouble(const FilesystemStatus *status);
+
+/* The newest of the snapshots that hold something: its path, or its id; fit for a terminal. */
+char *filesystem_status_last_holder(const FilesystemStatus *status);
 
 /* When the next pass begins, as far as time decides that, since 1970; 0: it does not. */
 int64_t filesystem_status_next_usec(const FilesystemStatus *status);

@@ -149,14 +149,16 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
 	g_autofree char *path = message_text(status->store_path);
 	g_autofree char *deferred = bytes_text(status->deferred.bytes, in_bytes);
+	g_autofree char *last = filesystem_status_last_holder(status);
 
 	if (status->has_store)
 		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " %s", total,
 			   status->totals.passes, passes(status->totals.passes));
 	if (status->deferred.bytes > 0)
-		print_line("Deferred", "%s will be freed when %" G_GUINT64_FORMAT " %s deleted",
-			   deferred, status->n_holders,
-			   status->n_holders == 1 ? "snapshot is" : "snapshots are");
+		print_line("Deferred",
+			   "%s will be freed when %" G_GUINT64_FORMAT " %s deleted (last: %s)",
+			   deferred, status->holders.n,
+			   status->holders.n == 1 ? "snapshot is" : "snapshots are", last);
 	if (live)
 		print_line("This run",
 			   "freed %s by %" G_GUINT64_FORMAT " %s since the service began", since,

@@ -26,6 +26,8 @@ enum {
 	STATUS_FREED_TOTAL,
 	STATUS_DEFERRED,
 	STATUS_HOLDERS,
+	STATUS_LAST_HOLDER,
+	STATUS_LAST_HOLDER_ID,
 	STATUS_TROUBLE,
 	STATUS_PASSES,
 	STATUS_OBJECTS,
@@ -64,6 +66,8 @@ static const TableColumn status_columns[] = {
 	[STATUS_FREED_TOTAL] = { "IN ALL", "freed_total_bytes", COLUMN_NUMBER },
 	[STATUS_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
 	[STATUS_HOLDERS] = { NULL, "deferred_snapshots", COLUMN_NUMBER },
+	[STATUS_LAST_HOLDER] = { NULL, "deferred_last_snapshot", COLUMN_TEXT },
+	[STATUS_LAST_HOLDER_ID] = { NULL, "deferred_last_id", COLUMN_NUMBER },
 	[STATUS_TROUBLE] = { "TROUBLE", "trouble", COLUMN_TEXT_CUT },
 	[STATUS_PASSES] = { NULL, "passes", COLUMN_NUMBER },
 	[STATUS_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
@@ -154,6 +158,7 @@ static void set_live(Table *table, const StatusList *list, const FilesystemStatu
 static void set_store(Table *table, const FilesystemStatus *status)
 {
 	g_autofree char *path = message_text(status->store_path);
+	g_autofree char *last_path = message_text(status->holders.last_path);
 
 	table_set_text(table, STATUS_STORE_PATH, path);
 	table_set_size(table, STATUS_STORE_BYTES, status->store_bytes);
@@ -163,7 +168,11 @@ static void set_store(Table *table, const FilesystemStatus *status)
 	table_set_count(table, STATUS_PASSES, status->totals.passes);
 	table_set_size(table, STATUS_FREED_TOTAL, status->totals.freed_bytes);
 	table_set_size(table, STATUS_DEFERRED, status->deferred.bytes);
-	table_set_count(table, STATUS_HOLDERS, status->n_holders);
+	table_set_count(table, STATUS_HOLDERS, status->holders.n);
+	if (status->holders.last_path)
+		table_set_text(table, STATUS_LAST_HOLDER, last_path);
+	if (status->holders.last > 0)
+		table_set_count(table, STATUS_LAST_HOLDER_ID, status->holders.last);
 	table_set_table(table, STATUS_SKIPPED, status->skipped);
 }
 

@@ -436,13 +436,31 @@ static bool note_released(DeferredExtents *deferred, uint64_t bytes, GError **er
 	       hash_store_set_number(deferred->pass->store, RELEASED_NOTE, note, error);
 }
 
+/* Say who holds what, and have the store remember it.  Where nothing is held the note is kept as it is. */
+static bool tell_holders(DeferredExtents *deferred, const GArray *holders, GError **error)
+{
+	PassResult *result = deferred->pass->result;
+	g_autofree char *path = NULL;
+	HoldersSummary summary = { .n = holders->len };
+
+	if (holders->len == 0)
+		return true;
+
+	summary.last = g_array_index(holders, uint64_t, holders->len - 1);
+	path = extent_places_subvolume_path(deferred->pass->places, summary.last);
+	result->deferred.last_snapshot = path ? short_path_escaped(path) : NULL;
+	result->deferred.snapshots = summary.n;
+	result->deferred.last_id = summary.last;
+	summary.last_path = result->deferred.last_snapshot;
+	return hash_store_note_holders(deferred->pass->store, &summary, error);
+}
+
 bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 {
 	PassResult *result = deferred->pass->result;
 	HashStore *store = deferred->pass->store;
 	uint64_t known = deferred->before_bytes + deferred->added_bytes;
 	g_autoptr(GArray) holders = NULL;
-	g_autofree char *last = NULL;
 	HeldExtents held;
 
 	if (!end_intents(deferred, error))
@@ -456,11 +474,7 @@ bool deferred_extents_end(DeferredExtents *deferred, GError **error)
 
 	result->deferred.waiting_bytes = held.bytes;
 	result->deferred.waiting_extents = held.extents;
-	result->deferred.snapshots = holders->len;
 	result->deferred.released_bytes = known - MIN(known, held.bytes + deferred->taken_bytes);
-	if (holders->len > 0)
-		last = extent_places_subvolume_path(
-			deferred->pass->places, g_array_index(holders, uint64_t, holders->len - 1));
-	result->deferred.last_snapshot = last ? short_path_escaped(last) : NULL;
-	return note_released(deferred, result->deferred.released_bytes, error);
+	return tell_holders(deferred, holders, error) &&
+	       note_released(deferred, result->deferred.released_bytes, error);
 }

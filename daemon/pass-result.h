@@ -56,7 +56,8 @@ typedef struct {
 		uint64_t waiting_bytes,
 			waiting_extents; /* by all passes: snapshots still hold them */
 		uint64_t snapshots;      /* that do */
-		char *last_snapshot;     /* path of the newest of these; NULL: none, or not known */
+		uint64_t last_id;        /* of the newest of these; 0: none */
+		char *last_snapshot;     /* its path, escaped; NULL: none, or not known */
 		uint64_t released_bytes; /* freed since the pass before, by deletion of snapshots */
 	} deferred;
 	struct {

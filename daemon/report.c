@@ -377,6 +377,8 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 	g_autofree char *waiting = size_text(result->deferred.waiting_bytes);
 	g_autofree char *released = size_text(result->deferred.released_bytes);
 	g_autofree char *written = size_text(result->deferred.written_bytes);
+	g_autofree char *id =
+		g_strdup_printf("subvolume %" G_GUINT64_FORMAT, result->deferred.last_id);
 	uint64_t n = result->deferred.snapshots;
 
 	if (settings->dry_run && result->deferred.bytes > 0)
@@ -386,8 +388,7 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 			 "%s will be freed when %" G_GUINT64_FORMAT
 			 " snapshot%s deleted (last: %s)",
 			 waiting, n, n == 1 ? " is" : "s are",
-			 result->deferred.last_snapshot ? result->deferred.last_snapshot
-							: "unknown");
+			 result->deferred.last_snapshot ? result->deferred.last_snapshot : id);
 	if (result->deferred.written_bytes > 0)
 		add_line(lines, "",
 			 "%s %s written anew for what is deferred, which is not taken off what is "

@@ -3,6 +3,8 @@
 
 #include "hashstore/hash-store-internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A range of a damaged store is not taken for more subvolumes than anybody has. */
@@ -10,6 +12,9 @@
 
 /* Some 1,000 ids that do not follow each other. */
 #define HOLDERS_TEXT_MAX 4096
+
+/* "12 296 /srv/.snapshots/40": the summary. */
+#define SUMMARY_NOTE "btrfs-holders"
 
 char *holders_text(const uint64_t *roots, size_t n)
 {
@@ -216,5 +221,52 @@ bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
 
 	holders_make_unique(roots);
 	*ret = g_steal_pointer(&roots);
+	return true;
+}
+
+void holders_summary_clear(HoldersSummary *summary)
+{
+	g_clear_pointer(&summary->last_path, g_free);
+}
+
+bool hash_store_note_holders(HashStore *store, const HoldersSummary *summary, GError **error)
+{
+	g_autofree char *text =
+		g_strdup_printf("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %s", summary->n,
+				summary->last, summary->last_path ? summary->last_path : "");
+
+	return hash_store_set_note(store, SUMMARY_NOTE, text, error);
+}
+
+/* The text is of a store that may be damaged, or of a pass that did not end. */
+static void take_noted(HoldersSummary *summary, const char *text)
+{
+	uint64_t n, last;
+	int path_at = 0;
+
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 "%n", &n, &last, &path_at) != 2 ||
+	    last != summary->last || n < 1 || n > summary->n)
+		return;
+
+	summary->n = n;
+	if (text[path_at] == ' ' && text[path_at + 1] != '\0')
+		summary->last_path = g_strdup(text + path_at + 1);
+}
+
+bool hash_store_sum_holders(HashStore *store, HoldersSummary *ret, GError **error)
+{
+	g_autoptr(GArray) holders = NULL;
+	g_autofree char *noted = NULL;
+
+	*ret = (HoldersSummary){ 0 };
+	if (!hash_store_list_holders(store, &holders, error) ||
+	    !hash_store_get_note(store, SUMMARY_NOTE, &noted, error))
+		return false;
+
+	ret->n = holders->len;
+	if (holders->len > 0)
+		ret->last = g_array_index(holders, uint64_t, holders->len - 1);
+	if (noted)
+		take_noted(ret, noted);
 	return true;
 }

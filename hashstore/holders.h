@@ -42,6 +42,21 @@ bool hash_store_sum_held(HashStore *store, HeldExtents *ret, GError **error)
 bool hash_store_list_holders(HashStore *store, GArray **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* All of these together, as the last pass found them. */
+typedef struct {
+	uint64_t n;
+	uint64_t last;   /* id of the newest; 0: there is none */
+	char *last_path; /* escaped; NULL: not known */
+} HoldersSummary;
+
+void holders_summary_clear(HoldersSummary *summary);
+
+/* Remember @summary for who reads the store.  Of subvolumes that are gone the sets may still tell. */
+bool hash_store_note_holders(HashStore *store, const HoldersSummary *summary, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+bool hash_store_sum_holders(HashStore *store, HoldersSummary *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* A set from its text, as an array of uint64_t to be unref'd; NULL: it is none. */
 GArray *holders_parse(const char *text);
 char *holders_text(const uint64_t *roots, size_t n);
@@ -51,3 +66,5 @@ void holders_make_unique(GArray *roots);
 
 /* Whether @roots (uint64_t, ascending) has @root. */
 bool holders_has(const GArray *roots, uint64_t root);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(HoldersSummary, holders_summary_clear)

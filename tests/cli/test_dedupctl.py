@@ -304,6 +304,7 @@ def test_status_as_json(make_store, dedupctl):
         "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
         "outcome": "interrupted", "freed_bytes": 2 * MIB, "freed_total_bytes": 3 * MIB,
         "deferred_bytes": 0, "deferred_snapshots": 0,
+        "deferred_last_snapshot": None, "deferred_last_id": None,
         "passes": 2, "objects": 2, "anchor_blocks": 4, "window": 16, "store_path": str(path),
         "skipped": [{"reason": "leased", "count": 2, "bytes": 16 * MIB,
                      "examples": ["/srv/a", "/srv/b"]}],

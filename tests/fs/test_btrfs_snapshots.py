@@ -14,6 +14,7 @@ from content import KIB, MIB, clone, noise, write_extent
 from harness import check_btrfs_pass
 from hindrances import leased
 from service import wait_until
+from quotas import subvolume_id
 from subvolumes import (btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot)
 
 SIZE = MIB
@@ -60,7 +61,16 @@ def check_deferred(dedupd, size, holders, last=None, **options):
     assert done.freed_bytes == 0
     assert (deferred["waiting_bytes"], deferred["snapshots"]) == (size, holders)
     assert deferred["last_snapshot"] == (str(last) if last else None)
+    check_status(dedupd, size, holders, last)
     return done
+
+
+def check_status(dedupd, size, holders, last):
+    """What dedupctl says of that."""
+    (row,) = harness.dedupctl_rows("status", dedupd=dedupd)
+    assert (row["deferred_bytes"], row["deferred_snapshots"]) == (size, holders)
+    assert row["deferred_last_snapshot"] == (str(last) if last else None)
+    assert row["deferred_last_id"] == (subvolume_id(last) if last else None)
 
 
 def delete_and_check(dedupd, *names, **options):
@@ -113,6 +123,30 @@ def test_a_snapshot_that_is_taken_later_holds_nothing(tree, live, dedupd):
     check_deferred(dedupd, SIZE, 1, tree / "kept")
 
     assert delete_and_check(dedupd, "kept") == SIZE
+
+
+def test_status_tells_of_the_snapshots_that_are_left(tree, live, dedupd):
+    for name in ("kept", "other"):
+        snapshot(live, tree / name)
+    check_deferred(dedupd, SIZE, 2, tree / "other")
+    assert "Deferred: 1 MiB will be freed when 2 snapshots are deleted (last: "\
+        f"{tree}/other)" in harness.dedupctl("status", tree, dedupd=dedupd).stdout
+
+    delete_subvolumes(tree, "kept")
+
+    check_deferred(dedupd, SIZE, 1, tree / "other")
+    assert delete_and_check(dedupd, "other") == SIZE
+
+
+def test_a_snapshot_without_a_known_name_is_told_by_its_id(tree, live, dedupd):
+    snapshot(live, tree / "kept")
+    check_deferred(dedupd, SIZE, 1, tree / "kept")
+    dedupd.set_note("btrfs-holders", "")
+
+    (row,) = harness.dedupctl_rows("status", dedupd=dedupd)
+
+    assert (row["deferred_snapshots"], row["deferred_last_snapshot"]) == (1, None)
+    assert f"(last: subvolume {row['deferred_last_id']})" in harness.dedupctl("status", tree, dedupd=dedupd).stdout
 
 
 def test_hundreds_of_snapshots(tree, live, dedupd):

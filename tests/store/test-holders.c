@@ -195,6 +195,57 @@ static void test_numbers_that_are_too_large_for_a_sum_fail_nothing(void)
 	hash_store_close(store);
 }
 
+static HoldersSummary summary(HashStore *store)
+{
+	HoldersSummary summary;
+	GError *error = NULL;
+
+	g_assert_true(hash_store_sum_holders(store, &summary, &error));
+	g_assert_no_error(error);
+	return summary;
+}
+
+static void note(HashStore *store, uint64_t n, uint64_t last, const char *path)
+{
+	const HoldersSummary noted = { n, last, (char *)path };
+	GError *error = NULL;
+
+	g_assert_true(hash_store_note_holders(store, &noted, &error));
+	g_assert_no_error(error);
+}
+
+static void assert_summary(HashStore *store, uint64_t n, uint64_t last, const char *path)
+{
+	g_auto(HoldersSummary) found = summary(store);
+
+	g_assert_cmpuint(found.n, ==, n);
+	g_assert_cmpuint(found.last, ==, last);
+	g_assert_cmpstr(found.last_path, ==, path);
+}
+
+static void test_the_newest_holder_has_the_name_that_was_noted_of_it(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+
+	assert_summary(store, 0, 0, NULL);
+	hold(store, 1, put_set(store, (const uint64_t[]){ 256, 257, 300 }, 3), 4096);
+	assert_summary(store, 3, 300, NULL);
+
+	/* One of them is gone, though the set still tells of it. */
+	note(store, 2, 300, "/srv/a b");
+	assert_summary(store, 2, 300, "/srv/a b");
+	note(store, 2, 300, NULL);
+	assert_summary(store, 2, 300, NULL);
+
+	/* What was noted of another one is of no use. */
+	note(store, 1, 256, "/srv/old");
+	assert_summary(store, 3, 300, NULL);
+	note(store, 4, 300, "/srv/new");
+	assert_summary(store, 3, 300, NULL);
+	hash_store_close(store);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -209,8 +260,10 @@ int main(int argc, char **argv)
 			test_sets_that_hold_nothing_are_forgotten);
 	g_test_add_func("/holders/what-is-held-stays-when-all-is-matched-anew",
 			test_what_is_held_stays_when_all_is_matched_anew);
-
 	g_test_add_func("/holders/numbers-that-are-too-large-for-a-sum-fail-nothing",
 			test_numbers_that_are_too_large_for_a_sum_fail_nothing);
+	g_test_add_func("/holders/the-newest-has-the-name-that-was-noted-of-it",
+			test_the_newest_holder_has_the_name_that_was_noted_of_it);
+
 	return g_test_run();
 }

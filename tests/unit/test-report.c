@@ -520,7 +520,10 @@ static void test_people_see_what_was_written_for_deferred_extents(void)
 
 	sample->result.deferred.waiting_bytes = 3 << 20;
 	sample->result.deferred.snapshots = 2;
-	assert_says(sample, "3 MiB will be freed when 2 snapshots are deleted (last: unknown)");
+	sample->result.deferred.last_id = 296;
+	assert_says(sample, "will be freed when 2 snapshots are deleted (last: subvolume 296)");
+	sample->result.deferred.last_snapshot = g_strdup("/srv/kept");
+	assert_says(sample, "3 MiB will be freed when 2 snapshots are deleted (last: /srv/kept)");
 	assert_does_not_say(sample, "written anew");
 	sample->result.deferred.written_bytes = 4096;
 	assert_says(sample, "4 KiB were written anew for what is deferred, which is not taken off "
