@@ -89,7 +89,8 @@ static const char *const sql[N_STATEMENTS] = {
 				   " (SELECT holders FROM pinned WHERE holders > 0)",
 	[STATEMENT_SUM_HELD] = "SELECT holders, count(*), " DATABASE_SUM(
 		"uncovered_bytes") " FROM pinned"
-				   " WHERE holders > ? GROUP BY holders ORDER BY holders LIMIT 1",
+				   " WHERE holders > 0 AND holders > ? GROUP BY holders"
+				   " ORDER BY holders LIMIT 1", /* > 0: of its index */
 	[STATEMENT_GET_HOLDERS] = "SELECT roots FROM holders WHERE id = ?",
 	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
 	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"
