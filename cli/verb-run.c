@@ -7,8 +7,6 @@
 #include "cli/run-paths.h"
 #include "cli/verb.h"
 #include "daemon/duration-text.h"
-#include "daemon/filesystem-hold.h"
-#include "daemon/filesystem-lock.h"
 #include "daemon/size-text.h"
 
 #include <errno.h>
@@ -16,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of other processes nothing is heard. */
+/* The service does not say when a pass may begin. */
 #define QUEUE_LOOK_USEC (G_USEC_PER_SEC / 5)
 
 /* That asked for the passes to end; 0: none did. */
@@ -112,6 +110,8 @@ static GStrv dedupd_command(const Options *options, char *const *wishes, char *c
 
 		g_strv_builder_add(words, option);
 	}
+	if (options->queue)
+		g_strv_builder_add(words, "--queue");
 	if (options->json)
 		g_strv_builder_add(words, "--json");
 	if (options->state_directory_is_given)
@@ -119,19 +119,6 @@ static GStrv dedupd_command(const Options *options, char *const *wishes, char *c
 	g_strv_builder_add(words, "--");
 	g_strv_builder_addv(words, (const char **)paths);
 	return g_strv_builder_end(words);
-}
-
-/* Wait while another process works on the filesystem, or holds it. */
-static void wait_for_others(const RunPaths *paths)
-{
-	for (;;) {
-		g_autofree char *worker = filesystem_lock_holder(paths->uuid);
-		g_autofree char *holder = filesystem_hold_holder(paths->uuid);
-
-		if (!worker && !holder)
-			return;
-		g_usleep(QUEUE_LOOK_USEC);
-	}
 }
 
 static ExitStatus say_cannot_run(const char *program, int cause)
@@ -153,8 +140,6 @@ static ExitStatus make_passes(const GPtrArray *all, const Options *options, char
 
 		if (!command)
 			return EXIT_STATUS_NEEDS_DAEMON;
-		if (options->queue)
-			wait_for_others(paths);
 		came = command_run(command, &cause);
 		if (cause != 0)
 			return say_cannot_run(command[0], cause);
@@ -176,8 +161,6 @@ static ExitStatus make_pass(const GPtrArray *all, const Options *options, char *
 	command = dedupd_command(options, wishes, options->names);
 	if (!command)
 		return EXIT_STATUS_NEEDS_DAEMON;
-	for (guint i = 0; options->queue && i < all->len; i++)
-		wait_for_others(all->pdata[i]);
 	execv(command[0], command);
 	return say_cannot_run(command[0], errno);
 }

@@ -11,6 +11,8 @@
 #include "daemon/worker.h"
 #include "kernel-ioctl/fd.h"
 
+#include <fcntl.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,9 @@
 #include <systemd/sd-event.h>
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
+
+/* Of other processes nothing is heard. */
+#define QUEUE_USEC (G_USEC_PER_SEC / 5)
 
 typedef struct {
 	const Settings *settings; /* of the command line */
@@ -204,11 +209,28 @@ static bool may_begin(const Settings *settings, const Filesystem *filesystem)
 	return false;
 }
 
+/*
+ * Whether the pass could not begin and is to be tried again.  Several who wait for one process would all see that it has
+ * ended.  So each asks by trying: the pass takes the lock.
+ */
+static bool waits_for_others(const Once *once, const Settings *settings,
+			     const Filesystem *filesystem, const PassResult *result, bool was_said)
+{
+	if (!settings->queue || once->signal || result->outcome != PASS_FAILED ||
+	    pass_exit_status(result) != EXIT_STATUS_IN_USE)
+		return false;
+
+	if (!was_said)
+		g_message("%s: waiting: %s", filesystem->mount_point, result->error->message);
+	return true;
+}
+
 /* Make a pass over @filesystem, unless it is not to be made now; returns whether it was. */
 static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(Settings) settings = { 0 };
+	g_auto(Fd) kept = -1;
 	bool done;
 
 	if (!pass_settings_make(once->config, once->arguments, filesystem, &settings, &done,
@@ -221,7 +243,19 @@ static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 	    !may_begin(&settings, filesystem))
 		return false;
 
+	/* A worker closes what it was given. */
+	kept = settings.queue ? fcntl(filesystem->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	run_pass(once, &settings, filesystem, result);
+	for (bool was_said = false; waits_for_others(once, &settings, filesystem, result, was_said);
+	     was_said = true) {
+		pass_result_clear(result);
+		*result = (PassResult){ 0 };
+		once->limit = NULL;
+		atomic_store(&once->stop, false);
+		g_usleep(QUEUE_USEC);
+		filesystem->fd = fcntl(kept, F_DUPFD_CLOEXEC, 0);
+		run_pass(once, &settings, filesystem, result);
+	}
 	if (once->limit)
 		g_warning("the pass over %s ended early, as %s; the next one goes on",
 			  filesystem->mount_point, once->limit);

@@ -50,7 +50,7 @@ typedef struct {
 	int anchor_blocks;
 	int window_anchors;
 	int limit_iops;
-	gboolean once, now, dry_run, changed, rebuild, json, quiet, verbose, version;
+	gboolean once, now, queue, dry_run, changed, rebuild, json, quiet, verbose, version;
 } Given;
 
 static void given_clear(Given *given)
@@ -218,6 +218,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 {
 	settings->once = given->once;
 	settings->now = given->now;
+	settings->queue = given->queue;
 	settings->dry_run = given->dry_run;
 	settings->only_changed = given->changed;
 	settings->rebuild = given->rebuild;
@@ -248,11 +249,11 @@ static bool check(const Given *given, Settings *settings, GError **error)
 		refuse(error, "--quiet and --verbose exclude each other");
 		return false;
 	}
-	if (!settings->once &&
-	    (settings->paths || given->now || given->json || given->rebuild || given->changed)) {
-		refuse(error,
-		       "a PATH, --now, --json, --changed and --rebuild go with --once: without it "
-		       "dedupd is a service, which works on what its configuration names");
+	if (!settings->once && (settings->paths || given->now || given->queue || given->json ||
+				given->rebuild || given->changed)) {
+		refuse(error, "a PATH, --now, --queue, --json, --changed and --rebuild go with "
+			      "--once: without it "
+			      "dedupd is a service, which works on what its configuration names");
 		return false;
 	}
 
@@ -310,6 +311,8 @@ static void add_burden_entries(GOptionContext *context, Given *given)
 		  "Have each disk read and write no more than SIZE per second", "SIZE" },
 		{ "run-for", 0, 0, G_OPTION_ARG_STRING, &given->run_for,
 		  "End after TIME; the next pass goes on", "TIME" },
+		{ "queue", 0, 0, G_OPTION_ARG_NONE, &given->queue,
+		  "Wait for another process that works on a filesystem, or holds it", NULL },
 		{ "limit-iops", 0, 0, G_OPTION_ARG_INT, &given->limit_iops,
 		  "Ask each disk for no more than N requests per second", "N" },
 		{ "pressure", 0, 0, G_OPTION_ARG_STRING, &given->pressure,

@@ -141,6 +141,7 @@ typedef struct {
 	RotatingPolicy rotating; /* the same */
 	bool once;
 	bool now;          /* whatever the windows */
+	bool queue;        /* wait for others, instead of failing */
 	bool only_changed; /* make no first pass, and nothing that is due now and then */
 	bool dry_run;
 	bool is_for_one_pass;  /* what it leaves out is not forgotten */

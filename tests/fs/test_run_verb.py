@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl run: part of a filesystem now, by the service or without one."""
 
+import contextlib
 import functools
 import json
 import os
@@ -110,6 +111,25 @@ def test_a_file_that_is_named_shares_with_others_of_the_directory(filesystem, tr
     one, other, *_ = write_pairs(filesystem)
     quiet_service.tell("run", one, other)
     assert are_shared(one, other)
+
+
+def test_many_may_wait_for_one_without_the_service(filesystem, tree, dedupd, installed):
+    """All see that the lock is free at once, and one of them has it then, for longer than a moment."""
+    write_pairs(filesystem)
+    content.write(tree / "in" / "more", noise(8, 96 * MIB))
+    content.write(tree / "other", noise(9, 12 * MIB))
+    harness.settle(filesystem)
+    forget_pages(tree)
+    process = dedupd.start(tree / "other", limit_rate="8M")
+    lock = pathlib.Path("/run/dedupd-lock") / uuid_of(tree)
+    wait_until(lambda: lock.exists() and lock.read_text() == f"{process.pid}\n")
+    command = [installed, f"--state-dir={dedupd.state_directory}", "run", "--queue", str(tree / "in")]
+    with contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                                        text=True)) for _ in range(6)]
+        said = [one.communicate(timeout=120) for one in waiting]
+    dedupd.finish(process)
+    assert [one.returncode for one in waiting] == [0] * len(waiting), said
 
 
 @pytest.mark.parametrize("by", ["service", "itself"])

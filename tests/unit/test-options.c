@@ -73,7 +73,7 @@ static void test_a_path_alone_has_the_defaults(void)
 	g_assert_cmpint(settings.across_owners, ==, ACROSS_OWNERS);
 	g_assert_cmpuint(settings.min_age_usec, ==, 0);
 	g_assert_null(settings.config);
-	g_assert_false(settings.now);
+	g_assert_false(settings.now || settings.queue);
 	g_assert_false(settings.dry_run || settings.rebuild || settings.json || settings.quiet ||
 		       settings.verbose);
 }
@@ -82,17 +82,18 @@ static void test_every_option_is_taken(void)
 {
 	g_auto(Settings) settings = { 0 };
 
-	parse_well("--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
-		   "--min-size 0 --min-run 12K --store-limit=2G --exclude *.tmp --exclude=/a/b "
-		   "--zeros hole --find "
-		   "read --read=same-size "
-		   "--read-only-snapshots source --no-data-cow=share "
-		   "--compressed read --rewrite never --across-owners=no --min-age 2h --now "
-		   "--changing=read "
-		   "--config /c "
-		   "--limit-rate 1.5M --limit-iops 120 --pressure on --rotating=no --priority=idle "
-		   "--anchor-blocks 1 --window=64 /a /b",
-		   &settings);
+	parse_well(
+		"--once --dry-run --json --rebuild --quiet --state-dir=/state --memory 100M "
+		"--min-size 0 --min-run 12K --store-limit=2G --exclude *.tmp --exclude=/a/b "
+		"--zeros hole --find "
+		"read --read=same-size "
+		"--read-only-snapshots source --no-data-cow=share "
+		"--compressed read --rewrite never --across-owners=no --min-age 2h --now --queue "
+		"--changing=read "
+		"--config /c "
+		"--limit-rate 1.5M --limit-iops 120 --pressure on --rotating=no --priority=idle "
+		"--anchor-blocks 1 --window=64 /a /b",
+		&settings);
 	g_assert_true(settings.once && settings.dry_run && settings.json && settings.rebuild &&
 		      settings.quiet);
 	g_assert_cmpstr(settings.state_directory, ==, "/state");
@@ -104,7 +105,7 @@ static void test_every_option_is_taken(void)
 	g_assert_cmpint(settings.changing, ==, CHANGING_READ);
 	g_assert_cmpuint(settings.min_age_usec, ==, 2 * G_TIME_SPAN_HOUR);
 	g_assert_cmpstr(settings.config, ==, "/c");
-	g_assert_true(settings.now);
+	g_assert_true(settings.now && settings.queue);
 	g_assert_cmpstr(settings.excludes[0], ==, "*.tmp");
 	g_assert_cmpstr(settings.excludes[1], ==, "/a/b");
 	g_assert_null(settings.excludes[2]);
