@@ -227,6 +227,53 @@ def many_fields(flood, caller):
     caller.drain()
 
 
+def hold(flood, caller, why):
+    return call(next(caller.serials), "Hold", flood.target, FILESYSTEM, "s", string(why))
+
+
+def receive(caller):
+    """Take what came with its descriptors; those are the leases."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            data, fds, _, _ = socket.recv_fds(caller.socket, 65536, 250)
+            if not data:
+                raise ConnectionResetError
+            yield from fds
+
+
+@flood(callers=8)
+def holds_that_are_dropped(flood, caller):
+    """Thousands one after another: each is given back as soon as it is had."""
+    for _ in range(8):
+        if not caller.send(hold(flood, caller, "x" * 256)):
+            break
+    for lease in receive(caller):
+        os.close(lease)
+
+
+@flood(callers=8)
+def holds_that_are_kept(flood, caller):
+    """As many as there may be, and more are asked for."""
+    if caller.state is None:
+        caller.state = []
+    for _ in range(8):
+        if not caller.send(hold(flood, caller, "x" * 256)):
+            break
+    caller.state.extend(receive(caller))
+
+
+@flood(callers=8)
+def holds_without_reading(flood, caller):
+    caller.send_on(hold(flood, caller, "x" * 256), 1 << 40)
+
+
+@flood(callers=8)
+def holds_of_who_hangs_up(flood, caller):
+    for _ in range(8):
+        caller.send(hold(flood, caller, "x" * 256))
+    raise ConnectionResetError
+
+
 @flood(greets=False)
 def calls_that_end_at_once(_, caller):
     caller.send(b"\0")

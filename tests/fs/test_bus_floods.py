@@ -2,6 +2,7 @@
 """What callers who may do nothing can have the service do to itself: its memory, its answers to root, its end."""
 
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -33,6 +34,7 @@ RESIDENT_BYTES_MAX = 64 * MIB
 ANSWER_SECONDS_MAX = 2
 END_SECONDS_MAX = 2
 DESCRIPTORS_MAX = 256
+HOLDS_MAX = 32
 GREETING_SECONDS = 10
 FLOOD_SECONDS = 2
 MUTATION_SECONDS = 6
@@ -45,6 +47,8 @@ SOCKET_FLOODS = ["halves_of_long_messages", "halves_of_long_headers", "halves_of
                  "endless_line", "endless_lines", "lines_that_hide_a_message", "small_calls",
                  "calls_without_reading", "queries_without_reading", "descriptors", "long_paths",
                  "many_fields", "calls_that_end_at_once", "mutations"]
+# Of who may hold, as root may.
+HOLD_FLOODS = ["holds_that_are_dropped", "holds_that_are_kept", "holds_without_reading", "holds_of_who_hangs_up"]
 BUS_FLOODS = ["bus_long_calls", "bus_calls_without_reading", "bus_questions", "bus_mutations"]
 
 
@@ -171,6 +175,33 @@ def test_a_flood_of_the_socket_is_survived(service, tree, name):
         assert service.tell("list")
         watch.check()
         watch.check_end()
+
+
+def holds_of(service, tree):
+    (row,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
+    return row["holds"]
+
+
+@pytest.mark.parametrize("name", HOLD_FLOODS)
+def test_a_flood_of_holds_is_survived(service, tree, name):
+    """And no more of them are had at a time than there may be; when it is over, a pass is made as before."""
+    target = object_path(service, tree)
+    watch = Watch(service)
+    most = 0
+    with flooded(service.socket_path, name, 60, target, user=0) as flood:
+        for _ in range(FLOOD_SECONDS * 5):
+            watch.ask_for(0.2)
+            most = max(most, len(holds_of(service, tree)))
+        watch.check()
+        flood.kill()
+    print(f"at most {most} holds")
+    assert most <= HOLDS_MAX
+    if name == "holds_that_are_kept":
+        assert most == HOLDS_MAX
+    wait_until(lambda: holds_of(service, tree) == [], service.log)
+    passes = service.shows(str(tree))["passes"]
+    service.tell("start", tree)
+    service.wait_for_passes(str(tree), passes + 1)
 
 
 @pytest.mark.parametrize("name", BUS_FLOODS)
