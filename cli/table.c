@@ -371,6 +371,15 @@ void table_set_table(Table *table, size_t column, Table *rows)
 	table_set_text(table, column, json);
 }
 
+void table_hide(Table *table, size_t column)
+{
+	struct libscols_column *shown = table->columns[column];
+
+	if (shown)
+		check(scols_column_set_flags(shown,
+					     scols_column_get_flags(shown) | SCOLS_FL_HIDDEN));
+}
+
 /* What libsmartcols prints of @table, with the head before its only key. */
 static char *print_json(Table *table)
 {

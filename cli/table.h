@@ -76,6 +76,9 @@ void table_set_time(Table *table, size_t column, int64_t usec); /* since 1970 */
 void table_set_duration(Table *table, size_t column, int64_t usec);
 void table_set_table(Table *table, size_t column, Table *rows); /* borrowed for the call */
 
+/* Leave out a column that is shown by itself. */
+void table_hide(Table *table, size_t column);
+
 /* On standard output.  As JSON the kind has a schema. */
 void table_print(Table *table);
 

@@ -30,6 +30,7 @@ enum {
 	HISTORY_DRIFT,
 	HISTORY_DEFERRED,
 	HISTORY_RELEASED,
+	HISTORY_DEFERRED_WRITTEN,
 };
 
 static const TableColumn history_columns[] = {
@@ -52,8 +53,9 @@ static const TableColumn history_columns[] = {
 	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
 	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
 	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
-	[HISTORY_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
+	[HISTORY_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
 	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
+	[HISTORY_DEFERRED_WRITTEN] = { "COPIED", "deferred_written_bytes", COLUMN_NUMBER },
 };
 
 const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
@@ -85,11 +87,13 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 	table_set_difference(table, HISTORY_METADATA, pass->metadata_delta_bytes);
 	table_set_size(table, HISTORY_DEFERRED, pass->deferred_bytes);
 	table_set_size(table, HISTORY_RELEASED, pass->released_bytes);
+	table_set_size(table, HISTORY_DEFERRED_WRITTEN, pass->deferred_written_bytes);
 	if (pass->is_checked)
 		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }
 
-static bool add_passes(Table *table, HashStore *store, GError **error)
+/* Add the passes of @store; *ret_defers is set if one of them deferred something. */
+static bool add_passes(Table *table, HashStore *store, bool *ret_defers, GError **error)
 {
 	g_autoptr(PassCursor) cursor = pass_cursor_open(store, error);
 	const PassRecord *pass;
@@ -103,6 +107,7 @@ static bool add_passes(Table *table, HashStore *store, GError **error)
 		if (!pass)
 			return true;
 		add_pass(table, hash_store_about(store), pass);
+		*ret_defers |= pass->deferred_bytes > 0;
 	}
 }
 
@@ -134,6 +139,7 @@ ExitStatus verb_history(const Options *options)
 		store_list_open(options->state_directory, options->names, &error);
 	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
 	const StoreEntry *entry;
+	bool defers = false;
 
 	if (options->plot &&
 	    (options->json || options->columns || options->raw || options->no_headings)) {
@@ -152,10 +158,14 @@ ExitStatus verb_history(const Options *options)
 	while ((entry = store_list_next(list))) {
 		GError *cause = NULL;
 
-		if (!add_passes(table, entry->store, &cause))
+		if (!add_passes(table, entry->store, &defers, &cause))
 			store_list_failed_take(list, cause);
 	}
 
+	if (!defers && !options_are_for_programs(options)) {
+		table_hide(table, HISTORY_DEFERRED);
+		table_hide(table, HISTORY_DEFERRED_WRITTEN);
+	}
 	if (!options->json && store_list_count(list) == 0 && !options->names)
 		store_list_say_none(list);
 	else

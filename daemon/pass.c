@@ -482,6 +482,7 @@ static bool pass_note(Pass *pass, GError **error)
 		.pinned_bytes = result->ledger.pinned_bytes,
 		.deferred_bytes = result->deferred.bytes,
 		.released_bytes = result->deferred.released_bytes,
+		.deferred_written_bytes = result->deferred.written_bytes,
 		.rewritten_bytes = result->rewritten.bytes,
 		.metadata_delta_bytes = result->ledger.metadata_delta_bytes,
 		.is_checked = result->ledger.is_checked,

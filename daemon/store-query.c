@@ -47,6 +47,7 @@ static void add_pass(GString *text, const PassRecord *pass)
 		{ "rewritten_bytes", pass->rewritten_bytes },
 		{ "deferred_bytes", pass->deferred_bytes },
 		{ "released_bytes", pass->released_bytes },
+		{ "deferred_written_bytes", pass->deferred_written_bytes },
 	};
 	json_t *json = json_pack("{s:s, s:I, s:I, s:s}", "mount_point", name, "started_usec",
 				 (json_int_t)pass->started_usec, "ended_usec",

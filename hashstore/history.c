@@ -62,6 +62,7 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 	sqlite3_bind_int64(put, 19, record->drift_bytes);
 	sqlite3_bind_int64(put, 20, (int64_t)record->deferred_bytes);
 	sqlite3_bind_int64(put, 21, (int64_t)record->released_bytes);
+	sqlite3_bind_int64(put, 22, (int64_t)record->deferred_written_bytes);
 	if (!hash_store_apply(store, put, error))
 		return false;
 	record->id = sqlite3_last_insert_rowid(store->database->handle);
@@ -122,7 +123,8 @@ PassCursor *pass_cursor_open(HashStore *store, GError **error)
 		"SELECT id, started_usec, ended_usec, outcome, mount_point, files, objects_read,"
 		" finding_bytes, compare_bytes, shared_bytes, freed_bytes, hole_bytes,"
 		" runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
-		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes"
+		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes,"
+		" deferred_written_bytes"
 		" FROM pass ORDER BY id DESC",
 		error);
 
@@ -156,6 +158,7 @@ static void read_row(sqlite3_stmt *row, PassRecord *ret)
 	ret->drift_bytes = sqlite3_column_int64(row, 19);
 	ret->deferred_bytes = (uint64_t)sqlite3_column_int64(row, 20);
 	ret->released_bytes = (uint64_t)sqlite3_column_int64(row, 21);
+	ret->deferred_written_bytes = (uint64_t)sqlite3_column_int64(row, 22);
 }
 
 bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)

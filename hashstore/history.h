@@ -42,6 +42,8 @@ typedef struct {
 	int64_t drift_bytes;          /* what the filesystem gave back beyond that */
 	uint64_t deferred_bytes; /* will be freed when snapshots are deleted: new in this pass */
 	uint64_t released_bytes; /* of what was deferred: freed since the pass before */
+	uint64_t
+		deferred_written_bytes; /* of rewritten_bytes: for these, not taken off freed_bytes */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

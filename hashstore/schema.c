@@ -83,6 +83,8 @@ static const char *const steps[] = {
 	"ALTER TABLE pass ADD COLUMN released_bytes INTEGER NOT NULL DEFAULT 0;"
 	/* What too many places showed may be worth it by now. */
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
+	/* 11.  What was written for extents that are deferred, which is not taken off what was freed. */
+	"ALTER TABLE pass ADD COLUMN deferred_written_bytes INTEGER NOT NULL DEFAULT 0;",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

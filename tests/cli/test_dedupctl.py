@@ -324,7 +324,7 @@ def test_history_as_json(make_store, dedupctl):
         "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
         "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
         "pinned_bytes": 2 * MIB, "rewritten_bytes": 4096, "metadata_delta_bytes": -16384,
-        "drift_bytes": -1, "deferred_bytes": 0, "released_bytes": 0,
+        "drift_bytes": -1, "deferred_bytes": 0, "released_bytes": 0, "deferred_written_bytes": 0,
     }
     assert [row["drift_bytes"] for row in passes] == [None, -3, None, -1]
 
@@ -373,6 +373,19 @@ def test_history_for_people(make_store, dedupctl):
                                "SHARED", "FREED"]
     assert row.split() == ["/srv", "1970-01-02", "01:00:00", "1.00", "s", "complete", "101",
                            "5", "MiB", "4", "MiB", "3", "MiB", "1", "MiB"]
+
+
+def test_history_tells_what_was_deferred_and_what_was_written_for_that(make_store, dedupctl):
+    path = make_store(passes=2)
+    with contextlib.closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE pass SET deferred_bytes = 8388608, deferred_written_bytes = 131072 WHERE id = 2")
+
+    heading, row, other = dedupctl("history").stdout.splitlines()
+
+    assert heading.split()[-3:] == ["FREED", "DEFERRED", "COPIED"]
+    assert row.split()[-6:] == ["2", "MiB", "8", "MiB", "128", "KiB"]
+    assert other.split()[-6:] == ["1", "MiB", "0", "B", "0", "B"]
+    assert rows(dedupctl("history", "--json"))[0]["deferred_written_bytes"] == 131072
 
 
 @pytest.mark.parametrize("options", [["--bytes", "status"], ["status", "--bytes"], ["status", "-b"]])

@@ -187,6 +187,8 @@ def test_what_nothing_equals_is_copied_at_once_for_what_a_snapshot_holds(tree, n
 
     assert done.first.rewritten == {"bytes": REST, "extents": 1}
     assert done.first.filesystem["deferred"]["written_bytes"] == REST
+    (row,) = (row for row in harness.dedupctl_rows("history", dedupd=dedupd) if row["deferred_bytes"])
+    assert (row["deferred_written_bytes"], row["rewritten_bytes"], row["freed_bytes"]) == (REST, REST, 0)
     assert done.used_drop_bytes == -REST
     assert delete_and_check(dedupd, "kept") == SIZE
     assert used - harness.used_data_bytes(dedupd.filesystem) == SIZE - REST

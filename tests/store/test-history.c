@@ -26,6 +26,9 @@ static PassRecord record_of(uint64_t n)
 		.metadata_delta_bytes = 13 - (int64_t)n,
 		.is_checked = n % 2 == 0,
 		.drift_bytes = -(int64_t)n,
+		.deferred_bytes = n + 14,
+		.released_bytes = n + 15,
+		.deferred_written_bytes = n + 16,
 	};
 }
 
@@ -63,6 +66,9 @@ static void check_record(const PassRecord *record, uint64_t n)
 	g_assert_cmpint(record->metadata_delta_bytes, ==, expected.metadata_delta_bytes);
 	g_assert_cmpint(record->is_checked, ==, expected.is_checked);
 	g_assert_cmpint(record->drift_bytes, ==, expected.drift_bytes);
+	g_assert_cmpuint(record->deferred_bytes, ==, expected.deferred_bytes);
+	g_assert_cmpuint(record->released_bytes, ==, expected.released_bytes);
+	g_assert_cmpuint(record->deferred_written_bytes, ==, expected.deferred_written_bytes);
 }
 
 static void test_passes_come_back_newest_first_and_totals_count_all(void)
