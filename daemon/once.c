@@ -12,7 +12,6 @@
 #include "kernel-ioctl/fd.h"
 
 #include <fcntl.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
