@@ -66,7 +66,7 @@ struct BlockSearch {
 	uint8_t *filter; /* a bit for each remainder that sums of blocks leave */
 	uint64_t filter_mask;
 	uint64_t data_blocks; /* of the filesystem */
-	bool has_run;
+	guint n_tried;        /* the first of extents, which were looked for */
 };
 
 BlockSearch *block_search_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
@@ -132,6 +132,14 @@ static int compare_extents(const void *a, const void *b)
 	double one = uncovered_share(a), other = uncovered_share(b);
 
 	return (one > other) - (one < other);
+}
+
+/* About as they lie on the disk. */
+static int compare_ids(const void *a, const void *b)
+{
+	const WantedExtent *one = a, *other = b;
+
+	return (one->id > other->id) - (one->id < other->id);
 }
 
 static int compare_blocks(const void *a, const void *b)
@@ -370,22 +378,27 @@ bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
 	if (!is_worth(search, blocks))
 		return true;
 
-	search->has_run = true;
-	for (guint i = 0; i < n; i++)
-		if (!add_blocks(search, i, error))
+	qsort(search->extents->data, n, sizeof(WantedExtent), compare_ids);
+	for (; search->n_tried < n; search->n_tried++) {
+		if (!pass_may_continue(search->pass))
+			return true;
+		if (!add_blocks(search, search->n_tried, error))
 			return false;
+	}
 
 	g_array_sort(search->blocks, compare_blocks);
 	make_filter(search);
 	return look_through_all(search, runs, error);
 }
 
-/* Whether it was not tried once more, or equals nothing any more. */
-static bool is_untried(const BlockSearch *search, const WantedExtent *extent)
+/* Whether the extent @number was not tried once more, or equals nothing any more. */
+static bool is_untried(const BlockSearch *search, guint number)
 {
-	unsigned facts = object_table_facts(search->table, extent->id);
+	uint32_t id = g_array_index(search->extents, WantedExtent, number).id;
+	unsigned facts = object_table_facts(search->table, id);
 
-	return !search->has_run || (facts & (FACT_LIVE | FACT_MOVED | FACT_PINNED)) == FACT_LIVE;
+	return number >= search->n_tried ||
+	       (facts & (FACT_LIVE | FACT_MOVED | FACT_PINNED)) == FACT_LIVE;
 }
 
 bool block_search_end(BlockSearch *search, GError **error)
@@ -396,7 +409,7 @@ bool block_search_end(BlockSearch *search, GError **error)
 		Object extent;
 		bool found;
 
-		if (!is_untried(search, wanted))
+		if (!is_untried(search, i))
 			continue;
 		if (!hash_store_peek(search->pass->store, wanted->id, &extent, &found, error))
 			return false;

@@ -4,6 +4,7 @@
 Here an image holds what an older image has, and small files in another order.
 """
 
+import pathlib
 import random
 
 import pytest
@@ -74,6 +75,21 @@ def test_one_block_that_is_nowhere_else_keeps_the_image(tree, filesystem, dedupd
     assert done.first.skip_of("pinned")["bytes"] == images.newer_bytes
     (pinned,) = done.first.filesystem["pinned"]
     assert (pinned["cause"], pinned["count"], pinned["uncovered_bytes"]) == ("uncovered", 1, BLOCK)
+
+
+def test_what_does_not_fit_into_memory_is_told_as_pinned(make_filesystem, make_dedupd):
+    """Half of each extent of the large image is elsewhere, and a quarter of 4 MiB holds the blocks of 113 MiB."""
+    filesystem = make_filesystem("btrfs", "800M")
+    tree = pathlib.Path(filesystem.mount_point)
+    images = Images(tree, filesystem)
+    common = [noise(1000 + number, MIB) for number in range(80)]
+    for name, seed in (("large-older", 2000), ("large-newer", 3000)):
+        write(tree / name, b"".join(data + noise(seed + number, MIB) for number, data in enumerate(common)))
+    harness.settle(filesystem)
+
+    done = harness.check_btrfs_pass(make_dedupd(filesystem), rewrite="never", memory="4M")
+    assert done.first.freed_bytes == images.newer_bytes
+    assert done.first.skip_of("pinned")["bytes"] == 160 * MIB
 
 
 def test_what_is_too_little_for_the_filesystem_is_not_looked_for(tree, filesystem, dedupd):
