@@ -5,12 +5,6 @@
 #include "daemon/ref-groups.h"
 #include "hashstore/holders.h"
 
-/* Places that are looked at together. */
-typedef struct {
-	uint64_t n;
-	uint64_t shown_bytes;
-} Places;
-
 struct ExtentChoice {
 	Pass *pass;
 	ExtentRefs *refs;
@@ -57,30 +51,14 @@ static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
 	return n;
 }
 
-static void add_places(Places *places, uint64_t length, uint64_t n)
-{
-	places->n += n;
-	places->shown_bytes += n * length;
-}
-
-static bool is_affordable(const Places *places, uint64_t cost_max)
-{
-	return places->n <= EXTENT_CHOICE_PLACES_MAX &&
-	       place_cost(places->shown_bytes, places->n) <= cost_max;
-}
-
 /* What may be compared where read-only places have a part in it. */
 static uint64_t cost_max_of_all(const ExtentChoice *choice)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool has_read_only = choice->all.n > choice->writable.n;
 
-	if (!has_read_only || policy == SNAPSHOTS_SHARE)
-		return choice->cost_max;
-	if (policy == SNAPSHOTS_WRITABLE || choice->defers)
-		return 0;
-	return choice->pass->snapshots_rotate ? choice->cost_max / EXTENT_CHOICE_ROTATING_SHARE
-					      : choice->cost_max;
+	return places_cost_max(
+		choice->defers && policy != SNAPSHOTS_SHARE ? SNAPSHOTS_WRITABLE : policy,
+		&choice->all, &choice->writable, choice->cost_max, choice->pass->snapshots_rotate);
 }
 
 /*
@@ -96,13 +74,14 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 		uint64_t length = 0;
 
 		/* What only snapshots show need not be looked at where these are too much already. */
-		if ((n_writable > 0 || is_affordable(&choice->all, cost_max_of_all(choice))) &&
+		if ((n_writable > 0 ||
+		     places_are_affordable(&choice->all, cost_max_of_all(choice))) &&
 		    !extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
 				     error))
 			return false;
-		add_places(&choice->all, length, end - i);
-		add_places(&choice->writable, length, n_writable);
-		if (!is_affordable(&choice->writable, choice->cost_max))
+		places_add(&choice->all, length, end - i);
+		places_add(&choice->writable, length, n_writable);
+		if (!places_are_affordable(&choice->writable, choice->cost_max))
 			break;
 		i = end;
 	}
@@ -145,10 +124,8 @@ static bool is_read_only_place(const ExtentRef *place, void *data)
 /* Whether there are places to share and others to leave, which the policy allows. */
 static bool has_both(const ExtentChoice *choice)
 {
-	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-
-	return (policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE) &&
-	       choice->writable.n > 0 && choice->writable.n < choice->all.n;
+	return places_may_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
+				  &choice->writable);
 }
 
 /* What all that was looked up shows. */
@@ -160,7 +137,7 @@ static Places listed_places(const ExtentChoice *choice)
 
 	refs = extent_refs_list(choice->refs, &n);
 	for (size_t i = 0; i < n; i++)
-		add_places(&places, refs[i].length, 1);
+		places_add(&places, refs[i].length, 1);
 	return places;
 }
 
@@ -175,14 +152,14 @@ static ExtentRefsOutcome leave(const ExtentChoice *choice)
  */
 static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
 {
-	*ret = is_affordable(&choice->all, cost_max_of_all(choice));
+	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	if (!*ret)
 		return true;
 	if (!add_others(choice, extent, true, error))
 		return false;
 
 	choice->all = listed_places(choice);
-	*ret = is_affordable(&choice->all, cost_max_of_all(choice));
+	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	return true;
 }
 
@@ -190,7 +167,7 @@ static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome
 		   GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool was_measured = is_affordable(&choice->all, cost_max_of_all(choice));
+	bool was_measured = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	bool all;
 
 	*ret = extent_refs_outcome(choice->refs);
@@ -199,7 +176,8 @@ static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome
 		return true;
 	if (!choose_all(choice, extent, &all, error))
 		return false;
-	if (!all && (!has_both(choice) || !is_affordable(&choice->writable, choice->cost_max))) {
+	if (!all &&
+	    (!has_both(choice) || !places_are_affordable(&choice->writable, choice->cost_max))) {
 		*ret = leave(choice);
 		return true;
 	}
@@ -282,9 +260,10 @@ static bool choose_named(ExtentChoice *choice, const Object *extent, const Exten
 	n_holders = choice->holders->len;
 	choice->writable = listed_places(choice);
 	choice->all = choice->writable;
-	add_places(&choice->all, length, n_holders);
-	*ret = is_affordable(&choice->writable, choice->cost_max) &&
-	       (n_holders > 0 ? length > 0 && !is_affordable(&choice->all, cost_max_of_all(choice))
+	places_add(&choice->all, length, n_holders);
+	*ret = places_are_affordable(&choice->writable, choice->cost_max) &&
+	       (n_holders > 0 ? length > 0 && !places_are_affordable(&choice->all,
+								     cost_max_of_all(choice))
 			      : named->is_all && snapshots->len == 0);
 	return true;
 }
@@ -298,7 +277,7 @@ static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *famil
 	return named->root != 0 &&
 	       !read_only_subvolumes_has(choice->pass->subvolumes, named->root) &&
 	       (named->is_all || !btrfs_families_have_writable_snapshots(families)) &&
-	       is_affordable(&least, choice->cost_max);
+	       places_are_affordable(&least, choice->cost_max);
 }
 
 /*
@@ -314,7 +293,7 @@ static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret
 
 	*ret = false;
 	if (!btrfs_families_look(families, error) ||
-	    !extent_refs_read_names(choice->refs, extent, EXTENT_CHOICE_PLACES_MAX, &named, error))
+	    !extent_refs_read_names(choice->refs, extent, PLACES_MAX, &named, error))
 		return false;
 	if (!may_be_chosen(choice, families, &named))
 		return true;

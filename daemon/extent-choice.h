@@ -27,12 +27,6 @@
  */
 typedef struct ExtentChoice ExtentChoice;
 
-/* A place takes some 300 bytes of memory until its extent is shared, and some steps for each other place. */
-#define EXTENT_CHOICE_PLACES_MAX 16384
-
-/* Where snapshots come and go, so much of MaxCompare= is spent rather than wait for their deletion. */
-#define EXTENT_CHOICE_ROTATING_SHARE 4
-
 /* @refs is borrowed: what was chosen is what it lists. */
 ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs);
 void extent_choice_free(ExtentChoice *choice);

@@ -27,9 +27,6 @@
  */
 #define REWRITTEN_ROUNDS 6
 
-/* A pass writes no more than this part of what is free for extents that snapshots hold, since it gains nothing yet. */
-#define HELD_ROOM_SHARE 16
-
 /* Whether the kernel lets this process look into the trees. */
 static bool may_search(const Filesystem *filesystem)
 {
@@ -240,7 +237,7 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->deferred, error))
 		return false;
 	pass->guard = new_guard(pass, &info, &ledger.before);
-	pass->rests.held_most_bytes = free_bytes(fd) / HELD_ROOM_SHARE;
+	pass->rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
 	pass->rests.held_room_bytes = pass->rests.held_most_bytes;
 	pass->rests.generation = ledger.generation;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);

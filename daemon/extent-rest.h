@@ -32,6 +32,9 @@ const RestPiece *extent_rest_find(const GArray *pieces, uint64_t position);
 /* Bytes of all pieces. */
 uint64_t extent_rest_bytes(const GArray *pieces);
 
+/* A pass writes no more than this part of what is free for extents that snapshots hold, since it gains nothing yet. */
+#define REST_HELD_SHARE 16
+
 /* What a pass did so far, and what it has planned. */
 typedef struct {
 	uint64_t freed_bytes; /* of all extents that are to be freed */
