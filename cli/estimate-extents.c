@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate-extents.h"
 
+#include "cli/estimate-snapshots.h"
 #include "cli/extent-coverer.h"
 #include "cli/mapped-array.h"
+#include "daemon/extent-rest.h"
 #include "daemon/place-cost.h"
 #include "hashstore/sorter.h"
+
+#include <sys/statvfs.h>
 
 /* Extents from each of these on are of one class for a pass; shorter ones are by powers of two. */
 #define LONG_BYTES   (UINT64_C(8) << 20)
@@ -19,7 +23,15 @@ typedef struct {
 	uint64_t subvolume;
 	uint64_t inode;
 	uint64_t logical;
+	uint64_t generation; /* of the extent */
 } ShownExtent;
+
+/* What shows an extent. */
+typedef struct {
+	Places all;
+	Places writable;
+	bool is_shared; /* by several files */
+} Showing;
 
 /* An extent in the order of addresses. */
 typedef struct {
@@ -36,7 +48,8 @@ typedef struct {
 
 struct EstimateExtents {
 	const EstimateTask *task;
-	Sorter *shown;               /* ShownExtent; NULL when they are ranked */
+	Sorter *shown; /* ShownExtent; NULL when they are ranked */
+	EstimateSnapshots *snapshots;
 	MappedArray *placed;         /* PlacedExtent */
 	ExtentCoverer *coverer;      /* NULL until they are */
 	const SequenceBlock *blocks; /* not owned */
@@ -72,7 +85,8 @@ EstimateExtents *estimate_extents_new(const EstimateTask *task, GError **error)
 	extents->shown = sorter_new(sizeof(ShownExtent), compare_shown,
 				    task->settings->memory_bytes / 8, task->directory, task->stop);
 	extents->placed = mapped_array_new(task->directory, sizeof(PlacedExtent), error);
-	return extents->placed ? g_steal_pointer(&extents) : NULL;
+	extents->snapshots = extents->placed ? estimate_snapshots_new(task->fd, error) : NULL;
+	return extents->snapshots ? g_steal_pointer(&extents) : NULL;
 }
 
 void estimate_extents_free(EstimateExtents *extents)
@@ -82,6 +96,7 @@ void estimate_extents_free(EstimateExtents *extents)
 
 	g_clear_pointer(&extents->shown, sorter_free);
 	g_clear_pointer(&extents->placed, mapped_array_free);
+	g_clear_pointer(&extents->snapshots, estimate_snapshots_free);
 	g_clear_pointer(&extents->coverer, extent_coverer_free);
 	g_free(extents);
 }
@@ -89,9 +104,17 @@ void estimate_extents_free(EstimateExtents *extents)
 bool estimate_extents_show(EstimateExtents *extents, const FilePiece *piece, const NamedFile *file,
 			   GError **error)
 {
-	ShownExtent shown = { piece->extent,   piece->extent_bytes, piece->length,
-			      file->subvolume, file->stat.inode,    piece->logical };
+	ShownExtent shown = {
+		.bytenr = piece->extent,
+		.bytes = piece->extent_bytes,
+		.shown_bytes = piece->length,
+		.subvolume = file->subvolume,
+		.inode = file->stat.inode,
+		.logical = piece->logical,
+		.generation = piece->generation,
+	};
 
+	estimate_snapshots_meet(extents->snapshots, file->subvolume);
 	return sorter_add(extents->shown, &shown, error);
 }
 
@@ -111,28 +134,41 @@ static uint64_t standing_of(uint64_t bytes, bool is_shared)
 	return class_of(bytes) << 1 | (is_shared ? UINT64_C(1) << 63 : 0);
 }
 
-/* Whether a pass leaves the extent alone, as that costs more than it frees. */
-static bool is_fixed(const EstimateExtents *extents, uint64_t bytes, uint64_t shown_bytes,
-		     uint64_t n_places)
+/* What a pass does with the extent: the same rule, though not always with all places. */
+static CoveredExtent decide(const EstimateExtents *extents, uint64_t bytes, const Showing *showing)
 {
-	uint32_t factor = extents->task->settings->max_compare;
+	const Settings *settings = extents->task->settings;
+	const Places *all = &showing->all, *writable = &showing->writable;
+	SnapshotPolicy policy = settings->read_only_snapshots;
+	uint32_t factor = settings->max_compare == SETTINGS_MAX_COMPARE_AUTO
+				  ? PLACE_COST_FACTOR
+				  : settings->max_compare;
+	uint64_t most = place_cost_most(factor, bytes);
+	bool is_allowed = policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_SHARE ||
+			  (policy == SNAPSHOTS_WRITABLE ? writable->n > 0 : writable->n == all->n);
+	bool is_freed =
+		is_allowed &&
+		places_are_affordable(all, places_cost_max(policy, all, writable, most, false));
+	bool is_deferred = !is_freed && places_may_be_left(policy, all, writable) &&
+			   places_are_affordable(writable, most);
 
-	if (factor == SETTINGS_MAX_COMPARE_AUTO)
-		factor = PLACE_COST_FACTOR;
-	return place_cost(shown_bytes, n_places) > place_cost_most(factor, bytes);
+	return (CoveredExtent){
+		.bytes = bytes,
+		.is_fixed = !is_freed && !is_deferred,
+		.is_deferred = is_deferred,
+		.n_places = (uint32_t)MIN(is_deferred ? writable->n : all->n, UINT32_MAX),
+	};
 }
 
 /* Add the extent that @last is the last place of. */
 static bool place(EstimateExtents *extents, Sorter *ranked, const ShownExtent *last,
-		  uint64_t shown_bytes, uint64_t n_places, bool is_shared, GError **error)
+		  const Showing *showing, GError **error)
 {
 	PlacedExtent *placed = mapped_array_add(extents->placed, error);
 	RankedExtent rank = {
-		.standing = standing_of(last->bytes, is_shared),
+		.standing = standing_of(last->bytes, showing->is_shared),
 		.place = mapped_array_count(extents->placed) - 1,
-		.extent = { .bytes = last->bytes,
-			    .is_fixed = is_fixed(extents, last->bytes, shown_bytes, n_places),
-			    .n_places = (uint32_t)MIN(n_places, UINT32_MAX) },
+		.extent = decide(extents, last->bytes, showing),
 	};
 
 	if (!placed)
@@ -141,36 +177,59 @@ static bool place(EstimateExtents *extents, Sorter *ranked, const ShownExtent *l
 	return sorter_add(ranked, &rank, error);
 }
 
+/* Count the place, and those of snapshots that were not met. */
+static void add_place(EstimateExtents *extents, Showing *showing, const ShownExtent *shown)
+{
+	uint64_t unmet;
+
+	places_add(&showing->all, shown->shown_bytes, 1);
+	if (estimate_snapshots_is_read_only(extents->snapshots, shown->subvolume))
+		return;
+
+	unmet = estimate_snapshots_count_unmet(extents->snapshots, shown->subvolume,
+					       shown->generation);
+	places_add(&showing->writable, shown->shown_bytes, 1);
+	places_add(&showing->all, shown->shown_bytes, unmet);
+	showing->is_shared |= unmet > 0;
+}
+
 /* Join the places of each extent; one that was met by several names of its file is one. */
 static bool place_all(EstimateExtents *extents, Sorter *ranked, GError **error)
 {
 	const ShownExtent *shown;
 	ShownExtent last = { 0 };
-	uint64_t shown_bytes = 0, n_places = 0;
-	bool is_shared = false;
+	Showing showing = { 0 };
 
 	if (!sorter_sort(extents->shown, error))
 		return false;
 	while (true) {
 		if (!sorter_next(extents->shown, (const void **)&shown, error))
 			return false;
-		if (n_places > 0 && (!shown || shown->bytenr != last.bytenr)) {
-			if (!place(extents, ranked, &last, shown_bytes, n_places, is_shared, error))
+		if (showing.all.n > 0 && (!shown || shown->bytenr != last.bytenr)) {
+			if (!place(extents, ranked, &last, &showing, error))
 				return false;
-			shown_bytes = n_places = 0;
-			is_shared = false;
+			showing = (Showing){ 0 };
 		}
 		if (!shown)
 			return sorter_sort(ranked, error);
 
-		if (n_places > 0 && compare_shown(shown, &last) == 0)
+		if (showing.all.n > 0 && compare_shown(shown, &last) == 0)
 			continue;
-		is_shared |= n_places > 0 &&
-			     (shown->subvolume != last.subvolume || shown->inode != last.inode);
-		n_places++;
-		shown_bytes += shown->shown_bytes;
+		showing.is_shared |= showing.all.n > 0 && (shown->subvolume != last.subvolume ||
+							   shown->inode != last.inode);
+		add_place(extents, &showing, shown);
 		last = *shown;
 	}
+}
+
+/* What a pass may write for extents that snapshots hold. */
+static uint64_t held_room_bytes(int fd)
+{
+	struct statvfs state;
+
+	return fstatvfs(fd, &state) == 0
+		       ? (uint64_t)state.f_bavail * state.f_frsize / REST_HELD_SHARE
+		       : 0;
 }
 
 bool estimate_extents_rank(EstimateExtents *extents, GError **error)
@@ -182,6 +241,8 @@ bool estimate_extents_rank(EstimateExtents *extents, GError **error)
 	const RankedExtent *next;
 
 	extents->coverer = extent_coverer_new(task, error);
+	if (extents->coverer)
+		extent_coverer_bound_held(extents->coverer, held_room_bytes(task->fd));
 	if (!extents->coverer || !place_all(extents, ranked, error))
 		return false;
 	g_clear_pointer(&extents->shown, sorter_free);
@@ -281,8 +342,8 @@ bool estimate_extents_add(EstimateExtents *extents, const SequenceRun *run, GErr
 	return true;
 }
 
-bool estimate_extents_count(EstimateExtents *extents, unsigned usual,
-			    uint64_t ret_bytes[ESTIMATE_WAYS], uint64_t *ret_n_runs, GError **error)
+bool estimate_extents_count(EstimateExtents *extents, unsigned usual, CoverResult *ret,
+			    GError **error)
 {
-	return extent_coverer_count(extents->coverer, usual, ret_bytes, ret_n_runs, error);
+	return extent_coverer_count(extents->coverer, usual, ret, error);
 }

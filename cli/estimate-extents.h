@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/estimate-sequence.h"
+#include "cli/extent-coverer.h"
 #include "cli/file-pieces.h"
 
 /*
@@ -11,6 +12,9 @@
  * as several files show them, or they are longer, or lie at a lower address.  One is freed if all that is
  * shown of it has its equal in extents that stay, or is zeros that become a hole, or all but a rest that
  * is small enough to be copied.  Those that are not may serve as sources of others in a second round.
+ *
+ * Where all places cost too much, and read-only snapshots are the reason, the extent is deferred, by the rule of a
+ * pass (place-cost).  All of it has to be covered here, though a pass covers only what writable files show.
  *
  * Thread: one at a time.
  */
@@ -31,12 +35,7 @@ void estimate_extents_begin(EstimateExtents *extents, const EstimateSequence *se
 bool estimate_extents_add(EstimateExtents *extents, const SequenceRun *run, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/*
- * Of each way the bytes that would be freed, less what is written for them; and how many items the files
- * that show what the way @usual frees get.
- */
-bool estimate_extents_count(EstimateExtents *extents, unsigned usual,
-			    uint64_t ret_bytes[ESTIMATE_WAYS], uint64_t *ret_n_runs, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+bool estimate_extents_count(EstimateExtents *extents, unsigned usual, CoverResult *ret,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EstimateExtents, estimate_extents_free)

@@ -59,7 +59,7 @@ EstimateForecast estimate_forecast(const Estimate *estimate, const Settings *set
 	uint64_t finding_bytes =
 		estimate->by_checksums ? estimate->read_bytes : estimate->data_bytes;
 	EstimateForecast forecast = {
-		.read_bytes = finding_bytes + 2 * freed_bytes,
+		.read_bytes = finding_bytes + 2 * (freed_bytes + estimate->deferred_bytes),
 		.memory_bytes = settings->memory_bytes,
 		.store_bytes = estimate_store_bytes(estimate, estimate->usual_window),
 		.metadata_bytes = estimate->n_runs *

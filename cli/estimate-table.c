@@ -21,6 +21,8 @@ enum {
 	ESTIMATE_PASS,
 	ESTIMATE_LOW,
 	ESTIMATE_HIGH,
+	ESTIMATE_DEFERRED,
+	ESTIMATE_DEFERRED_WRITTEN,
 	ESTIMATE_IDENTICAL,
 	ESTIMATE_ZEROS,
 	ESTIMATE_READ,
@@ -52,6 +54,8 @@ static const TableColumn columns[] = {
 	[ESTIMATE_PASS] = { "TO FREE", "pass_bytes", COLUMN_NUMBER },
 	[ESTIMATE_LOW] = { "LEAST", "pass_low_bytes", COLUMN_NUMBER },
 	[ESTIMATE_HIGH] = { "MOST", "pass_high_bytes", COLUMN_NUMBER },
+	[ESTIMATE_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
+	[ESTIMATE_DEFERRED_WRITTEN] = { NULL, "deferred_written_bytes", COLUMN_NUMBER },
 	[ESTIMATE_IDENTICAL] = { "IDENTICAL", "identical_bytes", COLUMN_NUMBER },
 	[ESTIMATE_ZEROS] = { "ZEROS", "zeros_bytes", COLUMN_NUMBER },
 	[ESTIMATE_READ] = { NULL, "read_bytes", COLUMN_NUMBER },
@@ -208,6 +212,11 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 	table_set_size(table, ESTIMATE_PASS, pass->bytes);
 	table_set_size(table, ESTIMATE_LOW, pass->low);
 	table_set_size(table, ESTIMATE_HIGH, pass->high);
+	/* Who cannot read the trees cannot tell. */
+	if (estimate->by_checksums) {
+		table_set_size(table, ESTIMATE_DEFERRED, estimate->deferred_bytes);
+		table_set_size(table, ESTIMATE_DEFERRED_WRITTEN, estimate->deferred_written_bytes);
+	}
 	table_set_size(table, ESTIMATE_IDENTICAL, estimate->identical.bytes);
 	table_set_size(table, ESTIMATE_ZEROS, estimate->zeros.bytes);
 	table_set_size(table, ESTIMATE_READ, estimate->read_bytes);
@@ -216,6 +225,21 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 	if (estimate->fraction >= 1)
 		table_set_size(table, ESTIMATE_METADATA, forecast->metadata_bytes);
 	set_curves(table, options, estimate);
+}
+
+static void print_deferred(const Estimate *estimate)
+{
+	g_autofree char *deferred = size_text(estimate->deferred_bytes);
+	g_autofree char *written = size_text(estimate->deferred_written_bytes);
+
+	if (estimate->deferred_bytes == 0)
+		return;
+	printf("\nBeside what a first pass frees, %s would be freed when read-only snapshots are "
+	       "deleted.\n",
+	       deferred);
+	if (estimate->deferred_written_bytes > 0)
+		printf("For that, %s would be written, which are not taken off what it frees.\n",
+		       written);
 }
 
 void estimate_table_print_curves(const Options *options, const EstimateSubject *subject,
@@ -236,6 +260,7 @@ void estimate_table_print_curves(const Options *options, const EstimateSubject *
 	table_print(runs);
 	putchar('\n');
 	table_print(digests);
+	print_deferred(estimate);
 	printf("\nA first pass would read %s, at %s/s (%s), and sort within %s.\n", read, rate,
 	       rate_origin_name(forecast->rate_origin), memory);
 	if (estimate->fraction >= 1)

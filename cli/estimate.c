@@ -141,7 +141,7 @@ static bool take_run(const SequenceRun *run, void *data, GError **error)
 static bool count_runs(Work *work, GError **error)
 {
 	Estimate *result = work->result;
-	uint64_t freed[ESTIMATE_WAYS];
+	CoverResult found = { 0 };
 	unsigned usual = result->usual_window;
 
 	estimate_sequence_count(work->sequence, result->n_anchors);
@@ -151,15 +151,18 @@ static bool count_runs(Work *work, GError **error)
 		work->coverage = estimate_coverage_new(work->task);
 	if (!estimate_sequence_match(work->sequence, take_run, work, error))
 		return false;
-	if (work->extents
-		    ? !estimate_extents_count(work->extents, usual, freed, &result->n_runs, error)
-		    : !estimate_coverage_count(work->coverage, usual, freed, &result->n_runs,
-					       error))
+	if (work->extents ? !estimate_extents_count(work->extents, usual, &found, error)
+			  : !estimate_coverage_count(work->coverage, usual, found.freed_bytes,
+						     &found.n_runs, error))
 		return false;
 
+	result->n_runs = found.n_runs;
+	result->deferred_bytes = found.deferred_bytes;
+	result->deferred_written_bytes = found.deferred_written_bytes;
 	for (size_t i = 0; i < ESTIMATE_WAYS; i++)
 		result->ways[i] = bounded_exactly(
-			work->extents ? freed[i] : freed[i] * work->task->identity.block_bytes);
+			work->extents ? found.freed_bytes[i]
+				      : found.freed_bytes[i] * work->task->identity.block_bytes);
 	return true;
 }
 

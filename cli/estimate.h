@@ -69,7 +69,10 @@ typedef struct {
 	int64_t usec;           /* that reading took */
 	uint32_t anchor_blocks; /* k, the same for all windows */
 	unsigned usual_window;  /* which of the windows a pass has by itself */
-	uint64_t n_runs;        /* items that files get of a pass, by the usual window; full only */
+	/* By checksums, and the usual window; beside what is freed at once: */
+	uint64_t deferred_bytes;         /* freed when read-only snapshots are deleted */
+	uint64_t deferred_written_bytes; /* written for these */
+	uint64_t n_runs; /* items that files get of a pass, by the usual window; full only */
 	Bounded zeros;
 	Bounded identical;
 	Bounded blocks[ESTIMATE_BLOCK_SIZES];

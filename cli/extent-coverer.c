@@ -17,7 +17,9 @@ struct ExtentCoverer {
 	GArray *of_target;    /* EqualPiece: those of one extent */
 	unsigned n_together;  /* of these, at the last position */
 	uint32_t ways_together;
+	uint64_t held_most_bytes;
 	RestAccount accounts[ESTIMATE_WAYS];
+	RestAccount deferred[ESTIMATE_WAYS]; /* of these */
 	unsigned usual;
 	uint64_t n_runs;
 };
@@ -41,6 +43,7 @@ ExtentCoverer *extent_coverer_new(const EstimateTask *task, GError **error)
 	g_autoptr(ExtentCoverer) coverer = g_new0(ExtentCoverer, 1);
 
 	coverer->task = task;
+	coverer->held_most_bytes = UINT64_MAX;
 	coverer->of_target = g_array_new(false, false, sizeof(EqualPiece));
 	coverer->pieces = sorter_new(sizeof(EqualPiece), compare_pieces,
 				     task->settings->memory_bytes / 4, task->directory, task->stop);
@@ -121,11 +124,27 @@ static uint64_t cover(ExtentCoverer *coverer, const CoveredExtent *target, unsig
 	return covered;
 }
 
-static bool is_worth(const ExtentCoverer *coverer, const RestAccount *account, uint64_t rest_bytes,
-		     uint64_t bytes)
+void extent_coverer_bound_held(ExtentCoverer *coverer, uint64_t bytes)
 {
-	return rest_bytes == 0 || (coverer->task->settings->rewrite == REWRITE_AUTO &&
-				   extent_rest_is_worth(account, rest_bytes, bytes));
+	coverer->held_most_bytes = bytes;
+}
+
+static bool is_worth(const ExtentCoverer *coverer, const CoveredExtent *extent, unsigned way,
+		     uint64_t rest_bytes)
+{
+	if (rest_bytes == 0)
+		return true;
+	if (extent->is_deferred &&
+	    rest_bytes > coverer->held_most_bytes - coverer->deferred[way].written_bytes)
+		return false;
+	return coverer->task->settings->rewrite == REWRITE_AUTO &&
+	       extent_rest_is_worth(&coverer->accounts[way], rest_bytes, extent->bytes);
+}
+
+static void add_gain(RestAccount *account, uint64_t bytes, uint64_t rest_bytes)
+{
+	account->freed_bytes += bytes;
+	account->written_bytes += rest_bytes;
 }
 
 /* Free the extent of which all pieces are at hand, by each way that can. */
@@ -134,7 +153,6 @@ static void free_extent(ExtentCoverer *coverer, uint64_t rank, bool is_first)
 	CoveredExtent *extent = extent_at(coverer, rank);
 
 	for (unsigned way = 0; way < ESTIMATE_WAYS && !extent->is_fixed; way++) {
-		RestAccount *account = &coverer->accounts[way];
 		uint64_t rest_bytes;
 
 		if ((extent->freed | extent->used) >> way & 1)
@@ -142,13 +160,14 @@ static void free_extent(ExtentCoverer *coverer, uint64_t rank, bool is_first)
 		rest_bytes = (extent->n_shown -
 			      MIN(extent->n_shown, cover(coverer, extent, way, is_first, false))) *
 			     coverer->task->identity.block_bytes;
-		if (!is_worth(coverer, account, rest_bytes, extent->bytes))
+		if (!is_worth(coverer, extent, way, rest_bytes))
 			continue;
 
 		cover(coverer, extent, way, is_first, true);
 		extent->freed |= (uint8_t)(1U << way);
-		account->freed_bytes += extent->bytes;
-		account->written_bytes += rest_bytes;
+		add_gain(&coverer->accounts[way], extent->bytes, rest_bytes);
+		if (extent->is_deferred)
+			add_gain(&coverer->deferred[way], extent->bytes, rest_bytes);
 	}
 }
 
@@ -195,10 +214,15 @@ static bool go_over(ExtentCoverer *coverer, bool is_first, GError **error)
 	return true;
 }
 
-bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, uint64_t ret_bytes[ESTIMATE_WAYS],
-			  uint64_t *ret_n_runs, GError **error)
+static uint64_t gain_of(const RestAccount *account)
+{
+	return account->freed_bytes - account->written_bytes;
+}
+
+bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, CoverResult *ret, GError **error)
 {
 	memset(coverer->accounts, 0, sizeof(coverer->accounts));
+	memset(coverer->deferred, 0, sizeof(coverer->deferred));
 	coverer->usual = usual;
 	coverer->n_runs = 0;
 	if (!sorter_sort(coverer->pieces, error) || !go_over(coverer, true, error) ||
@@ -206,8 +230,10 @@ bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, uint64_t ret_b
 		return false;
 
 	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
-		ret_bytes[way] =
-			coverer->accounts[way].freed_bytes - coverer->accounts[way].written_bytes;
-	*ret_n_runs = coverer->n_runs;
+		ret->freed_bytes[way] =
+			gain_of(&coverer->accounts[way]) - gain_of(&coverer->deferred[way]);
+	ret->n_runs = coverer->n_runs;
+	ret->deferred_bytes = coverer->deferred[usual].freed_bytes;
+	ret->deferred_written_bytes = coverer->deferred[usual].written_bytes;
 	return true;
 }

@@ -18,6 +18,7 @@ typedef struct {
 	uint64_t n_shown;  /* blocks that files show, each once */
 	uint32_t n_places; /* that show it */
 	bool is_fixed;     /* it is never freed */
+	bool is_deferred;  /* what frees it does so when snapshots are deleted */
 	uint8_t freed;     /* by each way, a bit */
 	uint8_t used;      /* as a source, the same */
 } CoveredExtent;
@@ -45,8 +46,19 @@ void extent_coverer_show(ExtentCoverer *coverer, uint64_t rank, uint64_t n_block
 bool extent_coverer_add(ExtentCoverer *coverer, const EqualPiece *piece, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* See estimate_extents_count(). */
-bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, uint64_t ret_bytes[ESTIMATE_WAYS],
-			  uint64_t *ret_n_runs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Write no more than @bytes for extents that are deferred, by each way; by itself all that is worth it. */
+void extent_coverer_bound_held(ExtentCoverer *coverer, uint64_t bytes);
+
+typedef struct {
+	uint64_t freed_bytes
+		[ESTIMATE_WAYS]; /* by each way, at once, less what is written for that */
+	uint64_t n_runs;         /* items that files get of what the usual way frees or defers */
+	/* By the usual way: */
+	uint64_t deferred_bytes;         /* freed when snapshots are deleted */
+	uint64_t deferred_written_bytes; /* for these */
+} CoverResult;
+
+bool extent_coverer_count(ExtentCoverer *coverer, unsigned usual, CoverResult *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCoverer, extent_coverer_free)

@@ -24,6 +24,7 @@ from content import BLOCK, KIB, MIB, noise, write, write_extent
 
 UNREADABLE = 4
 WITHIN = 0.02
+SNAPSHOTS_WITHIN = 0.05
 
 
 def run(*words, config="none", environment=None, messages=None, **options):
@@ -77,6 +78,7 @@ def test_a_pass_frees_what_was_foretold(dedupd, tree, kind):
     assert foretold["by"] == harness.FIND[kind]
     assert foretold["sample"] == "all"
     assert foretold["pass_low_bytes"] == foretold["pass_bytes"] == foretold["pass_high_bytes"]
+    assert foretold["deferred_bytes"] == (0 if kind == "btrfs" else None)
 
     freed = harness.check_pass(dedupd, find=harness.FIND[kind]).first.freed_bytes
     assert freed > 12 * MIB
@@ -86,6 +88,58 @@ def test_a_pass_frees_what_was_foretold(dedupd, tree, kind):
     assert again["pass_bytes"] <= WITHIN * freed
     assert abs(foretold["data_bytes"] - again["data_bytes"] - freed) <= WITHIN * freed
     assert again["shared_bytes"] >= foretold["shared_bytes"] + freed - again["zeros_bytes"] - 2 * MIB
+
+
+def fill_with_snapshots(tree, count=40):
+    """A subvolume with twins of all ages: what was written early is in @count snapshots, what came last in none."""
+    live = tree / "live"
+    subvolumes.make_subvolume(live)
+    chance = random.Random(7)
+    for number in range(24):
+        size = chance.choice((16 * KIB, 64 * KIB, 256 * KIB, MIB, 3 * MIB))
+        data = noise(number, size)
+        write_extent(live / f"one-{number}", data)
+        write_extent(live / f"two-{number}", data if number % 3 else data[:-KIB * 8] + noise(1000 + number, KIB * 8))
+    write_extent(live / "gone", noise(500, 2 * MIB))
+    for number in range(count):
+        data = noise(2000 + number, 128 * KIB)
+        write_extent(live / f"new-{number}", data)
+        write_extent(live / f"new-twin-{number}", data)
+        subvolumes.snapshot(live, tree / f"kept-{number}")
+    (live / "gone").unlink()
+    content.write_twins(live, 4 * MIB, seed=3000)
+    subprocess.run(["sync", "-f", tree], check=True)
+
+
+def deferred_by(dedupd, **options):
+    """What a pass freed, and what it deferred."""
+    run = harness.check_btrfs_pass(dedupd, **options).first
+    deferred = run.filesystem["deferred"]
+    return run.freed_bytes, deferred["bytes"], deferred["written_bytes"]
+
+
+def check_foretold(row, freed, deferred, written):
+    assert abs(row["pass_bytes"] - freed) <= SNAPSHOTS_WITHIN * freed
+    assert abs(row["deferred_bytes"] - deferred) <= SNAPSHOTS_WITHIN * deferred
+    assert abs(row["deferred_written_bytes"] - written) <= SNAPSHOTS_WITHIN * max(written, MIB)
+    total = freed + deferred
+    assert abs(row["pass_bytes"] + row["deferred_bytes"] - total) <= SNAPSHOTS_WITHIN * total
+
+
+@pytest.mark.parametrize("kind", ["btrfs"])
+@pytest.mark.parametrize("where, policy", [("", "auto"), ("live", "auto"), ("", "writable"), ("", "share")])
+def test_what_snapshots_hold_is_foretold_as_deferred(dedupd, tree, tmp_path, where, policy):
+    """Also where the directory leads to none of the snapshots."""
+    fill_with_snapshots(tree)
+    config = tmp_path / "dedupd.conf"
+    config.write_text(f"[Dedupd]\nReadOnlySnapshots={policy}\n", encoding="utf-8")
+    row = estimate(tree / where, config=config)
+    text = run(tree / where, config=config)
+
+    freed, deferred, written = deferred_by(dedupd, read_only_snapshots=policy)
+
+    assert (deferred > 0) == (policy != "share") == ("when read-only snapshots are deleted" in text)
+    check_foretold(row, freed, deferred, written)
 
 
 def test_what_is_shared_already_counts_once(tree):

@@ -49,12 +49,15 @@ static void add_piece(Fixture *fixture, uint64_t target, uint64_t source, uint64
 
 static uint64_t count(Fixture *fixture, uint64_t *ret_n_runs)
 {
-	uint64_t bytes[ESTIMATE_WAYS];
+	CoverResult result;
 
-	g_assert_true(extent_coverer_count(fixture->coverer, WAY, bytes, ret_n_runs, NULL));
+	g_assert_true(extent_coverer_count(fixture->coverer, WAY, &result, NULL));
 	for (unsigned way = 0; way < ESTIMATE_WAYS; way++)
-		g_assert_cmpuint(bytes[way], ==, way == WAY ? bytes[WAY] : 0);
-	return bytes[WAY];
+		if (way != WAY)
+			g_assert_cmpuint(result.freed_bytes[way], ==, 0);
+	g_assert_cmpuint(result.deferred_bytes, ==, 0);
+	*ret_n_runs = result.n_runs;
+	return result.freed_bytes[WAY];
 }
 
 static void test_of_two_equal_extents_one_is_freed(Fixture *fixture, const void *data)
@@ -135,7 +138,8 @@ static void test_a_source_is_never_freed(Fixture *fixture, const void *data)
 static void test_each_way_has_one_of_many_pieces(Fixture *fixture, const void *data)
 {
 	const EqualPiece other = { 100, 0, 6400, 64, 1U << (WAY + 1) };
-	uint64_t blocks[101], bytes[ESTIMATE_WAYS], n_runs;
+	uint64_t blocks[101];
+	CoverResult result;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
 		blocks[i] = 64;
@@ -144,9 +148,9 @@ static void test_each_way_has_one_of_many_pieces(Fixture *fixture, const void *d
 	for (uint64_t source = 0; source < 100; source++)
 		add_piece(fixture, 100, source, 6400, 65);
 	g_assert_true(extent_coverer_add(fixture->coverer, &other, NULL));
-	g_assert_true(extent_coverer_count(fixture->coverer, WAY, bytes, &n_runs, NULL));
-	g_assert_cmpuint(bytes[WAY], ==, 64 * BLOCK);
-	g_assert_cmpuint(bytes[WAY + 1], ==, 64 * BLOCK);
+	g_assert_true(extent_coverer_count(fixture->coverer, WAY, &result, NULL));
+	g_assert_cmpuint(result.freed_bytes[WAY], ==, 64 * BLOCK);
+	g_assert_cmpuint(result.freed_bytes[WAY + 1], ==, 64 * BLOCK);
 }
 
 static void test_each_place_gets_its_items(Fixture *fixture, const void *data)
@@ -174,6 +178,42 @@ static void test_zeros_become_a_hole(Fixture *fixture, const void *data)
 	g_assert_cmpuint(count(fixture, &n_runs), ==, 64 * BLOCK);
 }
 
+/* One extent that is deferred, of 1024 blocks of which 8 are equal to no other. */
+static CoverResult count_deferred(Fixture *fixture, uint64_t held_most_bytes)
+{
+	const CoveredExtent deferred = { .bytes = 1024 * BLOCK,
+					 .n_places = 1,
+					 .is_deferred = true };
+	static const uint64_t blocks[] = { 1024, 64, 64 };
+	CoverResult result;
+
+	add_extents(fixture, blocks, G_N_ELEMENTS(blocks));
+	g_assert_true(extent_coverer_add_extent(fixture->coverer, &deferred, NULL));
+	extent_coverer_show(fixture->coverer, 3, 1024);
+	add_piece(fixture, 2, 1, 1088, 64);
+	add_piece(fixture, 3, 0, 1152, 1016);
+	extent_coverer_bound_held(fixture->coverer, held_most_bytes);
+	g_assert_true(extent_coverer_count(fixture->coverer, WAY, &result, NULL));
+	g_assert_cmpuint(result.freed_bytes[WAY], ==, 64 * BLOCK);
+	return result;
+}
+
+static void test_what_is_deferred_is_not_freed_at_once(Fixture *fixture, const void *data)
+{
+	CoverResult result = count_deferred(fixture, 8 * BLOCK);
+
+	g_assert_cmpuint(result.deferred_bytes, ==, 1024 * BLOCK);
+	g_assert_cmpuint(result.deferred_written_bytes, ==, 8 * BLOCK);
+}
+
+static void test_little_is_written_for_what_is_deferred(Fixture *fixture, const void *data)
+{
+	CoverResult result = count_deferred(fixture, 7 * BLOCK);
+
+	g_assert_cmpuint(result.deferred_bytes, ==, 0);
+	g_assert_cmpuint(result.deferred_written_bytes, ==, 0);
+}
+
 static void add(const char *name, void (*test)(Fixture *, const void *))
 {
 	g_test_add(name, Fixture, NULL, set_up, test, tear_down);
@@ -196,5 +236,9 @@ int main(int argc, char **argv)
 	    test_each_way_has_one_of_many_pieces);
 	add("/extent-coverer/each-place-gets-its-items", test_each_place_gets_its_items);
 	add("/extent-coverer/zeros-become-a-hole", test_zeros_become_a_hole);
+	add("/extent-coverer/what-is-deferred-is-not-freed-at-once",
+	    test_what_is_deferred_is_not_freed_at_once);
+	add("/extent-coverer/little-is-written-for-what-is-deferred",
+	    test_little_is_written_for_what_is_deferred);
 	return g_test_run();
 }
