@@ -293,7 +293,7 @@ static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret
 
 	*ret = false;
 	if (!btrfs_families_look(families, error) ||
-	    !extent_refs_read_names(choice->refs, extent, PLACES_MAX, &named, error))
+	    !extent_refs_read_names(choice->refs, extent, PLACE_COST_PLACES_MAX, &named, error))
 		return false;
 	if (!may_be_chosen(choice, families, &named))
 		return true;

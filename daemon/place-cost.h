@@ -33,7 +33,7 @@ static inline uint64_t place_cost_most(uint64_t factor, uint64_t extent_bytes)
 }
 
 /* A place takes some 300 bytes of memory until its extent is shared, and some steps for each other place. */
-#define PLACES_MAX 16384
+#define PLACE_COST_PLACES_MAX 16384
 
 /* Where snapshots come and go, so much of MaxCompare= is spent rather than wait for their deletion. */
 #define PLACES_ROTATING_SHARE 4
@@ -53,7 +53,8 @@ static inline void places_add(Places *places, uint64_t length, uint64_t n)
 
 static inline bool places_are_affordable(const Places *places, uint64_t cost_max)
 {
-	return places->n <= PLACES_MAX && place_cost(places->shown_bytes, places->n) <= cost_max;
+	return places->n <= PLACE_COST_PLACES_MAX &&
+	       place_cost(places->shown_bytes, places->n) <= cost_max;
 }
 
 /* What @all places may cost, of which @writable are in writable subvolumes and may cost @cost_max. */
