@@ -65,6 +65,7 @@ static void try_sharing(int directory_fd, const char *uuid, bool is_read_only, F
 {
 	g_autoptr(GError) failed = NULL;
 	g_auto(Fd) lock = -1;
+	DedupeProbe probe;
 	int error = 0;
 
 	if (is_read_only) {
@@ -86,7 +87,8 @@ static void try_sharing(int directory_fd, const char *uuid, bool is_read_only, F
 		return;
 	}
 
-	report_probe(dedupe_probe(directory_fd, &error), error, findings);
+	probe = dedupe_probe(directory_fd, &error);
+	report_probe(probe, error, findings);
 }
 
 static void try_handles(int directory_fd, FsKind kind, Findings *findings)

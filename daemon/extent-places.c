@@ -486,6 +486,7 @@ char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume)
 {
 	const InodeKey key = { subvolume, BTRFS_NAMES_TOP_INODE };
 	g_autofree char *text = NULL;
+	const FilesystemRoot *root;
 	const BtrfsName *name;
 	InodeKey around;
 
@@ -497,7 +498,8 @@ char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume)
 	work_budget_begin_file(&places->budget);
 	around = (InodeKey){ name->root, name->directory };
 	text = g_strdup(name->name);
-	return path_from(places, root_above(places, &key, &around), around, text);
+	root = root_above(places, &key, &around);
+	return path_from(places, root, around, text);
 }
 
 char *extent_places_example(ExtentPlaces *places, const Object *extent)

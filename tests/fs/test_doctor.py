@@ -157,6 +157,12 @@ def test_a_running_pass_is_left_alone(make_filesystem, kind):
     assert "a pass runs" in doctor.of("sharing")["evidence"]
 
 
+def test_who_may_not_write_is_told_why_sharing_was_not_tried(make_filesystem, kind):
+    filesystem = make_filesystem(kind)
+    doctor = Doctor(filesystem.mount_point, user=USER)
+    assert "Permission denied" in doctor.of("sharing")["evidence"]
+
+
 def test_several_owners_are_noted(make_filesystem, kind):
     filesystem = make_filesystem(kind)
     for user in (1001, 1002):

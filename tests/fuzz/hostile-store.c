@@ -41,9 +41,9 @@ HashStoreOptions hostile_store_options(const char *directory, const char *kind)
 	};
 }
 
-static void must(bool done, GError *error)
+static void must(bool done, GError **error)
 {
-	g_assert_no_error(error);
+	g_assert_no_error(*error);
 	g_assert_true(done);
 }
 
@@ -69,8 +69,8 @@ static uint32_t put_object(HashStore *store, uint64_t subvolume, uint64_t inode,
 		.name_bytes = 4,
 	};
 
-	must(hash_store_new_object(store, &object.id, &error), error);
-	must(hash_store_put(store, &object, &error), error);
+	must(hash_store_new_object(store, &object.id, &error), &error);
+	must(hash_store_put(store, &object, &error), &error);
 	return object.id;
 }
 
@@ -81,11 +81,11 @@ static void put_anchors(HashStore *store, uint32_t object, unsigned n)
 	for (uint32_t i = 0; i < ANCHORS; i++) {
 		Anchor anchor = { (uint64_t)(1 + n % 4) << 40 | i << 8, object, i };
 
-		must(hash_store_put_anchor(store, &anchor, &error), error);
+		must(hash_store_put_anchor(store, &anchor, &error), &error);
 	}
 	must(hash_store_put_anchor(store, &(Anchor){ 1000 + n % 4, object, ANCHOR_WHOLE_BLOCK },
 				   &error),
-	     error);
+	     &error);
 }
 
 static void put_half(HashStore *store, uint64_t inode)
@@ -105,10 +105,10 @@ static void put_half(HashStore *store, uint64_t inode)
 	object_sums_init(&learned.sums, 4, 16, 16);
 	object_sums_add_hole(&learned.sums, HALF_BLOCKS - 1, &sink);
 	object_sums_add(&learned.sums, 7, &sink);
-	must(hash_store_new_object(store, &object.id, &error), error);
-	must(hash_store_put(store, &object, &error), error);
+	must(hash_store_new_object(store, &object.id, &error), &error);
+	must(hash_store_put(store, &object, &error), &error);
 	must(hash_store_put_half(store, object.id, HALF_BLOCKS, &learned, sizeof(learned), &error),
-	     error);
+	     &error);
 }
 
 /* What only a btrfs has. */
@@ -129,9 +129,9 @@ static void put_extents(HashStore *store)
 		put_anchors(store, put_object(store, OBJECT_EXTENTS, address, i), i);
 		put_object(store, OBJECT_STRETCHES, 1 + i, i);
 		must(hash_store_put_pinned(store, &pinned, UINT64_C(1) << 16, &kept, &error),
-		     error);
-		must(hash_store_put_differed(store, &one, &other, &kept, &error), error);
-		must(hash_store_put_open_extent(store, address, &error), error);
+		     &error);
+		must(hash_store_put_differed(store, &one, &other, &kept, &error), &error);
+		must(hash_store_put_open_extent(store, address, &error), &error);
 	}
 }
 
@@ -155,13 +155,13 @@ void hostile_store_fill(HashStore *store)
 						  .name = (const uint8_t *)"/d",
 						  .name_bytes = 2 };
 
-		must(hash_store_put_directory(store, &directory, &error), error);
+		must(hash_store_put_directory(store, &directory, &error), &error);
 	}
-	must(hash_store_set_note(store, "zeros", "auto", &error), error);
-	must(hash_store_set_number(store, "btrfs-generation", 90, &error), error);
-	must(hash_store_put_pass(store, &pass, &error), error);
-	must(hash_store_put_skip(store, &skip, &error), error);
-	must(hash_store_commit(store, &error), error);
+	must(hash_store_set_note(store, "zeros", "auto", &error), &error);
+	must(hash_store_set_number(store, "btrfs-generation", 90, &error), &error);
+	must(hash_store_put_pass(store, &pass, &error), &error);
+	must(hash_store_put_skip(store, &skip, &error), &error);
+	must(hash_store_commit(store, &error), &error);
 }
 
 /* What damages a value: its row is chosen by an offset. */

@@ -11,10 +11,10 @@
 
 #define ANCHORS_PER_OBJECT 40
 
-static void check(bool done, const GError *error)
+static void check(bool done, GError **error)
 {
 	if (!done)
-		g_error("%s", error->message);
+		g_error("%s", (*error)->message);
 }
 
 static uint64_t digest_of(uint32_t object, uint32_t block)
@@ -55,11 +55,11 @@ static void write_for_ever(const StoreFixture *fixture, int fd)
 
 	for (int round = 1;; round++) {
 		for (int i = 0; i < 50; i++)
-			check(put_object(store, &id, &error), error);
+			check(put_object(store, &id, &error), &error);
 		if (round % 10 == 0)
 			check(hash_store_settle(store, store_fixture_all_live, NULL, &error),
-			      error);
-		check(hash_store_commit(store, &error), error);
+			      &error);
+		check(hash_store_commit(store, &error), &error);
 		if (write(fd, &id, sizeof(id)) != sizeof(id))
 			_exit(1);
 	}
@@ -75,15 +75,15 @@ static void check_whole(const StoreFixture *fixture, uint32_t committed)
 	const Group *group;
 	GError *error = NULL;
 
-	check(hash_store_count_objects(store, &n_objects, &error), error);
-	check(hash_store_count_anchors(store, &n_anchors, &n_segments, &error), error);
+	check(hash_store_count_objects(store, &n_objects, &error), &error);
+	check(hash_store_count_anchors(store, &n_anchors, &n_segments, &error), &error);
 	g_assert_cmpuint(n_objects, >=, committed);
 	g_assert_cmpuint(n_anchors, ==, n_objects * ANCHORS_PER_OBJECT);
-	check(hash_store_unsettle(store, &error), error);
+	check(hash_store_unsettle(store, &error), &error);
 	groups = groups_open(store, store_fixture_all_live, NULL, &error);
-	check(groups, error);
+	check(groups, &error);
 	for (;;) {
-		check(groups_next(groups, &group, &error), error);
+		check(groups_next(groups, &group, &error), &error);
 		if (!group)
 			break;
 		n_members += group->n_members;
@@ -92,7 +92,7 @@ static void check_whole(const StoreFixture *fixture, uint32_t committed)
 	g_assert_cmpuint(n_members, ==,
 			 (n_objects - (n_objects > 0) - (n_objects > 0 && n_objects % 2 == 0)) *
 				 ANCHORS_PER_OBJECT);
-	check(hash_store_new_object(store, &next, &error), error);
+	check(hash_store_new_object(store, &next, &error), &error);
 	g_assert_cmpuint(next, >, committed);
 	g_assert_cmpuint(next, ==, n_objects + 1);
 }
@@ -133,7 +133,7 @@ static uint64_t fill(const StoreFixture *fixture)
 	uint64_t n_committed = 0;
 	uint32_t id;
 
-	check(hash_store_count_objects(store, &n_committed, &error), error);
+	check(hash_store_count_objects(store, &n_committed, &error), &error);
 	for (;;) {
 		for (int i = 0; i < 500; i++) {
 			if (!put_object(store, &id, &error))

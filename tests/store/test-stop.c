@@ -13,10 +13,10 @@ typedef struct {
 	unsigned questions_left;
 } Stopped;
 
-static void check(bool done, const GError *error)
+static void check(bool done, GError **error)
 {
 	if (!done)
-		g_error("%s", error->message);
+		g_error("%s", (*error)->message);
 }
 
 static Stopped *stopped_new(void)
@@ -57,9 +57,9 @@ static void put_object(Stopped *stopped, uint32_t n)
 	Object object = { .name = (const uint8_t *)"name", .name_bytes = 4 };
 	GError *error = NULL;
 
-	check(hash_store_new_object(stopped->store, &object.id, &error), error);
+	check(hash_store_new_object(stopped->store, &object.id, &error), &error);
 	object.inode = 255 + object.id;
-	check(hash_store_put(stopped->store, &object, &error), error);
+	check(hash_store_put(stopped->store, &object, &error), &error);
 	for (uint32_t i = 0; i < n; i++) {
 		const Anchor anchor = {
 			.digest = (i + 1) * UINT64_C(0x9e3779b97f4a7c15),
@@ -67,7 +67,7 @@ static void put_object(Stopped *stopped, uint32_t n)
 			.block = i,
 		};
 
-		check(hash_store_put_anchor(stopped->store, &anchor, &error), error);
+		check(hash_store_put_anchor(stopped->store, &anchor, &error), &error);
 	}
 }
 
@@ -75,7 +75,7 @@ static void commit(Stopped *stopped)
 {
 	GError *error = NULL;
 
-	check(hash_store_commit(stopped->store, &error), error);
+	check(hash_store_commit(stopped->store, &error), &error);
 }
 
 static void reopen(Stopped *stopped)
@@ -90,7 +90,7 @@ static void check_segments(Stopped *stopped, uint64_t n_anchors, uint32_t n_segm
 	uint64_t anchors;
 	uint32_t segments;
 
-	check(hash_store_count_anchors(stopped->store, &anchors, &segments, &error), error);
+	check(hash_store_count_anchors(stopped->store, &anchors, &segments, &error), &error);
 	g_assert_cmpuint(anchors, ==, n_anchors);
 	g_assert_cmpuint(segments, ==, n_segments);
 }
@@ -106,15 +106,15 @@ static uint32_t count_groups(Stopped *stopped, unsigned questions, size_t n_memb
 	atomic_store(&stopped->stop, false);
 	stopped->questions_left = questions;
 	groups = groups_open(stopped->store, is_live_until_stop, stopped, &error);
-	check(groups, error);
+	check(groups, &error);
 	for (;; n++) {
-		check(groups_next(groups, &group, &error), error);
+		check(groups_next(groups, &group, &error), &error);
 		if (!group)
 			break;
 		g_assert_cmpuint(group->n_members, ==, n_members);
 	}
 	/* The end stays the end. */
-	check(groups_next(groups, &group, &error), error);
+	check(groups_next(groups, &group, &error), &error);
 	g_assert_null(group);
 
 	return n;
@@ -138,19 +138,19 @@ static void test_settle_that_is_stopped_leaves_the_segments_as_they_were(void)
 		put_object(stopped, 0);
 		stopped->questions_left = questions[i];
 		check(hash_store_settle(stopped->store, is_live_until_stop, stopped, &error),
-		      error);
+		      &error);
 		g_assert_true(atomic_load(&stopped->stop));
 		g_assert_cmpuint(hash_store_settled_below(stopped->store), ==, 1);
 		commit(stopped);
 		check_segments(stopped, 200000, 4);
 		reopen(stopped);
 		check_segments(stopped, 200000, 4);
-		check(hash_store_count_objects(stopped->store, &n_objects, &error), error);
+		check(hash_store_count_objects(stopped->store, &n_objects, &error), &error);
 		g_assert_cmpuint(n_objects, ==, 5 + i);
 	}
 	g_assert_cmpuint(count_groups(stopped, UINT_MAX, 4), ==, 50000);
 
-	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), error);
+	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), &error);
 	commit(stopped);
 	check_segments(stopped, 200000, 1);
 	g_assert_cmpuint(hash_store_settled_below(stopped->store), ==,
@@ -205,7 +205,7 @@ static void test_merge_that_is_stopped_anywhere_leaves_the_segments_as_they_were
 		put_object(stopped, 0);
 		commit(stopped);
 		g_thread_join(thread);
-		check(hash_store_count_anchors(stopped->store, &n, &n_segments, &error), error);
+		check(hash_store_count_anchors(stopped->store, &n, &n_segments, &error), &error);
 		g_assert_cmpuint(n, ==, 180000);
 		g_assert_cmpuint(n_segments, <=, 9);
 		if (round % 3 == 0)
@@ -229,7 +229,7 @@ static void test_walk_over_groups_ends_soon_when_stopped(void)
 
 	/* The same with new ones that are looked up. */
 	atomic_store(&stopped->stop, false);
-	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), error);
+	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), &error);
 	put_object(stopped, 1000);
 	commit(stopped);
 	g_assert_cmpuint(count_groups(stopped, UINT_MAX, 4), ==, 1000);
@@ -254,7 +254,7 @@ static void put_much(Stopped *stopped)
 
 	for (int i = 0; i < 30; i++)
 		put_object(stopped, 60000);
-	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), error);
+	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), &error);
 }
 
 static void test_stop_leaves_a_large_wal_to_the_next_pass(void)
@@ -291,7 +291,7 @@ static void test_checkpoint_that_is_stopped_anywhere_loses_nothing(void)
 		commit(stopped);
 		g_thread_join(thread);
 		reopen(stopped);
-		check(hash_store_count_anchors(stopped->store, &n, &n_segments, &error), error);
+		check(hash_store_count_anchors(stopped->store, &n, &n_segments, &error), &error);
 		g_assert_cmpuint(n, ==, round * 30 * 60000);
 		atomic_store(&stopped->stop, false);
 	}
@@ -322,7 +322,7 @@ static void test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun(void
 		for (int i = 0; i < 4; i++)
 			put_object(stopped, 50000);
 		check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error),
-		      error);
+		      &error);
 		commit(stopped);
 
 		/* Beside what else the pass changed. */
@@ -330,9 +330,9 @@ static void test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun(void
 		stopped->questions_left = UINT_MAX;
 		stopped->fixture->options.payer = &payer;
 		reopen(stopped);
-		check(hash_store_set_note(stopped->store, "changed", "too", &error), error);
+		check(hash_store_set_note(stopped->store, "changed", "too", &error), &error);
 		stopped->questions_left = looks;
-		check(hash_store_renew(stopped->store, old, G_N_ELEMENTS(old), &error), error);
+		check(hash_store_renew(stopped->store, old, G_N_ELEMENTS(old), &error), &error);
 		is_stopped = atomic_load(&stopped->stop);
 		n_stopped += is_stopped;
 		commit(stopped);
@@ -341,7 +341,7 @@ static void test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun(void
 		stopped->questions_left = UINT_MAX;
 		reopen(stopped);
 		for (size_t i = 0; i < G_N_ELEMENTS(old); i++) {
-			check(hash_store_find(stopped->store, old[i], &found, &error), error);
+			check(hash_store_find(stopped->store, old[i], &found, &error), &error);
 			g_assert_true(is_stopped == (found != NULL));
 		}
 		g_assert_cmpuint(hash_store_next_object(stopped->store), ==, is_stopped ? 5 : 7);

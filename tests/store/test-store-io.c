@@ -14,10 +14,10 @@ typedef struct {
 	atomic_uint n_joined, n_left, n_paid;
 } Payer;
 
-static void check(bool done, const GError *error)
+static void check(bool done, GError **error)
 {
 	if (!done)
-		g_error("%s", error->message);
+		g_error("%s", (*error)->message);
 }
 
 static void join(void *data)
@@ -50,14 +50,14 @@ static void put_object(HashStore *store)
 	Object object = { .inode = 1 << 20, .name = (const uint8_t *)"name", .name_bytes = 4 };
 	GError *error = NULL;
 
-	check(hash_store_new_object(store, &object.id, &error), error);
-	check(hash_store_put(store, &object, &error), error);
+	check(hash_store_new_object(store, &object.id, &error), &error);
+	check(hash_store_put(store, &object, &error), &error);
 	for (uint32_t i = 0; i < NEW_ANCHORS; i++) {
 		Anchor anchor = { .digest = (i + 1) * 1000, .object = object.id, .block = i };
 
-		check(hash_store_put_anchor(store, &anchor, &error), error);
+		check(hash_store_put_anchor(store, &anchor, &error), &error);
 	}
-	check(hash_store_commit(store, &error), error);
+	check(hash_store_commit(store, &error), &error);
 }
 
 static void test_what_a_commit_costs_is_the_stores(void)
@@ -95,9 +95,9 @@ static void test_threads_that_look_ahead_pay_with_the_others(void)
 	put_object(store);
 
 	groups = groups_open(store, store_fixture_all_live, NULL, &error);
-	check(groups, error);
+	check(groups, &error);
 	do
-		check(groups_next(groups, &group, &error), error);
+		check(groups_next(groups, &group, &error), &error);
 	while (group);
 
 	g_assert_cmpuint(payer.n_joined, >, 1);
