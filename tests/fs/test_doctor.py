@@ -159,6 +159,7 @@ def test_a_running_pass_is_left_alone(make_filesystem, kind):
 
 def test_who_may_not_write_is_told_why_sharing_was_not_tried(make_filesystem, kind):
     filesystem = make_filesystem(kind)
+    os.chmod(filesystem.directory, 0o755)
     doctor = Doctor(filesystem.mount_point, user=USER)
     assert "Permission denied" in doctor.of("sharing")["evidence"]
 
