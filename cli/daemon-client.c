@@ -18,6 +18,10 @@
 /* While somebody looks on, who wants to leave. */
 #define WATCHED_CALL_USEC (UINT64_C(3) * G_USEC_PER_SEC)
 
+/* How long we try to be let in, and how often. */
+#define CROWDED_USEC       (UINT64_C(5) * G_USEC_PER_SEC)
+#define CROWDED_RETRY_USEC (G_USEC_PER_SEC / 20)
+
 struct DaemonClient {
 	sd_bus *bus;
 	bool is_private;
@@ -41,12 +45,20 @@ static uint64_t call_usec(const DaemonClient *client)
 	return client->changed ? WATCHED_CALL_USEC : CALL_USEC;
 }
 
-static int connect_socket(sd_bus **ret)
+/* What sd-bus says when the service hangs up on us before it hears anything; so it does while it
+   serves as many as it can. */
+static bool is_hung_up(int failed)
+{
+	return failed == -ECONNRESET || failed == -ENOTCONN || failed == -EPIPE;
+}
+
+static int try_socket(sd_bus **ret)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
 	g_autoptr(Connection) bus = NULL;
 	g_auto(Fd) fd = service_socket_connect(path ? path : BUS_SOCKET);
 	int failed = fd < 0 ? fd : sd_bus_new(&bus);
+	sd_id128_t id;
 
 	if (failed >= 0)
 		failed = sd_bus_set_fd(bus, fd, fd);
@@ -54,8 +66,25 @@ static int connect_socket(sd_bus **ret)
 		fd_steal(&fd); /* now the bus's */
 	if (failed >= 0)
 		failed = sd_bus_start(bus);
+	/* This waits until we are let in. */
+	if (failed >= 0)
+		failed = sd_bus_get_bus_id(bus, &id);
 	if (failed >= 0)
 		*ret = g_steal_pointer(&bus);
+
+	return failed;
+}
+
+/* Others may go meanwhile. */
+static int connect_socket(sd_bus **ret)
+{
+	const int64_t end = g_get_monotonic_time() + CROWDED_USEC;
+	int failed = try_socket(ret);
+
+	while (is_hung_up(failed) && g_get_monotonic_time() < end) {
+		g_usleep(CROWDED_RETRY_USEC);
+		failed = try_socket(ret);
+	}
 
 	return failed;
 }
@@ -79,18 +108,25 @@ static int connect_system(sd_bus **ret)
 DaemonClient *daemon_client_connect(GError **error)
 {
 	g_autoptr(DaemonClient) client = g_new0(DaemonClient, 1);
+	bool is_crowded = false;
 
 	/* On the socket others than root may only look; on the bus polkit can let them do more. */
-	client->is_private = geteuid() == 0;
-	if (client->is_private ? connect_socket(&client->bus) >= 0
-			       : connect_system(&client->bus) >= 0)
-		return g_steal_pointer(&client);
+	for (size_t i = 0; i < 2; i++) {
+		int failed;
 
-	client->is_private = !client->is_private;
-	if (client->is_private ? connect_socket(&client->bus) >= 0
-			       : connect_system(&client->bus) >= 0)
-		return g_steal_pointer(&client);
+		client->is_private = (geteuid() == 0) == (i == 0);
+		failed = client->is_private ? connect_socket(&client->bus)
+					    : connect_system(&client->bus);
+		if (failed >= 0)
+			return g_steal_pointer(&client);
+		is_crowded |= client->is_private && is_hung_up(failed);
+	}
 
+	if (is_crowded) {
+		g_set_error_literal(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED,
+				    "dedupd serves as many callers as it can; try again");
+		return NULL;
+	}
 	g_set_error_literal(
 		error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING,
 		"dedupd does not run as a service ('systemctl start dedupd' starts it)");
