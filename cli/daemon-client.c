@@ -2,6 +2,7 @@
 #include "cli/daemon-client.h"
 
 #include "cli/daemon-properties.h"
+#include "cli/polkit-agent.h"
 #include "cli/service-socket.h"
 #include "daemon/bus-names.h"
 #include "kernel-ioctl/fd.h"
@@ -25,6 +26,7 @@
 struct DaemonClient {
 	sd_bus *bus;
 	bool is_private;
+	PolkitAgent agent;
 
 	/* Of who watches. */
 	void (*changed)(void *data);
@@ -138,6 +140,7 @@ void daemon_client_close(DaemonClient *client)
 	if (!client)
 		return;
 
+	polkit_agent_stop(&client->agent);
 	sd_bus_flush_close_unref(client->bus);
 	g_free(client);
 }
@@ -167,7 +170,14 @@ static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
 		if (sd_bus_error_has_name(bus_error, known[i].name) > 0)
 			code = known[i].code;
-	g_set_error_literal(error, DAEMON_CLIENT_ERROR, code, bus_error->message);
+	/* Who may look alone is told by whom it can be done. */
+	if ((sd_bus_error_has_name(bus_error, SD_BUS_ERROR_ACCESS_DENIED) > 0 ||
+	     sd_bus_error_has_name(bus_error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED) >
+		     0) &&
+	    geteuid() != 0)
+		g_set_error(error, DAEMON_CLIENT_ERROR, code, "%s: use sudo", bus_error->message);
+	else
+		g_set_error_literal(error, DAEMON_CLIENT_ERROR, code, bus_error->message);
 }
 
 /* A call of @method, as sd-bus returns; on the private socket nobody is addressed. */
@@ -178,6 +188,15 @@ static int new_call(DaemonClient *client, const char *path, const char *interfac
 		client->bus, ret, client->is_private ? NULL : BUS_NAME, path, interface, method);
 }
 
+/* Whether polkit would allow what was refused to who gives a password, and somebody can be asked for it now. */
+static bool can_be_authorized(DaemonClient *client, const sd_bus_error *refusal)
+{
+	return !client->is_private && client->agent.process == 0 &&
+	       sd_bus_error_has_name(refusal, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED) >
+		       0 &&
+	       polkit_agent_start(&client->agent);
+}
+
 /* Send @message, unless making it @failed before; the reply. */
 static Message *send_call(DaemonClient *client, Message *message, int failed, GError **error)
 {
@@ -186,6 +205,10 @@ static Message *send_call(DaemonClient *client, Message *message, int failed, GE
 
 	if (failed >= 0)
 		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
+	if (failed < 0 && can_be_authorized(client, &bus_error)) {
+		sd_bus_error_free(&bus_error);
+		failed = sd_bus_call(client->bus, message, call_usec(client), &bus_error, &reply);
+	}
 	if (failed < 0)
 		fail(error, &bus_error, failed);
 
@@ -376,6 +399,22 @@ bool daemon_client_call(DaemonClient *client, const char *name, const char *meth
 	g_autoptr(Message) reply =
 		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, method, NULL, error) : NULL;
 
+	return reply;
+}
+
+bool daemon_client_pause_for(DaemonClient *client, const char *name, uint64_t usec, GError **error)
+{
+	g_autofree char *path = find_path(client, name, error);
+	g_autoptr(Message) message = NULL;
+	g_autoptr(Message) reply = NULL;
+	int failed;
+
+	if (!path)
+		return false;
+	failed = new_call(client, path, BUS_FILESYSTEM_INTERFACE, "PauseFor", &message);
+	if (failed >= 0)
+		failed = sd_bus_message_append(message, "t", usec);
+	reply = send_call(client, message, failed, error);
 	return reply;
 }
 

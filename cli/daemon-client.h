@@ -52,6 +52,10 @@ DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GErr
 bool daemon_client_call(DaemonClient *client, const char *name, const char *method, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* Have it make no pass over the filesystem for so long. */
+bool daemon_client_pause_for(DaemonClient *client, const char *name, uint64_t usec, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /*
  * Have it make a pass over @paths alone, which lie on the filesystem @name; @wishes are "name=value" of
  * options of dedupd.  Both are NULL-terminated.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
+#include "cli/mounted-name.h"
 #include "cli/pager.h"
 #include "cli/verb.h"
 #include "daemon/nearest-word.h"
@@ -41,8 +42,8 @@ static const Verb verbs[] = {
 	  "Show what subvolumes and snapshots of btrfs hold, and what deleting them would free",
 	  VERB_TAKES_DELETE, &table_of_snapshots, verb_snapshots },
 	{ "doctor", "[PATH|UUID…]",
-	  "Look whether dedupd can work here, and what keeps it from working well", 0,
-	  &table_of_doctor, verb_doctor },
+	  "Look whether dedupd can work here, and what keeps it from working well",
+	  VERB_TAKES_CONFIG, &table_of_doctor, verb_doctor },
 	{ "estimate", "[DIRECTORY…]",
 	  "Say what could be freed, and what that would take, before anything is changed",
 	  VERB_TAKES_CONFIG | VERB_TAKES_ESTIMATE, &table_of_estimate, verb_estimate },
@@ -65,15 +66,15 @@ static const Verb verbs[] = {
 	{ "verify", "[UUID|MOUNT…]",
 	  "Look whether what is remembered is still so on the filesystem", VERB_TAKES_SAMPLE,
 	  &table_of_verify, verb_verify },
-	{ "start", "UUID|MOUNT…", "Begin a pass now, whatever the windows", VERB_TAKES_WAIT, NULL,
-	  verb_start },
+	{ "start", "UUID|MOUNT…", "Begin a pass now, whatever the windows",
+	  VERB_TAKES_WAIT | VERB_TAKES_RESUME, NULL, verb_start },
 	{ "run", "[PATH…]", "Deduplicate directories or files now, and wait for that",
-	  VERB_TAKES_RUN, NULL, verb_run },
+	  VERB_TAKES_RUN | VERB_TAKES_RESUME, NULL, verb_run },
 	{ "stop", "UUID|MOUNT…", "End the pass and leave the filesystem alone until its next time",
 	  0, NULL, verb_stop },
-	{ "pause", "UUID|MOUNT…", "End the pass, and begin none until 'resume'", 0, NULL,
-	  verb_pause },
-	{ "resume", "UUID|MOUNT…", "Go on after 'pause'", 0, NULL, verb_resume },
+	{ "pause", "UUID|MOUNT… [TIME]", "End the pass, and begin none for TIME, or until 'resume'",
+	  VERB_TAKES_ALL, NULL, verb_pause },
+	{ "resume", "UUID|MOUNT…", "Go on after 'pause'", VERB_TAKES_ALL, NULL, verb_resume },
 	{ "hold", "UUID|MOUNT… -- COMMAND…", "Run a command, and have no pass made meanwhile",
 	  VERB_TAKES_COMMAND, NULL, verb_hold },
 	{ "forget", "UUID|MOUNT…", "Drop what is remembered of a filesystem", 0, NULL,
@@ -141,6 +142,17 @@ static void say_unknown(const char *name)
 		message_print("unknown verb '%s': 'dedupctl --help' lists the verbs", name);
 }
 
+/* Take devices and tags for the filesystems that they are of, where the verb takes any; disks have names of theirs. */
+static void replace_names(const Verb *verb, Options *options)
+{
+	bool takes_uuids = strstr(verb->arguments, "UUID");
+
+	if (takes_uuids && !strstr(verb->arguments, "DISK"))
+		mounted_names_replace(options->names, false);
+	else if (strstr(verb->arguments, "PATH") || strstr(verb->arguments, "DIRECTORY"))
+		mounted_names_replace(options->names, true);
+}
+
 /* What goes on by itself is not for turning pages. */
 static bool wants_pager(const Verb *verb, const Options *options)
 {
@@ -187,6 +199,7 @@ static ExitStatus run(char ***arguments)
 		return EXIT_STATUS_USAGE;
 	}
 
+	replace_names(verb, &options);
 	Pager *pager = wants_pager(verb, &options) ? pager_start() : NULL;
 	ExitStatus status = verb->run(&options);
 	pager_finish(pager);

@@ -10,6 +10,7 @@ char *dedupd_program_find(void)
 	char *found[] = {
 		directory ? g_build_filename(directory, "..", "sbin", "dedupd", NULL) : NULL,
 		directory ? g_build_filename(directory, "dedupd", NULL) : NULL,
+		directory ? g_build_filename(directory, "..", "daemon", "dedupd", NULL) : NULL,
 		g_strdup(DEDUPD_PATH),
 	};
 	char *program = NULL;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Where dedupd is: beside this dedupctl as both are installed, in the same directory, or where they were
- * built to be installed.  To be freed with g_free(); NULL: there is none.
+ * Where dedupd is: beside this dedupctl as both are installed, in the same directory, in the
+ * tree that both were built in, or where they were built to be installed.  To be freed with g_free(); NULL: there is none.
  *
  * Thread: any.
  */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/findings.h"
+#include "daemon/config.h"
 #include "daemon/mount-table.h"
 
 #include <stdbool.h>
@@ -17,11 +18,12 @@
 
 /* What it looks at; tests have their own. */
 typedef struct {
-	const char *proc;  /* "/proc" */
-	const char *sysfs; /* "/sys" */
-	const char *units; /* "/etc/systemd/system": what is enabled there */
-	const char *dev;   /* "/dev" */
-	int64_t now_usec;  /* since 1970 */
+	const char *proc;     /* "/proc" */
+	const char *sysfs;    /* "/sys" */
+	const char *units;    /* "/etc/systemd/system": what is enabled there */
+	const char *dev;      /* "/dev" */
+	int64_t now_usec;     /* since 1970 */
+	const Config *config; /* NULL: it cannot be read */
 } DoctorView;
 
 /* Rights, clock, pressure, other deduplicators, units. */
@@ -55,3 +57,9 @@ void doctor_look_at_disks(const DoctorView *view, int directory_fd, Findings *fi
 /* What is remembered of it, in @state_directory. */
 void doctor_look_at_store(const DoctorView *view, const char *state_directory, const char *uuid,
 			  Findings *findings);
+
+/*
+ * Those of @patterns, as Settings has them (NULL: none), that say where they begin, and match nothing at the
+ * @mount_point by which passes work.
+ */
+void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings);

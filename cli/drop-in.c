@@ -54,21 +54,6 @@ char *drop_in_path(const char *directory, const char *name)
 	return g_build_filename(directory, file, NULL);
 }
 
-static void refuse_key(const char *name, GError **error)
-{
-	const ConfigKey *near = config_key_near(name, CONFIG_FILESYSTEM);
-
-	if (config_key_find(name))
-		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
-			    "%s= is not for a single filesystem: see dedupd.conf(5)", name);
-	else if (near)
-		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
-			    "unknown key %s=, did you mean %s=?", name, near->name);
-	else
-		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
-			    "unknown key %s=: dedupd.conf(5) lists all of them", name);
-}
-
 static bool check_value(const char *assignment, GError **error)
 {
 	const char *equals = strchr(assignment, '=');
@@ -90,7 +75,9 @@ static bool check_value(const char *assignment, GError **error)
 		return false;
 	}
 	if (!key || !(key->sections & CONFIG_FILESYSTEM)) {
-		refuse_key(name, error);
+		g_autofree char *refusal = config_key_refusal(name, CONFIG_FILESYSTEM);
+
+		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE, "%s=: %s", name, refusal);
 		return false;
 	}
 	if (!config_value_set(key, equals + 1, &settings, error)) {
@@ -149,26 +136,94 @@ char *drop_in_text(const char *name, bool enables, char *const *values, GError *
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+/* What @text, a drop-in, says for its filesystem, as "KEY=VALUE". */
+static GPtrArray *values_in(const char *text)
+{
+	g_autoptr(Config) config = config_new();
+	const GPtrArray *entries = config_entries(config);
+	GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
+
+	/* Whoever writes it anew has checked the configuration. */
+	if (!config_add(config, "", text, strlen(text), NULL))
+		return values;
+	for (guint i = 0; i < entries->len; i++) {
+		const ConfigEntry *entry = entries->pdata[i];
+
+		if (entry->key && strcmp(entry->key->name, "Enable") != 0)
+			g_ptr_array_add(values,
+					g_strconcat(entry->key->name, "=", entry->text, NULL));
+	}
+	return values;
+}
+
+static const ConfigKey *key_of(const char *assignment)
+{
+	g_autofree char *name = g_strndup(assignment, strcspn(assignment, "="));
+
+	return config_key_find(name);
+}
+
+/* Remove all that says something of the value of @key from @values, and say so unless @new does. */
+static void drop_values(GPtrArray *values, const ConfigKey *key, const char *new,
+			GPtrArray *changes)
+{
+	for (guint i = values->len; i > 0; i--) {
+		const char *old = values->pdata[i - 1];
+
+		if (key_of(old)->offset != key->offset)
+			continue;
+		if (strcmp(old, new) != 0)
+			g_ptr_array_add(changes, g_strdup_printf("not any more: %s", old));
+		g_ptr_array_remove_index(values, i - 1);
+	}
+}
+
+char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes)
+{
+	g_autoptr(GPtrArray) merged = values_in(old ? old : "");
+
+	for (; *values; values++) {
+		const char *equals = strchr(*values, '=');
+		const ConfigKey *key = equals ? key_of(*values) : NULL;
+		/* What is none of a filesystem is refused later. */
+		bool is_known = key && key->sections & CONFIG_FILESYSTEM;
+		bool empties = is_known && equals[1] == '\0';
+		guint index;
+
+		if (is_known && (empties || !config_key_is_list(key)))
+			drop_values(merged, key, *values, changes);
+		else if (g_ptr_array_find_with_equal_func(merged, *values, g_str_equal, &index))
+			/* Of patterns the last one decides. */
+			g_ptr_array_remove_index(merged, index);
+		if (!empties || config_key_is_list(key))
+			g_ptr_array_add(merged, g_strdup(*values));
+	}
+
+	g_ptr_array_add(merged, NULL);
+	return (char **)g_ptr_array_steal(merged, NULL);
+}
+
 static void fail(GError **error, const char *what, const char *path, const char *why)
 {
 	g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_FILE, "cannot %s %s: %s", what, path, why);
 }
 
-/* *ret_is_there: it is, and may be replaced or removed. */
-static bool look_at(const char *path, bool *ret_is_there, GError **error)
+bool drop_in_read(const char *path, char **ret_text, GError **error)
 {
 	g_autoptr(GError) failed = NULL;
 	g_autofree char *text = NULL;
 
-	*ret_is_there = g_file_get_contents(path, &text, NULL, &failed);
-	if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-		return true;
-	if (failed) {
+	*ret_text = NULL;
+	if (!g_file_get_contents(path, &text, NULL, &failed)) {
+		if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
 		fail(error, "read", path, failed->message);
 		return false;
 	}
-	if (g_str_has_prefix(text, FIRST_LINE))
+	if (g_str_has_prefix(text, FIRST_LINE)) {
+		*ret_text = g_steal_pointer(&text);
 		return true;
+	}
 
 	g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_FOREIGN,
 		    "%s is not of dedupctl, so it is left as it is: edit or remove it by hand",
@@ -180,9 +235,9 @@ bool drop_in_write(const char *path, const char *text, GError **error)
 {
 	g_autofree char *directory = g_path_get_dirname(path);
 	g_autoptr(GError) failed = NULL;
-	bool is_there;
+	g_autofree char *old = NULL;
 
-	if (!look_at(path, &is_there, error))
+	if (!drop_in_read(path, &old, error))
 		return false;
 	if (g_mkdir_with_parents(directory, 0755) != 0) {
 		fail(error, "make", directory, g_strerror(errno));
@@ -202,9 +257,13 @@ bool drop_in_write(const char *path, const char *text, GError **error)
 
 bool drop_in_remove(const char *path, bool *ret_removed, GError **error)
 {
-	if (!look_at(path, ret_removed, error))
+	g_autofree char *old = NULL;
+
+	*ret_removed = false;
+	if (!drop_in_read(path, &old, error))
 		return false;
-	if (!*ret_removed || unlink(path) == 0)
+	*ret_removed = old;
+	if (!old || unlink(path) == 0)
 		return true;
 
 	fail(error, "remove", path, g_strerror(errno));

@@ -33,6 +33,16 @@ char *drop_in_path(const char *directory, const char *name);
  */
 char *drop_in_text(const char *name, bool enables, char *const *values, GError **error);
 
+/*
+ * What is to stand in the stead of @old, the text of a drop-in (NULL: there is none), when @values are said: of lists
+ * they are added, others replace, and one that is empty takes back what @old says.  Each line that goes is added to
+ * @changes, for people.
+ */
+char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes);
+
+/* *@ret_text: what is at @path; NULL: nothing.  Somebody else's file is an error. */
+bool drop_in_read(const char *path, char **ret_text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Put @text at @path, its directory too, so that nobody ever reads half of it. */
 bool drop_in_write(const char *path, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -17,6 +17,8 @@ struct DuplicateFinder {
 	const EqualGroup *next_files; /* NULL at the end */
 	const EqualGroup *next_extents;
 	ShownFiles *shown; /* NULL where there are no extents */
+	ProgressLine progress;
+	uint64_t n_groups; /* that were taken */
 	uint64_t n_stale;
 };
 
@@ -36,7 +38,7 @@ DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *
 	if (!finder->extents || !equal_groups_next(finder->extents, &finder->next_extents, error))
 		return NULL;
 	if (finder->next_extents) {
-		finder->shown = shown_files_open(store, error);
+		finder->shown = shown_files_open(store, &finder->progress, error);
 		if (!finder->shown)
 			return NULL;
 	}
@@ -52,6 +54,7 @@ void duplicate_finder_close(DuplicateFinder *finder)
 	equal_groups_close(finder->files);
 	equal_groups_close(finder->extents);
 	shown_files_close(finder->shown);
+	progress_line_end(&finder->progress);
 	g_free(finder);
 }
 
@@ -70,6 +73,14 @@ static void add_group_take(GPtrArray *groups, DuplicateGroup *group)
 		duplicate_group_free(group);
 }
 
+static void show_progress(DuplicateFinder *finder)
+{
+	if (progress_line_is_due(&finder->progress))
+		progress_line_show(&finder->progress,
+				   "%" G_GUINT64_FORMAT " groups of equal data were looked at",
+				   finder->n_groups);
+}
+
 /* The group of files that are known by their versions. */
 static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **error)
 {
@@ -78,7 +89,9 @@ static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **erro
 	for (size_t i = 0; i < finder->next_files->n_ids; i++) {
 		NamedFile *file;
 
-		if (!known_object_open(finder->store, finder->next_files->ids[i], &file, NULL, NULL,
+		show_progress(finder);
+		if (!hash_store_read_on(finder->store, error) ||
+		    !known_object_open(finder->store, finder->next_files->ids[i], &file, NULL, NULL,
 				       error))
 			return false;
 		if (!file)
@@ -124,7 +137,9 @@ static bool take_extents(DuplicateFinder *finder, GPtrArray *groups, GError **er
 		bool found, is_there = false;
 		Object extent;
 
-		if (!hash_store_peek(finder->store, finder->next_extents->ids[i], &extent, &found,
+		show_progress(finder);
+		if (!hash_store_read_on(finder->store, error) ||
+		    !hash_store_peek(finder->store, finder->next_extents->ids[i], &extent, &found,
 				     error) ||
 		    (found && !shown_files_add(finder->shown, &extent, &is_there, error)))
 			return false;
@@ -147,14 +162,23 @@ static uint64_t spare_bytes(const EqualGroup *group)
 bool duplicate_finder_next(DuplicateFinder *finder, GPtrArray *groups, bool *ret_more,
 			   GError **error)
 {
+	bool done;
+
 	*ret_more = finder->next_files || finder->next_extents;
 	if (!*ret_more)
 		return true;
 
-	if (finder->next_files &&
-	    spare_bytes(finder->next_files) >= spare_bytes(finder->next_extents))
-		return take_files(finder, groups, error);
-	return take_extents(finder, groups, error);
+	finder->n_groups++;
+	done = finder->next_files &&
+			       spare_bytes(finder->next_files) >= spare_bytes(finder->next_extents)
+		       ? take_files(finder, groups, error)
+		       : take_extents(finder, groups, error);
+	/* What is printed now may wait for who reads it. */
+	if (groups->len > 0) {
+		hash_store_end_reads(finder->store);
+		progress_line_clear(&finder->progress);
+	}
+	return done;
 }
 
 uint64_t duplicate_finder_most(const DuplicateFinder *finder)

@@ -4,13 +4,8 @@
 #include "cli/estimate-table.h"
 
 /*
- * The curves of an estimate as a drawing.
+ * What fixed blocks of each size would free, as a drawing on standard output.
  *
  * Thread: main.
  */
-
-/* On standard output. */
 void estimate_drawing_print(const EstimateSubject *subject, const Estimate *estimate);
-
-/* As SVG: the text of the file, to be freed. */
-char *estimate_drawing_svg(const EstimateSubject *subject, const Estimate *estimate);

@@ -24,7 +24,6 @@ typedef struct {
 
 struct EstimateFiles {
 	const EstimateTask *task;
-	EstimateExtents *extents; /* NULL: not asked */
 	Estimate *result;
 	Filter *filter;
 	NameSpool *names;
@@ -51,13 +50,11 @@ static uint64_t min_size_bytes(const EstimateTask *task)
 	return task->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES : XFS_MIN_SIZE_BYTES;
 }
 
-static EstimateFiles *files_new(const EstimateTask *task, EstimateExtents *extents,
-				Estimate *result)
+static EstimateFiles *files_new(const EstimateTask *task, Estimate *result)
 {
 	EstimateFiles *files = g_new0(EstimateFiles, 1);
 
 	files->task = task;
-	files->extents = extents;
 	files->result = result;
 	files->filter = filter_new(task->settings->excludes, min_size_bytes(task));
 	filter_set_patterns(files->filter, task->settings->patterns, task->mount_point);
@@ -78,30 +75,17 @@ void estimate_files_free(EstimateFiles *files)
 	g_free(files);
 }
 
-/* Go over the pieces: where the first lies, and which extents they show. */
-static bool map_file(EstimateFiles *files, const NamedFile *file, uint64_t *ret_physical,
-		     GError **error)
+/* Where the first piece lies. */
+static bool find_first(const NamedFile *file, uint64_t *ret_physical, GError **error)
 {
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, false, error);
 	const FilePiece *piece;
-	bool is_first = true;
 
 	*ret_physical = 0;
-	if (!pieces)
+	if (!pieces || !file_pieces_next(pieces, &piece, error))
 		return false;
-	while (is_first || files->extents) {
-		if (!file_pieces_next(pieces, &piece, error))
-			return false;
-		if (!piece)
-			break;
-		if (is_first)
-			*ret_physical = piece->space + piece->position;
-		is_first = false;
-		if (files->extents && file_piece_is_placed(piece) &&
-		    !estimate_extents_show(files->extents, piece, file, error))
-			return false;
-	}
-
+	if (piece)
+		*ret_physical = piece->space + piece->position;
 	return true;
 }
 
@@ -111,7 +95,7 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 	g_autoptr(GError) unmapped = NULL;
 
 	/* A file that cannot be mapped, as its disk is damaged, is left alone. */
-	if (!map_file(files, file, &listed.physical, &unmapped)) {
+	if (!find_first(file, &listed.physical, &unmapped)) {
 		g_autofree char *why =
 			g_strdup_printf("cannot read %s: %s", file->text, unmapped->message);
 
@@ -179,10 +163,9 @@ static void say_what_matched_nothing(const EstimateFiles *files)
 			      files->task->mount_point);
 }
 
-EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *extents,
-				   Estimate *ret, GError **error)
+EstimateFiles *estimate_files_list(const EstimateTask *task, Estimate *ret, GError **error)
 {
-	g_autoptr(EstimateFiles) files = files_new(task, extents, ret);
+	g_autoptr(EstimateFiles) files = files_new(task, ret);
 
 	for (const char *const *path = task->paths; *path; path++)
 		if (!list_below(files, *path, error))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/estimate-extents.h"
 #include "cli/estimate.h"
 #include "cli/named-file.h"
 
@@ -13,12 +12,8 @@
  */
 typedef struct EstimateFiles EstimateFiles;
 
-/*
- * List the files of @task.  What keeps files out is counted in @ret.  Of a btrfs whose trees can be read
- * @extents get to know what extents the files show; NULL: that is not asked.
- */
-EstimateFiles *estimate_files_list(const EstimateTask *task, EstimateExtents *extents,
-				   Estimate *ret, GError **error);
+/* List the files of @task.  What keeps files out is counted in @ret. */
+EstimateFiles *estimate_files_list(const EstimateTask *task, Estimate *ret, GError **error);
 void estimate_files_free(EstimateFiles *files);
 
 /* The next one, to be closed; NULL at the end.  One that is gone meanwhile is passed over. */

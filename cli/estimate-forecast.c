@@ -29,10 +29,9 @@ const char *rate_origin_name(RateOrigin origin)
 	return names[origin];
 }
 
-uint64_t estimate_store_bytes(const Estimate *estimate, unsigned way)
+uint64_t estimate_store_bytes(uint64_t n_anchors, uint64_t n_files)
 {
-	return STORE_MIN_BYTES + estimate->n_anchors[way] * ANCHOR_BYTES +
-	       estimate->n_files * OBJECT_BYTES;
+	return STORE_MIN_BYTES + n_anchors * ANCHOR_BYTES + n_files * OBJECT_BYTES;
 }
 
 static void set_rate(EstimateForecast *forecast, const Estimate *estimate, uint64_t budget_bytes)
@@ -54,14 +53,14 @@ static void set_rate(EstimateForecast *forecast, const Estimate *estimate, uint6
 EstimateForecast estimate_forecast(const Estimate *estimate, const Settings *settings,
 				   uint64_t budget_bytes)
 {
-	uint64_t freed_bytes = estimate->ways[estimate->usual_window].bytes;
+	uint64_t freed_bytes = estimate->pass.bytes;
 	/* A sample is scaled; checksums are all read. */
 	uint64_t finding_bytes =
 		estimate->by_checksums ? estimate->read_bytes : estimate->data_bytes;
 	EstimateForecast forecast = {
 		.read_bytes = finding_bytes + 2 * (freed_bytes + estimate->deferred_bytes),
 		.memory_bytes = settings->memory_bytes,
-		.store_bytes = estimate_store_bytes(estimate, estimate->usual_window),
+		.store_bytes = estimate->store_bytes,
 		.metadata_bytes = estimate->n_runs *
 				  (estimate->by_checksums ? BTRFS_ITEM_BYTES : XFS_ITEM_BYTES),
 	};

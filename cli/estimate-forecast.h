@@ -26,8 +26,8 @@ typedef struct {
 
 const char *rate_origin_name(RateOrigin origin);
 
-/* What a store takes with the anchors of @way. */
-uint64_t estimate_store_bytes(const Estimate *estimate, unsigned way);
+/* What a store takes with so many anchors. */
+uint64_t estimate_store_bytes(uint64_t n_anchors, uint64_t n_files);
 
 /* @budget_bytes is what the disks may be asked for in a second, 0: whatever they can. */
 EstimateForecast estimate_forecast(const Estimate *estimate, const Settings *settings,

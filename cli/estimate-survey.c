@@ -6,10 +6,8 @@
 #include "cli/file-pieces.h"
 #include "daemon/block-sums.h"
 #include "daemon/file-reader.h"
-#include "daemon/zeros.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/btrfs-info.h"
-#include "kernel-ioctl/extent-map.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -26,7 +24,6 @@ struct EstimateSurvey {
 	const EstimateTask *task;
 	Throttle *throttle;
 	EstimateBlocks *blocks;
-	EstimateSequence *sequence; /* NULL: not wanted */
 	Estimate *result;
 	uint64_t block_bytes;
 	ExtentSums *extents;                     /* NULL: files are read */
@@ -71,15 +68,13 @@ static bool open_sums(EstimateSurvey *survey, GError **error)
 }
 
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, EstimateSequence *sequence,
-				    Estimate *result, GError **error)
+				    EstimateBlocks *blocks, Estimate *result, GError **error)
 {
 	g_autoptr(EstimateSurvey) survey = g_new0(EstimateSurvey, 1);
 
 	survey->task = task;
 	survey->throttle = throttle;
 	survey->blocks = blocks;
-	survey->sequence = sequence;
 	survey->result = result;
 	survey->block_bytes = task->identity.block_bytes;
 	survey->compressed = compressed_places_new(task);
@@ -115,31 +110,20 @@ static bool is_in_sample(const EstimateSurvey *survey, uint64_t offset)
 static bool skip(EstimateSurvey *survey, EstimateBlockKind kind, uint64_t length, GError **error)
 {
 	survey->next += length;
-	return estimate_blocks_skip(survey->blocks, kind, length / survey->block_bytes, error) &&
-	       (!survey->sequence || length == 0 ||
-		estimate_sequence_break(survey->sequence, error));
+	return estimate_blocks_skip(survey->blocks, kind, length / survey->block_bytes, error);
 }
 
-static bool add_data(EstimateSurvey *survey, uint64_t sum, uint64_t address, GError **error)
-{
-	return estimate_blocks_add(survey->blocks, ESTIMATE_BLOCK_DATA, sum, error) &&
-	       (!survey->sequence || estimate_sequence_add(survey->sequence, sum, address, error));
-}
-
-static bool add_zeros(EstimateSurvey *survey, uint64_t address, GError **error)
+static bool add_zeros(EstimateSurvey *survey, GError **error)
 {
 	survey->zeros_bytes += survey->block_bytes;
-	return estimate_blocks_add(survey->blocks, ESTIMATE_BLOCK_ZEROS, 0, error) &&
-	       (!survey->sequence || estimate_sequence_add_zeros(survey->sequence, address, error));
+	return estimate_blocks_add(survey->blocks, ESTIMATE_BLOCK_ZEROS, 0, error);
 }
 
 /* Tell of blocks whose sums are at hand. */
-static bool tell(EstimateSurvey *survey, uint64_t address, size_t n_blocks, uint64_t zeros,
-		 GError **error)
+static bool tell(EstimateSurvey *survey, size_t n_blocks, uint64_t zeros, GError **error)
 {
 	for (size_t i = 0; i < n_blocks; i++) {
 		uint64_t sum = survey->piece_sums[i];
-		uint64_t at = address + i * survey->block_bytes;
 		bool told;
 
 		if (sum == EXTENT_SUM_NONE) {
@@ -147,8 +131,9 @@ static bool tell(EstimateSurvey *survey, uint64_t address, size_t n_blocks, uint
 				return false;
 			continue;
 		}
-		told = sum == zeros ? add_zeros(survey, at, error)
-				    : add_data(survey, sum, at, error);
+		told = sum == zeros ? add_zeros(survey, error)
+				    : estimate_blocks_add(survey->blocks, ESTIMATE_BLOCK_DATA, sum,
+							  error);
 		if (!told)
 			return false;
 		survey->next += survey->block_bytes;
@@ -185,8 +170,7 @@ static void open_reader(EstimateSurvey *survey)
 	file_reader_expect_all(survey->reader, survey->task->fraction >= 1);
 }
 
-static bool read_data(EstimateSurvey *survey, uint64_t offset, uint64_t length, uint64_t address,
-		      GError **error)
+static bool read_data(EstimateSurvey *survey, uint64_t offset, uint64_t length, GError **error)
 {
 	uint64_t here = MIN(length, survey->file->stat.size_bytes - offset);
 	size_t n_blocks = (size_t)(length / survey->block_bytes);
@@ -201,7 +185,7 @@ static bool read_data(EstimateSurvey *survey, uint64_t offset, uint64_t length, 
 
 	survey->result->read_bytes += here;
 	sum_data(survey, here);
-	return tell(survey, address, n_blocks, block_sums_of_zeros(survey->sums, false), error);
+	return tell(survey, n_blocks, block_sums_of_zeros(survey->sums, false), error);
 }
 
 static bool read_checksums(EstimateSurvey *survey, uint64_t address, uint64_t length,
@@ -221,9 +205,9 @@ static bool look_at_new(EstimateSurvey *survey, uint64_t offset, uint64_t length
 	if (survey->is_unread || !is_in_sample(survey, offset))
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, length, error);
 	if (!survey->extents)
-		return read_data(survey, offset, length, address, error);
+		return read_data(survey, offset, length, error);
 	return read_checksums(survey, address, length, error) &&
-	       tell(survey, address, (size_t)(length / survey->block_bytes),
+	       tell(survey, (size_t)(length / survey->block_bytes),
 		    extent_sums_of_zeros(survey->extents), error);
 }
 
@@ -315,10 +299,6 @@ static bool tell_compressed(EstimateSurvey *survey, const FilePiece *piece, GErr
 	if (!are_known(sums, n_blocks))
 		return true;
 
-	for (size_t i = 0; survey->sequence && i < n_blocks; i++)
-		if (!estimate_sequence_add(survey->sequence, sums[i],
-					   piece->extent + i * survey->block_bytes, error))
-			return false;
 	return estimate_blocks_add_compressed(
 		survey->blocks, XXH3_64bits(sums, n_blocks * sizeof(sums[0])), n_blocks, error);
 }
@@ -336,8 +316,7 @@ static bool look_at_compressed(EstimateSurvey *survey, const FilePiece *piece, G
 	if (address_set_has(survey->met, piece->extent))
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
 
-	return (!survey->sequence || estimate_sequence_break(survey->sequence, error)) &&
-	       note_met(survey, piece->extent, piece->extent_bytes, error) &&
+	return note_met(survey, piece->extent, piece->extent_bytes, error) &&
 	       tell_compressed(survey, piece, error) &&
 	       skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
 }
@@ -354,33 +333,6 @@ static bool look_at_piece(EstimateSurvey *survey, const FilePiece *piece, GError
 			    error);
 	return piece->flags & PIECE_ENCODED ? look_at_compressed(survey, piece, error)
 					    : look_at_plain(survey, piece, error);
-}
-
-/* What the extents of the file say of its zeros; where they cannot be had these are kept. */
-static bool zeros_become_holes_in_file(void *data)
-{
-	const EstimateSurvey *survey = data;
-	const NamedFile *file = survey->file;
-	const char *slash = strrchr(file->path, '/');
-	ZerosEvidence evidence = { .size_bytes = file->stat.size_bytes,
-				   .name = slash ? slash + 1 : file->path };
-	g_autoptr(ExtentMap) map = extent_map_new();
-	const MappedExtent *extent;
-	uint64_t end = 0;
-
-	extent_map_start(map, file->fd, 0, file->stat.size_bytes, false);
-	while (true) {
-		if (!extent_map_next(map, &extent, NULL))
-			return false;
-		if (!extent)
-			break;
-		evidence.has_hole |= extent->logical > end;
-		evidence.has_unwritten |= (extent->flags & EXTENT_UNWRITTEN) != 0;
-		end = extent->logical + extent->length;
-	}
-
-	evidence.has_hole |= end < file->stat.size_bytes;
-	return zeros_become_holes(survey->task->settings->zeros, zeros_look_provisioned(&evidence));
 }
 
 static bool look_at_pieces(EstimateSurvey *survey, GError **error)
@@ -420,16 +372,13 @@ bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError 
 	survey->next = 0;
 	survey->is_unread = false;
 	estimate_blocks_begin_file(survey->blocks);
-	if (survey->sequence)
-		estimate_sequence_ask(survey->sequence, zeros_become_holes_in_file, survey);
 	looked = look_at_pieces(survey, error);
 	end_cluster(survey);
 	if (survey->is_unread)
 		add_unread(survey);
 	g_clear_pointer(&survey->reader, file_reader_free);
 
-	return looked && estimate_blocks_end_file(survey->blocks, file->stat.size_bytes, error) &&
-	       (!survey->sequence || estimate_sequence_end_file(survey->sequence, error));
+	return looked && estimate_blocks_end_file(survey->blocks, file->stat.size_bytes, error);
 }
 
 bool estimate_survey_end(EstimateSurvey *survey, GError **error)

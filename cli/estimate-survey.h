@@ -3,7 +3,6 @@
 
 #include "cli/estimate-blocks.h"
 #include "cli/estimate-files.h"
-#include "cli/estimate-sequence.h"
 #include "daemon/throttle.h"
 
 /*
@@ -17,10 +16,9 @@
  */
 typedef struct EstimateSurvey EstimateSurvey;
 
-/* @sequence NULL: only fixed blocks are wanted.  All is borrowed. */
+/* All is borrowed. */
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, EstimateSequence *sequence,
-				    Estimate *result, GError **error);
+				    EstimateBlocks *blocks, Estimate *result, GError **error);
 void estimate_survey_free(EstimateSurvey *survey);
 
 /*

@@ -36,8 +36,6 @@ enum {
 	ESTIMATE_IDENTICAL_BOUNDS,
 	ESTIMATE_ZEROS_BOUNDS,
 	ESTIMATE_BLOCKS,
-	ESTIMATE_RUNS,
-	ESTIMATE_DIGESTS,
 };
 
 static const TableColumn columns[] = {
@@ -69,19 +67,16 @@ static const TableColumn columns[] = {
 	[ESTIMATE_IDENTICAL_BOUNDS] = { NULL, "identical", COLUMN_TABLE },
 	[ESTIMATE_ZEROS_BOUNDS] = { NULL, "zeros", COLUMN_TABLE },
 	[ESTIMATE_BLOCKS] = { NULL, "blocks", COLUMN_TABLE },
-	[ESTIMATE_RUNS] = { NULL, "runs", COLUMN_TABLE },
-	[ESTIMATE_DIGESTS] = { NULL, "digests", COLUMN_TABLE },
 };
 
 const TableKind table_of_estimate = { "estimates", columns, G_N_ELEMENTS(columns),
-				      "dedupctl-estimate", 1 };
+				      "dedupctl-estimate", 2 };
 
 enum {
 	CURVE_OF,
 	CURVE_FREED,
 	CURVE_LOW,
 	CURVE_HIGH,
-	CURVE_STORE,
 };
 
 #define CURVE_COLUMNS(heading, key)                                                                \
@@ -90,20 +85,15 @@ enum {
 		[CURVE_FREED] = { "FREES", "bytes", COLUMN_NUMBER },                               \
 		[CURVE_LOW] = { "LEAST", "low_bytes", COLUMN_NUMBER },                             \
 		[CURVE_HIGH] = { "MOST", "high_bytes", COLUMN_NUMBER },                            \
-		[CURVE_STORE] = { "STORE", "store_bytes", COLUMN_NUMBER },                         \
 	}
 
 static const TableColumn block_columns[] = CURVE_COLUMNS("FIXED BLOCKS", "block_bytes");
-static const TableColumn run_columns[] = CURVE_COLUMNS("RUNS, WINDOW", "window");
-static const TableColumn digest_columns[] = CURVE_COLUMNS("ONE DIGEST IN", "one_in");
 static const TableColumn bounds_columns[] = CURVE_COLUMNS(NULL, "unit_bytes");
 
-/* What a fixed block has no use for stays out. */
-static const TableKind block_kind = { "blocks", block_columns, CURVE_STORE, NULL, 0 };
-static const TableKind run_kind = { "runs", run_columns, G_N_ELEMENTS(run_columns), NULL, 0 };
-static const TableKind digest_kind = { "digests", digest_columns, G_N_ELEMENTS(digest_columns),
-				       NULL, 0 };
-static const TableKind bounds_kind = { "bounds", bounds_columns, CURVE_STORE, NULL, 0 };
+static const TableKind block_kind = { "blocks", block_columns, G_N_ELEMENTS(block_columns), NULL,
+				      0 };
+static const TableKind bounds_kind = { "bounds", bounds_columns, G_N_ELEMENTS(bounds_columns), NULL,
+				       0 };
 
 static void add_point(Table *table, const Bounded *bytes)
 {
@@ -133,47 +123,15 @@ static Table *blocks_table(const Options *options, const Estimate *estimate)
 	return table;
 }
 
-static Table *runs_table(const Options *options, const Estimate *estimate)
-{
-	Table *table = table_new(&run_kind, options);
-
-	for (unsigned i = 0; i < ESTIMATE_WINDOWS; i++) {
-		table_add_row(table);
-		table_set_count(table, CURVE_OF, estimate_windows[i]);
-		add_point(table, &estimate->ways[i]);
-		table_set_size(table, CURVE_STORE, estimate_store_bytes(estimate, i));
-	}
-	return table;
-}
-
-static Table *digests_table(const Options *options, const Estimate *estimate)
-{
-	Table *table = table_new(&digest_kind, options);
-
-	for (unsigned i = 0; i < ESTIMATE_SAMPLINGS; i++) {
-		unsigned way = estimate_way_of_sampling(i, estimate->usual_window);
-
-		table_add_row(table);
-		table_set_count(table, CURVE_OF, estimate_samplings[i]);
-		add_point(table, &estimate->ways[way]);
-		table_set_size(table, CURVE_STORE, estimate_store_bytes(estimate, way));
-	}
-	return table;
-}
-
 static void set_curves(Table *table, const Options *options, const Estimate *estimate)
 {
 	g_autoptr(Table) identical = bounds_table(options, &estimate->identical);
 	g_autoptr(Table) zeros = bounds_table(options, &estimate->zeros);
 	g_autoptr(Table) blocks = blocks_table(options, estimate);
-	g_autoptr(Table) runs = runs_table(options, estimate);
-	g_autoptr(Table) digests = digests_table(options, estimate);
 
 	table_set_table(table, ESTIMATE_IDENTICAL_BOUNDS, identical);
 	table_set_table(table, ESTIMATE_ZEROS_BOUNDS, zeros);
 	table_set_table(table, ESTIMATE_BLOCKS, blocks);
-	table_set_table(table, ESTIMATE_RUNS, runs);
-	table_set_table(table, ESTIMATE_DIGESTS, digests);
 }
 
 static char *percent_text(double fraction)
@@ -196,7 +154,7 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 {
 	g_autofree char *sample = percent_text(estimate->fraction);
 	g_autofree char *mount_point = message_text(subject->mount_point);
-	const Bounded *pass = &estimate->ways[estimate->usual_window];
+	const Bounded *pass = &estimate->pass;
 
 	table_add_row(table);
 	table_set_text(table, ESTIMATE_MOUNT, mount_point);
@@ -221,7 +179,7 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 	table_set_size(table, ESTIMATE_ZEROS, estimate->zeros.bytes);
 	table_set_size(table, ESTIMATE_READ, estimate->read_bytes);
 	set_forecast(table, forecast);
-	/* Runs are not counted in a sample. */
+	/* A sample does not tell how many runs there are. */
 	if (estimate->fraction >= 1)
 		table_set_size(table, ESTIMATE_METADATA, forecast->metadata_bytes);
 	set_curves(table, options, estimate);
@@ -246,8 +204,6 @@ void estimate_table_print_curves(const Options *options, const EstimateSubject *
 				 const Estimate *estimate, const EstimateForecast *forecast)
 {
 	g_autoptr(Table) blocks = blocks_table(options, estimate);
-	g_autoptr(Table) runs = runs_table(options, estimate);
-	g_autoptr(Table) digests = digests_table(options, estimate);
 	g_autofree char *where = message_terminal_text(subject->mount_point);
 	g_autofree char *read = size_text(forecast->read_bytes);
 	g_autofree char *rate = size_text(forecast->rate_bytes);
@@ -256,10 +212,6 @@ void estimate_table_print_curves(const Options *options, const EstimateSubject *
 
 	printf("\n%s\n", where);
 	table_print(blocks);
-	putchar('\n');
-	table_print(runs);
-	putchar('\n');
-	table_print(digests);
 	print_deferred(estimate);
 	printf("\nA first pass would read %s, at %s/s (%s), and sort within %s.\n", read, rate,
 	       rate_origin_name(forecast->rate_origin), memory);

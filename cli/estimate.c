@@ -2,18 +2,15 @@
 #include "cli/estimate.h"
 
 #include "cli/estimate-blocks.h"
-#include "cli/estimate-coverage.h"
-#include "cli/estimate-extents.h"
 #include "cli/estimate-files.h"
-#include "cli/estimate-sequence.h"
+#include "cli/estimate-forecast.h"
+#include "cli/estimate-pass.h"
 #include "cli/estimate-survey.h"
 #include "daemon/anchor-shape.h"
 
 #include <unistd.h>
 
 const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES] = { 4096, 16384, 65536, 131072, 1048576 };
-const uint32_t estimate_windows[ESTIMATE_WINDOWS] = { 4, 8, 16, 32, 64 };
-const uint32_t estimate_samplings[ESTIMATE_SAMPLINGS] = { 1, 4, 16 };
 
 bool estimate_is_by_checksums(const EstimateTask *task)
 {
@@ -24,12 +21,9 @@ bool estimate_is_by_checksums(const EstimateTask *task)
 typedef struct {
 	const EstimateTask *task;
 	Estimate *result;
-	EstimateExtents *extents; /* NULL: each block is freed by itself */
 	EstimateFiles *files;
 	EstimateBlocks *blocks;
-	EstimateSequence *sequence; /* NULL: a sample is taken */
 	EstimateSurvey *survey;
-	EstimateCoverage *coverage;
 } Work;
 
 static void work_clear(Work *work)
@@ -37,46 +31,20 @@ static void work_clear(Work *work)
 	g_clear_pointer(&work->survey, estimate_survey_free);
 	g_clear_pointer(&work->files, estimate_files_free);
 	g_clear_pointer(&work->blocks, estimate_blocks_free);
-	g_clear_pointer(&work->sequence, estimate_sequence_free);
-	g_clear_pointer(&work->extents, estimate_extents_free);
-	g_clear_pointer(&work->coverage, estimate_coverage_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
 
-static void choose_window(Estimate *result)
-{
-	AnchorShape shape = anchor_shape(result->by_checksums);
-
-	result->anchor_blocks = shape.blocks;
-	for (unsigned i = 0; i < ESTIMATE_WINDOWS; i++)
-		if (estimate_windows[i] == shape.window)
-			result->usual_window = i;
-}
-
 static bool prepare(Work *work, Throttle *throttle, GError **error)
 {
 	const EstimateTask *task = work->task;
-	Estimate *result = work->result;
 
-	if (result->by_checksums) {
-		work->extents = estimate_extents_new(task, error);
-		if (!work->extents)
-			return false;
-	}
-	work->files = estimate_files_list(task, work->extents, result, error);
-	if (!work->files || (work->extents && !estimate_extents_rank(work->extents, error)))
+	work->files = estimate_files_list(task, work->result, error);
+	if (!work->files)
 		return false;
 
 	work->blocks = estimate_blocks_new(task);
-	if (task->fraction >= 1) {
-		work->sequence = estimate_sequence_new(task, result->anchor_blocks,
-						       result->usual_window, error);
-		if (!work->sequence)
-			return false;
-	}
-	work->survey =
-		estimate_survey_new(task, throttle, work->blocks, work->sequence, result, error);
+	work->survey = estimate_survey_new(task, throttle, work->blocks, work->result, error);
 	return work->survey;
 }
 
@@ -130,46 +98,10 @@ static bool count_blocks(Work *work, GError **error)
 	return true;
 }
 
-static bool take_run(const SequenceRun *run, void *data, GError **error)
-{
-	Work *work = data;
-
-	return work->extents ? estimate_extents_add(work->extents, run, error)
-			     : estimate_coverage_add(work->coverage, run, error);
-}
-
-static bool count_runs(Work *work, GError **error)
-{
-	Estimate *result = work->result;
-	CoverResult found = { 0 };
-	unsigned usual = result->usual_window;
-
-	estimate_sequence_count(work->sequence, result->n_anchors);
-	if (work->extents)
-		estimate_extents_begin(work->extents, work->sequence);
-	else
-		work->coverage = estimate_coverage_new(work->task);
-	if (!estimate_sequence_match(work->sequence, take_run, work, error))
-		return false;
-	if (work->extents ? !estimate_extents_count(work->extents, usual, &found, error)
-			  : !estimate_coverage_count(work->coverage, usual, found.freed_bytes,
-						     &found.n_runs, error))
-		return false;
-
-	result->n_runs = found.n_runs;
-	result->deferred_bytes = found.deferred_bytes;
-	result->deferred_written_bytes = found.deferred_written_bytes;
-	for (size_t i = 0; i < ESTIMATE_WAYS; i++)
-		result->ways[i] = bounded_exactly(
-			work->extents ? found.freed_bytes[i]
-				      : found.freed_bytes[i] * work->task->identity.block_bytes);
-	return true;
-}
-
 /* The smallest fixed block of which an equal one is found for certain; -1: none is large enough. */
-static int certain_block(const EstimateTask *task, uint32_t anchor_blocks, uint32_t window)
+static int certain_block(const EstimateTask *task, const AnchorShape *shape)
 {
-	uint64_t bytes = (uint64_t)(anchor_blocks + window - 1) * task->identity.block_bytes;
+	uint64_t bytes = (uint64_t)(shape->blocks + shape->window - 1) * task->identity.block_bytes;
 
 	for (int i = 0; i < ESTIMATE_BLOCK_SIZES; i++)
 		if (estimate_block_bytes[i] >= bytes)
@@ -178,35 +110,27 @@ static int certain_block(const EstimateTask *task, uint32_t anchor_blocks, uint3
 }
 
 /*
- * Runs are made of equal blocks, so they free no more than the smallest fixed ones, and zeros; and no less
+ * A pass shares equal blocks, so it frees no more than the smallest fixed ones, and zeros; and no less
  * than those which are found for certain, if these are not broken by zeros.
  */
-static void bound_runs(Work *work)
+static void bound_pass(Work *work)
 {
 	Estimate *result = work->result;
+	AnchorShape shape = anchor_shape(false);
+	int certain = certain_block(work->task, &shape);
+	uint64_t low = certain >= 0 ? result->blocks[certain].low : 0;
 	uint64_t zeros = result->zeros.high;
+	uint64_t most = MIN(result->blocks[0].high + zeros, result->data_bytes);
 
-	for (unsigned i = 0; i < ESTIMATE_WAYS; i++) {
-		int certain = i < ESTIMATE_WINDOWS
-				      ? certain_block(work->task, result->anchor_blocks,
-						      estimate_windows[i])
-				      : -1;
-		uint64_t low = certain >= 0 ? result->blocks[certain].low : 0;
-
-		result->ways[i] = (Bounded){
-			.bytes = result->blocks[0].bytes,
-			.low = low - MIN(low, zeros),
-			.high = MIN(result->blocks[0].high + zeros, result->data_bytes),
-		};
-		result->n_anchors[i] =
-			2 * (result->data_bytes - MIN(result->zeros.bytes, result->data_bytes)) /
-			work->task->identity.block_bytes /
-			((i < ESTIMATE_WINDOWS ? estimate_windows[i]
-					       : estimate_windows[result->usual_window]) +
-			 1);
-		if (i >= ESTIMATE_WINDOWS)
-			result->n_anchors[i] /= estimate_samplings[i - ESTIMATE_WINDOWS + 1];
-	}
+	result->pass = (Bounded){
+		.bytes = MIN(result->blocks[0].bytes, most),
+		.low = low - MIN(low, zeros),
+		.high = most,
+	};
+	result->store_bytes = estimate_store_bytes(
+		2 * (result->data_bytes - MIN(result->zeros.bytes, result->data_bytes)) /
+			work->task->identity.block_bytes / (shape.window + 1),
+		result->n_files);
 }
 
 void estimate_clear(Estimate *estimate)
@@ -227,16 +151,15 @@ bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, 
 
 	*ret = (Estimate){ .fraction = task->fraction,
 			   .by_checksums = estimate_is_by_checksums(task) };
-	choose_window(ret);
 	if (!prepare(&work, throttle, error) || !look_at_files(&work, error))
 		return false;
 	if (atomic_load(task->stop))
 		return true;
 	if (!estimate_survey_end(work.survey, error) || !count_blocks(&work, error))
 		return false;
-	if (work.sequence)
-		return count_runs(&work, error);
+	if (task->fraction >= 1)
+		return estimate_pass_make(task, ret, error);
 
-	bound_runs(&work);
+	bound_pass(&work);
 	return true;
 }

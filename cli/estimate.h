@@ -11,34 +11,17 @@
 /*
  * Estimate - what could be freed on a filesystem, before anything is changed there.
  *
- * On a btrfs whose trees this process may read equal data is found from the checksums, else the data is
- * read, or a part of it.  What several files show already counts once.
+ * What a pass frees is what a dry run of dedupd says (EstimatePass).  A survey of the files tells what fixed blocks
+ * would save.  Where data is read and only a sample is wanted, no dry run is made, and bounds come from the survey.
+ * Blocks that several files show already count once.
  *
  * Memory: what the settings allow for sorting; what is many lies in temporary files.
  *
  * Thread: main.
  */
-#define ESTIMATE_BLOCK_SIZES 5 /* ESTIMATE_BLOCK_BYTES */
-#define ESTIMATE_WINDOWS     5 /* ESTIMATE_WINDOW */
-#define ESTIMATE_SAMPLINGS   3 /* ESTIMATE_SAMPLING */
+#define ESTIMATE_BLOCK_SIZES 5
 
 extern const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES];
-extern const uint32_t estimate_windows[ESTIMATE_WINDOWS];
-
-/* Of so many digests one is kept. */
-extern const uint32_t estimate_samplings[ESTIMATE_SAMPLINGS];
-
-/*
- * Ways to find runs: windows of anchors, and beside these the usual one with fewer digests.  The last two
- * of the samplings are ways of their own, the first is that of the usual window.
- */
-#define ESTIMATE_WAYS (ESTIMATE_WINDOWS + ESTIMATE_SAMPLINGS - 1)
-
-/* The way of a sampling. */
-static inline unsigned estimate_way_of_sampling(unsigned sampling, unsigned usual_window)
-{
-	return sampling == 0 ? usual_window : ESTIMATE_WINDOWS + sampling - 1;
-}
 
 /* What is asked for. */
 typedef struct {
@@ -47,6 +30,7 @@ typedef struct {
 	FsIdentity identity;
 	int fd; /* any directory of it */
 	const Settings *settings;
+	char *const *words;    /* options for dedupd, as on its command line; NULL-terminated */
 	const char *directory; /* for temporary files */
 	double fraction;       /* of the data that is to be read; 1: all of it */
 	uint64_t seed;         /* chooses that part */
@@ -62,22 +46,20 @@ typedef struct {
 	uint64_t n_files;
 	uint64_t n_left_out; /* too small, or excluded */
 	uint64_t n_unreadable;
-	char *unreadable;       /* the first of these, and why; NULL: there is none */
-	uint64_t data_bytes;    /* on the disk, each block once */
-	uint64_t shared_bytes;  /* that files show besides, and take no space */
-	uint64_t read_bytes;    /* for this: of files, or of checksums */
-	int64_t usec;           /* that reading took */
-	uint32_t anchor_blocks; /* k, the same for all windows */
-	unsigned usual_window;  /* which of the windows a pass has by itself */
-	/* By checksums, and the usual window; beside what is freed at once: */
+	char *unreadable;      /* the first of these, and why; NULL: there is none */
+	uint64_t data_bytes;   /* on the disk, each block once */
+	uint64_t shared_bytes; /* that files show besides, and take no space */
+	uint64_t read_bytes;   /* for this: of files, or of checksums */
+	int64_t usec;          /* that reading took */
+	/* By a dry run; without one all but the store are 0: */
 	uint64_t deferred_bytes;         /* freed when read-only snapshots are deleted */
 	uint64_t deferred_written_bytes; /* written for these */
-	uint64_t n_runs; /* items that files get of a pass, by the usual window; full only */
+	uint64_t n_runs;                 /* items that files get of a pass */
+	uint64_t store_bytes;
+	Bounded pass; /* with zeros that become holes */
 	Bounded zeros;
 	Bounded identical;
 	Bounded blocks[ESTIMATE_BLOCK_SIZES];
-	Bounded ways[ESTIMATE_WAYS]; /* with zeros that become holes */
-	uint64_t n_anchors[ESTIMATE_WAYS];
 } Estimate;
 
 void estimate_clear(Estimate *estimate);

@@ -19,6 +19,7 @@ typedef struct {
 	RootSets *sets;
 	BtrfsTree *items; /* of subvolumes */
 	uint64_t n_looked_up;
+	ProgressLine *progress;
 	ExtentHolders *result;
 	/* The extent whose holders are being gathered. */
 	uint64_t bytenr;
@@ -60,6 +61,32 @@ static bool is_meant(const Scan *scan, const BtrfsExtentRef *ref, const BtrfsTre
 	return btrfs_file_extent_item_read(item->data, item->length, &shown) &&
 	       shown.kind != BTRFS_FILE_EXTENT_IS_INLINE && shown.bytenr == scan->bytenr &&
 	       item->key.offset - shown.offset == ref->offset;
+}
+
+/*
+ * Hold all leaves in question, as which of them show the extent cannot be found out.  That is certain only if the same
+ * subvolumes hold each of these.
+ */
+static void hold_any(Scan *scan, guint member, const BtrfsKey *first, const BtrfsKey *last)
+{
+	const BlockHolders *blocks = subvolume_trees_blocks(scan->trees);
+	RootSet common = 0, set = 0;
+	bool is_sure = true;
+	OwnLeaves leaves;
+	uint64_t leaf;
+	guint n = 0;
+
+	own_leaves_start(&leaves, scan->trees, member, first, last);
+	for (; own_leaves_next(&leaves, &leaf); n++) {
+		is_sure = is_sure && block_holders_find(blocks, leaf, &set) &&
+			  (n == 0 || set == common);
+		common = set;
+	}
+	if (n == 0 || !is_sure) {
+		scan->result->n_unsure++;
+		root_sets_gather(scan->sets, root_sets_of_one(scan->sets, member));
+	}
+	hold_all(scan, member, first, last);
 }
 
 /*
@@ -125,13 +152,10 @@ static void add_file_ref(Scan *scan, const BtrfsExtentRef *ref)
 		first.offset = 0;
 
 	n = count_leaves(scan, member, &first, &last, &leaf);
-	if (n == 1) {
+	if (n == 1)
 		hold(scan, leaf);
-	} else if (n == 0 || !look_up(scan, member, ref, &first, &last)) {
-		scan->result->n_unsure++;
-		root_sets_gather(scan->sets, root_sets_of_one(scan->sets, member));
-		hold_all(scan, member, &first, &last);
-	}
+	else if (n == 0 || !look_up(scan, member, ref, &first, &last))
+		hold_any(scan, member, &first, &last);
 }
 
 static void add_ref(Scan *scan, const BtrfsExtentRef *ref)
@@ -195,6 +219,10 @@ static bool take_item(Scan *scan, const BtrfsTreeItem *item, GError **error)
 
 	if (item->key.type == BTRFS_EXTENT_ITEM_KEY) {
 		finish_extent(scan);
+		if (progress_line_is_due(scan->progress))
+			progress_line_show(scan->progress,
+					   "%" G_GUINT64_FORMAT " extents were looked at",
+					   scan->result->n_extents);
 		return begin_extent(scan, item, error);
 	}
 	if (scan->disk_bytes == 0 || item->key.objectid != scan->bytenr)
@@ -232,11 +260,16 @@ static bool walk(Scan *scan, GError **error)
 	return true;
 }
 
-bool extent_holders_read(int fd, const SubvolumeTrees *trees, RootSets *sets, ExtentHolders *ret,
-			 GError **error)
+bool extent_holders_read(int fd, const SubvolumeTrees *trees, RootSets *sets,
+			 ProgressLine *progress, ExtentHolders *ret, GError **error)
 {
 	g_autoptr(BtrfsTree) items = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
-	Scan scan = { .fd = fd, .trees = trees, .sets = sets, .items = items, .result = ret };
+	Scan scan = { .fd = fd,
+		      .trees = trees,
+		      .sets = sets,
+		      .items = items,
+		      .progress = progress,
+		      .result = ret };
 
 	*ret = (ExtentHolders){ .bytes = g_array_new(false, true, sizeof(uint64_t)) };
 	g_array_set_size(ret->bytes, root_sets_count(sets));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/progress-line.h"
 #include "cli/root-sets.h"
 #include "cli/subvolume-trees.h"
 
@@ -24,13 +25,15 @@ typedef struct {
 	GArray *bytes; /* uint64_t: on the disk, of the extents that each set holds, by its number */
 	uint64_t n_extents;
 	/*
-	 * References of which the leaf was not found, as the filesystem changed meanwhile, or that
-	 * were counted for every leaf in question, as looking them all up would take too long.
+	 * References of which the leaf was not found, as the filesystem changed meanwhile; and those that were counted for
+	 * several leaves with different holders, as looking them all up would take too long, or the subvolume is being
+	 * deleted.
 	 */
 	uint64_t n_unsure;
 } ExtentHolders;
 
 /* @fd is any file or directory of the filesystem.  @trees and @sets are those of its subvolumes. */
-bool extent_holders_read(int fd, const SubvolumeTrees *trees, RootSets *sets, ExtentHolders *ret,
-			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool extent_holders_read(int fd, const SubvolumeTrees *trees, RootSets *sets,
+			 ProgressLine *progress, ExtentHolders *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 void extent_holders_clear(ExtentHolders *holders);

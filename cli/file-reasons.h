@@ -15,6 +15,9 @@ typedef struct {
 	const char *reason; /* a word, of docs/report.md where that has it */
 	char *evidence;     /* a sentence */
 	uint64_t bytes;
+	/* Of extents that are pinned, until the sentence is made: what it has of them. */
+	uint32_t pin_cause;
+	uint64_t extents, uncovered_bytes, places;
 } FileReason;
 
 /* What is held against the file besides its report. */
@@ -25,6 +28,6 @@ typedef struct {
 	const char *mount_point;  /* of the last pass */
 } FileJudges;
 
-/* An array of FileReason: what is configured, what is true of its extents, what the last pass said. */
-GArray *file_reasons_find(const NamedFile *file, const FileReport *report, const FileJudges *judges,
-			  GError **error);
+/* An array of FileReason, which takes the extents from @report: what is configured, what is true of its extents, what the last pass said. */
+GPtrArray *file_reasons_find(const NamedFile *file, FileReport *report, const FileJudges *judges,
+			     GError **error);

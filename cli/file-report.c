@@ -5,10 +5,20 @@
 #include "cli/file-pieces.h"
 #include "cli/known-object.h"
 #include "cli/lone-ranges.h"
+#include "cli/progress-line.h"
 #include "cli/shared-bytes.h"
 #include "hashstore/equals.h"
 
 #include <unistd.h>
+
+#define MEMORY_BYTES ((size_t)16 << 20)
+
+struct FileReporter {
+	HashStore *store; /* or NULL */
+	ExtentView *view; /* NULL until it is needed */
+	ProgressLine progress;
+	uint64_t n_files; /* that were begun */
+};
 
 static const char *const state_names[] = {
 	[FILE_NO_STORE] = "no store", [FILE_UNKNOWN] = "unknown", [FILE_STALE] = "stale",
@@ -31,13 +41,6 @@ const char *other_relation_name(OtherRelation relation)
 	return relation_names[relation];
 }
 
-static void extent_clear(void *data)
-{
-	ReportedExtent *extent = data;
-
-	g_free(extent->pinned_by);
-}
-
 static void other_clear(void *data)
 {
 	ReportedFile *other = data;
@@ -50,7 +53,8 @@ void file_report_free(FileReport *report)
 	if (!report)
 		return;
 
-	g_array_unref(report->extents);
+	sorter_free(report->extents);
+	g_string_chunk_free(report->names);
 	g_array_unref(report->others);
 	g_free(report);
 }
@@ -67,7 +71,8 @@ void file_report_add_other_take(FileReport *report, OtherRelation relation, char
 		g_free(path);
 }
 
-static void add_extent(FileReport *report, const FilePiece *piece, ReportedExtent *extent)
+static bool add_extent(FileReport *report, const FilePiece *piece, ReportedExtent *extent,
+		       GError **error)
 {
 	extent->logical = piece->logical;
 	extent->physical = piece->flags & PIECE_ENCODED ? piece->space : piece->position;
@@ -76,47 +81,115 @@ static void add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 	report->n_extents++;
 	report->data_bytes += piece->length;
 	report->elsewhere_bytes += extent->elsewhere_bytes;
-	if (report->extents->len < FILE_REPORT_EXTENTS)
-		g_array_append_val(report->extents, *extent);
-	else
-		extent_clear(extent);
+	return sorter_add(report->extents, extent, error);
 }
 
-/* Go over the pieces; @view, which may be NULL, says more of btrfs's extents. */
-static bool look_at_pieces(FileReport *report, const NamedFile *file, ExtentView *view,
+/* What only FIEMAP says anything of. */
+static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone, GError **error)
+{
+	ReportedExtent extent = { .state = report->state, .places = FILE_REPORT_NOT_ASKED };
+
+	if (piece->flags & PIECE_SHARED) {
+		if (!lone_ranges_add(lone, piece, error))
+			return false;
+		extent.shared_bytes = piece->length;
+		report->shared_bytes += piece->length;
+	}
+	return add_extent(report, piece, &extent, error);
+}
+
+static void show_progress(FileReporter *reporter, const FileReport *report, uint64_t n_pieces)
+{
+	if (progress_line_is_due(&reporter->progress))
+		progress_line_show(&reporter->progress,
+				   "file %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT
+				   " of %" G_GUINT64_FORMAT " extents were looked at",
+				   reporter->n_files, report->n_extents,
+				   report->n_extents + n_pieces);
+}
+
+/* All pieces of one extent. */
+static bool look_at_extent(FileReporter *reporter, FileReport *report, const GArray *pieces,
 			   GError **error)
 {
-	bool from_map = !view || extent_view_is_in_use(view);
+	const FilePiece *first = (const FilePiece *)(const void *)pieces->data;
+	g_autofree ReportedExtent *extents = g_new0(ReportedExtent, pieces->len);
+
+	if (!extent_view_look(reporter->view, first, pieces->len, report, extents, error))
+		return false;
+	for (guint i = 0; i < pieces->len; i++)
+		if (!add_extent(report, &first[i], &extents[i], error))
+			return false;
+
+	return true;
+}
+
+/* Extent by extent, in the order of addresses: there the store and the trees have what is asked for. */
+static bool look_at_extents(FileReporter *reporter, FileReport *report, Sorter *pieces,
+			    GError **error)
+{
+	g_autoptr(GArray) together = g_array_new(false, false, sizeof(FilePiece));
+	uint64_t n_left = sorter_count(pieces);
+	const FilePiece *piece;
+
+	if (!sorter_sort(pieces, error))
+		return false;
+	do {
+		if (!sorter_next(pieces, (const void **)&piece, error))
+			return false;
+		if (together->len > 0 &&
+		    (!piece || piece->extent != g_array_index(together, FilePiece, 0).extent)) {
+			if (!look_at_extent(reporter, report, together, error))
+				return false;
+			n_left -= together->len;
+			g_array_set_size(together, 0);
+			show_progress(reporter, report, n_left);
+		}
+		if (piece)
+			g_array_append_vals(together, piece, 1);
+	} while (piece);
+
+	return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const FilePiece *one = a, *other = b;
+
+	if (one->extent != other->extent)
+		return one->extent < other->extent ? -1 : 1;
+	return (one->logical > other->logical) - (one->logical < other->logical);
+}
+
+/* Go over the pieces; the view, where there is one, says more of btrfs's extents. */
+static bool look_at_pieces(FileReporter *reporter, FileReport *report, const NamedFile *file,
+			   bool has_view, GError **error)
+{
+	bool from_map = !has_view || extent_view_is_in_use(reporter->view);
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
-	g_autoptr(LoneRanges) shared = lone_ranges_new();
-	uint64_t shared_bytes;
+	g_autoptr(LoneRanges) lone = lone_ranges_new();
+	g_autoptr(Sorter) placed =
+		sorter_new(sizeof(FilePiece), compare_places, MEMORY_BYTES, g_get_tmp_dir(), NULL);
+	uint64_t lone_bytes;
 	const FilePiece *piece;
 
 	if (!pieces)
 		return false;
-	while (true) {
-		ReportedExtent extent = { .state = report->state, .places = FILE_REPORT_NOT_ASKED };
-
+	do {
 		if (!file_pieces_next(pieces, &piece, error))
 			return false;
-		if (!piece)
-			break;
-		if (piece->flags & PIECE_SHARED && !lone_ranges_add(shared, piece, error))
+		if (piece &&
+		    !(has_view && piece->extent > 0 ? sorter_add(placed, piece, error)
+						    : add_mapped(report, piece, lone, error)))
 			return false;
-		if (view && piece->extent > 0 &&
-		    !extent_view_look(view, piece, report, &extent, error)) {
-			extent_clear(&extent);
-			return false;
-		}
-		if (piece->flags & PIECE_SHARED)
-			report->shared_bytes += piece->length;
-		add_extent(report, piece, &extent);
-	}
+		show_progress(reporter, report, sorter_count(placed));
+	} while (piece);
 
-	if (!lone_ranges_count(shared, &shared_bytes, error))
+	if (!look_at_extents(reporter, report, placed, error) ||
+	    !lone_ranges_count(lone, &lone_bytes, error))
 		return false;
-	report->elsewhere_bytes += shared_bytes;
-	return true;
+	report->elsewhere_bytes += lone_bytes;
+	return sorter_sort(report->extents, error);
 }
 
 static FileState state_of(const Object *known, const NamedFile *file)
@@ -180,25 +253,70 @@ static bool look_for_equals(FileReport *report, const NamedFile *file, HashStore
 	return true;
 }
 
+static int compare_extents(const void *a, const void *b)
+{
+	const ReportedExtent *one = a, *other = b;
+
+	return (one->logical > other->logical) - (one->logical < other->logical);
+}
+
 static FileReport *report_new(void)
 {
 	FileReport *report = g_new0(FileReport, 1);
 
-	report->extents = g_array_new(false, true, sizeof(ReportedExtent));
-	g_array_set_clear_func(report->extents, extent_clear);
+	report->extents = sorter_new(sizeof(ReportedExtent), compare_extents, MEMORY_BYTES,
+				     g_get_tmp_dir(), NULL);
+	report->names = g_string_chunk_new(1024);
 	report->others = g_array_new(false, true, sizeof(ReportedFile));
 	g_array_set_clear_func(report->others, other_clear);
 	return report;
 }
 
-FileReport *file_report_make(const NamedFile *file, HashStore *store, GError **error)
+FileReporter *file_reporter_new(HashStore *store)
+{
+	FileReporter *reporter = g_new0(FileReporter, 1);
+
+	reporter->store = store;
+	return reporter;
+}
+
+void file_reporter_free(FileReporter *reporter)
+{
+	if (!reporter)
+		return;
+
+	progress_line_end(&reporter->progress);
+	extent_view_close(reporter->view);
+	g_free(reporter);
+}
+
+void file_reporter_clear_progress(FileReporter *reporter)
+{
+	progress_line_clear(&reporter->progress);
+}
+
+/* *ret_has_view is false where extents cannot be asked about. */
+static bool begin_view(FileReporter *reporter, const NamedFile *file, bool *ret_has_view,
+		       GError **error)
+{
+	*ret_has_view = reporter->store && file->identity.kind == FS_KIND_BTRFS && geteuid() == 0;
+	if (!*ret_has_view)
+		return true;
+
+	if (!reporter->view)
+		reporter->view = extent_view_open(file->fd, reporter->store, error);
+	return reporter->view && extent_view_begin(reporter->view, file, error);
+}
+
+FileReport *file_report_make(FileReporter *reporter, const NamedFile *file, GError **error)
 {
 	g_autoptr(FileReport) report = report_new();
-	g_autoptr(ExtentView) view = NULL;
+	HashStore *store = reporter->store;
 	const Object *found = NULL;
-	bool is_known;
+	bool is_known, has_view;
 	Object known;
 
+	reporter->n_files++;
 	if (store && !hash_store_find_at(store, file->subvolume, file->stat.inode, &found, error))
 		return NULL;
 	report->state = store ? state_of(found, file) : FILE_NO_STORE;
@@ -209,18 +327,21 @@ FileReport *file_report_make(const NamedFile *file, HashStore *store, GError **e
 	if (is_known)
 		known = *found;
 
-	if (store && file->identity.kind == FS_KIND_BTRFS && geteuid() == 0) {
-		view = extent_view_open(file, store, error);
-		if (!view)
-			return NULL;
-		report->is_in_use = extent_view_is_in_use(view);
+	if (!begin_view(reporter, file, &has_view, error) ||
+	    !look_at_pieces(reporter, report, file, has_view, error) ||
+	    (is_known && !look_for_equals(report, file, store, &known, error)))
+		return NULL;
+	if (has_view) {
+		report->is_in_use = extent_view_is_in_use(reporter->view);
+		extent_view_finish(reporter->view, report);
 	}
-	if (!look_at_pieces(report, file, view, error))
-		return NULL;
-	if (is_known && !look_for_equals(report, file, store, &known, error))
-		return NULL;
-	if (view)
-		extent_view_finish(view, report);
+	if (store)
+		hash_store_end_reads(store);
 
 	return g_steal_pointer(&report);
+}
+
+bool file_report_next(FileReport *report, const ReportedExtent **ret, GError **error)
+{
+	return sorter_next(report->extents, (const void **)ret, error);
 }

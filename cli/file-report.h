@@ -3,6 +3,7 @@
 
 #include "cli/named-file.h"
 #include "hashstore/hash-store.h"
+#include "hashstore/sorter.h"
 
 /*
  * FileReport - what can be said of one file: where it lies, what it shares already, what equals it,
@@ -24,9 +25,8 @@ typedef enum {
 
 const char *file_state_name(FileState state);
 
-/* So many of a file's extents, and of other files, are listed; the rest is counted. */
-#define FILE_REPORT_EXTENTS 10000
-#define FILE_REPORT_OTHERS  1000
+/* So many other files are listed; the rest is counted. */
+#define FILE_REPORT_OTHERS 1000
 
 #define FILE_REPORT_NOT_ASKED UINT64_MAX
 
@@ -39,11 +39,18 @@ typedef struct {
 	uint64_t places; /* that show the extent, this one included; FILE_REPORT_NOT_ASKED */
 	uint64_t equals; /* other extents that equal it */
 	uint64_t elsewhere_bytes; /* that other files show or equal, as far as was asked */
+	uint64_t shared_bytes;    /* that other files show, or this one in two places */
 	bool is_unsettled;        /* not matched with all that is known yet */
 	bool has_differed;    /* of what has its checksums something was found to be different */
 	uint32_t skip_reason; /* when FILE_SKIPPED: a SkipReason */
 	const char *pinned;   /* the cause, or NULL */
-	char *pinned_by;      /* path of a file that keeps it, or NULL */
+	uint32_t pin_cause;   /* the same: a PinCause */
+	/* The path of a file that keeps it, or NULL; the report's. */
+	const char *pinned_by;
+	bool is_source;           /* others are shared with it, which keeps it in any case */
+	bool is_first;            /* of the pieces of its extent that the file shows */
+	uint64_t pin_places;      /* that show it, as far as they were counted */
+	uint64_t uncovered_bytes; /* of the extent, that nothing else has */
 } ReportedExtent;
 
 typedef enum {
@@ -72,18 +79,37 @@ typedef struct {
 	uint64_t elsewhere_bytes; /* that other files have, too; what is in doubt they have not */
 	uint64_t would_free_bytes;
 	uint64_t pinned_bytes;
+	uint64_t deferred_bytes; /* of extents that read-only snapshots hold */
 	uint64_t n_others;
 	bool is_in_use;  /* a pass works on the filesystem: who shows extents was not asked */
-	GArray *extents; /* ReportedExtent */
-	GArray *others;  /* ReportedFile */
+	Sorter *extents; /* ReportedExtent */
+	GStringChunk *names;
+	GArray *others; /* ReportedFile */
 } FileReport;
 
-/* @store may be NULL: there is none. */
-FileReport *file_report_make(const NamedFile *file, HashStore *store, GError **error);
+/*
+ * FileReporter - makes reports of files of one filesystem, and shows how far it is.
+ */
+typedef struct FileReporter FileReporter;
+
+/* @store is borrowed, and may be NULL: there is none. */
+FileReporter *file_reporter_new(HashStore *store);
+void file_reporter_free(FileReporter *reporter);
+
+/* Before something else is printed. */
+void file_reporter_clear_progress(FileReporter *reporter);
+
+/* Memory: 48 MiB for sorting at most, what does not fit goes to temporary files; and all pieces of one extent. */
+FileReport *file_report_make(FileReporter *reporter, const NamedFile *file, GError **error);
 void file_report_free(FileReport *report);
+
+/* The next extent, in the order of the file; NULL at the end.  Valid until the next call. */
+bool file_report_next(FileReport *report, const ReportedExtent **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* For who makes one: count another file, and list it if there is room; consumes @path. */
 void file_report_add_other_take(FileReport *report, OtherRelation relation, char *path,
 				uint64_t bytes);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReport, file_report_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReporter, file_reporter_free)

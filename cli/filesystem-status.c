@@ -3,6 +3,7 @@
 
 #include "cli/message.h"
 #include "cli/skipped-table.h"
+#include "cli/time-text.h"
 #include "hashstore/objects.h"
 
 #include <string.h>
@@ -23,12 +24,17 @@ FilesystemStatus *filesystem_status_new_take(DaemonFilesystem *live)
 	return status;
 }
 
-/* A pass that did nothing is not in the store, and one before the service began only there. */
+/* One that found nothing may be missing in the store, and one before the service began is only there. */
 static void take_last_pass(FilesystemStatus *status, const PassRecord *pass)
 {
 	if (!status->mount_point)
 		status->mount_point = g_strdup(pass->mount_point);
-	if (status->has_last && status->last_started_usec >= pass->started_usec)
+	if (status->has_last && status->last_started_usec > pass->started_usec)
+		return;
+
+	status->has_last_net = pass->has_net;
+	status->last_net_bytes = pass->net_bytes;
+	if (status->has_last && status->last_started_usec == pass->started_usec)
 		return;
 
 	status->has_last = true;
@@ -46,6 +52,7 @@ bool filesystem_status_add_store(FilesystemStatus *status, const StoreEntry *ent
 	if (!hash_store_count_objects(entry->store, &status->n_objects, error) ||
 	    !hash_store_pass_totals(entry->store, &status->totals, error) ||
 	    !hash_store_sum_held(entry->store, &status->deferred, error) ||
+	    !hash_store_sum_pinned(entry->store, PINNED_ANY_CAUSE, &status->pinned, error) ||
 	    !hash_store_sum_holders(entry->store, &status->holders, error))
 		return false;
 	status->skipped = skipped_table_read(entry->store, options, error);
@@ -106,6 +113,18 @@ static void append(GString *text, const char *what)
 	g_string_append_printf(text, "%s%s", text->len > 0 ? "; " : "", safe);
 }
 
+static void append_pause(GString *text, const DaemonFilesystem *live)
+{
+	bool has_end = live->waits_until_usec > 0 && strcmp(live->wait_reason, "paused") == 0;
+	g_autofree char *until = has_end ? time_text_local((int64_t)live->waits_until_usec) : NULL;
+	g_autofree char *what =
+		until ? g_strdup_printf("paused until %s: 'dedupctl resume' has it go on before",
+					until)
+		      : g_strdup("paused: 'dedupctl resume' has it go on");
+
+	append(text, what);
+}
+
 /* What the service finds wrong now. */
 static void append_live(GString *text, const DaemonFilesystem *live)
 {
@@ -114,7 +133,7 @@ static void append_live(GString *text, const DaemonFilesystem *live)
 	if (strcmp(live->state, "refused") == 0)
 		append(text, live->refusal);
 	if (live->is_paused)
-		append(text, "paused: 'dedupctl resume' has it go on");
+		append_pause(text, live);
 	else if (g_strv_contains((const char *const[]){ "degraded", "retry", NULL },
 				 live->wait_reason))
 		append(text, live->waits_for);

@@ -5,6 +5,7 @@
 #include "cli/store-list.h"
 #include "cli/table.h"
 #include "hashstore/holders.h"
+#include "hashstore/pinned.h"
 
 /*
  * FilesystemStatus - what is known of one filesystem: by the running service, by its store, or by both.
@@ -23,6 +24,8 @@ typedef struct {
 	int64_t last_ended_usec;
 	const char *last_outcome; /* owned by either */
 	uint64_t last_freed_bytes;
+	int64_t last_net_bytes; /* of it, net of metadata */
+	bool has_last_net;      /* the store tells */
 
 	/* Of its store, if that could be read. */
 	bool has_store;
@@ -30,6 +33,7 @@ typedef struct {
 	uint64_t store_bytes, n_objects, anchor_blocks, window_anchors;
 	PassTotals totals;
 	HeldExtents deferred; /* what snapshots hold */
+	PinnedSum pinned;
 	HoldersSummary holders;
 	Table *skipped; /* what its last pass left alone */
 	bool has_stored_pass;

@@ -2,7 +2,9 @@
 #include "cli/mounted-name.h"
 
 #include "cli/message.h"
+#include "cli/patient-mounts.h"
 #include "daemon/config.h"
+#include "daemon/device-names.h"
 #include "daemon/nearest-word.h"
 #include "daemon/path.h"
 
@@ -34,6 +36,32 @@ const MountedFilesystem *mounted_name_find(const MountTable *mounts, const char 
 		found = mount_table_find_target(mounts, name);
 
 	return found || !real ? found : mount_table_find_target(mounts, real);
+}
+
+static char *replacement(const MountedFilesystem *mounted, bool is_path)
+{
+	g_auto(GStrv) ways = is_path ? mounted_filesystem_ways(mounted) : NULL;
+
+	return g_strdup(ways && ways[0] ? ways[0] : mounted->uuid);
+}
+
+void mounted_names_replace(char **names, bool are_paths)
+{
+	g_autoptr(MountTable) mounts = NULL;
+
+	for (; names && *names; names++) {
+		const MountedFilesystem *mounted;
+
+		if (!device_names_may_have(*names))
+			continue;
+		if (!mounts)
+			mounts = patient_mounts_read(NULL);
+		mounted = mounts ? mount_table_find_device(mounts, *names) : NULL;
+		if (!mounted || mounted->uuid[0] == '\0')
+			continue;
+		g_free(*names);
+		*names = replacement(mounted, are_paths);
+	}
 }
 
 /* All targets of mounts that can be reached, the table's. */
@@ -77,6 +105,17 @@ static const char *mount_point_above(const GPtrArray *targets, const char *path)
 	return above;
 }
 
+/* The kind of what @path lies on, if it is another than dedupd works on; NULL: there is no such path. */
+static char *other_kind_of(const char *path)
+{
+	g_autofree char *real = resolved(path);
+	g_autofree char *kind = real ? mounted_kind_of(real) : NULL;
+
+	return g_strcmp0(kind, "btrfs") == 0 || g_strcmp0(kind, "xfs") == 0
+		       ? NULL
+		       : g_steal_pointer(&kind);
+}
+
 static char *list_of(const GPtrArray *targets)
 {
 	GString *list = g_string_new(NULL);
@@ -100,6 +139,7 @@ char *mounted_name_refusal(const MountTable *mounts, const char *typed)
 	const char *near = nearest_word(typed, (const char *const *)targets->pdata, targets->len);
 	g_autofree char *meant = message_text(above ? above : near);
 	g_autofree char *list = list_of(targets);
+	g_autofree char *kind = other_kind_of(typed);
 
 	if (strpbrk(typed, "*?["))
 		return g_strdup_printf(
@@ -109,6 +149,8 @@ char *mounted_name_refusal(const MountTable *mounts, const char *typed)
 	if (above)
 		return g_strdup_printf("%s is no mount point: it lies on what is mounted on %s",
 				       shown, meant);
+	if (kind)
+		return g_strdup_printf("%s is %s; dedupd supports btrfs and XFS", shown, kind);
 	if (near)
 		return g_strdup_printf("%s is no btrfs or XFS that is mounted: did you mean %s?",
 				       shown, meant);

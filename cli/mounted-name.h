@@ -12,5 +12,11 @@
 /* The one with this UUID, or with a mount on this path, if need be free of symlinks; NULL: none. */
 const MountedFilesystem *mounted_name_find(const MountTable *mounts, const char *typed);
 
+/*
+ * Put the UUID of the mounted filesystem, or where @are_paths the path of a mount of it, in the place of each of
+ * @names (NULL-terminated, each to be freed) that is a device or a tag, as in fstab(5).  What is of none stays.
+ */
+void mounted_names_replace(char **names, bool are_paths);
+
 /* Why @typed is none of them, for people, with what may have been meant; to be freed. */
 char *mounted_name_refusal(const MountTable *mounts, const char *typed);

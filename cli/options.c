@@ -38,7 +38,6 @@ void options_clear(Options *options)
 	g_clear_pointer(&options->excludes, g_strfreev);
 	g_clear_pointer(&options->sample, g_free);
 	g_clear_pointer(&options->limit_rate, g_free);
-	g_clear_pointer(&options->svg, g_free);
 	g_clear_pointer(&options->why, g_free);
 	g_clear_pointer(&options->command, g_strfreev);
 	g_clear_pointer(&options->names, g_strfreev);
@@ -219,6 +218,8 @@ static void add_verify_entries(GOptionContext *context, Options *options)
 static void add_duplicates_entries(GOptionContext *context, Options *options)
 {
 	const GOptionEntry entries[] = {
+		{ "all", 0, 0, G_OPTION_ARG_NONE, &options->show_all,
+		  "Show also groups of which sharing would free nothing", NULL },
 		{ "files", 0, 0, G_OPTION_ARG_NONE, &options->files,
 		  "Show groups of files that are equal as a whole, which is done anyway", NULL },
 		{ "runs", 0, 0, G_OPTION_ARG_NONE, &options->runs,
@@ -315,9 +316,7 @@ static void add_estimate_entries(GOptionContext *context, Options *options)
 		{ "limit-rate", 0, 0, G_OPTION_ARG_STRING, &options->limit_rate,
 		  "Read SIZE per second at most", "SIZE" },
 		{ "plot", 0, 0, G_OPTION_ARG_NONE, &options->plot,
-		  "Draw what blocks and windows of each size would free", NULL },
-		{ "svg", 0, 0, G_OPTION_ARG_FILENAME, &options->svg,
-		  "Write that drawing, of one filesystem, to FILE as SVG", "FILE" },
+		  "Draw what blocks of each size would free", NULL },
 		{ NULL }
 	};
 
@@ -355,6 +354,24 @@ static void add_delete_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
+static void add_resume_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "resume", 0, 0, G_OPTION_ARG_NONE, &options->resume,
+					   "End a pause first, instead of refusing", NULL },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
+static void add_all_entries(GOptionContext *context, Options *options)
+{
+	const GOptionEntry entries[] = { { "all", 0, 0, G_OPTION_ARG_NONE, &options->all,
+					   "Take all filesystems that the service knows", NULL },
+					 { NULL } };
+
+	g_option_context_add_main_entries(context, entries, NULL);
+}
+
 static const struct {
 	VerbOptions takes;
 	void (*add)(GOptionContext *context, Options *options);
@@ -378,6 +395,8 @@ static const struct {
 	{ VERB_TAKES_REPLACE, add_replace_entries },
 	{ VERB_TAKES_COMMAND, add_command_entries },
 	{ VERB_TAKES_DELETE, add_delete_entries },
+	{ VERB_TAKES_RESUME, add_resume_entries },
+	{ VERB_TAKES_ALL, add_all_entries },
 };
 
 bool options_parse_common(Options *options, char ***arguments, const char *description,

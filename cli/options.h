@@ -32,6 +32,8 @@ typedef enum {
 	VERB_TAKES_REPLACE = 1 << 16,
 	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command behind "--" */
 	VERB_TAKES_DELETE = 1 << 18,
+	VERB_TAKES_RESUME = 1 << 19,
+	VERB_TAKES_ALL = 1 << 20,
 } VerbOptions;
 
 /* What a verb takes, and says of that. */
@@ -85,11 +87,13 @@ typedef struct {
 	int limit;       /* below 0: not given */
 	gboolean nul;
 	gboolean files;
+	gboolean show_all;
 	gboolean runs;
 	gboolean full;
 	gboolean replace;
 	gboolean deletes;
-	char *svg;
+	gboolean resume;
+	gboolean all;
 	char *why;
 	char **command; /* behind "--", NULL-terminated; NULL: there is no "--" */
 	gboolean version;

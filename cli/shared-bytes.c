@@ -2,6 +2,7 @@
 #include "cli/shared-bytes.h"
 
 #include "cli/file-pieces.h"
+#include "cli/progress-line.h"
 #include "hashstore/sorter.h"
 
 #define MEMORY_BYTES ((size_t)16 << 20)
@@ -31,9 +32,32 @@ static bool add_edges(Sorter *edges, const FilePiece *piece, uint32_t file, GErr
 	return sorter_add(edges, &begin, error) && sorter_add(edges, &end, error);
 }
 
-/* @edges may be NULL: the data is counted only. */
-static bool add_file(Sorter *edges, const NamedFile *named, uint32_t file, SharedBytes *count,
-		     GError **error)
+/* What is counted of two files, and how far that is. */
+typedef struct {
+	Sorter *edges; /* NULL: only their data is counted */
+	SharedBytes *count;
+	ProgressLine progress;
+	uint64_t n_pieces;
+} Counting;
+
+static void counting_clear(Counting *counting)
+{
+	g_clear_pointer(&counting->edges, sorter_free);
+	progress_line_end(&counting->progress);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Counting, counting_clear)
+
+static void count_piece(Counting *counting)
+{
+	counting->n_pieces++;
+	if (progress_line_is_due(&counting->progress))
+		progress_line_show(&counting->progress,
+				   "%" G_GUINT64_FORMAT " extents of two files were looked at",
+				   counting->n_pieces);
+}
+
+static bool add_file(Counting *counting, const NamedFile *named, uint32_t file, GError **error)
 {
 	g_autoptr(FilePieces) pieces = file_pieces_open(named, false, error);
 	const FilePiece *piece;
@@ -45,8 +69,10 @@ static bool add_file(Sorter *edges, const NamedFile *named, uint32_t file, Share
 			return false;
 		if (!piece)
 			return true;
-		count->data_bytes[file] += piece->length;
-		if (edges && file_piece_is_placed(piece) && !add_edges(edges, piece, file, error))
+		count_piece(counting);
+		counting->count->data_bytes[file] += piece->length;
+		if (counting->edges && file_piece_is_placed(piece) &&
+		    !add_edges(counting->edges, piece, file, error))
 			return false;
 	}
 }
@@ -89,7 +115,7 @@ static uint64_t overlap(const FilePiece *one, const FilePiece *other)
 	return end - begin;
 }
 
-static bool count_in_place(const NamedFile *one, const NamedFile *other, uint64_t *ret,
+static bool count_in_place(Counting *counting, const NamedFile *one, const NamedFile *other,
 			   GError **error)
 {
 	g_autoptr(FilePieces) ones = file_pieces_open(one, false, error);
@@ -99,7 +125,8 @@ static bool count_in_place(const NamedFile *one, const NamedFile *other, uint64_
 	if (!others || !file_pieces_next(ones, &a, error) || !file_pieces_next(others, &b, error))
 		return false;
 	while (a && b) {
-		*ret += overlap(a, b);
+		count_piece(counting);
+		counting->count->in_place_bytes += overlap(a, b);
 		if (a->logical + a->length <= b->logical + b->length
 			    ? !file_pieces_next(ones, &a, error)
 			    : !file_pieces_next(others, &b, error))
@@ -112,15 +139,17 @@ static bool count_in_place(const NamedFile *one, const NamedFile *other, uint64_
 bool shared_bytes_count(const NamedFile *one, const NamedFile *other, SharedBytes *ret,
 			GError **error)
 {
-	g_autoptr(Sorter) edges =
-		sorter_new(sizeof(Edge), compare_edges, MEMORY_BYTES, g_get_tmp_dir(), NULL);
+	g_auto(Counting) counting = { .count = ret };
 
 	*ret = (SharedBytes){ 0 };
-	/* There equal addresses mean nothing. */
-	if (!named_files_are_neighbours(one, other))
-		return add_file(NULL, one, 0, ret, error) && add_file(NULL, other, 1, ret, error);
+	/* Else equal addresses mean nothing. */
+	if (named_files_are_neighbours(one, other))
+		counting.edges = sorter_new(sizeof(Edge), compare_edges, MEMORY_BYTES,
+					    g_get_tmp_dir(), NULL);
+	if (!add_file(&counting, one, 0, error) || !add_file(&counting, other, 1, error))
+		return false;
 
-	return add_file(edges, one, 0, ret, error) && add_file(edges, other, 1, ret, error) &&
-	       sorter_sort(edges, error) && sweep(edges, ret, error) &&
-	       count_in_place(one, other, &ret->in_place_bytes, error);
+	return !counting.edges ||
+	       (sorter_sort(counting.edges, error) && sweep(counting.edges, ret, error) &&
+		count_in_place(&counting, one, other, error));
 }

@@ -4,43 +4,42 @@
 #include "cli/btrfs-paths.h"
 #include "cli/extent-version.h"
 #include "cli/file-pieces.h"
+#include "daemon/file-key.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/mount-table.h"
 #include "kernel-ioctl/fd.h"
 
 #include <string.h>
 
-/* So many places of one extent are looked at, and so many files noted at once. */
-#define PLACES_MOST 1024
-#define FILES_MOST  65536
+/* So many files are noted at once, and so many are known at a time. */
+#define FILES_MOST 65536
+#define KNOWN_MOST (1U << 20)
+
+/* Of a file that is not there, or has data that cannot be told by what the store has. */
+#define NO_FINGERPRINT UINT64_MAX
+
+/* A file that was noted once. */
+typedef struct {
+	FileKey key;
+	uint32_t generation;
+	bool is_deleted;
+	bool has_fingerprint; /* it was asked for */
+	uint64_t fingerprint;
+} KnownFile;
 
 struct ShownFiles {
 	HashStore *store;
-	Fd lock;
+	FilesystemLook *look;
 	Fd fd; /* of a mount point */
 	FsIdentity identity;
 	BtrfsPaths *paths;
 	ExtentRefs *refs;
 	BtrfsFileExtents *items;
-	GHashTable *noted; /* FileId by itself */
+	GHashTable *known; /* KnownFile by its key */
+	GHashTable *noted; /* some of these, by their addresses */
 	GHashTable *given; /* fingerprints, 64 bits of each */
+	ProgressLine *progress;
 };
-
-static guint id_hash(const void *data)
-{
-	const FileId *id = data;
-	uint64_t mixed = id->inode * UINT64_C(0x9e3779b97f4a7c15) ^ id->subvolume;
-
-	return (guint)(mixed ^ mixed >> 32);
-}
-
-static gboolean id_equal(const void *a, const void *b)
-{
-	const FileId *one = a, *other = b;
-
-	return one->inode == other->inode && one->subvolume == other->subvolume &&
-	       one->generation == other->generation;
-}
 
 /* Open a mount point of the filesystem. */
 static bool open_mount(ShownFiles *shown, const char *uuid, GError **error)
@@ -59,20 +58,23 @@ static bool open_mount(ShownFiles *shown, const char *uuid, GError **error)
 	return fs_identity_read(shown->fd, &shown->identity, error);
 }
 
-ShownFiles *shown_files_open(HashStore *store, GError **error)
+ShownFiles *shown_files_open(HashStore *store, ProgressLine *progress, GError **error)
 {
 	g_autoptr(ShownFiles) shown = g_new0(ShownFiles, 1);
 	const char *uuid = hash_store_about(store)->uuid;
 
 	shown->store = store;
-	shown->lock = -1;
+	shown->progress = progress;
 	shown->fd = -1;
-	shown->noted = g_hash_table_new_full(id_hash, id_equal, g_free, NULL);
+	shown->look = filesystem_look_new(uuid);
+	shown->known = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
+	shown->noted = g_hash_table_new(NULL, NULL);
 	shown->given = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	if (!open_mount(shown, uuid, error))
 		return NULL;
-	if (!filesystem_lock(uuid, &shown->lock, error))
+	if (!filesystem_look_begin(shown->look, error))
 		return NULL;
+	filesystem_look_end(shown->look);
 	shown->refs = extent_refs_new(shown->fd, NULL);
 	shown->items = btrfs_file_extents_new();
 	shown->paths = btrfs_paths_new(shown->fd, uuid, error);
@@ -89,33 +91,84 @@ void shown_files_close(ShownFiles *shown)
 	extent_refs_free(shown->refs);
 	btrfs_file_extents_free(shown->items);
 	g_hash_table_unref(shown->noted);
+	g_hash_table_unref(shown->known);
 	g_hash_table_unref(shown->given);
-	fd_close(&shown->lock);
+	filesystem_look_free(shown->look);
 	fd_close(&shown->fd);
 	g_free(shown);
 }
 
-bool shown_files_add(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
+/* Look at one place that shows the extent, for what is to be known of its file; *ret is NULL if it does not. */
+static bool know_file(ShownFiles *shown, const BtrfsRef *found, const Object *extent,
+		      KnownFile **ret, GError **error)
 {
-	ExtentRefsOutcome outcome;
 	const ExtentRef *places;
-	size_t n;
+	uint64_t ignored;
+	size_t n_before, n;
 
-	*ret_is_there = false;
-	if (!extent_refs_read(shown->refs, extent, PLACES_MOST, &outcome, error))
+	*ret = NULL;
+	extent_refs_list(shown->refs, &n_before);
+	if (!extent_refs_add(shown->refs, found, extent, &ignored, error))
 		return false;
 	places = extent_refs_list(shown->refs, &n);
-	if (n > 0 && !extent_version_is_shown(shown->items, shown->fd, &places[0], extent,
-					      ret_is_there, error))
+	if (n == n_before)
+		return true;
+
+	*ret = g_new0(KnownFile, 1);
+	(*ret)->key = (FileKey){ found->root, found->inode };
+	(*ret)->generation = places[n - 1].generation;
+	(*ret)->is_deleted = places[n - 1].is_deleted;
+	g_hash_table_insert(shown->known, &(*ret)->key, *ret);
+	return true;
+}
+
+/* Whether the place shows the extent as it was when it was remembered. */
+static bool is_shown(ShownFiles *shown, const BtrfsRef *found, const Object *extent, bool *ret,
+		     GError **error)
+{
+	const ExtentRef place = { .root = found->root,
+				  .inode = found->inode,
+				  .offset = found->offset };
+
+	return extent_version_is_shown(shown->items, shown->fd, &place, extent, ret, error);
+}
+
+/* Each file is looked at once, however many places of it show extents. */
+static bool note_files(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
+{
+	ExtentRefsOutcome outcome;
+	const BtrfsRef *found;
+	size_t n;
+
+	if (!extent_refs_find(shown->refs, extent, &outcome, error))
+		return false;
+	found = extent_refs_found(shown->refs, &n);
+	if (n > 0 && !is_shown(shown, &found[0], extent, ret_is_there, error))
 		return false;
 
 	for (size_t i = 0; i < n && *ret_is_there; i++) {
-		const FileId id = { places[i].root, places[i].inode, places[i].generation };
+		const FileKey key = { found[i].root, found[i].inode };
+		KnownFile *file = g_hash_table_lookup(shown->known, &key);
 
-		if (!places[i].is_deleted && g_hash_table_size(shown->noted) < FILES_MOST)
-			g_hash_table_add(shown->noted, g_memdup2(&id, sizeof(id)));
+		if (!file && !know_file(shown, &found[i], extent, &file, error))
+			return false;
+		if (file && !file->is_deleted && g_hash_table_size(shown->noted) < FILES_MOST)
+			g_hash_table_add(shown->noted, file);
 	}
 	return true;
+}
+
+bool shown_files_add(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
+{
+	bool done;
+
+	*ret_is_there = false;
+	if (!filesystem_look_begin(shown->look, error))
+		return false;
+
+	done = note_files(shown, extent, ret_is_there, error);
+	filesystem_look_end(shown->look);
+	return done;
 }
 
 static void add_number(GChecksum *fingerprint, uint64_t number)
@@ -131,7 +184,11 @@ static bool add_piece(ShownFiles *shown, GChecksum *fingerprint, const FilePiece
 	const Object *known;
 	bool holds;
 
-	if (!hash_store_find_at(shown->store, OBJECT_EXTENTS, piece->extent, &known, error))
+	if (progress_line_is_due(shown->progress))
+		progress_line_show(shown->progress, "%u files were looked at",
+				   g_hash_table_size(shown->known));
+	if (!hash_store_read_on(shown->store, error) ||
+	    !hash_store_find_at(shown->store, OBJECT_EXTENTS, piece->extent, &known, error))
 		return false;
 
 	holds = known && known->state == OBJECT_DONE && known->size_bytes == piece->extent_bytes &&
@@ -146,7 +203,7 @@ static bool add_piece(ShownFiles *shown, GChecksum *fingerprint, const FilePiece
 	return true;
 }
 
-/* *ret is the same for files that are equal; UINT64_MAX: it has data that cannot be told so. */
+/* *ret is the same for files that are equal, or NO_FINGERPRINT. */
 static bool fingerprint(ShownFiles *shown, const NamedFile *file, uint64_t *ret, GError **error)
 {
 	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -155,7 +212,7 @@ static bool fingerprint(ShownFiles *shown, const NamedFile *file, uint64_t *ret,
 	gsize n_digest = sizeof(digest);
 	const FilePiece *piece;
 
-	*ret = UINT64_MAX;
+	*ret = NO_FINGERPRINT;
 	if (!pieces)
 		return false;
 	add_number(checksum, file->stat.size_bytes);
@@ -178,6 +235,21 @@ NamedFile *shown_files_open_file(ShownFiles *shown, const FileId *id)
 	char *path = btrfs_paths_find(shown->paths, id->subvolume, id->inode);
 
 	return path ? named_file_open_by_id_take(shown->fd, &shown->identity, id, path) : NULL;
+}
+
+/* The same of a file that was noted; asked once. */
+static bool know_fingerprint(ShownFiles *shown, KnownFile *known, GError **error)
+{
+	const FileId id = { known->key.root, known->key.inode, known->generation };
+	g_autoptr(NamedFile) file = NULL;
+
+	if (known->has_fingerprint)
+		return true;
+
+	file = shown_files_open_file(shown, &id);
+	known->fingerprint = NO_FINGERPRINT;
+	known->has_fingerprint = true;
+	return !file || fingerprint(shown, file, &known->fingerprint, error);
 }
 
 static void sort_by_fingerprint(GHashTable *by_fingerprint, uint64_t fingerprint, const FileId *id)
@@ -206,6 +278,14 @@ static int compare_ids(const void *a, const void *b)
 	return (one->inode > other->inode) - (one->inode < other->inode);
 }
 
+/* What is known is taken from the filesystem anew when there is too much of it. */
+static void forget_noted(ShownFiles *shown)
+{
+	g_hash_table_remove_all(shown->noted);
+	if (g_hash_table_size(shown->known) >= KNOWN_MOST)
+		g_hash_table_remove_all(shown->known);
+}
+
 bool shown_files_take_equal(ShownFiles *shown, GPtrArray **ret, GError **error)
 {
 	g_autoptr(GHashTable) by_fingerprint =
@@ -215,15 +295,15 @@ bool shown_files_take_equal(ShownFiles *shown, GPtrArray **ret, GError **error)
 
 	g_hash_table_iter_init(&iter, shown->noted);
 	while (g_hash_table_iter_next(&iter, &key, NULL)) {
-		g_autoptr(NamedFile) file = shown_files_open_file(shown, key);
-		uint64_t found = UINT64_MAX;
+		KnownFile *known = key;
+		const FileId id = { known->key.root, known->key.inode, known->generation };
 
-		if (file && !fingerprint(shown, file, &found, error))
+		if (!know_fingerprint(shown, known, error))
 			return false;
-		if (found != UINT64_MAX)
-			sort_by_fingerprint(by_fingerprint, found, key);
+		if (known->fingerprint != NO_FINGERPRINT)
+			sort_by_fingerprint(by_fingerprint, known->fingerprint, &id);
 	}
-	g_hash_table_remove_all(shown->noted);
+	forget_noted(shown);
 
 	*ret = g_ptr_array_new_with_free_func(free_ids);
 	g_hash_table_iter_init(&iter, by_fingerprint);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/named-file.h"
+#include "cli/progress-line.h"
 #include "hashstore/objects.h"
 
 /*
@@ -11,23 +12,23 @@
  * Two files are equal if all of their extents are, by the checksums that the store has, in the same
  * order.  Files that are laid out in other extents are not told to be.
  *
- * Holds the filesystem's lock as long as it is open, since who shows an extent must not be asked
- * while a pass shares.
+ * The files that show an extent are asked for in a FilesystemLook of its own.  So a pass may begin at any time,
+ * and the next extent is then refused.  Each file is opened once, and its extents are looked at once.
  *
  * Needs CAP_SYS_ADMIN.  Thread: main.
  */
 typedef struct ShownFiles ShownFiles;
 
 /*
- * Of the filesystem of @store, which is borrowed.  The error is FILESYSTEM_LOCK_ERROR_IN_USE where a
+ * Of the filesystem of @store, which is borrowed, as @progress is.  The error is FILESYSTEM_LOCK_ERROR_IN_USE where a
  * pass works on it.
  */
-ShownFiles *shown_files_open(HashStore *store, GError **error);
+ShownFiles *shown_files_open(HashStore *store, ProgressLine *progress, GError **error);
 void shown_files_close(ShownFiles *shown);
 
 /*
  * Note the files that show the extent.  *ret_is_there is false if it is not as it was when it was
- * remembered.
+ * remembered.  The error is FILESYSTEM_LOCK_ERROR_IN_USE where a pass began.
  */
 bool shown_files_add(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

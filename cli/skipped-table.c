@@ -2,14 +2,16 @@
 #include "cli/skipped-table.h"
 
 #include "cli/message.h"
+#include "daemon/advice.h"
 
-enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES };
+enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES, SKIPPED_ADVICE };
 
 static const TableColumn skipped_columns[] = {
 	[SKIPPED_REASON] = { "REASON", "reason", COLUMN_TEXT },
 	[SKIPPED_COUNT] = { "COUNT", "count", COLUMN_NUMBER },
 	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
 	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
+	[SKIPPED_ADVICE] = { "WHY; WHAT TO DO", "advice", COLUMN_TEXT },
 };
 
 static const TableKind table_of_skipped = { "skipped", skipped_columns,
@@ -33,12 +35,15 @@ static void add_skip(Table *table, const SkipRecord *skip, const Options *option
 	/* To a person one example says what is meant. */
 	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
 	g_autofree char *reason = message_text(skip->reason);
+	SkipReason known;
 	g_autofree char *examples = join_examples(skip->examples, examples_most);
 
 	table_add_row(table);
 	table_set_text(table, SKIPPED_REASON, reason);
 	table_set_count(table, SKIPPED_COUNT, skip->count);
 	table_set_size(table, SKIPPED_BYTES, skip->bytes);
+	if (skip_reason_parse(skip->reason, &known))
+		table_set_text(table, SKIPPED_ADVICE, advice_of_skip(known));
 	if (examples[0] != '\0')
 		table_set_text(table, SKIPPED_EXAMPLES, examples);
 }

@@ -128,8 +128,13 @@ static void print_last(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *started = time_text_local(status->last_started_usec);
 	g_autofree char *took = duration_text(status->last_ended_usec - status->last_started_usec);
 	g_autofree char *freed = bytes_text(status->last_freed_bytes, in_bytes);
+	g_autofree char *net = bytes_text((uint64_t)ABS(status->last_net_bytes), in_bytes);
 
-	if (status->has_last && started)
+	if (status->has_last && started && status->has_last_net)
+		print_line("Last pass", "%s, %s in %s, freed %s (%s%s net of metadata)", started,
+			   status->last_outcome, took, freed, status->last_net_bytes < 0 ? "-" : "",
+			   net);
+	else if (status->has_last && started)
 		print_line("Last pass", "%s, %s in %s, freed %s", started, status->last_outcome,
 			   took, freed);
 	else
@@ -148,12 +153,19 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *since = bytes_text(live ? live->freed_bytes : 0, in_bytes);
 	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
 	g_autofree char *path = message_text(status->store_path);
+	g_autofree char *pinned = bytes_text(status->pinned.bytes, in_bytes);
 	g_autofree char *deferred = bytes_text(status->deferred.bytes, in_bytes);
 	g_autofree char *last = filesystem_status_last_holder(status);
 
 	if (status->has_store)
-		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " %s", total,
+		print_line("In all", "freed %s by %" G_GUINT64_FORMAT " %s of the history", total,
 			   status->totals.passes, passes(status->totals.passes));
+	if (status->pinned.extents > 0)
+		print_line(
+			"Pinned",
+			"%s in %" G_GUINT64_FORMAT
+			" extents duplicate other data but cannot be freed yet ('dedupctl waste')",
+			pinned, status->pinned.extents);
 	if (status->deferred.bytes > 0)
 		print_line("Deferred",
 			   "%s will be freed when %" G_GUINT64_FORMAT " %s deleted (last: %s)",
@@ -161,8 +173,9 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 			   status->holders.n == 1 ? "snapshot is" : "snapshots are", last);
 	if (live)
 		print_line("This run",
-			   "freed %s by %" G_GUINT64_FORMAT " %s since the service began", since,
-			   live->passes, passes(live->passes));
+			   "freed %s since the service began, in %" G_GUINT64_FORMAT
+			   " %s with those that found nothing",
+			   since, live->passes, passes(live->passes));
 	if (status->has_store)
 		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", path, store,
 			   status->n_objects);

@@ -2,6 +2,7 @@
 #include "cli/subvolume-usage.h"
 
 #include "cli/extent-holders.h"
+#include "cli/progress-line.h"
 #include "cli/subvolume-trees.h"
 #include "kernel-ioctl/btrfs-blocks.h"
 #include "kernel-ioctl/btrfs-info.h"
@@ -12,11 +13,11 @@
 
 #define WORD_BITS 64
 
-/* Looks at a filesystem that changes. */
-#define LOOKS_MAX 4
-
-/* After that a look is not repeated for being approximate: on a busy filesystem each one is. */
-#define LOOKS_USEC (2 * G_USEC_PER_SEC)
+/* A look that met a change is repeated, after pauses that double; for this long at most, since on a busy filesystem each
+   one meets one.  One that found nothing at all is repeated a few times in any case. */
+#define LOOKS_USEC       (2 * G_USEC_PER_SEC)
+#define FIRST_PAUSE_USEC (10 * 1000)
+#define LOOKS_MIN        4
 
 /* A commit, which writes the tops of trees last, takes a moment. */
 #define COMMIT_USEC (50 * 1000)
@@ -151,13 +152,21 @@ UsageBytes subvolume_usage_being_freed(const SubvolumeUsage *usage)
 typedef struct {
 	int fd;
 	BtrfsBlocks *blocks;
+	ProgressLine *progress;
+	uint64_t n_read;
 	bool was_asked;
 } Disk;
 
 static bool read_node(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
 		      BtrfsNode *ret, GError **error)
 {
-	return btrfs_blocks_read(((Disk *)data)->blocks, bytenr, generation, level, ret, error);
+	Disk *disk = data;
+
+	disk->n_read++;
+	if (progress_line_is_due(disk->progress))
+		progress_line_show(disk->progress,
+				   "%" G_GUINT64_FORMAT " blocks of trees were read", disk->n_read);
+	return btrfs_blocks_read(disk->blocks, bytenr, generation, level, ret, error);
 }
 
 static bool read_subvolumes(void *data, GArray **ret, GError **error)
@@ -193,6 +202,7 @@ static SubvolumeUsage *look(int fd, GError **error)
 	g_autoptr(BtrfsBlocks) blocks = NULL;
 	g_autoptr(GArray) subvolumes = NULL;
 	g_autoptr(RootSets) sets = NULL;
+	g_auto(ProgressLine) progress = { 0 };
 	ExtentHolders extents;
 	BtrfsInfo before, after;
 	SubvolumeUsage *usage;
@@ -208,10 +218,10 @@ static SubvolumeUsage *look(int fd, GError **error)
 	blocks = btrfs_blocks_open(fd, error);
 	if (!blocks)
 		return NULL;
-	Disk disk = { .fd = fd, .blocks = blocks };
+	Disk disk = { .fd = fd, .blocks = blocks, .progress = &progress };
 	const TreeSource source = { read_node, read_subvolumes, &disk };
 	trees = subvolume_trees_read(subvolumes, sets, &source, error);
-	if (!trees || !extent_holders_read(fd, trees, sets, &extents, error))
+	if (!trees || !extent_holders_read(fd, trees, sets, &progress, &extents, error))
 		return NULL;
 
 	GArray *sums = add_up(&extents, trees, before.node_bytes);
@@ -226,25 +236,28 @@ static SubvolumeUsage *look(int fd, GError **error)
 
 SubvolumeUsage *subvolume_usage_measure(int fd, GError **error)
 {
-	const int64_t enough_usec = g_get_monotonic_time() + LOOKS_USEC;
+	const int64_t end_usec = g_get_monotonic_time() + LOOKS_USEC;
+	uint64_t pause_usec = FIRST_PAUSE_USEC;
 	SubvolumeUsage *usage = NULL;
 
-	for (int i = 0; i < LOOKS_MAX; i++) {
+	for (int n_looks = 1;; n_looks++, pause_usec *= 2) {
 		g_autoptr(GError) cause = NULL;
 		SubvolumeUsage *better = look(fd, &cause);
+		bool is_over = g_get_monotonic_time() > end_usec;
 
 		if (better) {
 			subvolume_usage_free(usage);
 			usage = better;
-			if (!usage->is_approximate || g_get_monotonic_time() > enough_usec)
-				return usage;
 		} else if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_AGAIN) ||
-			   (i + 1 == LOOKS_MAX && !usage)) {
+			   (is_over && !usage && n_looks >= LOOKS_MIN)) {
 			subvolume_usage_free(usage);
 			g_propagate_error(error, g_steal_pointer(&cause));
 			return NULL;
 		}
-	}
 
-	return usage;
+		if (usage && (is_over || !usage->is_approximate))
+			return usage;
+		if (!is_over)
+			g_usleep(pause_usec);
+	}
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define EMPTY_SUBVOLUME_INODE 2 /* BTRFS_EMPTY_SUBVOL_DIR_OBJECTID */
+
 /* A directory that is gone through: what is in it, in the order of names. */
 typedef struct {
 	struct dirent **entries;
@@ -71,12 +73,16 @@ static int open_directory(const char *path, int more_flags)
 }
 
 /* A subvolume has a device number of its own, as what is mounted has. */
-static bool belongs(const TreeFiles *files, int fd, dev_t device, bool *ret, GError **error)
+static bool belongs(const TreeFiles *files, int fd, const struct stat *stat, bool *ret,
+		    GError **error)
 {
 	FsIdentity identity;
 
-	*ret = device == innermost(files)->device;
+	*ret = stat->st_dev == innermost(files)->device;
 	if (*ret)
+		return true;
+	/* Where a snapshot had a subvolume it has an empty directory, which knows no ioctls. */
+	if (files->identity.kind == FS_KIND_BTRFS && stat->st_ino == EMPTY_SUBVOLUME_INODE)
 		return true;
 	if (!fs_identity_read(fd, &identity, error))
 		return false;
@@ -111,7 +117,7 @@ static bool enter_directory(TreeFiles *files, GError **error)
 		fail(files->path->str, errno, error);
 		return false;
 	}
-	if (!belongs(files, fd, stat.st_dev, &is_part, error))
+	if (!belongs(files, fd, &stat, &is_part, error))
 		return false;
 
 	return !is_part || enter(files, fd, stat.st_dev, error);

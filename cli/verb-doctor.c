@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/configuration.h"
 #include "cli/daemon-client.h"
 #include "cli/doctor.h"
 #include "cli/message.h"
@@ -34,7 +35,22 @@ const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns), 
 
 static DoctorView view_of_system(void)
 {
-	return (DoctorView){ "/proc", "/sys", "/etc/systemd/system", "/dev", g_get_real_time() };
+	return (DoctorView){
+		"/proc", "/sys", "/etc/systemd/system", "/dev", g_get_real_time(), NULL
+	};
+}
+
+/* What the configuration says of it.  A faulty configuration is found once, for the machine. */
+static void look_at_configured(const Config *config, const MountedFilesystem *filesystem,
+			       const char *way, Findings *findings)
+{
+	g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+	g_auto(Settings) settings = { 0 };
+
+	if (!config)
+		return;
+	config_settings(config, (const char *const *)names, &settings);
+	doctor_look_at_patterns(way, settings.patterns, findings);
 }
 
 static void look_inside(const DoctorView *view, const MountedFilesystem *filesystem,
@@ -58,6 +74,7 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 		doctor_look_at_btrfs(fd, findings);
 	}
 	doctor_look_at_files(fd, view, findings);
+	look_at_configured(view->config, filesystem, way, findings);
 	doctor_look_at_disks(view, fd, findings);
 	doctor_look_at_store(view, options->state_directory, filesystem->uuid, findings);
 }
@@ -132,7 +149,9 @@ static void look_at_named(const DoctorView *view, const MountTable *mounts, cons
 
 static Findings *look_at_all(const Options *options, GError **error)
 {
-	const DoctorView view = view_of_system();
+	DoctorView view = view_of_system();
+	g_autoptr(GError) faulty = NULL;
+	g_autoptr(Config) config = configuration_read(options, &faulty);
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
 	g_autoptr(DaemonClient) client = daemon_client_connect(NULL);
 	g_autoptr(Findings) findings = findings_new();
@@ -140,7 +159,12 @@ static Findings *look_at_all(const Options *options, GError **error)
 	if (!mounts)
 		return NULL;
 
+	view.config = config;
 	doctor_look_at_machine(&view, client, findings);
+	if (!config)
+		findings_add(findings, FINDING_ERROR, "configuration",
+			     "'dedupctl config --check' lists all that is wrong", "%.*s",
+			     (int)strcspn(faulty->message, "\n"), faulty->message);
 	for (char **name = options->names; name && *name; name++)
 		look_at_named(&view, mounts, *name, options, findings);
 	if (options->names)

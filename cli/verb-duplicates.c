@@ -40,6 +40,9 @@ typedef struct {
 	/* The only filesystem, or none; a file of each group is below its directory. */
 	NamedPlace place;
 	DuplicatePrinter *printer;
+	bool has_store; /* one was looked through */
+	uint64_t n_printed;
+	uint64_t n_hidden; /* groups that have nothing to reclaim */
 } Query;
 
 static void query_clear(Query *query)
@@ -130,11 +133,22 @@ static int compare_reclaimable(const void *a, const void *b)
 	       (one->reclaimable_bytes < other->reclaimable_bytes);
 }
 
+static bool is_wanted(Query *query, const DuplicateGroup *group)
+{
+	if (query->place.below && !duplicate_group_has_below(group, query->place.below))
+		return false;
+	if (group->reclaimable_bytes > 0 || query->options->show_all)
+		return true;
+
+	query->n_hidden++;
+	return false;
+}
+
 /*
  * Have the group with most to reclaim at the end of @waiting: what is remembered tells how much
  * others have at most.
  */
-static bool fill(DuplicateFinder *finder, const Query *query, GPtrArray *waiting, GError **error)
+static bool fill(DuplicateFinder *finder, Query *query, GPtrArray *waiting, GError **error)
 {
 	bool has_more = true;
 
@@ -148,11 +162,12 @@ static bool fill(DuplicateFinder *finder, const Query *query, GPtrArray *waiting
 			return true;
 		if (!duplicate_finder_next(finder, found, &has_more, error))
 			return false;
+		if (found->len == 0)
+			continue;
 		while (found->len > 0) {
 			DuplicateGroup *group = g_ptr_array_steal_index(found, found->len - 1);
 
-			if (!query->place.below ||
-			    duplicate_group_has_below(group, query->place.below))
+			if (is_wanted(query, group))
 				g_ptr_array_add(waiting, group);
 			else
 				duplicate_group_free(group);
@@ -169,6 +184,7 @@ static bool show_store(DuplicateFinder *finder, HashStore *store, void *data, GE
 		g_ptr_array_new_with_free_func((GDestroyNotify)duplicate_group_free);
 	Query *query = data;
 
+	query->has_store = true;
 	for (; query->n_left > 0; query->n_left--) {
 		if (!fill(finder, query, waiting, error))
 			return false;
@@ -176,10 +192,23 @@ static bool show_store(DuplicateFinder *finder, HashStore *store, void *data, GE
 			break;
 		duplicate_printer_print(query->printer, waiting->pdata[waiting->len - 1],
 					hash_store_about(store)->uuid);
+		query->n_printed++;
 		g_ptr_array_set_size(waiting, (int)waiting->len - 1);
 	}
 
 	return true;
+}
+
+static void say_what_is_not_there(const Query *query)
+{
+	if (query->n_hidden > 0)
+		message_print("%s: %" G_GUINT64_FORMAT
+			      " groups of equal files share all of their data already "
+			      "(--all shows them)",
+			      query->n_printed > 0 ? "not shown" : "nothing to reclaim",
+			      query->n_hidden);
+	else if (query->n_printed == 0 && query->has_store)
+		message_print("no files are known that equal each other as a whole");
 }
 
 static ExitStatus show_stores(Query *query)
@@ -192,6 +221,8 @@ static ExitStatus show_stores(Query *query)
 	status = duplicate_stores_each(query->options->state_directory, names[0] ? names : NULL,
 				       &query->limits, show_store, query, &n_stale);
 	duplicate_printer_finish(query->printer, n_stale);
+	if (status == EXIT_STATUS_DONE)
+		say_what_is_not_there(query);
 	return status;
 }
 

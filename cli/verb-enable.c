@@ -163,6 +163,49 @@ static bool write_drop_in(const Naming *naming, bool enables, char *const *value
 	return true;
 }
 
+/* A drop-in has the name of a mount point or a UUID. */
+static bool may_have_drop_in(const char *name)
+{
+	return *name == '/' || !strchr(name, '=');
+}
+
+/* Add what the drop-in of @name says. */
+static bool add_drop_in(const Naming *naming, const char *name, GString *text, GError **error)
+{
+	g_autofree char *path = drop_in_path(naming->places.directories[0], name);
+	g_autofree char *old = NULL;
+
+	if (!drop_in_read(path, &old, error))
+		return false;
+	if (old)
+		g_string_append(text, old);
+	return true;
+}
+
+/* The values that 'enable' has to write, as it wrote some before under any name; what changes is told. */
+static char **merge_values(const Naming *naming, GPtrArray *changes, GError **error)
+{
+	g_autoptr(GString) old = g_string_new(NULL);
+
+	for (char **name = naming->names; *name; name++)
+		if (may_have_drop_in(*name) && strcmp(*name, naming->name) != 0 &&
+		    !add_drop_in(naming, *name, old, error))
+			return NULL;
+
+	return add_drop_in(naming, naming->name, old, error)
+		       ? drop_in_merge(old->str, naming->options->names + 1, changes)
+		       : NULL;
+}
+
+static void tell_changes(const GPtrArray *changes, char *const *merged, char *const *said)
+{
+	for (guint i = 0; i < changes->len; i++)
+		tell("  %s", (const char *)changes->pdata[i]);
+	for (; *merged; merged++)
+		if (!g_strv_contains((const char *const *)said, *merged))
+			tell("  as before: %s", *merged);
+}
+
 /* Whether what was written has the effect that it is meant to have: a later file may say otherwise. */
 static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 {
@@ -201,12 +244,39 @@ static bool is_one_named(const Options *options)
 	return false;
 }
 
+/* Remove what 'enable' wrote, under whichever name but @kept. */
+static bool remove_drop_ins(const Naming *naming, const char *kept, bool *ret_removed)
+{
+	*ret_removed = false;
+	for (char **name = naming->names; name && *name; name++) {
+		if (!may_have_drop_in(*name) || g_strcmp0(*name, kept) == 0)
+			continue;
+		g_autofree char *path = drop_in_path(naming->places.directories[0], *name);
+		g_autofree char *shown = message_text(path);
+		g_autoptr(GError) error = NULL;
+		bool was_there;
+
+		if (!drop_in_remove(path, &was_there, &error)) {
+			message_print_error(error);
+			return false;
+		}
+		if (was_there)
+			tell("Removed %s.", shown);
+		*ret_removed |= was_there;
+	}
+
+	return true;
+}
+
 ExitStatus verb_enable(const Options *options)
 {
 	g_auto(Naming) naming = { .options = options };
 	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) changes = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(Config) config = NULL;
+	g_auto(GStrv) values = NULL;
 	g_autofree char *text = NULL;
+	bool has_removed;
 
 	if (!is_one_named(options))
 		return EXIT_STATUS_USAGE;
@@ -226,41 +296,23 @@ ExitStatus verb_enable(const Options *options)
 	}
 
 	prefer_uuid(&naming);
-	text = drop_in_text(naming.name, true, options->names + 1, &error);
+	values = merge_values(&naming, changes, &error);
+	text = values ? drop_in_text(naming.name, true, values, &error) : NULL;
 	if (!text) {
 		message_print_error(error);
-		return EXIT_STATUS_USAGE;
+		return values ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
 	}
 	/* Where it is faulty already, more of it helps nobody. */
 	config = read_config(&naming);
-	if (!config || !write_drop_in(&naming, true, options->names + 1))
+	if (!config || !write_drop_in(&naming, true, values))
 		return EXIT_STATUS_FAILED;
 
+	tell_changes(changes, values, options->names + 1);
+	/* What other names had is in this one now. */
+	if (!remove_drop_ins(&naming, naming.name, &has_removed))
+		return EXIT_STATUS_FAILED;
 	return check_effect(&naming, true);
 }
-
-/* Remove what 'enable' wrote, under whichever name. */
-static bool remove_drop_ins(const Naming *naming, bool *ret_removed)
-{
-	*ret_removed = false;
-	for (char **name = naming->names; name && *name; name++) {
-		g_autofree char *path = drop_in_path(naming->places.directories[0], *name);
-		g_autofree char *shown = message_text(path);
-		g_autoptr(GError) error = NULL;
-		bool was_there;
-
-		if (!drop_in_remove(path, &was_there, &error)) {
-			message_print_error(error);
-			return false;
-		}
-		if (was_there)
-			tell("Removed %s.", shown);
-		*ret_removed |= was_there;
-	}
-
-	return true;
-}
-
 ExitStatus verb_disable(const Options *options)
 {
 	g_auto(Naming) naming = { .options = options };
@@ -274,7 +326,7 @@ ExitStatus verb_disable(const Options *options)
 		message_print("one filesystem at a time, and nothing else");
 		return EXIT_STATUS_USAGE;
 	}
-	if (!find(&naming) || !remove_drop_ins(&naming, &has_removed))
+	if (!find(&naming) || !remove_drop_ins(&naming, NULL, &has_removed))
 		return EXIT_STATUS_FAILED;
 
 	config = read_config(&naming);

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Where files are read, so much of the data is, and no less than that. */
 #define SAMPLE_FRACTION  (1.0 / 16)
@@ -209,48 +208,6 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
 }
 
-/* A link, a device or a pipe, as /dev/stdout, is written through: replacing it would do away with it. */
-static bool is_special(const char *path)
-{
-	struct stat found;
-
-	return lstat(path, &found) == 0 && !S_ISREG(found.st_mode);
-}
-
-static bool write_through(const char *path, const char *text, GError **error)
-{
-	FILE *file = fopen(path, "we");
-	bool written = file && fputs(text, file) >= 0;
-
-	if (file)
-		written &= fclose(file) == 0;
-	if (written)
-		return true;
-
-	g_autofree char *safe = message_text(path);
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
-		    "cannot write the drawing to %s: %s", safe, g_strerror(errno));
-	return false;
-}
-
-static bool write_svg(const char *path, const EstimateSubject *subject, const Estimate *estimate,
-		      GError **error)
-{
-	g_autofree char *svg = estimate_drawing_svg(subject, estimate);
-
-	return is_special(path) ? write_through(path, svg, error)
-				: g_file_set_contents(path, svg, -1, error);
-}
-
-static bool show(const Request *request, const EstimateSubject *subject, const Estimate *estimate,
-		 const EstimateForecast *forecast, GError **error)
-{
-	const Options *options = request->options;
-
-	estimate_table_add(request->table, options, subject, estimate, forecast);
-	return !options->svg || write_svg(options->svg, subject, estimate, error);
-}
-
 /* For people, who asked for no columns of their own. */
 static bool wants_curves(const Options *options)
 {
@@ -281,6 +238,25 @@ static void say_unreadable(Request *request, const Estimate *estimate)
 		request->status = EXIT_STATUS_UNREADABLE;
 }
 
+static void add_option(GStrvBuilder *words, const char *name, const char *value)
+{
+	if (value)
+		g_strv_builder_add_many(words, name, value, NULL);
+}
+
+/* What is asked for, as dedupd takes it. */
+static GStrv dedupd_words(const Options *options)
+{
+	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+
+	add_option(words, "--config", options->config);
+	add_option(words, "--min-size", options->min_size);
+	add_option(words, "--limit-rate", options->limit_rate);
+	for (char **exclude = options->excludes; exclude && *exclude; exclude++)
+		add_option(words, "--exclude", *exclude);
+	return g_strv_builder_end(words);
+}
+
 static bool estimate_subject(Request *request, const Subject *subject, GError **error)
 {
 	const MountedFilesystem *mounted = mount_table_find_uuid(request->mounts, subject->uuid);
@@ -290,12 +266,14 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 	g_autoptr(DiskTable) disks = disk_table_new();
 	g_autoptr(Throttle) throttle = NULL;
 	g_auto(Settings) settings = { 0 };
+	g_auto(GStrv) words = dedupd_words(request->options);
 	EstimateTask task = {
 		.paths = paths,
 		.mount_point = paths[0],
 		.identity = subject->identity,
 		.fd = fd,
 		.settings = &settings,
+		.words = words,
 		.directory = temporary ? temporary : "/var/tmp",
 		.fraction = 1,
 		.seed = (uint64_t)g_random_int() << 32 | g_random_int(),
@@ -319,8 +297,7 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 		return true;
 
 	forecast = estimate_forecast(&estimate, &settings, budget_of(disks, &settings));
-	if (!show(request, &names, &estimate, &forecast, error))
-		return false;
+	estimate_table_add(request->table, request->options, &names, &estimate, &forecast);
 	print_rest(request, &names, &estimate, &forecast);
 	if (estimate.n_unreadable > 0)
 		say_unreadable(request, &estimate);
@@ -403,11 +380,6 @@ ExitStatus verb_estimate(const Options *options)
 	}
 
 	subjects = list_subjects(&request);
-	if (options->svg && subjects->len > 1) {
-		message_print("estimate: --svg draws one filesystem, and here are %u",
-			      subjects->len);
-		return EXIT_STATUS_USAGE;
-	}
 	thread_priority_lower();
 	catch_signals();
 	estimate_all(&request, subjects);

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So many extents are listed. */
+#define EXTENTS_MOST 10000
+
 enum {
 	FILE_SIZE,
 	FILE_DATA,
@@ -18,6 +21,7 @@ enum {
 	FILE_EQUAL,
 	FILE_WOULD_FREE,
 	FILE_PINNED,
+	FILE_DEFERRED,
 	FILE_STATE,
 	FILE_NAME,
 	FILE_IN_USE,
@@ -34,6 +38,7 @@ static const TableColumn file_columns[] = {
 	[FILE_EQUAL] = { "EQUAL", "equal_bytes", COLUMN_NUMBER },
 	[FILE_WOULD_FREE] = { "WOULD FREE", "would_free_bytes", COLUMN_NUMBER },
 	[FILE_PINNED] = { "PINNED", "pinned_bytes", COLUMN_NUMBER },
+	[FILE_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
 	[FILE_STATE] = { "STORE", "state", COLUMN_TEXT },
 	[FILE_NAME] = { "FILE", "file", COLUMN_TEXT },
 	[FILE_IN_USE] = { NULL, "in_use", COLUMN_TEXT },
@@ -112,12 +117,16 @@ static char *flags_text(unsigned flags)
 	return g_string_free(text, FALSE);
 }
 
-static Table *extents_table(const FileReport *report, const Options *options)
+static Table *extents_table(FileReport *report, const Options *options, GError **error)
 {
-	Table *table = table_new(&table_of_extents, options);
+	g_autoptr(Table) table = table_new(&table_of_extents, options);
+	const ReportedExtent *extent;
 
-	for (guint i = 0; i < report->extents->len; i++) {
-		const ReportedExtent *extent = &g_array_index(report->extents, ReportedExtent, i);
+	for (guint i = 0; i < EXTENTS_MOST; i++) {
+		if (!file_report_next(report, &extent, error))
+			return NULL;
+		if (!extent)
+			break;
 		g_autofree char *flags = flags_text(extent->flags);
 
 		table_add_row(table);
@@ -135,7 +144,7 @@ static Table *extents_table(const FileReport *report, const Options *options)
 		set_path(table, EXTENT_PINNED_BY, extent->pinned_by);
 	}
 
-	return table;
+	return g_steal_pointer(&table);
 }
 
 static Table *others_table(const FileReport *report, const Options *options)
@@ -165,6 +174,7 @@ static void add_row(Table *table, const NamedFile *file, const FileReport *repor
 	table_set_size(table, FILE_EQUAL, report->equal_bytes);
 	table_set_size(table, FILE_WOULD_FREE, report->would_free_bytes);
 	table_set_size(table, FILE_PINNED, report->pinned_bytes);
+	table_set_size(table, FILE_DEFERRED, report->deferred_bytes);
 	table_set_text(table, FILE_STATE, file_state_name(report->state));
 	table_set_text(table, FILE_NAME, file->name);
 	table_set_text(table, FILE_IN_USE, report->is_in_use ? "yes" : "no");
@@ -179,9 +189,8 @@ static void print_details(Table *extents, Table *others, const FileReport *repor
 		printf("\nExtents:\n");
 		table_print(extents);
 	}
-	if (report->n_extents > report->extents->len)
-		printf("… and %" G_GUINT64_FORMAT " more\n",
-		       report->n_extents - report->extents->len);
+	if (report->n_extents > EXTENTS_MOST)
+		printf("… and %" G_GUINT64_FORMAT " more\n", report->n_extents - EXTENTS_MOST);
 	if (table_count_rows(others) > 0) {
 		printf("\nOther files:\n");
 		table_print(others);
@@ -224,9 +233,12 @@ static void show(const char *name, Table *table, const Options *options, bool is
 	g_autoptr(GError) error = NULL;
 	g_autoptr(NamedFile) file = named_file_open(name, &error);
 	g_autoptr(HashStore) store = file ? open_store(file, options, status) : NULL;
-	g_autoptr(FileReport) report = file ? file_report_make(file, store, &error) : NULL;
+	g_autoptr(FileReporter) reporter = file_reporter_new(store);
+	g_autoptr(FileReport) report = file ? file_report_make(reporter, file, &error) : NULL;
+	g_autoptr(Table) extents = report ? extents_table(report, options, &error) : NULL;
 
-	if (!report) {
+	file_reporter_clear_progress(reporter);
+	if (!extents) {
 		message_print_error(error);
 		*status = EXIT_STATUS_FAILED;
 		return;
@@ -244,7 +256,6 @@ static void show(const char *name, Table *table, const Options *options, bool is
 		return;
 	}
 
-	g_autoptr(Table) extents = extents_table(report, options);
 	g_autoptr(Table) others = others_table(report, options);
 	add_row(table, file, report, extents, others);
 	if (!is_detailed)

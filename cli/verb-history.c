@@ -15,11 +15,13 @@ enum {
 	HISTORY_TOOK,
 	HISTORY_OUTCOME,
 	HISTORY_FILES,
+	HISTORY_EXTENTS,
 	HISTORY_OBJECTS_READ,
 	HISTORY_FINDING,
 	HISTORY_COMPARED,
 	HISTORY_SHARED,
 	HISTORY_FREED,
+	HISTORY_NET,
 	HISTORY_HOLES,
 	HISTORY_RUNS_SHARED,
 	HISTORY_RUNS_DIFFERED,
@@ -40,11 +42,13 @@ static const TableColumn history_columns[] = {
 	[HISTORY_TOOK] = { "TOOK", "seconds", COLUMN_NUMBER },
 	[HISTORY_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
 	[HISTORY_FILES] = { "FILES", "files", COLUMN_NUMBER },
+	[HISTORY_EXTENTS] = { "EXTENTS", "extents", COLUMN_NUMBER },
 	[HISTORY_OBJECTS_READ] = { NULL, "objects_read", COLUMN_NUMBER },
 	[HISTORY_FINDING] = { "READ", "finding_bytes", COLUMN_NUMBER },
 	[HISTORY_COMPARED] = { "COMPARED", "compare_bytes", COLUMN_NUMBER },
 	[HISTORY_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
 	[HISTORY_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
+	[HISTORY_NET] = { "NET", "net_bytes", COLUMN_NUMBER },
 	[HISTORY_HOLES] = { NULL, "hole_bytes", COLUMN_NUMBER },
 	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
 	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
@@ -72,12 +76,14 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 	table_set_time(table, HISTORY_STARTED, pass->started_usec);
 	table_set_duration(table, HISTORY_TOOK, pass->ended_usec - pass->started_usec);
 	table_set_text(table, HISTORY_OUTCOME, pass_outcome_name(pass->outcome));
-	table_set_count(table, HISTORY_FILES, pass->files);
+	table_set_count(table, pass->has_extents ? HISTORY_EXTENTS : HISTORY_FILES, pass->files);
 	table_set_count(table, HISTORY_OBJECTS_READ, pass->objects_read);
 	table_set_size(table, HISTORY_FINDING, pass->finding_bytes);
 	table_set_size(table, HISTORY_COMPARED, pass->compare_bytes);
 	table_set_size(table, HISTORY_SHARED, pass->shared_bytes);
 	table_set_size(table, HISTORY_FREED, pass->freed_bytes);
+	if (pass->has_net)
+		table_set_difference(table, HISTORY_NET, pass->net_bytes);
 	table_set_size(table, HISTORY_HOLES, pass->hole_bytes);
 	table_set_count(table, HISTORY_RUNS_SHARED, pass->runs_shared);
 	table_set_count(table, HISTORY_RUNS_DIFFERED, pass->runs_differed);
@@ -92,8 +98,13 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }
 
-/* Add the passes of @store; *ret_defers is set if one of them deferred something. */
-static bool add_passes(Table *table, HashStore *store, bool *ret_defers, GError **error)
+/* What any pass has: other columns are not shown to people. */
+typedef struct {
+	bool files, extents, net, deferred;
+} Shown;
+
+/* Add the passes of @store. */
+static bool add_passes(Table *table, HashStore *store, Shown *shown, GError **error)
 {
 	g_autoptr(PassCursor) cursor = pass_cursor_open(store, error);
 	const PassRecord *pass;
@@ -107,8 +118,29 @@ static bool add_passes(Table *table, HashStore *store, bool *ret_defers, GError 
 		if (!pass)
 			return true;
 		add_pass(table, hash_store_about(store), pass);
-		*ret_defers |= pass->deferred_bytes > 0;
+		shown->files |= !pass->has_extents;
+		shown->extents |= pass->has_extents;
+		shown->net |= pass->has_net;
+		shown->deferred |= pass->deferred_bytes > 0;
 	}
+}
+
+static void hide_empty(Table *table, const Shown *shown, const Options *options)
+{
+	const struct {
+		bool is_shown;
+		size_t column;
+	} columns[] = {
+		{ shown->files || !shown->extents, HISTORY_FILES },
+		{ shown->extents, HISTORY_EXTENTS },
+		{ shown->net, HISTORY_NET },
+		{ shown->deferred, HISTORY_DEFERRED },
+		{ shown->deferred, HISTORY_DEFERRED_WRITTEN },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns) && !options_are_for_programs(options); i++)
+		if (!columns[i].is_shown)
+			table_hide(table, columns[i].column);
 }
 
 /* One below the other; what cannot be read is said. */
@@ -139,7 +171,7 @@ ExitStatus verb_history(const Options *options)
 		store_list_open(options->state_directory, options->names, &error);
 	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
 	const StoreEntry *entry;
-	bool defers = false;
+	Shown shown = { 0 };
 
 	if (options->plot &&
 	    (options->json || options->columns || options->raw || options->no_headings)) {
@@ -158,14 +190,11 @@ ExitStatus verb_history(const Options *options)
 	while ((entry = store_list_next(list))) {
 		GError *cause = NULL;
 
-		if (!add_passes(table, entry->store, &defers, &cause))
+		if (!add_passes(table, entry->store, &shown, &cause))
 			store_list_failed_take(list, cause);
 	}
 
-	if (!defers && !options_are_for_programs(options)) {
-		table_hide(table, HISTORY_DEFERRED);
-		table_hide(table, HISTORY_DEFERRED_WRITTEN);
-	}
+	hide_empty(table, &shown, options);
 	if (!options->json && store_list_count(list) == 0 && !options->names)
 		store_list_say_none(list);
 	else

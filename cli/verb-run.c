@@ -165,17 +165,35 @@ static ExitStatus make_pass(const GPtrArray *all, const Options *options, char *
 	return say_cannot_run(command[0], errno);
 }
 
+/* Whether nobody paused it, or @options end the pause. */
+static bool is_not_paused(DaemonClient *client, const DaemonFilesystem *known,
+			  const Options *options, GError **error)
+{
+	if (!known->is_paused)
+		return true;
+	if (options->resume)
+		return daemon_client_call(client, known->uuid, "Resume", error);
+
+	g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_REFUSED,
+		    "%s is paused: 'dedupctl resume' ends the pause, and --resume does so first",
+		    known->mount_point);
+	return false;
+}
+
 /* Whether the service works on all of @all. */
-static bool are_looked_after(DaemonClient *client, const GPtrArray *all, bool *ret, GError **error)
+static bool are_looked_after(DaemonClient *client, const GPtrArray *all, const Options *options,
+			     bool *ret, GError **error)
 {
 	*ret = true;
-	for (guint i = 0; i < all->len && *ret; i++) {
+	for (guint i = 0; i < all->len; i++) {
 		const RunPaths *paths = all->pdata[i];
 		g_autoptr(GError) failure = NULL;
 		g_autoptr(DaemonFilesystem) known =
 			daemon_client_get(client, paths->uuid, &failure);
 
-		*ret = known && strcmp(known->state, "disabled") != 0;
+		if (known && !is_not_paused(client, known, options, error))
+			return false;
+		*ret &= known && strcmp(known->state, "disabled") != 0;
 		if (known ||
 		    g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN))
 			continue;
@@ -328,7 +346,7 @@ static ExitStatus run(const Options *options)
 	/* Another store than the service's is nothing that this could keep. */
 	if (!options->state_directory_is_given)
 		client = daemon_client_connect(NULL);
-	if (client && !are_looked_after(client, all, &are_its, &error)) {
+	if (client && !are_looked_after(client, all, options, &are_its, &error)) {
 		message_print_error(error);
 		return EXIT_STATUS_FAILED;
 	}

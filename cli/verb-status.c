@@ -23,7 +23,10 @@ enum {
 	STATUS_STARTED,
 	STATUS_OUTCOME,
 	STATUS_FREED,
+	STATUS_NET,
 	STATUS_FREED_TOTAL,
+	STATUS_PINNED_EXTENTS,
+	STATUS_PINNED,
 	STATUS_DEFERRED,
 	STATUS_HOLDERS,
 	STATUS_LAST_HOLDER,
@@ -63,6 +66,9 @@ static const TableColumn status_columns[] = {
 	[STATUS_STARTED] = { "LAST PASS", "last_pass", COLUMN_TEXT },
 	[STATUS_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
 	[STATUS_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
+	[STATUS_NET] = { NULL, "net_bytes", COLUMN_NUMBER },
+	[STATUS_PINNED_EXTENTS] = { NULL, "pinned_extents", COLUMN_NUMBER },
+	[STATUS_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
 	[STATUS_FREED_TOTAL] = { "IN ALL", "freed_total_bytes", COLUMN_NUMBER },
 	[STATUS_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
 	[STATUS_HOLDERS] = { NULL, "deferred_snapshots", COLUMN_NUMBER },
@@ -167,6 +173,8 @@ static void set_store(Table *table, const FilesystemStatus *status)
 	table_set_count(table, STATUS_OBJECTS, status->n_objects);
 	table_set_count(table, STATUS_PASSES, status->totals.passes);
 	table_set_size(table, STATUS_FREED_TOTAL, status->totals.freed_bytes);
+	table_set_count(table, STATUS_PINNED_EXTENTS, status->pinned.extents);
+	table_set_size(table, STATUS_PINNED, status->pinned.bytes);
 	table_set_size(table, STATUS_DEFERRED, status->deferred.bytes);
 	table_set_count(table, STATUS_HOLDERS, status->holders.n);
 	if (status->holders.last_path)
@@ -200,6 +208,8 @@ static void add_status(Table *table, const StatusList *list, const FilesystemSta
 	table_set_time(table, STATUS_STARTED, status->last_started_usec);
 	table_set_text(table, STATUS_OUTCOME, status->last_outcome);
 	table_set_size(table, STATUS_FREED, status->last_freed_bytes);
+	if (status->has_last_net)
+		table_set_difference(table, STATUS_NET, status->last_net_bytes);
 }
 
 /* To be shown below the filesystems. */

@@ -28,15 +28,17 @@ const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(column
 
 /* What is asked, and what came of it so far. */
 typedef struct {
-	HashStore *store; /* NULL: there is none, so all are unique as far as can be told */
+	FileReporter *reporter; /* where there is no store all are unique as far as can be told */
 	Table *table;
 	ExitStatus status;
 	bool is_in_use; /* that was said */
 	bool names_only;
+	uint64_t n_found;
 } Search;
 
 static void say_in_use(Search *search)
 {
+	file_reporter_clear_progress(search->reporter);
 	if (!search->is_in_use)
 		message_print("a pass works on the filesystem: what equals the extents of a file "
 			      "cannot be asked meanwhile, and counts as nothing");
@@ -47,6 +49,8 @@ static void say_in_use(Search *search)
 
 static void fail(Search *search, const GError *error)
 {
+	if (search->reporter)
+		file_reporter_clear_progress(search->reporter);
 	message_print_error(error);
 	search->status = EXIT_STATUS_FAILED;
 }
@@ -56,7 +60,8 @@ static void look_at(Search *search, const char *path)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &error);
-	g_autoptr(FileReport) report = file ? file_report_make(file, search->store, &error) : NULL;
+	g_autoptr(FileReport) report =
+		file ? file_report_make(search->reporter, file, &error) : NULL;
 
 	if (!report) {
 		fail(search, error);
@@ -67,7 +72,9 @@ static void look_at(Search *search, const char *path)
 	if (report->elsewhere_bytes == report->data_bytes)
 		return;
 
+	search->n_found++;
 	if (search->names_only) {
+		file_reporter_clear_progress(search->reporter);
 		fwrite(path, 1, strlen(path) + 1, stdout);
 		return;
 	}
@@ -86,6 +93,7 @@ static void search_below(Search *search, const char *directory, const Options *o
 	g_autoptr(TreeFiles) files = tree_files_open(directory, &identity, &error);
 	g_autoptr(HashStore) store =
 		files ? known_store_open(options->state_directory, &identity, &error) : NULL;
+	g_autoptr(FileReporter) reporter = NULL;
 	const char *path;
 
 	if (!files ||
@@ -94,7 +102,8 @@ static void search_below(Search *search, const char *directory, const Options *o
 		return;
 	}
 
-	search->store = store;
+	reporter = file_reporter_new(store);
+	search->reporter = reporter;
 	while (true) {
 		g_autoptr(GError) unread = NULL;
 
@@ -106,7 +115,7 @@ static void search_below(Search *search, const char *directory, const Options *o
 			break;
 		look_at(search, path);
 	}
-	search->store = NULL;
+	search->reporter = NULL;
 }
 
 ExitStatus verb_unique(const Options *options)
@@ -123,5 +132,7 @@ ExitStatus verb_unique(const Options *options)
 		search_below(&search, *name, options);
 	if (!options->nul)
 		table_print(table);
+	if (search.n_found == 0 && search.status == EXIT_STATUS_DONE)
+		message_print("unique: all data of these files is in other files, too");
 	return search.status;
 }

@@ -129,6 +129,7 @@ static bool look_at_all(const Verify *verify, HashStore *store, Verifier *verifi
 		if (!verifier_takes(verifier, object))
 			continue;
 		result->n_objects++;
+		show_progress(result, verifier);
 		if (!is_in_sample(result, object->id, verify->percent))
 			continue;
 
@@ -138,7 +139,6 @@ static bool look_at_all(const Verify *verify, HashStore *store, Verifier *verifi
 		result->counts[verified]++;
 		if (verified == VERIFIED_WRONG)
 			note_wrong(result, object);
-		show_progress(result, verifier);
 	}
 }
 

@@ -2,17 +2,19 @@
 #include "cli/bar.h"
 #include "cli/duplicate-stores.h"
 #include "cli/message.h"
-#include "cli/pinned-sum.h"
 #include "cli/terminal.h"
 #include "cli/top-directory.h"
 #include "cli/verb.h"
 #include "cli/waste-key.h"
 #include "cli/waste-scope.h"
 #include "cli/waste-sum.h"
+#include "daemon/advice.h"
 #include "daemon/name-text.h"
 #include "daemon/nearest-word.h"
 #include "daemon/size-text.h"
 #include "daemon/word-list.h"
+#include "hashstore/history.h"
+#include "hashstore/pinned.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,6 +56,7 @@ enum {
 	TOTAL_FILES,
 	TOTAL_PINNED_EXTENTS,
 	TOTAL_PINNED,
+	TOTAL_FREED,
 	TOTAL_STALE,
 	TOTAL_KEYS,
 };
@@ -65,6 +68,7 @@ static const TableColumn total_columns[] = {
 	[TOTAL_FILES] = { NULL, "files", COLUMN_NUMBER },
 	[TOTAL_PINNED_EXTENTS] = { NULL, "pinned_extents", COLUMN_NUMBER },
 	[TOTAL_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
+	[TOTAL_FREED] = { NULL, "freed_total_bytes", COLUMN_NUMBER },
 	[TOTAL_STALE] = { NULL, "stale", COLUMN_NUMBER },
 	[TOTAL_KEYS] = { NULL, "keys", COLUMN_TABLE },
 };
@@ -83,7 +87,9 @@ typedef struct {
 	int64_t now_nsec;
 	GHashTable *owners; /* names by number */
 	WasteSum *sum;
-	PinnedSum pinned; /* of filesystems that are asked for as a whole */
+	/* Of filesystems that are asked for as a whole. */
+	PinnedSum pinned[PIN_CAUSES];
+	uint64_t freed_bytes; /* by passes */
 	uint64_t n_stale;
 } Query;
 
@@ -207,6 +213,37 @@ static void add_group(const Query *query, const WasteScope *scope, const Duplica
 	}
 }
 
+/* What is known of a filesystem as a whole. */
+static bool add_whole(Query *query, HashStore *store, GError **error)
+{
+	PassTotals totals;
+
+	if (!hash_store_pass_totals(store, &totals, error))
+		return false;
+	query->freed_bytes += totals.freed_bytes;
+	for (uint32_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
+		PinnedSum *sum = &query->pinned[cause], one;
+
+		if (!hash_store_sum_pinned(store, cause, &one, error))
+			return false;
+		sum->extents += one.extents;
+		sum->bytes += one.bytes;
+	}
+
+	return true;
+}
+
+static PinnedSum all_pinned(const Query *query)
+{
+	PinnedSum all = { 0 };
+
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
+		all.extents += query->pinned[cause].extents;
+		all.bytes += query->pinned[cause].bytes;
+	}
+	return all;
+}
+
 static bool add_store(DuplicateFinder *finder, HashStore *store, void *data, GError **error)
 {
 	Query *query = data;
@@ -224,7 +261,7 @@ static bool add_store(DuplicateFinder *finder, HashStore *store, void *data, GEr
 			add_group(query, &scope, groups->pdata[i]);
 	}
 
-	return !scope.is_whole || pinned_sum_add(&query->pinned, store, error);
+	return !scope.is_whole || add_whole(query, store, error);
 }
 
 static void set_share(Table *table, uint64_t part, uint64_t whole)
@@ -286,11 +323,32 @@ static void print_json(const Query *query, Table *keys)
 	table_set_size(table, TOTAL_RECLAIMABLE, total->reclaimable_bytes);
 	table_set_size(table, TOTAL_SHARED, total->shared_bytes);
 	table_set_count(table, TOTAL_FILES, total->files);
-	table_set_count(table, TOTAL_PINNED_EXTENTS, query->pinned.extents);
-	table_set_size(table, TOTAL_PINNED, query->pinned.bytes);
+	table_set_count(table, TOTAL_PINNED_EXTENTS, all_pinned(query).extents);
+	table_set_size(table, TOTAL_PINNED, all_pinned(query).bytes);
+	table_set_size(table, TOTAL_FREED, query->freed_bytes);
 	table_set_count(table, TOTAL_STALE, query->n_stale);
 	table_set_table(table, TOTAL_KEYS, keys);
 	table_print(table);
+}
+
+/* What duplicates other data and stays, and what would change that. */
+static void say_pinned(const Query *query)
+{
+	PinnedSum all = all_pinned(query);
+	g_autofree char *bytes = size_text(all.bytes);
+
+	if (all.extents == 0)
+		return;
+	printf("%" PRIu64 " extent%s (%s) duplicate%s other data but cannot be freed yet:\n",
+	       all.extents, all.extents == 1 ? "" : "s", bytes, all.extents == 1 ? "s" : "");
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
+		const PinnedSum *sum = &query->pinned[cause];
+		g_autofree char *part = size_text(sum->bytes);
+
+		if (sum->extents > 0)
+			printf("  %s (%s): %s.\n", part, pin_cause_name(cause),
+			       advice_of_pin(cause));
+	}
 }
 
 static void say_total(const Query *query, size_t n_shown)
@@ -299,16 +357,18 @@ static void say_total(const Query *query, size_t n_shown)
 	g_autoptr(GPtrArray) entries = waste_sum_sorted(query->sum);
 	g_autofree char *reclaimable = size_text(total->reclaimable_bytes);
 	g_autofree char *shared = size_text(total->shared_bytes);
-	g_autofree char *pinned = size_text(query->pinned.bytes);
+	g_autofree char *freed = size_text(query->freed_bytes);
 
-	printf("%sIn all: %s of %" PRIu64 " files could be freed, %s are shared.\n",
-	       n_shown > 0 ? "\n" : "", reclaimable, total->files, shared);
+	printf("%sIn all: %s of %" PRIu64 " files could be freed", n_shown > 0 ? "\n" : "",
+	       reclaimable, total->files);
+	if (total->shared_bytes > 0)
+		printf(", %s are shared", shared);
+	printf(".\n");
+	if (query->freed_bytes > 0)
+		printf("Passes freed %s so far ('dedupctl history').\n", freed);
 	if (entries->len > n_shown)
 		printf("%zu more are not shown (--limit=0 shows all).\n", entries->len - n_shown);
-	if (query->pinned.extents > 0)
-		printf("Lost in extents: %s of %" PRIu64
-		       " have equals and stay, as files show parts of them.\n",
-		       pinned, query->pinned.extents);
+	say_pinned(query);
 }
 
 static void print(const Query *query)

@@ -26,6 +26,7 @@ const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "ded
 typedef struct {
 	NamedFile *file;
 	HashStore *store;
+	FileReporter *reporter;
 	FileReport *report;
 	PassRecord last;
 	bool has_pass;
@@ -37,6 +38,7 @@ static void case_clear(Case *it)
 	settings_clear(&it->settings);
 	pass_record_clear(&it->last);
 	file_report_free(it->report);
+	file_reporter_free(it->reporter);
 	hash_store_close(it->store);
 	named_file_close(it->file);
 }
@@ -90,7 +92,8 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 
 	if (!load_settings(it, options, error))
 		return false;
-	it->report = file_report_make(it->file, it->store, error);
+	it->reporter = file_reporter_new(it->store);
+	it->report = file_report_make(it->reporter, it->file, error);
 	return it->report;
 }
 
@@ -107,7 +110,7 @@ static void add_row(Table *table, const Case *it, const FileReason *reason)
 static ExitStatus explain(const char *name, Table *table, const Options *options)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GArray) reasons = NULL;
+	g_autoptr(GPtrArray) reasons = NULL;
 	g_auto(Case) it = { 0 };
 
 	if (open_case(&it, name, options, &error)) {
@@ -126,7 +129,7 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 	}
 
 	for (guint i = 0; i < reasons->len; i++)
-		add_row(table, &it, &g_array_index(reasons, FileReason, i));
+		add_row(table, &it, reasons->pdata[i]);
 	return it.report->is_in_use ? EXIT_STATUS_IN_USE : EXIT_STATUS_DONE;
 }
 

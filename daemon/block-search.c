@@ -2,6 +2,7 @@
 #include "daemon/block-search.h"
 
 #include "daemon/extent-skips.h"
+#include "daemon/extent-turn.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/run.h"
 #include "daemon/zero-source.h"
@@ -16,14 +17,18 @@
 /* One of which more is not known, in quarters, would hardly be covered. */
 #define UNCOVERED_QUARTERS_MAX 3
 
-/* The extents have to be this part of the data: four bytes for each that is read of checksums. */
-#define WORTH_SHARE 256
+/* So many bytes are looked for, at least, for each that is read of checksums. */
+#define WORTH_BYTES 4
 
-/* Of the places of one block so many are looked at: some may not be of use. */
-#define PLACES_MAX 64
+/* Blocks that are looked for and equal one that is met: of more a part, another one each time. */
+#define EQUALS_MAX 64
 
-/* So many runs for each block, 40 bytes of a temporary file each, are enough. */
-#define RUNS_PER_BLOCK 4
+/*
+ * Of the places of one block so many are noted, 40 bytes of a temporary file each: some may not be of use.  Beyond
+ * these a place is noted if a stretch that is about twice as long goes through it.  So who has the blocks of others in
+ * any order does not hide where they are in theirs.
+ */
+#define PLACES_MAX 3
 
 /* Equal blocks of one extent that are held in memory, 16 bytes each. */
 #define HITS_MAX (1u << 16)
@@ -40,19 +45,21 @@
 typedef struct {
 	uint32_t id;
 	uint32_t blocks;
-	ExtentPin pin;
+	uint64_t uncovered_bytes;
+	ExtentPin pin; /* PIN_NONE: it is the source of another one */
 } WantedExtent;
 
 typedef struct {
 	uint64_t sum;
 	uint32_t extent; /* number in extents */
 	uint32_t block : 24;
-	uint32_t n_places : 8;
+	uint32_t n_places : 3; /* that were noted, up to PLACES_MAX */
+	uint32_t longest : 5;  /* bits of the number of blocks of the longest run through it */
 } WantedBlock;
 
 typedef struct {
-	uint32_t extent;
-	uint32_t block; /* of the extent that is looked through */
+	uint32_t wanted; /* number in blocks */
+	uint32_t block;  /* of the extent that is looked through */
 	int64_t diagonal;
 } Hit;
 
@@ -60,12 +67,16 @@ struct BlockSearch {
 	Pass *pass;
 	ExtentSums *sums;
 	ObjectTable *table;
-	GArray *extents; /* WantedExtent */
-	GArray *blocks;  /* WantedBlock, by sum */
-	GArray *hits;    /* Hit, of the extent in hand */
-	uint8_t *filter; /* a bit for each remainder that sums of blocks leave */
+	GArray *extents;     /* WantedExtent */
+	GHashTable *numbers; /* id -> number in extents, until they are looked for */
+	GHashTable
+		*sources; /* ids of those of them that are sources of others, and were not pinned */
+	GArray *blocks;   /* WantedBlock, by sum */
+	GArray *hits;     /* Hit, of the extent in hand */
+	uint8_t *filter;  /* a bit for each remainder that sums of blocks leave */
 	uint64_t filter_mask;
 	uint64_t data_blocks; /* of the filesystem */
+	uint64_t n_crowds;    /* blocks that were met with more than EQUALS_MAX equal ones */
 	guint n_tried;        /* the first of extents, which were looked for */
 };
 
@@ -77,6 +88,8 @@ BlockSearch *block_search_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
 	search->sums = sums;
 	search->table = table;
 	search->extents = g_array_new(false, false, sizeof(WantedExtent));
+	search->numbers = g_hash_table_new(NULL, NULL);
+	search->sources = g_hash_table_new(NULL, NULL);
 	search->blocks = g_array_new(false, false, sizeof(WantedBlock));
 	search->hits = g_array_new(false, false, sizeof(Hit));
 	return search;
@@ -88,8 +101,10 @@ void block_search_free(BlockSearch *search)
 		return;
 
 	g_array_unref(search->extents);
-	g_array_unref(search->blocks);
-	g_array_unref(search->hits);
+	g_hash_table_unref(search->numbers);
+	g_hash_table_unref(search->sources);
+	g_clear_pointer(&search->blocks, g_array_unref);
+	g_clear_pointer(&search->hits, g_array_unref);
 	g_free(search->filter);
 	g_free(search);
 }
@@ -101,30 +116,82 @@ static uint64_t blocks_max(const BlockSearch *search)
 	       (2 * sizeof(WantedBlock) + FILTER_BITS * 2 / 8);
 }
 
-bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin *pin)
+static guint extents_max(const BlockSearch *search)
 {
-	WantedExtent wanted = {
+	return (guint)(search->pass->settings->memory_bytes / 16 / sizeof(WantedExtent));
+}
+
+/* Add @extent, which may have been added before; false if there is no point in it, or no room. */
+static bool add(BlockSearch *search, const Object *extent, uint64_t uncovered_bytes,
+		const ExtentPin *pin)
+{
+	const WantedExtent wanted = {
 		.id = extent->id,
 		.blocks = (uint32_t)(extent->size_bytes / search->pass->block_bytes),
+		.uncovered_bytes = uncovered_bytes,
 		.pin = *pin,
 	};
+	gpointer number;
 
-	if (pin->cause != PIN_UNCOVERED || extent->size_bytes < EXTENT_BYTES_MIN ||
-	    pin->uncovered_bytes / UNCOVERED_QUARTERS_MAX > extent->size_bytes / 4 ||
+	if (extent->size_bytes < EXTENT_BYTES_MIN ||
+	    uncovered_bytes / UNCOVERED_QUARTERS_MAX > extent->size_bytes / 4 ||
 	    (search->pass->zero_source && search->pass->zero_source->id == extent->id))
 		return false;
-	/* More would not fit in any case. */
-	if (search->extents->len >=
-	    blocks_max(search) / (EXTENT_BYTES_MIN / search->pass->block_bytes))
+	if (g_hash_table_lookup_extended(search->numbers, GUINT_TO_POINTER(extent->id), NULL,
+					 &number)) {
+		g_array_index(search->extents, WantedExtent, GPOINTER_TO_UINT(number)) = wanted;
+		return true;
+	}
+	if (search->extents->len >= extents_max(search))
 		return false;
 
+	g_hash_table_insert(search->numbers, GUINT_TO_POINTER(extent->id),
+			    GUINT_TO_POINTER(search->extents->len));
 	g_array_append_val(search->extents, wanted);
 	return true;
 }
 
+/* Add the extent that most of @runs are from. */
+static bool add_source(BlockSearch *search, const GArray *runs, GError **error)
+{
+	const ExtentPin none = { .cause = PIN_NONE };
+	uint64_t blocks;
+	uint32_t id = extent_turn_main_source(search->table, runs, &blocks);
+	Object source;
+	bool found;
+
+	if (id == RUN_HOLE || g_hash_table_contains(search->numbers, GUINT_TO_POINTER(id)))
+		return true;
+	if (!hash_store_peek(search->pass->store, id, &source, &found, error))
+		return false;
+	if (found) {
+		uint64_t known_bytes = MIN(blocks * search->pass->block_bytes, source.size_bytes);
+
+		if (add(search, &source, source.size_bytes - known_bytes, &none))
+			g_hash_table_add(search->sources, GUINT_TO_POINTER(id));
+	}
+	return true;
+}
+
+bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin *pin,
+		      const GArray *runs, bool *ret, GError **error)
+{
+	*ret = pin->cause == PIN_UNCOVERED && add(search, extent, pin->uncovered_bytes, pin);
+	if (!*ret)
+		return true;
+
+	g_hash_table_remove(search->sources, GUINT_TO_POINTER(extent->id));
+	return add_source(search, runs, error);
+}
+
+GHashTable *block_search_sources(const BlockSearch *search)
+{
+	return search->sources;
+}
+
 static double uncovered_share(const WantedExtent *extent)
 {
-	return (double)extent->pin.uncovered_bytes / extent->blocks;
+	return (double)extent->uncovered_bytes / extent->blocks;
 }
 
 static int compare_extents(const void *a, const void *b)
@@ -149,43 +216,49 @@ static int compare_blocks(const void *a, const void *b)
 	return (one->sum > other->sum) - (one->sum < other->sum);
 }
 
-static int compare_hits(const void *a, const void *b)
+/* By the extent that is looked for, then by stretches. */
+static int compare_hits(const void *a, const void *b, void *data)
 {
+	const WantedBlock *blocks = data;
 	const Hit *one = a, *other = b;
+	uint32_t one_extent = blocks[one->wanted].extent,
+		 other_extent = blocks[other->wanted].extent;
 
-	if (one->extent != other->extent)
-		return one->extent < other->extent ? -1 : 1;
+	if (one_extent != other_extent)
+		return one_extent < other_extent ? -1 : 1;
 	if (one->diagonal != other->diagonal)
 		return one->diagonal < other->diagonal ? -1 : 1;
 	return (one->block > other->block) - (one->block < other->block);
 }
 
-/* Those come first of which most is known.  Returns how many of them fit; *ret_blocks is what they have. */
-static guint choose(BlockSearch *search, uint64_t *ret_blocks)
+/* The end of what fits into memory at a time, of extents that were not tried; *ret_blocks is what these have. */
+static guint end_of_load(const BlockSearch *search, uint64_t *ret_blocks)
 {
+	guint i;
+
 	*ret_blocks = 0;
-	g_array_sort(search->extents, compare_extents);
-	for (guint i = 0; i < search->extents->len; i++) {
+	for (i = search->n_tried; i < search->extents->len; i++) {
 		uint64_t blocks = g_array_index(search->extents, WantedExtent, i).blocks;
 
 		if (*ret_blocks + blocks > blocks_max(search))
-			return i;
+			break;
 		*ret_blocks += blocks;
 	}
 
-	return search->extents->len;
+	return i;
 }
 
 static bool is_worth(BlockSearch *search, uint64_t blocks)
 {
+	const Pass *pass = search->pass;
 	struct statvfs state;
 
-	if (blocks == 0 || fstatvfs(search->pass->filesystem->fd, &state) != 0)
+	if (blocks == 0 || fstatvfs(pass->filesystem->fd, &state) != 0)
 		return false;
 
-	search->data_blocks =
-		(state.f_blocks - state.f_bfree) * state.f_frsize / search->pass->block_bytes;
-	return blocks >= search->data_blocks / WORTH_SHARE;
+	search->data_blocks = (state.f_blocks - state.f_bfree) * state.f_frsize / pass->block_bytes;
+	return blocks * pass->block_bytes >=
+	       search->data_blocks * extent_sums_bytes(search->sums) * WORTH_BYTES;
 }
 
 /* The sums of all blocks of the extent, from which others are found. */
@@ -198,7 +271,8 @@ static bool add_blocks(BlockSearch *search, guint number, GError **error)
 
 	if (!hash_store_peek(search->pass->store, wanted->id, &extent, &found, error))
 		return false;
-	if (!found || extent.size_bytes / search->pass->block_bytes != wanted->blocks)
+	if (!found || extent.size_bytes / search->pass->block_bytes != wanted->blocks ||
+	    !object_table_is_live(wanted->id, search->table))
 		return true;
 	if (!extent_sums_read(search->sums, extent.inode, wanted->blocks, sums, error))
 		return false;
@@ -246,22 +320,6 @@ static size_t first_from(const BlockSearch *search, uint64_t sum)
 	return low;
 }
 
-/* Of the blocks [@low, @high), which have one sum, the first with too few places: none before it has. */
-static size_t first_short(const BlockSearch *search, size_t low, size_t high)
-{
-	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (blocks[middle].n_places >= PLACES_MAX)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool may_be_wanted(const BlockSearch *search, uint64_t sum)
 {
 	uint64_t bit = sum & search->filter_mask;
@@ -269,49 +327,91 @@ static bool may_be_wanted(const BlockSearch *search, uint64_t sum)
 	return sum != EXTENT_SUM_NONE && search->filter[bit / 8] & 1 << bit % 8;
 }
 
-/* Note blocks that @block of the extent @id is equal to: of very many those that have few places. */
+/* Note blocks that are looked for and that @block of the extent @id is equal to. */
 static void note_hits(BlockSearch *search, uint32_t id, uint32_t block, uint64_t sum)
 {
-	WantedBlock *blocks = (WantedBlock *)(void *)search->blocks->data;
-	size_t end = first_from(search, sum + 1);
-	size_t first = first_short(search, first_from(search, sum), end);
+	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
+	size_t first = first_from(search, sum);
+	size_t n = first_from(search, sum + 1) - first;
+	size_t start = n > EQUALS_MAX ? search->n_crowds++ * EQUALS_MAX % n : 0;
 
-	for (size_t i = first; i < end && i < first + PLACES_MAX; i++) {
+	for (size_t i = 0; i < MIN(n, EQUALS_MAX); i++) {
+		uint32_t wanted = (uint32_t)(first + (start + i) % n);
 		Hit hit = {
-			.extent = blocks[i].extent,
+			.wanted = wanted,
 			.block = block,
-			.diagonal = (int64_t)blocks[i].block - block,
+			.diagonal = (int64_t)blocks[wanted].block - block,
 		};
 
-		blocks[i].n_places++;
-		if (g_array_index(search->extents, WantedExtent, hit.extent).id != id)
+		if (g_array_index(search->extents, WantedExtent, blocks[wanted].extent).id != id)
 			g_array_append_val(search->hits, hit);
 	}
+}
+
+/* Whether @hits, a stretch, are of use for one of their blocks; if so they are taken for noted. */
+static bool are_of_use(BlockSearch *search, const Hit *hits, guint n_hits)
+{
+	WantedBlock *blocks = (WantedBlock *)(void *)search->blocks->data;
+	uint32_t bits = g_bit_storage(n_hits);
+	bool are = false;
+
+	for (guint i = 0; i < n_hits && !are; i++)
+		are = blocks[hits[i].wanted].n_places < PLACES_MAX ||
+		      blocks[hits[i].wanted].longest < bits;
+	for (guint i = 0; i < n_hits && are; i++) {
+		WantedBlock *block = &blocks[hits[i].wanted];
+
+		block->n_places += block->n_places < PLACES_MAX;
+		block->longest = MAX(block->longest, bits);
+	}
+
+	return are;
+}
+
+/* How many of @hits, of which there are @n_hits, go on as the first does. */
+static guint stretch_length(const BlockSearch *search, const Hit *hits, guint n_hits)
+{
+	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
+	guint n = 1;
+
+	while (n < n_hits && blocks[hits[n].wanted].extent == blocks[hits[0].wanted].extent &&
+	       hits[n].diagonal == hits[0].diagonal && hits[n].block == hits[n - 1].block + 1)
+		n++;
+	return n;
+}
+
+/* A block that is nowhere else may have the sum of another one: then so has not its neighbour. */
+static guint least_blocks(const BlockSearch *search)
+{
+	bool may_be_chance = extent_sums_bytes(search->sums) == sizeof(uint32_t) &&
+			     search->data_blocks >= PAIRS_FROM_BLOCKS;
+
+	return may_be_chance ? 2 : 1;
 }
 
 /* The hits of the extent @id become runs. */
 static bool add_runs(BlockSearch *search, uint32_t id, Sorter *runs, GError **error)
 {
+	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
 	const Hit *hits = (const Hit *)(const void *)search->hits->data;
-	uint64_t least_blocks = search->data_blocks < PAIRS_FROM_BLOCKS ? 1 : 2;
+	guint n_hits = search->hits->len;
+	guint least = least_blocks(search);
 
-	g_array_sort(search->hits, compare_hits);
-	for (guint i = 0, end; i < search->hits->len; i = end) {
-		const WantedExtent *extent =
-			&g_array_index(search->extents, WantedExtent, hits[i].extent);
+	g_array_sort_with_data(search->hits, compare_hits, search->blocks->data);
+	for (guint i = 0, n; i < n_hits; i += n) {
+		const WantedBlock *first = &blocks[hits[i].wanted];
 		Run run = {
-			.target_rank = object_table_rank(search->table, extent->id),
-			.target_block = (uint64_t)(hits[i].block + hits[i].diagonal),
+			.target_rank = object_table_rank(
+				search->table,
+				g_array_index(search->extents, WantedExtent, first->extent).id),
+			.target_block = first->block,
 			.source_block = hits[i].block,
 			.source = id,
 		};
 
-		for (end = i + 1; end < search->hits->len && hits[end].extent == hits[i].extent &&
-				  hits[end].diagonal == hits[i].diagonal &&
-				  hits[end].block == hits[end - 1].block + 1;)
-			end++;
-		run.blocks = end - i;
-		if (run.blocks >= least_blocks && !sorter_add(runs, &run, error))
+		n = stretch_length(search, &hits[i], n_hits - i);
+		run.blocks = n;
+		if (n >= least && are_of_use(search, &hits[i], n) && !sorter_add(runs, &run, error))
 			return false;
 	}
 
@@ -346,19 +446,13 @@ static bool look_through(BlockSearch *search, const Object *extent, Sorter *runs
 	return add_runs(search, id, runs, error);
 }
 
-/* Whether more runs would only tell of blocks that are everywhere. */
-static bool is_enough(const BlockSearch *search, const Sorter *runs)
-{
-	return sorter_count(runs) >= (uint64_t)search->blocks->len * RUNS_PER_BLOCK;
-}
-
 static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor =
 		object_cursor_open_from(search->pass->store, OBJECT_EXTENTS, error);
 	const Object *extent;
 
-	while (cursor && pass_may_continue(search->pass) && !is_enough(search, runs)) {
+	while (cursor && pass_may_continue(search->pass)) {
 		if (!object_cursor_next(cursor, &extent, error))
 			return false;
 		if (!extent || extent->subvolume != OBJECT_EXTENTS)
@@ -370,16 +464,14 @@ static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
 	return cursor;
 }
 
-bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
+/* Look for the extents up to @end that were not tried. */
+static bool look_for(BlockSearch *search, guint end, Sorter *runs, GError **error)
 {
-	uint64_t blocks;
-	guint n = choose(search, &blocks);
+	WantedExtent *extents = (WantedExtent *)(void *)search->extents->data;
+	bool done;
 
-	if (!is_worth(search, blocks))
-		return true;
-
-	qsort(search->extents->data, n, sizeof(WantedExtent), compare_ids);
-	for (; search->n_tried < n; search->n_tried++) {
+	qsort(&extents[search->n_tried], end - search->n_tried, sizeof(WantedExtent), compare_ids);
+	for (; search->n_tried < end; search->n_tried++) {
 		if (!pass_may_continue(search->pass))
 			return true;
 		if (!add_blocks(search, search->n_tried, error))
@@ -388,7 +480,30 @@ bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
 
 	g_array_sort(search->blocks, compare_blocks);
 	make_filter(search);
-	return look_through_all(search, runs, error);
+	done = look_through_all(search, runs, error);
+	g_array_set_size(search->blocks, 0);
+	g_clear_pointer(&search->filter, g_free);
+	return done;
+}
+
+bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
+{
+	g_hash_table_remove_all(search->numbers);
+	g_array_sort(search->extents, compare_extents);
+	while (pass_may_continue(search->pass)) {
+		uint64_t blocks;
+		guint end = end_of_load(search, &blocks);
+
+		if (!is_worth(search, blocks))
+			break;
+		if (!look_for(search, end, runs, error))
+			return false;
+	}
+
+	/* Sharing what was found comes next. */
+	g_array_unref(g_steal_pointer(&search->blocks));
+	g_array_unref(g_steal_pointer(&search->hits));
+	return true;
 }
 
 /* Whether the extent @number was not tried once more, or equals nothing any more. */
@@ -409,14 +524,16 @@ bool block_search_end(BlockSearch *search, GError **error)
 		Object extent;
 		bool found;
 
-		if (!is_untried(search, i))
+		if (wanted->pin.cause == PIN_NONE || !is_untried(search, i))
 			continue;
 		if (!hash_store_peek(search->pass->store, wanted->id, &extent, &found, error))
 			return false;
 		if (!found)
 			continue;
+		object_table_add_fact(search->table, wanted->id, FACT_PINNED);
 		extent_skips_add(search->pass, &extent, SKIP_PINNED, place->root ? place : NULL);
-		pinned_extents_count(search->pass->pinned, &extent, &wanted->pin);
+		if (!pinned_extents_put(search->pass->pinned, &extent, &wanted->pin, true, error))
+			return false;
 	}
 
 	return true;

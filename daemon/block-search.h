@@ -14,10 +14,11 @@
  * small files, each of which is shorter; so nearly all of it is elsewhere, and too little of that is known.
  * For such extents all checksums are looked through once more.
  *
- * That costs a read of the checksum tree, 1/1024 of the data.  So it is done only where the extents that it is for come to
- * four times as much.
+ * That costs a read of the checksum tree, 1/1024 of the data where checksums have 4 bytes.  So it is done only where the
+ * extents that it is for come to four times as much; where they do not fit into memory it is done as often as they fill
+ * that, with those first of which most is known.
  *
- * Memory: a quarter of the pass's limit; extents that do not fit are left out, those of which least is known first.
+ * Memory: a quarter of the pass's limit for blocks, and a sixteenth for the list of extents; more are left out.
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct BlockSearch BlockSearch;
@@ -26,8 +27,15 @@ typedef struct BlockSearch BlockSearch;
 BlockSearch *block_search_new(Pass *pass, ExtentSums *sums, ObjectTable *table);
 void block_search_free(BlockSearch *search);
 
-/* @extent is pinned by @pin.  True if it is taken, and not to be counted yet: little enough of it is not covered. */
-bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin *pin);
+/*
+ * @extent is pinned by @pin, and @runs are what it has in common with others.  *ret is true if it is taken, and neither
+ * to be counted nor kept yet: little enough is not covered.
+ *
+ * So is the extent that it has most in common with, which may be the one that can go: an older image lacks what a newer
+ * one has besides, and which of them is planned for first depends on where they lie.
+ */
+bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin *pin,
+		      const GArray *runs, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Look for all that were added, if it is worth it: what they have in common with extents that stay is added to
@@ -35,7 +43,10 @@ bool block_search_add(BlockSearch *search, const Object *extent, const ExtentPin
  */
 bool block_search_run(BlockSearch *search, Sorter *runs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* No more are tried: those that were not tried once more are counted as pinned. */
+/* The ids of those that were looked for only since they are the main source of others; the search's own. */
+GHashTable *block_search_sources(const BlockSearch *search);
+
+/* No more are tried: those that were not tried once more are kept and counted as pinned. */
 bool block_search_end(BlockSearch *search, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BlockSearch, block_search_free)

@@ -21,6 +21,7 @@ typedef struct {
 	BusAction action;
 	sd_bus_slot *slot;
 	bool is_for_polkit; /* of which nobody knows how long it takes to answer */
+	bool is_challenged; /* who gives a password may do it, and nobody could be asked for one */
 	uint32_t uid;       /* as the bus says; (uid_t)-1: it has not yet */
 } Question;
 
@@ -74,9 +75,12 @@ static const char *action_of(AccessLevel level)
 	return level == ACCESS_INSPECT ? "org.dedupd1.inspect" : "org.dedupd1.control";
 }
 
-static int refuse(sd_bus_error *error, const char *why)
+static int refuse(sd_bus_error *error, const char *why, bool is_challenged)
 {
-	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, why);
+	return sd_bus_error_set(error,
+				is_challenged ? SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED
+					      : SD_BUS_ERROR_ACCESS_DENIED,
+				why);
 }
 
 /* Answer the question's message: with the action, or by saying why not. */
@@ -86,7 +90,7 @@ static void answer(Question *question, const char *refusal)
 	int failed;
 
 	question->access->actor = question->uid;
-	failed = refusal ? refuse(&error, refusal)
+	failed = refusal ? refuse(&error, refusal, question->is_challenged)
 			 : question->action(question->message, question->access->data, &error);
 
 	if (failed < 0)
@@ -108,6 +112,7 @@ static int on_polkit(sd_bus_message *reply, void *data, sd_bus_error *unused)
 	    sd_bus_message_read(reply, "bb", &is_authorized, &is_challenge) < 0)
 		is_authorized = false;
 
+	question->is_challenged = is_challenge;
 	answer(question, is_authorized  ? NULL
 			 : is_challenge ? "interactive authorization is required"
 					: "polkit does not allow it");
@@ -211,8 +216,8 @@ int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *m
 	if (!caller->is_private)
 		return ask(access, message, level, action, error);
 	if (!bus_access_is_trusted(caller))
-		return refuse(error,
-			      "only root may do that here; on the system bus polkit decides");
+		return refuse(error, "only root may do that here; on the system bus polkit decides",
+			      false);
 
 	access->actor = caller->uid;
 	return action(message, access->data, error);

@@ -258,7 +258,25 @@ static int do_pause(sd_bus_message *message, void *bus, sd_bus_error *error)
 	if (!managed)
 		return -ENOENT;
 
-	managed_filesystem_pause(managed);
+	managed_filesystem_pause(managed, 0);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_pause_for(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	uint64_t usec;
+	int failed;
+
+	if (!managed)
+		return -ENOENT;
+	failed = sd_bus_message_read(message, "t", &usec);
+	if (failed < 0)
+		return failed;
+	if (usec == 0)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, "the pause has no length");
+
+	managed_filesystem_pause(managed, usec);
 	return reply(bus, message, NULL, error);
 }
 
@@ -357,6 +375,11 @@ static int on_stop(sd_bus_message *message, void *data, sd_bus_error *error)
 static int on_pause(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	return controlled(message, data, ACCESS_CONTROL, do_pause, error);
+}
+
+static int on_pause_for(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_pause_for, error);
 }
 
 static int on_resume(sd_bus_message *message, void *data, sd_bus_error *error)
@@ -465,6 +488,8 @@ static const sd_bus_vtable vtable[] = {
 				on_run, SD_BUS_VTABLE_UNPRIVILEGED),
 	METHOD("Stop", "", on_stop),
 	METHOD("Pause", "", on_pause),
+	SD_BUS_METHOD_WITH_ARGS("PauseFor", SD_BUS_ARGS("t", usec), SD_BUS_NO_RESULT, on_pause_for,
+				SD_BUS_VTABLE_UNPRIVILEGED),
 	METHOD("Resume", "", on_resume),
 	SD_BUS_METHOD_WITH_ARGS("Hold", SD_BUS_ARGS("s", why), SD_BUS_RESULT("h", lease), on_hold,
 				SD_BUS_VTABLE_UNPRIVILEGED),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus-disks.h"
 #include "daemon/bus-objects.h"
+#include "daemon/journal.h"
 #include "daemon/manager.h"
 
 static int get_version(sd_bus *connection, const char *path, const char *interface,
@@ -51,8 +52,11 @@ static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	g_autoptr(GError) failure = NULL;
 
-	if (!manager_reload(bus_manager(data), &failure))
+	if (!manager_reload(bus_manager(data), &failure)) {
+		/* Who reads the journal after 'systemctl reload' is told what it means. */
+		journal_config_refused(failure);
 		return sd_bus_error_set(error, BUS_ERROR_CONFIG, failure->message);
+	}
 
 	return sd_bus_reply_method_return(message, "");
 }

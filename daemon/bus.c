@@ -31,6 +31,12 @@
  */
 #define BACKLOG 256
 
+/*
+ * Changes of a filesystem are told of at most this often.  Callers that take and drop holds change one thousands of times
+ * a second, and who just waits for the processor would leave more unread than BUS_BACKLOG_MAX.
+ */
+#define TELL_USEC (G_USEC_PER_SEC / 20)
+
 struct Bus {
 	Manager *manager;
 	sd_event *event;
@@ -42,6 +48,10 @@ struct Bus {
 	GPtrArray *peers; /* Peer */
 	sd_bus *system;   /* NULL: there is none */
 	BusFilesystem shown;
+
+	/* What nobody has been told of. */
+	GHashTable *changed; /* of UUIDs */
+	sd_event_source *telling;
 };
 
 typedef struct {
@@ -353,6 +363,56 @@ static int listen_for_callers(Bus *bus)
 	return failed;
 }
 
+static void tell_changed(sd_bus *connection, const char *path)
+{
+	g_auto(GStrv) names = bus_filesystem_changing();
+
+	sd_bus_emit_properties_changed_strv(connection, path, BUS_FILESYSTEM_INTERFACE, names);
+}
+
+static void tell_all_changed(Bus *bus, const char *uuid)
+{
+	g_autofree char *path = bus_filesystem_path(uuid);
+
+	for (size_t i = bus->peers->len; i > 0; i--) {
+		Peer *peer = bus->peers->pdata[i - 1];
+
+		if (!hang_up_on_deaf(peer))
+			tell_changed(peer->connection, path);
+	}
+	if (bus->system && !is_system_bus_stuck(bus))
+		tell_changed(bus->system, path);
+}
+
+/* Tell of all changes, then of none for a while. */
+static int on_telling(sd_event_source *source, uint64_t usec, void *data)
+{
+	Bus *bus = data;
+	GHashTableIter each;
+	gpointer uuid;
+
+	if (g_hash_table_size(bus->changed) == 0)
+		return 0;
+
+	g_hash_table_iter_init(&each, bus->changed);
+	while (g_hash_table_iter_next(&each, &uuid, NULL))
+		tell_all_changed(bus, uuid);
+	g_hash_table_remove_all(bus->changed);
+
+	sd_event_source_set_time_relative(source, TELL_USEC);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int prepare_telling(Bus *bus)
+{
+	int failed = sd_event_add_time(bus->event, &bus->telling, CLOCK_MONOTONIC, 0, 1, on_telling,
+				       bus);
+
+	if (failed >= 0)
+		failed = sd_event_source_set_priority(bus->telling, PRIORITY_OWN);
+	return failed;
+}
+
 Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
 	     GError **error)
 {
@@ -363,6 +423,7 @@ Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socke
 	bus->event = sd_event_ref(event);
 	bus->access = bus_access_new(bus);
 	bus->queries = bus_queries_new(event);
+	bus->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
 	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);
 	if (bus->socket_fd < 0)
@@ -371,6 +432,8 @@ Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socke
 		bus->socket_path = g_strdup(socket_path);
 
 	failed = listen_for_callers(bus);
+	if (failed >= 0)
+		failed = prepare_telling(bus);
 	if (failed < 0) {
 		g_propagate_error(error, error_of(failed, "cannot listen"));
 		return NULL;
@@ -386,6 +449,8 @@ void bus_free(Bus *bus)
 		return;
 
 	sd_event_source_unref(bus->connecting);
+	sd_event_source_disable_unref(bus->telling);
+	g_hash_table_unref(bus->changed);
 	bus_access_free(bus->access);
 	bus_queries_free(bus->queries);
 	g_ptr_array_unref(bus->peers);
@@ -399,27 +464,14 @@ void bus_free(Bus *bus)
 	g_free(bus);
 }
 
-static void tell_changed(sd_bus *connection, const char *path)
-{
-	g_auto(GStrv) names = bus_filesystem_changing();
-
-	sd_bus_emit_properties_changed_strv(connection, path, BUS_FILESYSTEM_INTERFACE, names);
-}
-
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
 {
 	const char *uuid = managed_filesystem_view(managed).uuid;
-	g_autofree char *path = bus_filesystem_path(uuid);
 
 	bus_queries_changed(bus->queries, uuid);
-	for (size_t i = bus->peers->len; i > 0; i--) {
-		Peer *peer = bus->peers->pdata[i - 1];
-
-		if (!hang_up_on_deaf(peer))
-			tell_changed(peer->connection, path);
-	}
-	if (bus->system && !is_system_bus_stuck(bus))
-		tell_changed(bus->system, path);
+	g_hash_table_add(bus->changed, g_strdup(uuid));
+	/* At once, unless others were told just now. */
+	sd_event_source_set_enabled(bus->telling, SD_EVENT_ONESHOT);
 }
 
 void bus_filesystems_changed(Bus *bus)

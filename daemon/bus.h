@@ -40,7 +40,7 @@ Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socke
 	     GError **error);
 void bus_free(Bus *bus);
 
-/* Tell who listens that properties of the filesystem changed. */
+/* Tell who listens that properties of the filesystem changed, soon: many changes are told of as one. */
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
 
 /* Tell that filesystems came or went. */

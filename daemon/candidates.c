@@ -166,9 +166,6 @@ static bool put_done(Candidates *candidates, const SizedFile *file, const FileHe
 	row.flags |= head->attributes.is_no_cow ? OBJECT_NO_COW : 0;
 	row.flags |= head->is_shared ? OBJECT_SHARED : 0;
 	pass->result->files.read++;
-	if (head->is_solid && !filter_is_young(pass->filter, head->stamp.mtime_nsec))
-		solid_objects_add(pass->solid, file->object,
-				  (head->stamp.size_bytes - 1) / pass->block_bytes + 1);
 	return hash_store_put_anchor(pass->store, &whole, error) &&
 	       hash_store_put(pass->store, &row, error);
 }

@@ -49,6 +49,25 @@ static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uin
 			     may_all_be_targets(chooser, &side->refs);
 }
 
+/*
+ * The references to a source that nobody shared when the pair was found: the place where it was, and those that the pass
+ * added since.
+ */
+static CloneRefSet refs_of_source(const CloneChooser *chooser, const ClonePair *pair,
+				  uint64_t offset, uint64_t blocks)
+{
+	CloneRefSet refs;
+
+	clone_refs_at(chooser->refs, pair->source_place + offset, blocks, &refs);
+	if (refs.n > 0)
+		return refs;
+
+	refs.n = 1;
+	refs.refs[0] = (CloneRef){ pair->source_place + offset, pair->source_block + offset,
+				   (uint32_t)MIN(refs.blocks, UINT32_MAX), pair->source };
+	return refs;
+}
+
 static void choose_target(const ClonePair *pair, uint64_t offset, const Side *target,
 			  CloneChoice *ret)
 {
@@ -81,12 +100,8 @@ void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t o
 	look_at(chooser, &target, true, &ret->blocks);
 	if (!is_hole) {
 		source.place = pair->source_place + offset;
-		source.refs = (CloneRefSet){
-			.blocks = ret->blocks,
-			.n = 1,
-			.refs = { { source.place, pair->source_block + offset,
-				    (uint32_t)MIN(ret->blocks, UINT32_MAX), pair->source } },
-		};
+		if (!pair->source_is_shared)
+			source.refs = refs_of_source(chooser, pair, offset, ret->blocks);
 		look_at(chooser, &source, pair->source_is_shared, &ret->blocks);
 	}
 

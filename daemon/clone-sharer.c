@@ -65,8 +65,10 @@ static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error
 		if (!clone_refs_want(sharer->refs, pair->target_place,
 				     pair->target_place + pair->blocks))
 			return true;
-		if (pair->source_is_shared && !clone_refs_want(sharer->refs, pair->source_place,
-							       pair->source_place + pair->blocks))
+		/* What nobody shared may have become the source of others meanwhile. */
+		if (pair->source_place != CLONE_PLACE_HOLE &&
+		    !clone_refs_want(sharer->refs, pair->source_place,
+				     pair->source_place + pair->blocks))
 			return true;
 	}
 
@@ -175,16 +177,33 @@ static void note_moved(CloneSharer *sharer, const CloneChoice *choice, const Str
 			      choice->source_place + stretch->end);
 }
 
+/* Count what redirecting all references of @choice in @stretch frees; the first of them was compared. */
+static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stretch *stretch)
+{
+	PassResult *result = sharer->pass->result;
+	uint64_t bytes = (stretch->end - stretch->first) * sharer->pass->block_bytes;
+
+	result->shared.runs += choice->targets.n;
+	result->shared.bytes += choice->targets.n * bytes;
+	result->freed.bytes += bytes;
+	if (choice->source_place == CLONE_PLACE_HOLE)
+		result->freed.hole_bytes += bytes;
+	sharer->pass->account.compared_bytes += (choice->targets.n - 1) * bytes;
+	sharer->pass->account.gained_bytes += bytes;
+}
+
 /* Redirect all references of @choice.  What differs from the source in the first is left alone in the others. */
 static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **error)
 {
 	g_autoptr(GArray) stretches = g_array_new(false, false, sizeof(Stretch));
+	bool is_dry = sharer->pass->settings->dry_run;
+	size_t n_targets = is_dry ? MIN(choice->targets.n, 1) : choice->targets.n;
 	Stretch whole = { 0, choice->blocks };
 
 	g_array_append_val(stretches, whole);
 	block_set_add(sharer->compared, choice->target_place,
 		      choice->target_place + choice->blocks);
-	for (size_t i = 0; i < choice->targets.n && stretches->len > 0; i++) {
+	for (size_t i = 0; i < n_targets && stretches->len > 0; i++) {
 		if (!pass_may_continue(sharer->pass))
 			break;
 		if (!redirect(sharer, choice, &choice->targets.refs[i], &stretches, i > 0, error))
@@ -192,24 +211,10 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 		for (guint n = 0; i == 0 && n < stretches->len; n++)
 			note_moved(sharer, choice, &g_array_index(stretches, Stretch, n));
 	}
+	for (guint n = 0; is_dry && n < stretches->len; n++)
+		estimate(sharer, choice, &g_array_index(stretches, Stretch, n));
 
 	return true;
-}
-
-static void estimate(CloneSharer *sharer, const CloneChoice *choice, uint64_t cost_bytes)
-{
-	PassResult *result = sharer->pass->result;
-	uint64_t bytes = choice->blocks * sharer->pass->block_bytes;
-	Stretch whole = { 0, choice->blocks };
-
-	result->shared.runs += choice->targets.n;
-	result->shared.bytes += choice->targets.n * bytes;
-	result->freed.bytes += bytes;
-	if (choice->source_place == CLONE_PLACE_HOLE)
-		result->freed.hole_bytes += bytes;
-	sharer->pass->account.compared_bytes += cost_bytes;
-	sharer->pass->account.gained_bytes += bytes;
-	note_moved(sharer, choice, &whole);
 }
 
 /* Share what of @pair has more than @above references on the side to be freed, and at most @up_to. */
@@ -234,9 +239,7 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 		cost_bytes = compare_account_cost(bytes, choice.targets.n, is_hole);
 		if (!compare_account_allows(&sharer->pass->account, cost_bytes, bytes))
 			continue;
-		if (sharer->pass->settings->dry_run)
-			estimate(sharer, &choice, cost_bytes);
-		else if (!carry_out(sharer, &choice, error))
+		if (!carry_out(sharer, &choice, error))
 			return false;
 	}
 

@@ -425,3 +425,26 @@ ConfigSection config_section_find(const char *name)
 
 	return 0;
 }
+
+char *config_key_refusal(const char *name, ConfigSection section)
+{
+	const ConfigKey *key = config_key_find(name);
+	const ConfigKey *near = config_key_near(name, section);
+	GString *text = g_string_new(NULL);
+
+	if (key && section == CONFIG_FILESYSTEM && strcmp(name, "ReadRate") == 0) {
+		g_string_append(text, "use LimitRate= here, or ReadRate= in [Disk]");
+	} else if (key) {
+		g_string_append(text, "this key belongs to");
+		for (unsigned one = CONFIG_DEDUPD; one <= CONFIG_FILESYSTEM; one <<= 1)
+			if (key->sections & one)
+				g_string_append_printf(text, " [%s%s]", config_section_name(one),
+						       one == CONFIG_DEDUPD ? "" : " …");
+	} else if (near) {
+		g_string_append_printf(text, "unknown key, did you mean %s=?", near->name);
+	} else {
+		g_string_append(text, "unknown key: dedupd.conf(5) lists all of them");
+	}
+
+	return g_string_free(text, FALSE);
+}

@@ -54,6 +54,9 @@ const ConfigKey *config_key_find(const char *name);
 /* A key that may stand in @section whose name is near to @name; NULL: none. */
 const ConfigKey *config_key_near(const char *name, ConfigSection section);
 
+/* Why no key @name is in sections of the kind @section, with what is right: behind "NAME=: ". */
+char *config_key_refusal(const char *name, ConfigSection section);
+
 /* Whether several lines make one value. */
 bool config_key_is_list(const ConfigKey *key);
 

@@ -119,18 +119,39 @@ static bool add_window(const char *text, GArray **windows, GError **error)
 	return true;
 }
 
-static void add_pattern(const char *sign, const char *text, char ***patterns)
+/* What other programs take for a list, or for a comment, would match nothing here. */
+static bool check_pattern(const char *text, GError **error)
+{
+	const char *sharp = strpbrk(text, "#;");
+
+	if (strchr(text, ','))
+		return refuse(error,
+			      "one pattern in a line: a comma is part of a name only as [,]");
+	for (; sharp; sharp = strpbrk(sharp + 1, "#;"))
+		if (sharp > text && g_ascii_isspace(sharp[-1]))
+			return refuse(error,
+				      "a comment stands in a line of its own: behind a "
+				      "blank, %c is part of a name only as [%c]",
+				      *sharp, *sharp);
+
+	return true;
+}
+
+static bool add_pattern(const char *sign, const char *text, char ***patterns, GError **error)
 {
 	guint n = *patterns ? g_strv_length(*patterns) : 0;
 
 	if (*text == '\0') {
 		g_clear_pointer(patterns, g_strfreev);
-		return;
+		return true;
 	}
+	if (!check_pattern(text, error))
+		return false;
 
 	*patterns = g_renew(char *, *patterns, n + 2);
 	(*patterns)[n] = g_strconcat(sign, text, NULL);
 	(*patterns)[n + 1] = NULL;
+	return true;
 }
 
 /* The word that stands for a value. */
@@ -174,13 +195,11 @@ bool config_value_set(const ConfigKey *key, const char *text, void *values, GErr
 	case CONFIG_WINDOW:
 		return add_window(text, at, error);
 	case CONFIG_EXCLUDE:
-		add_pattern("", text, at);
-		return true;
+		return add_pattern("", text, at, error);
 	case CONFIG_INCLUDE:
 		if (*text == '!')
 			return refuse(error, "a pattern of Include= begins with no !");
-		add_pattern("!", text, at);
-		return true;
+		return add_pattern("!", text, at, error);
 	}
 
 	return false;

@@ -106,24 +106,37 @@ static void add_entry(Reading *reading, const ConfigKey *key, const char *text)
 	g_ptr_array_add(reading->config->entries, entry);
 }
 
+/* Tags as in fstab(5), of which UUID= stands for the UUID alone. */
+static char *name_of_tag(const char *text)
+{
+	static const char *const tags[] = { "LABEL=", "PARTUUID=", "PARTLABEL=" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(tags); i++)
+		if (g_str_has_prefix(text, tags[i]) && text[strlen(tags[i])] != '\0')
+			return g_strdup(text);
+
+	return NULL;
+}
+
 char *config_name_of_filesystem(const char *text)
 {
-	g_autofree char *name = g_strdup(text);
+	bool is_of_uuid = g_str_has_prefix(text, "UUID=");
+	g_autofree char *name = g_strdup(text + (is_of_uuid ? strlen("UUID=") : 0));
 	size_t length = strlen(name);
 
-	if (*name == '/') {
+	if (*name == '/' && !is_of_uuid) {
 		while (length > 1 && name[length - 1] == '/')
 			name[--length] = '\0';
 		return g_steal_pointer(&name);
 	}
 
 	if (length != UUID_LENGTH)
-		return NULL;
+		return is_of_uuid ? NULL : name_of_tag(text);
 	for (size_t i = 0; i < length; i++) {
 		bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
 
 		if (is_hyphen ? name[i] != '-' : !g_ascii_isxdigit(name[i]))
-			return NULL;
+			return is_of_uuid ? NULL : name_of_tag(text);
 	}
 	return g_ascii_strdown(name, -1);
 }
@@ -174,7 +187,9 @@ static void take_section(Reading *reading, const ConfigLine *line)
 
 	if (section == CONFIG_FILESYSTEM) {
 		name = config_name_of_filesystem(line->text);
-		right = "[Filesystem …] takes a UUID or the absolute path of a mount point";
+		right = "[Filesystem …] takes a UUID, the absolute path of a mount point, a "
+			"device, "
+			"or LABEL=, UUID=, PARTUUID= or PARTLABEL= with a value";
 	} else if (section == CONFIG_DISK) {
 		name = config_name_of_disk(line->text);
 		right = "[Disk …] takes the name of a disk, as sda, or of a link in "
@@ -194,24 +209,9 @@ static void take_section(Reading *reading, const ConfigLine *line)
 static void refuse_key(Reading *reading, const char *name)
 {
 	g_autofree char *shown = name_text(name, strlen(name));
-	const ConfigKey *key = config_key_find(name);
-	const ConfigKey *near = config_key_near(name, reading->section);
-	g_autoptr(GString) what = g_string_new(NULL);
+	g_autofree char *what = config_key_refusal(name, reading->section);
 
-	if (key) {
-		g_string_append(what, "this key belongs to");
-		for (unsigned section = CONFIG_DEDUPD; section <= CONFIG_FILESYSTEM; section <<= 1)
-			if (key->sections & section)
-				g_string_append_printf(what, " [%s%s]",
-						       config_section_name(section),
-						       section == CONFIG_DEDUPD ? "" : " …");
-	} else if (near) {
-		g_string_append_printf(what, "unknown key, did you mean %s=?", near->name);
-	} else {
-		g_string_append(what, "unknown key: dedupd.conf(5) lists all of them");
-	}
-
-	complain(reading, shown, what->str);
+	complain(reading, shown, what);
 }
 
 static void take_value(Reading *reading, const ConfigLine *line)

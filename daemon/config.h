@@ -63,7 +63,7 @@ char *config_entry_section(const ConfigEntry *entry);
 
 /*
  * The name by which a filesystem is compared: of a UUID in lower case, of an absolute path without slashes
- * at its end; NULL: it is neither.
+ * at its end, of a tag as it is (LABEL=pool), but UUID= left out; NULL: it is none of these.
  */
 char *config_name_of_filesystem(const char *text);
 

@@ -105,12 +105,13 @@ static bool put(DeferredExtents *deferred, const ExtentStamp *stamp, uint64_t by
 		.root = roots[holders->len - 1],
 		.uncovered_bytes = bytes,
 		.places = holders->len,
+		.bytes = bytes,
 	};
 
 	deferred->has_changed = true;
 	return hash_store_put_holders(deferred->pass->store, roots, holders->len, &row.holders,
 				      error) &&
-	       hash_store_put_pinned(deferred->pass->store, &row, bytes, ret_kept, error) &&
+	       hash_store_put_pinned(deferred->pass->store, &row, ret_kept, error) &&
 	       mark(deferred, stamp->address, *ret_kept, error);
 }
 
@@ -369,8 +370,7 @@ static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 	deferred->pass->n_revived++;
 	row.holders = 0;
 	return mark(deferred, address, false, error) &&
-	       hash_store_put_pinned(deferred->pass->store, &row, row.uncovered_bytes, &kept,
-				     error);
+	       hash_store_put_pinned(deferred->pass->store, &row, &kept, error);
 }
 
 bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)

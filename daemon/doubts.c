@@ -3,9 +3,12 @@
 
 #include "kernel-ioctl/dedupe-range.h"
 
-/* A long stretch is tried with a piece of so much first: what differs costs no more than that. */
+/*
+ * A long stretch is tried with a piece of so much first: what differs costs no more than that.  A compressed extent of
+ * btrfs is as long, so the file gets no item more than it has.
+ */
 #define LONG_BYTES  (DEDUPE_ROUND_BYTES / 16)
-#define PROBE_BYTES (UINT64_C(64) << 10)
+#define PROBE_BYTES (UINT64_C(128) << 10)
 
 /* A wary pass: each piece is at most so many times what was equal before. */
 #define WARY_GROWTH 2

@@ -269,7 +269,8 @@ static bool fill_gaps(ExtentCoverage *coverage, GError **error)
 {
 	uint64_t first, end, from = 0;
 
-	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(coverage->cover, from, &first, &end);
+	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(coverage->cover, from, &first, &end) &&
+			   pass_may_continue(coverage->pass);
 	     i++) {
 		uint64_t left_first, left_end;
 
@@ -380,6 +381,8 @@ static bool uncover_source_ends(ExtentCoverage *coverage, const ExtentRef *refs,
 		if (piece.source == RUN_HOLE ||
 		    !extent_tails_has_whole(refs, n_refs, block, block_bytes))
 			continue;
+		if (!pass_may_continue(coverage->pass))
+			return true;
 		if (!find_source(coverage, &piece, block, block_bytes, &source, error))
 			return false;
 		if (source && !source_has(coverage, source, block, piece.diagonal, block_bytes))
@@ -453,6 +456,8 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool i
 		if (run->source == RUN_HOLE || extent_cover_has(coverage->cover, run->target_block,
 								run->target_block + run->blocks))
 			continue;
+		if (!pass_may_continue(coverage->pass))
+			return true;
 		if (!extent_sources_find(coverage->sources, run->source,
 					 run->source_block * coverage->block_bytes,
 					 run->blocks * coverage->block_bytes, &source, error))

@@ -63,6 +63,7 @@ void extent_figures_add_freed(Pass *pass, const Object *extent, const GArray *st
 void extent_figures_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
+	uint64_t rest_bytes = extent_plan_rest_bytes(plan);
 	bool is_deferred = extent_plan_holders(plan)->len > 0;
 
 	for (guint i = 0; i < steps->len; i++)
@@ -72,5 +73,8 @@ void extent_figures_estimate(Pass *pass, const Object *extent, const ExtentPlan 
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	count_rewritten(pass, extent_plan_rest_bytes(plan), is_deferred);
+	if (!is_deferred && rest_bytes > 0)
+		pass->result->freed.unsure_bytes +=
+			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
+	count_rewritten(pass, rest_bytes, is_deferred);
 }

@@ -260,6 +260,35 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 	return check_stretches(finder, cursor, stored, error);
 }
 
+/*
+ * The extent at @address is there and was there before.  It is put anew if it has no anchors of its own, and the file in
+ * which it was part of a stretch shows something else there by now.
+ */
+static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
+{
+	HashStore *store = finder->pass->store;
+	const Object *stored;
+	DataExtent extent;
+	bool is_shown;
+
+	if (!hash_store_find_at(store, OBJECT_EXTENTS, address, &stored, error))
+		return false;
+	/* What snapshots hold is to go. */
+	if (!stored || stored->parent == 0 || stored->flags & OBJECT_HELD)
+		return true;
+
+	extent = (DataExtent){
+		.bytenr = address,
+		.length = stored->size_bytes,
+		.generation = (uint64_t)stored->ctime_nsec,
+		.is_shared = stored->flags & OBJECT_SHARED,
+	};
+	if (!stretch_finder_shows(finder->stretches, stored->parent, address, &is_shown, error))
+		return false;
+	/* Its row stays until it is put anew: the pass may be told to stop before. */
+	return is_shown || stretch_finder_add(finder->stretches, &extent, NULL, error);
+}
+
 static bool look_at_stored(ExtentFinder *finder, const DataExtent *extent,
 			   const BtrfsExtentItem *item, GError **error)
 {
@@ -287,8 +316,12 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!pinned_extents_see(finder->pass->pinned, extent.bytenr, item.refs, error))
 			return false;
 		/* The others of the leaf. */
-		if (extent.generation < since)
+		if (extent.generation < since) {
+			if (stretch_finder_wants(finder->stretches, &extent) &&
+			    !put_if_stray(finder, extent.bytenr, error))
+				return false;
 			continue;
+		}
 		atomic_fetch_add(&finder->pass->progress->files, 1);
 		if (!look_at_stored(finder, &extent, &item, error))
 			return false;
@@ -367,10 +400,11 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 	       finder->looked_through_bytes >= most;
 }
 
-/* Those of which the cause has ended are unsettled. */
+/* Those of which the cause has ended are to be matched again. */
 static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 {
 	PinnedExtents *pinned = finder->pass->pinned;
+	g_autoptr(GArray) over = NULL;
 
 	if (finder->looks_at_all) {
 		if (!pinned_extents_look_at_all(pinned, error))
@@ -379,8 +413,11 @@ static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 		return false;
 	}
 
-	return !pass_may_continue(finder->pass) ||
-	       pinned_extents_renew(pinned, &finder->n_renewed, error);
+	over = pinned_extents_list_over(pinned);
+	for (guint i = 0; i < over->len && pass_may_continue(finder->pass); i++)
+		if (!put_if_stray(finder, g_array_index(over, uint64_t, i), error))
+			return false;
+	return true;
 }
 
 static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GError **error)
@@ -400,11 +437,14 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	} else if (!look_at_new(finder, since, error) || !look_at_opened(finder, since, error)) {
 		return false;
 	}
-	if (!stretch_finder_finish(finder->stretches, error))
+	if (!pass_may_continue(pass))
+		return true;
+	if (!look_at_pinned(finder, since, error) ||
+	    !stretch_finder_finish(finder->stretches, error))
 		return false;
 	if (!pass_may_continue(pass))
 		return true;
-	if (!look_at_pinned(finder, since, error))
+	if (!pinned_extents_renew(pass->pinned, &finder->n_renewed, error))
 		return false;
 	if (!pass_may_continue(pass))
 		return true;
@@ -446,7 +486,17 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 	return find(&finder, since, looked_day, error);
 }
 
+bool extents_find_next(Pass *pass, uint64_t *ret_since, GError **error)
+{
+	return hash_store_get_number(pass->store, GENERATION_NOTE, ret_since, error);
+}
+
+bool extents_find_since(Pass *pass, uint64_t since, GError **error)
+{
+	return hash_store_lower_number(pass->store, GENERATION_NOTE, since, error);
+}
+
 bool extents_find_anew(Pass *pass, GError **error)
 {
-	return hash_store_set_number(pass->store, GENERATION_NOTE, 0, error);
+	return extents_find_since(pass, 0, error);
 }

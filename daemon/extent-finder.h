@@ -20,5 +20,11 @@
 bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The transaction from which the next extents_find() looks on; 0: it looks at everything. */
+bool extents_find_next(Pass *pass, uint64_t *ret_since, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Have it look on from an earlier one; from a later one it does not. */
+bool extents_find_since(Pass *pass, uint64_t since, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Forget the point to start from, so that the next extents_find() looks at everything. */
 bool extents_find_anew(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

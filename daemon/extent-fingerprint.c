@@ -179,27 +179,52 @@ static void ignore_zeros(uint64_t block, void *data)
 	(void)data;
 }
 
+/* Give ObjectSums the sums of the whole extent, and count them. */
+static bool add_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+		       ObjectSums *sums, const ObjectSumsSink *sink, BlockCounts *counts,
+		       GError **error)
+{
+	uint64_t blocks = extent->length / fingerprinter->block_bytes;
+	size_t n;
+
+	begin_sums(fingerprinter, sums);
+	for (uint64_t first = 0; first < blocks; first += n) {
+		if (!read_piece(fingerprinter, extent, first, &n, error))
+			return false;
+		add_sums(fingerprinter, fingerprinter->piece, n, sums, sink, counts);
+	}
+
+	return true;
+}
+
+bool extent_digest(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+		   uint64_t *ret_known, uint64_t *ret_digest, GError **error)
+{
+	const ObjectSumsSink sink = { ignore_anchor, ignore_zeros, NULL };
+	BlockCounts counts = { 0 };
+	ObjectSums sums;
+
+	if (!add_extent(fingerprinter, extent, &sums, &sink, &counts, error))
+		return false;
+
+	*ret_known = counts.known;
+	*ret_digest = object_sums_finish(&sums, extent->length, &sink);
+	return true;
+}
+
 bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 			const Stretch *stretch, GError **error)
 {
 	Pass *pass = fingerprinter->pass;
 	ObjectSumsSink sink = stretch ? (ObjectSumsSink){ ignore_anchor, ignore_zeros, NULL }
 				      : anchor_sink(&fingerprinter->anchors);
-	uint64_t blocks = extent->length / fingerprinter->block_bytes;
 	BlockCounts counts = { 0 };
 	uint64_t digest;
 	ObjectSums sums;
-	size_t n;
 
-	if (!hash_store_new_object(pass->store, &fingerprinter->anchors.object, error))
+	if (!hash_store_new_object(pass->store, &fingerprinter->anchors.object, error) ||
+	    !add_extent(fingerprinter, extent, &sums, &sink, &counts, error))
 		return false;
-
-	begin_sums(fingerprinter, &sums);
-	for (uint64_t first = 0; first < blocks; first += n) {
-		if (!read_piece(fingerprinter, extent, first, &n, error))
-			return false;
-		add_sums(fingerprinter, fingerprinter->piece, n, &sums, &sink, &counts);
-	}
 	if (!put_whole(fingerprinter, &sums, extent->length, &sink, &digest, error))
 		return false;
 

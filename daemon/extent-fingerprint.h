@@ -35,6 +35,14 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * The digest that the object of the extent would get, and how many blocks have a checksum, without putting
+ * anything.
+ */
+bool extent_digest(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+		   uint64_t *ret_known, uint64_t *ret_digest, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* The blocks of the extent that have a checksum now. */
 bool extent_count_known(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;

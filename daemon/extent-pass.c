@@ -172,8 +172,8 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	BtrfsInfo info;
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
-		uint64_t now =
-			pass->result->rewritten.extents + pass->n_file_runs + pass->n_revived;
+		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs +
+			       pass->n_revived + pass->n_turned;
 
 		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
 		    !pass_may_continue(pass))

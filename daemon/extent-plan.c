@@ -372,7 +372,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 		return true;
 	}
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && pass_may_continue(plan->pass); i++) {
 		bool done;
 
 		if (!plan_place(plan, &refs[i], &done, error))
@@ -508,8 +508,13 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	return extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) &&
-	       plan_places(plan, ret, ret_reason, error);
+	if (!extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) ||
+	    !plan_places(plan, ret, ret_reason, error))
+		return false;
+	/* It was told of while that went on: what was not looked at is not covered. */
+	if (!pass_may_continue(plan->pass))
+		*ret = EXTENT_STOPPED;
+	return true;
 }
 
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,

@@ -44,9 +44,10 @@ typedef struct {
 
 typedef enum {
 	EXTENT_PLANNED,
-	EXTENT_PINNED, /* for *ret_reason */
-	EXTENT_GONE,   /* nothing shows it any more */
-	EXTENT_ALONE,  /* what equalled it is gone: it is no duplicate any more */
+	EXTENT_PINNED,  /* for *ret_reason */
+	EXTENT_GONE,    /* nothing shows it any more */
+	EXTENT_ALONE,   /* what equalled it is gone: it is no duplicate any more */
+	EXTENT_STOPPED, /* nothing is known, since the pass was told to stop */
 } ExtentPlanOutcome;
 
 /* All arguments are borrowed. */

@@ -4,12 +4,15 @@
 #include "daemon/begun-extent.h"
 #include "daemon/block-search.h"
 #include "daemon/extent-share.h"
+#include "daemon/filesystem.h"
 #include "daemon/kept-files.h"
 #include "daemon/match.h"
+#include "daemon/pinned-extents.h"
 #include "daemon/planner.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
 #include "daemon/stretch-runs.h"
+#include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 
 /* Which extents are targets. */
@@ -108,20 +111,33 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 	return true;
 }
 
+/*
+ * Sources of the first round may be targets of the next one.  The extent's item in the tree names the places that
+ * were shared onto it when the transaction is committed.
+ */
+static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
+{
+	return n_runs == 0 || pass->result->shared.runs == 0 || pass->settings->dry_run ||
+	       filesystem_flush(pass->filesystem, error);
+}
+
 /* Try long extents once more, with all that has any of their blocks. */
 static bool search_blocks(ExtentRounds *rounds, GError **error)
 {
 	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
 	g_autoptr(Sorter) runs = new_runs(rounds->pass);
+	bool done = true;
 
 	if (may_share_more(rounds->pass) &&
-	    (!block_search_run(search, runs, error) || !sorter_sort(runs, error)))
+	    (!block_search_run(search, runs, error) || !sorter_sort(runs, error) ||
+	     !commit_shared(rounds->pass, sorter_count(runs), error)))
 		return false;
-	if (may_share_more(rounds->pass) && sorter_count(runs) > 0 &&
-	    !share_wanted(rounds, WANTS_ALL, runs, error))
-		return false;
+	rounds->round.sources = block_search_sources(search);
+	if (may_share_more(rounds->pass) && sorter_count(runs) > 0)
+		done = share_wanted(rounds, WANTS_ALL, runs, error);
+	rounds->round.sources = NULL;
 
-	return block_search_end(search, error);
+	return done && block_search_end(search, error);
 }
 
 static bool first_round(ExtentRounds *rounds, GError **error)
@@ -134,13 +150,13 @@ static bool first_round(ExtentRounds *rounds, GError **error)
 		return false;
 	if (!runs)
 		return true;
+	rounds->round.search = block_search_new(pass, rounds->sums, rounds->table);
 	if (!begun_extent_take(pass, &rounds->begun, error))
 		return false;
 	if (rounds->begun &&
 	    (!share_wanted(rounds, WANTS_BEGUN, runs, error) || !sorter_rewind(runs, error)))
 		return false;
 
-	rounds->round.search = block_search_new(pass, rounds->sums, rounds->table);
 	return share_wanted(rounds, WANTS_LONG, runs, error) && search_blocks(rounds, error) &&
 	       sorter_rewind(runs, error) && share_wanted(rounds, WANTS_SHORT, runs, error) &&
 	       share_files(rounds, opener, runs, error);
@@ -158,17 +174,49 @@ static bool second_round(ExtentRounds *rounds, GError **error)
 	       (!runs || share_wanted(rounds, WANTS_ALL, runs, error));
 }
 
+/*
+ * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
+ * that earlier passes had settled, and those that had to stay as others were shared with them.
+ */
+static bool turn_sources(ExtentRounds *rounds, GError **error)
+{
+	Pass *pass = rounds->pass;
+	GHashTableIter iterator;
+	gpointer id;
+
+	g_hash_table_iter_init(&iterator, rounds->round.again);
+	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, NULL)) {
+		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
+		Object source;
+		bool found;
+
+		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
+		    facts & (FACT_MOVED | FACT_PINNED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
+		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
+			continue;
+		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
+			return false;
+		if (found && source.state == OBJECT_DONE &&
+		    pinned_extents_turn(pass->pinned, source.inode))
+			pass->n_turned++;
+	}
+
+	return true;
+}
+
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
+	g_autoptr(GHashTable) again = g_hash_table_new(NULL, NULL);
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,
 		.table = table,
-		.round = { .is_news = true },
+		.round = { .is_news = true, .again = again },
 	};
 	bool done = first_round(&rounds, error) &&
 		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||
-		     second_round(&rounds, error));
+		     second_round(&rounds, error)) &&
+		    turn_sources(&rounds, error);
 
 	block_search_free(rounds.round.search);
 	return done;

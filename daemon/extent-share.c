@@ -8,6 +8,7 @@
 #include "daemon/extent-queue.h"
 #include "daemon/extent-skips.h"
 #include "daemon/extent-turn.h"
+#include "daemon/gone-extent.h"
 #include "daemon/metadata-watch.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/refusal.h"
@@ -157,6 +158,16 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	return true;
 }
 
+/* Whether it is not only as a source that the target is of interest. */
+static bool is_true_target(const ExtentSharer *sharer, const Object *target)
+{
+	GHashTable *sources = sharer->round->sources;
+
+	return sharer->round->is_news &&
+	       !(sources && g_hash_table_contains(sources, GUINT_TO_POINTER(target->id))) &&
+	       !pinned_extents_was_turned(sharer->pass->pinned, target->inode);
+}
+
 /*
  * The target stays, so it may be the source of those that were sources until now; what cannot be
  * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
@@ -166,18 +177,27 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 {
 	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
 	/* What is a source and not free to go besides is no news, save that it could be freed. */
-	bool is_news = sharer->round->is_news || reason == SKIP_PIECES || reason == SKIP_METADATA;
+	bool is_news =
+		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
 	const ExtentPin *why = extent_plan_pin(sharer->plan);
+	bool is_searched = false;
 
 	if (sharer->round->search && is_news && reason == SKIP_PINNED &&
-	    block_search_add(sharer->round->search, target, why))
-		is_news = false;
-
+	    !block_search_add(sharer->round->search, target, why, sharer->runs, &is_searched,
+			      error))
+		return false;
 	if (skip_may_pass(reason) || !has_zeros_only) {
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
+		/* What it has in common with others may be what these lack to go. */
+		for (guint i = 0; i < sharer->runs->len; i++)
+			g_hash_table_add(
+				sharer->round->again,
+				GUINT_TO_POINTER(g_array_index(sharer->runs, Run, i).source));
 	}
+	if (is_searched)
+		return true;
 	if (is_news) {
 		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
 		if (reason == SKIP_CLONES)
@@ -186,30 +206,6 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	}
 	return skip_may_pass(reason) ||
 	       pinned_extents_put(sharer->pass->pinned, target, why, is_news, error);
-}
-
-static bool drop(ExtentSharer *sharer, const Object *target, GError **error)
-{
-	object_table_remove_fact(sharer->table, target->id, FACT_LIVE);
-	return hash_store_drop_extent(sharer->pass->store, target->inode, error);
-}
-
-/* Somebody else freed the extent, or moved its data, since the pass found it. */
-static bool forget(ExtentSharer *sharer, const Object *target, GError **error)
-{
-	sharer->pass->result->files.gone++;
-	return deferred_extents_lose(sharer->pass->deferred, target->inode, error) &&
-	       drop(sharer, target, error);
-}
-
-/* Nothing shows the extent any more: btrfs gives it back. */
-static bool note_freed(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
-{
-	planned->claim = (RestClaim){ 0 };
-	if (!deferred_extents_take(sharer->pass->deferred, planned->extent.inode, error))
-		return false;
-	extent_figures_add_freed(sharer->pass, &planned->extent, planned->steps);
-	return drop(sharer, &planned->extent, error);
 }
 
 /* Queue what is planned for @target. */
@@ -312,7 +308,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
-		return forget(sharer, target, error);
+		return gone_extent_forget(sharer->pass, sharer->table, target, error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
@@ -387,7 +383,7 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
-		return note_freed(sharer, planned, error);
+		return gone_extent_note_freed(sharer->pass, sharer->table, planned, error);
 
 	/* It was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
@@ -479,8 +475,10 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	SkipReason reason;
 	bool is_turned = false;
 
-	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED)
+	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
+		g_hash_table_add(sharer->round->again, GUINT_TO_POINTER(target->id));
 		return true;
+	}
 	if (sharer->pass->result->stopped_reason) {
 		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
@@ -501,8 +499,10 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 
 	switch (outcome) {
 	case EXTENT_GONE:
-		return sharer->pass->settings->dry_run || forget(sharer, target, error);
+		return sharer->pass->settings->dry_run ||
+		       gone_extent_forget(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
+	case EXTENT_STOPPED:
 		return true;
 	case EXTENT_PINNED:
 		return pin(sharer, target, reason, error);

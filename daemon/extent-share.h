@@ -11,7 +11,11 @@
 typedef struct {
 	bool is_news;        /* what is pinned was not counted before */
 	BlockSearch *search; /* borrowed; is given what lacks little; NULL: nothing is */
-	uint64_t n_pinned;   /* how many were, added up */
+	GHashTable *
+		sources; /* borrowed; ids that are targets besides, so that it is no news if they stay; NULL: none */
+	GHashTable *
+		again; /* borrowed; is given ids: sources of what is pinned, and targets that had to stay */
+	uint64_t n_pinned; /* how many were, added up */
 } ShareRound;
 
 /*

@@ -76,6 +76,11 @@ void extent_sums_free(ExtentSums *sums)
 	g_free(sums);
 }
 
+uint32_t extent_sums_bytes(const ExtentSums *sums)
+{
+	return sums->info.sum_bytes;
+}
+
 void extent_sums_forget(ExtentSums *sums)
 {
 	g_queue_clear(&sums->used);

@@ -33,6 +33,9 @@ void extent_sums_free(ExtentSums *sums);
  */
 uint64_t extent_sums_of_zeros(const ExtentSums *sums);
 
+/* Of each checksum on the disk. */
+uint32_t extent_sums_bytes(const ExtentSums *sums);
+
 /* Forget what was read: blocks may have got other sums. */
 void extent_sums_forget(ExtentSums *sums);
 

@@ -58,12 +58,12 @@ static uint64_t blocks_from(const GArray *runs, uint32_t source)
 	return blocks;
 }
 
-/* The source that most blocks are from, if that may go; else RUN_HOLE. */
-static uint32_t main_source(ObjectTable *table, const GArray *runs)
+uint32_t extent_turn_main_source(ObjectTable *table, const GArray *runs, uint64_t *ret_blocks)
 {
 	uint32_t best = RUN_HOLE, last = RUN_HOLE;
-	uint64_t most = 0;
 	unsigned tried = 0;
+
+	*ret_blocks = 0;
 
 	for (guint i = 0; i < runs->len && tried < SOURCES_MAX; i++) {
 		uint32_t source = g_array_index(runs, Run, i).source;
@@ -74,9 +74,9 @@ static uint32_t main_source(ObjectTable *table, const GArray *runs)
 		tried++;
 		last = source;
 		blocks = blocks_from(runs, source);
-		if (blocks <= most)
+		if (blocks <= *ret_blocks)
 			continue;
-		most = blocks;
+		*ret_blocks = blocks;
 		best = source;
 	}
 
@@ -106,7 +106,8 @@ static void turn_runs(const GArray *runs, uint32_t source, uint64_t source_rank,
 static bool find(ExtentTurn *turn, const Object *target, const GArray *runs, Object *ret,
 		 bool *ret_found, GError **error)
 {
-	uint32_t source = main_source(turn->table, runs);
+	uint64_t blocks;
+	uint32_t source = extent_turn_main_source(turn->table, runs, &blocks);
 
 	*ret_found = false;
 	if (source == RUN_HOLE)

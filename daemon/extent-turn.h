@@ -26,4 +26,10 @@ void extent_turn_free(ExtentTurn *turn);
 bool extent_turn_try(ExtentTurn *turn, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * The extent that most of the blocks that @runs tell of are from, *ret_blocks of them, if it may go itself; else
+ * RUN_HOLE.
+ */
+uint32_t extent_turn_main_source(ObjectTable *table, const GArray *runs, uint64_t *ret_blocks);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentTurn, extent_turn_free)

@@ -87,7 +87,6 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 {
 	uint64_t length = file_head_bytes(head->stamp.size_bytes, reader->heads->pass->block_bytes);
 	uint64_t shared_bytes = 0;
-	uint64_t own_bytes = 0;
 	g_autoptr(GError) unmapped = NULL;
 	const MappedExtent *extent = NULL;
 
@@ -103,10 +102,8 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 			return forbid(head, SKIP_INLINE);
 		if (extent->logical == 0)
 			head->physical = extent->physical;
-		if (!(extent->flags & EXTENT_SHARED)) {
-			own_bytes += mapped_extent_is_addressed(extent) ? extent->length : 0;
+		if (!(extent->flags & EXTENT_SHARED))
 			continue;
-		}
 
 		shared_bytes += extent->length;
 		if (extent->logical == 0 && extent->length >= length &&
@@ -115,7 +112,6 @@ static HeadOutcome locate(Reader *reader, FileHead *head)
 	}
 
 	head->is_shared = shared_bytes > length / 2;
-	head->is_solid = own_bytes == length;
 	return HEAD_READ;
 }
 

@@ -40,7 +40,6 @@ typedef struct {
 	Stamp stamp;       /* that it had before and after it was read */
 	FileAttributes attributes;
 	bool is_shared;      /* most of its blocks are */
-	bool is_solid;       /* all of its blocks are its own, and where it was mapped */
 	uint64_t physical;   /* where it begins on the disk; 0: not known */
 	uint64_t digest;     /* of the head; of the whole object where the head is all of it */
 	uint64_t read_bytes; /* of data */

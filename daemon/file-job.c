@@ -120,7 +120,6 @@ static bool recall_half(FileJob *job, Pass *pass, bool *ret_found, GError **erro
 	job->is_whole = !object_sums_have_anchors(&job->learned.sums);
 	job->next_half_bytes += done_blocks * pass->block_bytes;
 	atomic_fetch_add(&pass->progress->done_bytes, done_blocks * pass->block_bytes);
-	job->is_scattered = true;
 	*ret_found = true;
 	return true;
 }

@@ -48,8 +48,7 @@ typedef struct {
 	uint32_t object;          /* 0: not begun */
 	uint64_t next_half_bytes; /* of the file: where to keep the state next */
 	Learned learned;
-	bool is_scattered; /* blocks are shared, in holes, not known where, or of an earlier pass */
-	GQueue parts;      /* FilePart, in the order of the file: see ReadAhead */
+	GQueue parts; /* FilePart, in the order of the file: see ReadAhead */
 } FileJob;
 
 #define FILE_JOB_HALF_BYTES (UINT64_C(1) << 30)

@@ -31,7 +31,7 @@ Filter *filter_new(char *const *globs, uint64_t min_size_bytes)
 	Filter *filter = g_new0(Filter, 1);
 
 	filter->min_size_bytes = min_size_bytes;
-	filter->rules = ignore_rules_new(NULL);
+	filter->rules = ignore_rules_new(NULL, NULL);
 	filter->excludes = g_array_new(false, true, sizeof(Exclude));
 	g_array_set_clear_func(filter->excludes, (GDestroyNotify)exclude_clear);
 
@@ -64,7 +64,7 @@ void filter_set_patterns(Filter *filter, char *const *patterns, const char *top)
 {
 	ignore_rules_free(filter->rules);
 	g_free(filter->top);
-	filter->rules = ignore_rules_new(patterns);
+	filter->rules = ignore_rules_new(patterns, top);
 	/* With a slash at its end: of / nothing is left. */
 	filter->top = g_strconcat(strcmp(top, "/") == 0 ? "" : top, "/", NULL);
 }
@@ -166,4 +166,13 @@ const char **filter_unmatched(const Filter *filter)
 	g_ptr_array_add(globs, NULL);
 
 	return (const char **)g_ptr_array_steal(globs, NULL);
+}
+
+const char **filter_unmatched_patterns(const Filter *filter)
+{
+	g_autoptr(GPtrArray) patterns = g_ptr_array_new();
+
+	ignore_rules_add_unmatched(filter->rules, patterns);
+	g_ptr_array_add(patterns, NULL);
+	return (const char **)g_ptr_array_steal(patterns, NULL);
 }

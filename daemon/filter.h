@@ -61,4 +61,7 @@ bool filter_is_small(const Filter *filter, uint64_t size_bytes);
 /* The globs that matched nothing so far: a NULL-terminated array to g_free(), texts borrowed. */
 const char **filter_unmatched(const Filter *filter);
 
+/* The same of the patterns of the configuration, in which ! stands before those of Include=. */
+const char **filter_unmatched_patterns(const Filter *filter);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Filter, filter_free)

@@ -203,7 +203,6 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 	job->learned.far_bytes += bytes_beyond(part, ANCHOR_BLOCKS * pass->block_bytes);
 	if (part->is_shared)
 		job->learned.shared_bytes += length;
-	job->is_scattered |= part->is_shared || !part->piece.physical;
 	if (!add_sums(printer, part, error))
 		return FINGERPRINT_FAILED;
 	atomic_fetch_add(&pass->progress->done_bytes, length);
@@ -222,7 +221,6 @@ static void add_gap(Fingerprinter *printer, uint64_t end, bool is_unwritten)
 	if (end_block <= position)
 		return;
 
-	printer->job->is_scattered = true;
 	printer->job->learned.has_unwritten |= is_unwritten;
 	printer->job->learned.has_hole |= !is_unwritten;
 	object_sums_add_hole(&printer->job->learned.sums, end_block - position, &sink);
@@ -331,8 +329,6 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	pass->result->files.read++;
 	if (job->learned.far_bytes > 0 && !job->is_whole)
 		count_skip_bytes(printer, job, SKIP_LARGE_OFFSET, job->learned.far_bytes);
-	if (!job->is_scattered && !filter_is_young(pass->filter, job->stamp.mtime_nsec))
-		solid_objects_add(pass->solid, job->object, object_sums_blocks(&job->learned.sums));
 	return hash_store_put(pass->store, &row, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
 

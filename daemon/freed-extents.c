@@ -11,6 +11,7 @@ typedef struct {
 
 struct FreedExtents {
 	int fd;
+	uint32_t block_bytes;
 	const atomic_bool *stop;
 	uint64_t subvolume;
 	uint64_t inode;
@@ -18,17 +19,22 @@ struct FreedExtents {
 	BtrfsFileExtents *items;
 	ExtentRefs *refs;
 	GArray *shown; /* ShownExtent, before; by address, each once */
+	GHashTable *
+		left; /* places that would show it no more, by the extent's address; for estimates */
 };
 
-FreedExtents *freed_extents_new(int fd, BtrfsRefBound *bound, const atomic_bool *stop)
+FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bound,
+				const atomic_bool *stop)
 {
 	FreedExtents *extents = g_new0(FreedExtents, 1);
 
 	extents->fd = fd;
+	extents->block_bytes = block_bytes;
 	extents->stop = stop;
 	extents->items = btrfs_file_extents_new();
 	extents->refs = extent_refs_new(fd, bound);
 	extents->shown = g_array_new(false, false, sizeof(ShownExtent));
+	extents->left = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return extents;
 }
 
@@ -40,6 +46,7 @@ void freed_extents_free(FreedExtents *extents)
 	btrfs_file_extents_free(extents->items);
 	extent_refs_free(extents->refs);
 	g_array_unref(extents->shown);
+	g_hash_table_unref(extents->left);
 	g_free(extents);
 }
 
@@ -121,5 +128,56 @@ uint64_t freed_extents_end(FreedExtents *extents)
 			bytes += shown->bytes;
 	}
 	g_array_set_size(extents->shown, 0);
+	return bytes;
+}
+
+/* Whether all that @item shows of the file would be shared away. */
+static bool is_left(const BtrfsFileExtent *item, const OpenObject *file, const BlockSet *shared,
+		    uint32_t block_bytes)
+{
+	uint64_t end = MIN(item->logical + item->length, file->size_bytes);
+	uint64_t gap_first, gap_end;
+
+	return item->bytenr != 0 && item->logical < end &&
+	       !block_set_gap(shared, item->logical / block_bytes,
+			      (end + block_bytes - 1) / block_bytes, &gap_first, &gap_end);
+}
+
+/* Count one more place of the extent; whether that was the last. */
+static bool leave(FreedExtents *extents, const BtrfsFileExtent *item)
+{
+	Object extent = { .inode = item->bytenr, .size_bytes = item->disk_bytes };
+	gpointer known = g_hash_table_lookup(extents->left, &item->bytenr);
+	size_t n_left = GPOINTER_TO_SIZE(known) + 1;
+	g_autoptr(GError) unread = NULL;
+	ExtentRefsOutcome outcome;
+	size_t n_places;
+
+	if (extent_refs_read(extents->refs, &extent, n_left + 1, &outcome, &unread) &&
+	    outcome == EXTENT_REFS_READ) {
+		extent_refs_list(extents->refs, &n_places);
+		if (n_places <= n_left) {
+			g_hash_table_remove(extents->left, &item->bytenr);
+			return true;
+		}
+	}
+	g_hash_table_insert(extents->left, g_memdup2(&item->bytenr, sizeof(item->bytenr)),
+			    GSIZE_TO_POINTER(n_left));
+	return false;
+}
+
+uint64_t freed_extents_estimate(FreedExtents *extents, const OpenObject *file,
+				const BlockSet *shared)
+{
+	g_autoptr(GError) unread = NULL;
+	const BtrfsFileExtent *item;
+	uint64_t bytes = 0;
+
+	btrfs_file_extents_start(extents->items, extents->fd, file->subvolume, file->inode, 0,
+				 file->size_bytes);
+	while (!atomic_load(extents->stop) &&
+	       btrfs_file_extents_next(extents->items, &item, &unread) && item)
+		if (is_left(item, file, shared, extents->block_bytes) && leave(extents, item))
+			bytes += item->disk_bytes;
 	return bytes;
 }

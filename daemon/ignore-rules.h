@@ -18,13 +18,19 @@
  */
 typedef struct IgnoreRules IgnoreRules;
 
-/* @patterns is NULL-terminated, or NULL. */
-IgnoreRules *ignore_rules_new(char *const *patterns);
+/*
+ * @patterns is NULL-terminated, or NULL.  Paths begin at the directory @top (NULL: not known).  A pattern that is an
+ * absolute path below @top also means that path.
+ */
+IgnoreRules *ignore_rules_new(char *const *patterns, const char *top);
 void ignore_rules_free(IgnoreRules *rules);
 
 size_t ignore_rules_count(const IgnoreRules *rules);
 
 /* Whether @path, which begins with no slash, is ignored. */
 bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory);
+
+/* Append the patterns that matched no path so far, borrowed, to @unmatched. */
+void ignore_rules_add_unmatched(const IgnoreRules *rules, GPtrArray *unmatched);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IgnoreRules, ignore_rules_free)

@@ -470,7 +470,12 @@ bool inode_inventory_end(InodeInventory *inventory, GError **error)
 	       hash_store_set_note(pass->store, LIMITS_NOTE, inventory->limits, error);
 }
 
+bool inode_inventory_begin_since(Pass *pass, uint64_t since, GError **error)
+{
+	return hash_store_lower_number(pass->store, GENERATION_NOTE, since, error);
+}
+
 bool inode_inventory_begin_anew(Pass *pass, GError **error)
 {
-	return hash_store_set_number(pass->store, GENERATION_NOTE, 0, error);
+	return inode_inventory_begin_since(pass, 0, error);
 }

@@ -35,6 +35,10 @@ ReadList *inode_inventory_to_read(const InodeInventory *inventory);
 /* All of them were read: the next pass goes on from here, unless some have to be looked at again. */
 bool inode_inventory_end(InodeInventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Have the next look see what changed since a transaction, if it would begin with a later one. */
+bool inode_inventory_begin_since(Pass *pass, uint64_t since, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* Have the next look see all files. */
 bool inode_inventory_begin_anew(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -54,9 +54,10 @@ struct Inventory {
 	uint32_t settled_below;
 	bool is_flushed;
 	uint64_t unsettled;
-	GArray *regained; /* uint32_t: ids of settled objects that may be targets again */
-	LostStands *lost; /* what else is to be read for their sake */
-	Sorter *outside;  /* uint32_t: ids of unsettled objects outside the walk */
+	GArray *regained;   /* uint32_t: ids of settled objects that may be targets again */
+	LostStands *lost;   /* what else is to be read for their sake */
+	bool lists_relying; /* all that relied on these is listed to be read */
+	Sorter *outside;    /* uint32_t: ids of unsettled objects outside the walk */
 };
 
 uint64_t inventory_name_hash(const void *name, size_t bytes);

@@ -35,17 +35,11 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
 	g_autoptr(ObjectCursor) cursor = NULL;
-	bool are_expected, are_all;
+	bool are_expected;
 
 	if (!lost_stands_are_expected(pass->store, &are_expected, error))
 		return false;
-	if (!are_expected || inventory->sizes)
-		return true;
-	if (!lost_stands_take_note(pass->store, &are_all, error))
-		return false;
-	if (are_all)
-		lost_stands_add_all(inventory->lost);
-	if (!lost_stands_end(inventory->lost))
+	if (!are_expected || inventory->sizes || !lost_stands_end(inventory->lost))
 		return true;
 	if (!sees_all(inventory))
 		return lost_stands_note_all(pass->store, error);
@@ -56,12 +50,19 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 
 		if (!object_cursor_next(cursor, &known, error))
 			return false;
-		if (!known)
+		if (!known) {
+			inventory->lists_relying = true;
 			return true;
+		}
 		if (lost_stands_concern(inventory->lost, known) &&
 		    !add_relying(inventory, known, error))
 			return false;
 	}
 
 	return cursor;
+}
+
+bool inventory_finish_reading(Inventory *inventory, GError **error)
+{
+	return !inventory->lists_relying || lost_stands_clear_note(inventory->pass->store, error);
 }

@@ -234,13 +234,17 @@ static bool note_regained(Inventory *inventory, const FileRecord *seen, const Ob
 
 bool inventory_forget(Inventory *inventory, const Object *known, GError **error)
 {
+	HashStore *store = inventory->pass->store;
+
 	inventory->pass->result->files.gone++;
 	lost_stands_add(inventory->lost, known);
-	return hash_store_drop(inventory->pass->store, known->subvolume, known->inode, error);
+	return lost_stands_note_drop(store, known, error) &&
+	       hash_store_drop(store, known->subvolume, known->inode, error);
 }
 
 bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
 {
+	HashStore *store = inventory->pass->store;
 	Object left = *known;
 	g_autofree char *name = NULL;
 
@@ -251,8 +255,11 @@ bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
 	left.name = (const uint8_t *)name;
 	left.state = OBJECT_SKIPPED;
 	left.skip_reason = SKIP_CHANGES_OFTEN;
+	/* The file stands for no other one from now on, so later passes do not lose it again. */
+	left.flags &= ~(unsigned)OBJECT_CLONED;
+	left.stand = 0;
 	inventory->pass->result->files.set_aside++;
-	return hash_store_put(inventory->pass->store, &left, error);
+	return lost_stands_note_drop(store, known, error) && hash_store_put(store, &left, error);
 }
 
 static uint64_t now_sec(const Inventory *inventory)
@@ -475,10 +482,23 @@ static bool build_either_way(Inventory *inventory, GError **error)
 	return is_listed || build_by_walk(inventory, error);
 }
 
+/* Files that an earlier pass dropped may have stood for others that were not read again since. */
+static bool take_lost(Inventory *inventory, GError **error)
+{
+	bool are_noted;
+
+	if (!lost_stands_are_noted(inventory->pass->store, &are_noted, error))
+		return false;
+
+	if (are_noted)
+		lost_stands_add_all(inventory->lost);
+	return true;
+}
+
 static bool build(Inventory *inventory, GError **error)
 {
-	bool merged =
-		build_either_way(inventory, error) && inventory_list_relying(inventory, error);
+	bool merged = take_lost(inventory, error) && build_either_way(inventory, error) &&
+		      inventory_list_relying(inventory, error);
 
 	if (!renew_regained(inventory, merged ? error : NULL) || !merged)
 		return false;

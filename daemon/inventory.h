@@ -27,6 +27,9 @@ ReadList *inventory_to_read(const Inventory *inventory);
  */
 bool inventory_choose(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Call when all listed files were read.  A pass that ends earlier leaves the note of lost stands to the next one. */
+bool inventory_finish_reading(Inventory *inventory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Objects met by the walk that an earlier pass fingerprinted and did not settle. */
 uint64_t inventory_unsettled(const Inventory *inventory);
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/ledger.h"
 
+#include "daemon/pass-note.h"
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs-tree.h"
-#include "kernel-ioctl/fd.h"
-
-#include <fcntl.h>
-#include <string.h>
 
 /* Times of inodes may be so much behind the clock: they are taken at ticks of 10 ms at most. */
 #define TICK_NSEC INT64_C(20000000)
@@ -84,17 +81,6 @@ static bool is_written(const Pass *pass, const Ledger *ledger, const GArray *sub
 	return true;
 }
 
-/* Whether what this pass writes into its store is counted by the filesystem that it works on. */
-static bool has_store(const Pass *pass)
-{
-	g_auto(Fd) fd = open(pass->settings->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_autoptr(GError) ignored = NULL;
-	FsIdentity identity;
-
-	return fd < 0 || !fs_identity_read(fd, &identity, &ignored) ||
-	       memcmp(identity.uuid, pass->filesystem->identity.uuid, FS_UUID_BYTES) == 0;
-}
-
 /* Why the counts of the pass cannot be held against those of the filesystem; NULL: they can be. */
 static bool find_hindrance(const Pass *pass, const Ledger *ledger, const char **ret, GError **error)
 {
@@ -103,7 +89,7 @@ static bool find_hindrance(const Pass *pass, const Ledger *ledger, const char **
 	bool written;
 
 	*ret = "the store lies on it";
-	if (has_store(pass))
+	if (pass_writes_to_itself(pass))
 		return true;
 
 	if (!btrfs_subvolumes_read(fd, &subvolumes, error))
@@ -130,12 +116,34 @@ static void check(PassResult *result)
 		gained - (int64_t)(result->freed.bytes - result->rewritten.bytes);
 }
 
+/* A dry run remembers nothing: what it found is added to what is known. */
+static bool sum_pinned(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+
+	for (uint32_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
+		const PinEntry *found = &result->pins.entries[cause];
+		PinnedSum *sum = &result->ledger.pinned[cause];
+
+		if (!hash_store_sum_pinned(pass->store, cause, sum, error))
+			return false;
+		if (!pass->settings->dry_run)
+			continue;
+		sum->extents += found->count;
+		sum->bytes += found->bytes;
+		sum->uncovered_bytes += found->uncovered_bytes;
+	}
+
+	return true;
+}
+
 bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)
 {
 	PassResult *result = pass->result;
 	BtrfsSpace after;
 
-	result->ledger.pinned_bytes = result->skips.entries[SKIP_PINNED].bytes;
+	if (!sum_pinned(pass, error))
+		return false;
 	if (result->shared.runs == 0 || pass->settings->dry_run)
 		return true;
 
@@ -148,6 +156,7 @@ bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)
 	result->freed.used_after_bytes = after.data_used_bytes;
 	result->ledger.metadata_delta_bytes =
 		(int64_t)(after.metadata_used_bytes - ledger->before.metadata_used_bytes);
+	result->freed.kept_bytes = btrfs_space_metadata_growth(&ledger->before, &after);
 	if (!pass_may_continue(pass))
 		return true;
 

@@ -117,7 +117,7 @@ bool lost_stands_note_all(HashStore *store, GError **error)
 	return !are_expected || raise_note(store, NOTE_LOST, error);
 }
 
-bool lost_stands_take_note(HashStore *store, bool *ret, GError **error)
+bool lost_stands_are_noted(HashStore *store, bool *ret, GError **error)
 {
 	uint64_t note;
 
@@ -125,5 +125,15 @@ bool lost_stands_take_note(HashStore *store, bool *ret, GError **error)
 		return false;
 
 	*ret = note == NOTE_LOST;
-	return !*ret || hash_store_set_number(store, STANDS_NOTE, NOTE_EXPECTED, error);
+	return true;
+}
+
+bool lost_stands_clear_note(HashStore *store, GError **error)
+{
+	bool are_noted;
+
+	if (!lost_stands_are_noted(store, &are_noted, error))
+		return false;
+
+	return !are_noted || hash_store_set_number(store, STANDS_NOTE, NOTE_EXPECTED, error);
 }

@@ -35,14 +35,17 @@ bool lost_stands_expect(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RES
 bool lost_stands_are_expected(HashStore *store, bool *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* @object is dropped while files are shared: the next pass takes all stands for lost. */
+/* The store drops @object: a pass that begins before the note is cleared takes all stands for lost. */
 bool lost_stands_note_drop(HashStore *store, const Object *object, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* The same whatever the reason. */
 bool lost_stands_note_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether that was noted; it is forgotten. */
-bool lost_stands_take_note(HashStore *store, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Whether that is noted. */
+bool lost_stands_are_noted(HashStore *store, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Every file that relied on a lost one has been read again. */
+bool lost_stands_clear_note(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(LostStands, lost_stands_free)

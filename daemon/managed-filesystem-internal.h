@@ -55,7 +55,6 @@ struct ManagedFilesystem {
 		RunRequest *request;
 		ManagedRunAnswer answer;
 		void *data;
-		bool is_paused; /* since then: its pass waits for the end of that */
 	} wanted;
 
 	/* Those who hold it, so that no pass is made over it. */
@@ -94,7 +93,11 @@ struct ManagedFilesystem {
 bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Have the next look begin a pass. */
+/* Whether nobody paused it; the error says how to end a pause. */
+bool managed_is_not_paused(const ManagedFilesystem *managed, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Have the next look begin a pass, or the end of a pause that came meanwhile. */
 void managed_ask(ManagedFilesystem *managed);
 
 void managed_say_changed(ManagedFilesystem *managed);

@@ -276,16 +276,30 @@ static void say_what_it_waits_for(ManagedFilesystem *managed)
 		managed->waits_for = g_strdup(seen ? seen : wait_reason_text(reason));
 }
 
+/* End a pause whose time is over; returns when the pause ends by itself. */
+static int64_t look_at_pause(ManagedFilesystem *managed)
+{
+	if (!managed->schedule.is_paused || managed->schedule.paused_until_usec == 0)
+		return SCHEDULE_NEVER;
+	if (g_get_monotonic_time() >= managed->schedule.paused_until_usec) {
+		managed_filesystem_resume(managed);
+		return SCHEDULE_NEVER;
+	}
+
+	return managed->schedule.paused_until_usec;
+}
+
 int64_t managed_filesystem_look(ManagedFilesystem *managed)
 {
 	g_autofree char *before = g_strdup(managed->waits_for);
+	int64_t pause_ends_usec = look_at_pause(managed);
 	SchedulePolicy policy;
 	ScheduleState state;
 
 	if (managed_pass_runs(managed))
 		return look_at_pass(managed);
 	if (!managed->is_mounted || !managed->settings)
-		return SCHEDULE_NEVER;
+		return pause_ends_usec;
 
 	policy = schedule_facts_policy(managed->settings);
 	state = state_now(managed);
@@ -326,17 +340,26 @@ bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 	return true;
 }
 
+bool managed_is_not_paused(const ManagedFilesystem *managed, GError **error)
+{
+	if (!managed->schedule.is_paused)
+		return true;
+
+	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+		    "%s is paused: 'dedupctl resume' ends the pause, and --resume does so first",
+		    managed->mount_point);
+	return false;
+}
+
 void managed_ask(ManagedFilesystem *managed)
 {
 	managed->schedule.is_asked = true;
-	managed->schedule.is_paused = false;
-	managed->wanted.is_paused = false;
 	managed_say_changed(managed);
 }
 
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 {
-	if (!managed_can_be_worked_on(managed, error))
+	if (!managed_can_be_worked_on(managed, error) || !managed_is_not_paused(managed, error))
 		return false;
 
 	managed->asked_again = managed->request;
@@ -364,10 +387,14 @@ void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 	managed_pass_end(managed, reason);
 }
 
-void managed_filesystem_pause(ManagedFilesystem *managed)
+void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec)
 {
+	int64_t now_usec = g_get_monotonic_time();
+
 	managed->schedule.is_paused = true;
-	managed->wanted.is_paused = true;
+	managed->schedule.paused_until_usec = 0;
+	if (usec > 0 && usec < (uint64_t)(SCHEDULE_NEVER - now_usec))
+		managed->schedule.paused_until_usec = now_usec + (int64_t)usec;
 	managed_filesystem_end(managed, END_FOR_PAUSE);
 	managed_say_changed(managed);
 }
@@ -375,7 +402,6 @@ void managed_filesystem_pause(ManagedFilesystem *managed)
 void managed_filesystem_resume(ManagedFilesystem *managed)
 {
 	managed->schedule.is_paused = false;
-	managed->wanted.is_paused = false;
 	managed_say_changed(managed);
 }
 

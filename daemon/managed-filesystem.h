@@ -78,7 +78,7 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed);
 
 /*
  * Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused",
- * "disabled".
+ * "disabled", "paused".
  */
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -102,7 +102,8 @@ void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char
  */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 
-void managed_filesystem_pause(ManagedFilesystem *managed);
+/* Begin no pass for so long, or until it is resumed (0); a pass that runs is ended. */
+void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec);
 void managed_filesystem_resume(ManagedFilesystem *managed);
 
 /* Drop what is remembered of it.  An error while a pass runs. */

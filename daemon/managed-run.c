@@ -51,7 +51,6 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 {
 	ManagedFilesystem *managed = data;
 	g_autoptr(GError) error = NULL;
-	bool is_paused = managed->wanted.is_paused;
 
 	if (!found) {
 		answer(managed, failure);
@@ -66,7 +65,6 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 
 	managed->request = g_steal_pointer(&managed->wanted.request);
 	managed_ask(managed);
-	managed->schedule.is_paused = is_paused;
 	answer(managed, NULL);
 }
 
@@ -83,7 +81,8 @@ void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char
 	g_autoptr(RunRequest) request = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (managed_can_be_worked_on(managed, &error) && is_free(managed, &error)) {
+	if (managed_can_be_worked_on(managed, &error) && is_free(managed, &error) &&
+	    managed_is_not_paused(managed, &error)) {
 		if (managed->wanted.search)
 			g_set_error(&error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE,
 				    "paths for a pass over %s are being looked up: 'dedupctl stop' "
@@ -100,7 +99,6 @@ void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char
 	managed->wanted.request = g_steal_pointer(&request);
 	managed->wanted.answer = tell;
 	managed->wanted.data = data;
-	managed->wanted.is_paused = false;
 }
 
 void managed_run_drop(ManagedFilesystem *managed, const char *why)

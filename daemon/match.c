@@ -359,9 +359,6 @@ static bool object_blocks(Matcher *matcher, uint32_t object, uint64_t *ret, GErr
 {
 	const Object *found;
 
-	*ret = solid_objects_blocks(matcher->pass->solid, object);
-	if (*ret > 0)
-		return true;
 	if (!hash_store_find(matcher->pass->store, object, &found, error))
 		return false;
 

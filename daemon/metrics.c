@@ -69,7 +69,7 @@ static bool last_failed(const ManagedView *view, double *ret)
 
 static bool last_pinned_bytes(const ManagedView *view, double *ret)
 {
-	*ret = (double)view->last->ledger.pinned_bytes;
+	*ret = (double)pass_result_pinned(view->last).bytes;
 	return view->has_last;
 }
 

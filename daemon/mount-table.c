@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/mount-table.h"
 
+#include "daemon/device-names.h"
 #include "daemon/mount-options.h"
 #include "daemon/path.h"
 #include "kernel-ioctl/fd.h"
@@ -264,6 +265,7 @@ char **mounted_filesystem_names(const MountedFilesystem *filesystem)
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
 		g_strv_builder_add(
 			names, ((const MountPoint *)filesystem->mount_points->pdata[i])->target);
+	device_names_add(filesystem, names);
 
 	return g_strv_builder_end(names);
 }
@@ -412,6 +414,15 @@ const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const ch
 	return NULL;
 }
 
+char *mounted_kind_of(const char *path)
+{
+	g_autoptr(LibmountTable) mounts = mnt_new_table_from_file(MOUNTINFO);
+	struct libmnt_fs *mount =
+		mounts ? mnt_table_find_mountpoint(mounts, path, MNT_ITER_BACKWARD) : NULL;
+
+	return mount ? g_strdup(mnt_fs_get_fstype(mount)) : NULL;
+}
+
 int mount_table_open_uuid(const MountTable *table, const char *uuid)
 {
 	const MountedFilesystem *filesystem = mount_table_find_uuid(table, uuid);
@@ -434,6 +445,39 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 	}
 
 	return NULL;
+}
+
+static const MountedFilesystem *find_device_name(const MountTable *table, const char *name)
+{
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		const MountedFilesystem *filesystem = table->filesystems->pdata[i];
+		g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+
+		if (g_strv_contains((const char *const *)names, name))
+			return filesystem;
+	}
+
+	return NULL;
+}
+
+const MountedFilesystem *mount_table_find_name(const MountTable *table, const char *name)
+{
+	const MountedFilesystem *found = *name == '/' ? mount_table_find_target(table, name)
+						      : mount_table_find_uuid(table, name);
+
+	return found || !device_names_may_have(name) ? found : find_device_name(table, name);
+}
+
+const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name)
+{
+	const MountedFilesystem *found = find_device_name(table, name);
+	/* By links of udev; without these the devices themselves are asked. */
+	char *device = found ? NULL : mnt_resolve_spec(name, NULL);
+
+	if (device)
+		found = find_device_name(table, device);
+	free(device);
+	return found;
 }
 
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem)

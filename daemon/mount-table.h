@@ -91,12 +91,21 @@ const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const ch
 /* The one of which a mount that is not hidden has the target.  NULL: none has. */
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
 
+/* The one that goes by @name, one of mounted_filesystem_names().  NULL: none does. */
+const MountedFilesystem *mount_table_find_name(const MountTable *table, const char *name);
+
+/*
+ * The one that lies on the device that @name is, or the tag @name ("LABEL=…") tells.  Devices may be read to find it.
+ * NULL: none does.
+ */
+const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name);
+
 /* Whether it was mounted when the table was read, and was refused or not as now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
 
 /*
- * By which names the configuration may know it: its UUID, and all its targets; NULL-terminated, to
- * be freed.
+ * By which names the configuration may know it: its UUID, all its targets, and those of its devices (DeviceNames);
+ * NULL-terminated, to be freed.
  */
 char **mounted_filesystem_names(const MountedFilesystem *filesystem);
 
@@ -105,6 +114,9 @@ char **mounted_filesystem_names(const MountedFilesystem *filesystem);
  * mounts that are writable, or, if none is, of any.  None, if none can be reached.
  */
 char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
+
+/* The kind of the filesystem that the resolved @path lies on, as "ext4", to be freed; NULL: not known. */
+char *mounted_kind_of(const char *path);
 
 /*
  * Open a directory of the filesystem with this UUID by a mount that can be reached, for reading; -1: it is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/named-filesystems.h"
 
+#include "daemon/device-names.h"
 #include "daemon/mount-table.h"
 
 static bool is_section_of_filesystem(const ConfigEntry *entry)
@@ -30,8 +31,7 @@ static void warn(GPtrArray *warnings, const ConfigEntry *entry, const char *what
 /* Add the mounts which together show all of the filesystem that goes by @name; false: none does. */
 static bool add_ways(const MountTable *mounts, const char *name, GPtrArray *paths)
 {
-	const MountedFilesystem *mounted = *name == '/' ? mount_table_find_target(mounts, name)
-							: mount_table_find_uuid(mounts, name);
+	const MountedFilesystem *mounted = mount_table_find_name(mounts, name);
 	g_auto(GStrv) ways = mounted ? mounted_filesystem_ways(mounted) : NULL;
 
 	for (size_t i = 0; ways && ways[i]; i++)
@@ -51,12 +51,37 @@ char **named_filesystem_paths(const Config *config, GPtrArray *warnings)
 		if (is_section_of_filesystem(entry) &&
 		    (!mounts || !add_ways(mounts, entry->name, paths)))
 			warn(warnings, entry,
-			     *entry->name == '/' ? "names no mount point of a btrfs or XFS"
-						 : "names no btrfs or XFS that is mounted");
+			     *entry->name == '/' && !device_names_may_have(entry->name)
+				     ? "names no mount point of a btrfs or XFS"
+				     : "names no btrfs or XFS that is mounted");
 	}
 	g_ptr_array_add(paths, NULL);
 
 	return (char **)g_ptr_array_steal(paths, NULL);
+}
+
+char **named_filesystem_replace(char *const *paths)
+{
+	g_autoptr(GPtrArray) replaced = g_ptr_array_new();
+	g_autoptr(MountTable) mounts = NULL;
+
+	for (; *paths; paths++) {
+		const MountedFilesystem *mounted = NULL;
+
+		if (device_names_may_have(*paths)) {
+			if (!mounts)
+				mounts = mount_table_read(NULL, NULL, NULL, NULL);
+			mounted = mounts ? mount_table_find_device(mounts, *paths) : NULL;
+		}
+		g_auto(GStrv) ways = mounted ? mounted_filesystem_ways(mounted) : NULL;
+		for (size_t i = 0; ways && ways[i]; i++)
+			g_ptr_array_add(replaced, g_strdup(ways[i]));
+		if (!ways || !ways[0])
+			g_ptr_array_add(replaced, g_strdup(*paths));
+	}
+	g_ptr_array_add(replaced, NULL);
+
+	return (char **)g_ptr_array_steal(replaced, NULL);
 }
 
 /* The service sees the links in /dev/disk, but not the devices that they lead to. */

@@ -10,7 +10,7 @@
  * Thread: main.
  */
 
-/* By which names the configuration may know @filesystem: its UUID, and all that it is mounted at. */
+/* By which names the configuration may know @filesystem: see mounted_filesystem_names(). */
 char **named_filesystem_names(const Filesystem *filesystem);
 
 /*
@@ -18,6 +18,9 @@ char **named_filesystem_names(const Filesystem *filesystem);
  * What is not there is said in @warnings, an array of texts.
  */
 char **named_filesystem_paths(const Config *config, GPtrArray *warnings);
+
+/* @paths, with the mounts that show all of a filesystem in the stead of a device that it lies on, or of a tag of it. */
+char **named_filesystem_replace(char *const *paths);
 
 /* Add to @warnings which disks are not there. */
 void named_disks_check(const Config *config, GPtrArray *warnings);

@@ -279,17 +279,17 @@ static GPtrArray *find_filesystems(const Once *once)
 	GPtrArray *filesystems;
 
 	named_disks_check(once->config, warnings);
-	if (!once->settings->paths)
-		named = named_filesystem_paths(once->config, missing);
+	named = once->settings->paths ? named_filesystem_replace(once->settings->paths)
+				      : named_filesystem_paths(once->config, missing);
 	say_warnings(warnings);
 	say_warnings(missing);
-	if (named && !named[0] && missing->len == 0) {
+	if (!named[0] && missing->len == 0) {
 		g_critical("--once needs a PATH, or a configuration that names filesystems: a "
 			   "mount point, a directory or a file on btrfs or XFS");
 		return NULL;
 	}
 
-	filesystems = filesystems_find(named ? named : once->settings->paths, &error);
+	filesystems = filesystems_find(named, &error);
 	if (!filesystems)
 		g_critical("%s", error->message);
 	return filesystems;

@@ -17,16 +17,6 @@ void open_object_free(OpenObject *object)
 	g_free(object);
 }
 
-OpenObject *open_object_unopened(uint32_t id, uint64_t blocks)
-{
-	OpenObject *object = g_new0(OpenObject, 1);
-
-	object->id = id;
-	object->blocks = blocks;
-	object->is_unopened = true;
-	return object;
-}
-
 static Stamp stamp_of(const FileStat *stat)
 {
 	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };

@@ -24,7 +24,6 @@ typedef struct {
 	Stamp stamp;        /* when it was opened */
 	uint32_t owner;     /* uid; then, too */
 	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
-	bool is_unopened;   /* only its id and its blocks are known */
 } OpenObject;
 
 /* What becomes of an object that a pass cannot use. */
@@ -37,9 +36,6 @@ typedef enum {
 /* Open the object @id.  What cannot be used is counted as skipped. */
 bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
-
-/* One that stands for the object until it is opened, if it has to be. */
-OpenObject *open_object_unopened(uint32_t id, uint64_t blocks);
 
 void open_object_free(OpenObject *object);
 

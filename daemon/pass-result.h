@@ -4,6 +4,7 @@
 #include "daemon/pin-cause.h"
 #include "daemon/skip.h"
 #include "hashstore/history.h"
+#include "hashstore/pinned.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -46,6 +47,9 @@ typedef struct {
 	struct {
 		/* Until a pass by checksums ends, the bytes are those of before what was rewritten. */
 		uint64_t bytes, hole_bytes, used_before_bytes, used_after_bytes;
+		/* Of a dry run: of extents with a rest to copy, which the next round judges anew. */
+		uint64_t unsure_bytes;
+		int64_t kept_bytes; /* what the filesystem keeps of bytes: metadata, unused parts */
 	} freed;
 	struct {
 		uint64_t bytes, extents; /* written anew, so that others could be freed */
@@ -61,12 +65,13 @@ typedef struct {
 		uint64_t released_bytes; /* freed since the pass before, by deletion of snapshots */
 	} deferred;
 	struct {
-		uint64_t pinned_bytes;
+		PinnedSum pinned[PIN_CAUSES]; /* by all passes */
 		int64_t metadata_delta_bytes; /* by the filesystem's count */
 		bool is_checked;              /* what was freed, against the filesystem's count */
 		const char *unchecked_reason; /* why not; NULL: it was, or there was nothing to */
 		int64_t drift_bytes;          /* what the filesystem gave back beyond that */
 	} ledger;
+	char **unmatched; /* patterns of the configuration that matched nothing; NULL: none, or not known */
 	SkipLedger skips;
 	uint64_t
 		n_known_unreadable; /* of those skipped as unreadable, found so by earlier passes */
@@ -81,7 +86,17 @@ typedef struct {
 /* Count what is left alone for a @reason that an earlier pass found. */
 void pass_result_add_known(PassResult *result, SkipReason reason);
 
+/* All that is pinned. */
+PinnedSum pass_result_pinned(const PassResult *result);
+
+/* What was freed, net of metadata and of what was written for what is deferred. */
+int64_t pass_result_net_bytes(const PassResult *result);
+
 /* What went wrong, or why it ended by itself, in words; NULL: nothing did. */
 const char *pass_result_trouble(const PassResult *result);
+
+/* The bounds of what is freed, which differ for a dry run by checksums alone: it cannot match what would be copied. */
+uint64_t pass_result_freed_low(const PassResult *result);
+uint64_t pass_result_freed_high(const PassResult *result);
 
 void pass_result_clear(PassResult *result);

@@ -14,6 +14,7 @@
 #include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/fingerprint.h"
+#include "daemon/fs-history.h"
 #include "daemon/given-limits.h"
 #include "daemon/inode-inventory.h"
 #include "daemon/inventory.h"
@@ -21,6 +22,7 @@
 #include "daemon/match.h"
 #include "daemon/object-table.h"
 #include "daemon/pass-devices.h"
+#include "daemon/pass-note.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/place-cost.h"
 #include "daemon/planner.h"
@@ -28,6 +30,7 @@
 #include "daemon/reader-count.h"
 #include "daemon/run.h"
 #include "daemon/share.h"
+#include "daemon/space-count.h"
 #include "hashstore/objects.h"
 #include "hashstore/sorter.h"
 #include "kernel-ioctl/dedupe-range.h"
@@ -88,13 +91,6 @@ static bool may_find_by_checksums(const Pass *pass)
 	return pass->settings->find != FIND_READ && extent_pass_is_possible(pass, &reason);
 }
 
-/* An estimate needs to know no more of files that lie alone, where blocks are given back one by one. */
-static bool may_estimate_unopened(const Pass *pass)
-{
-	return pass->settings->dry_run && pass->settings->across_owners == ACROSS_OWNERS &&
-	       pass->filesystem->identity.kind == FS_KIND_XFS;
-}
-
 static uint64_t store_limit(const Pass *pass)
 {
 	uint64_t limit = pass->settings->store_limit_bytes;
@@ -152,7 +148,6 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	set_young(pass);
 	pass->kept = kept_pages_new(NULL);
 	pass->hot = hot_objects_new();
-	pass->solid = may_estimate_unopened(pass) ? solid_objects_new() : NULL;
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
@@ -173,7 +168,6 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->watch, pass_watch_free);
 	g_clear_pointer(&pass->kept, kept_pages_free);
 	g_clear_pointer(&pass->hot, hot_objects_free);
-	g_clear_pointer(&pass->solid, solid_objects_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->room, store_room_free);
@@ -230,6 +224,13 @@ static bool apply_policy(Pass *pass, GError **error)
 	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
 }
 
+void pass_note_unmatched(const Pass *pass)
+{
+	g_autofree const char **patterns = filter_unmatched_patterns(pass->filter);
+
+	pass->result->unmatched = g_strdupv((char **)patterns);
+}
+
 static void warn_of_unmatched(Pass *pass)
 {
 	g_autofree const char **globs = filter_unmatched(pass->filter);
@@ -237,6 +238,7 @@ static void warn_of_unmatched(Pass *pass)
 	for (size_t i = 0; globs[i]; i++)
 		g_warning("--exclude %s matched nothing on %s", globs[i],
 			  pass->filesystem->mount_point);
+	pass_note_unmatched(pass);
 }
 
 static bool note_outside(Inventory *inventory, ObjectTable *table, GError **error)
@@ -332,9 +334,8 @@ static bool file_pass_steps(Pass *pass, GError **error)
 {
 	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
 	g_autoptr(Inventory) inventory = NULL;
-	int fd = pass->filesystem->fd;
-	FsKind kind = pass->filesystem->identity.kind;
 	PassResult *result = pass->result;
+	SpaceCount count;
 
 	if (!given_limits_apply(pass, error))
 		return false;
@@ -348,12 +349,13 @@ static bool file_pass_steps(Pass *pass, GError **error)
 	if (!inventory_choose(inventory, error) ||
 	    !fingerprint_all(pass, inventory_to_read(inventory), NULL, opener, error))
 		return false;
-	if (!fs_used_bytes(fd, kind, &result->freed.used_before_bytes, error))
+	if (!space_count_begin(pass, &count, error))
 		return false;
-	result->freed.used_after_bytes = result->freed.used_before_bytes;
 
 	if (!pass_may_continue(pass))
 		return true;
+	if (!inventory_finish_reading(inventory, error))
+		return false;
 	if (result->files.read == 0 && inventory_unsettled(inventory) == 0)
 		return kept_files_drop(pass, opener, error);
 	if (!hash_store_commit(pass->store, error) ||
@@ -364,7 +366,7 @@ static bool file_pass_steps(Pass *pass, GError **error)
 	if (result->shared.runs > 0 && pass_may_continue(pass) && !pass->settings->dry_run &&
 	    !filesystem_flush(pass->filesystem, error))
 		return false;
-	return fs_used_bytes(fd, kind, &result->freed.used_after_bytes, error);
+	return space_count_end(pass, &count, error);
 }
 
 /* Extents as objects and files as objects do not mix: the other kind has to be found anew. */
@@ -396,6 +398,16 @@ static bool choose_way(Pass *pass, GError **error)
 		hash_store_set_note(pass->store, WAY_NOTE, way, error));
 }
 
+/* Choose the way, and see that what the store knows is still true. */
+static bool begin_way(Pass *pass, GError **error)
+{
+	bool is_emptied;
+
+	return choose_way(pass, error) &&
+	       fs_history_begin(pass, pass->result->found_by_checksums, &is_emptied, error) &&
+	       (!is_emptied || choose_way(pass, error));
+}
+
 /* Where nothing is known all would count as changed. */
 static bool is_known_if_need_be(Pass *pass, GError **error)
 {
@@ -424,80 +436,16 @@ static bool pass_steps(Pass *pass, GError **error)
 		return false;
 	if (!pass_may_continue(pass))
 		return true;
-	if (!choose_way(pass, error) || (!pass->settings->dry_run && !apply_policy(pass, error)))
+	if (!begin_way(pass, error))
 		return false;
-
-	return pass->result->found_by_checksums ? extent_pass_steps(pass, error)
-						: file_pass_steps(pass, error);
-}
-
-static bool put_skips(Pass *pass, GError **error)
-{
-	if (!hash_store_clear_skips(pass->store, error))
-		return false;
-
-	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
-		const SkipEntry *entry = &pass->result->skips.entries[reason];
-		SkipRecord record = {
-			.reason = skip_reason_name(reason),
-			.count = entry->count,
-			.bytes = entry->bytes,
-			.examples = (const char *const *)entry->examples,
-		};
-
-		if (entry->count > 0 && !hash_store_put_skip(pass->store, &record, error))
-			return false;
-	}
-
-	return true;
-}
-
-/* Whether the pass did anything worth remembering; one that found nothing writes nothing. */
-static bool has_done_something(const PassResult *result)
-{
-	return result->files.read + result->files.set_aside + result->files.doubted +
-		       result->files.gone + result->shared.runs >
-	       0;
-}
-
-/* Put the pass into the history and keep all that was learned. */
-static bool pass_note(Pass *pass, GError **error)
-{
-	PassResult *result = pass->result;
-	PassRecord record = {
-		.started_usec = result->started_usec,
-		.ended_usec = g_get_real_time(),
-		.outcome = result->outcome,
-		.mount_point = pass->filesystem->mount_point,
-		.files = result->files.seen,
-		.objects_read = result->files.read,
-		.finding_bytes = result->finding_bytes,
-		.compare_bytes = result->compare_bytes,
-		.shared_bytes = result->shared.bytes,
-		.freed_bytes = result->freed.bytes,
-		.hole_bytes = result->freed.hole_bytes,
-		.runs_shared = result->shared.runs,
-		.runs_differed = result->shared.differed,
-		.capped = result->shared.capped,
-		.pinned_bytes = result->ledger.pinned_bytes,
-		.deferred_bytes = result->deferred.bytes,
-		.released_bytes = result->deferred.released_bytes,
-		.deferred_written_bytes = result->deferred.written_bytes,
-		.rewritten_bytes = result->rewritten.bytes,
-		.metadata_delta_bytes = result->ledger.metadata_delta_bytes,
-		.is_checked = result->ledger.is_checked,
-		.drift_bytes = result->ledger.drift_bytes,
-	};
-
-	if (pass_devices_fail(pass))
+	if (!pass_may_continue(pass))
 		return true;
-	if (!pass_devices_note(pass, error))
-		return false;
-	if (has_done_something(result) && !pass->settings->dry_run &&
-	    (!hash_store_put_pass(pass->store, &record, error) || !put_skips(pass, error)))
+	if (!pass->settings->dry_run && !apply_policy(pass, error))
 		return false;
 
-	return hash_store_commit(pass->store, error);
+	return (pass->result->found_by_checksums ? extent_pass_steps(pass, error)
+						 : file_pass_steps(pass, error)) &&
+	       fs_history_end(pass, error);
 }
 
 static bool describe_store(Pass *pass, GError **error)
@@ -528,14 +476,16 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	};
 	GError **error = &result->error;
 	g_auto(Fd) lock = -1;
-	bool may_work = filesystem_lock(filesystem->uuid, &lock, error) &&
+	/* References of a btrfs must not be looked up while somebody else shares, not by a dry run either. */
+	bool is_lock_needed = !settings->dry_run || filesystem->identity.kind == FS_KIND_BTRFS;
+	bool may_work = (!is_lock_needed || filesystem_lock(filesystem->uuid, &lock, error)) &&
 			filesystem_hold_is_absent(filesystem->uuid, error);
 	g_autoptr(DiskTurn) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
-	if (may_work && settings->once) {
+	if (may_work && settings->once && !settings->dry_run) {
 		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point,
 				      filesystem->uuid, stop);
 		may_work = filesystem_hold_is_absent(filesystem->uuid, error);

@@ -15,9 +15,9 @@
 #include "daemon/progress.h"
 #include "daemon/read-only-subvolumes.h"
 #include "daemon/settings.h"
-#include "daemon/solid-objects.h"
 #include "daemon/store-room.h"
 #include "daemon/throttle.h"
+#include "daemon/witnesses.h"
 #include "hashstore/hash-store.h"
 
 #include <stdatomic.h>
@@ -47,7 +47,6 @@ typedef struct {
 	PassWatch *watch;     /* the same */
 	KeptPages *kept;
 	HotObjects *hot;
-	SolidObjects *solid; /* NULL: what would be shared is looked at */
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
 	BtrfsRefBound *ref_bound;         /* the same */
@@ -67,6 +66,8 @@ typedef struct {
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
 	uint64_t n_revived;     /* of btrfs: extents that were deferred, and are shown again */
+	WitnessSample shared;   /* of the places that were shared onto */
+	uint64_t n_turned;      /* of btrfs: extents that are to be planned for once more */
 	PassResult *result;     /* the caller's */
 } Pass;
 
@@ -85,6 +86,9 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 bool pass_commit(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The same, if that was not done for half a minute. */
+/* Put the patterns of the configuration that matched nothing into the result. */
+void pass_note_unmatched(const Pass *pass);
+
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The day on which it began, counted from 1970. */

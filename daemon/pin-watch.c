@@ -55,6 +55,7 @@ PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
 		.length = pin->cause == PIN_TOO_COSTLY ? pin->affordable_places : pin->place.length,
 		.uncovered_bytes = pin->uncovered_bytes,
 		.places = pin->places,
+		.bytes = extent->size_bytes,
 	};
 }
 

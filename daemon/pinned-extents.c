@@ -16,12 +16,16 @@
 #define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
+/* So many sources of pinned extents are planned for once more in a pass. */
+#define TURNED_MAX (UINT32_C(1) << 17)
+
 struct PinnedExtents {
 	Pass *pass;
 	PinWatch *watch;
 	BtrfsTree *tree;
-	GHashTable *over;  /* addresses */
-	PinnedExtent next; /* the first at the address seen last, or behind it */
+	GHashTable *over;   /* addresses */
+	GHashTable *turned; /* addresses, of this pass */
+	PinnedExtent next;  /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
 	bool has_noted; /* the subvolumes, in this pass */
@@ -35,6 +39,7 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 	pinned->watch = pin_watch_new(pass);
 	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return pinned;
 }
 
@@ -46,12 +51,28 @@ void pinned_extents_free(PinnedExtents *pinned)
 	pin_watch_free(pinned->watch);
 	btrfs_tree_free(pinned->tree);
 	g_hash_table_unref(pinned->over);
+	g_hash_table_unref(pinned->turned);
 	g_free(pinned);
 }
 
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
 {
 	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
+}
+
+bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address)
+{
+	if (g_hash_table_size(pinned->turned) >= TURNED_MAX ||
+	    !g_hash_table_add(pinned->turned, g_memdup2(&address, sizeof(address))))
+		return false;
+
+	pinned_extents_reopen(pinned, address);
+	return true;
+}
+
+bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address)
+{
+	return g_hash_table_contains(pinned->turned, &address);
 }
 
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
@@ -329,6 +350,18 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
 	return true;
 }
 
+GArray *pinned_extents_list_over(const PinnedExtents *pinned)
+{
+	GArray *addresses = g_array_new(false, false, sizeof(uint64_t));
+	GHashTableIter iterator;
+	gpointer address;
+
+	g_hash_table_iter_init(&iterator, pinned->over);
+	while (g_hash_table_iter_next(&iterator, &address, NULL))
+		g_array_append_vals(addresses, address, 1);
+	return addresses;
+}
+
 static void add_settled(PinnedExtents *pinned, GHashTable *objects, const Object *object)
 {
 	if (object && object->state == OBJECT_DONE &&
@@ -399,7 +432,7 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 	return renew(pinned, objects, error);
 }
 
-void pinned_extents_count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)
+static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)
 {
 	PinLedger *pins = &pinned->pass->result->pins;
 	g_autofree char *path = NULL;
@@ -410,9 +443,10 @@ void pinned_extents_count(PinnedExtents *pinned, const Object *extent, const Ext
 		       path);
 }
 
-/* Whether the store knows why the extent is pinned, and that still holds. */
-static bool is_known(PinnedExtents *pinned, const ExtentStamp *extent, bool *ret, GError **error)
+/* Whether the store knows why the extent is pinned, and that still holds; @row is what it would learn. */
+static bool is_known(PinnedExtents *pinned, const PinnedExtent *row, bool *ret, GError **error)
 {
+	const ExtentStamp *extent = &row->extent;
 	PinnedExtent known;
 	bool found, is_over;
 
@@ -423,7 +457,7 @@ static bool is_known(PinnedExtents *pinned, const ExtentStamp *extent, bool *ret
 	    known.extent.generation != extent->generation)
 		return true;
 	*ret = known.holders > 0;
-	if (*ret)
+	if (*ret || (known.is_source && !row->is_source))
 		return true;
 	if (!pin_watch_is_over(pinned->watch, &known, &is_over, error))
 		return false;
@@ -438,15 +472,16 @@ bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const Exten
 	PinnedExtent row = pin_watch_row(extent, pin);
 	bool known, kept;
 
+	row.is_source = !is_news;
 	if (is_news)
-		pinned_extents_count(pinned, extent, pin);
+		count(pinned, extent, pin);
 	if (pin->cause == PIN_NONE || pinned->pass->settings->dry_run)
 		return true;
-	if (!is_known(pinned, &row.extent, &known, error))
+	if (!is_known(pinned, &row, &known, error))
 		return false;
 	if (known)
 		return true;
 
-	return hash_store_put_pinned(pinned->pass->store, &row, extent->size_bytes, &kept, error) &&
+	return hash_store_put_pinned(pinned->pass->store, &row, &kept, error) &&
 	       (!pin_watch_counts_places(row.cause) || note_subvolumes(pinned, error));
 }

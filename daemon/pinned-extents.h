@@ -41,6 +41,18 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error) G_GNUC_WA
 /* Take the extent at @address for one of which the cause ended. */
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
 
+/*
+ * The extent at @address equals another one that is pinned in part, and was no target itself: it is to be planned
+ * for once more, with that as a source.  Returns false, and nothing happens, if it was in this pass.
+ */
+bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address);
+
+/* Whether that was said of the extent at @address. */
+bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address);
+
+/* The addresses of all of which the cause may have ended (uint64_t); to be freed. */
+GArray *pinned_extents_list_over(const PinnedExtents *pinned);
+
 /* Unsettle those whose cause may have ended; *ret_n is how many. */
 bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -51,8 +63,5 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
  */
 bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin,
 			bool is_news, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* Count that @extent is pinned. */
-void pinned_extents_count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PinnedExtents, pinned_extents_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/report.h"
 
+#include "daemon/advice.h"
 #include "daemon/name-text.h"
 #include "daemon/policies.h"
 #include "daemon/size-text.h"
@@ -57,12 +58,24 @@ static json_t *notes_json(const Filesystem *filesystem)
 	return notes;
 }
 
-static json_t *skips_json(const SkipLedger *skips)
+static json_t *unmatched_json(const PassResult *result)
 {
+	json_t *patterns = json_array();
+
+	for (char **pattern = result->unmatched; pattern && *pattern; pattern++)
+		json_array_append_new(patterns, text(*pattern));
+	return patterns;
+}
+
+static json_t *skips_json(const PassResult *result)
+{
+	const SkipLedger *skips = &result->skips;
 	json_t *list = json_array();
 
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		const SkipEntry *entry = &skips->entries[reason];
+		g_autofree char *advice =
+			advice_of_costs(reason, entry->bytes, result->costly_bytes);
 		json_t *examples;
 
 		if (entry->count == 0)
@@ -71,10 +84,11 @@ static json_t *skips_json(const SkipLedger *skips)
 		examples = json_array();
 		for (size_t i = 0; entry->examples[i]; i++)
 			json_array_append_new(examples, json_string(entry->examples[i]));
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o}", "reason",
-						      skip_reason_name(reason), "count",
-						      number(entry->count), "bytes",
-						      number(entry->bytes), "examples", examples));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o, s:o, s:o, s:s?}", "reason",
+						skip_reason_name(reason), "count",
+						number(entry->count), "bytes", number(entry->bytes),
+						"examples", examples, "advice", advice));
 	}
 
 	return list;
@@ -105,12 +119,12 @@ static json_t *pins_json(const PinLedger *pins)
 
 		if (entry->count == 0)
 			continue;
-		json_array_append_new(list,
-				      json_pack("{s:s, s:o, s:o, s:o, s:o}", "cause",
-						pin_cause_name(cause), "count",
-						number(entry->count), "bytes", number(entry->bytes),
-						"uncovered_bytes", number(entry->uncovered_bytes),
-						"examples", pin_examples_json(entry)));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:s?}", "cause", pin_cause_name(cause),
+				  "count", number(entry->count), "bytes", number(entry->bytes),
+				  "uncovered_bytes", number(entry->uncovered_bytes), "examples",
+				  pin_examples_json(entry), "advice", advice_of_pin(cause)));
 	}
 
 	return list;
@@ -159,7 +173,13 @@ static json_t *shared_json(const PassResult *result)
 
 static json_t *freed_json(const PassResult *result)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "bytes", number(result->freed.bytes), "hole_bytes",
+	json_t *net = result->is_dry_run ? json_null()
+					 : json_integer((json_int_t)pass_result_net_bytes(result));
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "bytes",
+			 number(result->freed.bytes), "low_bytes",
+			 number(pass_result_freed_low(result)), "high_bytes",
+			 number(pass_result_freed_high(result)), "net_bytes", net, "hole_bytes",
 			 number(result->freed.hole_bytes), "used_before_bytes",
 			 number(result->freed.used_before_bytes), "used_after_bytes",
 			 number(result->freed.used_after_bytes));
@@ -188,8 +208,8 @@ static json_t *ledger_json(const PassResult *result)
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:s?, s:I}", "compared_bytes",
 			 number(result->compare_bytes), "shared_bytes",
 			 number(result->shared.bytes), "freed_bytes", number(result->freed.bytes),
-			 "pinned_bytes", number(result->ledger.pinned_bytes), "rewritten_bytes",
-			 number(result->rewritten.bytes), "metadata_delta_bytes",
+			 "pinned_bytes", number(pass_result_pinned(result).bytes),
+			 "rewritten_bytes", number(result->rewritten.bytes), "metadata_delta_bytes",
 			 (json_int_t)result->ledger.metadata_delta_bytes, "checked",
 			 (int)result->ledger.is_checked, "unchecked_reason",
 			 result->ledger.unchecked_reason, "drift_bytes",
@@ -243,8 +263,9 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(json, "rewritten", rewritten_json(result));
 	json_object_set_new(json, "deferred", deferred_json(result));
 	json_object_set_new(json, "ledger", ledger_json(result));
-	json_object_set_new(json, "skipped", skips_json(&result->skips));
+	json_object_set_new(json, "skipped", skips_json(result));
 	json_object_set_new(json, "pinned", pins_json(&result->pins));
+	json_object_set_new(json, "unmatched_patterns", unmatched_json(result));
 	json_object_set_new(json, "notes", notes_json(filesystem));
 	json_object_set_new(json, "store", store_json(result));
 	return json;
@@ -292,6 +313,7 @@ static void add_work(GString *lines, const Settings *settings, const PassResult 
 	g_autofree char *disk = size_text(result->disk_bytes);
 	g_autofree char *shared = size_text(result->shared.bytes);
 	g_autofree char *already = size_text(result->shared.already_bytes);
+	g_autofree char *freed = size_text(result->freed.bytes);
 
 	add_line(lines, result->found_by_checksums ? "extents" : "files",
 		 "%" G_GUINT64_FORMAT " looked at, %" G_GUINT64_FORMAT " new, %" G_GUINT64_FORMAT
@@ -307,8 +329,16 @@ static void add_work(GString *lines, const Settings *settings, const PassResult 
 			 result->files.read, result->sets);
 	add_line(lines, "read", "%s to find, %s to compare: %s from disk", finding, comparing,
 		 disk);
-	add_line(lines, "shared", "%s in %" G_GUINT64_FORMAT " runs (%s was shared already)",
-		 shared, result->shared.runs, already);
+	add_line(lines, "deduplicated",
+		 "%s of references, %s on disk (%" G_GUINT64_FORMAT " runs; %s was shared already)",
+		 shared, freed, result->shared.runs, already);
+}
+
+static char *signed_size_text(int64_t bytes)
+{
+	g_autofree char *size = size_text((uint64_t)ABS(bytes));
+
+	return g_strconcat(bytes < 0 ? "-" : bytes > 0 ? "+" : "", size, NULL);
 }
 
 static void add_freed(GString *lines, const Settings *settings, const ReportedPass *pass)
@@ -317,11 +347,18 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 	int64_t gained =
 		(int64_t)(result->freed.used_before_bytes - result->freed.used_after_bytes);
 	g_autofree char *freed = size_text(result->freed.bytes);
+	int64_t net_bytes = pass_result_net_bytes(result);
+	g_autofree char *net = size_text((uint64_t)ABS(net_bytes));
 	g_autofree char *holes = size_text(result->freed.hole_bytes);
 	g_autofree char *counted = size_text((uint64_t)ABS(gained));
 
 	if (settings->dry_run) {
+		g_autofree char *low = size_text(pass_result_freed_low(result));
+		g_autofree char *high = size_text(pass_result_freed_high(result));
+
 		add_line(lines, "would free", "about %s (dry run: nothing was changed)", freed);
+		if (strcmp(low, high) != 0)
+			add_line(lines, "", "%s at least, %s at most", low, high);
 		return;
 	}
 
@@ -337,18 +374,12 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 		add_line(lines, "freed", "%s (the filesystem counts %s %s in use)", freed, counted,
 			 gained < 0 ? "more" : "less");
 	}
+	add_line(lines, "", "%s%s net of metadata", net_bytes < 0 ? "-" : "", net);
 	if (result->freed.hole_bytes > 0)
 		add_line(lines, "",
 			 "%s of it zeros, now holes: space the files will need again "
 			 "when written",
 			 holes);
-}
-
-static char *signed_size_text(int64_t bytes)
-{
-	g_autofree char *size = size_text((uint64_t)ABS(bytes));
-
-	return g_strconcat(bytes < 0 ? "-" : bytes > 0 ? "+" : "", size, NULL);
 }
 
 /* Two lines, a word above each figure. */
@@ -357,7 +388,7 @@ static void add_ledger(GString *lines, const Settings *settings, const PassResul
 	g_autofree char *compared = size_text(result->compare_bytes);
 	g_autofree char *shared = size_text(result->shared.bytes);
 	g_autofree char *freed = size_text(result->freed.bytes);
-	g_autofree char *pinned = size_text(result->ledger.pinned_bytes);
+	g_autofree char *pinned = size_text(pass_result_pinned(result).bytes);
 	g_autofree char *rewritten = size_text(result->rewritten.bytes);
 	g_autofree char *metadata = signed_size_text(result->ledger.metadata_delta_bytes);
 	g_autofree char *drift = signed_size_text(result->ledger.drift_bytes);
@@ -398,19 +429,24 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 		add_line(lines, "released", "%s, as snapshots were deleted since", released);
 }
 
-static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
+/* What is pinned has lines of its own. */
+static void add_skips(GString *lines, const PassResult *result, bool verbose)
 {
+	const SkipLedger *skips = &result->skips;
 	const char *label = "left alone";
 
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		const SkipEntry *entry = &skips->entries[reason];
 		g_autofree char *bytes = size_text(entry->bytes);
+		g_autofree char *advice =
+			advice_of_costs(reason, entry->bytes, result->costly_bytes);
 
-		if (entry->count == 0)
+		if (entry->count == 0 || (reason == SKIP_PINNED && result->found_by_checksums))
 			continue;
 
 		add_line(lines, label, "%-12s %8" G_GUINT64_FORMAT "  %10s",
 			 skip_reason_name(reason), entry->count, bytes);
+		add_line(lines, "", "  %s", advice);
 		label = "";
 		for (size_t i = 0; (verbose || reason == SKIP_UNREADABLE) && entry->examples[i];
 		     i++)
@@ -418,20 +454,38 @@ static void add_skips(GString *lines, const SkipLedger *skips, bool verbose)
 	}
 }
 
-/* One line per cause; with @verbose also which files keep how much. */
-static void add_pins(GString *lines, const PinLedger *pins, bool verbose)
+/* As the configuration has them; a user who mistyped one sees it here. */
+static void add_unmatched(GString *lines, const PassResult *result)
+{
+	const char *label = "no match";
+
+	for (char **pattern = result->unmatched; pattern && *pattern; pattern++) {
+		bool is_include = **pattern == '!';
+		g_autofree char *shown =
+			name_text(*pattern + is_include, strlen(*pattern + is_include));
+
+		add_line(lines, label, "%s=%s", is_include ? "Include" : "Exclude", shown);
+		label = "";
+	}
+}
+
+/* All that stays, by cause; with @verbose also which files kept how much of what this pass planned. */
+static void add_pins(GString *lines, const PassResult *result, bool verbose)
 {
 	const char *label = "pinned by";
 
 	for (size_t cause = 0; cause < PIN_CAUSES; cause++) {
-		const PinEntry *entry = &pins->entries[cause];
-		g_autofree char *bytes = size_text(entry->bytes);
+		const PinnedSum *sum = &result->ledger.pinned[cause];
+		const PinEntry *entry = &result->pins.entries[cause];
+		g_autofree char *bytes = size_text(sum->bytes);
 
-		if (entry->count == 0)
+		if (sum->extents == 0)
 			continue;
 
 		add_line(lines, label, "%-18s %8" G_GUINT64_FORMAT "  %10s", pin_cause_name(cause),
-			 entry->count, bytes);
+			 sum->extents, bytes);
+		if (advice_of_pin(cause))
+			add_line(lines, "", "  %s", advice_of_pin(cause));
 		label = "";
 		for (size_t i = 0; verbose && i < entry->n_examples; i++) {
 			const PinExample *example = &entry->examples[i];
@@ -476,8 +530,9 @@ char *report_text(const Settings *settings, const ReportedPass *pass)
 	if (result->found_by_checksums && !settings->dry_run)
 		add_ledger(lines, settings, result);
 	add_deferred(lines, settings, result);
-	add_skips(lines, &result->skips, settings->verbose);
-	add_pins(lines, &result->pins, settings->verbose);
+	add_skips(lines, result, settings->verbose);
+	add_unmatched(lines, result);
+	add_pins(lines, result, settings->verbose);
 	if (settings->verbose)
 		add_store(lines, result);
 	return g_string_free(g_steal_pointer(&lines), false);

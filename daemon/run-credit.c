@@ -30,10 +30,12 @@ void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
 		if (round->source)
 			clone_pairs_touch(sharer->pass->clones, round->source->id);
 	}
+	witness_sample_add(&sharer->pass->shared, round->target->subvolume, round->target->inode,
+			   (round->first + first) * round->block_bytes);
 	result->shared.runs++;
 	result->shared.bytes += shared_blocks * round->block_bytes;
 	sharer->pass->account.gained_bytes += freed_bytes;
-	if (run_sharer_counts_extents(sharer))
+	if (sharer->freed)
 		return;
 	result->freed.bytes += freed_bytes;
 	/* Zeros that are shared with each other stay data. */
@@ -55,22 +57,51 @@ void run_credit_same_place(RunSharer *sharer)
 	}
 }
 
-void run_credit_estimate(RunSharer *sharer, BlockState state)
+static void estimate_stretch(RunSharer *sharer, size_t first, size_t end)
 {
 	PassResult *result = sharer->pass->result;
-	Round *round = sharer->round;
+	const Round *round = sharer->round;
+	bool is_hole = round->source || zero_filler_has_hole(sharer->zeros);
+	uint64_t freed_bytes = 0;
+	uint64_t hole_bytes = 0;
+
+	for (size_t i = first; i < end; i++) {
+		uint64_t cost_bytes = round->target_shared[i] ? 0 : round->target_costs[i];
+
+		freed_bytes += cost_bytes;
+		hole_bytes += is_hole && round_becomes_hole(round, i) ? cost_bytes : 0;
+	}
+
+	result->shared.runs++;
+	result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
+	sharer->pass->account.gained_bytes += freed_bytes;
+	if (sharer->freed)
+		return;
+	result->freed.bytes += freed_bytes;
+	result->freed.hole_bytes += hole_bytes;
+}
+
+void run_credit_settle(RunSharer *sharer, size_t first, size_t end)
+{
+	const Round *round = sharer->round;
+
+	block_set_add(sharer->settled, round->first + first, round->first + end);
+	/* Its source is used twice from here on. */
+	if (round->source == round->target)
+		block_set_add(sharer->had_others, round->first + first - round->diagonal,
+			      round->first + end - round->diagonal);
+}
+
+void run_credit_estimate(RunSharer *sharer)
+{
+	const Round *round = sharer->round;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, state, from, &first, &end); from = end) {
-		uint64_t freed_bytes = 0;
-
-		for (size_t i = first; i < end; i++)
-			freed_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
-		result->shared.runs++;
-		result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
-		result->freed.bytes += freed_bytes;
-		result->freed.hole_bytes +=
-			round->source || !zero_filler_has_hole(sharer->zeros) ? 0 : freed_bytes;
-		block_set_add(sharer->settled, round->first + first, round->first + end);
+	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
+		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+			continue;
+		if (!run_sharer_has_clone(sharer))
+			estimate_stretch(sharer, first, end);
+		run_credit_settle(sharer, first, end);
 	}
 }

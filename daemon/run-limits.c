@@ -3,11 +3,6 @@
 
 #include "daemon/clone-pairs.h"
 
-static bool is_clone_phase(const RunSharer *sharer)
-{
-	return sharer->clone.blocks > 0;
-}
-
 /* Leave alone what no longer lies where the references were looked up. */
 static void keep_expected(const CloneTarget *clone, Round *round)
 {
@@ -24,8 +19,14 @@ static void keep_expected(const CloneTarget *clone, Round *round)
 	}
 }
 
-/* What comparing the candidates costs, what it frees, and whether clones have a part in it. */
-static bool have_clones(const Round *round, uint64_t *ret_cost_bytes, uint64_t *ret_gain_bytes)
+/*
+ * What comparing the candidates costs, what it frees, and whether clones have a part in it.
+ *
+ * XFS frees the blocks of a target that nothing else refers to, however many references the source has.
+ * btrfs frees whole extents, so pieces of a source that many files show may cost more than they free.
+ */
+static bool have_clones(const Round *round, bool frees_blocks, uint64_t *ret_cost_bytes,
+			uint64_t *ret_gain_bytes)
 {
 	bool have = false;
 
@@ -35,10 +36,19 @@ static bool have_clones(const Round *round, uint64_t *ret_cost_bytes, uint64_t *
 			continue;
 		*ret_cost_bytes += (round->source ? 2 : 1) * (uint64_t)round->block_bytes;
 		*ret_gain_bytes += round->target_shared[i] ? 0 : round->target_costs[i];
-		have |= round->target_shared[i] || (round->source && round->source_shared[i]);
+		have |= round->target_shared[i] ||
+			(!frees_blocks && round->source && round->source_shared[i]);
 	}
 
 	return have;
+}
+
+bool run_sharer_expects_compare(const Pass *pass, const Round *round)
+{
+	uint64_t cost_bytes, gain_bytes;
+
+	return !have_clones(round, pass->clones, &cost_bytes, &gain_bytes) ||
+	       (!pass->clones && compare_account_allows(&pass->account, cost_bytes, gain_bytes));
 }
 
 /* Where clones multiply what is compared, it is weighed against what is freed. */
@@ -47,7 +57,7 @@ static void leave_costly(RunSharer *sharer)
 	Round *round = sharer->round;
 	uint64_t cost_bytes, gain_bytes;
 
-	if (!have_clones(round, &cost_bytes, &gain_bytes) ||
+	if (!have_clones(round, sharer->pass->clones, &cost_bytes, &gain_bytes) ||
 	    compare_account_allows(&sharer->pass->account, cost_bytes, gain_bytes))
 		return;
 
@@ -64,7 +74,7 @@ bool run_limits_apply(RunSharer *sharer, GError **error)
 {
 	ClonePairs *pairs = sharer->pass->clones;
 
-	if (is_clone_phase(sharer)) {
+	if (run_sharer_has_clone(sharer)) {
 		keep_expected(&sharer->clone, sharer->round);
 		return true;
 	}
@@ -81,7 +91,7 @@ bool run_limits_defer_zeros(RunSharer *sharer, GError **error)
 {
 	ClonePairs *pairs = sharer->pass->clones;
 
-	return !pairs || is_clone_phase(sharer) || sharer->round->source ||
+	return !pairs || run_sharer_has_clone(sharer) || sharer->round->source ||
 	       clone_pairs_add_round(pairs, sharer->round, BLOCK_EQUAL, error);
 }
 

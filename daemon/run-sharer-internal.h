@@ -29,20 +29,23 @@ struct RunSharer {
 	bool is_refused;        /* the kernel will not share the run in hand */
 };
 
-/* With --dry-run what is freed is estimated block by block. */
-static inline bool run_sharer_counts_extents(const RunSharer *sharer)
+/* Whether CloneSharer has the run shared, which counts what it frees. */
+static inline bool run_sharer_has_clone(const RunSharer *sharer)
 {
-	return sharer->freed && !sharer->pass->settings->dry_run;
+	return sharer->clone.blocks > 0;
 }
 
 /* Credit the blocks of the round's [@first, @end) that now lie where their source does. */
 void run_credit_stretch(RunSharer *sharer, size_t first, size_t end);
 
+/* Blocks [@first, @end) of the round need no more work. */
+void run_credit_settle(RunSharer *sharer, size_t first, size_t end);
+
 /* What is shared already needs no work now or later. */
 void run_credit_same_place(RunSharer *sharer);
 
-/* With --dry-run: all blocks in @state would be shared. */
-void run_credit_estimate(RunSharer *sharer, BlockState state);
+/* With --dry-run: the equal blocks of the round would be shared. */
+void run_credit_estimate(RunSharer *sharer);
 
 /*
  * Decide which of the mapped round's candidates may be compared: what has several references is left for

@@ -33,8 +33,8 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
-		sharer->freed =
-			freed_extents_new(pass->filesystem->fd, pass->ref_bound, pass->stop);
+		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
+						  pass->ref_bound, pass->stop);
 	sharer->full = full_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
@@ -78,7 +78,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 
 	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
 		return;
-	if (run_sharer_counts_extents(sharer))
+	if (sharer->freed && !sharer->pass->settings->dry_run)
 		freed_extents_begin(sharer->freed, target);
 	other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
 }
@@ -87,11 +87,14 @@ void run_sharer_end_target(RunSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
 
-	if (!run_sharer_counts_extents(sharer) || result->shared.bytes == sharer->begun_bytes)
+	if (!sharer->freed || !sharer->target || result->shared.bytes == sharer->begun_bytes)
 		return;
 
 	sharer->begun_bytes = result->shared.bytes;
-	result->freed.bytes += freed_extents_end(sharer->freed);
+	result->freed.bytes +=
+		sharer->pass->settings->dry_run
+			? freed_extents_estimate(sharer->freed, sharer->target, sharer->settled)
+			: freed_extents_end(sharer->freed);
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
@@ -223,11 +226,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 		run_credit_stretch(sharer, first, end);
 		if (sharer->is_refused)
 			continue;
-		block_set_add(sharer->settled, round->first + first, round->first + end);
-		/* Its source is used twice from here on. */
-		if (round->source == round->target)
-			block_set_add(sharer->had_others, round->first + first - round->diagonal,
-				      round->first + end - round->diagonal);
+		run_credit_settle(sharer, first, end);
 	}
 
 	return true;
@@ -307,10 +306,6 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (is_cut_up(sharer))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
-	if (sharer->pass->settings->dry_run && source) {
-		run_credit_estimate(sharer, BLOCK_CANDIDATE);
-		return true;
-	}
 
 	outcome = round_compare(round, &unreadable);
 	run_limits_charge(sharer);
@@ -326,7 +321,7 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
-		run_credit_estimate(sharer, BLOCK_EQUAL);
+		run_credit_estimate(sharer);
 		return true;
 	}
 
@@ -444,7 +439,7 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 {
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
 	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
-	uint64_t margin = source && !sharer->pass->settings->dry_run ? beyond : 0;
+	uint64_t margin = source ? beyond : 0;
 	uint64_t core_end = run->target_block + run->blocks;
 	uint64_t low, high, first, end, from;
 

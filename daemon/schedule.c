@@ -70,7 +70,9 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 	if (state->is_refused)
 		return wait_until(WAIT_REFUSED, SCHEDULE_NEVER);
 	if (state->is_paused)
-		return wait_until(WAIT_PAUSED, SCHEDULE_NEVER);
+		return wait_until(WAIT_PAUSED, state->paused_until_usec > 0
+						       ? state->paused_until_usec
+						       : SCHEDULE_NEVER);
 	if (state->is_on_hold)
 		return wait_until(WAIT_ON_HOLD, SCHEDULE_NEVER);
 	if (state->is_degraded && !policy->runs_degraded)

@@ -57,13 +57,14 @@ typedef struct {
 
 	bool is_asked; /* somebody wants a pass now */
 	bool is_paused;
-	bool is_refused;     /* nothing can be shared there: read-only, gone */
-	bool is_silent;      /* somebody touched it and hangs */
-	bool is_in_work;     /* resync, scrub, balance or a change of devices */
-	bool is_on_hold;     /* somebody wants no pass made over it for a while */
-	bool is_held;        /* another process works on it */
-	bool is_disk_taken;  /* a disk that takes one reader has one */
-	bool is_disk_asleep; /* idle for so long that it may have stopped turning */
+	int64_t paused_until_usec; /* 0: until somebody ends the pause */
+	bool is_refused;           /* nothing can be shared there: read-only, gone */
+	bool is_silent;            /* somebody touched it and hangs */
+	bool is_in_work;           /* resync, scrub, balance or a change of devices */
+	bool is_on_hold;           /* somebody wants no pass made over it for a while */
+	bool is_held;              /* another process works on it */
+	bool is_disk_taken;        /* a disk that takes one reader has one */
+	bool is_disk_asleep;       /* idle for so long that it may have stopped turning */
 	bool is_on_battery;
 	bool is_degraded;
 } ScheduleState;

@@ -4,7 +4,6 @@
 #include "daemon/object-skips.h"
 #include "daemon/round.h"
 #include "daemon/run-sharer.h"
-#include "daemon/solid-estimate.h"
 #include "hashstore/objects.h"
 
 #define OPEN_SOURCES 32
@@ -83,7 +82,7 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 	size_t first, end;
 
 	if (!ahead->target || !ahead->target->reader || run->blocks > AHEAD_BLOCKS ||
-	    sharer->pass->settings->dry_run || is_open_as_target(sharer, run->source))
+	    is_open_as_target(sharer, run->source))
 		return true;
 	if (run->source != RUN_HOLE && !find_source(sharer, run->source, &source, error))
 		return false;
@@ -93,6 +92,9 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 		       run->target_block, run->blocks, &unmapped))
 		return true;
 
+	/* Clones may be left alone, or until all else is shared: then reading them now is in vain. */
+	if (!run_sharer_expects_compare(sharer->pass, round))
+		return true;
 	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end)
 		round_fetch(round, first, end);
 	return true;
@@ -114,18 +116,6 @@ static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	       leave_if_young(sharer, *ret, error);
 }
 
-/* As open_target(), save that of a solid one enough is known to begin with. */
-static bool begin_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
-{
-	uint64_t blocks = solid_objects_blocks(sharer->pass->solid, id);
-
-	if (blocks == 0)
-		return open_target(sharer, id, ret, error);
-
-	*ret = open_object_unopened(id, blocks);
-	return true;
-}
-
 /* Open the targets of plans to come. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
@@ -142,7 +132,7 @@ static bool look_ahead(Sharer *sharer, GError **error)
 		ahead->plan = *plan;
 		g_queue_push_tail(&sharer->ahead, ahead);
 		if (plan->begins_target &&
-		    !begin_target(sharer, run_target(&plan->run), &ahead->target, error))
+		    !open_target(sharer, run_target(&plan->run), &ahead->target, error))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;
@@ -173,41 +163,18 @@ static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject
 				UINT64_MAX, error);
 }
 
-/* Open the target in hand after all, since the run takes more than to be estimated from what is known. */
-static bool open_unopened(Sharer *sharer, const Run *run, bool *ret_estimated, GError **error)
-{
-	OpenObject *target = run_sharer_target(sharer->runs);
-	uint64_t source_blocks = run->source == RUN_HOLE
-					 ? 0
-					 : solid_objects_blocks(sharer->pass->solid, run->source);
-
-	*ret_estimated = target->is_unopened && source_blocks > 0;
-	if (*ret_estimated)
-		solid_estimate_add(sharer->pass, run, target->blocks, source_blocks,
-				   run_sharer_settled(sharer->runs));
-	if (*ret_estimated || !target->is_unopened)
-		return true;
-	if (!open_target(sharer, target->id, &target, error))
-		return false;
-
-	run_sharer_open_take(sharer->runs, target);
-	return true;
-}
-
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
 	const Plan *plan = &ahead->plan;
 	OpenObject *source = NULL;
 	OpenObject *target;
-	bool estimated, allowed;
+	bool allowed;
 
 	if (plan->begins_target)
 		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
 
-	if (!open_unopened(sharer, &plan->run, &estimated, error))
-		return false;
 	target = run_sharer_target(sharer->runs);
-	if (estimated || !target->reader)
+	if (!target->reader)
 		return true;
 
 	if (plan->run.source == target->id)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/snapshot-rotation.h"
 
+#include "daemon/look-day.h"
 #include "kernel-ioctl/btrfs-subvolumes.h"
 
 #define COUNT_NOTE   "btrfs-snapshots"
@@ -54,7 +55,7 @@ bool snapshot_rotation_look(Pass *pass, GError **error)
 	now = count_snapshots(all, UINT64_MAX);
 	day = known.count < count ? pass_day(pass) : deleted_day;
 	pass->snapshots_rotate =
-		day > 0 && pass_day(pass) - MIN(day, pass_day(pass)) <= ROTATING_DAYS;
+		day > 0 && !look_day_is_due(day, pass_day(pass), ROTATING_DAYS + 1);
 
 	return note(pass, COUNT_NOTE, count, now.count, error) &&
 	       note(pass, NEWEST_NOTE, newest, now.newest, error) &&

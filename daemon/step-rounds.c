@@ -125,6 +125,9 @@ static void share_round(StepRounds *rounds, const ExtentStep *step, const StepFi
 
 	result->compare_bytes += step_compared_bytes(step, shared->length);
 	asked = sharing_call_make(rounds->pass, &call);
+	if (asked.same_bytes > 0)
+		witness_sample_add(&rounds->pass->shared, step->target.root, step->target.inode,
+				   call.target_offset);
 	shared->outcome = asked.outcome;
 	shared->done += asked.same_bytes;
 }

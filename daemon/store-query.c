@@ -33,7 +33,6 @@ static void add_pass(GString *text, const PassRecord *pass)
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{ "files", pass->files },
 		{ "objects_read", pass->objects_read },
 		{ "finding_bytes", pass->finding_bytes },
 		{ "compare_bytes", pass->compare_bytes },
@@ -56,6 +55,11 @@ static void add_pass(GString *text, const PassRecord *pass)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		json_object_set_new(json, numbers[i].name, number(numbers[i].value));
+	json_object_set_new(json, "files", pass->has_extents ? json_null() : number(pass->files));
+	json_object_set_new(json, "extents", pass->has_extents ? number(pass->files) : json_null());
+	json_object_set_new(json, "net_bytes",
+			    pass->has_net ? json_integer((json_int_t)pass->net_bytes)
+					  : json_null());
 	json_object_set_new(json, "metadata_delta_bytes",
 			    json_integer((json_int_t)pass->metadata_delta_bytes));
 	json_object_set_new(json, "drift_bytes",

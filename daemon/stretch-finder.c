@@ -28,6 +28,8 @@ struct StretchFinder {
 	GArray *cell;      /* Found */
 	GArray *parts;     /* StretchPart */
 	GHashTable *fresh; /* addresses of the new extents that were not put yet */
+	uint64_t
+		read_key; /* of the stretch of which the parts are in hand; 0: they are of a cell */
 };
 
 static int compare_found(const void *a, const void *b)
@@ -305,6 +307,7 @@ static bool put_stretches(StretchFinder *finder, GError **error)
 	bool all;
 	size_t n;
 
+	finder->read_key = 0;
 	if (!stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
 				finder->parts, error))
 		return false;
@@ -389,11 +392,41 @@ static bool is_member(StretchFinder *finder, const StretchPart *part, uint64_t k
 	return true;
 }
 
+/* Read what the file of the stretch @key shows there; nothing if that is not known any more. */
+static bool read_stretch(StretchFinder *finder, uint64_t key, GError **error)
+{
+	const Object *stretch;
+	StretchPlace place;
+
+	finder->read_key = key;
+	g_array_set_size(finder->parts, 0);
+	if (!hash_store_find_at(finder->pass->store, OBJECT_STRETCHES, key, &stretch, error))
+		return false;
+	if (!stretch)
+		return true;
+
+	place = stretch_place(stretch);
+	return stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
+				  finder->parts, error);
+}
+
+bool stretch_finder_shows(StretchFinder *finder, uint64_t key, uint64_t address, bool *ret,
+			  GError **error)
+{
+	*ret = false;
+	if (key != finder->read_key && !read_stretch(finder, key, error))
+		return false;
+	for (guint i = 0; i < finder->parts->len && !*ret; i++)
+		*ret = g_array_index(finder->parts, StretchPart, i).bytenr == address;
+	return true;
+}
+
 bool stretch_finder_check(StretchFinder *finder, const Object *stretch, GError **error)
 {
 	StretchPlace place = stretch_place(stretch);
 	bool found = false;
 
+	finder->read_key = 0;
 	if (!stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
 				finder->parts, error))
 		return false;

@@ -33,6 +33,10 @@ bool stretch_finder_add(StretchFinder *finder, const DataExtent *extent,
 /* Put all that were added.  What is not yet when the pass is asked to stop stays new. */
 bool stretch_finder_finish(StretchFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether the stretch @key, where its file has it, still shows the extent at @address. */
+bool stretch_finder_shows(StretchFinder *finder, uint64_t key, uint64_t address, bool *ret,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Forget @stretch if its file no longer shows any extent there that is part of it. */
 bool stretch_finder_check(StretchFinder *finder, const Object *stretch, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -89,6 +89,35 @@ static bool take_weekdays(const char *text, uint8_t *ret)
 	return text[-1] == '\0';
 }
 
+/* Days before times, as calendars of systemd have them: which way round they go; NULL: it is not that. */
+static char *turned(const char *text)
+{
+	const char *blank = strchr(text, ' ');
+	g_autofree char *days = blank ? g_strndup(text, (size_t)(blank - text)) : NULL;
+	g_autofree char *times = NULL;
+	TimeWindow ignored;
+
+	if (!blank || g_ascii_isdigit(*text))
+		return NULL;
+	times = g_strchug(g_strdup(blank));
+	g_autofree char *right = g_strconcat(times, " ", days, NULL);
+
+	return g_ascii_isdigit(*times) && time_window_parse(right, &ignored, NULL)
+		       ? g_steal_pointer(&right)
+		       : NULL;
+}
+
+/* What is wrong with what stands where the days do. */
+static bool refuse_days(const char *text, GError **error)
+{
+	g_autofree char *right = turned(text);
+	g_autofree char *why =
+		right ? g_strdup_printf("put days after the times: %s", right)
+		      : g_strdup("its days are none of Mon, Tue, Wed, Thu, Fri, Sat, Sun");
+
+	return refuse(text, why, error);
+}
+
 bool time_window_parse(const char *text, TimeWindow *ret, GError **error)
 {
 	TimeWindow window = { 0, DAY_MINUTES, ALL_DAYS };
@@ -104,8 +133,7 @@ bool time_window_parse(const char *text, TimeWindow *ret, GError **error)
 			at++;
 	}
 	if ((*at != '\0' || at == text) && !take_weekdays(at, &window.weekdays))
-		return refuse(text, "its days are none of Mon, Tue, Wed, Thu, Fri, Sat, Sun",
-			      error);
+		return refuse_days(text, error);
 
 	*ret = window;
 	return true;

@@ -39,6 +39,7 @@ struct HashStore {
 	unsigned snapshots_at_rest; /* those taken at rest that are still open */
 	sqlite3_stmt *statements[N_STATEMENTS];
 	bool in_transaction;
+	int64_t reads_since_usec; /* when the transaction of reads began; 0: there is none */
 	bool failed; /* a change failed, perhaps half made: nothing more may be committed */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;

@@ -21,6 +21,9 @@
 /* What an anchor takes in a segment, about. */
 #define PACKED_ANCHOR_BYTES 10
 
+/* So long one transaction of reads lasts. */
+#define READS_USEC (G_USEC_PER_SEC / 10)
+
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number)  TEXT_OF_(number)
 
@@ -242,6 +245,28 @@ bool hash_store_begin(HashStore *store, GError **error)
 	return true;
 }
 
+bool hash_store_read_on(HashStore *store, GError **error)
+{
+	int64_t now_usec = g_get_monotonic_time();
+
+	if (store->reads_since_usec > 0 && now_usec - store->reads_since_usec < READS_USEC)
+		return true;
+
+	hash_store_end_reads(store);
+	if (!database_exec(store->database, "BEGIN", error))
+		return false;
+	store->reads_since_usec = now_usec;
+	return true;
+}
+
+void hash_store_end_reads(HashStore *store)
+{
+	/* Nothing was written, so a failure loses nothing. */
+	if (store->reads_since_usec > 0)
+		sqlite3_exec(store->database->handle, "COMMIT", NULL, NULL, NULL);
+	store->reads_since_usec = 0;
+}
+
 sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error)
 {
 	if (!hash_store_begin(store, error))
@@ -349,4 +374,29 @@ bool hash_store_unsettle(HashStore *store, GError **error)
 
 	/* All of them are planned for again, whatever pinned them. */
 	return hash_store_clear_pinned(store, error);
+}
+
+bool hash_store_forget_all(HashStore *store, GError **error)
+{
+	if (!hash_store_begin(store, error))
+		return false;
+	if (!database_exec(store->database,
+			   "DELETE FROM object; DELETE FROM half; DELETE FROM directory;"
+			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
+			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
+			   "DELETE FROM holders; DELETE FROM note;",
+			   error)) {
+		store->failed = true;
+		return false;
+	}
+
+	store->n_anchors = 0;
+	store->n_renewed = 0;
+	store->halves = 0;
+	store->differed_known = false;
+	store->pinned_known = false;
+	store->counts.objects = 0;
+	store->counts.dead = 0;
+	store->counts.settled_below = store->counts.next_object;
+	return true;
 }

@@ -138,6 +138,14 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
 bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * Have the look-ups that follow read in one transaction: else each locks the store, and unlocks it.  To be called
+ * before each of many, of a store that was opened to read: the transaction is renewed ten times a second, so that
+ * the WAL can be put into the database.  hash_store_end_reads() ends it.
+ */
+bool hash_store_read_on(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void hash_store_end_reads(HashStore *store);
+
+/*
  * An id for an object that is about to be fingerprinted: larger than every id given before, also by
  * passes that were cut short after they had committed something.
  */
@@ -173,6 +181,12 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
  */
 bool hash_store_unsettle(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Forget all that is known of the filesystem, notes included, as in a new store; the history of passes and the
+ * secret stay, and ids go on.  Does not commit.
+ */
+bool hash_store_forget_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Small named values of the engine, for instance the policy under which all was settled. */
 bool hash_store_get_note(HashStore *store, const char *name, char **ret_text, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret_text is NULL when there is none */
@@ -183,6 +197,10 @@ bool hash_store_set_note(HashStore *store, const char *name, const char *text, G
 bool hash_store_get_number(HashStore *store, const char *name, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool hash_store_set_number(HashStore *store, const char *name, uint64_t number, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Set it to @most if it is more. */
+bool hash_store_lower_number(HashStore *store, const char *name, uint64_t most, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Keep @anchor.  Its object's row may follow later, in the same commit. */

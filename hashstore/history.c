@@ -63,6 +63,12 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 	sqlite3_bind_int64(put, 20, (int64_t)record->deferred_bytes);
 	sqlite3_bind_int64(put, 21, (int64_t)record->released_bytes);
 	sqlite3_bind_int64(put, 22, (int64_t)record->deferred_written_bytes);
+	sqlite3_bind_null(put, 23);
+	sqlite3_bind_null(put, 24);
+	if (record->has_extents)
+		sqlite3_bind_int64(put, 23, (int64_t)record->files);
+	if (record->has_net)
+		sqlite3_bind_int64(put, 24, record->net_bytes);
 	if (!hash_store_apply(store, put, error))
 		return false;
 	record->id = sqlite3_last_insert_rowid(store->database->handle);
@@ -124,7 +130,7 @@ PassCursor *pass_cursor_open(HashStore *store, GError **error)
 		" finding_bytes, compare_bytes, shared_bytes, freed_bytes, hole_bytes,"
 		" runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
 		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes,"
-		" deferred_written_bytes"
+		" deferred_written_bytes, extents, net_bytes"
 		" FROM pass ORDER BY id DESC",
 		error);
 
@@ -159,6 +165,9 @@ static void read_row(sqlite3_stmt *row, PassRecord *ret)
 	ret->deferred_bytes = (uint64_t)sqlite3_column_int64(row, 20);
 	ret->released_bytes = (uint64_t)sqlite3_column_int64(row, 21);
 	ret->deferred_written_bytes = (uint64_t)sqlite3_column_int64(row, 22);
+	ret->has_extents = sqlite3_column_type(row, 23) != SQLITE_NULL;
+	ret->has_net = sqlite3_column_type(row, 24) != SQLITE_NULL;
+	ret->net_bytes = sqlite3_column_int64(row, 24);
 }
 
 bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)

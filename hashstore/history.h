@@ -24,7 +24,8 @@ typedef struct {
 	PassOutcome outcome;
 	char *mount_point; /* owned by the record */
 	/* Counts of this pass. */
-	uint64_t files;         /* seen by the walk */
+	uint64_t files;   /* seen by the walk; of has_extents, extents and files that were read */
+	bool has_extents; /* found by checksums */
 	uint64_t objects_read;  /* fingerprinted */
 	uint64_t finding_bytes; /* read to fingerprint */
 	uint64_t compare_bytes; /* read to compare, both sides */
@@ -44,6 +45,8 @@ typedef struct {
 	uint64_t released_bytes; /* of what was deferred: freed since the pass before */
 	uint64_t
 		deferred_written_bytes; /* of rewritten_bytes: for these, not taken off freed_bytes */
+	int64_t net_bytes;              /* freed_bytes net of metadata: docs/quantities.md */
+	bool has_net;                   /* it is known */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

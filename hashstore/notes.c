@@ -55,3 +55,13 @@ bool hash_store_set_number(HashStore *store, const char *name, uint64_t number, 
 
 	return hash_store_set_note(store, name, text, error);
 }
+
+bool hash_store_lower_number(HashStore *store, const char *name, uint64_t most, GError **error)
+{
+	uint64_t number;
+
+	if (!hash_store_get_number(store, name, &number, error))
+		return false;
+
+	return number <= most || hash_store_set_number(store, name, most, error);
+}

@@ -27,7 +27,8 @@ static void bind_row(sqlite3_stmt *put, const PinnedExtent *pinned)
 		pinned->inode,           pinned->offset,
 		pinned->position,        pinned->length,
 		pinned->uncovered_bytes, pinned->places,
-		pinned->holders,
+		pinned->holders,         pinned->bytes,
+		pinned->is_source,
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
@@ -52,18 +53,21 @@ static void read_row(sqlite3_stmt *row, PinnedExtent *ret)
 		.uncovered_bytes = column(row, 8),
 		.places = column(row, 9),
 		.holders = column(row, 10),
+		.bytes = column(row, 11),
+		.is_source = column(row, 12) != 0,
 	};
 }
 
-bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, uint64_t bytes,
-			   bool *ret_kept, GError **error)
+bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
+			   GError **error)
 {
 	sqlite3_stmt *put;
 
 	*ret_kept = false;
 	if (!hash_store_drop_pinned(store, pinned->extent.address, error))
 		return false;
-	if (store->pinned_rows >= PINNED_MAX && bytes < PINNED_ANYWAY_BYTES && pinned->holders == 0)
+	if (store->pinned_rows >= PINNED_MAX && pinned->bytes < PINNED_ANYWAY_BYTES &&
+	    pinned->holders == 0)
 		return true;
 
 	put = hash_store_change(store, STATEMENT_PUT_PINNED, error);
@@ -177,6 +181,23 @@ bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, 
 
 	return next_row(store, STATEMENT_NEXT_PINNED, values, G_N_ELEMENTS(values), ret, ret_found,
 			error);
+}
+
+bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GError **error)
+{
+	bool is_any = cause == PINNED_ANY_CAUSE;
+	const uint64_t values[] = { is_any ? 0 : cause, is_any ? UINT32_MAX : cause };
+	sqlite3_stmt *row;
+
+	*ret = (PinnedSum){ 0 };
+	if (!query(store, STATEMENT_SUM_PINNED, values, G_N_ELEMENTS(values), &row, error))
+		return false;
+	if (!row)
+		return true;
+	*ret = (PinnedSum){ column(row, 0), column(row, 1), column(row, 2) };
+	sqlite3_reset(row);
+
+	return true;
 }
 
 bool hash_store_next_pinned_by(HashStore *store, uint64_t root, uint64_t inode, uint64_t from,

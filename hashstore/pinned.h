@@ -26,7 +26,16 @@ typedef struct {
 		uncovered_bytes; /* that the file shows and nothing else has; held: what is freed */
 	uint64_t places;         /* that showed the extent */
 	uint64_t holders;        /* id of the set of subvolumes that hold it (holders.h); 0: none */
+	uint64_t bytes;          /* that the extent takes on the disk */
+	bool is_source;          /* others are shared with it, so it would stay in any case */
 } PinnedExtent;
+
+/* What is pinned for one cause; docs/quantities.md. */
+typedef struct {
+	uint64_t extents;
+	uint64_t bytes;
+	uint64_t uncovered_bytes; /* that the named files show and nothing else has */
+} PinnedSum;
 
 /*
  * Of short extents so many are remembered, of some 80 bytes each; the others are looked at again when they
@@ -35,12 +44,15 @@ typedef struct {
 #define PINNED_MAX          (UINT64_C(1) << 17)
 #define PINNED_ANYWAY_BYTES (UINT64_C(64) << 10)
 
-/*
- * Remember it, of an extent of @bytes, instead of what is known of that.  *ret_kept is false if there is no
- * room.
- */
-bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, uint64_t bytes,
-			   bool *ret_kept, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Remember it instead of what is known of the extent.  *ret_kept is false if there is no room. */
+bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
+			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+#define PINNED_ANY_CAUSE UINT32_MAX
+
+/* Add up what is pinned for @cause, or for any, without sources and without what snapshots hold.  Thread: any. */
+bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Forget the extent at @address; no error if it is not there. */
 bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)

@@ -85,6 +85,21 @@ static const char *const steps[] = {
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
 	/* 11.  What was written for extents that are deferred, which is not taken off what was freed. */
 	"ALTER TABLE pass ADD COLUMN deferred_written_bytes INTEGER NOT NULL DEFAULT 0;",
+	/*
+	 * 12.  What pinned extents take on the disk, and which of them are sources of others.  The next pass
+	 * plans for all of them again, and so fills that in.  Passes tell extents from files, and what
+	 * was freed less what metadata takes, which is not known of older ones.
+	 */
+	"ALTER TABLE pinned ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pinned ADD COLUMN is_source INTEGER NOT NULL DEFAULT 0;"
+	"DROP INDEX pinned_for;"
+	"CREATE INDEX pinned_for ON pinned"
+	"  (cause, root, holders, is_source, bytes, uncovered_bytes);" /* sums need no row */
+	"ALTER TABLE pass ADD COLUMN extents INTEGER;"
+	"ALTER TABLE pass ADD COLUMN net_bytes INTEGER;"
+	"UPDATE pass SET extents = files WHERE EXISTS"
+	"  (SELECT 1 FROM note WHERE name = 'found-by' AND text = 'checksums');"
+	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

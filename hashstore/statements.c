@@ -5,7 +5,7 @@
 
 #define PINNED_COLUMNS                                                                             \
 	"address, generation, cause, root, inode, offset, position, length, uncovered_bytes, "     \
-	"places, holders"
+	"places, holders, bytes, is_source"
 
 static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
@@ -54,8 +54,8 @@ static const char *const sql[N_STATEMENTS] = {
 		" objects_read, finding_bytes, compare_bytes, shared_bytes, freed_bytes,"
 		" hole_bytes, runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
 		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes,"
-		" deferred_written_bytes)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" deferred_written_bytes, extents, net_bytes)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
 	[STATEMENT_DROP_OLD_PASSES] = "DELETE FROM pass WHERE ended_usec < ?",
 	[STATEMENT_ADD_TOTAL] =
@@ -82,7 +82,7 @@ static const char *const sql[N_STATEMENTS] = {
 					   " (SELECT other FROM differed WHERE address = ?1)",
 	[STATEMENT_DROP_DIFFERED] = "DELETE FROM differed WHERE address = ?",
 	[STATEMENT_PUT_PINNED] = "INSERT INTO pinned (" PINNED_COLUMNS ")"
-				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_CLEAR_PINNED] = "DELETE FROM pinned WHERE holders = 0",
 	[STATEMENT_FIND_HOLDERS] = "SELECT id FROM holders WHERE roots = ?",
 	[STATEMENT_PUT_HOLDERS] = "INSERT INTO holders (roots) VALUES (?)",
@@ -92,6 +92,9 @@ static const char *const sql[N_STATEMENTS] = {
 		"uncovered_bytes") " FROM pinned"
 				   " WHERE holders > 0 AND holders > ? GROUP BY holders"
 				   " ORDER BY holders LIMIT 1", /* > 0: of its index */
+	[STATEMENT_SUM_PINNED] = "SELECT count(*), " DATABASE_SUM("bytes") ", " DATABASE_SUM(
+		"uncovered_bytes") " FROM pinned"
+				   " WHERE holders = 0 AND is_source = 0 AND cause BETWEEN ? AND ?",
 	[STATEMENT_GET_HOLDERS] = "SELECT roots FROM holders WHERE id = ?",
 	[STATEMENT_DROP_PINNED] = "DELETE FROM pinned WHERE address = ?",
 	[STATEMENT_NEXT_PINNED] = "SELECT " PINNED_COLUMNS " FROM pinned WHERE address >= ?"

@@ -87,6 +87,13 @@ bool btrfs_space_read(int fd, BtrfsSpace *ret, GError **error)
 	return read_block_groups(fd, ret, error) && read_devices(fd, ret, error);
 }
 
+int64_t btrfs_space_metadata_growth(const BtrfsSpace *before, const BtrfsSpace *after)
+{
+	int64_t grown = (int64_t)(after->metadata_used_bytes - before->metadata_used_bytes);
+
+	return grown * after->metadata_copies / after->data_copies;
+}
+
 uint64_t btrfs_space_metadata_room(const BtrfsSpace *space)
 {
 	uint64_t taken = space->metadata_used_bytes + space->metadata_kept_bytes;

@@ -31,5 +31,11 @@ typedef struct {
 /* @fd is any file or directory of the filesystem. */
 bool btrfs_space_read(int fd, BtrfsSpace *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * By how much metadata grew, with all copies, in bytes of data: so much less data fits.  That is how df(1)
+ * counts, too.
+ */
+int64_t btrfs_space_metadata_growth(const BtrfsSpace *before, const BtrfsSpace *after);
+
 /* What the trees may still grow by, block groups included that could be made for them. */
 uint64_t btrfs_space_metadata_room(const BtrfsSpace *space);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/hash-store.h"
+
+/*
+ * Witnesses - facts about some files of a filesystem, by which a later pass tells whether the filesystem
+ * is still what it was, or was set back to an older state.
+ *
+ * A witness is a place in a file, and two values that were measured there.  The store keeps the latest 32, so that
+ * some are younger than the state that the filesystem is set back to; and 32 chosen at random from all earlier
+ * ones, so that some are older.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t offset; /* byte */
+	uint64_t values[2];
+} Witness;
+
+#define WITNESSES_LATEST 32
+#define WITNESSES_OLD    32
+
+typedef struct {
+	uint64_t until; /* the last transaction of btrfs that they tell of */
+	uint64_t n_old; /* of how many the old ones were chosen */
+	GArray *old;    /* Witness */
+	GArray *latest; /* Witness, by age */
+} Witnesses;
+
+/* Without any. */
+Witnesses *witnesses_new(void);
+void witnesses_free(Witnesses *witnesses);
+
+/* Those that are noted under @name; what is damaged is left out. */
+bool witnesses_load(HashStore *store, const char *name, Witnesses **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+bool witnesses_save(const Witnesses *witnesses, HashStore *store, const char *name, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+size_t witnesses_count(const Witnesses *witnesses);
+
+/* The one at @i, old ones first, until others are added. */
+Witness *witnesses_at(const Witnesses *witnesses, size_t i);
+
+/* Add one that is younger than all others, unless there is one of the same place. */
+void witnesses_add(Witnesses *witnesses, const Witness *witness);
+
+/* Keep those for which @keep says true; it may change their values.  False: it failed. */
+bool witnesses_filter(Witnesses *witnesses,
+		      bool (*keep)(Witness *witness, void *data, bool *ret, GError **error),
+		      void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* WitnessSample - places, chosen at random from all that are added. */
+#define WITNESS_SAMPLE 16
+
+typedef struct {
+	uint64_t n_added;
+	Witness places[WITNESS_SAMPLE]; /* without values */
+} WitnessSample;
+
+void witness_sample_add(WitnessSample *sample, uint64_t subvolume, uint64_t inode, uint64_t offset);
+size_t witness_sample_count(const WitnessSample *sample);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Witnesses, witnesses_free)
