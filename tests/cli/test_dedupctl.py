@@ -303,11 +303,12 @@ def test_status_as_json(make_store, dedupctl):
     assert row == {
         "uuid": UUID, "kind": "btrfs", "mount_point": "/srv", "last_pass": "1970-01-03T00:00:00Z",
         "outcome": "interrupted", "freed_bytes": 2 * MIB, "freed_total_bytes": 3 * MIB,
-        "deferred_bytes": 0, "deferred_snapshots": 0,
+        "net_bytes": None, "pinned_extents": 0, "pinned_bytes": 0, "deferred_bytes": 0, "deferred_snapshots": 0,
         "deferred_last_snapshot": None, "deferred_last_id": None,
         "passes": 2, "objects": 2, "anchor_blocks": 4, "window": 16, "store_path": str(path),
         "skipped": [{"reason": "leased", "count": 2, "bytes": 16 * MIB,
-                     "examples": ["/srv/a", "/srv/b"]}],
+                     "examples": ["/srv/a", "/srv/b"],
+                     "advice": "a program holds a lease on them; the next pass tries again"}],
     }
 
 
@@ -320,7 +321,7 @@ def test_history_as_json(make_store, dedupctl):
     assert [row["seconds"] for row in passes] == [4.0, 3.0, 2.0, 1.0]
     assert passes[-1] == {
         "mount_point": "/srv", "uuid": UUID, "started": "1970-01-02T00:00:00Z", "seconds": 1.0,
-        "outcome": "complete", "files": 101, "objects_read": 10, "finding_bytes": 5 * MIB,
+        "outcome": "complete", "files": 101, "extents": None, "net_bytes": None, "objects_read": 10, "finding_bytes": 5 * MIB,
         "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
         "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
         "pinned_bytes": 2 * MIB, "rewritten_bytes": 4096, "metadata_delta_bytes": -16384,
@@ -334,7 +335,7 @@ def test_status_for_people(make_store, dedupctl):
     text = dedupctl("status").stdout
     assert "/srv  btrfs 1970-01-03 01:00:00 interrupted 2 MiB  3 MiB       2" in text
     assert "Left alone by the last pass over /srv:" in text
-    assert re.search(r"^leased +2 16 MiB /srv/a$", text, re.MULTILINE)
+    assert re.search(r"^leased +2 16 MiB /srv/a +a program holds a lease on them; ", text, re.MULTILINE)
     assert "/srv/b" not in text
     assert "/srv/b" in dedupctl("status", "--verbose").stdout
 
@@ -346,9 +347,10 @@ def test_status_of_a_filesystem_that_is_named_is_a_block(make_store, dedupctl):
     for line, expected in zip(lines, [
             r"      Mount: /srv", rf"       UUID: {UUID}", r"       Kind: btrfs",
             r"  Last pass: 1970-01-04 01:00:00, failed in 3.00 s, freed 3 MiB",
-            r"     In all: freed 6 MiB by 3 passes", rf"      Store: {store}, \S+ KiB, 2 objects",
+            r"     In all: freed 6 MiB by 3 passes of the history", rf"      Store: {store}, \S+ KiB, 2 objects",
             r"    Trouble: the last pass failed", "", r"Left alone by the last pass over /srv:",
-            r"REASON +COUNT +SIZE +FOR EXAMPLE", r"leased +1 +8 MiB +/srv/a"], strict=True):
+            r"REASON +COUNT +SIZE +FOR EXAMPLE +WHY; WHAT TO DO",
+            r"leased +1 +8 MiB +/srv/a +a program holds a lease on them; the next pass tries again"], strict=True):
         assert re.fullmatch(expected, line), (line, expected)
     make_store(uuid=OTHER_UUID, mount_point="/home", kind="XFS")
     both = dedupctl("status", "/home", UUID).stdout
@@ -1002,20 +1004,22 @@ def test_a_filesystem_that_is_not_mounted_has_no_duplicates(dedupctl, make_store
     assert said in process.stderr
 
 
-@pytest.mark.parametrize("kind, status, stale, said", [
-    ("XFS", 0, 2, ""), ("btrfs", 1, 0, f"the filesystem {UUID} is not mounted"),
+@pytest.mark.parametrize("kind, status, stale, freed, said", [
+    ("XFS", 0, 2, 3, ""), ("btrfs", 1, 0, 0, f"the filesystem {UUID} is not mounted"),
 ])
 def test_a_filesystem_that_is_not_mounted_has_no_waste(dedupctl, make_store, kind, status, stale,
-                                                       said):
+                                                       freed, said):
     make_store(kind=kind)
     process = dedupctl("waste", "--json", UUID)
     assert process.returncode == status
     assert rows(process) == [{"by": "directory", "reclaimable_bytes": 0, "shared_bytes": 0,
-                              "files": 0, "pinned_extents": 0, "pinned_bytes": 0, "stale": stale,
-                              "keys": []}]
+                              "files": 0, "pinned_extents": 0, "pinned_bytes": 0, "freed_total_bytes": freed * MIB,
+                              "stale": stale, "keys": []}]
     assert said in process.stderr
     process = dedupctl("waste", UUID, "--by=owner")
-    assert process.stdout == "In all: 0 B of 0 files could be freed, 0 B are shared.\n"
+    assert process.stdout.splitlines() == (
+        ["In all: 0 B of 0 files could be freed."]
+        + (["Passes freed 3 MiB so far ('dedupctl history')."] if freed else []))
     assert process.returncode == status
 
 
@@ -1126,8 +1130,8 @@ def test_a_table_of_the_status(two_stores, dedupctl):
 /mnt/\ex\xff XFS   1970-01-02 01:00:00 complete 1 MiB  1 MiB       2 ## KiB {OTHER_UUID}
 
 Left alone by the last pass over /srv:
-REASON COUNT   SIZE FOR EXAMPLE
-leased     2 16 MiB /srv/a
+REASON COUNT   SIZE FOR EXAMPLE WHY; WHAT TO DO
+leased     2 16 MiB /srv/a      a program holds a lease on them; the next pass tries again
                     /srv/b
 
 The last pass over /mnt/\ex\xff left nothing alone.

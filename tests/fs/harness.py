@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
@@ -154,6 +155,17 @@ def dedupctl(*words, dedupd=None, status=0, user=None, program=None, **options):
     return done
 
 
+@contextlib.contextmanager
+def working_pass(uuid):
+    """Hold the locks that a pass over the filesystem holds."""
+    directory = pathlib.Path("/run/dedupd-lock")
+    directory.mkdir(mode=0o700, exist_ok=True)
+    with open(directory / uuid, "a+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)  # which refuses looks
+        yield
+
+
 def dedupctl_rows(*words, **options):
     """The same as JSON: the rows of the only table that is printed."""
     document = json.loads(dedupctl(*words, "--json", **options).stdout)
@@ -236,10 +248,33 @@ class Dedupd:
             assert changed.rowcount == 1
 
     def store_contents(self):
-        """Name -> (mtime, digest of the bytes) of every file of the state directory."""
-        return {path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+        """Name -> digest of every file of the state directory; of a store of all but its history.
+
+        Each pass is in the history, also one that finds nothing.
+        """
+        return {path.name: digest_of_store(path) if path.suffix == ".sqlite"
+                else (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
                 for path in sorted(self.state_directory.iterdir())
-                if path.is_file()}
+                if path.is_file() and not path.name.endswith(("-wal", "-shm"))}
+
+
+def digest_of_store(path):
+    """Of all rows of a store, but for passes, and which mounting they were over; else of the bytes of the file."""
+    digest = hashlib.sha256()
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            database.text_factory = bytes
+            tables = [name.decode() for name, in database.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+            for table in tables:
+                digest.update(table.encode())
+                if table not in ("pass", "pass_total"):
+                    for row in database.execute(f"SELECT * FROM {table}"):
+                        if row[0] != b"mount-instance":
+                            digest.update(repr(row).encode())
+    except sqlite3.DatabaseError:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def settle(filesystem):

@@ -49,6 +49,13 @@ GLib.MainLoop().run()
 """
 
 
+# Owns polkit's name, and allows all when a file is there; until then a password would be needed.
+CHALLENGING_POLKIT = SILENT_POLKIT.replace("import dbus,", "import os, sys, dbus,").replace(
+    "        pass\n",
+    "        is_allowed = os.path.exists(sys.argv[1])\n"
+    "        answer((is_allowed, not is_allowed, dbus.Dictionary(signature='ss')))\n")
+
+
 class SystemBus:
     """dbus-daemon, with limits of it by their names, and dbusmock's polkitd when it is asked for."""
 
@@ -92,7 +99,14 @@ class SystemBus:
 
     def start_silent_polkit(self):
         """Have polkit answer nobody, as while it asks somebody for a password."""
-        process = subprocess.Popen([sys.executable, "-c", SILENT_POLKIT], stdout=subprocess.PIPE,
+        self._start_polkit_of(SILENT_POLKIT)
+
+    def start_challenging_polkit(self, allowed_path):
+        """Have polkit want a password until this file is there."""
+        self._start_polkit_of(CHALLENGING_POLKIT, allowed_path)
+
+    def _start_polkit_of(self, program, *words):
+        process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE,
                                    env=self.environment())
         self._stack.callback(_end, process)
         assert process.stdout.readline(), "it did not start"

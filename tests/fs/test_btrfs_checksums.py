@@ -24,6 +24,7 @@ from harness import CERTAIN_BLOCKS, REFERENCES_MAX, USER
 from harness import check_btrfs_pass as check
 from hindrances import being_sent, leased
 from subvolumes import btrfs, make_subvolume, snapshot
+from test_btrfs_guard import count_items
 
 SEEDS = harness.seeds(6)
 
@@ -177,6 +178,7 @@ def test_all_snapshots_of_a_file_are_moved_with_it(tree, dedupd):
 
 def test_an_extent_with_too_many_places_is_pinned(tree, dedupd):
     write_extent(tree / "first", noise(1, MIB))
+    ioctls.add_flags(tree / "first", ioctls.FS_IMMUTABLE)
     check(dedupd)
     write_extent(tree / "second", noise(1, MIB))
     for number in range(REFERENCES_MAX):
@@ -195,11 +197,24 @@ def test_compressed_extents_match_as_a_whole(compressing, make_dedupd):
     tree = pathlib.Path(compressing.mount_point)
     for name in ("one", "two"):
         write_extent(tree / name, text(1, 4 * MIB + 1000))
-
     done = check(make_dedupd(compressing))
 
     assert 0 < done.freed_bytes < 4 * MIB
     assert oracle.is_shared(tree / "one", tree / "two")
+
+
+def test_a_compressed_file_has_as_many_items_as_before(compressing, make_dedupd):
+    """What is tried first of a long stretch ends where an extent does."""
+    tree = pathlib.Path(compressing.mount_point)
+    chance = random.Random(1)
+    data = b"".join(b"%d line %d\n" % (number, chance.randrange(10**6)) for number in range(400000))
+    for name in ("one", "two"):
+        write_extent(tree / name, data)
+    items = count_items(tree / "one"), count_items(tree / "two")
+
+    done = check(make_dedupd(compressing))
+    assert done.freed_bytes > MIB
+    assert (count_items(tree / "one"), count_items(tree / "two")) == items
 
 
 def test_a_part_of_a_compressed_extent_is_moved(compressing, make_dedupd):
@@ -447,6 +462,7 @@ def test_the_state_directory_is_neither_source_nor_target(tree, filesystem, prog
 
 def test_an_immutable_place_keeps_its_extent_and_nothing_of_it_is_shared(tree, dedupd):
     write_extent(tree / "first", noise(1, 4 * MIB))
+    ioctls.add_flags(tree / "first", ioctls.FS_IMMUTABLE)
     check(dedupd)
     write_extent(tree / "a", noise(1, 4 * MIB))
     clone(tree / "a", tree / "b")

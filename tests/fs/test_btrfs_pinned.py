@@ -26,10 +26,17 @@ def kind(request):
     return request.param
 
 
+def write_common(path):
+    """A copy of what others have, which cannot be the one that goes."""
+    write_extent(path, COMMON)
+    ioctls.add_flags(path, ioctls.FS_IMMUTABLE)
+    return path
+
+
 @pytest.fixture
 def common(tree, dedupd):
-    """A file that has a copy of what others have, settled."""
-    write_extent(tree / "common", COMMON)
+    """Such a copy, settled."""
+    write_common(tree / "common")
     check(dedupd)
     return tree / "common"
 
@@ -96,7 +103,7 @@ def test_an_extent_is_freed_when_the_rest_of_it_is_truncated(tree, dedupd, commo
 
 
 def test_while_part_of_the_rest_is_left_it_stays(tree, dedupd):
-    write_extent(tree / "common", COMMON)
+    write_common(tree / "common")
     check(dedupd, rewrite="never")
     write_pinned(tree / "file")
     check_pinned(dedupd, "uncovered", rewrite="never")
@@ -187,15 +194,26 @@ def test_of_two_files_that_keep_it_both_have_to_change(tree, dedupd, common):
     assert_freed(dedupd)
 
 
-def test_what_else_has_the_rest_is_found_once_a_week(tree, dedupd, common):
+def test_what_comes_to_have_the_rest_frees_it_though_it_stays_itself(tree, dedupd, common):
     write_extent(tree / "file", COMMON[:MIB // 4] + REST[:MIB // 2])
     check_pinned(dedupd, "uncovered", tree / "file")
-    write_extent(tree / "later", noise(4, 4 * MIB) + REST)
-    assert check(dedupd).freed_bytes == 0
 
-    dedupd.set_note("btrfs-all-looked-at", "0")
+    write_extent(tree / "later", noise(4, 4 * MIB) + REST)
 
     assert check(dedupd).freed_bytes == 3 * MIB // 4
+
+
+def test_what_was_there_before_goes_where_what_equals_it_cannot(tree, dedupd):
+    write_extent(tree / "first", COMMON)
+    check(dedupd)
+    write_extent(tree / "second", COMMON)
+    for number in range(REFERENCES_MAX):
+        clone(tree / "second", tree / f"clone-{number}")
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == len(COMMON)
+    assert oracle.is_shared(tree / "first", tree / "second")
 
 
 def test_a_trial_changes_nothing_of_what_the_next_pass_does(tree, dedupd, common, filesystem):

@@ -50,7 +50,8 @@ def test_every_byte_is_what_its_writer_wrote(tree, filesystem, dedupd, start_wri
         race.run_pass(is_killed=True, within_seconds=REST_SECONDS)
     # What deleted snapshots still give back is not freed by the pass.
     wait_for_deleted(tree)
-    harness.check_btrfs_pass(dedupd)
+    # Small extents that the file they lay in does not show any more are looked for by the second pass.
+    harness.check_btrfs_pass(dedupd, may_note=True)
     filesystem.unmount()
     filesystem.mount()
     writers.check()

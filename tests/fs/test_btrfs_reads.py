@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a pass that finds equal data of a btrfs from its checksums reads from the disk."""
+"""What a pass over a btrfs reads from the disk, by checksums unless said otherwise."""
 
 import pytest
 
 import harness
-from content import KIB, MIB, forget_pages, noise, write_extent, write_sparse
+from content import KIB, MIB, clone, forget_pages, noise, write, write_extent, write_sparse
 
 # Nodes of trees, and what the checks of a pass read of them.
 MOST_METADATA_BYTES = 4 * MIB
@@ -49,3 +49,17 @@ def test_what_is_fetched_ahead_all_over_one_file_is_read_once(tree, dedupd):
 
     assert run.freed_bytes == 80 * 256 * KIB
     assert run.read["compare_bytes"] == 80 * 512 * KIB
+
+
+def test_what_is_too_dear_to_be_compared_is_not_read_ahead(tree, filesystem, dedupd):
+    """Two files of 1 MiB with 400 clones each: by reading, each clone would be compared with the others."""
+    for name in ("one", "two"):
+        write(tree / name, noise(1, MIB))
+        for number in range(400):
+            clone(tree / name, tree / f"{name}-{number}")
+    harness.settle(filesystem)
+    filesystem.drop_caches()
+
+    run = dedupd.run(find="read")
+    assert run.skipped["clones"] > 0
+    assert run.device_bytes <= 256 * MIB

@@ -12,7 +12,7 @@ import pytest
 import content
 import harness
 import oracle
-from content import BLOCK, KIB, MIB, clone, noise, write
+from content import BLOCK, KIB, MIB, clone, noise, write, write_extent
 from harness import check_btrfs_pass as check
 from hindrances import leased
 from subvolumes import make_subvolume, snapshot
@@ -365,3 +365,15 @@ def test_no_less_is_freed_than_by_reading(make_filesystem, make_dedupd):
             freed[find] += used - harness.used_data_bytes(filesystem)
 
     assert freed["checksums"] >= freed["read"] * 0.995, freed
+
+
+def test_small_extents_are_found_after_the_file_of_their_stretch_is_gone(tree, dedupd):
+    data = noise(1, MIB)
+    write(tree / "one", data, piece=32 * KIB)
+    clone(tree / "one", tree / "two")
+    check(dedupd)
+    (tree / "one").unlink()
+    check(dedupd, may_note=True)
+    write_extent(tree / "three", data)
+
+    assert check(dedupd).freed_bytes == MIB

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who may ask the service for what, and what it answers, over the system bus and its socket."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import select
 import shutil
@@ -15,6 +17,7 @@ import xml.etree.ElementTree
 
 import pytest
 
+import harness
 from content import forget_pages, noise, write, write_twins
 from harness import as_user, dedupctl_program, settle
 from private_peer import PrivatePeer
@@ -110,6 +113,8 @@ def test_without_polkit_others_may_only_look(bus, path):
         done = call(bus, path, method, user=USER)
         assert done.returncode != 0, method
         assert "Access denied" in done.stderr
+    assert "Access denied" in bus.call(NAME, path, f"{NAME}.Filesystem", "PauseFor", "t", 1,
+                                       user=USER).stderr
     assert "Access denied" in run(bus, path, *bytes_of("/"), 0, user=USER).stderr
     assert bus.call(NAME, PATH, f"{NAME}.Manager", "Reload", user=USER).returncode != 0
     assert set_budget(bus, user=USER).returncode != 0
@@ -159,6 +164,63 @@ def test_dedupctl_of_others_goes_over_the_bus(bus, service, path, tree):
     bus.start_polkit("org.dedupd1.control")
     assert service.ask("pause", tree, user=USER).returncode == 0
     assert service.shows(str(tree))["why"] == "paused"
+
+
+AGENT = """#!/bin/sh
+echo "$@" > {directory}/words
+touch {directory}/allowed
+eval "exec $2>&-"
+trap 'touch {directory}/ended; exit' TERM
+while :; do sleep 0.05; done
+"""
+
+
+@pytest.fixture
+def agent(bus):
+    """A directory with a pkttyagent whose user gives the password at once, and what it leaves there."""
+    directory = bus.directory / "agent"
+    directory.mkdir()
+    directory.chmod(0o777)
+    program = directory / "pkttyagent"
+    program.write_text(AGENT.format(directory=directory))
+    program.chmod(0o755)
+    bus.start_challenging_polkit(directory / "allowed")
+    return directory
+
+
+def ask_on_terminal(service, directory, *words):
+    """What dedupctl of an ordinary user exits with, and what it said on a terminal."""
+    master, terminal = pty.openpty()
+    environment = service.environment() | {"PATH": f"{directory}:{os.environ['PATH']}"}
+    done = harness.dedupctl(*words, status=None, user=USER, stdin=terminal, stderr=terminal,
+                            env=environment, timeout=30)
+    os.close(terminal)
+    said = b""
+    with contextlib.suppress(OSError):
+        while more := os.read(master, 4096):
+            said += more
+    os.close(master)
+    return done.returncode, said.decode()
+
+
+def test_on_a_terminal_the_user_is_asked_for_a_password(service, agent, tree):
+    assert ask_on_terminal(service, agent, "pause", tree) == (0, "")
+    assert service.shows(str(tree))["why"] == "paused"
+    assert (agent / "words").read_text().split()[::2] == ["--notify-fd", "--fallback"]
+    assert (agent / "ended").exists()
+
+
+def test_who_cannot_be_asked_for_a_password_is_told_to_use_sudo(service, agent, tree):
+    said = "dedupctl: interactive authorization is required: use sudo\n"
+    refused = service.ask("pause", tree, user=USER)
+    assert (refused.returncode, refused.stderr) == (1, said)
+    assert not (agent / "words").exists()
+    assert service.shows(str(tree))["why"] != "paused"
+
+
+def test_the_user_is_asked_for_a_password_only_where_it_is_needed(service, agent, tree):
+    assert ask_on_terminal(service, agent, "list", tree)[0] == 0
+    assert not (agent / "words").exists()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 import content
 import harness
 from content import MIB, noise, write
+from ioctls import clone_range
 
 # The first changes are read at once.
 FREE_CHANGES = 3
@@ -84,6 +85,30 @@ def test_what_always_changes_is_left_alone_for_a_time(restless):
     store = restless._dedupd.store_contents()
     assert restless.look().skipped["changes-often"] == 1
     assert restless._dedupd.store_contents() == store
+
+
+def test_a_file_that_is_left_alone_has_nothing_else_read_again(ways):
+    """Each pass finds it changed, and it once stood for the blocks of its clone."""
+    changing = Changing(ways, pathlib.Path(ways[0].filesystem.mount_point, "restless"))
+    for _ in range(FREE_CHANGES):
+        changing.change()
+        changing.look()
+    changing.change()
+    content.clone(changing.path, changing.tree / "clone")
+    harness.settle(ways[0].filesystem)
+    changing.look()
+    for number in range(2):
+        write(changing.tree / f"stand-{number}", noise(number, MIB))
+    relying = write(changing.tree / "relying", noise(2, MIB))
+    for number in range(2):
+        with open(changing.tree / f"stand-{number}", "rb") as source, open(relying, "r+b") as target:
+            clone_range(source.fileno(), 0, MIB, target.fileno(), (number + 1) * MIB)
+    changing.change()
+
+    assert changing.look().skipped["changes-often"] == 1
+    store = ways[0].store_contents()
+    assert changing.look().read["finding_bytes"] == 0
+    assert ways[0].store_contents() == store
 
 
 def test_it_is_read_at_once_when_that_is_asked_for(restless):

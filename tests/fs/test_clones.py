@@ -13,7 +13,7 @@ import pytest
 import harness
 import ioctls
 import oracle
-from content import KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, noise, write
 
 # A pass may read the data once, this much per byte freed, and the slack.
 READ_FACTOR = 2
@@ -129,6 +129,27 @@ def test_few_clones_of_either_side_are_no_hindrance(tree, dedupd, mine, theirs):
     assert "clones" not in run.skipped
 
 
+def test_copies_that_were_overwritten_in_places_are_freed(tree, dedupd):
+    """All share with the same blocks: the references that these have by then cost nothing."""
+    chance = random.Random(1)
+    data = noise(1, 64 * MIB)
+    write(tree / "image", data)
+    equal_blocks = 0
+    for number in range(8):
+        copy = bytearray(data)
+        block = 0
+        # What is left is long enough for anchors.
+        while (block := block + chance.randrange(10, 20)) < len(data) // BLOCK:
+            copy[block * BLOCK:(block + 1) * BLOCK] = chance.randbytes(BLOCK)
+            equal_blocks -= 1
+        equal_blocks += len(data) // BLOCK
+        write(tree / f"copy-{number}", copy)
+
+    run = harness.check_pass(dedupd, tree).first
+    assert run.freed_bytes >= 0.97 * equal_blocks * BLOCK
+    assert "clones" not in run.skipped
+
+
 def test_the_side_with_fewer_references_is_freed(tree, dedupd):
     write(tree / "few", noise(1, 64 * MIB))
     write(tree / "many", noise(1, 64 * MIB))
@@ -192,6 +213,31 @@ def test_a_clone_is_found_after_the_file_that_stood_for_it_is_gone(tree, dedupd)
         write(tree / f"copy-{number}", noise(1, 4 * MIB))
         assert check_limits(dedupd, tree).freed_bytes == 4 * MIB
         (tree / f"copy-{number}").unlink()
+
+
+def test_a_pass_that_was_stopped_leaves_the_clones_of_lost_files_to_the_next_one(tree, dedupd):
+    names = ("one", "two")
+    for seed, name in enumerate(names):
+        write(tree / name, noise(seed, 4 * MIB))
+        clone_file(tree / name, tree / f"{name}-clone")
+    check_limits(dedupd, tree)
+    # The pass drops these at once, and then takes seconds to read the clones again.
+    for name in names:
+        (tree / name).unlink()
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
+    process = dedupd.start(limit_rate="1M")
+    time.sleep(1.5)
+    process.send_signal(signal.SIGTERM)
+    stopped = dedupd.finish(process)
+    assert stopped.report["outcome"] == "interrupted"
+    assert stopped.filesystem["files"]["gone"] == 2
+    assert stopped.read["finding_bytes"] < 4 * MIB
+
+    for seed, name in enumerate(names):
+        # Anchors alone find it, as it is no copy of the whole.
+        write(tree / f"{name}-copy", noise(10 + seed, 4 * KIB) + noise(seed, 4 * MIB))
+    assert check_limits(dedupd, tree).freed_bytes == 8 * MIB
 
 
 def test_clones_that_come_pass_after_pass_leave_the_store_as_it_is(tree, dedupd):
@@ -299,3 +345,17 @@ def test_any_arrangement_of_clones_keeps_the_limits(tree, dedupd, seed):
     check_limits(dedupd, tree)
     arrange(tree, seed + 1000)
     check_limits(dedupd, tree)
+
+
+def test_what_becomes_a_source_in_the_pass_is_not_moved_away_from_who_shares_it(tree, dedupd):
+    data = noise(1, MIB)
+    write(tree / "settled", data)
+    harness.check_pass(dedupd)
+    write(tree / "one", data)
+    clone_file(tree / "one", tree / "clone")
+    write(tree / "other", data)
+
+    harness.check_pass(dedupd, has_clones=True)
+
+    for name in ("one", "clone", "other"):
+        assert oracle.is_shared(tree / "settled", tree / name), name

@@ -248,6 +248,35 @@ def test_patterns_begin_at_the_mount_point_whatever_the_path(tree, dedupd, confi
 
 
 @pytest.mark.parametrize("kind, find", [("btrfs", "checksums"), ("btrfs", "read"), ("xfs", "read")])
+def test_an_absolute_path_below_the_mount_point_excludes(tree, dedupd, configure, find):
+    write_excluded_tree(tree)
+    config = configure(f"[Filesystem {tree}]", f"Exclude={tree}/cache", f"Exclude={tree}/sub/*/")
+
+    done = harness.check_pass(dedupd, find=find, config=config)
+
+    assert done.freed_bytes == 4 * 256 * KIB
+    assert not oracle.is_shared(tree / "cache/x", tree / "cache/x-2")
+    assert not oracle.is_shared(tree / "sub/top/x", tree / "sub/top/x-2")
+    assert done.first.filesystem["unmatched_patterns"] == []
+
+
+@pytest.mark.parametrize("kind, find", [("btrfs", "checksums"), ("btrfs", "read"), ("xfs", "read")])
+def test_patterns_that_match_nothing_are_named(tree, dedupd, configure, find):
+    write_excluded_tree(tree)
+    config = configure("[Dedupd]", "Exclude=*.iso", "Exclude=*.tmp", "Include=keep.tmp",
+                       "Include=/kept/", f"[Filesystem {tree}]", "Exclude=/srv/cache")
+
+    run = dedupd.run(find=find, config=config)
+
+    assert run.status == 0
+    assert run.filesystem["unmatched_patterns"] == ["*.iso", "!/kept/", "/srv/cache"]
+    shown = dedupd.run(find=find, config=config, json=False).stdout
+    assert "no match" in shown
+    for said in ("Exclude=*.iso", "Include=/kept/", "Exclude=/srv/cache"):
+        assert f" {said}\n" in shown
+
+
+@pytest.mark.parametrize("kind, find", [("btrfs", "checksums"), ("btrfs", "read"), ("xfs", "read")])
 def test_what_a_change_of_patterns_lets_in_is_found(tree, dedupd, configure, find):
     twins = [content.write_extent(tree / name, noise(1, MIB)) or tree / name for name in "ab"]
 

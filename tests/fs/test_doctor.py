@@ -202,3 +202,33 @@ def test_what_is_no_filesystem_of_ours_is_an_error():
         doctor = Doctor(name)
         assert doctor.status == 1
         assert doctor.of("mount")["subject"] == name
+
+
+def test_patterns_that_match_nothing_are_found(make_filesystem, kind, tmp_path):
+    filesystem = make_filesystem(kind)
+    tree = pathlib.Path(filesystem.mount_point)
+    (tree / "there").mkdir()
+    (tree / "there" / ".a.iso").write_text("x")
+    config = tmp_path / "dedupd.conf"
+    lines = ["/there/*.iso", f"{tree}/there", f"{tree}/there/nothing", "/srv/other", "*.any", "any/",
+             "/there/**/any", "there/?b.iso"]
+    config.write_text("\n".join([f"[Filesystem {tree}]", *(f"Exclude={line}" for line in lines),
+                                 "Include=/there/gone"]))
+
+    doctor = Doctor(tree, f"--config={config}")
+
+    found = [each for each in doctor.findings if each["check"] == "patterns"]
+    assert [each["evidence"] for each in found] == [
+        f"Exclude={tree}/there/nothing matches nothing", "Exclude=/srv/other matches nothing",
+        "Exclude=there/?b.iso matches nothing", "Include=/there/gone matches nothing"]
+    assert {each["level"] for each in found} == {"warning"}
+
+
+def test_a_faulty_configuration_is_found(make_filesystem, tmp_path):
+    filesystem = make_filesystem("xfs")
+    config = tmp_path / "dedupd.conf"
+    config.write_text("[Dedupd]\nExclude=*.iso,*.tmp\nZeross=keep\n")
+    found = Doctor(filesystem.mount_point, f"--config={config}").of("configuration")
+    assert found["level"] == "error"
+    assert found["evidence"].startswith(f"{config}:2: [Dedupd] Exclude=: one pattern in a line")
+    assert "\n" not in found["evidence"]

@@ -2,7 +2,6 @@
 """dedupctl duplicates: groups of equal files, held against the filesystem."""
 
 import csv
-import fcntl
 import functools
 import io
 import json
@@ -73,7 +72,8 @@ def test_what_shares_already_is_shown_and_counts_nothing(tree, ask, learn):
 def test_after_a_pass_nothing_is_left_to_reclaim(tree, ask, learn, kind):
     files = equal_files(tree, ["one", "two", "three"], 1, MIB)
     learn(dry_run=False)
-    assert paths(ask()[0]) == ([(0, files)] if kind == "xfs" else [])
+    assert ask()[0] == []
+    assert paths(ask("--all")[0]) == ([(0, files)] if kind == "xfs" else [])
 
 
 def test_files_of_an_xfs_that_were_shared_are_shown_with_nothing_to_reclaim(make_filesystem,
@@ -84,10 +84,19 @@ def test_files_of_an_xfs_that_were_shared_are_shown_with_nothing_to_reclaim(make
     files = equal_files(tree, ["one", "two", "three"], 1, MIB)
     harness.settle(filesystem)
     assert dedupd.run().status == 0
-    group, = json.loads(dedupctl(dedupd, "--json").stdout)["duplicates"]
+    assert "nothing to reclaim: 1 groups of equal files share all" in dedupctl(dedupd).stderr
+    group, = json.loads(dedupctl(dedupd, "--json", "--all").stdout)["duplicates"]
     assert group["reclaimable_bytes"] == 0
     assert {file["file"] for file in group["files"]} == files
     assert [file["state"] for file in group["files"]] == ["first", "shared", "shared"]
+
+
+def test_an_answer_without_groups_says_so(tree, dedupd, learn):
+    write_extent(tree / "one", noise(1, MIB))
+    learn()
+    done = dedupctl(dedupd)
+    assert done.stdout.strip() == ""
+    assert "no files are known that equal each other" in done.stderr
 
 
 def test_what_changed_or_is_gone_is_left_out_and_counted(tree, ask, learn):
@@ -180,13 +189,12 @@ def test_formats_say_the_same(tree, ask, learn, dedupd):
 def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind, learn, dedupd):
     files = equal_files(tree, ["one", "two"], 1, MIB)
     learn()
-    with open(pathlib.Path("/run/dedupd-lock") / dedupd.store_path.stem, "r+b") as held:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with harness.working_pass(dedupd.store_path.stem):
         if kind == "xfs":
             assert all(path in dedupctl(dedupd).stdout for path in files)
             return
         done = dedupctl(dedupd, status=IN_USE)
-        assert "another process works on the filesystem" in done.stderr
+        assert f"holds the store of the filesystem {dedupd.store_path.stem}" in done.stderr
         assert json.loads(dedupctl(dedupd, "--json", status=IN_USE).stdout)["duplicates"] == []
 
 

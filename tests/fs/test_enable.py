@@ -74,11 +74,52 @@ def test_what_is_enabled_is_worked_on_as_it_was_said(dedupctl, directory, progra
     assert_unchanged(before, tree)
 
 
-def test_what_is_said_again_replaces_what_was_said(dedupctl, directory, tree):
-    assert dedupctl("enable", tree, "Zeros=keep").returncode == 0
-    assert dedupctl("enable", f"{tree}//", "RunFor=4h").returncode == 0
+def test_what_is_not_said_again_is_kept(dedupctl, directory, tree):
+    assert dedupctl("enable", tree, "Zeros=keep", "RunFor=2h", "Exclude=*.iso").returncode == 0
     (path,) = drop_ins(directory)
-    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes", "RunFor=4h"]
+
+    done = dedupctl("enable", f"{tree}//", "RunFor=4h", "Exclude=*.tmp")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes", "Zeros=keep", "Exclude=*.iso",
+                           "RunFor=4h", "Exclude=*.tmp"]
+    assert done.stdout.splitlines()[:4] == [
+        f"Wrote {path}.", "  not any more: RunFor=2h", "  as before: Zeros=keep",
+        "  as before: Exclude=*.iso"]
+
+    done = dedupctl("enable", tree)
+    assert lines(path)[2:] == ["Zeros=keep", "Exclude=*.iso", "RunFor=4h", "Exclude=*.tmp"]
+    assert "not any more" not in done.stdout
+
+
+def test_an_empty_value_takes_back_what_was_said(dedupctl, directory, tree):
+    words = ["Zeros=keep", "Exclude=*", "Include=/home/", "Window=22:00-06:00", "Window=Sat"]
+    assert dedupctl("enable", tree, *words).returncode == 0
+    (path,) = drop_ins(directory)
+
+    done = dedupctl("enable", tree, "Zeros=", "Exclude=", "Exclude=*.tmp")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines(path)[2:] == ["Window=22:00-06:00", "Window=Sat", "Exclude=", "Exclude=*.tmp"]
+    for gone in ("Zeros=keep", "Exclude=*", "Include=/home/"):
+        assert f"  not any more: {gone}\n" in done.stdout
+
+    assert dedupctl("enable", tree, "Window=Sat", "Exclude=*.tmp").returncode == 0
+    assert lines(path)[2:] == ["Window=22:00-06:00", "Exclude=", "Window=Sat", "Exclude=*.tmp"]
+
+
+def test_a_pattern_that_is_said_again_is_the_last_word(dedupctl, directory, tree):
+    assert dedupctl("enable", tree, "Exclude=*.iso", "Include=*.iso").returncode == 0
+    assert dedupctl("enable", tree, "Exclude=*.iso").returncode == 0
+    (path,) = drop_ins(directory)
+    assert lines(path)[2:] == ["Include=*.iso", "Exclude=*.iso"]
+
+
+def test_what_was_said_under_another_name_counts(dedupctl, directory, filesystem, tree):
+    assert dedupctl("enable", uuid_of(filesystem), "Zeros=keep", "RunFor=2h").returncode == 0
+    done = dedupctl("enable", tree, "Zeros=")
+    assert "  not any more: Zeros=keep\n" in done.stdout
+    assert "  as before: RunFor=2h\n" in done.stdout
+    (path,) = drop_ins(directory)
+    assert lines(path) == [f"[Filesystem {tree}]", "Enable=yes", "RunFor=2h"]
 
 
 def test_a_filesystem_is_named_as_it_was_typed(dedupctl, directory, filesystem, tree, tmp_path):
@@ -100,7 +141,7 @@ def test_a_filesystem_is_named_as_it_was_typed(dedupctl, directory, filesystem, 
 
 @pytest.mark.parametrize("typed, said", [
     (UUID, "is no btrfs or XFS that is mounted"),
-    ("/proc", "is no btrfs or XFS that is mounted"),
+    ("/proc", "/proc is proc; dedupd supports btrfs and XFS"),
     ("/nowhere", "is no btrfs or XFS that is mounted"),
     ("nonsense", "is no btrfs or XFS that is mounted"),
     ("/media/*", "patterns name none"),
@@ -134,8 +175,10 @@ def test_what_was_meant_is_suggested(dedupctl, directory, tree):
 @pytest.mark.parametrize("words, said", [
     (["Zeroes=keep"], "did you mean Zeros=?"),
     (["Zeros=sometimes"], "auto, hole, keep or share"),
-    (["Memory=1G"], "not for a single filesystem"),
-    (["ReadRate=1M"], "not for a single filesystem"),
+    (["Memory=1G"], "Memory=: this key belongs to [Dedupd]"),
+    (["ReadRate=1M"], "use LimitRate= here, or ReadRate= in [Disk]"),
+    (["ReadRate="], "use LimitRate= here, or ReadRate= in [Disk]"),
+    (["Exclude=*.iso,*.tmp"], "one pattern in a line"),
     (["Nonsense=1"], "dedupd.conf(5)"),
     (["Enable=no"], "'disable'"),
     (["/srv"], "one filesystem at a time"),

@@ -7,10 +7,8 @@ import os
 import pathlib
 import random
 import signal
-import stat
 import subprocess
 import time
-import xml.etree.ElementTree
 
 import pytest
 
@@ -18,6 +16,8 @@ import content
 import damage
 import harness
 import ioctls
+import mixture
+import oracle
 import schemas
 import subvolumes
 from content import BLOCK, KIB, MIB, noise, write, write_extent
@@ -77,7 +77,9 @@ def test_a_pass_frees_what_was_foretold(dedupd, tree, kind):
     assert states_of(tree) == before
     assert foretold["by"] == harness.FIND[kind]
     assert foretold["sample"] == "all"
-    assert foretold["pass_low_bytes"] == foretold["pass_bytes"] == foretold["pass_high_bytes"]
+    assert foretold["pass_low_bytes"] <= foretold["pass_bytes"] <= foretold["pass_high_bytes"]
+    if kind == "xfs":
+        assert foretold["pass_low_bytes"] == foretold["pass_high_bytes"]
     assert foretold["deferred_bytes"] == (0 if kind == "btrfs" else None)
 
     freed = harness.check_pass(dedupd, find=harness.FIND[kind]).first.freed_bytes
@@ -111,9 +113,9 @@ def fill_with_snapshots(tree, count=40):
     subprocess.run(["sync", "-f", tree], check=True)
 
 
-def deferred_by(dedupd, **options):
+def deferred_by(dedupd, *paths, **options):
     """What a pass freed, and what it deferred."""
-    run = harness.check_btrfs_pass(dedupd, **options).first
+    run = harness.check_btrfs_pass(dedupd, *paths, **options).first
     deferred = run.filesystem["deferred"]
     return run.freed_bytes, deferred["bytes"], deferred["written_bytes"]
 
@@ -129,17 +131,67 @@ def check_foretold(row, freed, deferred, written):
 @pytest.mark.parametrize("kind", ["btrfs"])
 @pytest.mark.parametrize("where, policy", [("", "auto"), ("live", "auto"), ("", "writable"), ("", "share")])
 def test_what_snapshots_hold_is_foretold_as_deferred(dedupd, tree, tmp_path, where, policy):
-    """Also where the directory leads to none of the snapshots."""
+    """As a pass over that directory defers it: what snapshots show beyond it is no target then."""
     fill_with_snapshots(tree)
     config = tmp_path / "dedupd.conf"
     config.write_text(f"[Dedupd]\nReadOnlySnapshots={policy}\n", encoding="utf-8")
     row = estimate(tree / where, config=config)
     text = run(tree / where, config=config)
 
-    freed, deferred, written = deferred_by(dedupd, read_only_snapshots=policy)
+    freed, deferred, written = deferred_by(dedupd, tree / where, read_only_snapshots=policy)
 
-    assert (deferred > 0) == (policy != "share") == ("when read-only snapshots are deleted" in text)
+    assert (deferred > 0) == (policy != "share" and not where) == ("when read-only snapshots are deleted" in text)
     check_foretold(row, freed, deferred, written)
+
+
+WAYS = {
+    "xfs": ("xfs", [], mixture.write_mixture),
+    "btrfs": ("btrfs", [], mixture.write_mixture),
+    "zstd": ("btrfs", ["compress-force=zstd"], mixture.write_mixture),
+    "snapshots": ("btrfs", [], mixture.write_with_snapshots),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bounds_hold_what_a_pass_frees_of_any_data(make_filesystem, make_dedupd, way):
+    """Of other data in each run; and once more, of what is shared by then, with a new store."""
+    kind, mount_options, fill = WAYS[way]
+    filesystem = make_filesystem(kind, mount_options=mount_options)
+    tree = pathlib.Path(filesystem.mount_point)
+    seed = mixture.fresh_seed()
+    print("seed", seed)
+    fill(tree, seed)
+    for state in ("first", "again"):
+        harness.settle(filesystem)
+        row = estimate("--full", tree)
+        sample = estimate("--sample=25%", tree)
+        used = harness.used_data_bytes(filesystem) if kind == "btrfs" else oracle.physical_bytes(tree)
+        done = make_dedupd(filesystem, state=state).run(find=harness.FIND[kind])
+        used -= harness.used_data_bytes(filesystem) if kind == "btrfs" else oracle.physical_bytes(tree)
+        freed = used + done.filesystem["deferred"]["written_bytes"]
+        said = f"seed {seed}, {state}: {row['pass_bytes']} foretold, {freed} freed"
+        assert (abs(row["pass_bytes"] - freed) <= WITHIN * freed + 256 * KIB
+                or row["pass_low_bytes"] <= freed <= row["pass_high_bytes"]), said
+        assert sample["pass_low_bytes"] <= freed <= sample["pass_high_bytes"] or kind == "btrfs", said
+
+
+def test_an_estimate_keeps_no_pass_from_running(make_filesystem, make_dedupd):
+    """Nor does a pass that runs keep it."""
+    filesystem = make_filesystem("xfs")
+    tree = pathlib.Path(filesystem.mount_point)
+    write_extent(tree / "one", noise(1, 4 * MIB))
+    write_extent(tree / "two", noise(1, 4 * MIB))
+    harness.settle(filesystem)
+    content.forget_pages(tree)
+    dedupd = make_dedupd(filesystem)
+    slow = dedupd.start(limit_rate="64K")
+    try:
+        await_open(slow, tree / "one")
+        assert estimate("--full", tree)["pass_bytes"] == 4 * MIB
+        assert slow.poll() is None
+    finally:
+        slow.terminate()
+        slow.communicate(timeout=60)
 
 
 def test_what_is_shared_already_counts_once(tree):
@@ -159,36 +211,13 @@ def test_each_way_to_look_finds_its_own(tree):
     write_extent(tree / "same", data)
     write_extent(tree / "shifted", noise(2, BLOCK) + data)
     row = estimate("--full", tree)
-    blocks, runs = by(row, "blocks", "block_bytes"), by(row, "runs", "window")
+    blocks = by(row, "blocks", "block_bytes")
     assert row["identical_bytes"] == 2 * MIB
     assert blocks[4096] == 4 * MIB
     assert blocks[65536] == blocks[1048576] == 2 * MIB
     # One extent is given back as a whole: less the block that is the shifted one's alone.
-    assert runs[4] == runs[64] == row["pass_bytes"] == 4 * MIB
-    assert list(runs) == [4, 8, 16, 32, 64]
+    assert row["pass_bytes"] == 4 * MIB
     assert list(blocks) == [4 * KIB, 16 * KIB, 64 * KIB, 128 * KIB, MIB]
-
-
-def test_longer_windows_miss_shorter_runs(tree, kind):
-    """Runs of 8 blocks among others, which no window of 64 is sure to see."""
-    shared = [noise(1000 + number, 8 * BLOCK) for number in range(64)]
-    write_extent(tree / "one", b"".join(part + noise(2000 + number, 8 * BLOCK)
-                                        for number, part in enumerate(shared)))
-    write_extent(tree / "two", b"".join(part + noise(3000 + number, 8 * BLOCK)
-                                        for number, part in enumerate(shared)))
-    row = estimate("--full", tree)
-    assert by(row, "blocks", "block_bytes")[4096] == 64 * 8 * BLOCK
-    runs, digests = by(row, "runs", "window"), by(row, "digests", "one_in")
-    if kind == "xfs":
-        assert runs[4] > runs[64]
-        assert digests[1] >= digests[4] >= digests[16]
-        assert digests[1] == row["pass_bytes"]
-        assert runs[4] > 0.8 * 64 * 8 * BLOCK
-    else:
-        # Half of an extent frees nothing.
-        assert set(runs.values()) == {0}
-    stores = [point["store_bytes"] for point in row["runs"]]
-    assert stores == sorted(stores, reverse=True)
 
 
 def test_zeros_are_counted_and_become_holes_where_they_may(tree, kind):
@@ -232,7 +261,8 @@ def test_a_sample_is_bounded(make_filesystem):
         read.append(row["read_bytes"])
         assert row["sample"] == "50%"
         assert row["data_bytes"] == whole["data_bytes"]
-        for curve in ("blocks", "runs", "digests", "zeros", "identical"):
+        assert row["pass_low_bytes"] <= whole["pass_bytes"] <= row["pass_high_bytes"]
+        for curve in ("blocks", "zeros", "identical"):
             for point, truth in zip(row[curve], whole[curve]):
                 assert point["low_bytes"] <= truth["bytes"] <= point["high_bytes"], (curve, point)
                 assert point["low_bytes"] <= point["bytes"] <= point["high_bytes"]
@@ -312,7 +342,6 @@ def test_compressed_extents_without_checksums_equal_nothing(make_filesystem):
     assert row["data_bytes"] == before["data_bytes"] > 0
     assert row["pass_bytes"] == row["identical_bytes"] == 0
     assert set(by(row, "blocks", "block_bytes").values()) == {0}
-    assert set(by(row, "runs", "window").values()) == {0}
 
 
 def test_snapshots_show_one_and_the_same(make_filesystem):
@@ -399,6 +428,8 @@ def test_another_user_reads_what_he_may(tree):
     for directory in (tree, tree.parent):
         os.chmod(directory, 0o755)
     content.write_twins(tree, MIB)
+    for name in ("one", "two"):
+        os.chown(tree / name, harness.USER, harness.USER)
     secret = write(tree / "secret", noise(1, MIB))
     os.chmod(secret, 0o600)
     subprocess.run(["sync", "-f", tree], check=True)
@@ -423,19 +454,11 @@ def test_nothing_is_left_in_the_page_cache(make_filesystem):
     assert ioctls.resident_bytes(path) == 0
 
 
-def test_drawings_are_for_people_and_browsers(tree, tmp_path):
+def test_drawings_are_for_people(tree):
     content.write_twins(tree, MIB)
-    svg = tmp_path / "drawing.svg"
-    text = run("--full", "--plot", f"--svg={svg}", tree)
-    for said in ("FIXED BLOCKS", "RUNS, WINDOW", "ONE DIGEST IN", "what could be freed",
-                 "A first pass would read"):
+    text = run("--full", "--plot", tree)
+    for said in ("FIXED BLOCKS", "what fixed blocks of a size would free", "A first pass would read"):
         assert said in text
-    root = xml.etree.ElementTree.parse(svg).getroot()
-    space = "{http://www.w3.org/2000/svg}"
-    assert root.tag == space + "svg"
-    texts = [element.text for element in root.iter(space + "text")]
-    assert texts.count("1 MiB") == 5 + 5 + 3
-    assert len(root.findall(space + "rect")) == 1 + 5 + 5 + 3
 
 
 def test_the_budget_tells_the_time(make_filesystem, tmp_path):
@@ -498,10 +521,8 @@ def test_what_repeats_itself_is_foretold(tree, dedupd, kind):
     freed = dedupd.run(find=harness.FIND[kind]).freed_bytes
     if kind == "xfs":
         assert row["pass_bytes"] == pytest.approx(freed, rel=WITHIN)
-        assert all(point["bytes"] == pytest.approx(freed, rel=WITHIN) for point in row["runs"])
     else:
-        # Of extents that only parts of others cover not all is followed.
-        assert freed / 2 <= row["pass_bytes"] <= freed
+        assert row["pass_low_bytes"] <= freed <= row["pass_high_bytes"]
 
 
 def test_paths_beyond_path_max_count(tree):
@@ -509,19 +530,6 @@ def test_paths_beyond_path_max_count(tree):
     content.write_deep(tree, "deep", noise(1, MIB))
     row = estimate(tree)
     assert (row["files"], row["data_bytes"], row["pass_bytes"]) == (2, 2 * MIB, MIB)
-
-
-def test_a_drawing_is_written_through_what_is_no_regular_file(tree, tmp_path):
-    write_extent(tree / "one", noise(1, MIB))
-    full = tmp_path / "full"
-    os.mknod(full, 0o600 | stat.S_IFCHR, os.makedev(1, 7))
-    run(f"--svg={full}", tree, status=1)
-    assert full.is_char_device()
-    link = tmp_path / "link"
-    link.symlink_to("drawing")
-    run(f"--svg={link}", tree)
-    assert link.is_symlink()
-    xml.etree.ElementTree.parse(tmp_path / "drawing")
 
 
 @pytest.mark.parametrize("limit, counted", [("1023K", 3), ("1M", 2), ("1048577", 1), ("1025K", 0)])

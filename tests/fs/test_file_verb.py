@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl file: where a file lies, what it shares, and what equals it."""
 
-import fcntl
 import json
 import os
 import pathlib
@@ -11,6 +10,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 from content import KIB, MIB, noise, write
 
 FAILED, USAGE, IN_USE = 1, 2, 5
@@ -119,6 +119,18 @@ def test_a_clone_of_an_equal_is_an_equal_too_and_shares_nothing_more(tree, ask, 
     assert others(row, "equal") == {str(one): MIB, str(clone): MIB}
 
 
+@pytest.mark.parametrize("kind", ["btrfs"])
+def test_what_another_file_shows_in_several_places_counts_once(tree, ask, learn):
+    one = write(tree / "one", noise(1, MIB))
+    other = write(tree / "other", b"")
+    with one.open("rb") as source, other.open("r+b") as target:
+        for number, offset in enumerate((0, 0, MIB // 2)):
+            ioctls.clone_range(source.fileno(), offset, MIB // 2, target.fileno(), number * MIB // 2)
+    learn()
+    row, = ask(one)
+    assert others(row, "shared") == {str(other): MIB}
+
+
 def test_equal_files_of_an_xfs_that_share_nothing_are_told(make_filesystem, make_dedupd, program):
     filesystem = make_filesystem("xfs")
     tree = pathlib.Path(filesystem.mount_point)
@@ -180,9 +192,7 @@ def test_while_a_pass_works_nobody_is_asked_who_shares(make_filesystem, make_ded
     one = content.write_extent(tree / "one", noise(1, MIB))
     harness.settle(filesystem)
     assert dedupd.run(find="checksums").status == 0
-    lock = pathlib.Path("/run/dedupd-lock") / dedupd.store_path.stem
-    with open(lock, "r+b") as held:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with harness.working_pass(dedupd.store_path.stem):
         row, = ask_of(dedupd, one, status=IN_USE)
     assert row["in_use"] == "yes"
     assert row["extent_list"][0]["places"] is None

@@ -394,8 +394,12 @@ def test_a_pass_over_paths_that_its_time_ends_is_not_made_again(slow, tree):
     assert not is_asked(slow, tree)
 
 
-def test_who_asks_for_a_pass_wants_it_in_spite_of_a_pause_before(tree, quiet, caller):
+def test_no_pass_over_paths_is_asked_for_during_a_pause(tree, quiet, caller):
     quiet.tell("pause", tree)
+    assert "is paused: 'dedupctl resume' ends the pause" in caller.run(tree)
+    assert quiet.shows(str(tree))["why"] == "paused"
+    assert not is_asked(quiet, tree)
+
+    quiet.tell("resume", tree)
     assert caller.run(tree) is None
     quiet.wait_for_passes(str(tree), 2)
-    assert quiet.shows(str(tree))["why"] != "paused"

@@ -65,6 +65,11 @@ def skip_if_killed(status):
         pytest.skip("the kernel had no memory for it")
 
 
+def where_it_waits(pid):
+    """Each thread's calls within the kernel."""
+    return "\n".join(stack.read_text() for stack in pathlib.Path(f"/proc/{pid}/task").glob("*/stack"))
+
+
 def stop_after(dedupd, wrapper, seconds):
     """How long a pass takes to end that is told to after so long; 0 where it has ended before."""
     with start(dedupd, wrapper, pressure="off", quiet=True) as process:
@@ -73,7 +78,11 @@ def stop_after(dedupd, wrapper, seconds):
             return 0
         begun = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        process.wait()
+        try:
+            process.wait(patience())
+        except subprocess.TimeoutExpired:
+            print(where_it_waits(process.pid))
+            process.wait()
         return time.monotonic() - begun
 
 

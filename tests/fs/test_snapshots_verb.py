@@ -204,13 +204,17 @@ def test_a_subvolume_that_is_being_deleted_holds_nothing(make_history):
     # While a file is open the kernel leaves the tree as it is, whose leaves others share.
     with open(next(path for path in sorted((tree / "live").iterdir()) if path.is_file()), "rb"):
         subvolumes.btrfs("subvolume", "delete", "--commit-after", tree / "live")
-        found = ask(tree)
+        found = ask(tree, may_be_approximate=True)
         assert str(tree / "live") not in {row["path"] for row in found["subvolumes"].values()}
         assert found["being_freed_bytes"] > 512 * KIB
-        foretold = ask("--delete", tree / "snapshot-2")
-        assert found["being_freed_bytes"] + foretold["together_bytes"] == before["together_bytes"]
+        foretold = ask("--delete", tree / "snapshot-2", may_be_approximate=True)
+        # Which of two leaves shows an extent can no more be looked up; seldom the leaves differ in who holds them.
+        if found["approximate"] == "no":
+            assert found["being_freed_bytes"] + foretold["together_bytes"] == before["together_bytes"]
     subvolumes.wait_for_deleted(tree)
     assert ask(tree)["being_freed_bytes"] == 0
+    if foretold["approximate"] == "yes":
+        foretold = ask("--delete", tree / "snapshot-2")
     assert_deletion_frees(filesystem, foretold, tree / "snapshot-2")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The service, and a pass that reads, stand aside while others work on a filesystem."""
 
+import fcntl
 import pathlib
 import subprocess
 import time
@@ -47,7 +48,7 @@ def test_a_pass_that_somebody_else_makes_is_waited_for(twins, dedupd, service):
     service.configure(twins)
     service.start()
 
-    assert_stays_waiting(service, twins, f"process {process.pid} works on it")
+    assert_stays_waiting(service, twins, f"dedupd (process {process.pid}) works on it")
     assert "fail" not in service.log()
     assert "dedupd_last_pass_failed{" not in service.metrics_path.read_text()
     process.terminate()
@@ -65,9 +66,25 @@ def test_who_is_kept_out_is_told_by_whom(twins, dedupd, service):
     run = dedupd.run(find="read")
 
     assert run.status == 5, run.stderr
-    assert f"process {process.pid} " in run.stderr
+    assert f"dedupd (process {process.pid}) holds the store of the filesystem" in run.stderr
     process.terminate()
     dedupd.finish(process)
+
+
+def test_a_verb_that_holds_the_store_is_named(twins, dedupd):
+    assert dedupd.run(dry_run=True).status == 0
+    # What stands in for it has its words.
+    holder = subprocess.Popen(["dedupctl", "-f", "/dev/null"], executable="/usr/bin/tail")
+    LOCKS.mkdir(mode=0o700, exist_ok=True)
+    with open(LOCKS / uuid_of(twins), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(f"{holder.pid}\n")
+        lock.flush()
+        run = dedupd.run()
+    holder.terminate()
+    holder.wait()
+    assert run.status == 5, run.stderr
+    assert f"dedupctl /dev/null (process {holder.pid}) holds the store of the filesystem" in run.stderr
 
 
 @pytest.mark.parametrize("kind", ["btrfs"])

@@ -109,7 +109,7 @@ def test_who_pins_is_named(make_filesystem, make_dedupd):
     assert dedupd.run(find="checksums", rewrite="never").status == 0
     row, = why(dedupd, two)
     assert (row["reason"], row["bytes"]) == ("pinned", 2 * MIB)
-    assert f"uncovered, by {two}" in row["evidence"]
+    assert row["evidence"] == f"1 MiB of this extent exist nowhere else, shown by {two}"
 
 
 def test_what_the_configuration_excludes_is_said(tree, dedupd, learn, tmp_path):

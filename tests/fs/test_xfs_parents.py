@@ -10,6 +10,7 @@ import pytest
 import content
 import harness
 from content import MIB, noise, write
+from feigned_kernel import feigning
 # These hold however names are found.
 from test_xfs_bulkstat import (  # noqa: F401
     assert_knows_directories, check_pass, kind, named_in_skips, settled_run, skipped_file,
@@ -27,7 +28,6 @@ from test_xfs_bulkstat import (  # noqa: F401
     test_the_state_directory_on_the_filesystem_is_left_out,
     test_what_a_mount_hides_is_part_of_the_filesystem,
     test_what_was_walked_and_what_was_listed_is_the_same)
-from test_xfs_rules import feigning
 
 SWAP_SIGNATURE = b"SWAPSPACE2"
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What XFS alone has: allocation groups that fill up, a realtime device, DAX, limits on extents."""
 
-import contextlib
 import os
 import pathlib
 
@@ -12,6 +11,7 @@ import harness
 import ioctls
 import oracle
 from content import MIB, noise, write
+from feigned_kernel import feigning
 
 GROUPS = 4
 SIZE_BYTES = 512 * MIB
@@ -24,16 +24,6 @@ PROJECT = 42
 @pytest.fixture(name="filesystem")
 def filesystem_fixture(make_filesystem):
     return make_filesystem("xfs", SIZE_BYTES, mkfs_options=["-d", f"agcount={GROUPS}"])
-
-
-@contextlib.contextmanager
-def feigning(dedupd, **variables):
-    """Passes meanwhile take place on an XFS that has what cannot be had here."""
-    if "FEIGNED_XFS" not in os.environ:
-        pytest.skip("FEIGNED_XFS does not name the library that feigns")
-    dedupd.feigned = {"LD_PRELOAD": os.environ["FEIGNED_XFS"], **variables}
-    yield
-    dedupd.feigned = {}
 
 
 def inode(path, flags=0, extents=0):

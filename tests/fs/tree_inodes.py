@@ -137,6 +137,27 @@ class Tree:
         return {address for physical, length in ranges
                 for address in range(physical, physical + length, BLOCK_BYTES)}
 
+    def freed_bytes(self, after):
+        """The least and the most that went between this state and @after.
+
+        What a compressed extent takes on the disk is not told.  One that is shown differently gave back
+        no more than it showed, and perhaps nothing.
+        """
+        least = len(self.blocks(only_sole=True) - after.blocks()) * BLOCK_BYTES
+        most = (len(self.blocks()) - len(after.blocks())) * BLOCK_BYTES
+        shown_after = after._encoded_lengths()
+        most += sum(sum(lengths) for physical, lengths in self._encoded_lengths().items()
+                    if shown_after.get(physical) != lengths)
+        return least, most
+
+    def _encoded_lengths(self):
+        """Of each compressed extent, by its address, what each reference shows."""
+        lengths = {}
+        for _, physical, length, flags in self.data_extents():
+            if flags & ioctls.EXTENT_ENCODED:
+                lengths.setdefault(physical, []).append(length)
+        return {physical: sorted(shown) for physical, shown in lengths.items()}
+
     def most_links(self):
         return max(inode.attributes[LINKS] for inode in self.inodes.values() if inode.is_file)
 

@@ -147,7 +147,7 @@ static void try_holders(Choices *choices)
 	if (!trees)
 		return;
 
-	if (extent_holders_read(FD, trees, sets, &extents, NULL)) {
+	if (extent_holders_read(FD, trees, sets, &(ProgressLine){ 0 }, &extents, NULL)) {
 		g_assert_cmpuint(extents.bytes->len, ==, root_sets_count(sets));
 		extent_holders_clear(&extents);
 	}

@@ -168,6 +168,7 @@ static const Method methods[] = {
 	{ CONTROL, "Run", "aayas" },
 	{ CONTROL, "Stop", "" },
 	{ CONTROL, "Pause", "" },
+	{ CONTROL, "PauseFor", "t" },
 	{ CONTROL, "Resume", "" },
 	{ CONTROL, "Forget", "" },
 	{ OF_ONE, "GetReport", "" },

@@ -123,13 +123,13 @@ static void put_extents(HashStore *store)
 					      .cause = i % 6,
 					      .root = 256,
 					      .inode = 300 + i,
-					      .length = 4096 };
+					      .length = 4096,
+					      .bytes = UINT64_C(1) << 16 };
 		const ExtentStamp one = { address, 100 }, other = { address + 4096, 100 };
 
 		put_anchors(store, put_object(store, OBJECT_EXTENTS, address, i), i);
 		put_object(store, OBJECT_STRETCHES, 1 + i, i);
-		must(hash_store_put_pinned(store, &pinned, UINT64_C(1) << 16, &kept, &error),
-		     &error);
+		must(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
 		must(hash_store_put_differed(store, &one, &other, &kept, &error), &error);
 		must(hash_store_put_open_extent(store, address, &error), &error);
 	}

@@ -29,6 +29,9 @@ static PassRecord record_of(uint64_t n)
 		.deferred_bytes = n + 14,
 		.released_bytes = n + 15,
 		.deferred_written_bytes = n + 16,
+		.has_extents = n % 4 == 0,
+		.has_net = n % 5 != 0,
+		.net_bytes = n % 5 == 0 ? 0 : 17 - (int64_t)n,
 	};
 }
 
@@ -69,6 +72,9 @@ static void check_record(const PassRecord *record, uint64_t n)
 	g_assert_cmpuint(record->deferred_bytes, ==, expected.deferred_bytes);
 	g_assert_cmpuint(record->released_bytes, ==, expected.released_bytes);
 	g_assert_cmpuint(record->deferred_written_bytes, ==, expected.deferred_written_bytes);
+	g_assert_cmpint(record->has_extents, ==, expected.has_extents);
+	g_assert_cmpint(record->has_net, ==, expected.has_net);
+	g_assert_cmpint(record->net_bytes, ==, expected.net_bytes);
 }
 
 static void test_passes_come_back_newest_first_and_totals_count_all(void)

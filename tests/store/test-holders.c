@@ -69,11 +69,12 @@ static void hold(HashStore *store, uint64_t number, uint64_t holders, uint64_t b
 			     .cause = 14,
 			     .root = 300,
 			     .uncovered_bytes = bytes,
-			     .holders = holders };
+			     .holders = holders,
+			     .bytes = bytes };
 	GError *error = NULL;
 	bool kept;
 
-	g_assert_true(hash_store_put_pinned(store, &row, bytes, &kept, &error));
+	g_assert_true(hash_store_put_pinned(store, &row, &kept, &error));
 	g_assert_no_error(error);
 	g_assert_true(kept);
 }

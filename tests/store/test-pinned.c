@@ -24,6 +24,8 @@ static PinnedExtent pinned(uint64_t number, uint64_t root, uint64_t inode)
 		.length = 8192,
 		.uncovered_bytes = 5000,
 		.places = 7,
+		.bytes = 4096,
+		.is_source = number % 5 == 0,
 	};
 }
 
@@ -32,7 +34,7 @@ static bool put(HashStore *store, PinnedExtent row)
 	GError *error = NULL;
 	bool kept;
 
-	g_assert_true(hash_store_put_pinned(store, &row, 4096, &kept, &error));
+	g_assert_true(hash_store_put_pinned(store, &row, &kept, &error));
 	g_assert_no_error(error);
 	return kept;
 }
@@ -108,6 +110,8 @@ static void assert_equal(const PinnedExtent *one, const PinnedExtent *other)
 	g_assert_cmpuint(one->length, ==, other->length);
 	g_assert_cmpuint(one->uncovered_bytes, ==, other->uncovered_bytes);
 	g_assert_cmpuint(one->places, ==, other->places);
+	g_assert_cmpuint(one->bytes, ==, other->bytes);
+	g_assert_cmpint(one->is_source, ==, other->is_source);
 }
 
 static void test_what_is_put_stays_in_the_store(void)
@@ -122,6 +126,34 @@ static void test_what_is_put_stays_in_the_store(void)
 	store = store_fixture_open(fixture);
 	g_assert_cmpuint(next(store, 0, &row), ==, 1);
 	assert_equal(&row, &first);
+}
+
+static void test_sources_and_what_snapshots_hold_are_not_pinned(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	PinnedExtent held = pinned(4, 5, 257);
+	PinnedSum sum;
+
+	/* 1 and 7 have one cause, 5 is a source. */
+	put(store, pinned(1, 5, 257));
+	put(store, pinned(7, 5, 258));
+	put(store, pinned(2, 5, 257));
+	put(store, pinned(5, 5, 257));
+	held.holders = 3;
+	put(store, held);
+
+	g_assert_true(hash_store_sum_pinned(store, pinned(1, 5, 257).cause, &sum, NULL));
+	g_assert_cmpuint(sum.extents, ==, 2);
+	g_assert_cmpuint(sum.bytes, ==, 2 * 4096);
+	g_assert_cmpuint(sum.uncovered_bytes, ==, 2 * 5000);
+	g_assert_true(hash_store_sum_pinned(store, pinned(2, 5, 257).cause, &sum, NULL));
+	g_assert_cmpuint(sum.extents, ==, 1);
+	g_assert_true(hash_store_sum_pinned(store, PINNED_ANY_CAUSE, &sum, NULL));
+	g_assert_cmpuint(sum.extents, ==, 3);
+	g_assert_cmpuint(sum.bytes, ==, 3 * 4096);
+	g_assert_true(hash_store_sum_pinned(store, 99, &sum, NULL));
+	g_assert_cmpuint(sum.extents, ==, 0);
 }
 
 static void test_what_is_not_committed_is_lost(void)
@@ -275,6 +307,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/pinned/what-is-put-stays-in-the-store",
 			test_what_is_put_stays_in_the_store);
+	g_test_add_func("/pinned/sources-and-what-snapshots-hold-are-not",
+			test_sources_and_what_snapshots_hold_are_not_pinned);
 	g_test_add_func("/pinned/what-is-not-committed-is-lost",
 			test_what_is_not_committed_is_lost);
 	g_test_add_func("/pinned/an-extent-has-one-cause", test_an_extent_has_one_cause);

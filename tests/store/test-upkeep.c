@@ -65,7 +65,7 @@ static void test_damage_is_found(void)
 		{ "UPDATE object SET record = x'ff' WHERE inode = 300", "record of object 45 " },
 		{ "UPDATE meta SET value = 5000 WHERE name = 'settled_below'", "do not exist yet" },
 		{ "INSERT INTO half VALUES (100001, 1, x'00')", "1 half-read files" },
-		{ "INSERT INTO pinned VALUES (4096, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0)",
+		{ "INSERT INTO pinned VALUES (4096, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 4096, 0)",
 		  "1 extents are pinned" },
 		{ "INSERT INTO differed VALUES (1, 2, 3, 4)", "from one side alone" },
 		{ "INSERT INTO page VALUES (100000, x'00')",

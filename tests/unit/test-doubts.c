@@ -140,10 +140,10 @@ static void test_pieces_are_as_long_as_they_are_trusted(void)
 		/* Short ones at once, long ones with a probe. */
 		{ 0, 5000, 0, 5000 },
 		{ 0, MIB, 0, MIB },
-		{ 0, MIB + 1, 0, 64 * KIB },
-		{ 0, 100 * MIB, 64 * KIB, DEDUPE_ROUND_BYTES },
-		{ 0, 2 * MIB, 64 * KIB, 2 * MIB - 64 * KIB },
-		{ 4 * MIB, 100 * MIB, 0, 64 * KIB },
+		{ 0, MIB + 1, 0, 128 * KIB },
+		{ 0, 100 * MIB, 128 * KIB, DEDUPE_ROUND_BYTES },
+		{ 0, 2 * MIB, 128 * KIB, 2 * MIB - 128 * KIB },
+		{ 4 * MIB, 100 * MIB, 0, 128 * KIB },
 		/* A wary pass begins with a block. */
 		{ 4 * MIB + 1, 5000, 0, 4096 },
 		{ 4 * MIB + 1, 5000, 4096, 904 },
@@ -166,11 +166,11 @@ static void test_a_pass_in_which_nothing_differed_tries_no_small_piece_first(voi
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
 
 	fixture->result.shared.bytes = 16 * MIB - 1;
-	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 64 * KIB);
+	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 128 * KIB);
 	fixture->result.shared.bytes = 16 * MIB;
 	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 16 * MIB);
 	fixture->result.shared.differed = 1;
-	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 64 * KIB);
+	g_assert_cmpuint(doubts_next_bytes(&fixture->pass, GIB, 0), ==, 128 * KIB);
 }
 
 static void test_a_wary_pass_reads_little_ahead(void)

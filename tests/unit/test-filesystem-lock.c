@@ -80,6 +80,68 @@ static void test_a_deleted_lock_file_is_made_anew(const void *uuid)
 	g_assert_false(filesystem_lock(uuid, &second, NULL));
 }
 
+static void test_looks_are_refused_while_it_is_held(const void *uuid)
+{
+	g_autoptr(FilesystemLook) look = filesystem_look_new(uuid);
+	g_autoptr(FilesystemLook) other = filesystem_look_new(uuid);
+	g_autoptr(GError) error = NULL;
+	g_auto(Fd) held = -1;
+
+	g_assert_true(filesystem_lock(uuid, &held, NULL));
+	g_assert_false(filesystem_look_begin(look, &error));
+	g_assert_error(error, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE);
+	fd_close(&held);
+	g_assert_true(filesystem_look_begin(look, NULL));
+	g_assert_true(filesystem_look_begin(other, NULL));
+	filesystem_look_end(look);
+	filesystem_look_end(other);
+}
+
+static void test_a_look_leaves_the_lock_free_for_others_to_see(const void *uuid)
+{
+	g_autoptr(FilesystemLook) look = filesystem_look_new(uuid);
+
+	g_assert_true(filesystem_look_begin(look, NULL));
+	g_assert_null(filesystem_lock_holder(uuid));
+	filesystem_look_end(look);
+}
+
+static void *end_look_soon(void *data)
+{
+	g_usleep(MOMENT_USEC);
+	filesystem_look_end(data);
+	return NULL;
+}
+
+static void test_a_look_is_waited_for(const void *uuid)
+{
+	g_autoptr(FilesystemLook) look = filesystem_look_new(uuid);
+	int64_t begun_usec = g_get_monotonic_time();
+	g_auto(Fd) fd = -1;
+	GThread *looker;
+
+	g_assert_true(filesystem_look_begin(look, NULL));
+	looker = g_thread_new("looker", end_look_soon, look);
+	g_assert_true(filesystem_lock(uuid, &fd, NULL));
+	g_thread_join(looker);
+	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, MOMENT_USEC);
+	g_assert_false(filesystem_look_begin(look, NULL));
+}
+
+/* The one that looks has the old file open. */
+static void test_a_look_is_of_the_file_that_is_there(const void *uuid)
+{
+	g_autoptr(FilesystemLook) look = filesystem_look_new(uuid);
+	g_autofree char *path = lock_file_path(uuid);
+	g_auto(Fd) fd = -1;
+
+	g_assert_true(filesystem_look_begin(look, NULL));
+	filesystem_look_end(look);
+	g_assert_cmpint(unlink(path), ==, 0);
+	g_assert_true(filesystem_lock(uuid, &fd, NULL));
+	g_assert_false(filesystem_look_begin(look, NULL));
+}
+
 static void lock_without_a_place(void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -118,6 +180,13 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/filesystem-lock/look", uuid, test_who_looks_has_it_no_longer);
 	g_test_add_data_func("/filesystem-lock/deleted", uuid,
 			     test_a_deleted_lock_file_is_made_anew);
+	g_test_add_data_func("/filesystem-lock/looks/refused", uuid,
+			     test_looks_are_refused_while_it_is_held);
+	g_test_add_data_func("/filesystem-lock/looks/free", uuid,
+			     test_a_look_leaves_the_lock_free_for_others_to_see);
+	g_test_add_data_func("/filesystem-lock/looks/waited-for", uuid, test_a_look_is_waited_for);
+	g_test_add_data_func("/filesystem-lock/looks/deleted", uuid,
+			     test_a_look_is_of_the_file_that_is_there);
 	g_test_add_data_func("/filesystem-lock/no-place", uuid,
 			     test_a_user_without_a_directory_of_their_own_works_unlocked);
 	failed = g_test_run();

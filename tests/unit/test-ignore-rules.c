@@ -81,7 +81,7 @@ static void test_patterns_mean_what_they_mean_to_git(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_auto(GStrv) patterns = g_strsplit(cases[i].patterns, "\n", -1);
-		g_autoptr(IgnoreRules) rules = ignore_rules_new(patterns);
+		g_autoptr(IgnoreRules) rules = ignore_rules_new(patterns, NULL);
 		bool is_directory = g_str_has_suffix(cases[i].path, "/");
 		g_autofree char *path = g_strdup(cases[i].path);
 
@@ -92,9 +92,54 @@ static void test_patterns_mean_what_they_mean_to_git(void)
 	}
 }
 
+static void test_an_absolute_path_below_the_top_is_taken_as_one(void)
+{
+	static const struct {
+		const char *pattern, *top, *path;
+		bool ignored;
+	} cases[] = {
+		{ "/mnt/pool/.snapshots", "/mnt/pool", ".snapshots/", true },
+		{ "/mnt/pool/.snapshots/", "/mnt/pool", ".snapshots/", true },
+		{ "/mnt/pool/a/*.iso", "/mnt/pool", "a/x.iso", true },
+		{ "/mnt/pool/a/*.iso", "/mnt/pool", "b/a/x.iso", false },
+		/* What it meant before it means on. */
+		{ "/mnt/pool/a", "/mnt/pool", "mnt/pool/a", true },
+		{ "/mnt/pool2/a", "/mnt/pool", "2/a", false },
+		{ "/mnt/pool", "/mnt/pool", "a", false },
+		{ "/mnt/pool/", "/mnt/pool", "a/", false },
+		{ "mnt/pool/a", "/mnt/pool", "a", false },
+		{ "/a", "/", "a", true },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(GStrv) patterns = g_strsplit(cases[i].pattern, "\n", -1);
+		g_autoptr(IgnoreRules) rules = ignore_rules_new(patterns, cases[i].top);
+		bool is_directory = g_str_has_suffix(cases[i].path, "/");
+
+		if (ignore_rules_ignore(rules, cases[i].path, is_directory) != cases[i].ignored)
+			g_error("\"%s\" on %s", cases[i].pattern, cases[i].path);
+	}
+}
+
+static void test_patterns_that_matched_nothing_are_named(void)
+{
+	g_auto(GStrv) patterns = g_strsplit("a\n*.iso\n!b.iso\n/s/c\n/nothing\n/", "\n", -1);
+	g_autoptr(IgnoreRules) rules = ignore_rules_new(patterns, "/s");
+	g_autoptr(GPtrArray) unmatched = g_ptr_array_new();
+
+	/* One that another one overrules has matched, too. */
+	g_assert_false(ignore_rules_ignore(rules, "b.iso", false));
+	g_assert_true(ignore_rules_ignore(rules, "c", false));
+	ignore_rules_add_unmatched(rules, unmatched);
+
+	g_assert_cmpuint(unmatched->len, ==, 2);
+	g_assert_cmpstr(unmatched->pdata[0], ==, "a");
+	g_assert_cmpstr(unmatched->pdata[1], ==, "/nothing");
+}
+
 static void test_without_patterns_nothing_is_ignored(void)
 {
-	g_autoptr(IgnoreRules) rules = ignore_rules_new(NULL);
+	g_autoptr(IgnoreRules) rules = ignore_rules_new(NULL, NULL);
 
 	g_assert_cmpuint(ignore_rules_count(rules), ==, 0);
 	g_assert_false(ignore_rules_ignore(rules, "a", false));
@@ -107,6 +152,9 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/ignore-rules/patterns-mean-what-they-mean-to-git",
 			test_patterns_mean_what_they_mean_to_git);
+	g_test_add_func("/ignore-rules/absolute-path",
+			test_an_absolute_path_below_the_top_is_taken_as_one);
+	g_test_add_func("/ignore-rules/unmatched", test_patterns_that_matched_nothing_are_named);
 	g_test_add_func("/ignore-rules/without-patterns-nothing-is-ignored",
 			test_without_patterns_nothing_is_ignored);
 

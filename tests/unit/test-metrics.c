@@ -5,7 +5,7 @@
 
 static PassResult last = { .started_usec = 1000000,
 			   .ended_usec = 3500000,
-			   .ledger = { .pinned_bytes = 4096 },
+			   .ledger = { .pinned = { [PIN_UNCOVERED] = { 1, 4096, 0 } } },
 			   .store = { .bytes = 8192 } };
 
 static ManagedView view(void)

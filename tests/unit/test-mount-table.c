@@ -106,7 +106,8 @@ static void test_the_configuration_may_know_it_by_each_name(void)
 	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
 	g_auto(GStrv) names = mounted_filesystem_names(srv);
 
-	g_assert_cmpuint(g_strv_length(names), ==, 3);
+	/* Behind them come names of devices that this machine may have. */
+	g_assert_cmpuint(g_strv_length(names), >=, 3);
 	g_assert_cmpstr(names[0], ==, srv->uuid);
 	g_assert_cmpstr(names[2], ==, "/exported");
 }

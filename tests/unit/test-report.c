@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/report.h"
 
+#include "daemon/advice.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,9 +219,14 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 	assert_number(report, "filesystems.0.pinned.0.examples.1.places", 1);
 	assert_text(report, "filesystems.0.pinned.1.cause", "too-costly");
 
+	assert_text(report, "filesystems.0.pinned.1.advice", advice_of_pin(PIN_TOO_COSTLY));
+
+	/* People see all that stays, by whatever pass. */
+	sample->result.ledger.pinned[PIN_UNCOVERED] = (PinnedSum){ 7, 64 << 20, 4096 };
 	sample->settings.verbose = true;
 	text = report_text(&sample->settings, &sample->pass);
-	g_assert_nonnull(strstr(text, "uncovered"));
+	g_assert_nonnull(strstr(text, "uncovered                 7      64 MiB"));
+	g_assert_nonnull(strstr(text, advice_of_pin(PIN_UNCOVERED)));
 	g_assert_nonnull(strstr(text, "/srv/c (2 MiB uncovered)"));
 }
 
@@ -256,7 +263,7 @@ static void test_every_figure_is_in_its_field(void)
 		{ "rewritten.bytes", offsetof(PassResult, rewritten.bytes) },
 		{ "rewritten.extents", offsetof(PassResult, rewritten.extents) },
 		{ "deferred.written_bytes", offsetof(PassResult, deferred.written_bytes) },
-		{ "ledger.pinned_bytes", offsetof(PassResult, ledger.pinned_bytes) },
+		{ "ledger.pinned_bytes", offsetof(PassResult, ledger.pinned[PIN_PIECES].bytes) },
 		{ "store.bytes", offsetof(PassResult, store.bytes) },
 		{ "store.objects", offsetof(PassResult, store.objects) },
 		{ "store.anchors", offsetof(PassResult, store.anchors) },
@@ -493,7 +500,7 @@ static void test_people_see_the_ledger_of_what_was_found_by_checksums(void)
 	result->compare_bytes = 742 << 20;
 	result->shared.bytes = 371 << 20;
 	result->freed.bytes = 383 << 20;
-	result->ledger.pinned_bytes = 214 << 20;
+	result->ledger.pinned[PIN_UNCOVERED] = (PinnedSum){ 3, 214 << 20, 4096 };
 	result->rewritten.bytes = 20 << 10;
 	result->ledger.metadata_delta_bytes = -(1536 << 10);
 	result->ledger.unchecked_reason = "others wrote to it meanwhile";

@@ -83,6 +83,8 @@ static void test_what_is_held_begins_no_pass_even_if_one_is_asked_for(void)
 	/* Who paused it said so last and longest. */
 	state.is_paused = true;
 	assert_waits(&state, WAIT_PAUSED, SCHEDULE_NEVER);
+	state.paused_until_usec = state.now_usec + HOUR;
+	assert_waits(&state, WAIT_PAUSED, state.now_usec + HOUR);
 	state.is_paused = state.is_on_hold = false;
 	assert_begins(&state);
 }

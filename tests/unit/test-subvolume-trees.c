@@ -435,8 +435,8 @@ static void test_extents_are_held_by_who_holds_the_leaves_that_show_them(void)
 	};
 	*fake_btrfs() = (FakeBtrfs){ .items = items, .n_items = G_N_ELEMENTS(items) };
 
-	g_assert_true(
-		extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets, &extents, &error));
+	g_assert_true(extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets,
+					  &(ProgressLine){ 0 }, &extents, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(bytes_of(&fixture, &extents, 3), ==, 4096 + 32768);
 	g_assert_cmpuint(bytes_of(&fixture, &extents, 1), ==, 8192);
@@ -483,16 +483,16 @@ static void test_of_several_leaves_those_count_whose_items_show_the_extent(void)
 	g_assert_no_error(error);
 
 	*fake_btrfs() = (FakeBtrfs){ .items = items, .n_items = G_N_ELEMENTS(items) };
-	g_assert_true(
-		extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets, &extents, &error));
+	g_assert_true(extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets,
+					  &(ProgressLine){ 0 }, &extents, &error));
 	g_assert_cmpuint(extents.n_unsure, ==, 0);
 	g_assert_cmpuint(bytes_of(&fixture, &extents, 1), ==, 2 << 20);
 	extent_holders_clear(&extents);
 
 	/* Where the items do not tell, all leaves in question count. */
 	*fake_btrfs() = (FakeBtrfs){ .items = items, .n_items = 2 };
-	g_assert_true(
-		extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets, &extents, &error));
+	g_assert_true(extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets,
+					  &(ProgressLine){ 0 }, &extents, &error));
 	g_assert_cmpuint(extents.n_unsure, ==, 1);
 	g_assert_cmpuint(bytes_of(&fixture, &extents, 3), ==, 2 << 20);
 	extent_holders_clear(&extents);
@@ -512,8 +512,8 @@ static void test_a_damaged_extent_is_an_error(void)
 		2, { EXTENT(0), BTRFS_EXTENT_ITEM_KEY, 4096 }, extent->data, extent->len - 1, 1
 	};
 	*fake_btrfs() = (FakeBtrfs){ .items = &item, .n_items = 1 };
-	g_assert_false(
-		extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets, &extents, &error));
+	g_assert_false(extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets,
+					   &(ProgressLine){ 0 }, &extents, &error));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 	tear_down(&fixture);
 }

@@ -157,6 +157,30 @@ static void test_without_windows_it_is_always_open(void)
 	g_assert_false(time_windows_next_change(none, 0, &change));
 }
 
+static void test_days_before_times_are_refused_with_what_would_be_right(void)
+{
+	static const struct {
+		const char *text;
+		const char *said;
+	} cases[] = {
+		{ "Sat 22:00-06:00", "put days after the times: 22:00-06:00 Sat (" },
+		{ "Mon-Fri,Sun   9:00-17:30",
+		  "put days after the times: 9:00-17:30 Mon-Fri,Sun (" },
+		{ "Sat 22:00", "its days are none of" },
+		{ "Saturday 22:00-06:00", "its days are none of" },
+		{ "Sat Sun", "its days are none of" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		TimeWindow window;
+
+		g_assert_false(time_window_parse(cases[i].text, &window, &error));
+		if (!strstr(error->message, cases[i].said))
+			g_error("%s lacks %s", error->message, cases[i].said);
+	}
+}
+
 static void test_what_is_no_window_is_refused(void)
 {
 	static const char *const texts[] = {
@@ -201,6 +225,8 @@ int main(int argc, char **argv)
 			test_what_opens_is_what_clocks_show);
 	g_test_add_func("/time-window/without-windows-it-is-always-open",
 			test_without_windows_it_is_always_open);
+	g_test_add_func("/time-window/days-before-times",
+			test_days_before_times_are_refused_with_what_would_be_right);
 	g_test_add_func("/time-window/what-is-no-window-is-refused",
 			test_what_is_no_window_is_refused);
 

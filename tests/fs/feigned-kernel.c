@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Preloaded into dedupd, an XFS has what cannot be had on a machine for tests:
+ * Preloaded into dedupd, filesystems have what cannot be had on a machine for tests.  An XFS:
  *
  * FEIGN_FULL_GROUP=N: sharing with what lies in allocation group N fails for want of space.
  * FEIGN_USED_UP_USER=UID: sharing onto files of this user fails, as their quota is used up.
@@ -10,12 +10,17 @@
  * many extents unless it is 0.
  * FEIGN_OLD_KERNEL: no inode can be asked for its names.
  * FEIGN_UNREADABLE_DIRECTORIES: no directory can be read.
+ *
+ * A btrfs:
+ *
+ * FEIGN_SLOW_SEARCHES=USEC: each search in one of its trees takes so much longer.
  */
 #include "kernel-ioctl/xfs-abi.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/btrfs.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <stdarg.h>
@@ -24,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int real_ioctl(int fd, unsigned long request, void *argument)
 {
@@ -106,6 +112,14 @@ static void feign_attributes(int fd, struct fsxattr *attributes)
 	}
 }
 
+static void be_slow(void)
+{
+	const char *usec = getenv("FEIGN_SLOW_SEARCHES");
+
+	if (usec)
+		usleep((useconds_t)strtoul(usec, NULL, 10));
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list arguments;
@@ -120,6 +134,8 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = ENOTTY;
 		return -1;
 	}
+	if (request == BTRFS_IOC_TREE_SEARCH_V2)
+		be_slow();
 	if (request == FIDEDUPERANGE && feign_no_space(fd, argument))
 		return 0;
 	result = real_ioctl(fd, request, argument);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/history.h"
+#include "hashstore/objects.h"
+#include "hashstore/pinned.h"
+#include "hashstore/store-check.h"
+#include "tests/store/store-fixture.h"
+
+/* A store with objects, anchors, notes and what else is known of extents; and with a pass. */
+static HashStore *open_full(const StoreFixture *fixture)
+{
+	const PinnedExtent pinned = {
+		.extent = { 1 << 20, 7 }, .bytes = 4096, .cause = 1, .root = 5
+	};
+	PassRecord pass = { .mount_point = (char *)"/srv", .freed_bytes = 4711 };
+	GError *error = NULL;
+	HashStore *store;
+	bool kept;
+
+	store_fixture_fill(fixture);
+	store = store_fixture_open(fixture);
+	g_assert_true(hash_store_put_pinned(store, &pinned, &kept, &error));
+	g_assert_true(hash_store_set_note(store, "note", "text", &error));
+	g_assert_true(hash_store_put_pass(store, &pass, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_no_error(error);
+	return store;
+}
+
+static void assert_sound(HashStore *store)
+{
+	g_autoptr(GPtrArray) problems = NULL;
+	GError *error = NULL;
+
+	g_assert_true(hash_store_check(store, &problems, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(problems->len, ==, 0);
+}
+
+static void assert_forgotten(HashStore *store)
+{
+	g_autofree char *note = NULL;
+	GError *error = NULL;
+	uint64_t objects, anchors;
+	uint32_t segments;
+	PinnedExtent pinned;
+	PassTotals totals;
+	bool found;
+
+	g_assert_true(hash_store_count_objects(store, &objects, &error));
+	g_assert_true(hash_store_count_anchors(store, &anchors, &segments, &error));
+	g_assert_true(hash_store_next_pinned(store, 0, &pinned, &found, &error));
+	g_assert_true(hash_store_get_note(store, "note", &note, &error));
+	g_assert_true(hash_store_pass_totals(store, &totals, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(objects, ==, 0);
+	g_assert_cmpuint(anchors, ==, 0);
+	g_assert_cmpuint(segments, ==, 0);
+	g_assert_false(found);
+	g_assert_null(note);
+	g_assert_cmpuint(totals.passes, ==, 1);
+	g_assert_cmpuint(totals.freed_bytes, ==, 4711);
+	g_assert_cmpuint(hash_store_settled_below(store), ==, hash_store_next_object(store));
+}
+
+static void test_all_but_the_history_is_forgotten(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = open_full(fixture);
+	uint32_t next = hash_store_next_object(store);
+	const Anchor late = { 1, 1, 0 };
+
+	/* Anchors in memory, too. */
+	g_assert_true(hash_store_put_anchor(store, &late, NULL));
+	g_assert_true(hash_store_forget_all(store, NULL));
+	g_assert_true(hash_store_commit(store, NULL));
+	g_assert_cmpuint(hash_store_next_object(store), ==, next);
+	assert_forgotten(store);
+	assert_sound(store);
+
+	g_clear_pointer(&store, hash_store_close);
+	store = store_fixture_open(fixture);
+	assert_forgotten(store);
+	assert_sound(store);
+}
+
+static void test_what_was_not_committed_is_not_forgotten(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = open_full(fixture);
+	uint64_t objects;
+
+	g_assert_true(hash_store_forget_all(store, NULL));
+	g_clear_pointer(&store, hash_store_close);
+	store = store_fixture_open(fixture);
+	g_assert_true(hash_store_count_objects(store, &objects, NULL));
+	g_assert_cmpuint(objects, ==, 1000);
+}
+
+static void test_what_comes_afterwards_is_kept(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = open_full(fixture);
+	Object object = { .state = OBJECT_DONE, .inode = 1, .name = (const uint8_t *)"" };
+	uint32_t settled_below;
+	uint64_t objects;
+
+	g_assert_true(hash_store_forget_all(store, NULL));
+	settled_below = hash_store_settled_below(store);
+	g_assert_true(hash_store_new_object(store, &object.id, NULL));
+	g_assert_true(hash_store_put(store, &object, NULL));
+	g_assert_true(hash_store_put_anchor(store, &(Anchor){ 1, object.id, 0 }, NULL));
+	g_assert_true(hash_store_commit(store, NULL));
+	g_assert_cmpuint(object.id, >=, settled_below);
+	g_assert_true(hash_store_count_objects(store, &objects, NULL));
+	g_assert_cmpuint(objects, ==, 1);
+	assert_sound(store);
+}
+
+static void test_a_number_is_lowered_only(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	uint64_t number;
+
+	g_assert_true(hash_store_set_number(store, "number", 7, NULL));
+	g_assert_true(hash_store_lower_number(store, "number", 9, NULL));
+	g_assert_true(hash_store_get_number(store, "number", &number, NULL));
+	g_assert_cmpuint(number, ==, 7);
+	g_assert_true(hash_store_lower_number(store, "number", 5, NULL));
+	g_assert_true(hash_store_get_number(store, "number", &number, NULL));
+	g_assert_cmpuint(number, ==, 5);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/forget/all", test_all_but_the_history_is_forgotten);
+	g_test_add_func("/forget/uncommitted", test_what_was_not_committed_is_not_forgotten);
+	g_test_add_func("/forget/afterwards", test_what_comes_afterwards_is_kept);
+	g_test_add_func("/forget/lower", test_a_number_is_lowered_only);
+	return g_test_run();
+}
