@@ -192,8 +192,8 @@ static void print_deferred(const Estimate *estimate)
 
 	if (estimate->deferred_bytes == 0)
 		return;
-	printf("\nBeside what a first pass frees, %s would be freed when read-only snapshots are "
-	       "deleted.\n",
+	printf("\nBeside what a first pass frees, at least %s would be freed when read-only "
+	       "snapshots are deleted.\n",
 	       deferred);
 	if (estimate->deferred_written_bytes > 0)
 		printf("For that, %s would be written, which are not taken off what it frees.\n",

@@ -413,7 +413,8 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 	uint64_t n = result->deferred.snapshots;
 
 	if (settings->dry_run && result->deferred.bytes > 0)
-		add_line(lines, "deferred", "%s would be freed when snapshots are deleted", bytes);
+		add_line(lines, "deferred", "at least %s would be freed when snapshots are deleted",
+			 bytes);
 	if (result->deferred.waiting_bytes > 0)
 		add_line(lines, "deferred",
 			 "%s will be freed when %" G_GUINT64_FORMAT

@@ -85,6 +85,9 @@ class Day:
         self.check_verbs(run)
         self.check_texts(run)
         self.check_files(run)
+        self.check_whole_files(run)
+        if self.kind == "btrfs":
+            self.check_subvolumes(run)
         return run
 
     def check_space(self, run, before, after):
@@ -170,6 +173,32 @@ class Day:
             # No extent that is pinned is shown by two of the files.
             assert sum(row["pinned_bytes"] for row in rows.values()) == run.ledger["pinned_bytes"]
 
+    def check_whole_files(self, run):
+        """Files that are equal as a whole: by groups, in all, and as sharing their extents would free them."""
+        groups = self.rows("duplicates", "--limit=0", self.tree)
+        waste, = self.rows("waste")
+        assert sum(row["reclaimable_bytes"] for row in groups) == waste["reclaimable_bytes"]
+        if self.kind == "xfs" and run.filesystem["outcome"] == "complete":
+            assert waste["reclaimable_bytes"] == 0
+
+    def check_subvolumes(self, run):
+        """What subvolumes hold: all that is in use, and of what is deferred each its part."""
+        found, = self.rows("snapshots", self.tree)
+        used = space(self.filesystem)["data"]
+        held = [row["deferred_bytes"] for row in found["subvolumes"]]
+        waiting = run.filesystem["deferred"]["waiting_bytes"]
+        assert max(row["referenced_bytes"] for row in found["subvolumes"]) <= used
+        assert sum(row["exclusive_bytes"] for row in found["subvolumes"]) <= used
+        assert max(held) <= waiting <= sum(held)
+
+    def delete(self, *names):
+        """Delete snapshots, which gives back what was foretold to the byte; returns how much that was."""
+        foretold, = self.rows("snapshots", "--delete", *(self.tree / name for name in names))
+        before = space(self.filesystem)["data"]
+        delete_subvolumes(self.tree, *names)
+        assert before - space(self.filesystem)["data"] == foretold["together_data_bytes"]
+        return foretold["together_data_bytes"]
+
     def btrfs_du(self, path):
         said = subprocess.run(["btrfs", "filesystem", "du", "--raw", path], check=True,
                               capture_output=True, text=True).stdout.splitlines()[1].split()
@@ -195,10 +224,17 @@ def test_a_configuration_with_a_mistake_changes_no_number(day, tmp_path):
 
 
 def test_all_numbers_agree_after_the_first_pass(day):
+    harness.settle(day.filesystem)
     dry = day.dedupd.run(find=harness.FIND[day.kind], dry_run=True)
     assert dry.freed["net_bytes"] is None
+    foretold, = day.rows("estimate", "--config=none", "--full", day.tree)
+    assert foretold["pass_bytes"] == dry.freed["bytes"]
+    assert foretold["files"] == len(day.files())
     run = day.run()
     assert run.freed["bytes"] > 3 * MIB
+    assert foretold["pass_low_bytes"] <= run.freed["bytes"] <= foretold["pass_high_bytes"]
+    nothing, = day.rows("estimate", "--config=none", "--full", day.tree)
+    assert nothing["pass_bytes"] == 0
     # The parts that differ are freed block by block on XFS.
     assert (run.ledger["pinned_bytes"] > 0) == (day.kind == "btrfs")
 
@@ -245,12 +281,34 @@ def test_all_numbers_agree_with_snapshots(day, kind):
     snapshot(day.tree, day.tree / "snap1")
     write_extent(day.tree / "late", BASE)
     overwrite(day.tree / "template.img", MIB, noise(77, 64 * KIB))
+    (day.tree / "lone").unlink()
     day.run()
     snapshot(day.tree, day.tree / "snap2")
     clone(day.tree / "late", day.tree / "later")
     day.run()
-    delete_subvolumes(day.tree, "snap1", "snap2")
+    assert day.delete("snap1", "snap2") >= MIB
     day.run()
+
+
+def test_list_and_status_show_what_the_history_has(tree, kind, dedupd, service):
+    write_day(tree)
+    service.configure(tree, WakeBytes="1T", WakeInterval="30d")
+    service.start()
+    service.wait_for_passes(str(tree), 1)
+    write_extent(tree / "late", BASE)
+    harness.settle(dedupd.filesystem)
+    service.tell("start", "--wait", tree)
+    listed, = (row for row in json.loads(service.tell("list", "--json"))["filesystems"]
+               if row["mount_point"] == str(tree))
+    status, = json.loads(service.tell("status", "--json", tree))["filesystems"]
+    passes = json.loads(service.tell("history", "--json", f"--state-dir={service.state_directory}"))["passes"]
+    assert [row["freed_bytes"] > 3 * MIB for row in passes] == [True, True]
+    assert listed["freed_bytes"] == status["freed_total_bytes"] == sum(row["freed_bytes"] for row in passes)
+    assert listed["last_freed_bytes"] == status["freed_bytes"] == passes[0]["freed_bytes"]
+    assert listed["last_pass"] == status["last_pass"] == passes[0]["started"]
+    assert listed["last_outcome"] == status["outcome"] == passes[0]["outcome"]
+    assert listed["passes"] == status["passes"] == len(passes)
+    assert listed["kind"].lower() == kind
 
 
 def test_all_numbers_agree_on_a_full_filesystem(day):
