@@ -1,48 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/doctor.h"
-#include "daemon/path.h"
-
-#include <glob.h>
-#include <string.h>
-
-/* The glob that means @directory and nothing else. */
-static char *literal(const char *directory)
-{
-	GString *text = g_string_new(NULL);
-
-	for (; *directory; directory++) {
-		if (strchr("*?[\\", *directory))
-			g_string_append_c(text, '\\');
-		g_string_append_c(text, *directory);
-	}
-	return g_string_free(text, FALSE);
-}
-
-static bool is_there(const char *pattern)
-{
-	glob_t found = { 0 };
-	int failed = glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &found);
-
-	globfree(&found);
-	/* What cannot be looked at may be there. */
-	return failed != GLOB_NOMATCH;
-}
-
-/* Whether it says where it begins, so that a look there tells what it matches. */
-static bool is_anchored(const char *pattern)
-{
-	const char *slash = strchr(pattern, '/');
-
-	return slash && slash[strspn(slash, "/")] != '\0' && !strstr(pattern, "**");
-}
-
-static bool matches_any(const char *mount_point, const char *pattern)
-{
-	g_autofree char *top = literal(mount_point);
-	g_autofree char *below = g_strconcat(top, "/", pattern, NULL);
-
-	return is_there(below) || (path_lies_in(pattern, mount_point) && is_there(pattern));
-}
+#include "daemon/pattern-look.h"
 
 void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings)
 {
@@ -50,7 +8,7 @@ void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Fin
 		bool is_include = **patterns == '!';
 		const char *pattern = *patterns + is_include;
 
-		if (!is_anchored(pattern) || matches_any(mount_point, pattern))
+		if (!pattern_is_of_nothing(mount_point, pattern))
 			continue;
 		findings_add(findings, FINDING_WARNING, "patterns",
 			     "a pattern with a slash begins at the mount point, or is an absolute "

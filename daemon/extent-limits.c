@@ -517,6 +517,5 @@ void extent_limits_warn(const Pass *pass)
 		g_warning("--exclude %s matched none of the %" G_GUINT64_FORMAT
 			  " files with equal data on %s",
 			  globs[i], files, pass->filesystem->mount_point);
-	if (files > 0)
-		pass_note_unmatched(pass);
+	pass_note_unmatched(pass, false);
 }

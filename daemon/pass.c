@@ -23,6 +23,7 @@
 #include "daemon/object-table.h"
 #include "daemon/pass-devices.h"
 #include "daemon/pass-note.h"
+#include "daemon/pattern-look.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/place-cost.h"
 #include "daemon/planner.h"
@@ -224,11 +225,16 @@ static bool apply_policy(Pass *pass, GError **error)
 	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
 }
 
-void pass_note_unmatched(const Pass *pass)
+void pass_note_unmatched(const Pass *pass, bool looked_at_all)
 {
 	g_autofree const char **patterns = filter_unmatched_patterns(pass->filter);
+	g_autoptr(GStrvBuilder) noted = g_strv_builder_new();
 
-	pass->result->unmatched = g_strdupv((char **)patterns);
+	for (size_t i = 0; patterns[i]; i++)
+		if (looked_at_all || pattern_is_of_nothing(pass->filesystem->mount_point,
+							   patterns[i] + (*patterns[i] == '!')))
+			g_strv_builder_add(noted, patterns[i]);
+	pass->result->unmatched = g_strv_builder_end(noted);
 }
 
 static void warn_of_unmatched(Pass *pass)
@@ -238,7 +244,7 @@ static void warn_of_unmatched(Pass *pass)
 	for (size_t i = 0; globs[i]; i++)
 		g_warning("--exclude %s matched nothing on %s", globs[i],
 			  pass->filesystem->mount_point);
-	pass_note_unmatched(pass);
+	pass_note_unmatched(pass, true);
 }
 
 static bool note_outside(Inventory *inventory, ObjectTable *table, GError **error)

@@ -86,10 +86,13 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 bool pass_commit(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The same, if that was not done for half a minute. */
-/* Put the patterns of the configuration that matched nothing into the result. */
-void pass_note_unmatched(const Pass *pass);
-
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Put the patterns of the configuration that matched nothing into the result.  Unless the pass @looked_at_all
+ * files, these are only patterns that match no name.
+ */
+void pass_note_unmatched(const Pass *pass, bool looked_at_all);
 
 /* The day on which it began, counted from 1970. */
 uint32_t pass_day(const Pass *pass);
