@@ -19,7 +19,7 @@ typedef struct {
 	bool needs_reading;      /* something is equal in part, which only reading could use */
 	bool keeps_zeros;        /* a hole would do for what is left, if that were wanted */
 	const ExtentRef *keeper; /* the file that is to keep them; NULL: that is the policy */
-	bool lacks_equals;       /* no extent that equals part of it exists any more */
+	bool lacks_equals;       /* no file shows anything any more that equals part of it */
 } CoverageLack;
 
 /* All arguments are borrowed; @refs are the places of the target when there is one. */

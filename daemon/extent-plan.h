@@ -46,7 +46,7 @@ typedef enum {
 	EXTENT_PLANNED,
 	EXTENT_PINNED,  /* for *ret_reason */
 	EXTENT_GONE,    /* nothing shows it any more */
-	EXTENT_ALONE,   /* what equalled it is gone: it is no duplicate any more */
+	EXTENT_ALONE,   /* no file shows what equalled it: it is no duplicate any more */
 	EXTENT_STOPPED, /* nothing is known, since the pass was told to stop */
 } ExtentPlanOutcome;
 

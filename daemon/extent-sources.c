@@ -147,8 +147,10 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 		if (!extent_places_has(sources->pass->places, &places[i], &is_in, &reason, error))
 			return false;
 		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
-		    (stays_within_owners(sources) && places[i].owner != sources->owner))
+		    (stays_within_owners(sources) && places[i].owner != sources->owner)) {
+			source->has_unfit = true;
 			continue;
+		}
 		g_array_append_val(source->places, places[i]);
 		add_shown(source, &places[i], sources->pass->block_bytes);
 	}
@@ -247,9 +249,12 @@ static uint64_t shown_end(const ExtentSource *source, uint64_t block)
 	return block;
 }
 
-/* Of very many places the first ones need not show [@position, @position + @length). */
+/*
+ * Of very many places the first ones need not show [@position, @position + @length).  *ret_is_known: for each block
+ * of it is known whether a file shows it.
+ */
 static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_t position,
-			   uint64_t length, GError **error)
+			   uint64_t length, bool *ret_is_known, GError **error)
 {
 	uint32_t block_bytes = sources->pass->block_bytes;
 	uint64_t end = (position + length + block_bytes - 1) / block_bytes;
@@ -274,6 +279,7 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 		block = next == block ? block + 1 : next;
 	}
 
+	*ret_is_known = block >= end;
 	return true;
 }
 
@@ -314,13 +320,34 @@ static bool look_up(ExtentSources *sources, uint32_t id, ExtentSource **ret, GEr
 	       (!source->is_gone || forget(sources, source, error));
 }
 
+/* Whether a file that is known shows a block of [@position, @position + @length). */
+static bool shows_any(const ExtentSource *source, uint64_t position, uint64_t length,
+		      uint32_t block_bytes)
+{
+	uint64_t first = position / block_bytes;
+	uint64_t end = (position + length + block_bytes - 1) / block_bytes;
+
+	for (guint i = 0; i < source->shown->len; i++) {
+		const CoverRange *range = &g_array_index(source->shown, CoverRange, i);
+
+		if (range->first < end && range->end > first)
+			return true;
+	}
+
+	return source->has_unfit;
+}
+
 bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error)
 {
 	ExtentSource *source = g_hash_table_lookup(sources->found, GUINT_TO_POINTER(id));
 	unsigned facts = object_table_facts(sources->table, id);
+	bool is_known;
 
 	*ret = NULL;
+	/* It was freed in this pass. */
+	if (!(facts & FACT_LIVE))
+		return true;
 	sources->any_exists |= facts & (FACT_MOVED | FACT_AWAY);
 	if (facts & FACT_MOVED) {
 		g_array_append_val(sources->moved, id);
@@ -333,11 +360,14 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 	if (!source || source->is_gone)
 		return true;
 
-	sources->any_exists |= !(facts & FACT_HELD);
+	is_known = !source->has_more;
 	if (source->has_more && !source->is_encoded &&
-	    !read_places_of(sources, source, position, length, error))
+	    !read_places_of(sources, source, position, length, &is_known, error))
 		return false;
 
+	sources->any_exists |=
+		!(facts & FACT_HELD) &&
+		(!is_known || shows_any(source, position, length, sources->pass->block_bytes));
 	source->is_held = facts & FACT_HELD;
 	if (source->places->len > 0)
 		*ret = source;

@@ -23,6 +23,7 @@ typedef struct {
 	GArray *places; /* ExtentRef, some of those that there are; at least one */
 	GArray *shown;  /* CoverRange: what they show together */
 	bool has_more;  /* there are other places */
+	bool has_unfit; /* there are places that cannot be used */
 	bool is_named;  /* places are only those in files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
 	bool is_held; /* snapshots hold it, which are to be deleted: for what equals all of it only, and is freed now */
@@ -49,8 +50,8 @@ void extent_sources_set_owner(ExtentSources *sources, uint32_t owner);
 const GArray *extent_sources_moved(const ExtentSources *sources);
 
 /*
- * Whether any of those asked for since then still exists, usable or not, and is not held.  Others were dropped
- * from the store.
+ * Whether any file still shows part of what was asked for since then, usable or not, and not held.  A file may
+ * have overwritten just that part of an extent.  Extents that do not exist were dropped from the store.
  */
 bool extent_sources_any_exists(const ExtentSources *sources);
 

@@ -11,7 +11,7 @@ import pytest
 import harness
 import ioctls
 import oracle
-from content import MIB, clone, noise, overwrite, preallocate, write_extent
+from content import KIB, MIB, clone, noise, overwrite, preallocate, write_extent
 from harness import REFERENCES_MAX
 from harness import check_btrfs_pass as check
 from subvolumes import btrfs, delete_subvolumes, make_subvolume, snapshot
@@ -82,6 +82,29 @@ def test_an_extent_is_freed_when_the_rest_of_it_is_overwritten(tree, dedupd, com
     overwrite(tree / "file", (before + 1) * MIB, noise(4, behind * MIB))
 
     assert_freed(dedupd)
+
+
+def test_what_equals_only_what_no_file_shows_any_more_is_not_pinned(tree, dedupd):
+    """As when the parts of an extent that are its own are written anew with what they had."""
+    base = noise(3, 8 * MIB)
+    write_extent(tree / "base", base)
+    own = [(at, noise(at, 32 * KIB)) for at in range(0, len(base) - 48 * KIB, 48 * KIB)]
+    edited = bytearray(base)
+    for at, data in own:
+        edited[at:at + len(data)] = data
+    path = write_extent(tree / "edited", bytes(edited))
+    check_pinned(dedupd, "uncovered")
+    for at, data in own[:80]:
+        overwrite(path, at, data)
+    check_pinned(dedupd, "uncovered", path)
+    for at, data in own[80:]:
+        overwrite(path, at, data)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 8 * MIB
+    assert done.first.pinned == {}
+    assert done.first.ledger["pinned_bytes"] == 0
 
 
 def test_an_extent_is_freed_when_a_hole_in_its_middle_is_filled_with_other_data(tree, dedupd, common):
