@@ -40,7 +40,8 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_DENIED] = "files of other users; run the pass as root",
 	[SKIP_LEASED] = "a program holds a lease on them; the next pass tries again",
 	[SKIP_UNREADABLE] = "the disk does not give the data; restore the files that are named",
-	[SKIP_SWAP_FILE] = "active swap files; nothing to do",
+	[SKIP_SWAP_FILE] = "swap files, which the kernel takes only if they share nothing; "
+			   "'wipefs -a' on one that is none any more would allow it",
 	[SKIP_BOOT] = "files of /boot, which boot loaders read; nothing to do",
 	[SKIP_IMMUTABLE] = "immutable files; 'chattr -i' would allow it",
 	[SKIP_NO_COW] = "files without copy-on-write; NoDataCow=share would take them",
