@@ -25,17 +25,18 @@ static void end_if_nobody_reads(ProgressLine *line)
 
 bool progress_line_is_due(ProgressLine *line)
 {
+	static int64_t begun_usec; /* of the process, whatever line was the first */
 	int64_t now_usec = g_get_monotonic_time();
 
-	if (line->begun_usec == 0)
-		line->begun_usec = now_usec;
+	if (begun_usec == 0)
+		begun_usec = now_usec;
 	if (now_usec - line->looked_usec < LOOK_USEC)
 		return false;
 
 	line->looked_usec = now_usec;
 	end_if_nobody_reads(line);
-	return now_usec - line->begun_usec >= FIRST_USEC &&
-	       now_usec - line->shown_usec >= EVERY_USEC && isatty(STDERR_FILENO);
+	return now_usec - begun_usec >= FIRST_USEC && now_usec - line->shown_usec >= EVERY_USEC &&
+	       isatty(STDERR_FILENO);
 }
 
 void progress_line_show(ProgressLine *line, const char *format, ...)

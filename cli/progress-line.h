@@ -6,12 +6,11 @@
 
 /*
  * ProgressLine - how far a verb is that takes long: a line on standard error that is written over, twice a
- * second from the end of the first second on, where that is a terminal; else nothing.
+ * second from one second after the first line of the process was asked for, where that is a terminal; else nothing.
  *
  * Thread: main.
  */
 typedef struct {
-	int64_t begun_usec;  /* 0, as it begins: when it was looked at first */
 	int64_t looked_usec; /* when standard output was looked at */
 	int64_t shown_usec;  /* 0: never */
 } ProgressLine;
