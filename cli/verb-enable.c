@@ -143,7 +143,7 @@ static ExitStatus reload(const Naming *naming, bool has_work)
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	message_print_error(error);
+	message_print_lines(error->message);
 	return EXIT_STATUS_FAILED;
 }
 
