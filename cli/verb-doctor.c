@@ -3,6 +3,7 @@
 #include "cli/daemon-client.h"
 #include "cli/doctor.h"
 #include "cli/message.h"
+#include "cli/missing-names.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "kernel-ioctl/fd.h"
@@ -147,6 +148,26 @@ static void look_at_named(const DoctorView *view, const MountTable *mounts, cons
 		     "name a mount point of a btrfs or an XFS, or its UUID", "%s", why);
 }
 
+/* @faulty is what is wrong with it, if it is NULL. */
+static void look_at_configuration(const Config *config, const GError *faulty,
+				  const MountTable *mounts, Findings *findings)
+{
+	if (!config) {
+		findings_add(findings, FINDING_ERROR, "configuration",
+			     "'dedupctl config --check' lists all that is wrong", "%.*s",
+			     (int)strcspn(faulty->message, "\n"), faulty->message);
+		return;
+	}
+
+	g_autoptr(GPtrArray) all = missing_names_find(config, mounts);
+	for (guint i = 0; i < all->len; i++) {
+		const MissingName *name = all->pdata[i];
+
+		findings_add(findings, name->is_mistake ? FINDING_WARNING : FINDING_NOTE,
+			     "configuration", name->advice, "%s", name->text);
+	}
+}
+
 static Findings *look_at_all(const Options *options, GError **error)
 {
 	DoctorView view = view_of_system();
@@ -161,10 +182,7 @@ static Findings *look_at_all(const Options *options, GError **error)
 
 	view.config = config;
 	doctor_look_at_machine(&view, client, findings);
-	if (!config)
-		findings_add(findings, FINDING_ERROR, "configuration",
-			     "'dedupctl config --check' lists all that is wrong", "%.*s",
-			     (int)strcspn(faulty->message, "\n"), faulty->message);
+	look_at_configuration(config, faulty, mounts, findings);
 	for (char **name = options->names; name && *name; name++)
 		look_at_named(&view, mounts, *name, options, findings);
 	if (options->names)

@@ -224,6 +224,39 @@ def test_patterns_that_match_nothing_are_found(make_filesystem, kind, tmp_path):
     assert {each["level"] for each in found} == {"warning"}
 
 
+def test_a_mount_point_that_is_mistyped_is_found(make_filesystem, tmp_path):
+    filesystem = make_filesystem("xfs")
+    short = pathlib.Path(f"/run/dedupd-doctor-{os.getpid()}")
+    short.mkdir()
+    subprocess.run(["mount", "--bind", filesystem.mount_point, short], check=True)
+    config = tmp_path / "dedupd.conf"
+    lines = [f"[Filesystem {short}z]", "[Filesystem /nonexistent/at/all]", f"[Filesystem {tmp_path}]",
+             "[Filesystem 00000000-0000-0000-0000-000000000001]", "[Disk nosuchdisk]",
+             f"[Filesystem {short}]"]
+    config.write_text("\n".join(lines))
+    try:
+        doctor = Doctor(filesystem.mount_point, f"--config={config}")
+        checked = dedupctl("config", "--check", config)
+    finally:
+        subprocess.run(["umount", short], check=True)
+        short.rmdir()
+
+    found = [each for each in doctor.findings if each["check"] == "configuration"]
+    said = [(each["level"], each["evidence"].removeprefix(f"{config}:")) for each in found]
+    assert said == [
+        ("warning", f"1: {lines[0]} names no mount point of a btrfs or XFS"),
+        ("warning", f"2: {lines[1]} names no mount point of a btrfs or XFS"),
+        ("note", f"3: {lines[2]} names no mount point of a btrfs or XFS"),
+        ("note", f"4: {lines[3]} names no btrfs or XFS that is mounted"),
+        ("warning", f"5: {lines[4]} names no disk of this machine")]
+    assert found[0]["advice"] == f"did you mean {short}?"
+    assert doctor.status == 12
+    told = checked.stderr.splitlines()
+    assert told[0] == f"dedupctl: warning: {config}:1: {lines[0]} names no mount point of a btrfs " \
+        f"or XFS: did you mean {short}?"
+    assert len(told) == 5 and checked.stdout == ""
+
+
 def test_a_faulty_configuration_is_found(make_filesystem, tmp_path):
     filesystem = make_filesystem("xfs")
     config = tmp_path / "dedupd.conf"
