@@ -41,16 +41,16 @@ static DoctorView view_of_system(void)
 	};
 }
 
-/* What the configuration says of it.  A faulty configuration is found once, for the machine. */
-static void look_at_configured(const Config *config, const MountedFilesystem *filesystem,
-			       const char *way, Findings *findings)
+/* Its files, and what the configuration says of them.  A faulty one is found once, for the machine. */
+static void look_at_files(int fd, const DoctorView *view, const MountedFilesystem *filesystem,
+			  const char *way, Findings *findings)
 {
 	g_auto(GStrv) names = mounted_filesystem_names(filesystem);
 	g_auto(Settings) settings = { 0 };
 
-	if (!config)
-		return;
-	config_settings(config, (const char *const *)names, &settings);
+	if (view->config)
+		config_settings(view->config, (const char *const *)names, &settings);
+	doctor_look_at_files(fd, view, view->config ? &settings.across_owners : NULL, findings);
 	doctor_look_at_patterns(way, settings.patterns, findings);
 }
 
@@ -74,8 +74,7 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 		doctor_look_at_btrfs_sysfs(view, filesystem->uuid, findings);
 		doctor_look_at_btrfs(fd, findings);
 	}
-	doctor_look_at_files(fd, view, findings);
-	look_at_configured(view->config, filesystem, way, findings);
+	look_at_files(fd, view, filesystem, way, findings);
 	doctor_look_at_disks(view, fd, findings);
 	doctor_look_at_store(view, options->state_directory, filesystem->uuid, findings);
 }

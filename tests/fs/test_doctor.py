@@ -164,7 +164,7 @@ def test_who_may_not_write_is_told_why_sharing_was_not_tried(make_filesystem, ki
     assert "Permission denied" in doctor.of("sharing")["evidence"]
 
 
-def test_several_owners_are_noted(make_filesystem, kind):
+def test_several_owners_are_noted(make_filesystem, kind, tmp_path):
     filesystem = make_filesystem(kind)
     for user in (1001, 1002):
         path = pathlib.Path(filesystem.mount_point) / str(user)
@@ -173,6 +173,11 @@ def test_several_owners_are_noted(make_filesystem, kind):
     finding = Doctor(filesystem.mount_point).of("owners")
     assert finding["level"] == "note"
     assert finding["evidence"].startswith("2 users own")
+    config = tmp_path / "dedupd.conf"
+    config.write_text(f"[Filesystem {filesystem.mount_point}]\nAcrossOwners=no\n")
+    finding = Doctor(filesystem.mount_point, f"--config={config}").of("owners")
+    assert (finding["level"], finding["evidence"], finding["advice"]) == (
+        "ok", "AcrossOwners=no is set", None)
 
 
 def test_without_privilege_it_is_told_what_is_missing(make_filesystem, kind, tmp_path):
