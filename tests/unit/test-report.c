@@ -546,7 +546,9 @@ static void test_a_dry_run_tells_what_would_be(void)
 	sample->settings.dry_run = true;
 	sample->result.freed.bytes = 2 << 20;
 	assert_says(sample, "would free");
-	assert_says(sample, "about 2 MiB");
+	assert_says(sample, "about 2 MiB (dry run: nothing on the filesystem was changed)");
+	assert_says(sample, "would share");
+	assert_does_not_say(sample, "deduplicated");
 	assert_does_not_say(sample, "  freed");
 }
 
@@ -555,6 +557,8 @@ static void test_what_was_left_alone_is_told_and_named_on_demand(void)
 	g_autoptr(Sample) sample = sample_new("/srv");
 
 	skip_ledger_add(&sample->result.skips, SKIP_UNREADABLE, 4096, "/srv/broken");
+	skip_ledger_add(&sample->result.skips, SKIP_EXCLUDED, 0, "/srv/directory");
+	assert_says(sample, "excluded            1           -\n");
 	assert_says(sample, "leased");
 	assert_says(sample, "8 MiB");
 	assert_does_not_say(sample, "/srv/a");
