@@ -25,7 +25,7 @@ static void judge(MissingName *missing, const char *name, const MountTable *moun
 	missing->advice = meant ? g_strdup_printf("did you mean %s?", shown)
 			  : missing->is_mistake
 				  ? g_strdup("there is no such path: correct or remove the section")
-				  : g_strdup("nothing, if it is to be mounted later");
+				  : g_strdup("nothing to do if it is mounted later");
 }
 
 /* Take @text, which says that @entry names nothing. */
