@@ -240,7 +240,7 @@ def later_file(directory, tree, *said, name="zz.conf"):
     ("MinSize=64K", "MinSize=1M", "says 1M"),
     ("Window=Sat", "Window=", "says Window=, which takes back all before it"),
     ("Include=*.iso", "Exclude=*.iso", "says Exclude=*.iso: the last pattern that matches decides"),
-    ("Include=/home/a.iso", "Exclude=*.iso", "says Exclude=*.iso: the last"),
+    ("Include=/data/a.iso", "Exclude=*.iso", "says Exclude=*.iso: the last"),
     ("Exclude=*.tmp", "Include=*", "says Include=*: the last"),
     ("Include=/home/", "Exclude=/*", "says Exclude=/*: the last"),
 ])
