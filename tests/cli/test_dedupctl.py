@@ -340,6 +340,13 @@ def test_status_for_people(make_store, dedupctl):
     assert "/srv/b" in dedupctl("status", "--verbose").stdout
 
 
+def test_the_examples_of_the_manual_print_what_they_say(make_store, dedupctl):
+    make_store(passes=3)
+    assert dedupctl("status", "-bnro", "mount_point,freed_total_bytes").stdout == f"/srv {6 * MIB}\n"
+    passes = json.loads(dedupctl("history", "--json", "/srv").stdout)["passes"]
+    assert [each["freed_bytes"] for each in passes] == [3 * MIB, 2 * MIB, MIB]
+
+
 def test_status_of_a_filesystem_that_is_named_is_a_block(make_store, dedupctl):
     path = make_store(passes=3, examples=["/srv/a"])
     lines = dedupctl("status", "/srv").stdout.splitlines()
