@@ -11,3 +11,11 @@ Config *configuration_read(const Options *options, GError **error)
 		return config_new();
 	return config_read_file(options->config, error);
 }
+
+bool configuration_is_wrong(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(Config) config = configuration_read(options, &error);
+
+	return !config && g_error_matches(error, CONFIG_ERROR, CONFIG_ERROR_WRONG);
+}

@@ -10,3 +10,6 @@
  * Thread: main.
  */
 Config *configuration_read(const Options *options, GError **error);
+
+/* Whether it is refused, so that no command makes a pass; one that the caller may not read is not. */
+bool configuration_is_wrong(const Options *options);

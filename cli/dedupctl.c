@@ -15,7 +15,8 @@
 static const Verb verbs[] = {
 	{ "status", "[UUID|MOUNT…]",
 	  "Show what runs, how far it is, what was freed, what is next, and what is wrong",
-	  VERB_TAKES_VERBOSE | VERB_TAKES_WATCH, &table_of_status, verb_status },
+	  VERB_TAKES_CONFIG | VERB_TAKES_VERBOSE | VERB_TAKES_WATCH, &table_of_status,
+	  verb_status },
 	{ "history", "[UUID|MOUNT…]", "Show each pass over each filesystem, newest first",
 	  VERB_TAKES_PLOT, &table_of_history, verb_history },
 	{ "config", "[UUID|MOUNT|DISK…]", "Show what is configured, and where, or check it",

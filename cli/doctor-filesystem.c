@@ -131,11 +131,13 @@ static void look_at_names(Names *names, Directory *directory, unsigned levels)
 	}
 }
 
-static void report_names(const Names *names, const DoctorView *view, Findings *findings)
+static void report_owners(const Names *names, const OwnersPolicy *across_owners, Findings *findings)
 {
 	unsigned n_users = g_hash_table_size(names->users);
 
-	if (n_users >= 2)
+	if (across_owners && *across_owners == WITHIN_OWNERS)
+		findings_add(findings, FINDING_OK, "owners", NULL, "AcrossOwners=no is set");
+	else if (n_users >= 2)
 		findings_add(findings, FINDING_NOTE, "owners",
 			     "where users shall not find out by timing that others have the same "
 			     "data, set AcrossOwners=no",
@@ -145,7 +147,10 @@ static void report_names(const Names *names, const DoctorView *view, Findings *f
 		findings_add(findings, FINDING_OK, "owners", NULL,
 			     "%s owns any of the %u names that were looked at",
 			     n_users == 1 ? "one user" : "no user", names->n_names);
+}
 
+static void report_stamps(const Names *names, const DoctorView *view, Findings *findings)
+{
 	if (names->newest_nsec / 1000 > view->now_usec + FUTURE_USEC)
 		findings_add(findings, FINDING_WARNING, "stamps",
 			     "set the clock, or 'touch' the files: what is dated in the future is "
@@ -153,7 +158,8 @@ static void report_names(const Names *names, const DoctorView *view, Findings *f
 			     "there are files that were changed in the future");
 }
 
-void doctor_look_at_files(int directory_fd, const DoctorView *view, Findings *findings)
+void doctor_look_at_files(int directory_fd, const DoctorView *view,
+			  const OwnersPolicy *across_owners, Findings *findings)
 {
 	g_autoptr(GHashTable) users = g_hash_table_new(NULL, NULL);
 	g_auto(Fd) own = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -165,5 +171,6 @@ void doctor_look_at_files(int directory_fd, const DoctorView *view, Findings *fi
 
 	g_autoptr(Directory) top = directory_new_take(fd_steal(&own), NULL);
 	look_at_names(&names, top, 1);
-	report_names(&names, view, findings);
+	report_owners(&names, across_owners, findings);
+	report_stamps(&names, view, findings);
 }

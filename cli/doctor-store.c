@@ -53,7 +53,9 @@ static bool look_at_files_read(HashStore *store, uint64_t n_objects, Findings *f
 			findings, n_files > n_extents / 10 ? FINDING_NOTE : FINDING_OK,
 			"no checksums",
 			n_files > n_extents / 10
-				? "chattr -C, and no nodatacow or nodatasum, where it is not needed"
+				? "where that is not needed: mount without nodatacow and "
+				  "nodatasum, and copy the files to ones without +C ('chattr -C' "
+				  "changes nothing of a file that has data)"
 				: NULL,
 			"%" G_GUINT64_FORMAT " files, beside %" G_GUINT64_FORMAT
 			" extents, are known by reading them, as their data has no checksums "

@@ -48,8 +48,9 @@ void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *uuid, Findin
 /* Subvolumes, snapshots and room for metadata of a btrfs. */
 void doctor_look_at_btrfs(int directory_fd, Findings *findings);
 
-/* Room for data, and whose the files are. */
-void doctor_look_at_files(int directory_fd, const DoctorView *view, Findings *findings);
+/* Room for data, and whose the files are; @across_owners is what is configured (NULL: that cannot be read). */
+void doctor_look_at_files(int directory_fd, const DoctorView *view,
+			  const OwnersPolicy *across_owners, Findings *findings);
 
 /* The disks below it: scheduler, what the kernel says of platters. */
 void doctor_look_at_disks(const DoctorView *view, int directory_fd, Findings *findings);

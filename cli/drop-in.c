@@ -178,25 +178,70 @@ static void drop_values(GPtrArray *values, const ConfigKey *key, const char *new
 	}
 }
 
-char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes)
+/* Put @value, as "KEY=VALUE", at the end of @values: to lists it is added, else it replaces. */
+static void add_value(GPtrArray *values, const char *value, GPtrArray *changes)
+{
+	const char *equals = strchr(value, '=');
+	const ConfigKey *key = equals ? key_of(value) : NULL;
+	/* What is none of a filesystem is refused later. */
+	bool is_known = key && key->sections & CONFIG_FILESYSTEM;
+	bool empties = is_known && equals[1] == '\0';
+	guint index;
+
+	if (is_known && (empties || !config_key_is_list(key)))
+		drop_values(values, key, value, changes);
+	else if (g_ptr_array_find_with_equal_func(values, value, g_str_equal, &index))
+		/* Of patterns the last one decides. */
+		g_ptr_array_remove_index(values, index);
+	if (!empties || config_key_is_list(key))
+		g_ptr_array_add(values, g_strdup(value));
+}
+
+/* The KEY=VALUE that @assignment, KEY-=VALUE, takes out of a list; NULL: it is none such. */
+static char *taken_back_by(const char *assignment)
+{
+	size_t length = strcspn(assignment, "=");
+	g_autofree char *name =
+		length > 1 && assignment[length] == '=' && assignment[length - 1] == '-'
+			? g_strndup(assignment, length - 1)
+			: NULL;
+	const ConfigKey *key = name ? config_key_find(name) : NULL;
+
+	/* What is none of a filesystem, or no list, is refused later. */
+	return key && config_key_is_list(key) && key->sections & CONFIG_FILESYSTEM
+		       ? g_strconcat(name, assignment + length, NULL)
+		       : NULL;
+}
+
+/* Remove @value, of a list. */
+static bool take_back(GPtrArray *values, const char *value, GPtrArray *changes, GError **error)
+{
+	guint index;
+
+	if (!g_ptr_array_find_with_equal_func(values, value, g_str_equal, &index)) {
+		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
+			    "%s cannot be taken back: 'enable' did not write it for this "
+			    "filesystem ('dedupctl config' says which file does)",
+			    value);
+		return false;
+	}
+
+	g_ptr_array_remove_index(values, index);
+	g_ptr_array_add(changes, g_strdup_printf("not any more: %s", value));
+	return true;
+}
+
+char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes, GError **error)
 {
 	g_autoptr(GPtrArray) merged = values_in(old ? old : "");
 
 	for (; *values; values++) {
-		const char *equals = strchr(*values, '=');
-		const ConfigKey *key = equals ? key_of(*values) : NULL;
-		/* What is none of a filesystem is refused later. */
-		bool is_known = key && key->sections & CONFIG_FILESYSTEM;
-		bool empties = is_known && equals[1] == '\0';
-		guint index;
+		g_autofree char *taken_back = taken_back_by(*values);
 
-		if (is_known && (empties || !config_key_is_list(key)))
-			drop_values(merged, key, *values, changes);
-		else if (g_ptr_array_find_with_equal_func(merged, *values, g_str_equal, &index))
-			/* Of patterns the last one decides. */
-			g_ptr_array_remove_index(merged, index);
-		if (!empties || config_key_is_list(key))
-			g_ptr_array_add(merged, g_strdup(*values));
+		if (taken_back && !take_back(merged, taken_back, changes, error))
+			return NULL;
+		if (!taken_back)
+			add_value(merged, *values, changes);
 	}
 
 	g_ptr_array_add(merged, NULL);

@@ -35,10 +35,10 @@ char *drop_in_text(const char *name, bool enables, char *const *values, GError *
 
 /*
  * What is to stand in the stead of @old, the text of a drop-in (NULL: there is none), when @values are said: of lists
- * they are added, others replace, and one that is empty takes back what @old says.  Each line that goes is added to
- * @changes, for people.
+ * they are added, others replace, one that is empty takes back what @old says, and KEY-=VALUE takes one value out of a
+ * list.  Each line that goes is added to @changes, for people.  NULL: what is to be taken out is not there.
  */
-char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes);
+char **drop_in_merge(const char *old, char *const *values, GPtrArray *changes, GError **error);
 
 /* *@ret_text: what is at @path; NULL: nothing.  Somebody else's file is an error. */
 bool drop_in_read(const char *path, char **ret_text, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -144,6 +144,11 @@ char *filesystem_status_trouble(const FilesystemStatus *status)
 	const DaemonFilesystem *live = status->live;
 	g_autoptr(GString) text = g_string_new(NULL);
 
+	if (status->config_is_wrong)
+		append(text, live ? "the configuration is wrong, and the service holds to the one "
+				    "before: 'dedupctl config --check'"
+				  : "the configuration is wrong, no pass can begin: 'dedupctl "
+				    "config --check'");
 	if (live)
 		append_live(text, live);
 	/* That it is tried again says why, too. */

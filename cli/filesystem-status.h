@@ -14,6 +14,7 @@
  */
 typedef struct {
 	DaemonFilesystem *live; /* NULL: there is no service, or it does not know it */
+	bool config_is_wrong;   /* see configuration_is_wrong() */
 
 	char *uuid;
 	char *kind;        /* NULL: not known */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/message.h"
 
+#include "daemon/config.h"
 #include "daemon/name-text.h"
 
 #include <stdio.h>
@@ -57,7 +58,11 @@ void message_print(const char *format, ...)
 
 void message_print_error(const GError *error)
 {
-	message_print("%s", error->message);
+	/* Names in it are escaped already, so that each line is one. */
+	if (g_error_matches(error, CONFIG_ERROR, CONFIG_ERROR_WRONG))
+		message_print_lines(error->message);
+	else
+		message_print("%s", error->message);
 }
 
 void message_print_lines(const char *text)

@@ -9,8 +9,8 @@
  * Thread: main.
  */
 void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
-void message_print_error(const GError *error);
-void message_print_lines(const char *text); /* each by itself */
+void message_print_error(const GError *error); /* of the configuration all lines, each by itself */
+void message_print_lines(const char *text);    /* each by itself */
 
 /* Keep what is said from now on, as the screen is somebody else's; and say it. */
 void message_hold(void);

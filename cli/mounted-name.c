@@ -131,6 +131,16 @@ static char *list_of(const GPtrArray *targets)
 	return g_string_free(list, FALSE);
 }
 
+char *mounted_name_meant(const MountTable *mounts, const char *typed)
+{
+	g_autoptr(GPtrArray) targets = targets_of(mounts);
+	const char *above = mount_point_above(targets, typed);
+
+	return g_strdup(
+		above ? above
+		      : nearest_word(typed, (const char *const *)targets->pdata, targets->len));
+}
+
 char *mounted_name_refusal(const MountTable *mounts, const char *typed)
 {
 	g_autoptr(GPtrArray) targets = targets_of(mounts);

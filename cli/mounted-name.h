@@ -18,5 +18,8 @@ const MountedFilesystem *mounted_name_find(const MountTable *mounts, const char 
  */
 void mounted_names_replace(char **names, bool are_paths);
 
+/* The mount point that was most likely meant by @typed, a path; NULL: none. */
+char *mounted_name_meant(const MountTable *mounts, const char *typed);
+
 /* Why @typed is none of them, for people, with what may have been meant; to be freed. */
 char *mounted_name_refusal(const MountTable *mounts, const char *typed);

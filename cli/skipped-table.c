@@ -41,7 +41,11 @@ static void add_skip(Table *table, const SkipRecord *skip, const Options *option
 	table_add_row(table);
 	table_set_text(table, SKIPPED_REASON, reason);
 	table_set_count(table, SKIPPED_COUNT, skip->count);
-	table_set_size(table, SKIPPED_BYTES, skip->bytes);
+	/* What was not entered or opened has no size that is known. */
+	if (skip->bytes > 0 || options_are_for_programs(options))
+		table_set_size(table, SKIPPED_BYTES, skip->bytes);
+	else
+		table_set_text(table, SKIPPED_BYTES, "-");
 	if (skip_reason_parse(skip->reason, &known))
 		table_set_text(table, SKIPPED_ADVICE, advice_of_skip(known));
 	if (examples[0] != '\0')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/status-list.h"
 
+#include "cli/configuration.h"
 #include "cli/message.h"
 
 #include <errno.h>
@@ -165,6 +166,10 @@ StatusList *status_list_read(const Options *options)
 	if (!options->state_directory_is_given && !add_live(list, &names, options))
 		message_print("shown is what the stores say");
 	add_stored(list, &names, options);
+
+	list->config_is_wrong = configuration_is_wrong(options);
+	for (guint i = 0; i < list->all->len; i++)
+		((FilesystemStatus *)list->all->pdata[i])->config_is_wrong = list->config_is_wrong;
 	return list;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
 		all; /* FilesystemStatus: the service's in the order of their mounts, then others */
 	GPtrArray *disks; /* DaemonDisk; NULL: there is no service */
 	size_t n_stores;  /* met, readable or not */
+	bool config_is_wrong;
 	ExitStatus status;
 } StatusList;
 

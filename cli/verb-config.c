@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/configuration.h"
 #include "cli/message.h"
+#include "cli/missing-names.h"
+#include "cli/patient-mounts.h"
 #include "cli/store-list.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -148,6 +150,19 @@ static void add_named(Table *table, const Config *config, const Options *options
 	add_keys(table, config, section, (const char *const *)names->pdata, title);
 }
 
+/* What names no filesystem and no disk is no error: it may be there later. */
+static void warn_of_names(const Config *config)
+{
+	g_autoptr(MountTable) mounts = patient_mounts_read(NULL);
+	g_autoptr(GPtrArray) missing = mounts ? missing_names_find(config, mounts) : NULL;
+
+	for (guint i = 0; missing && i < missing->len; i++) {
+		const MissingName *name = missing->pdata[i];
+
+		message_print("warning: %s: %s", name->text, name->advice);
+	}
+}
+
 static ExitStatus check_files(const Options *options)
 {
 	char *const standard[] = { NULL };
@@ -162,6 +177,8 @@ static ExitStatus check_files(const Options *options)
 		if (!config) {
 			message_print_lines(error->message);
 			status = EXIT_STATUS_FAILED;
+		} else {
+			warn_of_names(config);
 		}
 	} while (*files && *++files);
 

@@ -195,6 +195,7 @@ ExitStatus verb_reload(const Options *options)
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	message_print_error(error);
+	/* All that is wrong with the configuration. */
+	message_print_lines(error->message);
 	return status_of(error);
 }

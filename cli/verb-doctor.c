@@ -3,6 +3,7 @@
 #include "cli/daemon-client.h"
 #include "cli/doctor.h"
 #include "cli/message.h"
+#include "cli/missing-names.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "kernel-ioctl/fd.h"
@@ -40,16 +41,16 @@ static DoctorView view_of_system(void)
 	};
 }
 
-/* What the configuration says of it.  A faulty configuration is found once, for the machine. */
-static void look_at_configured(const Config *config, const MountedFilesystem *filesystem,
-			       const char *way, Findings *findings)
+/* Its files, and what the configuration says of them.  A faulty one is found once, for the machine. */
+static void look_at_files(int fd, const DoctorView *view, const MountedFilesystem *filesystem,
+			  const char *way, Findings *findings)
 {
 	g_auto(GStrv) names = mounted_filesystem_names(filesystem);
 	g_auto(Settings) settings = { 0 };
 
-	if (!config)
-		return;
-	config_settings(config, (const char *const *)names, &settings);
+	if (view->config)
+		config_settings(view->config, (const char *const *)names, &settings);
+	doctor_look_at_files(fd, view, view->config ? &settings.across_owners : NULL, findings);
 	doctor_look_at_patterns(way, settings.patterns, findings);
 }
 
@@ -73,8 +74,7 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 		doctor_look_at_btrfs_sysfs(view, filesystem->uuid, findings);
 		doctor_look_at_btrfs(fd, findings);
 	}
-	doctor_look_at_files(fd, view, findings);
-	look_at_configured(view->config, filesystem, way, findings);
+	look_at_files(fd, view, filesystem, way, findings);
 	doctor_look_at_disks(view, fd, findings);
 	doctor_look_at_store(view, options->state_directory, filesystem->uuid, findings);
 }
@@ -147,6 +147,26 @@ static void look_at_named(const DoctorView *view, const MountTable *mounts, cons
 		     "name a mount point of a btrfs or an XFS, or its UUID", "%s", why);
 }
 
+/* @faulty is what is wrong with it, if it is NULL. */
+static void look_at_configuration(const Config *config, const GError *faulty,
+				  const MountTable *mounts, Findings *findings)
+{
+	if (!config) {
+		findings_add(findings, FINDING_ERROR, "configuration",
+			     "'dedupctl config --check' lists all that is wrong", "%.*s",
+			     (int)strcspn(faulty->message, "\n"), faulty->message);
+		return;
+	}
+
+	g_autoptr(GPtrArray) all = missing_names_find(config, mounts);
+	for (guint i = 0; i < all->len; i++) {
+		const MissingName *name = all->pdata[i];
+
+		findings_add(findings, name->is_mistake ? FINDING_WARNING : FINDING_NOTE,
+			     "configuration", name->advice, "%s", name->text);
+	}
+}
+
 static Findings *look_at_all(const Options *options, GError **error)
 {
 	DoctorView view = view_of_system();
@@ -161,10 +181,7 @@ static Findings *look_at_all(const Options *options, GError **error)
 
 	view.config = config;
 	doctor_look_at_machine(&view, client, findings);
-	if (!config)
-		findings_add(findings, FINDING_ERROR, "configuration",
-			     "'dedupctl config --check' lists all that is wrong", "%.*s",
-			     (int)strcspn(faulty->message, "\n"), faulty->message);
+	look_at_configuration(config, faulty, mounts, findings);
 	for (char **name = options->names; name && *name; name++)
 		look_at_named(&view, mounts, *name, options, findings);
 	if (options->names)

@@ -3,6 +3,7 @@
 #include "cli/drop-in.h"
 #include "cli/message.h"
 #include "cli/mounted-name.h"
+#include "cli/overruling.h"
 #include "cli/verb.h"
 #include "daemon/config.h"
 #include "daemon/removable-disk.h"
@@ -134,16 +135,15 @@ static ExitStatus reload(const Naming *naming, bool has_work)
 	if (!client &&
 	    g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING)) {
 		if (has_work)
-			tell("The service does not run: 'systemctl enable --now dedupd' has it, "
-			     "and "
-			     "'systemctl enable --now dedupd.timer' has a pass every night "
-			     "instead.");
+			tell("The next 'dedupd --once' heeds this. The service does not run: "
+			     "'systemctl enable --now dedupd' starts it, or 'systemctl enable "
+			     "--now dedupd.timer' has a pass made every night.");
 		return EXIT_STATUS_DONE;
 	}
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	message_print_error(error);
+	message_print_lines(error->message);
 	return EXIT_STATUS_FAILED;
 }
 
@@ -193,17 +193,53 @@ static char **merge_values(const Naming *naming, GPtrArray *changes, GError **er
 			return NULL;
 
 	return add_drop_in(naming, naming->name, old, error)
-		       ? drop_in_merge(old->str, naming->options->names + 1, changes)
+		       ? drop_in_merge(old->str, naming->options->names + 1, changes, error)
 		       : NULL;
 }
 
-static void tell_changes(const GPtrArray *changes, char *const *merged, char *const *said)
+/* An empty value of a list is for good, so whoever meant to take back what they said shall know. */
+static void tell_emptying(const Naming *naming, const char *value)
 {
+	g_autofree char *name = g_strndup(value, strcspn(value, "="));
+	const ConfigKey *key = config_key_find(name);
+
+	if (value[strlen(name) + 1] != '\0' || !key || !config_key_is_list(key))
+		return;
+	tell("  %s takes back what [Dedupd] lists, too, until 'dedupctl enable %s %s-='.", value,
+	     naming->name, name);
+}
+
+static void tell_changes(const Naming *naming, const GPtrArray *changes, char *const *merged)
+{
+	const char *const *said = (const char *const *)naming->options->names + 1;
+
 	for (guint i = 0; i < changes->len; i++)
 		tell("  %s", (const char *)changes->pdata[i]);
-	for (; *merged; merged++)
-		if (!g_strv_contains((const char *const *)said, *merged))
+	for (; *merged; merged++) {
+		if (!g_strv_contains(said, *merged))
 			tell("  as before: %s", *merged);
+		tell_emptying(naming, *merged);
+	}
+}
+
+/* Say which of the values on the command line have no effect, as a later file says otherwise. */
+static bool are_in_force(const Naming *naming, const Config *config)
+{
+	g_autofree char *path = drop_in_path(naming->places.directories[0], naming->name);
+	char *const *values = naming->options->names + 1;
+	bool are_all = true;
+
+	for (; *values; values++) {
+		const ConfigEntry *entry =
+			overruling_find(config, (const char *const *)naming->names, path, *values);
+		g_autofree char *text = entry ? overruling_text(*values, entry) : NULL;
+
+		if (!text)
+			continue;
+		message_print("%s", text);
+		are_all = false;
+	}
+	return are_all;
 }
 
 /* Whether what was written has the effect that it is meant to have: a later file may say otherwise. */
@@ -214,8 +250,11 @@ static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 
 	if (!config)
 		return EXIT_STATUS_FAILED;
-	if (config_enables(config, (const char *const *)naming->names) == is_to_be_enabled)
-		return reload(naming, is_to_be_enabled);
+	if (config_enables(config, (const char *const *)naming->names) == is_to_be_enabled) {
+		ExitStatus status = reload(naming, is_to_be_enabled);
+
+		return are_in_force(naming, config) ? status : EXIT_STATUS_FAILED;
+	}
 
 	word = last_word(config, naming);
 	g_autofree char *file = message_text(word->file);
@@ -300,14 +339,16 @@ ExitStatus verb_enable(const Options *options)
 	text = values ? drop_in_text(naming.name, true, values, &error) : NULL;
 	if (!text) {
 		message_print_error(error);
-		return values ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
+		return values || g_error_matches(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE)
+			       ? EXIT_STATUS_USAGE
+			       : EXIT_STATUS_FAILED;
 	}
 	/* Where it is faulty already, more of it helps nobody. */
 	config = read_config(&naming);
 	if (!config || !write_drop_in(&naming, true, values))
 		return EXIT_STATUS_FAILED;
 
-	tell_changes(changes, values, options->names + 1);
+	tell_changes(&naming, changes, values);
 	/* What other names had is in this one now. */
 	if (!remove_drop_ins(&naming, naming.name, &has_removed))
 		return EXIT_STATUS_FAILED;

@@ -131,17 +131,20 @@ static void set_disks(const Listing *listing, const GPtrArray *disks)
 	table_set_table(listing->table, LIST_DISKS, table);
 }
 
-static void set_eligible(Table *table, const char *refusal, bool is_enabled)
+static void set_eligible(Table *table, const char *refusal, const char *enabled)
 {
 	table_set_text(table, LIST_ELIGIBLE, refusal ? "no" : "yes");
-	table_set_text(table, LIST_ENABLED, is_enabled ? "yes" : "no");
+	table_set_text(table, LIST_ENABLED, enabled);
 }
 
-/* What would have it worked on. */
-static char *how_to_enable(const char *mount_point)
+/* What would have it worked on: 'enable' is refused where the configuration is wrong. */
+static char *how_to_enable(const Listing *listing, const char *mount_point)
 {
 	g_autofree char *name = message_text(mount_point);
 
+	if (!listing->config)
+		return g_strdup_printf("%s: the configuration is wrong ('dedupctl config --check')",
+				       listing->has_service ? "not enabled" : "unknown");
 	return g_strdup_printf("not enabled: 'dedupctl enable %s' has it worked on", name);
 }
 
@@ -184,12 +187,13 @@ static void add_live(const Listing *listing, const DaemonFilesystem *live)
 	table_set_text(listing->table, LIST_MOUNT, mount_point);
 	table_set_text(listing->table, LIST_KIND, live->kind);
 	table_set_text(listing->table, LIST_UUID, live->uuid);
-	set_eligible(listing->table, live->refusal[0] != '\0' ? live->refusal : NULL, is_enabled);
+	set_eligible(listing->table, live->refusal[0] != '\0' ? live->refusal : NULL,
+		     is_enabled ? "yes" : "no");
 	set_live(listing->table, live);
 	set_disks(listing, disks);
 	if (why[0] == '\0' && strcmp(live->state, "disabled") == 0) {
 		g_free(why);
-		why = how_to_enable(live->mount_point);
+		why = how_to_enable(listing, live->mount_point);
 	}
 	table_set_text(listing->table, LIST_WHY, why);
 }
@@ -206,7 +210,7 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 	g_autofree char *mount_point = message_text(target);
 	g_autofree char *why = mounted->refusal ? message_text(mounted->refusal)
 			       : is_enabled     ? NULL
-						: how_to_enable(target);
+						: how_to_enable(listing, target);
 	g_autoptr(GPtrArray) disks = disk_limits_below(listing->disks, listing->config, mounted);
 
 	table_add_row(listing->table);
@@ -214,7 +218,10 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 	table_set_text(listing->table, LIST_KIND,
 		       strcmp(mounted->type, "xfs") == 0 ? "XFS" : mounted->type);
 	table_set_text(listing->table, LIST_UUID, mounted->uuid[0] != '\0' ? mounted->uuid : NULL);
-	set_eligible(listing->table, mounted->refusal, is_enabled);
+	set_eligible(listing->table, mounted->refusal,
+		     !listing->config ? NULL
+		     : is_enabled     ? "yes"
+				      : "no");
 	table_set_text(listing->table, LIST_WHY, why);
 	set_disks(listing, disks);
 }

@@ -270,6 +270,13 @@ static ExitStatus watch(const Options *options)
 	return EXIT_STATUS_USAGE;
 }
 
+/* Without the service people get no column of troubles. */
+static bool shows_trouble(const StatusList *list, const Options *options)
+{
+	return list->all->len > 0 &&
+	       (list->has_service || options->names || options_are_for_programs(options));
+}
+
 static ExitStatus show(const Options *options)
 {
 	g_autoptr(StatusList) list = status_list_read(options);
@@ -283,6 +290,8 @@ static ExitStatus show(const Options *options)
 		     "mounted, 'dedupctl enable' names one.");
 	else if (list->status == EXIT_STATUS_DONE)
 		store_list_say_none_in(options->state_directory);
+	if (list->config_is_wrong && !shows_trouble(list, options))
+		message_print("the configuration is wrong: 'dedupctl config --check' says where");
 
 	return list->status;
 }

@@ -3,6 +3,7 @@
 #include "cli/duplicate-stores.h"
 #include "cli/message.h"
 #include "cli/terminal.h"
+#include "cli/time-text.h"
 #include "cli/top-directory.h"
 #include "cli/verb.h"
 #include "cli/waste-key.h"
@@ -91,6 +92,7 @@ typedef struct {
 	PinnedSum pinned[PIN_CAUSES];
 	uint64_t freed_bytes; /* by passes */
 	uint64_t n_stale;
+	int64_t known_usec; /* when the last pass began, of several filesystems the oldest one; 0: none did */
 } Query;
 
 static void query_clear(Query *query)
@@ -244,6 +246,19 @@ static PinnedSum all_pinned(const Query *query)
 	return all;
 }
 
+/* What came after the last pass began may be missing. */
+static bool note_last_pass(Query *query, HashStore *store, GError **error)
+{
+	g_autoptr(PassCursor) passes = pass_cursor_open(store, error);
+	const PassRecord *last;
+
+	if (!passes || !pass_cursor_next(passes, &last, error))
+		return false;
+	if (last && (query->known_usec == 0 || last->started_usec < query->known_usec))
+		query->known_usec = last->started_usec;
+	return true;
+}
+
 static bool add_store(DuplicateFinder *finder, HashStore *store, void *data, GError **error)
 {
 	Query *query = data;
@@ -251,6 +266,8 @@ static bool add_store(DuplicateFinder *finder, HashStore *store, void *data, GEr
 	bool has_more = true;
 
 	waste_scope_make(&scope, query->places, hash_store_about(store)->uuid, query->mounts);
+	if (!note_last_pass(query, store, error))
+		return false;
 	while (has_more) {
 		g_autoptr(GPtrArray) groups =
 			g_ptr_array_new_with_free_func((GDestroyNotify)duplicate_group_free);
@@ -351,6 +368,16 @@ static void say_pinned(const Query *query)
 	}
 }
 
+static void say_as_of(const Query *query)
+{
+	g_autofree char *known = query->known_usec > 0 ? time_text_local(query->known_usec) : NULL;
+
+	if (known)
+		printf("As of the last pass, %s; newer files are not counted ('dedupctl estimate' "
+		       "looks at the files).\n",
+		       known);
+}
+
 static void say_total(const Query *query, size_t n_shown)
 {
 	const WasteEntry *total = waste_sum_total(query->sum);
@@ -364,6 +391,7 @@ static void say_total(const Query *query, size_t n_shown)
 	if (total->shared_bytes > 0)
 		printf(", %s are shared", shared);
 	printf(".\n");
+	say_as_of(query);
 	if (query->freed_bytes > 0)
 		printf("Passes freed %s so far ('dedupctl history').\n", freed);
 	if (entries->len > n_shown)

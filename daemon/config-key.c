@@ -91,7 +91,8 @@ static const ConfigKey keys[] = {
 		.form = "auto or a size",
 		.word = "auto",
 		.word_value = SETTINGS_MIN_SIZE_UNSET,
-		.help = "Smaller files are left alone; auto is 2K on btrfs, 1 on XFS.",
+		.help = "Smaller files are left alone; auto is 2K on btrfs and 1 on XFS where "
+			"files are read.",
 		AT(min_size_bytes),
 	},
 	{

@@ -185,7 +185,9 @@ static void take_section(Reading *reading, const ConfigLine *line)
 		return;
 	}
 
-	if (section == CONFIG_FILESYSTEM) {
+	if (section != CONFIG_DEDUPD && strchr("\"'", *line->text) && *line->text != '\0') {
+		right = "a name is written without quotation marks";
+	} else if (section == CONFIG_FILESYSTEM) {
 		name = config_name_of_filesystem(line->text);
 		right = "[Filesystem …] takes a UUID, the absolute path of a mount point, a "
 			"device, "

@@ -2,6 +2,7 @@
 #include "daemon/named-filesystems.h"
 
 #include "daemon/device-names.h"
+#include "daemon/missing-section.h"
 #include "daemon/mount-table.h"
 
 static bool is_section_of_filesystem(const ConfigEntry *entry)
@@ -19,24 +20,13 @@ char **named_filesystem_names(const Filesystem *filesystem)
 	return mounted ? mounted_filesystem_names(mounted) : g_strdupv((char **)uuid_alone);
 }
 
-static void warn(GPtrArray *warnings, const ConfigEntry *entry, const char *what)
+/* The mounts which together show all of the filesystem that goes by @name; NULL: none does. */
+static char **ways_to(const MountTable *mounts, const char *name)
 {
-	g_autofree char *section = config_entry_section(entry);
-
-	g_ptr_array_add(warnings, g_strdup_printf("%s:%u: %s %s%s%s", entry->file, entry->line,
-						  section, entry->key ? entry->key->name : "",
-						  entry->key ? "=: " : "", what));
-}
-
-/* Add the mounts which together show all of the filesystem that goes by @name; false: none does. */
-static bool add_ways(const MountTable *mounts, const char *name, GPtrArray *paths)
-{
-	const MountedFilesystem *mounted = mount_table_find_name(mounts, name);
+	const MountedFilesystem *mounted = mounts ? mount_table_find_name(mounts, name) : NULL;
 	g_auto(GStrv) ways = mounted ? mounted_filesystem_ways(mounted) : NULL;
 
-	for (size_t i = 0; ways && ways[i]; i++)
-		g_ptr_array_add(paths, g_strdup(ways[i]));
-	return ways && ways[0];
+	return ways && ways[0] ? g_steal_pointer(&ways) : NULL;
 }
 
 char **named_filesystem_paths(const Config *config, GPtrArray *warnings)
@@ -47,13 +37,16 @@ char **named_filesystem_paths(const Config *config, GPtrArray *warnings)
 
 	for (guint i = 0; i < entries->len; i++) {
 		const ConfigEntry *entry = entries->pdata[i];
+		g_autofree char *missing = is_section_of_filesystem(entry)
+						   ? missing_section_text(mounts, entry)
+						   : NULL;
+		g_auto(GStrv) ways =
+			is_section_of_filesystem(entry) ? ways_to(mounts, entry->name) : NULL;
 
-		if (is_section_of_filesystem(entry) &&
-		    (!mounts || !add_ways(mounts, entry->name, paths)))
-			warn(warnings, entry,
-			     *entry->name == '/' && !device_names_may_have(entry->name)
-				     ? "names no mount point of a btrfs or XFS"
-				     : "names no btrfs or XFS that is mounted");
+		for (char **way = ways; way && *way; way++)
+			g_ptr_array_add(paths, g_strdup(*way));
+		if (missing)
+			g_ptr_array_add(warnings, g_steal_pointer(&missing));
 	}
 	g_ptr_array_add(paths, NULL);
 
@@ -84,24 +77,16 @@ char **named_filesystem_replace(char *const *paths)
 	return (char **)g_ptr_array_steal(replaced, NULL);
 }
 
-/* The service sees the links in /dev/disk, but not the devices that they lead to. */
-static bool is_disk(const char *name)
-{
-	g_autofree char *by_kernel = g_build_filename("/sys/class/block", name, NULL);
-	g_autofree char *by_id = g_build_filename("/dev/disk/by-id", name, NULL);
-
-	return g_file_test(by_kernel, G_FILE_TEST_EXISTS) ||
-	       g_file_test(by_id, G_FILE_TEST_IS_SYMLINK);
-}
-
 void named_disks_check(const Config *config, GPtrArray *warnings)
 {
 	const GPtrArray *entries = config_entries(config);
 
 	for (guint i = 0; i < entries->len; i++) {
 		const ConfigEntry *entry = entries->pdata[i];
+		char *missing =
+			entry->section == CONFIG_DISK ? missing_section_text(NULL, entry) : NULL;
 
-		if (entry->section == CONFIG_DISK && !entry->key && !is_disk(entry->name))
-			warn(warnings, entry, "names no disk of this machine");
+		if (missing)
+			g_ptr_array_add(warnings, missing);
 	}
 }

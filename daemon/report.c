@@ -329,9 +329,15 @@ static void add_work(GString *lines, const Settings *settings, const PassResult 
 			 result->files.read, result->sets);
 	add_line(lines, "read", "%s to find, %s to compare: %s from disk", finding, comparing,
 		 disk);
-	add_line(lines, "deduplicated",
-		 "%s of references, %s on disk (%" G_GUINT64_FORMAT " runs; %s was shared already)",
-		 shared, freed, result->shared.runs, already);
+	if (settings->dry_run)
+		add_line(lines, "would share",
+			 "%s of references (%" G_GUINT64_FORMAT " runs; %s is shared already)",
+			 shared, result->shared.runs, already);
+	else
+		add_line(lines, "deduplicated",
+			 "%s of references, %s on disk (%" G_GUINT64_FORMAT
+			 " runs; %s was shared already)",
+			 shared, freed, result->shared.runs, already);
 }
 
 static char *signed_size_text(int64_t bytes)
@@ -356,7 +362,8 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 		g_autofree char *low = size_text(pass_result_freed_low(result));
 		g_autofree char *high = size_text(pass_result_freed_high(result));
 
-		add_line(lines, "would free", "about %s (dry run: nothing was changed)", freed);
+		add_line(lines, "would free",
+			 "about %s (dry run: nothing on the filesystem was changed)", freed);
 		if (strcmp(low, high) != 0)
 			add_line(lines, "", "%s at least, %s at most", low, high);
 		return;
@@ -438,7 +445,8 @@ static void add_skips(GString *lines, const PassResult *result, bool verbose)
 
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		const SkipEntry *entry = &skips->entries[reason];
-		g_autofree char *bytes = size_text(entry->bytes);
+		/* What was not entered or opened has no size that is known. */
+		g_autofree char *bytes = entry->bytes > 0 ? size_text(entry->bytes) : g_strdup("-");
 		g_autofree char *advice =
 			advice_of_costs(reason, entry->bytes, result->costly_bytes);
 

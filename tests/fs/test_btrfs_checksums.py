@@ -831,3 +831,15 @@ def test_passes_between_changes_keep_their_promises(tree, dedupd, seed):
         freed += check(dedupd).freed_bytes
 
     assert freed > 0
+
+
+def test_small_files_with_extents_of_their_own_are_shared_by_default(make_filesystem, make_dedupd):
+    """Inside of metadata a file has no extent; elsewhere it has one, whatever its size."""
+    filesystem = make_filesystem("btrfs", mount_options=("max_inline=0",))
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    for name in ("one", "two"):
+        write(tree / name, noise(1, 1500))
+    assert harness.check_pass(dedupd, find="checksums", min_size="2K").freed_bytes == 0
+    assert harness.check_pass(dedupd, find="checksums").freed_bytes == 4096
+    assert oracle.is_shared(tree / "one", tree / "two")

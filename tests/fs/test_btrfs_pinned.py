@@ -4,6 +4,7 @@
 import os
 import random
 import signal
+import subprocess
 import time
 
 import pytest
@@ -66,6 +67,16 @@ def assert_freed(dedupd, number=1, **options):
 
 
 # What is not covered
+
+
+def test_an_extent_is_freed_when_the_rest_of_it_is_rewritten_in_place(tree, dedupd, common):
+    """As dedupd(8) advises, with the same data."""
+    path = write_pinned(tree / "file")
+    check_pinned(dedupd, "uncovered", path)
+    subprocess.run(["dd", f"if={path}", f"of={path}", "conv=notrunc,fsync", "bs=1M", "skip=1", "seek=1"],
+                   check=True, capture_output=True)
+    assert path.read_bytes() == COMMON + REST
+    assert_freed(dedupd)
 
 
 @pytest.mark.parametrize("before, behind", [(0, 3), (3, 0), (1, 2)])

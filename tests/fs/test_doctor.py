@@ -164,7 +164,7 @@ def test_who_may_not_write_is_told_why_sharing_was_not_tried(make_filesystem, ki
     assert "Permission denied" in doctor.of("sharing")["evidence"]
 
 
-def test_several_owners_are_noted(make_filesystem, kind):
+def test_several_owners_are_noted(make_filesystem, kind, tmp_path):
     filesystem = make_filesystem(kind)
     for user in (1001, 1002):
         path = pathlib.Path(filesystem.mount_point) / str(user)
@@ -173,6 +173,11 @@ def test_several_owners_are_noted(make_filesystem, kind):
     finding = Doctor(filesystem.mount_point).of("owners")
     assert finding["level"] == "note"
     assert finding["evidence"].startswith("2 users own")
+    config = tmp_path / "dedupd.conf"
+    config.write_text(f"[Filesystem {filesystem.mount_point}]\nAcrossOwners=no\n")
+    finding = Doctor(filesystem.mount_point, f"--config={config}").of("owners")
+    assert (finding["level"], finding["evidence"], finding["advice"]) == (
+        "ok", "AcrossOwners=no is set", None)
 
 
 def test_without_privilege_it_is_told_what_is_missing(make_filesystem, kind, tmp_path):
@@ -222,6 +227,39 @@ def test_patterns_that_match_nothing_are_found(make_filesystem, kind, tmp_path):
         f"Exclude={tree}/there/nothing matches nothing", "Exclude=/srv/other matches nothing",
         "Exclude=there/?b.iso matches nothing", "Include=/there/gone matches nothing"]
     assert {each["level"] for each in found} == {"warning"}
+
+
+def test_a_mount_point_that_is_mistyped_is_found(make_filesystem, tmp_path):
+    filesystem = make_filesystem("xfs")
+    short = pathlib.Path(f"/run/dedupd-doctor-{os.getpid()}")
+    short.mkdir()
+    subprocess.run(["mount", "--bind", filesystem.mount_point, short], check=True)
+    config = tmp_path / "dedupd.conf"
+    lines = [f"[Filesystem {short}z]", "[Filesystem /nonexistent/at/all]", f"[Filesystem {tmp_path}]",
+             "[Filesystem 00000000-0000-0000-0000-000000000001]", "[Disk nosuchdisk]",
+             f"[Filesystem {short}]"]
+    config.write_text("\n".join(lines))
+    try:
+        doctor = Doctor(filesystem.mount_point, f"--config={config}")
+        checked = dedupctl("config", "--check", config)
+    finally:
+        subprocess.run(["umount", short], check=True)
+        short.rmdir()
+
+    found = [each for each in doctor.findings if each["check"] == "configuration"]
+    said = [(each["level"], each["evidence"].removeprefix(f"{config}:")) for each in found]
+    assert said == [
+        ("warning", f"1: {lines[0]} names no mount point of a btrfs or XFS"),
+        ("warning", f"2: {lines[1]} names no mount point of a btrfs or XFS"),
+        ("note", f"3: {lines[2]} names no mount point of a btrfs or XFS"),
+        ("note", f"4: {lines[3]} names no btrfs or XFS that is mounted"),
+        ("warning", f"5: {lines[4]} names no disk of this machine")]
+    assert found[0]["advice"] == f"did you mean {short}?"
+    assert doctor.status == 12
+    told = checked.stderr.splitlines()
+    assert told[0] == f"dedupctl: warning: {config}:1: {lines[0]} names no mount point of a btrfs " \
+        f"or XFS: did you mean {short}?"
+    assert len(told) == 5 and checked.stdout == ""
 
 
 def test_a_faulty_configuration_is_found(make_filesystem, tmp_path):

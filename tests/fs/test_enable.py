@@ -180,6 +180,7 @@ def test_what_was_meant_is_suggested(dedupctl, directory, tree):
     (["ReadRate="], "use LimitRate= here, or ReadRate= in [Disk]"),
     (["Exclude=*.iso,*.tmp"], "one pattern in a line"),
     (["Nonsense=1"], "dedupd.conf(5)"),
+    (["MinSize-=4K"], "did you mean MinSize=?"),
     (["Enable=no"], "'disable'"),
     (["/srv"], "one filesystem at a time"),
     (["Exclude=a\n[Filesystem /]"], "have a meaning in files"),
@@ -224,6 +225,81 @@ def test_a_later_file_that_says_otherwise_is_named(dedupctl, directory, tree):
     done = dedupctl("enable", tree)
     assert done.returncode == 1
     assert f"{later}:2 says otherwise" in done.stderr
+
+
+def later_file(directory, tree, *said, name="zz.conf"):
+    """One that is read after what 'enable' writes; return its path."""
+    (directory / "dedupd.conf.d").mkdir(parents=True, exist_ok=True)
+    path = directory / "dedupd.conf.d" / name
+    path.write_text("\n".join([f"[Filesystem {tree}]", *said]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("said, later, why", [
+    ("AcrossOwners=yes", "AcrossOwners=no", "says no"),
+    ("MinSize=64K", "MinSize=1M", "says 1M"),
+    ("Window=Sat", "Window=", "says Window=, which takes back all before it"),
+    ("Include=*.iso", "Exclude=*.iso", "says Exclude=*.iso: the last pattern that matches decides"),
+    ("Include=/data/a.iso", "Exclude=*.iso", "says Exclude=*.iso: the last"),
+    ("Exclude=*.tmp", "Include=*", "says Include=*: the last"),
+    ("Include=/home/", "Exclude=/*", "says Exclude=/*: the last"),
+])
+def test_a_value_that_a_later_file_overrules_is_named(dedupctl, directory, tree, said, later, why):
+    path = later_file(directory, tree, later)
+
+    done = dedupctl("enable", tree, "Zeros=keep", said)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"dedupctl: not in force: {said}; {path}:2, which is read later, {why}")
+    assert len(done.stderr.splitlines()) == 1
+    assert said in lines(sorted(drop_ins(directory))[0])
+
+
+@pytest.mark.parametrize("said, later", [
+    ("MinSize=64K", ["MinSize=65536"]),
+    ("AcrossOwners=yes", ["AcrossOwners=no", "AcrossOwners=yes"]),
+    ("Include=*.iso", ["Exclude=/home/*.iso"]),
+    ("Include=*", ["Exclude=?"]),
+    ("Include=*.iso", ["Exclude=*.iso", "Include=*.iso"]),
+    ("Exclude=", ["Exclude=*.iso"]),
+    ("Window=Sat", ["Window=Sun"]),
+])
+def test_a_value_that_later_files_leave_in_force_is_not(dedupctl, directory, tree, said, later):
+    later_file(directory, tree, *later)
+    done = dedupctl("enable", tree, said)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_earlier_file_overrules_nothing(dedupctl, directory, tree):
+    later_file(directory, tree, "AcrossOwners=no", name="00.conf")
+    assert dedupctl("enable", tree, "AcrossOwners=yes").returncode == 0
+
+
+def test_one_value_of_a_list_can_be_taken_back(dedupctl, directory, tree):
+    assert dedupctl("enable", tree, "Exclude=*.iso", "Exclude=*.tmp").returncode == 0
+    (path,) = drop_ins(directory)
+
+    done = dedupctl("enable", tree, "Exclude-=*.iso")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines(path)[2:] == ["Exclude=*.tmp"]
+    assert "  not any more: Exclude=*.iso\n" in done.stdout
+    assert "  as before: Exclude=*.tmp\n" in done.stdout
+
+    done = dedupctl("enable", tree, "Exclude-=*.iso")
+    assert done.returncode == 2
+    assert "Exclude=*.iso cannot be taken back: 'enable' did not write it" in done.stderr
+    assert lines(path)[2:] == ["Exclude=*.tmp"]
+
+
+def test_that_an_empty_list_is_for_good_is_said(dedupctl, directory, tree):
+    done = dedupctl("enable", tree, "Exclude=")
+    assert f"Exclude= takes back what [Dedupd] lists, too, until 'dedupctl enable {tree} Exclude-='." \
+        in done.stdout
+    (path,) = drop_ins(directory)
+    done = dedupctl("enable", tree, "Exclude-=")
+    assert lines(path)[2:] == []
+    assert "takes back" not in done.stdout
 
 
 def test_with_a_faulty_configuration_nothing_is_written(dedupctl, directory, tree):

@@ -197,11 +197,12 @@ def test_a_faulty_configuration_leaves_the_old_one_in_force(twins, tree, service
     service.configure(tree)
     service.start()
     service.wait_for_passes(str(tree), 1)
-    service.config_path.write_text("[Dedupd]\nZeroes=keep\n")
+    service.config_path.write_text("[Dedupd]\nZeroes=keep\nFrob=1\n")
 
     told = service.ask("reload")
 
     assert told.returncode == 1
+    assert f"\ndedupctl: {service.config_path}:3" in told.stderr
     assert f"{service.config_path}:2" in told.stderr
     assert "Zeroes" in told.stderr
     assert service.shows(str(tree))["state"] == "waiting"

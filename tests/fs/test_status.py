@@ -265,6 +265,41 @@ def test_list_says_what_is_wrong_with_the_configuration(filesystem, tree, servic
     assert told.returncode == 1
     assert "Frobnicate" in told.stderr
     assert str(tree) in told.stdout
+    row = listed(service, tree, f"--config={service.config_path}", status=1)
+    assert row["enabled"] is None
+    assert row["why"] == "unknown: the configuration is wrong ('dedupctl config --check')"
+
+
+def test_where_the_service_holds_to_an_older_configuration_that_is_said(filesystem, tree, service):
+    service.configure()
+    service.start()
+    service.config_path.write_text("[Dedupd]\nFrobnicate=1\n")
+    row = listed(service, tree, f"--config={service.config_path}")
+    assert row["why"] == "not enabled: the configuration is wrong ('dedupctl config --check')"
+    told = service.tell("status", f"--config={service.config_path}", tree)
+    assert "Trouble: the configuration is wrong, and the service holds to the one before: " \
+        "'dedupctl config --check'\n" in told
+
+
+def test_status_says_that_no_pass_can_begin_with_a_wrong_configuration(filesystem, tree, service):
+    service.configure(tree)
+    service.start()
+    service.wait_for_passes(str(tree), 1)
+    service.end()
+    service.config_path.write_text("[Dedupd]\nFrobnicate=1\n")
+    words = ["status", f"--state-dir={service.state_directory}"]
+    config = f"--config={service.config_path}"
+
+    told = service.ask(*words, config, tree)
+    assert "Trouble: the configuration is wrong, no pass can begin: 'dedupctl config --check'\n" \
+        in told.stdout
+    told = service.ask(*words, config)
+    assert "dedupctl: the configuration is wrong: 'dedupctl config --check' says where\n" \
+        in told.stderr
+    told = service.ask(*words, config, "--json", tree)
+    assert "no pass can begin" in json.loads(told.stdout)["filesystems"][0]["trouble"]
+    told = service.ask(*words, "--config=none", tree)
+    assert "Trouble: -" in told.stdout
 
 
 def test_others_may_list_too(filesystem, tree, service):

@@ -319,7 +319,9 @@ def test_the_timer_has_all_that_is_named_worked_on(machine):
     one, other = (with_twins(machine, kind, f"/srv/{kind}") for kind in ("btrfs", "xfs"))
     used = [oracle.physical_bytes(place.tree) for place in (one, other)]
     for place in (one, other):
-        assert "dedupd.timer" in machine.tell("dedupctl", "enable", place.mount_point)
+        told = machine.tell("dedupctl", "enable", place.mount_point)
+        assert "dedupd.timer" in told
+        assert "The next 'dedupd --once' heeds this." in told
     fire_often(machine)
 
     machine.tell("systemctl", "start", "dedupd.timer")

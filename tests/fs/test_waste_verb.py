@@ -112,6 +112,15 @@ def test_after_a_pass_there_is_nothing_to_free(wasteful, ask, learn, kind):
     assert keys == ({str(wasteful): (0, 0)} if kind == "xfs" else {})
 
 
+def test_of_when_it_is_known_is_said(wasteful, dedupd, learn):
+    learn(dry_run=False)
+    copies(wasteful, ["new/one", "new/two"], 5, MIB)
+    said = dedupctl(dedupd).stdout
+    assert re.search(r"^In all: 0 B of 0 files could be freed", said, re.MULTILINE)
+    assert re.search(r"^As of the last pass, 20\d\d-.*; newer files are not counted "
+                     r"\('dedupctl estimate' looks at the files\)\.$", said, re.MULTILINE)
+
+
 def test_what_changed_since_is_no_waste(wasteful, ask, learn):
     learn()
     write_extent(wasteful / "a/x/one.iso", noise(9, MIB))

@@ -127,8 +127,24 @@ def test_what_the_configuration_excludes_is_said(tree, dedupd, learn, tmp_path):
                        other: {"unique"}}
     assert {row["reason"] for row in why(dedupd, inside, words=("--json", "--config=none"))} == {
         "unique"}
-    config.write_text("[Dedupd]\nFrob=1\n")
+    config.write_text("[Dedupd]\nFrob=1\nExclud=*.iso\n")
     why(dedupd, inside, status=FAILED, words=("--json", f"--config={config}"))
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+@pytest.mark.parametrize("verb", ["why", "estimate", "config", "list"])
+def test_each_fault_of_the_configuration_is_a_line(tree, tmp_path, verb):
+    path = tree / "file"
+    path.write_bytes(b"x")
+    config = tmp_path / "dedupd.conf"
+    config.write_text("[Dedupd]\nFrob=1\nExclud=*.iso\n")
+    words = {"why": [path], "estimate": [tree]}.get(verb, [])
+    told = harness.dedupctl(verb, f"--config={config}", *words, status=None)
+    assert told.returncode in (FAILED, 3)
+    assert f"dedupctl: {config}:2: [Dedupd] Frob=: unknown key" in told.stderr
+    assert f"dedupctl: {config}:3: [Dedupd] Exclud=: unknown key, did you mean Exclude=?\n" \
+        in told.stderr
+    assert "\\n" not in told.stderr
 
 
 def test_an_immutable_file_is_told_so(tree, ask, learn):

@@ -194,6 +194,8 @@ static void test_what_is_wrong_is_refused_by_file_line_section_and_key(void)
 		{ "[Filesystem 0fedcba9-8765-4321-0fed-cba98765432x]\n", { "UUID" } },
 		{ "[Disk]\n", { ":1: ", "sda" } },
 		{ "[Disk a/b]\n", { ":1: ", "by-id" } },
+		{ "[Filesystem \"/srv\"]\n", { ":1: ", "without quotation marks" } },
+		{ "[Disk 'sda']\n", { ":1: ", "without quotation marks" } },
 		{ "[Dedupd\n", { ":1: ", "]" } },
 		{ "[Dedupd]\nZeros\n", { ":2: [Dedupd] ", "KEY=VALUE" } },
 		{ "[Dedupd]\n=keep\n", { ":2: ", "KEY=VALUE" } },

@@ -295,12 +295,12 @@ static void test_disks_in_order(Machine *machine, const void *data)
 static void test_files_from_the_future(Machine *machine, const void *data)
 {
 	scratch_put(machine->scratch, "a", "text");
-	doctor_look_at_files(machine->scratch->fd, &machine->view, machine->findings);
+	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);
 	g_assert_nonnull(found(machine, "space"));
 	assert_found(machine, "owners", FINDING_OK, "owns any of the 1 names");
 	/* The clock of the view is that of 2026-09; a file is made now, whenever that is. */
 	machine->view.now_usec = g_get_real_time() - INT64_C(3600) * G_USEC_PER_SEC;
-	doctor_look_at_files(machine->scratch->fd, &machine->view, machine->findings);
+	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);
 
 	unsigned n_stamps = 0;
 	for (size_t i = 0; i < findings_all(machine->findings)->len; i++) {
