@@ -182,10 +182,10 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 {
 	Pass *pass = rounds->pass;
 	GHashTableIter iterator;
-	gpointer id;
+	gpointer id, marks;
 
-	g_hash_table_iter_init(&iterator, rounds->round.again);
-	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, NULL)) {
+	extent_again_iterate(rounds->round.again, &iterator);
+	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		Object source;
 		bool found;
@@ -197,7 +197,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
 			return false;
 		if (found && source.state == OBJECT_DONE &&
-		    pinned_extents_turn(pass->pinned, source.inode))
+		    pinned_extents_turn(pass->pinned, source.inode, *(const uint64_t *)marks))
 			pass->n_turned++;
 	}
 
@@ -206,7 +206,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(GHashTable) again = g_hash_table_new(NULL, NULL);
+	g_autoptr(ExtentAgain) again = extent_again_new();
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,

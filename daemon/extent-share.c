@@ -192,9 +192,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		sharer->round->n_pinned++;
 		/* What it has in common with others may be what these lack to go. */
 		for (guint i = 0; i < sharer->runs->len; i++)
-			g_hash_table_add(
-				sharer->round->again,
-				GUINT_TO_POINTER(g_array_index(sharer->runs, Run, i).source));
+			extent_again_add(sharer->round->again,
+					 g_array_index(sharer->runs, Run, i).source, target->inode);
 	}
 	if (is_searched)
 		return true;
@@ -476,7 +475,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	bool is_turned = false;
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
-		g_hash_table_add(sharer->round->again, GUINT_TO_POINTER(target->id));
+		extent_again_add(sharer->round->again, target->id, target->inode);
 		return true;
 	}
 	if (sharer->pass->result->stopped_reason) {

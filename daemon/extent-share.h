@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/block-search.h"
+#include "daemon/extent-again.h"
 #include "daemon/extent-sums.h"
 #include "daemon/object-table.h"
 #include "daemon/pass.h"
@@ -13,8 +14,8 @@ typedef struct {
 	BlockSearch *search; /* borrowed; is given what lacks little; NULL: nothing is */
 	GHashTable *
 		sources; /* borrowed; ids that are targets besides, so that it is no news if they stay; NULL: none */
-	GHashTable *
-		again; /* borrowed; is given ids: sources of what is pinned, and targets that had to stay */
+	ExtentAgain *
+		again; /* borrowed; is given sources of what is pinned, and targets that had to stay */
 	uint64_t n_pinned; /* how many were, added up */
 } ShareRound;
 

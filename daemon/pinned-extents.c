@@ -24,7 +24,7 @@ struct PinnedExtents {
 	PinWatch *watch;
 	BtrfsTree *tree;
 	GHashTable *over;   /* addresses */
-	GHashTable *turned; /* addresses, of this pass */
+	GHashTable *turned; /* address -> marks of others (uint64_t), of this pass */
 	PinnedExtent next;  /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
@@ -39,7 +39,7 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 	pinned->watch = pin_watch_new(pass);
 	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return pinned;
 }
 
@@ -60,12 +60,20 @@ void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
 	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
 }
 
-bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address)
+bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others)
 {
-	if (g_hash_table_size(pinned->turned) >= TURNED_MAX ||
-	    !g_hash_table_add(pinned->turned, g_memdup2(&address, sizeof(address))))
+	uint64_t *known = g_hash_table_lookup(pinned->turned, &address);
+
+	if (!known && g_hash_table_size(pinned->turned) >= TURNED_MAX)
+		return false;
+	if (!known) {
+		known = g_new0(uint64_t, 1);
+		g_hash_table_insert(pinned->turned, g_memdup2(&address, sizeof(address)), known);
+	}
+	if (!(others & ~*known))
 		return false;
 
+	*known |= others;
 	pinned_extents_reopen(pinned, address);
 	return true;
 }

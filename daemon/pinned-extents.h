@@ -42,10 +42,11 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error) G_GNUC_WA
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
 
 /*
- * The extent at @address equals another one that is pinned in part, and was no target itself: it is to be planned
- * for once more, with that as a source.  Returns false, and nothing happens, if it was in this pass.
+ * The extent at @address equals others that are pinned in part, and was no target itself: it is to be planned for once
+ * more, with these as sources.  @others are their marks (ExtentAgain).  Returns false, and nothing happens, if none is
+ * new: so was it in this pass already.
  */
-bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address);
+bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others);
 
 /* Whether that was said of the extent at @address. */
 bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address);

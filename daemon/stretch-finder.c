@@ -25,9 +25,10 @@ struct StretchFinder {
 	BtrfsRefs *refs;
 	BtrfsFileExtents *extents;
 	/* The cell in hand. */
-	GArray *cell;      /* Found */
-	GArray *parts;     /* StretchPart */
-	GHashTable *fresh; /* addresses of the new extents that were not put yet */
+	GArray *cell;       /* Found */
+	GArray *parts;      /* StretchPart */
+	GHashTable *fresh;  /* addresses of the new extents that were not put yet */
+	uint32_t first_key; /* the stretches that were put for it have keys from this one on */
 	uint64_t
 		read_key; /* of the stretch of which the parts are in hand; 0: they are of a cell */
 };
@@ -184,7 +185,8 @@ static bool is_of_cell(const StretchFinder *finder, const Object *old)
 
 /*
  * An extent that is known already is part of another stretch from now on, in place of the one that the
- * cell had.  One that is part of a stretch elsewhere stays so: it holds others together there.
+ * cell had.  One that is part of a stretch elsewhere stays so: it holds others together there.  So does one that the
+ * cell shows in several places, and was put for the first of them.
  */
 static bool move_known(StretchFinder *finder, const StretchPart *part, const Stretch *stretch,
 		       GError **error)
@@ -195,7 +197,7 @@ static bool move_known(StretchFinder *finder, const StretchPart *part, const Str
 
 	if (!hash_store_find_at(store, OBJECT_EXTENTS, part->bytenr, &known, error))
 		return false;
-	if (!known || known->state != OBJECT_DONE || known->parent == stretch->key)
+	if (!known || known->state != OBJECT_DONE || known->parent >= finder->first_key)
 		return true;
 
 	row = *known;
@@ -308,6 +310,7 @@ static bool put_stretches(StretchFinder *finder, GError **error)
 	size_t n;
 
 	finder->read_key = 0;
+	finder->first_key = hash_store_next_object(finder->pass->store);
 	if (!stretch_read_parts(finder->extents, finder->pass->filesystem->fd, &place,
 				finder->parts, error))
 		return false;

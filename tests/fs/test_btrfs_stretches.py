@@ -11,6 +11,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, clone, noise, write, write_extent
 from harness import check_btrfs_pass as check
@@ -265,6 +266,24 @@ def test_a_stretch_that_is_cut_in_two_keeps_both_halves(tree, filesystem, dedupd
     harness.settle(filesystem)
 
     run = check(dedupd)
+
+    assert run.freed_bytes == MIB
+
+
+def test_small_extents_that_a_file_shows_twice_keep_the_others(tree, filesystem, dedupd):
+    write(tree / "known", noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    data = noise(2, MIB)
+    one = fragment(tree / "one", data, 1)
+    with open(one, "r+b") as file:
+        ioctls.clone_range(file.fileno(), 0, 256 * KIB, file.fileno(), 2 * MIB)
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").status == 0
+    write(tree / "two", data)
+    harness.settle(filesystem)
+
+    run = check(dedupd, has_clones=True)
 
     assert run.freed_bytes == MIB
 
