@@ -98,7 +98,8 @@ bool verifier_takes(const Verifier *verifier, const Object *object)
 	bool is_stretch = verifier->kind == FS_KIND_BTRFS && object->subvolume == OBJECT_STRETCHES;
 
 	return object->state == OBJECT_DONE && !is_stretch && !(object->flags & OBJECT_RACY) &&
-	       (is_extent(verifier, object) || object->generation != 0);
+	       (is_extent(verifier, object) ? !(object->flags & OBJECT_READ_SUMS)
+					    : object->generation != 0);
 }
 
 /* Wait until what was read so far is no more than the rate allows. */

@@ -188,7 +188,8 @@ ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent
 	if (fd < 0)
 		return NULL;
 	*ret_reason = SKIP_NO_TEMPORARY_FILE;
-	if (!file_attributes_make_plain(fd))
+	if (!(extent->flags & OBJECT_READ_SUMS ? file_attributes_make_no_cow(fd)
+					       : file_attributes_make_plain(fd)))
 		return NULL;
 	if (!copy_parts(pass, files, parts, fd, ret_reason, ret_blamed))
 		return NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-cover.h"
 
+#include <string.h>
+
 /* How far from its estimated ends a run is followed, first; eight times as far each time after. */
 #define FOLLOW_BLOCKS 64
 
@@ -11,6 +13,13 @@ typedef struct {
 	bool is_zeros;
 } Owner;
 
+/* Blocks that an owner may cover. */
+typedef struct {
+	uint64_t first;
+	uint64_t end;
+	uint32_t owner;
+} Reach;
+
 struct ExtentCover {
 	ExtentSums *sums;
 	uint32_t block_bytes;
@@ -19,6 +28,8 @@ struct ExtentCover {
 	GArray *source_sums; /* of the window in hand */
 	GArray *owned;       /* uint32_t for each block: 1 + index of the owner; 0: not covered */
 	GArray *owners;      /* Owner */
+	GArray *reaches;     /* Reach, of what was added last, or since a join was begun */
+	bool is_joining;
 };
 
 ExtentCover *extent_cover_new(ExtentSums *sums, uint32_t block_bytes)
@@ -31,6 +42,7 @@ ExtentCover *extent_cover_new(ExtentSums *sums, uint32_t block_bytes)
 	cover->source_sums = g_array_new(false, false, sizeof(uint64_t));
 	cover->owned = g_array_new(false, true, sizeof(uint32_t));
 	cover->owners = g_array_new(false, false, sizeof(Owner));
+	cover->reaches = g_array_new(false, false, sizeof(Reach));
 	return cover;
 }
 
@@ -43,6 +55,7 @@ void extent_cover_free(ExtentCover *cover)
 	g_array_unref(cover->source_sums);
 	g_array_unref(cover->owned);
 	g_array_unref(cover->owners);
+	g_array_unref(cover->reaches);
 	g_free(cover);
 }
 
@@ -55,6 +68,7 @@ bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GE
 {
 	cover->blocks = blocks;
 	g_array_set_size(cover->owners, 0);
+	cover->is_joining = false;
 	g_array_set_size(cover->owned, 0);
 	g_array_set_size(cover->owned, (guint)blocks);
 	g_array_set_size(cover->target_sums, (guint)blocks);
@@ -66,6 +80,8 @@ static uint32_t add_owner(ExtentCover *cover, uint32_t source, uint64_t diagonal
 {
 	Owner owner = { source, diagonal, is_whole, false };
 
+	if (!cover->is_joining)
+		g_array_set_size(cover->reaches, 0);
 	g_array_append_val(cover->owners, owner);
 	return cover->owners->len;
 }
@@ -77,6 +93,11 @@ static uint32_t add_owner_of_zeros(ExtentCover *cover, uint32_t source, uint64_t
 
 	g_array_append_val(cover->owners, owner);
 	return cover->owners->len;
+}
+
+static Reach *reach_at(const ExtentCover *cover, guint at)
+{
+	return &g_array_index(cover->reaches, Reach, at);
 }
 
 static void own(ExtentCover *cover, uint64_t first, uint64_t end, uint32_t owner)
@@ -94,8 +115,12 @@ static void own_shown(ExtentCover *cover, uint64_t first, uint64_t end, uint64_t
 		uint64_t low = MAX(first - diagonal, source->shown[i].first);
 		uint64_t high = MIN(end - diagonal, source->shown[i].end);
 
-		if (low < high)
-			own(cover, low + diagonal, high + diagonal, owner);
+		Reach reach = { low + diagonal, high + diagonal, owner };
+
+		if (low >= high)
+			continue;
+		own(cover, reach.first, reach.end, owner);
+		g_array_append_val(cover->reaches, reach);
 	}
 }
 
@@ -179,6 +204,125 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 	own_window(cover, &window, diagonal, source, least_blocks,
 		   add_owner(cover, source->id, diagonal, false));
 	return true;
+}
+
+/* The number of the reach, of what was added last, that has @block; UINT_MAX: none has. */
+static guint find_added(const ExtentCover *cover, uint64_t block)
+{
+	for (guint i = cover->reaches->len; i-- > 0;) {
+		const Reach *reach = reach_at(cover, i);
+
+		if (reach->owner != cover->owners->len)
+			break;
+		if (reach->first <= block && block < reach->end)
+			return i;
+	}
+
+	return UINT_MAX;
+}
+
+bool extent_cover_added(const ExtentCover *cover, uint64_t block)
+{
+	return find_added(cover, block) != UINT_MAX;
+}
+
+void extent_cover_take_back(ExtentCover *cover, uint64_t block)
+{
+	guint at;
+
+	if (owned(cover)[block] == cover->owners->len)
+		owned(cover)[block] = 0;
+	while ((at = find_added(cover, block)) != UINT_MAX) {
+		Reach behind = *reach_at(cover, at);
+
+		behind.first = block + 1;
+		reach_at(cover, at)->end = block;
+		g_array_append_val(cover->reaches, behind);
+	}
+}
+
+static const Owner *owner_of(const ExtentCover *cover, uint64_t block)
+{
+	uint32_t number = owned(cover)[block];
+
+	return number ? &g_array_index(cover->owners, Owner, number - 1) : NULL;
+}
+
+static bool goes_on(const Owner *one, const Owner *other)
+{
+	return one == other ||
+	       (one && other && one->source == other->source && one->diagonal == other->diagonal);
+}
+
+uint64_t extent_cover_pieces(const ExtentCover *cover)
+{
+	const Owner *last = NULL;
+	uint64_t n = 0;
+
+	for (uint64_t block = 0; block < cover->blocks; block++) {
+		const Owner *owner = owner_of(cover, block);
+
+		n += owner && !goes_on(owner, last);
+		last = owner;
+	}
+
+	return n;
+}
+
+static int compare_reaches(const void *a, const void *b)
+{
+	const Reach *one = a;
+	const Reach *other = b;
+
+	if (one->first != other->first)
+		return one->first < other->first ? -1 : 1;
+	return (one->end < other->end) - (one->end > other->end);
+}
+
+void extent_cover_begin_join(ExtentCover *cover)
+{
+	g_array_set_size(cover->reaches, 0);
+	cover->is_joining = true;
+}
+
+/* The reach that goes on furthest of those that begin at @block or before, from *next on. */
+static Reach furthest(const ExtentCover *cover, uint64_t block, guint *next)
+{
+	Reach best = { 0 };
+
+	for (; *next < cover->reaches->len && reach_at(cover, *next)->first <= block; ++*next)
+		if (reach_at(cover, *next)->end > best.end)
+			best = *reach_at(cover, *next);
+	return best;
+}
+
+/* Where one ends, the one of all that reach there goes on that reaches furthest. */
+static void join(ExtentCover *cover)
+{
+	Reach best = { 0 };
+	guint next = 0;
+
+	for (uint64_t block = 0; block < cover->blocks; block++) {
+		if (!owned(cover)[block])
+			continue;
+		/* Only where one ends: each goes on as far as it can. */
+		if (block >= best.end)
+			best = furthest(cover, block, &next);
+		if (block < best.end)
+			owned(cover)[block] = best.owner;
+	}
+}
+
+void extent_cover_join(ExtentCover *cover)
+{
+	uint64_t pieces = extent_cover_pieces(cover);
+	g_autoptr(GArray) before = g_array_copy(cover->owned);
+
+	g_array_sort(cover->reaches, compare_reaches);
+	join(cover);
+	if (extent_cover_pieces(cover) >= pieces)
+		memcpy(cover->owned->data, before->data, before->len * sizeof(uint32_t));
+	cover->is_joining = false;
 }
 
 void extent_cover_remove(ExtentCover *cover, uint64_t block)

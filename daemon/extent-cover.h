@@ -64,6 +64,20 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source);
 bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
 		      uint64_t least_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether what was added last has @block, whichever covers it; and take that back. */
+bool extent_cover_added(const ExtentCover *cover, uint64_t block);
+void extent_cover_take_back(ExtentCover *cover, uint64_t block);
+
+/* How many pieces the covered blocks are in. */
+uint64_t extent_cover_pieces(const ExtentCover *cover);
+
+/*
+ * Have the sources that are added between the two calls cover what is covered in as few pieces as they can.  Where
+ * that would not make it fewer nothing changes.  Call before holes and zeros are added.
+ */
+void extent_cover_begin_join(ExtentCover *cover);
+void extent_cover_join(ExtentCover *cover);
+
 /* Take back that @block is covered. */
 void extent_cover_remove(ExtentCover *cover, uint64_t block);
 

@@ -7,6 +7,10 @@
 /* Files of a source that are looked at for what goes on with a target. */
 #define BESIDE_MAX 8
 
+/* A target in so many pieces is not worth a look at more sources, of which no more are looked at. */
+#define FEW_PIECES  16
+#define SOURCES_MAX 16
+
 /* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
 #define GAPS_MAX 1024
 
@@ -97,20 +101,14 @@ static bool source_has(const ExtentCoverage *coverage, const ExtentSource *sourc
 	       here >= bytes;
 }
 
-/* Take back that @block is covered by @source, if no place of that shows the first @bytes of it. */
+/* Take back that @source, added last, has @block, if no place of it shows the first @bytes of that. */
 static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
 			  uint64_t diagonal, uint64_t bytes)
 {
-	CoverPiece piece;
-
-	if (block >= blocks_of(coverage, coverage->target) ||
-	    !extent_cover_has(coverage->cover, block, block + 1))
-		return;
-	piece = extent_cover_piece(coverage->cover, block, block + 1);
-	if (piece.source != source->object.id || piece.diagonal != diagonal)
-		return;
-	if (!source_has(coverage, source, block, diagonal, bytes))
-		extent_cover_remove(coverage->cover, block);
+	if (block < blocks_of(coverage, coverage->target) &&
+	    extent_cover_added(coverage->cover, block) &&
+	    !source_has(coverage, source, block, diagonal, bytes))
+		extent_cover_take_back(coverage->cover, block);
 }
 
 /*
@@ -431,6 +429,67 @@ static bool uncover_ends(ExtentCoverage *coverage, GError **error)
 	return true;
 }
 
+/* Cover what the source of @run has; @is_all: wherever the two extents lie side by side as @run says. */
+static bool cover_by_run(ExtentCoverage *coverage, const Run *run, bool is_all, GError **error)
+{
+	uint64_t diagonal = run->target_block - run->source_block;
+	uint64_t least_blocks = is_all ? COVER_LEAST_BLOCKS : MIN(run->blocks, COVER_LEAST_BLOCKS);
+	const ExtentSource *source;
+	Run along = *run;
+
+	if (!extent_sources_find(coverage->sources, run->source,
+				 run->source_block * coverage->block_bytes,
+				 run->blocks * coverage->block_bytes, &source, error))
+		return false;
+	if (!source)
+		return true;
+
+	if (is_all) {
+		along.target_block = (int64_t)diagonal > 0 ? diagonal : 0;
+		along.source_block = along.target_block - diagonal;
+		along.blocks = MIN(blocks_of(coverage, coverage->target),
+				   blocks_of(coverage, &source->object) + diagonal) -
+			       along.target_block;
+	}
+	/* A shorter run is part of a longer one that goes on in other extents. */
+	return cover_by(coverage, &along, source, least_blocks, error);
+}
+
+/*
+ * Of copies of one image each lacks other blocks than the rest.  What the first one lacks, taken from the others
+ * block by block, would leave the target in many pieces; more of each in few.
+ */
+static bool join_pieces(ExtentCoverage *coverage, const GArray *runs, GError **error)
+{
+	Run looked_at[SOURCES_MAX];
+	size_t n = 0;
+
+	if (extent_refs_is_encoded(coverage->refs) ||
+	    extent_cover_pieces(coverage->cover) <= FEW_PIECES)
+		return true;
+
+	extent_cover_begin_join(coverage->cover);
+	for (guint i = 0; i < runs->len && n < SOURCES_MAX; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+		bool is_known = run->source == RUN_HOLE;
+
+		for (size_t k = 0; k < n && !is_known; k++)
+			is_known = run->source == looked_at[k].source &&
+				   run->target_block - run->source_block ==
+					   looked_at[k].target_block - looked_at[k].source_block;
+		if (is_known)
+			continue;
+		if (!pass_may_continue(coverage->pass))
+			return true;
+		looked_at[n++] = *run;
+		if (!cover_by_run(coverage, run, true, error))
+			return false;
+	}
+
+	extent_cover_join(coverage->cover);
+	return true;
+}
+
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool is_held,
 			  const GArray *runs, GError **error)
 {
@@ -449,7 +508,6 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool i
 
 	for (guint i = 0; i < runs->len; i++) {
 		const Run *run = &g_array_index(runs, Run, i);
-		const ExtentSource *source;
 
 		/* That says only that there are zeros: where, the sums tell. */
 		has_zeros |= run->source == RUN_HOLE;
@@ -458,15 +516,11 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool i
 			continue;
 		if (!pass_may_continue(coverage->pass))
 			return true;
-		if (!extent_sources_find(coverage->sources, run->source,
-					 run->source_block * coverage->block_bytes,
-					 run->blocks * coverage->block_bytes, &source, error))
-			return false;
-		/* A shorter run is part of a longer one that goes on in other extents. */
-		if (source &&
-		    !cover_by(coverage, run, source, MIN(run->blocks, COVER_LEAST_BLOCKS), error))
+		if (!cover_by_run(coverage, run, false, error))
 			return false;
 	}
+	if (!join_pieces(coverage, runs, error))
+		return false;
 
 	coverage->lack.lacks_equals &= !has_zeros && !extent_sources_any_exists(coverage->sources);
 	return extent_refs_is_encoded(coverage->refs) ||

@@ -12,6 +12,7 @@
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
 #include "hashstore/pinned.h"
+#include "hashstore/read-sums.h"
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
@@ -81,17 +82,32 @@ static bool has_room(ExtentFinder *finder, const DataExtent *extent)
 	return true;
 }
 
+/* Whether the extent is to be part of a stretch: what has no sums yet would make one of nothing. */
+static bool wants_stretch(ExtentFinder *finder, const DataExtent *extent, bool *ret, GError **error)
+{
+	uint64_t known = 0;
+
+	if (stretch_finder_wants(finder->stretches, extent) &&
+	    !extent_count_known(finder->fingerprinter, extent, &known, error))
+		return false;
+	*ret = known > 0;
+	return true;
+}
+
 /* Put a new extent, or one that is another by now. */
 static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
 		GError **error)
 {
 	DataExtent new = *extent;
+	bool is_small;
 
 	if (!has_room(finder, extent))
 		return true;
 	if (item && !extent_sharing_ask(finder->sharing, item, &new.is_shared, error))
 		return false;
-	if (stretch_finder_wants(finder->stretches, &new))
+	if (!wants_stretch(finder, &new, &is_small, error))
+		return false;
+	if (is_small)
 		return stretch_finder_add(finder->stretches, &new, item, error);
 	return extent_fingerprint(finder->fingerprinter, &new, NULL, error) &&
 	       pass_commit_when_due(finder->pass, error);
@@ -102,6 +118,16 @@ static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
 	finder->pass->result->files.gone++;
 	return deferred_extents_lose(finder->pass->deferred, stored->inode, error) &&
 	       hash_store_drop_extent(finder->pass->store, stored->inode, error);
+}
+
+/* What the extent differed from another in, or what pinned it, may not be there any more. */
+static bool forget_content(ExtentFinder *finder, uint64_t bytenr, GError **error)
+{
+	HashStore *store = finder->pass->store;
+
+	return deferred_extents_lose(finder->pass->deferred, bytenr, error) &&
+	       hash_store_drop_differed(store, bytenr, error) &&
+	       hash_store_drop_pinned(store, bytenr, error);
 }
 
 /*
@@ -132,10 +158,10 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 
 	result->files.changed += stored != NULL;
 	result->files.new += stored == NULL;
-	/* What it differed from another in, or what pinned it, may not be there any more. */
-	if (stored && (!deferred_extents_lose(finder->pass->deferred, extent->bytenr, error) ||
-		       !hash_store_drop_differed(finder->pass->store, extent->bytenr, error) ||
-		       !hash_store_drop_pinned(finder->pass->store, extent->bytenr, error)))
+	if (stored && !forget_content(finder, extent->bytenr, error))
+		return false;
+	/* What was read there before was of another extent. */
+	if (!is_same && !hash_store_drop_read_sums(finder->pass->store, extent->bytenr, error))
 		return false;
 	return put(finder, extent, item, error);
 }
@@ -459,7 +485,54 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 				     error);
 }
 
-bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+/* Put the extent at @address anew, of which the sums from reading are new, or lost. */
+static bool put_read(ExtentFinder *finder, uint64_t address, GError **error)
+{
+	HashStore *store = finder->pass->store;
+	g_autoptr(GBytes) read = NULL;
+	const Object *stored;
+	DataExtent extent;
+	uint64_t found;
+
+	if (!hash_store_find_at(store, OBJECT_EXTENTS, address, &stored, error))
+		return false;
+	if (!stored)
+		return hash_store_drop_read_sums(store, address, error);
+	extent = (DataExtent){
+		.bytenr = address,
+		.length = stored->size_bytes,
+		.generation = (uint64_t)stored->ctime_nsec,
+		.is_shared = stored->flags & OBJECT_SHARED,
+	};
+	if (!hash_store_get_read_sums(store, address, &found, &read, error))
+		return false;
+	if (read && g_bytes_get_size(read) == 0 &&
+	    !hash_store_drop_read_sums(store, address, error))
+		return false;
+	return forget_content(finder, address, error) && put(finder, &extent, NULL, error);
+}
+
+static bool find_read(ExtentFinder *finder, GError **error)
+{
+	HashStore *store = finder->pass->store;
+	uint64_t address;
+
+	for (uint64_t from = 0; pass_may_continue(finder->pass); from = address + 1) {
+		if (!hash_store_next_new_read_sums(store, from, &address, error))
+			return false;
+		if (address == UINT64_MAX)
+			return stretch_finder_finish(finder->stretches, error);
+		if (!put_read(finder, address, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* What to find: extents that are new to the filesystem, or those of which the files were read. */
+typedef bool (*Find)(ExtentFinder *finder, GError **error);
+
+static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, GError **error)
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
@@ -474,16 +547,41 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 		.sharing = sharing,
 		.own = own,
 	};
-	uint64_t since, looked_day, stored;
+	uint64_t stored;
 
-	if (!hash_store_get_number(pass->store, GENERATION_NOTE, &since, error) ||
-	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error) ||
-	    !hash_store_count_objects(pass->store, &stored, error))
+	if (!hash_store_count_objects(pass->store, &stored, error))
 		return false;
-
 	stretches = stretch_finder_new(pass, info, fingerprinter, stored == 0);
 	finder.stretches = stretches;
-	return find(&finder, since, looked_day, error);
+	return step(&finder, error);
+}
+
+static bool find_new(ExtentFinder *finder, GError **error)
+{
+	HashStore *store = finder->pass->store;
+	uint64_t since, looked_day;
+
+	return hash_store_get_number(store, GENERATION_NOTE, &since, error) &&
+	       hash_store_get_number(store, LOOK_NOTE, &looked_day, error) &&
+	       find(finder, since, looked_day, error);
+}
+
+bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	return run(pass, info, sums, find_new, error);
+}
+
+bool extents_find_read(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	uint64_t address;
+
+	if (!hash_store_next_new_read_sums(pass->store, 0, &address, error))
+		return false;
+	if (address == UINT64_MAX)
+		return true;
+
+	extent_sums_forget(sums);
+	return run(pass, info, sums, find_read, error);
 }
 
 bool extents_find_next(Pass *pass, uint64_t *ret_since, GError **error)

@@ -20,6 +20,13 @@
 bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Fingerprint the extents without checksums of which files were read since, as ExtentReads has it.  They were
+ * counted when they were found.
+ */
+bool extents_find_read(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* The transaction from which the next extents_find() looks on; 0: it looks at everything. */
 bool extents_find_next(Pass *pass, uint64_t *ret_since, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

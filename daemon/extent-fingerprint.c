@@ -5,6 +5,7 @@
 #include "daemon/unsummed-extents.h"
 #include "daemon/zeros.h"
 #include "hashstore/open-extents.h"
+#include "hashstore/read-sums.h"
 
 #define PIECE_BLOCKS 4096
 
@@ -72,6 +73,8 @@ static void add_sums(const ExtentFingerprinter *fingerprinter, const uint64_t *s
 		counts->zeros += is_zeros;
 		if (!is_known)
 			object_sums_add_hole(to, 1, sink);
+		else if (extent_sums_are_read_zeros(fingerprinter->sums, sums[i]))
+			object_sums_add_hole(to, 1, sink);
 		else if (is_zeros)
 			object_sums_add_zeros(to, 1, sink);
 		else
@@ -101,24 +104,55 @@ static bool note_open(ExtentFingerprinter *fingerprinter, const DataExtent *exte
 	return open != extent->bytenr || hash_store_drop_open_extent(store, open, error);
 }
 
-bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
-			  GError **error)
+/* Count an extent without sums as left alone; *ret: it is of files that are to have no checksums, and is not. */
+static bool leave(ExtentFingerprinter *fingerprinter, const DataExtent *extent, bool *ret,
+		  GError **error)
 {
 	SkipLedger *skips = &fingerprinter->pass->result->skips;
 	const Object shown = { .inode = extent->bytenr, .size_bytes = extent->length };
 	g_autofree char *path = NULL;
-	bool is_of_file;
 
-	if (!unsummed_extents_are_of_files(fingerprinter->unsummed, extent->bytenr, &is_of_file,
-					   error))
+	if (!unsummed_extents_are_of_files(fingerprinter->unsummed, extent->bytenr, ret, error))
 		return false;
-	if (is_of_file)
+	if (*ret)
 		return true;
 
 	if (skip_ledger_wants_example(skips, SKIP_NO_SUMS))
 		path = extent_places_example(fingerprinter->pass->places, &shown);
 	skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, path);
 	return true;
+}
+
+bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
+			  GError **error)
+{
+	bool is_of_file;
+
+	return leave(fingerprinter, extent, &is_of_file, error);
+}
+
+/* The same of an extent that is new.  What the pass copied itself is too little to read files again for. */
+static bool leave_new(ExtentFingerprinter *fingerprinter, const DataExtent *extent, GError **error)
+{
+	bool is_of_file;
+
+	return leave(fingerprinter, extent, &is_of_file, error) &&
+	       (!is_of_file || fingerprinter->pass->result->rewritten.extents > 0 ||
+		unsummed_extents_read_again(fingerprinter->unsummed, error));
+}
+
+/* Whether the extent has no checksums, but sums from reading; these are not new from here on. */
+static bool take_read_sums(ExtentFingerprinter *fingerprinter, uint64_t bytenr, bool *ret,
+			   GError **error)
+{
+	HashStore *store = fingerprinter->pass->store;
+	g_autoptr(GBytes) read = NULL;
+	uint64_t address;
+
+	if (!hash_store_get_read_sums(store, bytenr, &address, &read, error))
+		return false;
+	*ret = read && address == bytenr;
+	return !*ret || hash_store_take_read_sums(store, bytenr, error);
 }
 
 static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
@@ -143,12 +177,19 @@ static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 		.digest = digest,
 	};
 
-	if (known > 0)
-		pass->result->files.read++;
-	else
-		pass->result->files.set_aside++;
+	bool is_read;
 
-	return (known > 0 || extent_leave_unknown(fingerprinter, extent, error)) &&
+	if (!take_read_sums(fingerprinter, extent->bytenr, &is_read, error))
+		return false;
+	if (is_read)
+		row.flags |= OBJECT_READ_SUMS;
+	/* What was read counts as files. */
+	if (known == 0)
+		pass->result->files.set_aside++;
+	else if (!is_read)
+		pass->result->files.read++;
+
+	return (known > 0 || is_read || leave_new(fingerprinter, extent, error)) &&
 	       hash_store_put(pass->store, &row, error) &&
 	       note_open(fingerprinter, extent, known, error);
 }

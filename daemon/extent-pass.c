@@ -104,7 +104,8 @@ static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 
 	return inventory &&
 	       fingerprint_all(pass, inode_inventory_to_read(inventory), sums, opener, error) &&
-	       (!pass_may_continue(pass) || inode_inventory_end(inventory, error));
+	       (!pass_may_continue(pass) || (inode_inventory_end(inventory, error) &&
+					     extents_find_read(pass, info, sums, error)));
 }
 
 /* What was not looked at, as nothing near it changed, is unchanged. */
@@ -241,6 +242,7 @@ static bool do_steps(Pass *pass, GError **error)
 	pass->rests.held_room_bytes = pass->rests.held_most_bytes;
 	pass->rests.generation = ledger.generation;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
+	extent_sums_use_store(sums, pass->store);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;
 	if (pass_may_continue(pass))

@@ -175,6 +175,24 @@ static bool second_round(ExtentRounds *rounds, GError **error)
 }
 
 /*
+ * Whether @source was a target before its equals were known to stay: with these it might be in fewer pieces.  By
+ * then others had been shared with it.
+ */
+static bool was_early(const ExtentRounds *rounds, const Object *source, bool *ret, GError **error)
+{
+	PinnedExtent known;
+	bool found;
+
+	*ret = false;
+	if (!(object_table_facts(rounds->table, source->id) & FACT_LOCKED))
+		return true;
+	if (!hash_store_next_pinned(rounds->pass->store, source->inode, &known, &found, error))
+		return false;
+	*ret = found && known.extent.address == source->inode && known.cause == PIN_PIECES;
+	return true;
+}
+
+/*
  * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
  * that earlier passes had settled, and those that had to stay as others were shared with them.
  */
@@ -188,15 +206,19 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		Object source;
-		bool found;
+		bool found, is_early = false;
 
 		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
-		    facts & (FACT_MOVED | FACT_PINNED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
+		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
 		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
 			continue;
 		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
 			return false;
-		if (found && source.state == OBJECT_DONE &&
+		if (!found || source.state != OBJECT_DONE)
+			continue;
+		if (facts & FACT_PINNED && !was_early(rounds, &source, &is_early, error))
+			return false;
+		if ((!(facts & FACT_PINNED) || is_early) &&
 		    pinned_extents_turn(pass->pinned, source.inode, *(const uint64_t *)marks))
 			pass->n_turned++;
 	}

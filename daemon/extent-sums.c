@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-sums.h"
 
-#include "hashstore/hash-store.h"
+#include "hashstore/read-sums.h"
 #include "kernel-ioctl/btrfs-items.h"
 #include "kernel-ioctl/btrfs-tree.h"
 
@@ -30,6 +30,8 @@ struct ExtentSums {
 	BtrfsInfo info;
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
+	uint64_t read_zeros; /* as BlockSums has it */
+	HashStore *store;    /* or NULL */
 	GHashTable *windows; /* Window by address, of which this holds the key, too */
 	GQueue used;         /* Window, last used first */
 	BtrfsTree *tree;
@@ -53,6 +55,7 @@ ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret
 {
 	ExtentSums *sums = g_new0(ExtentSums, 1);
 	uint8_t zeros[BTRFS_SUM_BYTES_MAX];
+	g_autofree uint8_t *block = NULL;
 
 	sums->fd = fd;
 	sums->info = *info;
@@ -60,9 +63,17 @@ ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret
 	sums->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	sums->windows = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
 	g_queue_init(&sums->used);
+	block = g_malloc0(info->sector_bytes);
+	sums->read_zeros = XXH3_64bits_withSecret(block, info->sector_bytes, sums->secret,
+						  HASH_STORE_SECRET_BYTES);
 	if (btrfs_checksum_of_zeros(info->checksum, info->sector_bytes, zeros))
 		sums->zeros = sum_of(sums, zeros);
 	return sums;
+}
+
+void extent_sums_use_store(ExtentSums *sums, HashStore *store)
+{
+	sums->store = store;
 }
 
 void extent_sums_free(ExtentSums *sums)
@@ -91,6 +102,11 @@ void extent_sums_forget(ExtentSums *sums)
 uint64_t extent_sums_of_zeros(const ExtentSums *sums)
 {
 	return sums->zeros;
+}
+
+bool extent_sums_are_read_zeros(const ExtentSums *sums, uint64_t sum)
+{
+	return sum == sums->read_zeros || sum == ~sums->read_zeros;
 }
 
 uint64_t extent_sums_of_data(const ExtentSums *sums, const uint8_t *block)
@@ -195,6 +211,49 @@ static bool read_range(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint6
 	}
 }
 
+/* Put the sums from reading of one extent, which begins at @start, where @ret has none. */
+static void take_read_sums(const ExtentSums *sums, uint64_t start, GBytes *read, uint64_t bytenr,
+			   size_t n_blocks, uint64_t *ret)
+{
+	uint32_t sector_bytes = sums->info.sector_bytes;
+	gsize bytes;
+	const uint64_t *from = g_bytes_get_data(read, &bytes);
+	uint64_t n_read = bytes / sizeof(*from);
+
+	for (size_t i = 0; i < n_blocks; i++) {
+		uint64_t at = bytenr + i * sector_bytes;
+		uint64_t block = (at - start) / sector_bytes;
+
+		if (ret[i] == EXTENT_SUM_NONE && at >= start && block < n_read)
+			ret[i] = from[block];
+	}
+}
+
+/* Sums from reading where there is no checksum, extent by extent, the last one first. */
+static bool read_rest(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
+		      GError **error)
+{
+	uint64_t from = bytenr + n_blocks * sums->info.sector_bytes;
+	size_t n_known = 0;
+
+	while (n_known < n_blocks && ret[n_known] != EXTENT_SUM_NONE)
+		n_known++;
+	if (!sums->store || n_known == n_blocks)
+		return true;
+
+	while (from > bytenr) {
+		g_autoptr(GBytes) read = NULL;
+
+		if (!hash_store_get_read_sums(sums->store, from - 1, &from, &read, error))
+			return false;
+		if (!read)
+			break;
+		take_read_sums(sums, from, read, bytenr, n_blocks, ret);
+	}
+
+	return true;
+}
+
 static void use(ExtentSums *sums, Window *window)
 {
 	g_queue_unlink(&sums->used, window->link);
@@ -214,7 +273,8 @@ static const Window *find_window(ExtentSums *sums, uint64_t address, GError **er
 
 	made = g_new(Window, 1);
 	made->address = address;
-	if (!read_range(sums, address, WINDOW_BLOCKS, made->sums, error))
+	if (!read_range(sums, address, WINDOW_BLOCKS, made->sums, error) ||
+	    !read_rest(sums, address, WINDOW_BLOCKS, made->sums, error))
 		return NULL;
 
 	if (g_queue_get_length(&sums->used) >= WINDOWS_MAX) {

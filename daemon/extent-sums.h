@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/hash-store.h"
 #include "kernel-ioctl/btrfs-info.h"
 
 #include <glib.h>
@@ -20,12 +21,21 @@
  */
 typedef struct ExtentSums ExtentSums;
 
-/* The block has no checksum: it was not written, or its file has none.  No sum is 0. */
+/* The block has no sum: it was not written, or its file has no checksums and was not read.  No sum is 0. */
 #define EXTENT_SUM_NONE UINT64_C(0)
 
 /* @fd is any directory of the filesystem; @secret has HASH_STORE_SECRET_BYTES bytes.  Both stay. */
 ExtentSums *extent_sums_new(int fd, const BtrfsInfo *info, const uint8_t *secret);
 void extent_sums_free(ExtentSums *sums);
+
+/*
+ * From now on blocks without a checksum have the sums from reading that @store, borrowed, has of them
+ * (hashstore/read-sums.h).
+ */
+void extent_sums_use_store(ExtentSums *sums, HashStore *store);
+
+/* Whether @sum is that of a block of zeros that was read.  A hole does not do for it. */
+bool extent_sums_are_read_zeros(const ExtentSums *sums, uint64_t sum);
 
 /*
  * The sum of a block of zeros; EXTENT_SUM_NONE where it is not known, as of a kind of checksum newer than

@@ -42,6 +42,7 @@ FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
 	job->is_foreign = item->is_foreign;
 	job->has_checksums = item->has_checksums;
 	job->is_plain = item->is_plain;
+	job->is_by_extents = item->is_by_extents;
 	job->is_whole = item->is_whole;
 	job->changes = item->changes;
 	job->head = item->head;
@@ -117,7 +118,7 @@ static bool recall_half(FileJob *job, Pass *pass, bool *ret_found, GError **erro
 		return true;
 	}
 	job->object = job->half_object;
-	job->is_whole = !object_sums_have_anchors(&job->learned.sums);
+	job->is_whole = !job->is_by_extents && !object_sums_have_anchors(&job->learned.sums);
 	job->next_half_bytes += done_blocks * pass->block_bytes;
 	atomic_fetch_add(&pass->progress->done_bytes, done_blocks * pass->block_bytes);
 	*ret_found = true;
@@ -134,7 +135,8 @@ bool file_job_begin(FileJob *job, Pass *pass, GError **error)
 		return false;
 	if (!found) {
 		object_sums_init(&job->learned.sums, about->anchor_blocks,
-				 job->is_whole ? 0 : about->window_anchors, zero_run_blocks(pass));
+				 job->is_whole || job->is_by_extents ? 0 : about->window_anchors,
+				 zero_run_blocks(pass));
 		if (!hash_store_new_object(pass->store, &job->object, error))
 			return false;
 	}
@@ -154,7 +156,8 @@ Object file_job_row(const FileJob *job)
 		.btime_nsec = job->stamp.btime_nsec,
 		.mtime_nsec = job->stamp.mtime_nsec,
 		.ctime_nsec = job->stamp.ctime_nsec,
-		.flags = stamp_is_racy(&job->stamp, job->seen_nsec) ? OBJECT_RACY : 0,
+		.flags = (stamp_is_racy(&job->stamp, job->seen_nsec) ? OBJECT_RACY : 0) |
+			 (job->is_by_extents ? OBJECT_READ_SUMS : 0),
 		.changes = job->changes,
 		.changed_sec = (uint64_t)(job->seen_nsec / 1000 / G_USEC_PER_SEC),
 		.parent = job->file.parent,

@@ -42,6 +42,7 @@ typedef struct {
 	bool is_foreign;
 	bool has_checksums;
 	bool is_plain;
+	bool is_by_extents;
 	bool is_whole;
 	uint32_t changes; /* passes in a row that found it changed */
 	uint64_t head;

@@ -3,6 +3,7 @@
 
 #include "daemon/anchor-sink.h"
 #include "daemon/clone-prime.h"
+#include "daemon/extent-reads.h"
 #include "daemon/lost-stands.h"
 #include "daemon/object-skips.h"
 #include "daemon/read-ahead.h"
@@ -19,6 +20,7 @@ typedef struct {
 	ReadAhead *ahead;
 	FileJob *job;        /* the file in hand */
 	CloneStands *stands; /* NULL: all anchors are kept */
+	ExtentReads *reads;  /* NULL: no extents are objects */
 	uint32_t first_object;
 	uint64_t n_new_blocks; /* shared, and with no stand before this pass that is known */
 	bool is_primed;        /* files of earlier passes are known as stands, too */
@@ -163,7 +165,9 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
 			       FILE_JOB_HALF_BYTES;
-	return hash_store_put(store, &row, error) &&
+	/* What is kept with extents must not be behind. */
+	return (!printer->reads || extent_reads_flush(printer->reads, error)) &&
+	       hash_store_put(store, &row, error) &&
 	       hash_store_put_half(store, job->object, object_sums_blocks(&job->learned.sums),
 				   &job->learned, sizeof(job->learned), error);
 }
@@ -178,6 +182,14 @@ static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 		return true;
 
 	return keep_half(printer, error) && pass_commit_when_due(printer->pass, error);
+}
+
+/* What was read goes to the extents, where these are objects. */
+static bool add_to_extents(Fingerprinter *printer, const FilePart *part, GError **error)
+{
+	return !printer->job->is_by_extents || !part->is_addressed ||
+	       extent_reads_add(printer->reads, part->piece.physical, part->sums, part->n_blocks,
+				printer->job->attributes.is_no_cow, error);
 }
 
 /* Bytes of the part at @limit or behind it. */
@@ -203,7 +215,7 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 	job->learned.far_bytes += bytes_beyond(part, ANCHOR_BLOCKS * pass->block_bytes);
 	if (part->is_shared)
 		job->learned.shared_bytes += length;
-	if (!add_sums(printer, part, error))
+	if (!add_sums(printer, part, error) || !add_to_extents(printer, part, error))
 		return FINGERPRINT_FAILED;
 	atomic_fetch_add(&pass->progress->done_bytes, length);
 	return keep_half_when_due(printer, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
@@ -322,7 +334,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 
 	whole.digest = row.digest;
 	/* Zeros are shared with a hole where they are looked for. */
-	if ((job->is_whole || job->learned.sums.n_data > 0) &&
+	if (!job->is_by_extents && (job->is_whole || job->learned.sums.n_data > 0) &&
 	    !hash_store_put_anchor(pass->store, &whole, error))
 		return FINGERPRINT_FAILED;
 
@@ -393,9 +405,11 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	g_autoptr(BlockSums) sums = NULL;
 	g_autoptr(ReadAhead) ahead = NULL;
 	g_autoptr(CloneStands) stands = NULL;
+	g_autoptr(ExtentReads) reads = checksums ? extent_reads_new(pass) : NULL;
 	Fingerprinter printer = {
 		.pass = pass,
 		.opener = opener,
+		.reads = reads,
 		.anchors = { .store = pass->store, .anchor_blocks = about->anchor_blocks },
 	};
 	bool done;
@@ -420,5 +434,5 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	printer.anchors.stands = stands;
 	done = fingerprint_files(&printer, error);
 	pass->result->disk_bytes += read_ahead_end(ahead);
-	return done && pass_commit(pass, error);
+	return done && (!reads || extent_reads_flush(reads, error)) && pass_commit(pass, error);
 }

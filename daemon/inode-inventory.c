@@ -2,10 +2,12 @@
 #include "daemon/inode-inventory.h"
 
 #include "daemon/extent-files.h"
+#include "daemon/extent-reads.h"
 #include "daemon/known-file.h"
 #include "daemon/look-day.h"
 #include "hashstore/objects.h"
 #include "hashstore/open-extents.h"
+#include "hashstore/read-sums.h"
 #include "kernel-ioctl/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/btrfs-names.h"
@@ -130,6 +132,7 @@ static bool add_to_read(InodeInventory *inventory, const FileId *id, const Btrfs
 		.half_object = half_object,
 		.changes = changes,
 		.has_checksums = !inode->is_no_sum,
+		.is_by_extents = inode->is_no_sum,
 		.is_plain = !inode->is_no_sum && !inventory->data.is_compressed,
 	};
 
@@ -156,6 +159,13 @@ static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *s
 	return hash_store_put(inventory->pass->store, &current, error);
 }
 
+/* What was read of the file says nothing of its extents any more. */
+static bool forget_reads(InodeInventory *inventory, const ExtentRef *file, GError **error)
+{
+	return extent_reads_forget_file(inventory->pass, file->root, file->inode, file->size_bytes,
+					error);
+}
+
 /*
  * Leave a file alone for a time that always changes.  It is met again by the next pass whether it changes
  * until then or not.
@@ -175,7 +185,8 @@ static bool leave_for_a_time(InodeInventory *inventory, const ExtentRef *file, c
 	left.state = OBJECT_SKIPPED;
 	left.skip_reason = SKIP_CHANGES_OFTEN;
 	inventory->pass->result->files.set_aside++;
-	return hash_store_put(inventory->pass->store, &left, error);
+	return forget_reads(inventory, file, error) &&
+	       hash_store_put(inventory->pass->store, &left, error);
 }
 
 /* It changed: is it to be read now? */
@@ -230,6 +241,10 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 		pass_result_add_known(inventory->pass->result, known->skip_reason);
 		leave(inventory, &file, known->skip_reason);
 	}
+	/* It was read by an older version, or its data was moved since: its extents have no sums. */
+	if (inode->is_no_sum && known->state != OBJECT_SKIPPED &&
+	    !(known->flags & OBJECT_READ_SUMS))
+		return add_to_read(inventory, id, inode, 0, known->changes, error);
 	/* What was settled meanwhile was not matched with what is still to be read of it. */
 	return known->state != OBJECT_HALF ||
 	       add_to_read(inventory, id, inode, half, known->changes, error);
@@ -264,7 +279,8 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 		return false;
 	if (is_left_alone(pass, inode)) {
 		leave(inventory, &place, SKIP_NO_COW);
-		return !known || forget(inventory, subvolume, number, error);
+		return !known || (forget_reads(inventory, &place, error) &&
+				  forget(inventory, subvolume, number, error));
 	}
 	if (!inode->is_no_sum) {
 		if (!look_at_data(inventory, &id, inode->size_bytes, error))
@@ -397,11 +413,13 @@ static bool build(InodeInventory *inventory, GError **error)
 	Pass *pass = inventory->pass;
 	g_autofree char *limits = NULL;
 	uint64_t looked_day, open;
+	bool has_read;
 
 	if (!hash_store_get_note(pass->store, LIMITS_NOTE, &limits, error) ||
 	    !hash_store_get_number(pass->store, GENERATION_NOTE, &inventory->since, error) ||
 	    !hash_store_get_number(pass->store, LOOK_NOTE, &looked_day, error) ||
-	    !hash_store_next_open_extent(pass->store, 0, &open, error))
+	    !hash_store_next_open_extent(pass->store, 0, &open, error) ||
+	    !hash_store_has_read_sums(pass->store, &has_read, error))
 		return false;
 
 	/* The filesystem was set back to an older state, or other files are to be looked at. */
@@ -412,7 +430,7 @@ static bool build(InodeInventory *inventory, GError **error)
 				       look_day_is_due(looked_day, pass_day(pass), LOOK_DAYS))) &&
 	    !look_at_all_stored(inventory, error))
 		return false;
-	if ((open != UINT64_MAX || pass->settings->compressed == COMPRESSED_READ) &&
+	if ((open != UINT64_MAX || has_read || pass->settings->compressed == COMPRESSED_READ) &&
 	    pass_may_continue(pass) && !look_at_subvolumes(inventory, error))
 		return false;
 

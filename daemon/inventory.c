@@ -289,8 +289,9 @@ FileAction inventory_judge(Inventory *inventory, FileRecord *seen, const Object 
 	bool has_same_rights =
 		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
 
+	/* Of what was kept with extents the file itself has no anchors. */
 	if (known_file_is_other(known, seen->generation) || verdict == STAMP_CHANGED ||
-	    !note_regained(inventory, seen, known))
+	    known->flags & OBJECT_READ_SUMS || !note_regained(inventory, seen, known))
 		return judge_changed(inventory, seen, known);
 
 	if (known->id >= inventory->settled_below && known->state == OBJECT_DONE)

@@ -261,6 +261,7 @@ static void add_data(ReadAhead *ahead)
 	part->sums = g_new(uint64_t, part->n_blocks);
 	part->piece.physical = rest->physical;
 	part->piece.goes_on = ahead->is_stream && part->offset > ahead->extent_start;
+	part->is_addressed = is_addressed;
 	part->is_shared = rest->flags & EXTENT_SHARED;
 	part->is_clone = part->is_shared && is_addressed && !part->job->has_checksums;
 	part->is_cached = part->is_clone;
@@ -345,6 +346,9 @@ static bool shares_data(ReadAhead *ahead, const FileJob *job)
 	return extent;
 }
 
+/* The sums of all blocks take so many times what anchors do. */
+#define BY_EXTENTS_ROOM 7
+
 /*
  * Take room in the store for @job, or note that there is none.  Of XFS the store has the anchors of a block once,
  * however many files show it.
@@ -352,10 +356,12 @@ static bool shares_data(ReadAhead *ahead, const FileJob *job)
 static void take_room(ReadAhead *ahead, FileJob *job)
 {
 	Pass *pass = ahead->pass;
+	uint64_t bytes = job->is_by_extents ? job->data_bytes * BY_EXTENTS_ROOM : job->data_bytes;
 
-	job->has_no_room = !store_room_take(pass->room, job->data_bytes, !job->is_whole,
-					    &job->room_bytes, &job->no_room);
-	if (job->has_no_room || job->is_whole || pass->filesystem->identity.kind == FS_KIND_XFS ||
+	job->has_no_room = !store_room_take(pass->room, bytes, !job->is_whole, &job->room_bytes,
+					    &job->no_room);
+	if (job->has_no_room || job->is_whole || job->is_by_extents ||
+	    pass->filesystem->identity.kind == FS_KIND_XFS ||
 	    store_room_is_for_clones(pass->room, job->room_bytes, &job->no_room) ||
 	    !shares_data(ahead, job))
 		return;

@@ -46,9 +46,10 @@ typedef struct {
 	uint64_t end; /* may lie behind the end of file, save of data */
 	size_t n_blocks;
 	SumsOrigin origin;
-	bool is_shared; /* other files show this data, too */
-	bool is_clone;  /* the same, at an address of its own, and read */
-	bool is_cached; /* its sums go by its address, which is its own */
+	bool is_addressed; /* its blocks lie one after another from piece.physical on */
+	bool is_shared;    /* other files show this data, too */
+	bool is_clone;     /* the same, at an address of its own, and read */
+	bool is_cached;    /* its sums go by its address, which is its own */
 
 	/* The reader's until it was read. */
 	ReadOutcome outcome;

@@ -22,6 +22,7 @@ typedef struct {
 	bool is_foreign;      /* this process may not share onto it */
 	bool has_checksums;   /* its blocks are known by these: see BlockSums */
 	bool is_plain;        /* nothing of it is compressed, or is to be shared away */
+	bool is_by_extents;   /* its sums are kept with its extents: see ExtentReads */
 	bool is_whole;        /* only its digest as a whole is wanted */
 	uint32_t changes;     /* how many in a row were met, this one included */
 	uint64_t head;        /* digest of its first blocks; 0: not known */

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/unsummed-extents.h"
 
+#include "daemon/inode-inventory.h"
+#include "hashstore/objects.h"
 #include "kernel-ioctl/btrfs-inode.h"
 #include "kernel-ioctl/btrfs-refs.h"
 
 struct UnsummedExtents {
-	const Pass *pass;
+	Pass *pass;
 	BtrfsRefs *refs;
 	/* The file asked about last, which often shows the next extent too. */
 	uint64_t root;
 	uint64_t inode;
 	bool is_found;
 	bool is_no_sum;
+	uint64_t transid;
 };
 
-UnsummedExtents *unsummed_extents_new(const Pass *pass)
+UnsummedExtents *unsummed_extents_new(Pass *pass)
 {
 	UnsummedExtents *extents = g_new0(UnsummedExtents, 1);
 
@@ -48,6 +51,7 @@ static bool look_at(UnsummedExtents *extents, const BtrfsRef *ref, GError **erro
 	extents->root = ref->root;
 	extents->inode = ref->inode;
 	extents->is_no_sum = inode.is_no_sum;
+	extents->transid = inode.transid;
 	return true;
 }
 
@@ -75,4 +79,24 @@ bool unsummed_extents_are_of_files(UnsummedExtents *extents, uint64_t bytenr, bo
 	}
 
 	return true;
+}
+
+bool unsummed_extents_read_again(UnsummedExtents *extents, GError **error)
+{
+	HashStore *store = extents->pass->store;
+	g_autofree char *name = NULL;
+	const Object *known;
+	Object row;
+
+	if (!hash_store_find_at(store, extents->root, extents->inode, &known, error))
+		return false;
+	if (!known || !(known->flags & OBJECT_READ_SUMS))
+		return true;
+
+	name = g_strndup((const char *)known->name, known->name_bytes);
+	row = *known;
+	row.name = (const uint8_t *)name;
+	row.flags &= ~(unsigned)OBJECT_READ_SUMS;
+	return hash_store_put(store, &row, error) &&
+	       inode_inventory_begin_since(extents->pass, extents->transid, error);
 }

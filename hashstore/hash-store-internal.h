@@ -48,6 +48,8 @@ struct HashStore {
 	bool differed_known;
 	uint64_t pinned_rows; /* of pinned, likewise */
 	bool pinned_known;
+	uint64_t read_sums_rows; /* of read_sums, likewise */
+	bool read_sums_known;
 	uint64_t thread_read_bytes;
 	uint32_t n_renewed; /* ids given by hash_store_renew() since all was settled */
 

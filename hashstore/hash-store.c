@@ -317,6 +317,7 @@ bool hash_store_undo_all(HashStore *store, GError **error)
 	store->n_renewed = 0;
 	store->differed_known = false;
 	store->pinned_known = false;
+	store->read_sums_known = false;
 	return hash_store_undo(store, error) && store_meta_load(store, error);
 }
 
@@ -384,7 +385,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 			   "DELETE FROM object; DELETE FROM half; DELETE FROM directory;"
 			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
 			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
-			   "DELETE FROM holders; DELETE FROM note;",
+			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;",
 			   error)) {
 		store->failed = true;
 		return false;
@@ -395,6 +396,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	store->halves = 0;
 	store->differed_known = false;
 	store->pinned_known = false;
+	store->read_sums_known = false;
 	store->counts.objects = 0;
 	store->counts.dead = 0;
 	store->counts.settled_below = store->counts.next_object;

@@ -229,6 +229,18 @@ bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, co
 	return find_object(store, find, ret, error);
 }
 
+bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
+			    const Object **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_BEFORE, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	bind_key(find, subvolume, MIN(inode, INT64_MAX));
+	return find_object(store, find, ret, error);
+}
+
 bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
 			 size_t state_bytes, GError **error)
 {

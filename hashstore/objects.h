@@ -50,6 +50,8 @@ typedef enum {
 		1 << 10, /* some of its blocks were shared when it was read, or shared by dedupd */
 	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
 	OBJECT_HELD = 1 << 12, /* an extent that snapshots hold until they are deleted (pinned.h) */
+	/* An extent that has no checksums, but sums from reading (read-sums.h); a file that shows such. */
+	OBJECT_READ_SUMS = 1 << 13,
 } ObjectFlags;
 
 #define OBJECT_STAND_SEVERAL UINT64_MAX
@@ -116,6 +118,10 @@ bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found
 /* By its key, as hash_store_find(). */
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The last one of @subvolume whose inode is @inode or less, as hash_store_find(). */
+bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
+			    const Object **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Half-read large files: the engine's own state at @done_blocks of the object, kept until the

@@ -5,6 +5,7 @@
 #include "hashstore/hash-store-internal.h"
 #include "hashstore/objects.h"
 #include "hashstore/pinned.h"
+#include "hashstore/read-sums.h"
 
 static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
 {
@@ -31,6 +32,7 @@ bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
 	return hash_store_drop_open_extent(store, address, error) &&
 	       hash_store_drop_differed(store, address, error) &&
 	       hash_store_drop_pinned(store, address, error) &&
+	       hash_store_drop_read_sums(store, address, error) &&
 	       hash_store_drop(store, OBJECT_EXTENTS, address, error);
 }
 

@@ -100,6 +100,14 @@ static const char *const steps[] = {
 	"UPDATE pass SET extents = files WHERE EXISTS"
 	"  (SELECT 1 FROM note WHERE name = 'found-by' AND text = 'checksums');"
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
+	/*
+	 * 13.  Block sums of btrfs's extents that have no checksums, from reading.  All files that show such
+	 * are looked at again.
+	 */
+	"CREATE TABLE read_sums ("
+	"  address INTEGER PRIMARY KEY, is_new INTEGER NOT NULL, sums BLOB NOT NULL);"
+	"CREATE INDEX read_sums_new ON read_sums (address) WHERE is_new = 1;"
+	"DELETE FROM note WHERE name = 'btrfs-inodes-generation';",
 };
 
 const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };

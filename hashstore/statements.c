@@ -23,6 +23,9 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_FIND_OBJECT] = "SELECT subvolume, inode, id, record FROM object WHERE id = ?",
 	[STATEMENT_FIND_OBJECT_AT] = "SELECT subvolume, inode, id, record FROM object"
 				     " WHERE subvolume = ? AND inode = ?",
+	[STATEMENT_FIND_OBJECT_BEFORE] = "SELECT subvolume, inode, id, record FROM object"
+					 " WHERE subvolume = ? AND inode <= ?"
+					 " ORDER BY inode DESC LIMIT 1",
 	[STATEMENT_FIND_OBJECT_ID] = "SELECT id FROM object WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_COUNT_OBJECTS_OF] = "SELECT COUNT(*) FROM object WHERE subvolume = ?",
 	[STATEMENT_GET_CONTENT_BYTES] =
@@ -71,6 +74,15 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_DROP_OPEN_EXTENT] = "DELETE FROM open_extent WHERE address = ?",
 	[STATEMENT_NEXT_OPEN_EXTENT] =
 		"SELECT address FROM open_extent WHERE address >= ? ORDER BY address LIMIT 1",
+	[STATEMENT_PUT_READ_SUMS] =
+		"INSERT INTO read_sums (address, is_new, sums) VALUES (?, 1, ?)",
+	[STATEMENT_GET_READ_SUMS] = "SELECT address, sums FROM read_sums WHERE address <= ?"
+				    " ORDER BY address DESC LIMIT 1",
+	[STATEMENT_NEXT_NEW_READ_SUMS] = "SELECT address FROM read_sums WHERE is_new = 1"
+					 " AND address >= ? ORDER BY address LIMIT 1",
+	[STATEMENT_TAKE_READ_SUMS] =
+		"UPDATE read_sums SET is_new = 0 WHERE address = ? AND is_new = 1",
+	[STATEMENT_DROP_READ_SUMS] = "DELETE FROM read_sums WHERE address = ?",
 	[STATEMENT_PUT_DIFFERED] =
 		"INSERT INTO differed (address, generation, other, other_generation)"
 		" VALUES (?, ?, ?, ?)",

@@ -79,6 +79,13 @@ bool file_attributes_make_plain(int fd)
 	return system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
 }
 
+bool file_attributes_make_no_cow(int fd)
+{
+	InodeWord flags = { .written = FS_NOCOW_FL };
+
+	return system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
 void file_attributes_drop_inherited(int fd)
 {
 	static const uint32_t hints = FS_XFLAG_EXTSIZE | FS_XFLAG_COWEXTSIZE;

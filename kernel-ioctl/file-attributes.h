@@ -32,6 +32,9 @@ typedef struct {
  */
 bool file_attributes_make_plain(int fd) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Have the empty file, on btrfs, be without checksums, as what it is to be shared with.  False with errno. */
+bool file_attributes_make_no_cow(int fd) G_GNUC_WARN_UNUSED_RESULT;
+
 /*
  * Take the extent size hints and the project from the empty file, which it got of its directory on XFS.
  * A kernel that does not allow that is no error: both are hints.

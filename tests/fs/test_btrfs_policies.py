@@ -3,6 +3,7 @@
 
 import mmap
 import pathlib
+import random
 import subprocess
 import time
 
@@ -13,7 +14,7 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, noise, text, write, write_extent, write_no_cow
-from harness import check_btrfs_pass as check
+from harness import check_btrfs_pass as check, settle
 from hindrances import leased
 from subvolumes import btrfs, delete_subvolumes, is_read_only, make_subvolume, snapshot
 
@@ -228,13 +229,107 @@ def test_shifted_data_without_checksums_is_shared(tree, write_no_sum, dedupd):
 
 def test_only_extents_that_nothing_shows_any_more_count_as_freed(tree, write_no_sum, dedupd):
     data = noise(1, 4 * MIB)
-    write_no_sum(tree / "long", data + noise(2, MIB))
-    write_no_sum(tree / "other", noise(3, MIB) + data)
+    write_no_sum(tree / "long", data + noise(2, 3 * MIB))
+    write_no_sum(tree / "other", noise(3, 3 * MIB) + data)
 
     done = check(dedupd)
 
-    assert done.first.shared["bytes"] == 4 * MIB
+    assert done.first.shared["bytes"] == 0
     assert done.freed_bytes == 0
+    assert done.first.pinned == {"uncovered": 1}
+
+
+def test_what_extents_without_checksums_have_alone_is_written_anew(tree, dedupd):
+    data = noise(1, 4 * MIB)
+    write_no_cow(tree / "one", data)
+    write_no_cow(tree / "two", data)
+    settle(dedupd.filesystem)
+    content.overwrite(tree / "two", 100 * BLOCK, noise(2, 3 * BLOCK))
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 4 * MIB - 3 * BLOCK
+    assert done.first.rewritten == {"bytes": 3 * BLOCK, "extents": 1}
+
+
+def write_images(tree, write_one):
+    """An image in one extent and in many, and copies that were written to, each in too many pieces to go."""
+    data = noise(1, 8 * MIB)
+    write_one(tree / "image", data)
+    for copy in range(3):
+        changed = bytearray(data)
+        for block in random.Random(copy).sample(range(len(data) // BLOCK), 140):
+            changed[block * BLOCK:(block + 1) * BLOCK] = noise(copy * 10000 + block, BLOCK)
+        write_one(tree / f"copy-{copy}", bytes(changed))
+    for number in range(8):
+        write_one(tree / f"part-{number}", data[number * MIB:(number + 1) * MIB])
+
+
+@pytest.mark.parametrize("write_one", [write_extent, write_no_cow])
+def test_an_image_goes_of_which_copies_have_all_in_few_pieces(tree, dedupd, write_one):
+    write_images(tree, write_one)
+
+    done = check(dedupd, no_data_cow="share")
+
+    # Blocks that were written to in each copy are written anew.
+    assert done.first.rewritten["bytes"] <= 8 * BLOCK
+    assert done.freed_bytes == 16 * MIB - done.first.rewritten["bytes"]
+    assert done.first.skipped.keys() == {"pieces"}
+
+
+def test_a_file_that_was_overwritten_in_place_is_found_equal_anew(tree, dedupd):
+    one = write_no_cow(tree / "one", noise(1, 4 * MIB))
+    two = write_no_cow(tree / "two", noise(2, 4 * MIB))
+    assert check(dedupd, no_data_cow="share").freed_bytes == 0
+    content.overwrite(two, 0, noise(1, 4 * MIB))
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 4 * MIB
+    assert done.first.read["finding_bytes"] == 4 * MIB
+    assert oracle.is_shared(one, two)
+
+
+def test_a_new_copy_is_shared_with_what_earlier_passes_read(tree, dedupd):
+    data = noise(1, 4 * MIB)
+    write_no_cow(tree / "one", data)
+    assert check(dedupd, no_data_cow="share").freed_bytes == 0
+    write_no_cow(tree / "two", data[:MIB] + noise(2, BLOCK) + data[MIB + BLOCK:])
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 4 * MIB - BLOCK
+    assert done.first.read["finding_bytes"] == 4 * MIB
+
+
+def test_after_a_balance_files_without_checksums_are_read_again(tree, dedupd):
+    data = noise(1, 4 * MIB)
+    write_no_cow(tree / "one", data)
+    assert check(dedupd, no_data_cow="share").freed_bytes == 0
+    btrfs("balance", "start", "-d", tree)
+    write_no_cow(tree / "two", data)
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 4 * MIB
+    assert done.first.read["finding_bytes"] == 8 * MIB
+
+
+def test_what_was_known_before_a_file_was_overwritten_in_place_harms_nothing(tree, dedupd):
+    """The sums of its extents are those of other data by the time of the sharing."""
+    data = noise(1, 4 * MIB)
+    write_no_cow(tree / "one", data)
+    write_no_cow(tree / "two", data)
+    write_no_cow(tree / "three", noise(2, 4 * MIB))
+    assert check(dedupd, no_data_cow="share", min_size="8M").freed_bytes == 0
+    assert check(dedupd, no_data_cow="share").freed_bytes == 4 * MIB
+    content.overwrite(tree / "three", 0, data)
+    content.overwrite(tree / "one", 0, noise(3, 4 * MIB))
+
+    done = check(dedupd, no_data_cow="share")
+
+    assert done.freed_bytes == 4 * MIB
+    assert oracle.is_shared(tree / "two", tree / "three")
 
 
 def test_zeros_without_checksums_are_shared_like_other_data(tree, write_no_sum, dedupd):
@@ -473,7 +568,8 @@ def test_from_reading_to_checksums_only_files_without_are_kept(tree, write_no_su
 
     assert done.first.store["objects"] == 3
     assert done.first.files["gone"] == 1
-    assert done.first.read["finding_bytes"] == 0
+    # Its extents need sums of their own.
+    assert done.first.read["finding_bytes"] == MIB
     write_no_sum(tree / "equal", noise(2, MIB))
     assert check(dedupd).freed_bytes == MIB
     assert check(dedupd, find="read").freed_bytes == 0

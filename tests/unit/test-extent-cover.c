@@ -382,6 +382,62 @@ static void test_a_hole_covers_nothing_where_the_sum_of_zeros_is_not_known(void)
 		g_assert_false(extent_cover_has(fixture->cover, block, block + 1));
 }
 
+/* Both lack a block of the target every 20 blocks, the second one 10 blocks behind the first. */
+static void make_copies(Fixture *fixture)
+{
+	make_equal(fixture, 0, FIRST, 0, 100);
+	memcpy(fixture->sums[SECOND], fixture->sums[FIRST], 100 * 4);
+	for (uint64_t block = 10; block < 100; block += 20) {
+		fixture->sums[FIRST][block] ^= 1;
+		fixture->sums[SECOND][block + 5] ^= 1;
+	}
+	begin(fixture);
+	extent_cover_begin_join(fixture->cover);
+	add(fixture, FIRST, 0, 0);
+	add(fixture, SECOND, 0, 0);
+}
+
+static void test_copies_are_joined_to_as_few_pieces_as_they_can(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 100, 100);
+
+	make_copies(fixture);
+	g_assert_true(extent_cover_has(fixture->cover, 0, 100));
+	g_assert_cmpuint(extent_cover_pieces(fixture->cover), ==, 11);
+	extent_cover_join(fixture->cover);
+	g_assert_true(extent_cover_has(fixture->cover, 0, 100));
+	g_assert_cmpuint(extent_cover_pieces(fixture->cover), ==, 10);
+	assert_piece(fixture, 0, 15, SECOND, 0);
+	assert_piece(fixture, 15, 30, FIRST, 15);
+	assert_piece(fixture, 30, 35, SECOND, 30);
+}
+
+static void test_what_was_taken_back_is_left_out_when_pieces_are_joined(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 100, 100);
+
+	make_copies(fixture);
+	/* The block 8 belongs to the first one. */
+	g_assert_true(extent_cover_added(fixture->cover, 8));
+	g_assert_false(extent_cover_added(fixture->cover, 15));
+	extent_cover_take_back(fixture->cover, 8);
+	g_assert_false(extent_cover_added(fixture->cover, 8));
+	g_assert_true(extent_cover_has(fixture->cover, 8, 9));
+	extent_cover_join(fixture->cover);
+	assert_piece(fixture, 0, 10, FIRST, 0);
+}
+
+static void test_what_was_taken_back_of_its_owner_is_not_covered(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(100, 100, 100);
+
+	make_copies(fixture);
+	extent_cover_take_back(fixture->cover, 10);
+	g_assert_false(extent_cover_has(fixture->cover, 10, 11));
+	extent_cover_join(fixture->cover);
+	g_assert_false(extent_cover_has(fixture->cover, 10, 11));
+}
+
 static void test_a_new_target_begins_with_nothing_covered(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(100, 100, 1);
@@ -428,6 +484,12 @@ int main(int argc, char *argv[])
 			test_zeros_cover_what_a_hole_would_as_often_as_it_takes);
 	g_test_add_func("/extent-cover/a-hole-covers-nothing-where-the-sum-of-zeros-is-not-known",
 			test_a_hole_covers_nothing_where_the_sum_of_zeros_is_not_known);
+	g_test_add_func("/extent-cover/copies-are-joined-to-as-few-pieces-as-they-can",
+			test_copies_are_joined_to_as_few_pieces_as_they_can);
+	g_test_add_func("/extent-cover/what-was-taken-back-is-left-out-when-pieces-are-joined",
+			test_what_was_taken_back_is_left_out_when_pieces_are_joined);
+	g_test_add_func("/extent-cover/what-was-taken-back-of-its-owner-is-not-covered",
+			test_what_was_taken_back_of_its_owner_is_not_covered);
 	g_test_add_func("/extent-cover/a-new-target-begins-with-nothing-covered",
 			test_a_new_target_begins_with_nothing_covered);
 	return g_test_run();
