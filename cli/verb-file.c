@@ -157,7 +157,10 @@ static Table *others_table(const FileReport *report, const Options *options)
 		table_add_row(table);
 		table_set_text(table, OTHER_RELATION, other_relation_name(other->relation));
 		table_set_size(table, OTHER_BYTES, other->bytes);
-		set_path(table, OTHER_NAME, other->path);
+		if (other->path || options->json)
+			set_path(table, OTHER_NAME, other->path);
+		else
+			table_set_text(table, OTHER_NAME, "(deleted, or its name is not known)");
 	}
 
 	return table;
@@ -218,7 +221,7 @@ static void print_others(const FileReport *report)
 	for (guint i = 0; i < report->others->len; i++) {
 		const ReportedFile *other = &g_array_index(report->others, ReportedFile, i);
 
-		if (other->relation != OTHER_STALE && other->path)
+		if (other->relation <= OTHER_EQUALS && other->path)
 			fwrite(other->path, 1, strlen(other->path) + 1, stdout);
 	}
 	if (report->n_others > report->others->len)
