@@ -181,7 +181,8 @@ static void judge_unknown(Reasons *reasons, uint64_t bytes)
 	if (reasons->is_excluded || reasons->is_small)
 		return;
 	if (!last) {
-		add(reasons, "never-seen", bytes, "no pass over its filesystem is remembered");
+		add(reasons, "never-seen", bytes,
+		    "no pass over its filesystem is remembered (those of --dry-run are not)");
 		return;
 	}
 

@@ -7,6 +7,7 @@
 #include "cli/lone-ranges.h"
 #include "cli/progress-line.h"
 #include "cli/shared-bytes.h"
+#include "cli/xfs-sharers.h"
 #include "hashstore/equals.h"
 
 #include <unistd.h>
@@ -18,6 +19,7 @@ struct FileReporter {
 	ExtentView *view; /* NULL until it is needed */
 	ProgressLine progress;
 	uint64_t n_files; /* that were begun */
+	bool asks_sharers;
 };
 
 static const char *const state_names[] = {
@@ -87,7 +89,8 @@ static bool add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 }
 
 /* What only FIEMAP says anything of. */
-static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone, GError **error)
+static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone,
+		       XfsSharers *sharers, GError **error)
 {
 	ReportedExtent extent = {
 		.state = report->state,
@@ -102,6 +105,8 @@ static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *l
 		extent.shared_bytes = piece->length;
 		report->shared_bytes += piece->length;
 		report->is_mapped = true;
+		if (sharers)
+			xfs_sharers_add(sharers, piece);
 	}
 	return add_extent(report, piece, &extent, error);
 }
@@ -169,6 +174,19 @@ static int compare_places(const void *a, const void *b)
 	return (one->logical > other->logical) - (one->logical < other->logical);
 }
 
+/* Where the filesystem told who shares the file, nothing else has to. */
+static void take_sharers(FileReporter *reporter, FileReport *report, const XfsSharers *sharers)
+{
+	uint64_t bytes = xfs_sharers_bytes(sharers);
+
+	report->elsewhere_bytes = MAX(report->elsewhere_bytes, bytes);
+	report->mapped_others_bytes = MAX(report->mapped_others_bytes, bytes);
+	report->has_sharers = bytes > 0;
+	report->has_more_sharers = bytes > 0 && !xfs_sharers_are_whole(sharers);
+	report->is_mapped &= !xfs_sharers_are_whole(sharers);
+	xfs_sharers_report(sharers, reporter->store, report);
+}
+
 /* Go over the pieces; the view, where there is one, says more of btrfs's extents. */
 static bool look_at_pieces(FileReporter *reporter, FileReport *report, const NamedFile *file,
 			   bool has_view, GError **error)
@@ -176,6 +194,9 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	bool from_map = !has_view || extent_view_is_in_use(reporter->view);
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
 	g_autoptr(LoneRanges) lone = lone_ranges_new();
+	g_autoptr(XfsSharers) sharers = reporter->asks_sharers && file->identity.kind == FS_KIND_XFS
+						? xfs_sharers_new(file)
+						: NULL;
 	g_autoptr(Sorter) placed =
 		sorter_new(sizeof(FilePiece), compare_places, MEMORY_BYTES, g_get_tmp_dir(), NULL);
 	uint64_t lone_bytes;
@@ -186,9 +207,9 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	do {
 		if (!file_pieces_next(pieces, &piece, error))
 			return false;
-		if (piece &&
-		    !(has_view && piece->extent > 0 ? sorter_add(placed, piece, error)
-						    : add_mapped(report, piece, lone, error)))
+		if (piece && !(has_view && piece->extent > 0
+				       ? sorter_add(placed, piece, error)
+				       : add_mapped(report, piece, lone, sharers, error)))
 			return false;
 		show_progress(reporter, report, sorter_count(placed));
 	} while (piece);
@@ -198,6 +219,8 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 		return false;
 	report->elsewhere_bytes += lone_bytes;
 	report->mapped_others_bytes = lone_bytes;
+	if (sharers)
+		take_sharers(reporter, report, sharers);
 	return sorter_sort(report->extents, error);
 }
 
@@ -217,16 +240,15 @@ static FileState state_of(const Object *known, const NamedFile *file)
 }
 
 /* Note one that has all data of the file on the disk, or equals it, or did. */
-static void add_version_take(FileReport *report, OtherRelation relation, bool is_listed_by_view,
-			     char *path)
+static void add_version_take(FileReport *report, OtherRelation relation, bool is_listed, char *path)
 {
 	uint64_t bytes = relation <= OTHER_EQUALS ? report->data_bytes : 0;
 
 	report->elsewhere_bytes = MAX(report->elsewhere_bytes, bytes);
 	if (relation == OTHER_SHARES)
 		report->mapped_others_bytes = report->data_bytes;
-	/* Who shares extents is listed with these. */
-	if (relation == OTHER_SHARES && is_listed_by_view)
+	/* Who shares extents, or blocks, is listed with these. */
+	if (relation == OTHER_SHARES && is_listed)
 		g_free(path);
 	else
 		file_report_add_other_take(report, relation, path, bytes);
@@ -247,7 +269,7 @@ static OtherRelation relation_of(const FileReport *report, KnownVersion version,
 static bool look_at_equal(FileReporter *reporter, FileReport *report, const NamedFile *file,
 			  const KnownWays *ways, uint32_t id, GError **error)
 {
-	bool is_listed_by_view = ways && !extent_view_is_in_use(reporter->view);
+	bool is_listed = report->has_sharers || (ways && !extent_view_is_in_use(reporter->view));
 	g_autofree char *path = NULL;
 	g_autoptr(NamedFile) other = NULL;
 	SharedBytes count = { 0 };
@@ -275,7 +297,7 @@ static bool look_at_equal(FileReporter *reporter, FileReport *report, const Name
 		report->would_free_bytes =
 			MAX(report->would_free_bytes, report->data_bytes - count.shared_bytes[0]);
 	}
-	add_version_take(report, relation, is_listed_by_view, g_steal_pointer(&path));
+	add_version_take(report, relation, is_listed, g_steal_pointer(&path));
 	return true;
 }
 
@@ -336,6 +358,11 @@ void file_reporter_free(FileReporter *reporter)
 	progress_line_end(&reporter->progress);
 	extent_view_close(reporter->view);
 	g_free(reporter);
+}
+
+void file_reporter_ask_sharers(FileReporter *reporter)
+{
+	reporter->asks_sharers = true;
 }
 
 void file_reporter_clear_progress(FileReporter *reporter)

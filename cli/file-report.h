@@ -85,7 +85,10 @@ typedef struct {
 	uint64_t shared_bytes;
 	/* Of shared data that only FIEMAP tells: what other files show for certain. */
 	uint64_t mapped_others_bytes;
-	bool is_mapped;           /* there is some of which only that tells */
+	bool is_mapped; /* there is some of which only that tells */
+	/* Of a file of an XFS the filesystem told who shares it, as far as was asked. */
+	bool has_sharers;
+	bool has_more_sharers;    /* than are listed, as not all was asked */
 	uint64_t equal_bytes;     /* that lie elsewhere, too */
 	uint64_t elsewhere_bytes; /* that other files have, too; what is in doubt they have not */
 	uint64_t would_free_bytes;
@@ -106,6 +109,9 @@ typedef struct FileReporter FileReporter;
 /* @store is borrowed, and may be NULL: there is none. */
 FileReporter *file_reporter_new(HashStore *store);
 void file_reporter_free(FileReporter *reporter);
+
+/* Have who shares files of an XFS asked: of each file up to 4096 references are looked at. */
+void file_reporter_ask_sharers(FileReporter *reporter);
 
 /* Before something else is printed. */
 void file_reporter_clear_progress(FileReporter *reporter);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *text_without_names(const FileReport *report, const NamedFile *file)
+static char *text_without_names(const FileReport *report, const NamedFile *file, uint64_t n)
 {
 	if (report->is_in_use)
 		return g_strdup("it shares this with other files: a pass works on the filesystem, "
@@ -14,7 +14,12 @@ static char *text_without_names(const FileReport *report, const NamedFile *file)
 	if (file->identity.kind == FS_KIND_BTRFS && geteuid() != 0)
 		return g_strdup(
 			"it shares this with other files: which these are only root is told");
-	return g_strdup("it shares this with other files, which are not known as a whole");
+	if (n > 0)
+		return g_strdup_printf("it shares this with %" G_GUINT64_FORMAT
+				       " other file%s, of which no name is known",
+				       n, n == 1 ? "" : "s");
+	return g_strdup("it shares this with other files: which these are the filesystem does not "
+			"tell, and no file that the store knows has all of it");
 }
 
 char *sharer_text(const FileReport *report, const NamedFile *file)
@@ -32,11 +37,14 @@ char *sharer_text(const FileReport *report, const NamedFile *file)
 			named = other->path;
 	}
 	if (!named)
-		return text_without_names(report, file);
+		return text_without_names(report, file, n);
 
 	g_autofree char *name = name_text(named, strlen(named));
-	bool has_more = n == report->others->len && report->n_others > n;
+	bool has_more =
+		report->has_more_sharers || (n == report->others->len && report->n_others > n);
 
+	if (n == 1 && has_more)
+		return g_strdup_printf("it shares this with %s, and perhaps others", name);
 	if (n == 1)
 		return g_strdup_printf("it shares this with %s", name);
 	return g_strdup_printf("it shares this with %s and %s%" G_GUINT64_FORMAT " other file%s",

@@ -237,9 +237,12 @@ static void show(const char *name, Table *table, const Options *options, bool is
 	g_autoptr(NamedFile) file = named_file_open(name, &error);
 	g_autoptr(HashStore) store = file ? open_store(file, options, status) : NULL;
 	g_autoptr(FileReporter) reporter = file_reporter_new(store);
-	g_autoptr(FileReport) report = file ? file_report_make(reporter, file, &error) : NULL;
-	g_autoptr(Table) extents = report ? extents_table(report, options, &error) : NULL;
+	g_autoptr(FileReport) report = NULL;
+	g_autoptr(Table) extents = NULL;
 
+	file_reporter_ask_sharers(reporter);
+	report = file ? file_report_make(reporter, file, &error) : NULL;
+	extents = report ? extents_table(report, options, &error) : NULL;
 	file_reporter_clear_progress(reporter);
 	if (!extents) {
 		message_print_error(error);

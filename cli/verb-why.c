@@ -112,6 +112,7 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 		return false;
 	it->is_compressing = is_mounted_compressing(it);
 	it->reporter = file_reporter_new(it->store);
+	file_reporter_ask_sharers(it->reporter);
 	it->report = file_report_make(it->reporter, it->file, error);
 	return it->report;
 }

@@ -317,3 +317,17 @@ def test_a_file_that_was_young_when_it_was_read_is_fresh(make_filesystem, make_d
     assert dedupd.run().freed_bytes == MIB
     row, = ask_of(dedupd, one)
     assert (row["state"], row["shared_bytes"], others(row, "shared")) == ("fresh", MIB, {str(two): MIB})
+
+
+def test_who_shares_blocks_of_an_xfs_is_told_where_it_keeps_that(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs", mkfs_options=["-m", "reflink=1,rmapbt=1"])
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    one = write(tree / "one", noise(1, MIB))
+    twice = write(tree / "twice", noise(1, 512 * KIB) * 2)
+    harness.settle(filesystem)
+    assert dedupd.run().status == 0
+    row, = ask_of(dedupd, one)
+    assert others(row, "shared") == {str(twice): 512 * KIB}
+    row, = ask_of(dedupd, twice)
+    assert others(row, "shared") == {str(one): MIB}

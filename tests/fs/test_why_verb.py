@@ -81,6 +81,26 @@ def test_a_file_that_repeats_its_data_shares_with_itself_alone(tree, dedupd, lea
                                       else "the file itself has this data in several places")
 
 
+def test_an_xfs_that_knows_who_owns_blocks_tells_who_shares_them(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs", mkfs_options=["-m", "reflink=1,rmapbt=1"])
+    tree = pathlib.Path(filesystem.mount_point)
+    dedupd = make_dedupd(filesystem)
+    one = write(tree / "one", noise(1, MIB))
+    part = write(tree / "part", noise(1, 512 * KIB) + noise(2, 512 * KIB))
+    own = write(tree / "own", noise(3, MIB))
+    clone_range(own, 0, MIB, own, MIB)
+    harness.settle(filesystem)
+    assert dedupd.run().freed_bytes == 512 * KIB
+    assert evidence(dedupd, part)["shared"] == f"it shares this with {one}"
+    assert evidence(dedupd, own)["shared"].startswith("only with itself")
+    clone_range(one, 0, MIB, own, 2 * MIB)
+    assert evidence(dedupd, part)["shared"] == f"it shares this with {one} and 1 other file"
+    assert [(row["reason"], row["bytes"]) for row in why(dedupd, own)] == [
+        ("shared", MIB), ("shared", 2 * MIB)]
+    content.clone(write(tree / "new", noise(4, MIB)), new := tree / "clone")
+    assert evidence(dedupd, new)["shared"] == "it shares this with 1 other file, of which no name is known"
+
+
 def test_on_btrfs_who_shares_is_told_to_root_alone(make_filesystem, users_dedupd, kind):
     if kind != "btrfs":
         pytest.skip("is of btrfs")
