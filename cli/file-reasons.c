@@ -220,8 +220,8 @@ static void judge_pinned(Reasons *reasons, const ReportedExtent *extent)
 	it->places = MAX(it->places, extent->pin_places);
 }
 
-/* What was not matched with everything; @equal may be NULL. */
-static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *equal)
+/* What was not matched with everything, with what is known of it, or NULL. */
+static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *known)
 {
 	/* Of an excluded file that is as it is to be. */
 	if (reasons->is_excluded)
@@ -230,7 +230,7 @@ static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *equal)
 		 g_strdup_printf(
 			 "%s%sit was not matched with all that is known yet: a pass was cut short, "
 			 "shared nothing (--dry-run), put it off, or left out what equals it",
-			 equal ? equal : "", equal ? "; " : ""));
+			 known ? known : "", known ? "; " : ""));
 }
 
 /* Something equals it, and is not shared. */
@@ -251,14 +251,12 @@ static void add_equal(Reasons *reasons, bool is_unsettled, uint64_t bytes)
 		setting = file_rules_text(reasons->rules, SKIP_OTHER_OWNER);
 		add_take(reasons, skip_reason_name(SKIP_OTHER_OWNER), bytes,
 			 g_strdup_printf("%s: %s", said, setting));
-	} else if (is_unsettled && !reasons->is_excluded) {
-		add_unsettled(reasons, bytes, said);
 	} else if (reasons->is_excluded) {
 		add(reasons, "equal", bytes, said);
 	} else {
 		add_take(reasons, "equal", bytes,
-			 g_strdup_printf("%s: the last pass shared nothing (--dry-run), or was "
-					 "kept from it by its policies",
+			 g_strdup_printf("%s: the last pass shared nothing (--dry-run), was cut "
+					 "short, or was kept from it by its policies",
 					 said));
 	}
 }
@@ -304,7 +302,10 @@ static void judge_lone(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 	if (report->has_equal_version || extent->equals > 0)
 		add_equal(reasons, is_unsettled, bytes);
 	else if (is_unsettled)
-		add_unsettled(reasons, bytes, NULL);
+		add_unsettled(reasons, bytes,
+			      report->is_version
+				      ? "no file that the store knows equals it as a whole"
+				      : NULL);
 	else if (report->is_in_use)
 		add(reasons, "not-asked", bytes,
 		    "a pass works on the filesystem, so what equals it was not asked");
