@@ -34,7 +34,9 @@ DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *
 	if (!finder->files || !equal_groups_next(finder->files, &finder->next_files, error))
 		return NULL;
 	/* Extents are smaller than the files that they are of. */
-	finder->extents = equal_groups_open(store, EQUAL_EXTENTS, 0, MEMORY_BYTES, error);
+	finder->extents = equal_groups_open(
+		store, limits->with_shared ? EQUAL_OR_ALONE_EXTENTS : EQUAL_EXTENTS, 0,
+		MEMORY_BYTES, error);
 	if (!finder->extents || !equal_groups_next(finder->extents, &finder->next_extents, error))
 		return NULL;
 	if (finder->next_extents || (finder->next_files && hash_store_has_extents(store))) {

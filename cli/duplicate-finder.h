@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
 	uint64_t min_bytes; /* of a file */
 	const char *under;  /* only files below it count; absolute, or NULL */
+	bool with_shared; /* of a btrfs also those that show the same extents: all are looked up */
 } DuplicateLimits;
 
 /* All is borrowed. */

@@ -104,6 +104,7 @@ static bool take_options(Query *query, const Options *options)
 	g_autoptr(GError) error = NULL;
 
 	query->options = options;
+	query->limits.with_shared = options->show_all;
 	if (options->names && options->names[1]) {
 		message_print("duplicates: it takes one directory, or none");
 		return false;
@@ -212,9 +213,8 @@ static void say_what_is_not_there(const Query *query)
 	else if (query->n_printed == 0 && query->has_store)
 		message_print("no files are known that equal each other as a whole%s",
 			      query->options->show_all
-				      ? "; of a btrfs none are looked for that show the same "
-					"extents already"
-				      : ", beside those that share all of their data");
+				      ? ""
+				      : ", beside those that share all of their data (--all)");
 }
 
 static ExitStatus show_stores(Query *query)
