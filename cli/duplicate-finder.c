@@ -16,10 +16,10 @@ struct DuplicateFinder {
 	EqualGroups *extents;
 	const EqualGroup *next_files; /* NULL at the end */
 	const EqualGroup *next_extents;
-	ShownFiles *shown; /* NULL where there are no extents */
+	ShownFiles *shown; /* NULL where extents are not known */
 	ProgressLine progress;
 	uint64_t n_groups; /* that were taken */
-	uint64_t n_stale;
+	DuplicatesLeftOut left_out;
 };
 
 DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *limits,
@@ -29,15 +29,18 @@ DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *
 
 	finder->store = store;
 	finder->limits = limits;
+	progress_line_begin(&finder->progress);
 	finder->files =
 		equal_groups_open(store, EQUAL_FILES, limits->min_bytes, MEMORY_BYTES, error);
 	if (!finder->files || !equal_groups_next(finder->files, &finder->next_files, error))
 		return NULL;
 	/* Extents are smaller than the files that they are of. */
-	finder->extents = equal_groups_open(store, EQUAL_EXTENTS, 0, MEMORY_BYTES, error);
+	finder->extents = equal_groups_open(
+		store, limits->with_shared ? EQUAL_OR_ALONE_EXTENTS : EQUAL_EXTENTS, 0,
+		MEMORY_BYTES, error);
 	if (!finder->extents || !equal_groups_next(finder->extents, &finder->next_extents, error))
 		return NULL;
-	if (finder->next_extents) {
+	if (finder->next_extents || (finder->next_files && hash_store_has_extents(store))) {
 		finder->shown = shown_files_open(store, &finder->progress, error);
 		if (!finder->shown)
 			return NULL;
@@ -87,15 +90,19 @@ static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **erro
 	g_autoptr(DuplicateGroup) group = duplicate_group_new();
 
 	for (size_t i = 0; i < finder->next_files->n_ids; i++) {
+		const KnownWays *ways = finder->shown ? shown_files_ways(finder->shown) : NULL;
+		KnownVersion version;
 		NamedFile *file;
 
 		show_progress(finder);
 		if (!hash_store_read_on(finder->store, error) ||
-		    !known_object_open(finder->store, finder->next_files->ids[i], &file, NULL, NULL,
-				       error))
+		    !known_object_open(finder->store, finder->next_files->ids[i], ways, &file, NULL,
+				       &version, error))
 			return false;
-		if (!file)
-			finder->n_stale++;
+		finder->left_out.fresh += version == KNOWN_FRESH;
+		finder->left_out.stale += version == KNOWN_STALE || version == KNOWN_FORGOTTEN;
+		if (version != KNOWN_SAME)
+			named_file_close(file);
 		else if (!is_wanted(finder, file))
 			named_file_close(file);
 		else if (!duplicate_group_add_take(group, file, error))
@@ -143,7 +150,7 @@ static bool take_extents(DuplicateFinder *finder, GPtrArray *groups, GError **er
 				     error) ||
 		    (found && !shown_files_add(finder->shown, &extent, &is_there, error)))
 			return false;
-		finder->n_stale += !is_there;
+		finder->left_out.gone += !is_there;
 	}
 	if (!shown_files_take_equal(finder->shown, &equal, error))
 		return false;
@@ -186,7 +193,9 @@ uint64_t duplicate_finder_most(const DuplicateFinder *finder)
 	return MAX(spare_bytes(finder->next_files), spare_bytes(finder->next_extents));
 }
 
-uint64_t duplicate_finder_stale(const DuplicateFinder *finder)
+void duplicate_finder_add_left_out(const DuplicateFinder *finder, DuplicatesLeftOut *sum)
 {
-	return finder->n_stale;
+	sum->stale += finder->left_out.stale;
+	sum->fresh += finder->left_out.fresh;
+	sum->gone += finder->left_out.gone;
 }

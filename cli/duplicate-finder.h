@@ -14,9 +14,17 @@
  */
 typedef struct DuplicateFinder DuplicateFinder;
 
+/* What was left out, as it is not as it was when it was read. */
+typedef struct {
+	uint64_t stale; /* files that changed since, or are gone */
+	uint64_t fresh; /* files that were young then, so that they are read again */
+	uint64_t gone;  /* extents of a btrfs: who showed them was shared onto others, or changed */
+} DuplicatesLeftOut;
+
 typedef struct {
 	uint64_t min_bytes; /* of a file */
 	const char *under;  /* only files below it count; absolute, or NULL */
+	bool with_shared; /* of a btrfs also those that show the same extents: all are looked up */
 } DuplicateLimits;
 
 /* All is borrowed. */
@@ -31,7 +39,7 @@ bool duplicate_finder_next(DuplicateFinder *finder, GPtrArray *groups, bool *ret
 /* What the next groups may have to reclaim at most, by what is remembered; 0 at the end. */
 uint64_t duplicate_finder_most(const DuplicateFinder *finder);
 
-/* Files, and extents of btrfs, that are not as they were. */
-uint64_t duplicate_finder_stale(const DuplicateFinder *finder);
+/* Add to @sum what was left out. */
+void duplicate_finder_add_left_out(const DuplicateFinder *finder, DuplicatesLeftOut *sum);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DuplicateFinder, duplicate_finder_close)

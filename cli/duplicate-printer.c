@@ -173,18 +173,17 @@ void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *gr
 	}
 }
 
-void duplicate_printer_finish(DuplicatePrinter *printer, uint64_t n_stale)
+void duplicate_printer_finish(DuplicatePrinter *printer, const DuplicatesLeftOut *left_out)
 {
 	if (printer->format == DUPLICATES_JSON) {
-		printf("%s],\n   \"stale\": %" PRIu64 "\n}\n", printer->n_groups > 0 ? "\n   " : "",
-		       n_stale);
+		printf("%s],\n   \"stale\": %" PRIu64 ",\n   \"fresh\": %" PRIu64
+		       ",\n   \"gone_extents\": %" PRIu64 "\n}\n",
+		       printer->n_groups > 0 ? "\n   " : "",
+		       left_out->stale + left_out->fresh + left_out->gone, left_out->fresh,
+		       left_out->gone);
 		return;
 	}
 
 	if (printer->format == DUPLICATES_TABLE)
 		table_print(printer->table);
-	if (n_stale > 0)
-		message_print("%" PRIu64
-			      " left out, as they changed since they were read, or are gone",
-			      n_stale);
 }

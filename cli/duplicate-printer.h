@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/duplicate-group.h"
+#include "cli/duplicate-finder.h"
 #include "cli/table.h"
 
 /*
@@ -28,8 +28,8 @@ void duplicate_printer_free(DuplicatePrinter *printer);
 void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *group,
 			     const char *uuid);
 
-/* The end of what began, with the number of files that were left out. */
-void duplicate_printer_finish(DuplicatePrinter *printer, uint64_t n_stale);
+/* The end of what began; JSON has the numbers of what was left out. */
+void duplicate_printer_finish(DuplicatePrinter *printer, const DuplicatesLeftOut *left_out);
 
 /* The columns of a table of duplicates, for who describes it. */
 enum {

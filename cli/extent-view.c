@@ -55,6 +55,7 @@ struct ExtentView {
 	GHashTable *equal; /* EqualSet by its digest: those of many extents */
 	guint n_places;    /* in all of these */
 	bool any_known;
+	bool any_skipped;
 	bool any_stale;
 
 	/* Of the extent in question, the bytes that are shown: */
@@ -142,6 +143,7 @@ bool extent_view_begin(ExtentView *view, const NamedFile *file, GError **error)
 	view->file = file;
 	view->is_in_use = false;
 	view->any_known = false;
+	view->any_skipped = false;
 	view->any_stale = false;
 	other_files_clear(view->others);
 	forget_equal(view);
@@ -156,6 +158,11 @@ bool extent_view_begin(ExtentView *view, const NamedFile *file, GError **error)
 bool extent_view_is_in_use(const ExtentView *view)
 {
 	return view->is_in_use;
+}
+
+BtrfsPaths *extent_view_paths(const ExtentView *view)
+{
+	return view->paths;
 }
 
 static bool is_own(const ExtentView *view, uint64_t root, uint64_t inode)
@@ -365,6 +372,7 @@ static bool look_at_pin(ExtentView *view, const FilePiece *piece, FileReport *re
 	extent->uncovered_bytes = pinned.uncovered_bytes;
 	if (pinned.root > 0 && pinned.inode > 0)
 		path = btrfs_paths_find(view->paths, pinned.root, pinned.inode);
+	extent->is_pinned_by_own = path && is_own(view, pinned.root, pinned.inode);
 	extent->pinned_by = path ? g_string_chunk_insert_const(report->names, path) : NULL;
 	return true;
 }
@@ -401,7 +409,8 @@ static bool look_into_store(ExtentView *view, const FilePiece *piece, FileReport
 	extent->skip_reason = found ? found->skip_reason : 0;
 	extent->is_unsettled =
 		extent->state == FILE_KNOWN && found->id >= hash_store_settled_below(view->store);
-	view->any_known |= extent->state == FILE_KNOWN || extent->state == FILE_SKIPPED;
+	view->any_known |= extent->state == FILE_KNOWN;
+	view->any_skipped |= extent->state == FILE_SKIPPED;
 	view->any_stale |= extent->state == FILE_STALE;
 
 	*ret = found ? *found : (Object){ 0 };
@@ -445,7 +454,10 @@ static void begin_extent(ExtentView *view, const FilePiece *pieces, size_t n)
 bool extent_view_look(ExtentView *view, const FilePiece *pieces, size_t n, FileReport *report,
 		      ReportedExtent *ret, GError **error)
 {
-	ReportedExtent extent = { .places = FILE_REPORT_NOT_ASKED };
+	ReportedExtent extent = {
+		.places = FILE_REPORT_NOT_ASKED,
+		.extent_bytes = pieces[0].extent_bytes,
+	};
 	Object known;
 
 	begin_extent(view, pieces, n);
@@ -471,7 +483,8 @@ bool extent_view_look(ExtentView *view, const FilePiece *pieces, size_t n, FileR
 		ret[i].is_first = i == 0;
 		ret[i].elsewhere_bytes = span_measure_bytes(view->kept, begin, end);
 		ret[i].shared_bytes = span_measure_bytes(view->twice, begin, end);
-		report->shared_bytes += span_measure_bytes(view->shared, begin, end);
+		ret[i].others_bytes = span_measure_bytes(view->shared, begin, end);
+		report->shared_bytes += ret[i].others_bytes;
 		if (extent.equals > 0)
 			report->equal_bytes += pieces[i].length;
 	}
@@ -482,6 +495,8 @@ void extent_view_finish(ExtentView *view, FileReport *report)
 {
 	if (report->state == FILE_UNKNOWN && view->any_known)
 		report->state = FILE_KNOWN;
+	else if (report->state == FILE_UNKNOWN && view->any_skipped)
+		report->state = FILE_SKIPPED;
 	else if (report->state == FILE_UNKNOWN && view->any_stale)
 		report->state = FILE_STALE;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/btrfs-paths.h"
 #include "cli/file-pieces.h"
 #include "cli/file-report.h"
 
@@ -18,6 +19,9 @@ typedef struct ExtentView ExtentView;
 /* @fd is of any file of the filesystem, and stays the caller's; @store is borrowed. */
 ExtentView *extent_view_open(int fd, HashStore *store, GError **error);
 void extent_view_close(ExtentView *view);
+
+/* The view's. */
+BtrfsPaths *extent_view_paths(const ExtentView *view);
 
 /* Begin with @file, which is borrowed. */
 bool extent_view_begin(ExtentView *view, const NamedFile *file, GError **error)

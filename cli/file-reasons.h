@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/file-report.h"
+#include "cli/setting-text.h"
 #include "daemon/settings.h"
 #include "hashstore/history.h"
 
@@ -17,15 +18,18 @@ typedef struct {
 	uint64_t bytes;
 	/* Of extents that are pinned, until the sentence is made: what it has of them. */
 	uint32_t pin_cause;
-	uint64_t extents, uncovered_bytes, places;
+	bool is_own_pin; /* the file itself keeps them */
+	uint64_t extents, extent_bytes, uncovered_bytes, places;
 } FileReason;
 
 /* What is held against the file besides its report. */
 typedef struct {
-	HashStore *store;         /* or NULL */
-	const PassRecord *last;   /* pass over the filesystem, or NULL */
-	const Settings *settings; /* that are configured for it */
-	const char *mount_point;  /* of the last pass */
+	HashStore *store;              /* or NULL */
+	const PassRecord *last;        /* pass over the filesystem, or NULL */
+	const Settings *settings;      /* that are configured for it */
+	const SettingOrigins *origins; /* of these */
+	const char *mount_point;       /* of the last pass */
+	bool is_compressing;           /* the filesystem is mounted so */
 } FileJudges;
 
 /* An array of FileReason, which takes the extents from @report: what is configured, what is true of its extents, what the last pass said. */

@@ -7,6 +7,7 @@
 #include "cli/lone-ranges.h"
 #include "cli/progress-line.h"
 #include "cli/shared-bytes.h"
+#include "cli/xfs-sharers.h"
 #include "hashstore/equals.h"
 
 #include <unistd.h>
@@ -18,16 +19,19 @@ struct FileReporter {
 	ExtentView *view; /* NULL until it is needed */
 	ProgressLine progress;
 	uint64_t n_files; /* that were begun */
+	bool asks_sharers;
 };
 
 static const char *const state_names[] = {
 	[FILE_NO_STORE] = "no store", [FILE_UNKNOWN] = "unknown", [FILE_STALE] = "stale",
-	[FILE_SKIPPED] = "skipped",   [FILE_SEEN] = "seen",       [FILE_KNOWN] = "known",
+	[FILE_FRESH] = "fresh",       [FILE_HALF] = "half",       [FILE_SKIPPED] = "skipped",
+	[FILE_SEEN] = "seen",         [FILE_KNOWN] = "known",
 };
 
 static const char *const relation_names[] = {
 	[OTHER_SHARES] = "shared",
 	[OTHER_EQUALS] = "equal",
+	[OTHER_FRESH] = "fresh",
 	[OTHER_STALE] = "stale",
 };
 
@@ -85,15 +89,24 @@ static bool add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 }
 
 /* What only FIEMAP says anything of. */
-static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone, GError **error)
+static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone,
+		       XfsSharers *sharers, GError **error)
 {
-	ReportedExtent extent = { .state = report->state, .places = FILE_REPORT_NOT_ASKED };
+	ReportedExtent extent = {
+		.state = report->state,
+		.skip_reason = report->skip_reason,
+		.is_unsettled = report->is_unsettled,
+		.places = FILE_REPORT_NOT_ASKED,
+	};
 
 	if (piece->flags & PIECE_SHARED) {
 		if (!lone_ranges_add(lone, piece, error))
 			return false;
 		extent.shared_bytes = piece->length;
 		report->shared_bytes += piece->length;
+		report->is_mapped = true;
+		if (sharers)
+			xfs_sharers_add(sharers, piece);
 	}
 	return add_extent(report, piece, &extent, error);
 }
@@ -161,6 +174,19 @@ static int compare_places(const void *a, const void *b)
 	return (one->logical > other->logical) - (one->logical < other->logical);
 }
 
+/* Where the filesystem told who shares the file, nothing else has to. */
+static void take_sharers(FileReporter *reporter, FileReport *report, const XfsSharers *sharers)
+{
+	uint64_t bytes = xfs_sharers_bytes(sharers);
+
+	report->elsewhere_bytes = MAX(report->elsewhere_bytes, bytes);
+	report->mapped_others_bytes = MAX(report->mapped_others_bytes, bytes);
+	report->has_sharers = bytes > 0;
+	report->has_more_sharers = bytes > 0 && !xfs_sharers_are_whole(sharers);
+	report->is_mapped &= !xfs_sharers_are_whole(sharers);
+	xfs_sharers_report(sharers, reporter->store, report);
+}
+
 /* Go over the pieces; the view, where there is one, says more of btrfs's extents. */
 static bool look_at_pieces(FileReporter *reporter, FileReport *report, const NamedFile *file,
 			   bool has_view, GError **error)
@@ -168,6 +194,9 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	bool from_map = !has_view || extent_view_is_in_use(reporter->view);
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
 	g_autoptr(LoneRanges) lone = lone_ranges_new();
+	g_autoptr(XfsSharers) sharers = reporter->asks_sharers && file->identity.kind == FS_KIND_XFS
+						? xfs_sharers_new(file)
+						: NULL;
 	g_autoptr(Sorter) placed =
 		sorter_new(sizeof(FilePiece), compare_places, MEMORY_BYTES, g_get_tmp_dir(), NULL);
 	uint64_t lone_bytes;
@@ -178,9 +207,9 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	do {
 		if (!file_pieces_next(pieces, &piece, error))
 			return false;
-		if (piece &&
-		    !(has_view && piece->extent > 0 ? sorter_add(placed, piece, error)
-						    : add_mapped(report, piece, lone, error)))
+		if (piece && !(has_view && piece->extent > 0
+				       ? sorter_add(placed, piece, error)
+				       : add_mapped(report, piece, lone, sharers, error)))
 			return false;
 		show_progress(reporter, report, sorter_count(placed));
 	} while (piece);
@@ -189,6 +218,9 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	    !lone_ranges_count(lone, &lone_bytes, error))
 		return false;
 	report->elsewhere_bytes += lone_bytes;
+	report->mapped_others_bytes = lone_bytes;
+	if (sharers)
+		take_sharers(reporter, report, sharers);
 	return sorter_sort(report->extents, error);
 }
 
@@ -196,57 +228,95 @@ static FileState state_of(const Object *known, const NamedFile *file)
 {
 	if (!known)
 		return FILE_UNKNOWN;
-	if (!known_object_is(known, file) || known->state == OBJECT_HALF)
+	if (known->state != OBJECT_HALF && known_object_is_fresh(known, file))
+		return FILE_FRESH;
+	if (!known_object_is(known, file))
 		return FILE_STALE;
+	if (known->state == OBJECT_HALF)
+		return FILE_HALF;
 	if (known->state == OBJECT_SKIPPED)
 		return FILE_SKIPPED;
 	return known->state == OBJECT_SEEN ? FILE_SEEN : FILE_KNOWN;
 }
 
-/* One that had the same digest. */
-static bool look_at_equal(FileReport *report, const NamedFile *file, HashStore *store, uint32_t id,
-			  GError **error)
+/* Note one that has all data of the file on the disk, or equals it, or did. */
+static void add_version_take(FileReport *report, OtherRelation relation, bool is_listed, char *path)
 {
+	uint64_t bytes = relation <= OTHER_EQUALS ? report->data_bytes : 0;
+
+	report->elsewhere_bytes = MAX(report->elsewhere_bytes, bytes);
+	if (relation == OTHER_SHARES)
+		report->mapped_others_bytes = report->data_bytes;
+	/* Who shares extents, or blocks, is listed with these. */
+	if (relation == OTHER_SHARES && is_listed)
+		g_free(path);
+	else
+		file_report_add_other_take(report, relation, path, bytes);
+}
+
+static OtherRelation relation_of(const FileReport *report, KnownVersion version,
+				 const SharedBytes *count)
+{
+	/* That is seen on the disk, whatever became of either. */
+	if (report->data_bytes > 0 && count->shared_bytes[0] == report->data_bytes)
+		return OTHER_SHARES;
+	if (version == KNOWN_SAME)
+		return OTHER_EQUALS;
+	return version == KNOWN_FRESH ? OTHER_FRESH : OTHER_STALE;
+}
+
+/* One that had the same digest. */
+static bool look_at_equal(FileReporter *reporter, FileReport *report, const NamedFile *file,
+			  const KnownWays *ways, uint32_t id, GError **error)
+{
+	bool is_listed = report->has_sharers || (ways && !extent_view_is_in_use(reporter->view));
 	g_autofree char *path = NULL;
 	g_autoptr(NamedFile) other = NULL;
-	SharedBytes count;
-	bool is_known;
+	SharedBytes count = { 0 };
+	OtherRelation relation;
+	KnownVersion version;
 
-	if (!known_object_open(store, id, &other, &path, &is_known, error))
+	if (!known_object_open(reporter->store, id, ways, &other, &path, &version, error))
 		return false;
-	if (!is_known)
+	if (version == KNOWN_FORGOTTEN)
 		return true;
-	if (!other) {
-		file_report_add_other_take(report, OTHER_STALE, g_steal_pointer(&path), 0);
+	/* On a btrfs only root is told where it lies. */
+	if (!path) {
+		report->n_others++;
 		return true;
 	}
-	if (!shared_bytes_count(file, other, &count, error))
+	if (other && !shared_bytes_count(file, other, &count, error))
 		return false;
 
-	bool is_shared = count.shared_bytes[0] == report->data_bytes;
-	report->elsewhere_bytes = report->data_bytes;
-	file_report_add_other_take(report, is_shared ? OTHER_SHARES : OTHER_EQUALS,
-				   g_steal_pointer(&path), report->data_bytes);
-	if (!is_shared) {
+	relation = relation_of(report, version, &count);
+	if (relation != OTHER_SHARES && report->version_state != FILE_KNOWN)
+		return true;
+	if (relation == OTHER_EQUALS) {
+		report->has_equal_version = true;
 		report->equal_bytes = report->data_bytes;
 		report->would_free_bytes =
 			MAX(report->would_free_bytes, report->data_bytes - count.shared_bytes[0]);
 	}
+	add_version_take(report, relation, is_listed, g_steal_pointer(&path));
 	return true;
 }
 
 /* The files that equal it as a whole. */
-static bool look_for_equals(FileReport *report, const NamedFile *file, HashStore *store,
-			    const Object *known, GError **error)
+static bool look_for_equals(FileReporter *reporter, FileReport *report, const NamedFile *file,
+			    const Object *known, bool has_view, GError **error)
 {
-	g_autoptr(Equals) equals = equals_open(store, error);
+	g_autoptr(Equals) equals = equals_open(reporter->store, error);
+	KnownWays ways = { file->fd, &file->identity, NULL };
 	const GArray *ids;
 	bool has_more;
 
 	if (!equals || !equals_find(equals, known, FILE_REPORT_OTHERS, &ids, &has_more, error))
 		return false;
+	if (has_view)
+		ways.paths = extent_view_paths(reporter->view);
 	for (guint i = 0; i < ids->len; i++)
-		if (!look_at_equal(report, file, store, g_array_index(ids, uint32_t, i), error))
+		if (!look_at_equal(reporter, report, file, has_view ? &ways : NULL,
+				   g_array_index(ids, uint32_t, i), error))
 			return false;
 
 	report->n_others += has_more;
@@ -290,6 +360,11 @@ void file_reporter_free(FileReporter *reporter)
 	g_free(reporter);
 }
 
+void file_reporter_ask_sharers(FileReporter *reporter)
+{
+	reporter->asks_sharers = true;
+}
+
 void file_reporter_clear_progress(FileReporter *reporter)
 {
 	progress_line_clear(&reporter->progress);
@@ -313,23 +388,25 @@ FileReport *file_report_make(FileReporter *reporter, const NamedFile *file, GErr
 	g_autoptr(FileReport) report = report_new();
 	HashStore *store = reporter->store;
 	const Object *found = NULL;
-	bool is_known, has_view;
+	bool has_digest, has_view;
 	Object known;
 
 	reporter->n_files++;
 	if (store && !hash_store_find_at(store, file->subvolume, file->stat.inode, &found, error))
 		return NULL;
 	report->state = store ? state_of(found, file) : FILE_NO_STORE;
-	is_known = report->state == FILE_KNOWN;
+	has_digest = found && found->state == OBJECT_DONE;
 	report->is_version = found;
-	report->is_unsettled = is_known && found->id >= hash_store_settled_below(store);
+	report->version_state = report->state;
+	report->is_unsettled =
+		report->state == FILE_KNOWN && found->id >= hash_store_settled_below(store);
 	report->skip_reason = found ? found->skip_reason : 0;
-	if (is_known)
+	if (has_digest)
 		known = *found;
 
 	if (!begin_view(reporter, file, &has_view, error) ||
 	    !look_at_pieces(reporter, report, file, has_view, error) ||
-	    (is_known && !look_for_equals(report, file, store, &known, error)))
+	    (has_digest && !look_for_equals(reporter, report, file, &known, has_view, error)))
 		return NULL;
 	if (has_view) {
 		report->is_in_use = extent_view_is_in_use(reporter->view);

@@ -18,6 +18,8 @@ typedef enum {
 	FILE_NO_STORE, /* there is none of the filesystem, or it cannot be read */
 	FILE_UNKNOWN,  /* the store does not have it */
 	FILE_STALE,    /* it changed since */
+	FILE_FRESH,    /* it was young when it was read, so that the next pass reads it again */
+	FILE_HALF,     /* a part of it was read */
 	FILE_SKIPPED,  /* it was left alone */
 	FILE_SEEN,     /* it was not read, as nothing could equal it */
 	FILE_KNOWN,
@@ -40,6 +42,8 @@ typedef struct {
 	uint64_t equals; /* other extents that equal it */
 	uint64_t elsewhere_bytes; /* that other files show or equal, as far as was asked */
 	uint64_t shared_bytes;    /* that other files show, or this one in two places */
+	uint64_t others_bytes;    /* of these, that other files show, as far as was asked */
+	uint64_t extent_bytes;    /* that the whole extent takes on the disk; 0: not known */
 	bool is_unsettled;        /* not matched with all that is known yet */
 	bool has_differed;    /* of what has its checksums something was found to be different */
 	uint32_t skip_reason; /* when FILE_SKIPPED: a SkipReason */
@@ -47,6 +51,7 @@ typedef struct {
 	uint32_t pin_cause;   /* the same: a PinCause */
 	/* The path of a file that keeps it, or NULL; the report's. */
 	const char *pinned_by;
+	bool is_pinned_by_own;    /* that is the file itself */
 	bool is_source;           /* others are shared with it, which keeps it in any case */
 	bool is_first;            /* of the pieces of its extent that the file shows */
 	uint64_t pin_places;      /* that show it, as far as they were counted */
@@ -56,6 +61,7 @@ typedef struct {
 typedef enum {
 	OTHER_SHARES, /* it has the same data on the disk */
 	OTHER_EQUALS, /* it has equal data elsewhere */
+	OTHER_FRESH,  /* it had, and was young then, so that the next pass reads it again */
 	OTHER_STALE,  /* it had, and changed since or is gone */
 } OtherRelation;
 
@@ -69,12 +75,20 @@ typedef struct {
 
 typedef struct {
 	FileState state;
-	bool is_version;      /* the store knows it as a file, not by its extents */
-	bool is_unsettled;    /* as of an extent, when it is */
-	uint32_t skip_reason; /* likewise */
+	bool is_version;         /* the store knows it as a file, not by its extents */
+	FileState version_state; /* of that */
+	bool has_equal_version;  /* another file equals it as a whole, and does not share all */
+	bool is_unsettled;       /* as of an extent, when it is */
+	uint32_t skip_reason;    /* likewise */
 	uint64_t data_bytes;
 	uint64_t n_extents;
 	uint64_t shared_bytes;
+	/* Of shared data that only FIEMAP tells: what other files show for certain. */
+	uint64_t mapped_others_bytes;
+	bool is_mapped; /* there is some of which only that tells */
+	/* Of a file of an XFS the filesystem told who shares it, as far as was asked. */
+	bool has_sharers;
+	bool has_more_sharers;    /* than are listed, as not all was asked */
 	uint64_t equal_bytes;     /* that lie elsewhere, too */
 	uint64_t elsewhere_bytes; /* that other files have, too; what is in doubt they have not */
 	uint64_t would_free_bytes;
@@ -95,6 +109,9 @@ typedef struct FileReporter FileReporter;
 /* @store is borrowed, and may be NULL: there is none. */
 FileReporter *file_reporter_new(HashStore *store);
 void file_reporter_free(FileReporter *reporter);
+
+/* Have who shares files of an XFS asked: of each file up to 4096 references are looked at. */
+void file_reporter_ask_sharers(FileReporter *reporter);
 
 /* Before something else is printed. */
 void file_reporter_clear_progress(FileReporter *reporter);

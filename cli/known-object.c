@@ -31,7 +31,7 @@ char *known_object_path(HashStore *store, const Object *object)
 	return g_strconcat(parent, g_str_has_suffix(parent, "/") ? "" : "/", name, NULL);
 }
 
-bool known_object_is(const Object *object, const NamedFile *file)
+static bool has_stamp(const Object *object, const NamedFile *file)
 {
 	const Stamp stored = { object->size_bytes, object->btime_nsec, object->mtime_nsec,
 			       object->ctime_nsec };
@@ -39,10 +39,20 @@ bool known_object_is(const Object *object, const NamedFile *file)
 			     file->stat.ctime_nsec };
 
 	return object->inode == file->stat.inode && object->subvolume == file->subvolume &&
-	       !(object->flags & OBJECT_RACY) && stamp_compare(&stored, &seen) == STAMP_SAME;
+	       stamp_compare(&stored, &seen) == STAMP_SAME;
 }
 
-static NamedFile *open_version(HashStore *store, const Object *object, const char *path)
+bool known_object_is(const Object *object, const NamedFile *file)
+{
+	return has_stamp(object, file) && !(object->flags & OBJECT_RACY);
+}
+
+bool known_object_is_fresh(const Object *object, const NamedFile *file)
+{
+	return has_stamp(object, file) && object->flags & OBJECT_RACY;
+}
+
+static NamedFile *open_by_name(HashStore *store, const char *path)
 {
 	g_autoptr(GError) unread = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &unread);
@@ -51,33 +61,51 @@ static NamedFile *open_version(HashStore *store, const Object *object, const cha
 	if (!file)
 		return NULL;
 	fs_uuid_format(file->identity.uuid, uuid);
-	if (strcmp(uuid, hash_store_about(store)->uuid) != 0 || !known_object_is(object, file))
-		return NULL;
-
-	return g_steal_pointer(&file);
+	return strcmp(uuid, hash_store_about(store)->uuid) == 0 ? g_steal_pointer(&file) : NULL;
 }
 
-bool known_object_open(HashStore *store, uint32_t id, NamedFile **ret, char **ret_path,
-		       bool *ret_is_known, GError **error)
+/* The file as it is now, or NULL; and its path. */
+static NamedFile *open_file(HashStore *store, const Object *object, const KnownWays *ways,
+			    char **ret_path)
 {
+	const FileId id = { object->subvolume, object->inode, object->generation };
+
+	*ret_path = ways ? btrfs_paths_find(ways->paths, id.subvolume, id.inode)
+			 : known_object_path(store, object);
+	if (!*ret_path)
+		return NULL;
+	return ways ? named_file_open_by_id_take(ways->fd, ways->identity, &id, g_strdup(*ret_path))
+		    : open_by_name(store, *ret_path);
+}
+
+static KnownVersion version_of(const Object *object, const NamedFile *file)
+{
+	if (file && known_object_is(object, file))
+		return KNOWN_SAME;
+	return file && known_object_is_fresh(object, file) ? KNOWN_FRESH : KNOWN_STALE;
+}
+
+bool known_object_open(HashStore *store, uint32_t id, const KnownWays *ways, NamedFile **ret,
+		       char **ret_path, KnownVersion *ret_version, GError **error)
+{
+	g_autoptr(NamedFile) file = NULL;
 	g_autofree uint8_t *name = NULL;
 	g_autofree char *path = NULL;
 	const Object *found;
 	Object object;
 
 	*ret = NULL;
+	*ret_version = KNOWN_FORGOTTEN;
 	if (!hash_store_find(store, id, &found, error))
 		return false;
-	if (ret_is_known)
-		*ret_is_known = found;
 	if (found) {
 		object = *found;
 		name = g_memdup2(found->name, found->name_bytes);
 		object.name = name;
-		path = known_object_path(store, &object);
-		*ret = path ? open_version(store, &object, path) : NULL;
+		file = open_file(store, &object, ways, &path);
+		*ret_version = version_of(&object, file);
 	}
-
+	*ret = g_steal_pointer(&file);
 	if (ret_path)
 		*ret_path = g_steal_pointer(&path);
 	return true;

@@ -23,6 +23,11 @@ static void end_if_nobody_reads(ProgressLine *line)
 	raise(SIGPIPE);
 }
 
+void progress_line_begin(ProgressLine *line)
+{
+	line->begun_usec = g_get_monotonic_time();
+}
+
 bool progress_line_is_due(ProgressLine *line)
 {
 	static int64_t begun_usec; /* of the process, whatever line was the first */

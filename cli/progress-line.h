@@ -20,6 +20,9 @@ typedef struct {
  * that nobody reads any more.
  */
 bool progress_line_is_due(ProgressLine *line);
+
+/* From now on it counts how long it takes; else from when it is asked first whether it is due. */
+void progress_line_begin(ProgressLine *line);
 void progress_line_show(ProgressLine *line, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Take it off the terminal, until it is shown again. */

@@ -33,6 +33,7 @@ struct ShownFiles {
 	Fd fd; /* of a mount point */
 	FsIdentity identity;
 	BtrfsPaths *paths;
+	KnownWays ways; /* of these */
 	ExtentRefs *refs;
 	BtrfsFileExtents *items;
 	GHashTable *known; /* KnownFile by its key */
@@ -79,7 +80,10 @@ ShownFiles *shown_files_open(HashStore *store, ProgressLine *progress, GError **
 	shown->items = btrfs_file_extents_new();
 	shown->paths = btrfs_paths_new(shown->fd, uuid, error);
 
-	return shown->paths ? g_steal_pointer(&shown) : NULL;
+	if (!shown->paths)
+		return NULL;
+	shown->ways = (KnownWays){ shown->fd, &shown->identity, shown->paths };
+	return g_steal_pointer(&shown);
 }
 
 void shown_files_close(ShownFiles *shown)
@@ -235,6 +239,11 @@ NamedFile *shown_files_open_file(ShownFiles *shown, const FileId *id)
 	char *path = btrfs_paths_find(shown->paths, id->subvolume, id->inode);
 
 	return path ? named_file_open_by_id_take(shown->fd, &shown->identity, id, path) : NULL;
+}
+
+const KnownWays *shown_files_ways(const ShownFiles *shown)
+{
+	return &shown->ways;
 }
 
 /* The same of a file that was noted; asked once. */

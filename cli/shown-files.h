@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/known-object.h"
 #include "cli/named-file.h"
 #include "cli/progress-line.h"
 #include "hashstore/objects.h"
@@ -42,5 +43,8 @@ bool shown_files_take_equal(ShownFiles *shown, GPtrArray **ret, GError **error)
 
 /* One of them, open; NULL: it is not there any more. */
 NamedFile *shown_files_open_file(ShownFiles *shown, const FileId *id);
+
+/* How files of the filesystem are found, as long as @shown lives. */
+const KnownWays *shown_files_ways(const ShownFiles *shown);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ShownFiles, shown_files_close)

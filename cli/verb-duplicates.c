@@ -104,6 +104,7 @@ static bool take_options(Query *query, const Options *options)
 	g_autoptr(GError) error = NULL;
 
 	query->options = options;
+	query->limits.with_shared = options->show_all;
 	if (options->names && options->names[1]) {
 		message_print("duplicates: it takes one directory, or none");
 		return false;
@@ -201,26 +202,33 @@ static bool show_store(DuplicateFinder *finder, HashStore *store, void *data, GE
 
 static void say_what_is_not_there(const Query *query)
 {
+	bool is_one = query->n_hidden == 1;
+
 	if (query->n_hidden > 0)
-		message_print("%s: %" G_GUINT64_FORMAT
-			      " groups of equal files share all of their data already "
-			      "(--all shows them)",
+		message_print("%s: %" G_GUINT64_FORMAT " group%s of equal files share%s all of "
+			      "%s data already (--all shows %s)",
 			      query->n_printed > 0 ? "not shown" : "nothing to reclaim",
-			      query->n_hidden);
+			      query->n_hidden, is_one ? "" : "s", is_one ? "s" : "",
+			      is_one ? "its" : "their", is_one ? "it" : "them");
 	else if (query->n_printed == 0 && query->has_store)
-		message_print("no files are known that equal each other as a whole");
+		message_print("no files are known that equal each other as a whole%s",
+			      query->options->show_all
+				      ? ""
+				      : ", beside those that share all of their data (--all)");
 }
 
 static ExitStatus show_stores(Query *query)
 {
 	char *names[] = { query->place.filesystem, NULL };
-	uint64_t n_stale = 0;
+	DuplicatesLeftOut left_out = { 0 };
 	ExitStatus status;
 
 	query->printer = duplicate_printer_new(query->format, &table_of_duplicates, query->options);
 	status = duplicate_stores_each(query->options->state_directory, names[0] ? names : NULL,
-				       &query->limits, show_store, query, &n_stale);
-	duplicate_printer_finish(query->printer, n_stale);
+				       &query->limits, show_store, query, &left_out);
+	duplicate_printer_finish(query->printer, &left_out);
+	if (query->format != DUPLICATES_JSON)
+		duplicate_stores_say_left_out(&left_out);
 	if (status == EXIT_STATUS_DONE)
 		say_what_is_not_there(query);
 	return status;

@@ -157,7 +157,10 @@ static Table *others_table(const FileReport *report, const Options *options)
 		table_add_row(table);
 		table_set_text(table, OTHER_RELATION, other_relation_name(other->relation));
 		table_set_size(table, OTHER_BYTES, other->bytes);
-		set_path(table, OTHER_NAME, other->path);
+		if (other->path || options->json)
+			set_path(table, OTHER_NAME, other->path);
+		else
+			table_set_text(table, OTHER_NAME, "(deleted, or its name is not known)");
 	}
 
 	return table;
@@ -218,7 +221,7 @@ static void print_others(const FileReport *report)
 	for (guint i = 0; i < report->others->len; i++) {
 		const ReportedFile *other = &g_array_index(report->others, ReportedFile, i);
 
-		if (other->relation != OTHER_STALE && other->path)
+		if (other->relation <= OTHER_EQUALS && other->path)
 			fwrite(other->path, 1, strlen(other->path) + 1, stdout);
 	}
 	if (report->n_others > report->others->len)
@@ -234,9 +237,12 @@ static void show(const char *name, Table *table, const Options *options, bool is
 	g_autoptr(NamedFile) file = named_file_open(name, &error);
 	g_autoptr(HashStore) store = file ? open_store(file, options, status) : NULL;
 	g_autoptr(FileReporter) reporter = file_reporter_new(store);
-	g_autoptr(FileReport) report = file ? file_report_make(reporter, file, &error) : NULL;
-	g_autoptr(Table) extents = report ? extents_table(report, options, &error) : NULL;
+	g_autoptr(FileReport) report = NULL;
+	g_autoptr(Table) extents = NULL;
 
+	file_reporter_ask_sharers(reporter);
+	report = file ? file_report_make(reporter, file, &error) : NULL;
+	extents = report ? extents_table(report, options, &error) : NULL;
 	file_reporter_clear_progress(reporter);
 	if (!extents) {
 		message_print_error(error);

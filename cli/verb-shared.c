@@ -42,6 +42,9 @@ typedef struct {
 
 static Verdict judge(const NamedFile *one, const NamedFile *other, const SharedBytes *count)
 {
+	bool is_repeated = MAX(count->shared_bytes[0], count->shared_bytes[1]) > count->disk_bytes;
+	const char *why = is_repeated ? "a file repeats data, which BYTES count once" : NULL;
+
 	if (named_files_are_same(one, other))
 		return (Verdict){ "all", "both are one file", EXIT_STATUS_DONE };
 	if (!named_files_are_neighbours(one, other))
@@ -53,9 +56,9 @@ static Verdict judge(const NamedFile *one, const NamedFile *other, const SharedB
 		return (Verdict){ "none", NULL, EXIT_STATUS_NOT_AT_ALL };
 	if (count->shared_bytes[0] == count->data_bytes[0] &&
 	    count->shared_bytes[1] == count->data_bytes[1])
-		return (Verdict){ "all", NULL, EXIT_STATUS_DONE };
+		return (Verdict){ "all", why, EXIT_STATUS_DONE };
 
-	return (Verdict){ "partly", NULL, EXIT_STATUS_PARTLY };
+	return (Verdict){ "partly", why, EXIT_STATUS_PARTLY };
 }
 
 static void print(const Options *options, const NamedFile *one, const NamedFile *other,

@@ -91,7 +91,7 @@ typedef struct {
 	/* Of filesystems that are asked for as a whole. */
 	PinnedSum pinned[PIN_CAUSES];
 	uint64_t freed_bytes; /* by passes */
-	uint64_t n_stale;
+	DuplicatesLeftOut left_out;
 	int64_t known_usec; /* when the last pass began, of several filesystems the oldest one; 0: none did */
 } Query;
 
@@ -343,7 +343,8 @@ static void print_json(const Query *query, Table *keys)
 	table_set_count(table, TOTAL_PINNED_EXTENTS, all_pinned(query).extents);
 	table_set_size(table, TOTAL_PINNED, all_pinned(query).bytes);
 	table_set_size(table, TOTAL_FREED, query->freed_bytes);
-	table_set_count(table, TOTAL_STALE, query->n_stale);
+	table_set_count(table, TOTAL_STALE,
+			query->left_out.stale + query->left_out.fresh + query->left_out.gone);
 	table_set_table(table, TOTAL_KEYS, keys);
 	table_print(table);
 }
@@ -386,8 +387,8 @@ static void say_total(const Query *query, size_t n_shown)
 	g_autofree char *shared = size_text(total->shared_bytes);
 	g_autofree char *freed = size_text(query->freed_bytes);
 
-	printf("%sIn all: %s of %" PRIu64 " files could be freed", n_shown > 0 ? "\n" : "",
-	       reclaimable, total->files);
+	printf("%sIn all: %s of %" PRIu64 " file%s could be freed", n_shown > 0 ? "\n" : "",
+	       reclaimable, total->files, total->files == 1 ? "" : "s");
 	if (total->shared_bytes > 0)
 		printf(", %s are shared", shared);
 	printf(".\n");
@@ -414,10 +415,7 @@ static void print(const Query *query)
 	table_print(table);
 	if (!options->columns && !options->raw && !options->no_headings)
 		say_total(query, table_count_rows(table));
-	if (query->n_stale > 0)
-		message_print("%" PRIu64
-			      " left out, as they changed since they were read, or are gone",
-			      query->n_stale);
+	duplicate_stores_say_left_out(&query->left_out);
 }
 
 ExitStatus verb_waste(const Options *options)
@@ -436,7 +434,7 @@ ExitStatus verb_waste(const Options *options)
 	status = duplicate_stores_each(options->state_directory,
 				       query.names->len > 0 ? (char *const *)query.names->pdata
 							    : NULL,
-				       &query.limits, add_store, &query, &query.n_stale);
+				       &query.limits, add_store, &query, &query.left_out);
 	print(&query);
 	return status;
 }

@@ -5,6 +5,9 @@
 #include "cli/message.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "daemon/mount-table.h"
+
+#include <string.h>
 
 enum {
 	WHY_REASON,
@@ -30,12 +33,17 @@ typedef struct {
 	FileReport *report;
 	PassRecord last;
 	bool has_pass;
+	Config *config;
+	char uuid[FS_UUID_TEXT_BYTES];
+	const char *names[3]; /* by which the filesystem goes */
+	bool is_compressing;
 	Settings settings;
 } Case;
 
 static void case_clear(Case *it)
 {
 	settings_clear(&it->settings);
+	config_free(it->config);
 	pass_record_clear(&it->last);
 	file_report_free(it->report);
 	file_reporter_free(it->reporter);
@@ -64,15 +72,25 @@ static bool load_last_pass(Case *it, GError **error)
 /* What is configured for the filesystem. */
 static bool load_settings(Case *it, const Options *options, GError **error)
 {
-	g_autoptr(Config) config = configuration_read(options, error);
-	char uuid[FS_UUID_TEXT_BYTES];
-
-	if (!config)
+	it->config = configuration_read(options, error);
+	if (!it->config)
 		return false;
-	fs_uuid_format(it->file->identity.uuid, uuid);
-	const char *names[] = { uuid, it->has_pass ? it->last.mount_point : NULL, NULL };
-	config_settings(config, names, &it->settings);
+
+	fs_uuid_format(it->file->identity.uuid, it->uuid);
+	it->names[0] = it->uuid;
+	it->names[1] = it->has_pass ? it->last.mount_point : NULL;
+	config_settings(it->config, it->names, &it->settings);
 	return true;
+}
+
+/* Whether what is written to the filesystem is compressed. */
+static bool is_mounted_compressing(const Case *it)
+{
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, NULL);
+	const MountedFilesystem *filesystem =
+		mounts ? mount_table_find_uuid(mounts, it->uuid) : NULL;
+
+	return filesystem && strstr(filesystem->options, "compress");
 }
 
 static bool open_case(Case *it, const char *name, const Options *options, GError **error)
@@ -92,7 +110,9 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 
 	if (!load_settings(it, options, error))
 		return false;
+	it->is_compressing = is_mounted_compressing(it);
 	it->reporter = file_reporter_new(it->store);
+	file_reporter_ask_sharers(it->reporter);
 	it->report = file_report_make(it->reporter, it->file, error);
 	return it->report;
 }
@@ -113,11 +133,22 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 	g_autoptr(GPtrArray) reasons = NULL;
 	g_auto(Case) it = { 0 };
 
+	if (g_file_test(name, G_FILE_TEST_IS_DIR)) {
+		g_autofree char *text = message_terminal_text(name);
+
+		message_print("%s is no regular file: name files, or use 'dedupctl unique' or "
+			      "'dedupctl waste'",
+			      text);
+		return EXIT_STATUS_FAILED;
+	}
 	if (open_case(&it, name, options, &error)) {
+		const SettingOrigins origins = { it.config, it.names };
 		const FileJudges judges = {
 			.store = it.store,
 			.last = it.has_pass ? &it.last : NULL,
 			.settings = &it.settings,
+			.origins = &origins,
+			.is_compressing = it.is_compressing,
 			.mount_point = it.has_pass ? it.last.mount_point : NULL,
 		};
 

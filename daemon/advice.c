@@ -3,6 +3,8 @@
 
 #include "daemon/size-text.h"
 
+#include <string.h>
+
 static const char *const pin_advice[PIN_CAUSES] = {
 	[PIN_UNCOVERED] =
 		"files show parts that exist nowhere else; freed when these are overwritten "
@@ -110,6 +112,16 @@ char *advice_of_costs(SkipReason reason, uint64_t bytes, uint64_t costly_bytes)
 			       costs, freed, costly_bytes / bytes + 1);
 }
 
+/* The name belongs to the cause. */
+static char *advice_with_name(const char *advice, const char *in, const char *name)
+{
+	const char *remedy = advice ? strstr(advice, "; ") : NULL;
+
+	if (!remedy)
+		return g_strconcat(advice ? advice : "a newer dedupd knows why", in, name, NULL);
+	return g_strdup_printf("%.*s%s%s%s", (int)(remedy - advice), advice, in, name, remedy);
+}
+
 char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, uint64_t places,
 			const char *by)
 {
@@ -121,10 +133,12 @@ char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, ui
 	case PIN_UNCOVERED:
 	case PIN_DELETED_FILE:
 		if (n == 1)
-			return g_strdup_printf("%s of this extent exist nowhere else%s%s",
+			return g_strdup_printf("%s of this extent exist nowhere else%s%s; freed "
+					       "when that is overwritten or deleted",
 					       uncovered, in, name);
 		return g_strdup_printf("%s of these %" G_GUINT64_FORMAT
-				       " extents exist nowhere else%s%s",
+				       " extents exist nowhere else%s%s; freed when that is "
+				       "overwritten or deleted",
 				       uncovered, n, in, name);
 	case PIN_TOO_COSTLY:
 		return g_strdup_printf("not tried: %" G_GUINT64_FORMAT
@@ -138,9 +152,23 @@ char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, ui
 			"it is freed when the snapshots are deleted that show it%s%s",
 			by ? ", the newest of them " : "", name);
 	default:
-		return g_strdup_printf("%s%s%s",
-				       advice_of_pin(cause) ? advice_of_pin(cause)
-							    : "a newer dedupd knows why",
-				       in, name);
+		return advice_with_name(advice_of_pin(cause), in, name);
 	}
+}
+
+char *advice_of_own_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, uint64_t bytes)
+{
+	/* What is compressed holds more than it takes. */
+	if (cause != PIN_UNCOVERED || uncovered_bytes == 0 || uncovered_bytes >= bytes)
+		return NULL;
+
+	g_autofree char *covered = size_text(bytes - uncovered_bytes);
+	g_autofree char *uncovered = size_text(uncovered_bytes);
+	g_autofree char *all = size_text(bytes);
+
+	return g_strdup_printf(
+		"%s of %s equal other data, but btrfs gives back whole extents only, "
+		"and %s of %s %s are nowhere else; Rewrite=auto copies small rests, "
+		"and writing these anew lets the next pass free it",
+		covered, n == 1 ? "it" : "these extents", uncovered, n == 1 ? "its" : "their", all);
 }

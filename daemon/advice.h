@@ -30,3 +30,9 @@ char *advice_of_costs(SkipReason reason, uint64_t bytes, uint64_t costly_bytes);
  */
 char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, uint64_t places,
 			const char *by);
+
+/*
+ * The same of extents that the file that was asked about keeps itself, which take @bytes; NULL: there is no more to
+ * say of them.
+ */
+char *advice_of_own_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, uint64_t bytes);

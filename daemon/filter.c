@@ -79,10 +79,11 @@ static bool glob_matches(const char *glob, const char *text)
 	return fnmatch(glob, text, 0) == 0;
 }
 
-static bool excludes(Filter *filter, const char *path, const char *relative, const char *name,
-		     bool is_directory)
+/* The glob or pattern that excludes it, or NULL. */
+static const char *find_excluding(Filter *filter, const char *path, const char *relative,
+				  const char *name, bool is_directory)
 {
-	bool excluded = false;
+	const char *excluding = NULL;
 
 	/* Each glob is tried, so that every one that matches something is known. */
 	for (size_t i = 0; i < filter->excludes->len; i++) {
@@ -92,48 +93,57 @@ static bool excludes(Filter *filter, const char *path, const char *relative, con
 						  : glob_matches(exclude->glob, name);
 
 		exclude->matched |= matches;
-		excluded |= matches;
+		if (matches && !excluding)
+			excluding = exclude->glob;
 	}
 
-	if (excluded || ignore_rules_count(filter->rules) == 0)
-		return excluded;
+	if (excluding || ignore_rules_count(filter->rules) == 0)
+		return excluding;
 	if (g_str_has_prefix(path, filter->top))
 		relative = path + strlen(filter->top);
-	return ignore_rules_ignore(filter->rules, *relative ? relative : name, is_directory);
+	return ignore_rules_find(filter->rules, *relative ? relative : name, is_directory);
 }
 
 bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name)
 {
-	return excludes(filter, path, relative, name, false);
+	return find_excluding(filter, path, relative, name, false);
 }
 
 bool filter_excludes_directory(Filter *filter, const char *path, const char *relative,
 			       const char *name)
 {
-	return excludes(filter, path, relative, name, true);
+	return find_excluding(filter, path, relative, name, true);
 }
 
-bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
+const char *filter_find_below(Filter *filter, const char *path, size_t root_bytes)
 {
 	g_autofree char *walked = NULL;
 	size_t relative = root_bytes + (path[root_bytes] == '/');
 	size_t name = relative;
 
 	if (filter_globs(filter) == 0)
-		return false;
+		return NULL;
 
 	walked = g_strdup(path);
 	while (path[name] != '\0') {
 		size_t end = name + strcspn(path + name, "/");
+		const char *excluding;
 
 		walked[end] = '\0';
-		if (excludes(filter, walked, walked + relative, walked + name, path[end] == '/'))
-			return true;
+		excluding = find_excluding(filter, walked, walked + relative, walked + name,
+					   path[end] == '/');
+		if (excluding)
+			return excluding;
 		walked[end] = path[end];
 		name = end + (path[end] == '/');
 	}
 
-	return false;
+	return NULL;
+}
+
+bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes)
+{
+	return filter_find_below(filter, path, root_bytes);
 }
 
 void filter_set_young(Filter *filter, int64_t since_nsec, int64_t now_nsec)

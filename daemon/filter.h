@@ -50,6 +50,9 @@ bool filter_excludes_directory(Filter *filter, const char *path, const char *rel
  */
 bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes);
 
+/* The same: the glob or pattern that does it, borrowed; NULL: none does. */
+const char *filter_find_below(Filter *filter, const char *path, size_t root_bytes);
+
 /* Have files count as young that were written to at @since_nsec or later, and not after @now_nsec. */
 void filter_set_young(Filter *filter, int64_t since_nsec, int64_t now_nsec);
 

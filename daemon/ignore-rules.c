@@ -158,13 +158,13 @@ static bool matches(const GPtrArray *globs, const GPtrArray *path)
 	return glob == globs->len;
 }
 
-bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory)
+const char *ignore_rules_find(IgnoreRules *rules, const char *path, bool is_directory)
 {
 	g_autofree char *components = NULL;
 	const Rule *deciding = NULL;
 
 	if (rules->rules->len == 0)
-		return false;
+		return NULL;
 
 	components = g_strdup(path);
 	g_ptr_array_set_size(rules->path, 0);
@@ -183,7 +183,14 @@ bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory
 			deciding = rule;
 	}
 
-	return deciding && !deciding->is_negated;
+	if (!deciding || deciding->is_negated)
+		return NULL;
+	return g_array_index(rules->patterns, Pattern, deciding->pattern).text;
+}
+
+bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory)
+{
+	return ignore_rules_find(rules, path, is_directory);
 }
 
 void ignore_rules_add_unmatched(const IgnoreRules *rules, GPtrArray *unmatched)

@@ -30,6 +30,9 @@ size_t ignore_rules_count(const IgnoreRules *rules);
 /* Whether @path, which begins with no slash, is ignored. */
 bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory);
 
+/* The pattern that has it ignored, borrowed; NULL: it is not. */
+const char *ignore_rules_find(IgnoreRules *rules, const char *path, bool is_directory);
+
 /* Append the patterns that matched no path so far, borrowed, to @unmatched. */
 void ignore_rules_add_unmatched(const IgnoreRules *rules, GPtrArray *unmatched);
 

@@ -8,7 +8,7 @@ typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes;
 	uint32_t id;
-	bool is_shared; /* an extent that several places show: a group by itself */
+	bool is_shared; /* an extent that several places show, or may: a group by itself */
 } Digested;
 
 /* A member of a group. */
@@ -69,13 +69,15 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 	while (true) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
-		if (!object || (kind == EQUAL_EXTENTS && object->subvolume != OBJECT_EXTENTS))
+		if (!object || (kind != EQUAL_FILES && object->subvolume != OBJECT_EXTENTS))
 			return true;
 		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
 			continue;
 
 		const Digested one = { object->digest, object->size_bytes, object->id,
-				       kind == EQUAL_EXTENTS && object->flags & OBJECT_SHARED };
+				       kind == EQUAL_OR_ALONE_EXTENTS ||
+					       (kind == EQUAL_EXTENTS &&
+						object->flags & OBJECT_SHARED) };
 		if (!sorter_add(digested, &one, error))
 			return false;
 	}
@@ -136,7 +138,7 @@ EqualGroups *equal_groups_open(HashStore *store, EqualKind kind, uint64_t min_by
 	groups->members = sorter_new(sizeof(Member), compare_members, memory_bytes / 2,
 				     g_get_tmp_dir(), NULL);
 	groups->ids = g_array_new(false, false, sizeof(uint32_t));
-	if (kind == EQUAL_EXTENTS && !hash_store_has_extents(store))
+	if (kind != EQUAL_FILES && !hash_store_has_extents(store))
 		return g_steal_pointer(&groups);
 	if (!add_objects(digested, store, kind, min_bytes, error) ||
 	    !sorter_sort(digested, error) || !add_groups(groups, digested, error) ||

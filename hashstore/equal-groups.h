@@ -17,6 +17,8 @@ typedef struct EqualGroups EqualGroups;
 typedef enum {
 	EQUAL_FILES,   /* versions of files */
 	EQUAL_EXTENTS, /* data extents of btrfs; one that several places show is a group, too */
+	/* The same, and each is a group: what a pass shared since shows it in several places, too. */
+	EQUAL_OR_ALONE_EXTENTS,
 } EqualKind;
 
 /* So many members of a group are given. */

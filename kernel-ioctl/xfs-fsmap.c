@@ -57,6 +57,16 @@ XfsFsmap *xfs_fsmap_new(int fd)
 	return fsmap;
 }
 
+void xfs_fsmap_restrict(XfsFsmap *fsmap, uint64_t begin, uint64_t end)
+{
+	struct fsmap *keys = fsmap->batch->fmh_keys;
+
+	keys[0].fmr_device = fsmap->device;
+	keys[0].fmr_physical = begin;
+	keys[1].fmr_device = fsmap->device;
+	keys[1].fmr_physical = end - 1;
+}
+
 void xfs_fsmap_free(XfsFsmap *fsmap)
 {
 	if (!fsmap)

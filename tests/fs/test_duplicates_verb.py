@@ -69,11 +69,11 @@ def test_what_shares_already_is_shown_and_counts_nothing(tree, ask, learn):
     assert sorted(files.values()) == ["first", "own", "shared"]
 
 
-def test_after_a_pass_nothing_is_left_to_reclaim(tree, ask, learn, kind):
+def test_after_a_pass_nothing_is_left_to_reclaim(tree, ask, learn):
     files = equal_files(tree, ["one", "two", "three"], 1, MIB)
     learn(dry_run=False)
     assert ask()[0] == []
-    assert paths(ask("--all")[0]) == ([(0, files)] if kind == "xfs" else [])
+    assert paths(ask("--all")[0]) == [(0, files)]
 
 
 def test_files_of_an_xfs_that_were_shared_are_shown_with_nothing_to_reclaim(make_filesystem,
@@ -84,7 +84,7 @@ def test_files_of_an_xfs_that_were_shared_are_shown_with_nothing_to_reclaim(make
     files = equal_files(tree, ["one", "two", "three"], 1, MIB)
     harness.settle(filesystem)
     assert dedupd.run().status == 0
-    assert "nothing to reclaim: 1 groups of equal files share all" in dedupctl(dedupd).stderr
+    assert "nothing to reclaim: 1 group of equal files shares all" in dedupctl(dedupd).stderr
     group, = json.loads(dedupctl(dedupd, "--json", "--all").stdout)["duplicates"]
     assert group["reclaimable_bytes"] == 0
     assert {file["file"] for file in group["files"]} == files
@@ -109,6 +109,42 @@ def test_what_changed_or_is_gone_is_left_out_and_counted(tree, ask, learn):
     groups, stale = ask()
     assert paths(groups) == [(MIB, files - {str(tree / "two"), str(tree / "three")})]
     assert stale == 3
+
+
+def test_what_was_left_out_is_said_for_its_cause(tree, dedupd, learn, kind):
+    equal_files(tree, ["one", "two"], 1, MIB)
+    learn()
+    write_extent(tree / "two", noise(9, MIB))
+    said = dedupctl(dedupd).stderr
+    assert ("a file is left out: it changed since it was read" in said) == (kind == "xfs")
+    assert ("an extent that a pass knew is gone" in said) == (kind == "btrfs")
+
+
+@pytest.mark.true_clock
+def test_files_that_were_young_are_no_changed_ones(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs")
+    dedupd = make_dedupd(filesystem)
+    equal_files(pathlib.Path(filesystem.mount_point), ["one", "two"], 1, MIB)
+    os.sync()
+    assert dedupd.run(dry_run=True).status == 0
+    assert "2 files are left out: they were written shortly before" in dedupctl(dedupd).stderr
+    said = json.loads(dedupctl(dedupd, "--json").stdout)
+    assert (said["stale"], said["fresh"], said["gone_extents"]) == (2, 2, 0)
+
+
+def test_files_of_a_btrfs_that_were_read_are_found_again(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    files = {str(content.write_no_cow(tree / name, noise(1, MIB))) for name in ("one", "two")}
+    harness.settle(filesystem)
+    for dry_run, reclaimable in ((True, MIB), (False, 0)):
+        assert dedupd.run(find="checksums", no_data_cow="share", dry_run=dry_run).status == 0
+        said = json.loads(dedupctl(dedupd, "--all", "--json").stdout)
+        group, = said["duplicates"]
+        assert group["reclaimable_bytes"] == reclaimable
+        assert {file["file"] for file in group["files"]} == files
+        assert said["stale"] == 0
 
 
 def test_data_that_waits_in_memory_is_no_duplicate(tree, ask, learn):
@@ -163,6 +199,20 @@ def test_snapshots_are_shown_as_shared(make_filesystem, make_dedupd):
     assert group["reclaimable_bytes"] == MIB
     assert states.keys() == {str(tree / name) for name in ("sub/one", "two", "snapshot/one")}
     assert sorted(states.values()) == ["first", "own", "shared"]
+
+
+def test_what_a_pass_shared_is_shown_with_all(tree, dedupd, ask, learn):
+    files = {str(write_extent(tree / name, noise(1, MIB))) for name in ("one", "two")}
+    alone = write_extent(tree / "alone", noise(2, MIB))
+    for _ in range(2):
+        learn(dry_run=False)
+        assert ask()[0] == []
+        (reclaimable, states), = ask("--all")[0]
+        assert (reclaimable, states.keys()) == (0, files)
+        assert sorted(states.values()) == ["first", "shared"]
+    if dedupd.filesystem.kind == "btrfs":
+        clone = content.clone(alone, tree / "clone")
+        assert {str(alone), str(clone)} in [states.keys() for _, states in ask("--all")[0]]
 
 
 def test_formats_say_the_same(tree, ask, learn, dedupd):

@@ -282,3 +282,52 @@ def test_what_sharing_with_an_equal_frees_does_not_hang_on_clones(tree, ask, lea
     learn(dry_run=True)
     (file,) = ask(one)
     assert (file["shared_bytes"], file["equal_bytes"], file["would_free_bytes"]) == (MIB, MIB, MIB)
+
+
+def test_equals_of_a_btrfs_that_were_read_have_names(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    one, two = (content.write_no_cow(tree / name, noise(1, MIB)) for name in ("one", "two"))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums", no_data_cow="share", dry_run=True).status == 0
+    row, = ask_of(dedupd, one)
+    assert (row["equal_bytes"], others(row, "equal"), row["others"]) == (MIB, {str(two): MIB}, 1)
+    assert dedupd.run(find="checksums", no_data_cow="share").status == 0
+    row, = ask_of(dedupd, one)
+    assert (row["shared_bytes"], others(row, "shared"), row["others"]) == (MIB, {str(two): MIB}, 1)
+
+
+def test_a_file_of_a_btrfs_that_was_left_alone_is_skipped(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs")
+    dedupd = make_dedupd(filesystem)
+    one = content.write_no_cow(pathlib.Path(filesystem.mount_point) / "one", noise(1, MIB))
+    harness.settle(filesystem)
+    assert dedupd.run(find="checksums").skipped == {"nodatacow": 1}
+    assert ask_of(dedupd, one)[0]["state"] == "skipped"
+
+
+@pytest.mark.true_clock
+def test_a_file_that_was_young_when_it_was_read_is_fresh(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs")
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    one, two = content.write_twins(tree, MIB)
+    os.sync()
+    assert dedupd.run().freed_bytes == MIB
+    row, = ask_of(dedupd, one)
+    assert (row["state"], row["shared_bytes"], others(row, "shared")) == ("fresh", MIB, {str(two): MIB})
+
+
+def test_who_shares_blocks_of_an_xfs_is_told_where_it_keeps_that(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("xfs", mkfs_options=["-m", "reflink=1,rmapbt=1"])
+    dedupd = make_dedupd(filesystem)
+    tree = pathlib.Path(filesystem.mount_point)
+    one = write(tree / "one", noise(1, MIB))
+    twice = write(tree / "twice", noise(1, 512 * KIB) * 2)
+    harness.settle(filesystem)
+    assert dedupd.run().status == 0
+    row, = ask_of(dedupd, one)
+    assert others(row, "shared") == {str(twice): 512 * KIB}
+    row, = ask_of(dedupd, twice)
+    assert others(row, "shared") == {str(one): MIB}

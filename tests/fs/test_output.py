@@ -91,7 +91,7 @@ RECLAIM     %  SHARED FILES TYPE
 256 KiB 100.0     0 B     1 (none)
     0 B   0.0 256 KiB     0 .txt
 
-In all: 256 KiB of 1 files could be freed, 256 KiB are shared.
+In all: 256 KiB of 1 file could be freed, 256 KiB are shared.
 """
 
 
@@ -160,19 +160,19 @@ none     0 B      0 B    1 MiB       0 B one of them has no data
 WHY = {
     "btrfs": """\
 REASON      BYTES FILE                 AS
-unsettled   1 MiB one                  it was not matched with
-unsettled   1 MiB two words\\n\\e[2J\\xff it was not matched with
+equal       1 MiB one                  it equals data of /T/tw
+equal       1 MiB two words\\n\\e[2J\\xff it equals data of /T/on
 unsettled 512 KiB alone                it was not matched with
 empty         0 B hole                 it has no data: it is e
-shared    256 KiB deep/-x              it is shared already
+shared    256 KiB deep/-x              it shares this with /T/
 """,
     "xfs": """\
-REASON   BYTES FILE                 AS
-equal    1 MiB one                  what equals it lies els
-equal    1 MiB two words\\n\\e[2J\\xff what equals it lies els
-unique 512 KiB alone                no other file equals it
-empty      0 B hole                 it has no data: it is e
-shared 256 KiB deep/-x              it is shared already
+REASON      BYTES FILE                 AS
+equal       1 MiB one                  it equals data of /T/tw
+equal       1 MiB two words\\n\\e[2J\\xff it equals data of /T/on
+unsettled 512 KiB alone                no file that the store
+empty         0 B hole                 it has no data: it is e
+shared    256 KiB deep/-x              it shares this with /T/
 """,
 }
 

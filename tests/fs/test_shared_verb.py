@@ -77,6 +77,7 @@ def test_what_repeats_within_a_file_counts_each_time(tree):
     status, row, _ = ask(one, other)
     assert status == ALL
     assert figures(row) == ("all", 64 * KIB, 64 * KIB, 64 * KIB, 64 * KIB, 192 * KIB, 192 * KIB)
+    assert row["why"] == "a file repeats data, which BYTES count once"
 
 
 def test_holes_and_reserved_space_are_no_data(tree):

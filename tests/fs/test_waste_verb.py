@@ -175,7 +175,7 @@ def test_names_are_fit_for_a_terminal(tree, ask, learn, dedupd):
     assert "\x1b" not in table
     assert table.splitlines()[0].split() == ["RECLAIM", "%", "SHARED", "FILES", "DIRECTORY"]
     assert table.splitlines()[1].split(maxsplit=6) == ["1", "MiB", "100.0", "0", "B", "1", escaped]
-    assert table.splitlines()[3] == "In all: 1 MiB of 1 files could be freed."
+    assert table.splitlines()[3] == "In all: 1 MiB of 1 file could be freed."
     assert dedupctl(dedupd, "-no", "key").stdout == escaped + "\n"
 
 

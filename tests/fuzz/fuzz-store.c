@@ -262,6 +262,7 @@ static void read_all(HashStore *store)
 	walk_groups(store);
 	walk_equal_groups(store, EQUAL_FILES);
 	walk_equal_groups(store, EQUAL_EXTENTS);
+	walk_equal_groups(store, EQUAL_OR_ALONE_EXTENTS);
 	walk_names(store);
 	walk_history(store);
 	walk_pinned(store);

@@ -49,8 +49,11 @@ static void test_extents_are_told_with_what_keeps_them(void)
 		const char *by, *said;
 	} cases[] = {
 		{ PIN_UNCOVERED, 1, 127 << 20, 1, "/vms/a",
-		  "127 MiB of this extent exist nowhere else, shown by /vms/a" },
-		{ PIN_UNCOVERED, 3, 4096, 1, NULL, "4 KiB of these 3 extents exist nowhere else" },
+		  "127 MiB of this extent exist nowhere else, shown by /vms/a; freed when that is "
+		  "overwritten or deleted" },
+		{ PIN_UNCOVERED, 3, 4096, 1, NULL,
+		  "4 KiB of these 3 extents exist nowhere else; freed when that is overwritten or "
+		  "deleted" },
 		{ PIN_PIECES, 1, 0, 1, NULL,
 		  "would split the file into too many extents (MinRun=)" },
 		{ PIN_TOO_COSTLY, 1, 0, 5119, NULL,
@@ -67,6 +70,18 @@ static void test_extents_are_told_with_what_keeps_them(void)
 	}
 }
 
+static void test_a_file_that_keeps_its_own_extents_is_told_both_parts(void)
+{
+	g_autofree char *said =
+		advice_of_own_extents(PIN_UNCOVERED, 1, UINT64_C(10) << 20, UINT64_C(16) << 20);
+
+	g_assert_true(g_str_has_prefix(said, "6 MiB of it equal other data, but btrfs gives back "
+					     "whole extents only, and 10 MiB of its 16 MiB are "
+					     "nowhere else; Rewrite=auto"));
+	g_assert_null(advice_of_own_extents(PIN_UNCOVERED, 1, 4096, 4096));
+	g_assert_null(advice_of_own_extents(PIN_PIECES, 1, 4096, 8192));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -75,6 +90,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/advice/unknown-has-none", test_what_is_not_known_has_no_advice);
 	g_test_add_func("/advice/costs", test_costs_name_the_factor_that_covers_them);
 	g_test_add_func("/advice/extents", test_extents_are_told_with_what_keeps_them);
+	g_test_add_func("/advice/own-extents",
+			test_a_file_that_keeps_its_own_extents_is_told_both_parts);
 
 	return g_test_run();
 }

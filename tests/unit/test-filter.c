@@ -218,6 +218,9 @@ static void test_directories_that_patterns_exclude_are_seen_from_below(void)
 	/* Of another mount the patterns begin where the walk does. */
 	g_assert_false(filter_excludes_below(filter, "/mnt/keep/cache/b", strlen("/mnt")));
 	g_assert_true(filter_excludes_below(filter, "/mnt/x/keep/cache/b", strlen("/mnt")));
+	/* And by which of them. */
+	g_assert_cmpstr(filter_find_below(filter, "/srv/a/cache/b", strlen("/srv")), ==, "cache/");
+	g_assert_null(filter_find_below(filter, "/srv/keep/cache/b", strlen("/srv")));
 }
 
 static void test_what_was_written_to_a_moment_ago_is_young(void)
