@@ -29,7 +29,7 @@ DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *
 
 	finder->store = store;
 	finder->limits = limits;
-	progress_line_begin(&finder->progress);
+	progress_line_begin();
 	finder->files =
 		equal_groups_open(store, EQUAL_FILES, limits->min_bytes, MEMORY_BYTES, error);
 	if (!finder->files || !equal_groups_next(finder->files, &finder->next_files, error))

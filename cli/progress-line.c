@@ -10,6 +10,9 @@
 #define EVERY_USEC (G_USEC_PER_SEC / 2)
 #define LOOK_USEC  (G_USEC_PER_SEC / 10)
 
+/* When the verb began; 0: not yet. */
+static int64_t begun_usec;
+
 /* A verb that writes nothing for long would not notice. */
 static void end_if_nobody_reads(ProgressLine *line)
 {
@@ -23,18 +26,17 @@ static void end_if_nobody_reads(ProgressLine *line)
 	raise(SIGPIPE);
 }
 
-void progress_line_begin(ProgressLine *line)
+void progress_line_begin(void)
 {
-	line->begun_usec = g_get_monotonic_time();
+	if (begun_usec == 0)
+		begun_usec = g_get_monotonic_time();
 }
 
 bool progress_line_is_due(ProgressLine *line)
 {
-	static int64_t begun_usec; /* of the process, whatever line was the first */
 	int64_t now_usec = g_get_monotonic_time();
 
-	if (begun_usec == 0)
-		begun_usec = now_usec;
+	progress_line_begin();
 	if (now_usec - line->looked_usec < LOOK_USEC)
 		return false;
 

@@ -6,7 +6,7 @@
 
 /*
  * ProgressLine - how far a verb is that takes long: a line on standard error that is written over, twice a
- * second from one second after the first line of the process was asked for, where that is a terminal; else nothing.
+ * second from one second after the verb began, where that is a terminal; else nothing.
  *
  * Thread: main.
  */
@@ -21,8 +21,9 @@ typedef struct {
  */
 bool progress_line_is_due(ProgressLine *line);
 
-/* From now on it counts how long it takes; else from when it is asked first whether it is due. */
-void progress_line_begin(ProgressLine *line);
+/* The verb begins; else it does when a line is asked first whether it is due. */
+void progress_line_begin(void);
+
 void progress_line_show(ProgressLine *line, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Take it off the terminal, until it is shown again. */
