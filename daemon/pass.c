@@ -209,7 +209,7 @@ bool pass_commit_when_due(Pass *pass, GError **error)
 
 /*
  * Match everything anew if the policies are not those under which it was settled, and look again at files
- * that they had left alone.
+ * that they had left alone.  A dry run leaves the store settled as it is, and says so.
  */
 static bool apply_policy(Pass *pass, GError **error)
 {
@@ -220,6 +220,14 @@ static bool apply_policy(Pass *pass, GError **error)
 		return false;
 	if (g_strcmp0(known, policy) == 0)
 		return true;
+	if (pass->settings->dry_run) {
+		if (known)
+			g_warning(
+				"the last pass over %s had other policies: what it left alone for "
+				"these is not foretold, but 'dedupctl estimate' foretells it",
+				pass->filesystem->mount_point);
+		return true;
+	}
 
 	return hash_store_unsettle(pass->store, error) && inode_inventory_begin_anew(pass, error) &&
 	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
@@ -446,7 +454,7 @@ static bool pass_steps(Pass *pass, GError **error)
 		return false;
 	if (!pass_may_continue(pass))
 		return true;
-	if (!pass->settings->dry_run && !apply_policy(pass, error))
+	if (!apply_policy(pass, error))
 		return false;
 
 	return (pass->result->found_by_checksums ? extent_pass_steps(pass, error)

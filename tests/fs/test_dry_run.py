@@ -8,6 +8,7 @@ import pytest
 import harness
 import mixture
 import oracle
+from content import MIB, write_twins
 
 WITHIN = 0.02
 # Of what is freed and deferred.  A pass may defer more: it plans once more for the sources of what it shared.
@@ -83,3 +84,17 @@ def test_what_snapshots_hold_is_promised_as_it_is_freed(make_filesystem, make_de
 
     check_promise(make_dedupd, filesystem, "first", seed, find="checksums")
     check_promise(make_dedupd, filesystem, "again", seed, find="checksums")
+
+
+@pytest.mark.parametrize("kind", ["btrfs", "xfs"])
+def test_a_dry_run_with_other_policies_says_what_it_cannot_foretell(tree, dedupd):
+    find = harness.FIND[dedupd.filesystem.kind]
+    write_twins(tree, MIB)
+    harness.settle(dedupd.filesystem)
+    assert "other policies" not in dedupd.run(find=find, dry_run=True, zeros="keep").stderr
+    assert dedupd.run(find=find, zeros="hole").status == 0
+    assert "other policies" not in dedupd.run(find=find, dry_run=True, zeros="hole").stderr
+    assert "had other policies" in dedupd.run(find=find, dry_run=True, zeros="keep").stderr
+    # The next pass goes on as if there had been none.
+    again = dedupd.run(find=find, zeros="hole")
+    assert again.read["finding_bytes"] == again.shared["calls"] == 0
