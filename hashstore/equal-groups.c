@@ -73,6 +73,9 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 			return true;
 		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
 			continue;
+		/* Its extents stand for it. */
+		if (kind == EQUAL_FILES && object->flags & OBJECT_READ_SUMS)
+			continue;
 
 		const Digested one = { object->digest, object->size_bytes, object->id,
 				       kind == EQUAL_OR_ALONE_EXTENTS ||
