@@ -220,7 +220,8 @@ def test_of_a_file_that_was_left_alone_no_other_reason_is_made_up(make_filesyste
     harness.settle(filesystem)
     assert dedupd.run().skipped == {"swap-file": 1}
     assert evidence(dedupd, swap) == {
-        "swap-file": "a pass left it alone: active swap files; nothing to do"}
+        "swap-file": "a pass left it alone: swap files, which the kernel takes only if they share nothing; "
+        "'wipefs -a' on one that is none any more would allow it"}
 
 
 def test_a_setting_that_is_in_force_by_now_is_told_so(tree, dedupd, learn, configure):
