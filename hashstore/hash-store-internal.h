@@ -69,6 +69,10 @@ struct HashStore {
 /* The statement, prepared and without values; for reading. */
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error);
 
+/* The number that @statement finds at or after @from; UINT64_MAX: none. */
+bool hash_store_next_address(HashStore *store, Statement statement, uint64_t from, uint64_t *ret,
+			     GError **error);
+
 /*
  * The same for changing: begins the transaction when there is none.  The first one of all ends what
  * was queried before.

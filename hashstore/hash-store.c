@@ -222,6 +222,29 @@ sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **e
 	return *prepared;
 }
 
+bool hash_store_next_address(HashStore *store, Statement statement, uint64_t from, uint64_t *ret,
+			     GError **error)
+{
+	sqlite3_stmt *next;
+	bool row;
+
+	*ret = UINT64_MAX;
+	if (from > INT64_MAX)
+		return true;
+
+	next = hash_store_query(store, statement, error);
+	if (!next)
+		return false;
+	sqlite3_bind_int64(next, 1, (int64_t)from);
+	if (!database_step(store->database, next, &row, error))
+		return false;
+	if (row)
+		*ret = (uint64_t)sqlite3_column_int64(next, 0);
+	sqlite3_reset(next);
+
+	return true;
+}
+
 bool hash_store_begin(HashStore *store, GError **error)
 {
 	sqlite3_stmt *begin;

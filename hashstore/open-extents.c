@@ -38,21 +38,5 @@ bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
 
 bool hash_store_next_open_extent(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
 {
-	sqlite3_stmt *next;
-	bool row;
-
-	*ret = UINT64_MAX;
-	if (from > INT64_MAX)
-		return true;
-	next = hash_store_query(store, STATEMENT_NEXT_OPEN_EXTENT, error);
-	if (!next)
-		return false;
-	sqlite3_bind_int64(next, 1, (int64_t)from);
-	if (!database_step(store->database, next, &row, error))
-		return false;
-	if (row)
-		*ret = (uint64_t)sqlite3_column_int64(next, 0);
-	sqlite3_reset(next);
-
-	return true;
+	return hash_store_next_address(store, STATEMENT_NEXT_OPEN_EXTENT, from, ret, error);
 }

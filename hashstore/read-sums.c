@@ -117,24 +117,9 @@ bool hash_store_get_read_sums(HashStore *store, uint64_t address, uint64_t *ret_
 
 bool hash_store_next_new_read_sums(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
 {
-	sqlite3_stmt *next;
-	bool row;
-
 	*ret = UINT64_MAX;
 	if (!count_rows(store, error))
 		return false;
-	if (store->read_sums_rows == 0 || from > INT64_MAX)
-		return true;
-
-	next = hash_store_query(store, STATEMENT_NEXT_NEW_READ_SUMS, error);
-	if (!next)
-		return false;
-	sqlite3_bind_int64(next, 1, (int64_t)from);
-	if (!database_step(store->database, next, &row, error))
-		return false;
-	if (row)
-		*ret = (uint64_t)sqlite3_column_int64(next, 0);
-	sqlite3_reset(next);
-
-	return true;
+	return store->read_sums_rows == 0 ||
+	       hash_store_next_address(store, STATEMENT_NEXT_NEW_READ_SUMS, from, ret, error);
 }
