@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/estimate-table.h"
 #include "cli/message.h"
 #include "cli/mounted-name.h"
 #include "cli/pager.h"

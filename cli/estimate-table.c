@@ -2,7 +2,6 @@
 #include "cli/estimate-table.h"
 
 #include "cli/message.h"
-#include "cli/verb.h"
 #include "daemon/size-text.h"
 
 #include <stdio.h>

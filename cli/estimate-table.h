@@ -17,6 +17,8 @@ typedef struct {
 	const char *kind;
 } EstimateSubject;
 
+extern const TableKind table_of_estimate;
+
 void estimate_table_add(Table *table, const Options *options, const EstimateSubject *subject,
 			const Estimate *estimate, const EstimateForecast *forecast);
 

@@ -35,7 +35,6 @@ extern const TableKind table_of_waste;
 extern const TableKind table_of_snapshots;
 extern const TableKind table_of_budget;
 extern const TableKind table_of_doctor;
-extern const TableKind table_of_estimate;
 extern const TableKind table_of_verify;
 extern const TableKind table_of_store_vacuum;
 extern const TableKind table_of_store_prune;

@@ -135,7 +135,7 @@ static bool add(BlockSearch *search, const Object *extent, uint64_t uncovered_by
 
 	if (extent->size_bytes < EXTENT_BYTES_MIN ||
 	    uncovered_bytes / UNCOVERED_QUARTERS_MAX > extent->size_bytes / 4 ||
-	    (search->pass->zero_source && search->pass->zero_source->id == extent->id))
+	    (search->pass->btrfs.zero_source && search->pass->btrfs.zero_source->id == extent->id))
 		return false;
 	if (g_hash_table_lookup_extended(search->numbers, GUINT_TO_POINTER(extent->id), NULL,
 					 &number)) {
@@ -452,7 +452,7 @@ static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
 		object_cursor_open_from(search->pass->store, OBJECT_EXTENTS, error);
 	const Object *extent;
 
-	while (cursor && pass_may_continue(search->pass)) {
+	while (cursor && pass_checkpoint(search->pass)) {
 		if (!object_cursor_next(cursor, &extent, error))
 			return false;
 		if (!extent || extent->subvolume != OBJECT_EXTENTS)
@@ -472,7 +472,7 @@ static bool look_for(BlockSearch *search, guint end, Sorter *runs, GError **erro
 
 	qsort(&extents[search->n_tried], end - search->n_tried, sizeof(WantedExtent), compare_ids);
 	for (; search->n_tried < end; search->n_tried++) {
-		if (!pass_may_continue(search->pass))
+		if (!pass_checkpoint(search->pass))
 			return true;
 		if (!add_blocks(search, search->n_tried, error))
 			return false;
@@ -490,7 +490,7 @@ bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
 {
 	g_hash_table_remove_all(search->numbers);
 	g_array_sort(search->extents, compare_extents);
-	while (pass_may_continue(search->pass)) {
+	while (pass_checkpoint(search->pass)) {
 		uint64_t blocks;
 		guint end = end_of_load(search, &blocks);
 
@@ -532,7 +532,7 @@ bool block_search_end(BlockSearch *search, GError **error)
 			continue;
 		object_table_add_fact(search->table, wanted->id, FACT_PINNED);
 		extent_skips_add(search->pass, &extent, SKIP_PINNED, place->root ? place : NULL);
-		if (!pinned_extents_put(search->pass->pinned, &extent, &wanted->pin, true, error))
+		if (!pinned_extents_put(search->pass->btrfs.pinned, &extent, &wanted->pin, true, error))
 			return false;
 	}
 

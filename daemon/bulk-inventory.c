@@ -117,7 +117,7 @@ static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 /* Forget objects of the store before @inode: no file has these numbers any more. */
 static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 {
-	while (bulk->known && bulk->known->inode < inode && pass_may_continue(bulk->pass))
+	while (bulk->known && bulk->known->inode < inode && pass_checkpoint(bulk->pass))
 		if (!inventory_forget(bulk->inventory, bulk->known, error) ||
 		    !object_cursor_next(bulk->objects, &bulk->known, error))
 			return false;
@@ -128,7 +128,7 @@ static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 static bool pass_directories(Bulk *bulk, uint64_t inode, GError **error)
 {
 	while (bulk->known_directory && bulk->known_directory->inode < inode &&
-	       pass_may_continue(bulk->pass))
+	       pass_checkpoint(bulk->pass))
 		if (!hash_store_drop_directory(bulk->pass->store, bulk->known_directory->subvolume,
 					       bulk->known_directory->inode, error) ||
 		    !directory_cursor_next(bulk->directories, &bulk->known_directory, error))
@@ -236,7 +236,7 @@ static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
 	if (throttle_is_limited(bulk->pass->throttle))
 		xfs_bulkstat_ask_for(inodes, LIMITED_INODES);
 	*ret_is_listed = true;
-	while (pass_may_continue(bulk->pass)) {
+	while (pass_checkpoint(bulk->pass)) {
 		g_autoptr(GError) failed = NULL;
 
 		if (!xfs_bulkstat_next(inodes, &inode, &failed)) {
@@ -355,7 +355,7 @@ static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 	if (!begin_pending(bulk, error))
 		return false;
 
-	while (!*ret && pass_may_continue(bulk->pass)) {
+	while (!*ret && pass_checkpoint(bulk->pass)) {
 		const Object *known;
 		Pending pending;
 		bool has_name;
@@ -475,7 +475,7 @@ static bool act_on_pending(Bulk *bulk, GError **error)
 	if (!prepare_to_read(bulk, error) || !begin_pending(bulk, error))
 		return false;
 
-	while (pass_may_continue(bulk->pass)) {
+	while (pass_checkpoint(bulk->pass)) {
 		Pending pending;
 
 		if (!sorter_next(bulk->pending, (const void **)&next, error))
@@ -525,7 +525,7 @@ static bool use_names(Bulk *bulk, GError **error)
 		     !has_lost(bulk, &lost, error) ||
 		     (lost && !name_finder_read_all(bulk->finder, error)) ||
 		     !act_on_pending(bulk, error) || !count_left_out(bulk, error);
-	if (!has_failed && pass_may_continue(bulk->pass))
+	if (!has_failed && pass_checkpoint(bulk->pass))
 		return true;
 
 	return hash_store_doubt_directories(bulk->pass->store, has_failed ? NULL : error) &&
@@ -584,7 +584,7 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 		forget_counts(inventory);
 		return have_walked(inventory, "the inodes could not be listed to their end");
 	}
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	progress_begin(pass->progress, STAGE_COMPARE, 0);

@@ -22,6 +22,7 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 	uid_t uid = bus_access_actor(bus_access(bus));
 	ManagedHold hold = {
 		.uid = uid,
+		.is_own = bus_access_is_own(uid),
 		.pid = bus_caller(bus, sd_bus_message_get_bus(message)).pid,
 	};
 	int failed = sd_bus_message_read(message, "s", &hold.why);
@@ -32,7 +33,7 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		return sd_bus_error_setf(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					 "why it is held may take %d bytes",
 					 MANAGED_HOLD_WHY_BYTES_MAX);
-	if (!managed_filesystem_has_room_for_hold(managed, uid, bus_access_is_own(uid)))
+	if (!managed_filesystem_has_room_for_hold(managed, &hold))
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many hold the filesystem");
 

@@ -281,7 +281,7 @@ static bool read_heads(Candidates *candidates, GError **error)
 	bool done = true;
 
 	candidates->heads = file_heads_new(candidates->pass);
-	for (size_t turn = 0; done && pass_may_continue(candidates->pass); turn++) {
+	for (size_t turn = 0; done && pass_checkpoint(candidates->pass); turn++) {
 		Batch *next = &batches[turn % 2];
 		Batch *read = &batches[(turn + 1) % 2];
 
@@ -318,7 +318,7 @@ static bool part_by_size(Candidates *candidates, SameSizes *sizes, uint64_t *ret
 	if (!same_sizes_sort(sizes, error))
 		return false;
 
-	while (pass_may_continue(candidates->pass)) {
+	while (pass_checkpoint(candidates->pass)) {
 		const SizedFile *file;
 		bool parted = true;
 
@@ -369,7 +369,7 @@ static bool part_by_head(Candidates *candidates, GError **error)
 	if (!same_sizes_sort(candidates->by_head, error))
 		return false;
 
-	while (pass_may_continue(candidates->pass)) {
+	while (pass_checkpoint(candidates->pass)) {
 		const SizedFile *file;
 
 		if (!same_sizes_next(candidates->by_head, &file, error))
@@ -400,7 +400,7 @@ static bool choose(Candidates *candidates, SameSizes *sizes, GError **error)
 			return false;
 	}
 
-	return !pass_may_continue(pass) || part_by_head(candidates, error);
+	return !pass_checkpoint(pass) || part_by_head(candidates, error);
 }
 
 bool candidates_choose(Pass *pass, SameSizes *sizes, NameSpool *names, FileOpener *opener,

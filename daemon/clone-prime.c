@@ -40,7 +40,7 @@ static void add_extents(Pass *pass, SumCache *cache, ExtentMap *extents, const O
 
 	extent_map_start(extents, fd, 0, object->size_bytes, false);
 	while (extent_map_next(extents, &extent, &unmapped) && extent) {
-		if (++n % LOOK_EXTENTS == 0 && !pass_may_continue(pass))
+		if (++n % LOOK_EXTENTS == 0 && !pass_checkpoint(pass))
 			return;
 		if (extent->flags & EXTENT_SHARED && mapped_extent_is_addressed(extent))
 			sum_cache_put_object(cache, extent->physical, object->id,
@@ -53,7 +53,7 @@ bool clone_prime(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t befor
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(pass->store, error);
 	g_autoptr(ExtentMap) extents = extent_map_new();
 
-	while (cursor && pass_may_continue(pass)) {
+	while (cursor && pass_checkpoint(pass)) {
 		g_autofree char *name = NULL;
 		const Object *object;
 		g_auto(Fd) fd = -1;

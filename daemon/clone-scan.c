@@ -26,7 +26,7 @@ static bool add_file(Scan *scan, uint32_t object, int fd, uint64_t size_bytes)
 
 	extent_map_start(scan->extents, fd, 0, size_bytes, false);
 	while (extent_map_next(scan->extents, &extent, &unmapped) && extent) {
-		if (++n % LOOK_EXTENTS == 0 && !pass_may_continue(scan->pass))
+		if (++n % LOOK_EXTENTS == 0 && !pass_checkpoint(scan->pass))
 			return false;
 		if (!mapped_extent_is_addressed(extent))
 			continue;
@@ -43,7 +43,7 @@ static bool may_have_clones(const Scan *scan, const Object *object)
 {
 	return object->state == OBJECT_DONE &&
 	       (object->flags & (OBJECT_CLONED | OBJECT_SHARED) ||
-		clone_pairs_is_touched(scan->pass->clones, object->id));
+		clone_pairs_is_touched(scan->pass->xfs.clones, object->id));
 }
 
 static bool scan_object(Scan *scan, const Object *object)
@@ -71,7 +71,7 @@ bool clone_scan(Pass *pass, CloneRefs *refs, FileOpener *opener, bool *ret_is_co
 	if (!cursor)
 		return false;
 
-	while (pass_may_continue(pass)) {
+	while (pass_checkpoint(pass)) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
 		if (!object) {
@@ -90,12 +90,12 @@ bool clone_scan_note(Pass *pass, GError **error)
 {
 	uint32_t end = hash_store_next_object(pass->store);
 
-	for (uint32_t id = 1; pass->clones && !pass->settings->dry_run && id < end; id++) {
+	for (uint32_t id = 1; pass->xfs.clones && !pass->settings->dry_run && id < end; id++) {
 		g_autofree char *name = NULL;
 		const Object *stored;
 		Object object;
 
-		if (!clone_pairs_is_touched(pass->clones, id))
+		if (!clone_pairs_is_touched(pass->xfs.clones, id))
 			continue;
 		if (!hash_store_find(pass->store, id, &stored, error))
 			return false;

@@ -57,7 +57,7 @@ static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error
 	if (!clone_pairs_sort(sharer->pairs, error))
 		return false;
 
-	while (pass_may_continue(sharer->pass)) {
+	while (pass_checkpoint(sharer->pass)) {
 		if (!clone_pairs_next(sharer->pairs, &pair, error))
 			return false;
 		if (!pair)
@@ -144,7 +144,7 @@ static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const Clone
 	if (!open_both(sharer, ref->object, choice->source, &source, &may, error))
 		return false;
 
-	for (guint i = 0; may && i < wanted->len && pass_may_continue(sharer->pass); i++) {
+	for (guint i = 0; may && i < wanted->len && pass_checkpoint(sharer->pass); i++) {
 		const Stretch *stretch = &g_array_index(wanted, Stretch, i);
 		bool is_hole = choice->source_place == CLONE_PLACE_HOLE;
 		CloneTarget clone = {
@@ -204,7 +204,7 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 	block_set_add(sharer->compared, choice->target_place,
 		      choice->target_place + choice->blocks);
 	for (size_t i = 0; i < n_targets && stretches->len > 0; i++) {
-		if (!pass_may_continue(sharer->pass))
+		if (!pass_checkpoint(sharer->pass))
 			break;
 		if (!redirect(sharer, choice, &choice->targets.refs[i], &stretches, i > 0, error))
 			return false;
@@ -224,7 +224,7 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 	CloneChooser chooser = chooser_of(sharer);
 	CloneChoice choice;
 
-	for (uint64_t offset = 0; offset < pair->blocks && pass_may_continue(sharer->pass);
+	for (uint64_t offset = 0; offset < pair->blocks && pass_checkpoint(sharer->pass);
 	     offset += choice.blocks) {
 		bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
 		uint64_t bytes, cost_bytes;
@@ -253,7 +253,7 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 	if (!clone_pairs_rewind(sharer->pairs, error))
 		return false;
 
-	while (pass_may_continue(sharer->pass)) {
+	while (pass_checkpoint(sharer->pass)) {
 		if (!clone_pairs_next(sharer->pairs, &pair, error))
 			return false;
 		if (!pair)
@@ -302,7 +302,7 @@ static bool count_skipped(CloneSharer *sharer, GError **error)
 	if (!clone_pairs_rewind(sharer->pairs, error))
 		return false;
 
-	while (pass_may_continue(sharer->pass)) {
+	while (pass_checkpoint(sharer->pass)) {
 		uint64_t first, end;
 
 		if (!clone_pairs_next(sharer->pairs, &pair, error))
@@ -346,7 +346,7 @@ bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **e
 	CloneSharer sharer;
 	bool done;
 
-	if (!pass->clones || clone_pairs_count(pass->clones) == 0)
+	if (!pass->xfs.clones || clone_pairs_count(pass->xfs.clones) == 0)
 		return true;
 
 	refs = clone_refs_new(pass->settings->memory_bytes / MEMORY_SHARE);
@@ -354,7 +354,7 @@ bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **e
 	moved = block_set_new();
 	kept = block_set_new();
 	compared = block_set_new();
-	sharer = (CloneSharer){ pass, table, opener, pass->clones, refs,
+	sharer = (CloneSharer){ pass, table, opener, pass->xfs.clones, refs,
 				runs, moved, kept,   compared,     NULL };
 	done = share_all_pairs(&sharer, error);
 	run_sharer_end_target(runs);

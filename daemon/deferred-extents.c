@@ -2,7 +2,7 @@
 #include "daemon/deferred-extents.h"
 
 #include "daemon/extent-choice.h"
-#include "daemon/extent-plan.h"
+#include "daemon/extent-step.h"
 #include "daemon/pin-cause.h"
 #include "daemon/pinned-extents.h"
 #include "daemon/short-path.h"
@@ -49,7 +49,7 @@ DeferredExtents *deferred_extents_new(Pass *pass)
 	deferred->pass = pass;
 	deferred->intended = g_array_new(false, false, sizeof(Intended));
 	deferred->is_noted = true;
-	deferred->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	deferred->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	deferred->choice = extent_choice_new(pass, deferred->refs);
 	return deferred;
 }
@@ -366,8 +366,8 @@ static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 		return true;
 
 	count_taken(deferred, &row);
-	pinned_extents_reopen(deferred->pass->pinned, address);
-	deferred->pass->n_revived++;
+	pinned_extents_reopen(deferred->pass->btrfs.pinned, address);
+	deferred->pass->btrfs.n_revived++;
 	row.holders = 0;
 	return mark(deferred, address, false, error) &&
 	       hash_store_put_pinned(deferred->pass->store, &row, &kept, error);
@@ -447,7 +447,7 @@ static bool tell_holders(DeferredExtents *deferred, const GArray *holders, GErro
 		return true;
 
 	summary.last = g_array_index(holders, uint64_t, holders->len - 1);
-	path = extent_places_subvolume_path(deferred->pass->places, summary.last);
+	path = extent_places_subvolume_path(deferred->pass->btrfs.places, summary.last);
 	result->deferred.last_snapshot = path ? short_path_escaped(path) : NULL;
 	result->deferred.snapshots = summary.n;
 	result->deferred.last_id = summary.last;

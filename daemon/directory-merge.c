@@ -81,7 +81,7 @@ bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpoo
 	    !next_directory(directories, NULL, &seen, error))
 		return false;
 
-	while ((seen || known) && pass_may_continue(pass)) {
+	while ((seen || known) && pass_checkpoint(pass)) {
 		int order = !known  ? -1
 			    : !seen ? 1
 				    : compare_keys(seen->subvolume, seen->inode, known->subvolume,

@@ -58,7 +58,7 @@ static uint64_t cost_max_of_all(const ExtentChoice *choice)
 
 	return places_cost_max(
 		choice->defers && policy != SNAPSHOTS_SHARE ? SNAPSHOTS_WRITABLE : policy,
-		&choice->all, &choice->writable, choice->cost_max, choice->pass->snapshots_rotate);
+		&choice->all, &choice->writable, choice->cost_max, choice->pass->btrfs.snapshots_rotate);
 }
 
 /*
@@ -68,7 +68,7 @@ static uint64_t cost_max_of_all(const ExtentChoice *choice)
 static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 {
 	choice->all = choice->writable = (Places){ 0 };
-	for (guint i = 0; i < choice->found->len && pass_may_continue(choice->pass);) {
+	for (guint i = 0; i < choice->found->len && pass_checkpoint(choice->pass);) {
 		guint end = ref_groups_end(choice->found, i);
 		guint n_writable = count_writable(choice, i, end);
 		uint64_t length = 0;
@@ -286,7 +286,7 @@ static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *famil
  */
 static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
 {
-	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->ref_bound);
+	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	const GArray *snapshots;
 	ExtentNamed named;
@@ -312,7 +312,7 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 
 	choice->defers = defers;
 	g_array_set_size(choice->holders, 0);
-	choice->cost_max = place_cost_most(choice->pass->compare_factor, extent->size_bytes);
+	choice->cost_max = place_cost_most(choice->pass->btrfs.compare_factor, extent->size_bytes);
 	if (!choose_by_item(choice, extent, &by_item, error))
 		return false;
 	if (by_item) {
@@ -335,7 +335,7 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 
 	if (!measure(choice, extent, error))
 		return false;
-	if (!pass_may_continue(choice->pass)) {
+	if (!pass_checkpoint(choice->pass)) {
 		*ret = leave(choice);
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/extent-coverage.h"
 
+#include "daemon/doubts.h"
 #include "daemon/extent-tails.h"
 #include "daemon/extent-zeros.h"
 
@@ -268,7 +269,7 @@ static bool fill_gaps(ExtentCoverage *coverage, GError **error)
 	uint64_t first, end, from = 0;
 
 	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(coverage->cover, from, &first, &end) &&
-			   pass_may_continue(coverage->pass);
+			   pass_checkpoint(coverage->pass);
 	     i++) {
 		uint64_t left_first, left_end;
 
@@ -379,7 +380,7 @@ static bool uncover_source_ends(ExtentCoverage *coverage, const ExtentRef *refs,
 		if (piece.source == RUN_HOLE ||
 		    !extent_tails_has_whole(refs, n_refs, block, block_bytes))
 			continue;
-		if (!pass_may_continue(coverage->pass))
+		if (!pass_checkpoint(coverage->pass))
 			return true;
 		if (!find_source(coverage, &piece, block, block_bytes, &source, error))
 			return false;
@@ -479,7 +480,7 @@ static bool join_pieces(ExtentCoverage *coverage, const GArray *runs, GError **e
 					   looked_at[k].target_block - looked_at[k].source_block;
 		if (is_known)
 			continue;
-		if (!pass_may_continue(coverage->pass))
+		if (!pass_checkpoint(coverage->pass))
 			return true;
 		looked_at[n++] = *run;
 		if (!cover_by_run(coverage, run, true, error))
@@ -514,7 +515,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool i
 		if (run->source == RUN_HOLE || extent_cover_has(coverage->cover, run->target_block,
 								run->target_block + run->blocks))
 			continue;
-		if (!pass_may_continue(coverage->pass))
+		if (!pass_checkpoint(coverage->pass))
 			return true;
 		if (!cover_by_run(coverage, run, false, error))
 			return false;

@@ -49,7 +49,7 @@ static void count_copy(Pass *pass, const Object *extent)
 {
 	uint64_t *written = &pass->result->deferred.written_bytes;
 
-	if ((uint64_t)extent->ctime_nsec >= pass->rests.generation)
+	if ((uint64_t)extent->ctime_nsec >= pass->btrfs.rests.generation)
 		*written -= MIN(extent->size_bytes, *written);
 }
 

@@ -116,7 +116,7 @@ static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExten
 static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
 {
 	finder->pass->result->files.gone++;
-	return deferred_extents_lose(finder->pass->deferred, stored->inode, error) &&
+	return deferred_extents_lose(finder->pass->btrfs.deferred, stored->inode, error) &&
 	       hash_store_drop_extent(finder->pass->store, stored->inode, error);
 }
 
@@ -125,7 +125,7 @@ static bool forget_content(ExtentFinder *finder, uint64_t bytenr, GError **error
 {
 	HashStore *store = finder->pass->store;
 
-	return deferred_extents_lose(finder->pass->deferred, bytenr, error) &&
+	return deferred_extents_lose(finder->pass->btrfs.deferred, bytenr, error) &&
 	       hash_store_drop_differed(store, bytenr, error) &&
 	       hash_store_drop_pinned(store, bytenr, error);
 }
@@ -242,7 +242,7 @@ static bool is_extent(const Object *stored)
 static bool check_stretches(ExtentFinder *finder, ObjectCursor *cursor, const Object *stored,
 			    GError **error)
 {
-	while (stored && stored->subvolume == OBJECT_STRETCHES && pass_may_continue(finder->pass))
+	while (stored && stored->subvolume == OBJECT_STRETCHES && pass_checkpoint(finder->pass))
 		if (!stretch_finder_check(finder->stretches, stored, error) ||
 		    !object_cursor_next(cursor, &stored, error))
 			return false;
@@ -263,7 +263,7 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 		return false;
 
 	search_extents(finder, 0);
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		if (!next_extent(finder, &extent, &item, &found, error))
 			return false;
 		while (is_extent(stored) && (!found || stored->inode < extent.bytenr))
@@ -333,13 +333,13 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 	bool found;
 
 	search_extents(finder, since);
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		if (!next_extent(finder, &extent, &item, &found, error))
 			return false;
 		if (!found)
 			break;
 
-		if (!pinned_extents_see(finder->pass->pinned, extent.bytenr, item.refs, error))
+		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs, error))
 			return false;
 		/* The others of the leaf. */
 		if (extent.generation < since) {
@@ -388,7 +388,7 @@ static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 		return true;
 
 	btrfs_tree_start(finder->tree, finder->pass->filesystem->fd, &range);
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		const BtrfsTreeItem *item;
 		uint64_t end;
 
@@ -429,7 +429,7 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 /* Those of which the cause has ended are to be matched again. */
 static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 {
-	PinnedExtents *pinned = finder->pass->pinned;
+	PinnedExtents *pinned = finder->pass->btrfs.pinned;
 	g_autoptr(GArray) over = NULL;
 
 	if (finder->looks_at_all) {
@@ -440,7 +440,7 @@ static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 	}
 
 	over = pinned_extents_list_over(pinned);
-	for (guint i = 0; i < over->len && pass_may_continue(finder->pass); i++)
+	for (guint i = 0; i < over->len && pass_checkpoint(finder->pass); i++)
 		if (!put_if_stray(finder, g_array_index(over, uint64_t, i), error))
 			return false;
 	return true;
@@ -463,16 +463,16 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	} else if (!look_at_new(finder, since, error) || !look_at_opened(finder, since, error)) {
 		return false;
 	}
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 	if (!look_at_pinned(finder, since, error) ||
 	    !stretch_finder_finish(finder->stretches, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
-	if (!pinned_extents_renew(pass->pinned, &finder->n_renewed, error))
+	if (!pinned_extents_renew(pass->btrfs.pinned, &finder->n_renewed, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	/* Extents that were not recorded are to be met again. */
@@ -517,7 +517,7 @@ static bool find_read(ExtentFinder *finder, GError **error)
 	HashStore *store = finder->pass->store;
 	uint64_t address;
 
-	for (uint64_t from = 0; pass_may_continue(finder->pass); from = address + 1) {
+	for (uint64_t from = 0; pass_checkpoint(finder->pass); from = address + 1) {
 		if (!hash_store_next_new_read_sums(store, from, &address, error))
 			return false;
 		if (address == UINT64_MAX)

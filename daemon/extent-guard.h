@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/extent-plan.h"
+#include "daemon/extent-step.h"
 
 /*
  * ExtentGuard - whether freeing an extent is worth what it does to files and to metadata.

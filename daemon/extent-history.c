@@ -37,7 +37,7 @@ static bool hear(const Pass *pass, const Witnesses *witnesses, uint64_t *ret_pro
 {
 	*ret_proven = 0;
 	*ret_is_continued = true;
-	for (size_t i = 0; i < witnesses_count(witnesses) && pass_may_continue(pass); i++) {
+	for (size_t i = 0; i < witnesses_count(witnesses) && pass_checkpoint(pass); i++) {
 		const Witness *one = witnesses_at(witnesses, i);
 		uint64_t now[2];
 		bool found;
@@ -108,7 +108,7 @@ static bool compare(const Comparison *comparison, bool *ret_is_continued, GError
 
 	*ret_is_continued = true;
 	btrfs_tree_start(tree, comparison->pass->filesystem->fd, &range);
-	while (*ret_is_continued && pass_may_continue(comparison->pass)) {
+	while (*ret_is_continued && pass_checkpoint(comparison->pass)) {
 		const BtrfsTreeItem *item;
 		BtrfsExtentItem read;
 		DataExtent extent;
@@ -208,7 +208,7 @@ static bool sample_subvolume(Pass *pass, BtrfsTree *tree, uint64_t root, uint64_
 	};
 
 	btrfs_tree_start(tree, pass->filesystem->fd, &range);
-	for (unsigned i = 0; i < items && pass_may_continue(pass); i++) {
+	for (unsigned i = 0; i < items && pass_checkpoint(pass); i++) {
 		const BtrfsTreeItem *item;
 		BtrfsInodeItem inode;
 

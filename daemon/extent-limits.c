@@ -25,7 +25,7 @@ typedef struct {
 
 bool extent_limits_begin(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->places);
+	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
 	g_autofree char *note = NULL;
 	char *noted = NULL;
 	uint64_t day;
@@ -46,7 +46,7 @@ bool extent_limits_begin(Pass *pass, GError **error)
 
 static bool note_limits(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->places);
+	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
 	g_autofree char *note = g_strdup_printf("%u %s", pass_day(pass), limits);
 	g_autofree char *known = NULL;
 
@@ -62,7 +62,7 @@ static Limiter *limiter_new(Pass *pass, ObjectTable *table)
 
 	limiter->pass = pass;
 	limiter->table = table;
-	limiter->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	limiter->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	limiter->file_extents = btrfs_file_extents_new();
 	limiter->parts = g_array_new(false, false, sizeof(StretchPart));
 	limiter->extents = g_array_new(false, false, sizeof(uint32_t));
@@ -123,7 +123,7 @@ static bool judge(Limiter *limiter, const Object *object, Verdict *ret, GError *
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(limiter->pass->places, &refs[i], &is_in, &reason, error))
+		if (!extent_places_has(limiter->pass->btrfs.places, &refs[i], &is_in, &reason, error))
 			return false;
 		ret->has_inside |= is_in;
 		if (!is_in && !ret->beyond) {
@@ -160,7 +160,7 @@ static bool place_parts(Limiter *limiter, const StretchPlace *place, GError **er
 				limiter->parts, error))
 		return false;
 
-	for (guint i = 0; i < limiter->parts->len && pass_may_continue(limiter->pass); i++) {
+	for (guint i = 0; i < limiter->parts->len && pass_checkpoint(limiter->pass); i++) {
 		const StretchPart *part = &g_array_index(limiter->parts, StretchPart, i);
 		const Object *found;
 		Object extent;
@@ -298,7 +298,7 @@ static void unsettle(Limiter *limiter, uint32_t object)
 /* What is settled would be the source of what came later; here it has to be the target. */
 static bool unsettle_group(Limiter *limiter, const Group *group, GError **error)
 {
-	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
+	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
 		uint32_t object = group->members[i].object;
 
 		/* Once is enough; what is away stays as it is. */
@@ -319,7 +319,7 @@ static bool place_group(Limiter *limiter, const Group *group, GError **error)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
+	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
 		if (!place(limiter, group->members[i].object, error) ||
 		    !list_at(limiter, &group->members[i], error))
 			return false;
@@ -350,7 +350,7 @@ static bool count(Limiter *limiter, uint32_t object, GError **error)
 		return true;
 
 	if (skip_ledger_wants_example(skips, verdict.reason))
-		path = extent_places_path(limiter->pass->places, verdict.beyond);
+		path = extent_places_path(limiter->pass->btrfs.places, verdict.beyond);
 	skip_ledger_add(skips, verdict.reason, extent.size_bytes, path);
 	return true;
 }
@@ -389,7 +389,7 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 {
 	unsigned facts = 0;
 
-	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
+	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
 		if (!list_at(limiter, &group->members[i], error))
 			return false;
 		facts |= facts_of_extents(limiter);
@@ -397,7 +397,7 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 	if (!(facts & (FACT_AWAY | FACT_OUTSIDE)))
 		return true;
 
-	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++)
+	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++)
 		if (!mark_object(limiter, group->members[i].object, error))
 			return false;
 	return true;
@@ -406,7 +406,7 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 /* Each of the group has zeros, which need no other: mark those that the limits keep from a hole. */
 static bool mark_zeros(Limiter *limiter, const Group *group, GError **error)
 {
-	for (size_t i = 0; i < group->n_members && pass_may_continue(limiter->pass); i++) {
+	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
 		if (!list_all(limiter, group->members[i].object, error))
 			return false;
 		for (guint j = 0; j < limiter->extents->len; j++) {
@@ -449,7 +449,7 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 	g_autoptr(Limiter) limiter = NULL;
 	g_autoptr(Groups) groups = NULL;
 
-	if (!extent_places_is_limited(pass->places))
+	if (!extent_places_is_limited(pass->btrfs.places))
 		return true;
 
 	limiter = limiter_new(pass, table);
@@ -457,7 +457,7 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 	groups = groups_open(pass->store, object_table_is_kept, table, error);
 	if (!groups)
 		return false;
-	while (pass_may_continue(pass)) {
+	while (pass_checkpoint(pass)) {
 		const Group *group;
 
 		if (!groups_next(groups, &group, error))
@@ -510,7 +510,7 @@ bool extent_limits_keep(Pass *pass, ObjectTable *table, GError **error)
 
 void extent_limits_warn(const Pass *pass)
 {
-	uint64_t files = extent_places_files(pass->places);
+	uint64_t files = extent_places_files(pass->btrfs.places);
 	g_autofree const char **globs = filter_unmatched(pass->filter);
 
 	for (size_t i = 0; globs[i] && files > 0; i++)

@@ -86,11 +86,11 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 	    !zero_source_choose(pass, sums, table, error) ||
 	    !extent_rounds_share(pass, sums, table, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 	if (!extent_limits_mark(pass, table, error))
 		return false;
-	if (!pass_may_continue(pass) || pass->settings->dry_run)
+	if (!pass_checkpoint(pass) || pass->settings->dry_run)
 		return true;
 
 	return settle(pass, table, error);
@@ -104,7 +104,7 @@ static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 
 	return inventory &&
 	       fingerprint_all(pass, inode_inventory_to_read(inventory), sums, opener, error) &&
-	       (!pass_may_continue(pass) || (inode_inventory_end(inventory, error) &&
+	       (!pass_checkpoint(pass) || (inode_inventory_end(inventory, error) &&
 					     extents_find_read(pass, info, sums, error)));
 }
 
@@ -131,11 +131,11 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	extent_sums_forget(sums);
 	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
 	    !extents_find(pass, info, sums, error) ||
-	    !deferred_extents_recover(pass->deferred, error) ||
-	    (pass_may_continue(pass) && !read_files(pass, info, sums, error)) ||
+	    !deferred_extents_recover(pass->btrfs.deferred, error) ||
+	    (pass_checkpoint(pass) && !read_files(pass, info, sums, error)) ||
 	    !count_seen(pass, error))
 		return false;
-	if (!pass_may_continue(pass) || n_unsettled(pass) == 0)
+	if (!pass_checkpoint(pass) || n_unsettled(pass) == 0)
 		return true;
 
 	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
@@ -174,10 +174,10 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
 		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs +
-			       pass->n_revived + pass->n_turned;
+			       pass->btrfs.n_revived + pass->btrfs.n_turned;
 
 		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
-		    !pass_may_continue(pass))
+		    !pass_checkpoint(pass))
 			break;
 		known = now;
 		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
@@ -217,14 +217,14 @@ static bool do_steps(Pass *pass, GError **error)
 	Ledger ledger;
 
 	/* First of all it waits for a scrub, beside which a flush takes its time and cannot be ended. */
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
-	pass->ref_bound = btrfs_ref_bound_new(fd);
-	pass->places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
-					 pass->ref_bound, pass->stop);
-	pass->pinned = pinned_extents_new(pass);
-	pass->deferred = deferred_extents_new(pass);
+	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
+	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
+					 pass->btrfs.ref_bound, pass->stop);
+	pass->btrfs.pinned = pinned_extents_new(pass);
+	pass->btrfs.deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
 		return false;
 
@@ -235,19 +235,19 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
 		return false;
 
-	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->deferred, error))
+	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
-	pass->guard = new_guard(pass, &info, &ledger.before);
-	pass->rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
-	pass->rests.held_room_bytes = pass->rests.held_most_bytes;
-	pass->rests.generation = ledger.generation;
+	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
+	pass->btrfs.rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
+	pass->btrfs.rests.held_room_bytes = pass->btrfs.rests.held_most_bytes;
+	pass->btrfs.rests.generation = ledger.generation;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	extent_sums_use_store(sums, pass->store);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
 		return false;
-	if (pass_may_continue(pass))
+	if (pass_checkpoint(pass))
 		extent_limits_warn(pass);
-	return deferred_extents_end(pass->deferred, error) && ledger_end(pass, &ledger, error);
+	return deferred_extents_end(pass->btrfs.deferred, error) && ledger_end(pass, &ledger, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

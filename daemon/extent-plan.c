@@ -37,12 +37,12 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->pass = pass;
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
-	plan->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	plan->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	plan->choice = extent_choice_new(pass, plan->refs);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
-	plan->places = pass->places;
+	plan->places = pass->btrfs.places;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RestPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -295,15 +295,15 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(&plan->pass->rests, rest_bytes(plan), plan->target->size_bytes)) {
+	    !extent_rest_is_worth(&plan->pass->btrfs.rests, rest_bytes(plan), plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
 	}
 
 	/* As long as snapshots hold the extent its copy takes space besides. */
-	if (is_held(plan) && rest_bytes(plan) > plan->pass->rests.held_room_bytes) {
-		*ret_reason = rest_bytes(plan) > plan->pass->rests.held_most_bytes ? SKIP_CLONES
+	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.rests.held_room_bytes) {
+		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.rests.held_most_bytes ? SKIP_CLONES
 										   : SKIP_NO_SPACE;
 		return false;
 	}
@@ -325,7 +325,7 @@ static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 
 	/* Each place has one item. */
 	return plan->rest->len > 0 &&
-	       !extent_guard_pays(plan->pass->guard, &gain, n_steps - MIN(n_steps, n_places));
+	       !extent_guard_pays(plan->pass->btrfs.guard, &gain, n_steps - MIN(n_steps, n_places));
 }
 
 /* It is pinned by what is not covered. */
@@ -372,7 +372,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 		return true;
 	}
 
-	for (size_t i = 0; i < n && pass_may_continue(plan->pass); i++) {
+	for (size_t i = 0; i < n && pass_checkpoint(plan->pass); i++) {
 		bool done;
 
 		if (!plan_place(plan, &refs[i], &done, error))
@@ -454,10 +454,10 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		return;
 
 	verdict =
-		extent_guard_judge(plan->pass->guard, &gain,
+		extent_guard_judge(plan->pass->btrfs.guard, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
 	if (verdict == GUARD_WORTH) {
-		plan->claim = rest_account_claim(&plan->pass->rests, gain.extent_bytes,
+		plan->claim = rest_account_claim(&plan->pass->btrfs.rests, gain.extent_bytes,
 						 gain.written_bytes, gain.is_held);
 		return;
 	}
@@ -512,7 +512,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	    !plan_places(plan, ret, ret_reason, error))
 		return false;
 	/* It was told of while that went on: what was not looked at is not covered. */
-	if (!pass_may_continue(plan->pass))
+	if (!pass_checkpoint(plan->pass))
 		*ret = EXTENT_STOPPED;
 	return true;
 }

@@ -171,7 +171,7 @@ bool extent_reads_forget_file(Pass *pass, uint64_t root, uint64_t inode, uint64_
 			return false;
 		if (item && item->bytenr != 0 && !forget_extent(pass, item->bytenr, error))
 			return false;
-	} while (item && pass_may_continue(pass));
+	} while (item && pass_checkpoint(pass));
 
 	return true;
 }

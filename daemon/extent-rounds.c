@@ -40,7 +40,7 @@ static Sorter *new_runs(const Pass *pass)
 
 static bool may_share_more(const Pass *pass)
 {
-	return pass_may_continue(pass) && !pass->result->stopped_reason;
+	return pass_checkpoint(pass) && !pass->result->stopped_reason;
 }
 
 static bool is_wanted(uint32_t target, void *data)
@@ -103,7 +103,7 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 	if (!match_all(pass, rounds->table, opener, found, &blocks, error) ||
 	    !stretch_runs_resolve(pass, rounds->sums, rounds->table, found, runs, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	progress_begin(pass->progress, STAGE_SHARE, 0);
@@ -219,8 +219,8 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 		if (facts & FACT_PINNED && !was_early(rounds, &source, &is_early, error))
 			return false;
 		if ((!(facts & FACT_PINNED) || is_early) &&
-		    pinned_extents_turn(pass->pinned, source.inode, *(const uint64_t *)marks))
-			pass->n_turned++;
+		    pinned_extents_turn(pass->btrfs.pinned, source.inode, *(const uint64_t *)marks))
+			pass->btrfs.n_turned++;
 	}
 
 	return true;

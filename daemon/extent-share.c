@@ -165,7 +165,7 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 
 	return sharer->round->is_news &&
 	       !(sources && g_hash_table_contains(sources, GUINT_TO_POINTER(target->id))) &&
-	       !pinned_extents_was_turned(sharer->pass->pinned, target->inode);
+	       !pinned_extents_was_turned(sharer->pass->btrfs.pinned, target->inode);
 }
 
 /*
@@ -204,7 +204,7 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 				extent_plan_costly_bytes(sharer->plan);
 	}
 	return skip_may_pass(reason) ||
-	       pinned_extents_put(sharer->pass->pinned, target, why, is_news, error);
+	       pinned_extents_put(sharer->pass->btrfs.pinned, target, why, is_news, error);
 }
 
 /* Queue what is planned for @target. */
@@ -220,7 +220,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 
 	planned->claim = extent_plan_claim(sharer->plan);
 	if (planned->holders->len > 0)
-		deferred_extents_intend(sharer->pass->deferred, target);
+		deferred_extents_intend(sharer->pass->btrfs.deferred, target);
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
 				     doubts_ahead_bytes(sharer->pass, first->length));
@@ -254,7 +254,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 		return true;
 
 	/* Nothing can be said of it when the pass was asked to stop. */
-	if (pass_may_continue(sharer->pass)) {
+	if (pass_checkpoint(sharer->pass)) {
 		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
 	}
@@ -276,7 +276,7 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 		return true;
 
 	keep(sharer, target);
-	return pinned_extents_put(sharer->pass->pinned, target, &why, true, error);
+	return pinned_extents_put(sharer->pass->btrfs.pinned, target, &why, true, error);
 }
 
 /*
@@ -302,14 +302,14 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 			   extent_plan_parts(sharer->plan), extent_plan_holders(sharer->plan));
 	if (*ret) {
 		if (planned->holders->len > 0)
-			deferred_extents_intend(sharer->pass->deferred, target);
+			deferred_extents_intend(sharer->pass->btrfs.deferred, target);
 		lock_sources(sharer);
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
 		return gone_extent_forget(sharer->pass, sharer->table, target, error);
 	if (outcome == EXTENT_PLANNED)
-		return deferred_extents_note(sharer->pass->deferred, error);
+		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
 }
 
@@ -324,7 +324,7 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 		StepOutcome outcome;
 		bool again;
 
-		if (!pass_may_continue(sharer->pass))
+		if (!pass_checkpoint(sharer->pass))
 			return true;
 		if (step->is_done)
 			outcome = STEP_DONE;
@@ -367,16 +367,16 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	bool done;
 
 	if (!run_steps(sharer, planned, &done, error) ||
-	    !deferred_extents_revive(sharer->pass->deferred, planned->steps, error))
+	    !deferred_extents_revive(sharer->pass->btrfs.deferred, planned->steps, error))
 		return false;
 	if (!done)
-		return pass_may_continue(sharer->pass) ||
+		return pass_checkpoint(sharer->pass) ||
 		       begun_extent_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
 	if (planned->holders->len > 0) {
 		planned->claim = (RestClaim){ 0 };
-		return deferred_extents_put(sharer->pass->deferred, target, planned->holders,
+		return deferred_extents_put(sharer->pass->btrfs.deferred, target, planned->holders,
 					    error);
 	}
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
@@ -401,15 +401,15 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 		leave_all_planned(sharer);
 		return true;
 	}
-	if (!deferred_extents_note(sharer->pass->deferred, error))
+	if (!deferred_extents_note(sharer->pass->btrfs.deferred, error))
 		return false;
 	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
 	if (has_copy)
 		share_joined(sharer);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
-	if (pass_may_continue(sharer->pass))
-		deferred_extents_end_intent(sharer->pass->deferred, &planned->extent);
+	if (pass_checkpoint(sharer->pass))
+		deferred_extents_end_intent(sharer->pass->btrfs.deferred, &planned->extent);
 	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	planned_target_release(planned, sharer->files);
 	target_copy_drop(&sharer->copy, sharer->pass);
@@ -418,7 +418,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 
 static bool execute_all(ExtentSharer *sharer, GError **error)
 {
-	while (pass_may_continue(sharer->pass) && !extent_queue_is_empty(sharer->planned))
+	while (pass_checkpoint(sharer->pass) && !extent_queue_is_empty(sharer->planned))
 		if (!execute_next(sharer, error) || !pass_commit_when_due(sharer->pass, error))
 			return false;
 
@@ -434,10 +434,10 @@ static bool has_surplus(const ExtentSharer *sharer)
 /* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
-	bool takes_half = has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->deferred);
+	bool takes_half = has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->btrfs.deferred);
 	guint rest = takes_half ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
 
-	while (pass_may_continue(sharer->pass) &&
+	while (pass_checkpoint(sharer->pass) &&
 	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest))
 		if (!execute_next(sharer, error))
 			return false;
@@ -552,7 +552,7 @@ static void add_run(ExtentSharer *sharer, const Run *run)
 
 static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 {
-	while (pass_may_continue(sharer->pass)) {
+	while (pass_checkpoint(sharer->pass)) {
 		const Plan *next;
 
 		/* What differed is not to be tried again, also if the pass is killed. */
@@ -574,7 +574,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
-	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentTurn) turn = extent_turn_new(pass, table, other);

@@ -7,7 +7,7 @@ void extent_skips_add(Pass *pass, const Object *target, SkipReason reason, const
 	g_autofree char *path = NULL;
 
 	if (place && skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(pass->places, place);
+		path = extent_places_path(pass->btrfs.places, place);
 	skip_ledger_add(skips, reason, target->size_bytes, path);
 	if (skip_may_pass(reason))
 		postponed_add(pass->postponed, pass->store, target->id);

@@ -48,7 +48,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->pass = pass;
 	sources->table = table;
 	sources->files = files;
-	sources->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	sources->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->moved = g_array_new(false, false, sizeof(uint32_t));
 	sources->groups = g_array_new(false, false, sizeof(GroupedRef));
@@ -131,7 +131,7 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 /* Of very many places few may be of use to a limited pass. */
 static bool wants_all_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->places) || stays_within_owners(sources);
+	return extent_places_is_limited(sources->pass->btrfs.places) || stays_within_owners(sources);
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -144,7 +144,7 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(sources->pass->places, &places[i], &is_in, &reason, error))
+		if (!extent_places_has(sources->pass->btrfs.places, &places[i], &is_in, &reason, error))
 			return false;
 		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
 		    (stays_within_owners(sources) && places[i].owner != sources->owner)) {
@@ -294,7 +294,7 @@ static bool forget(ExtentSources *sources, const ExtentSource *source, GError **
 
 	sources->pass->result->files.gone++;
 	object_table_remove_fact(sources->table, source->object.id, FACT_LIVE);
-	return deferred_extents_lose(sources->pass->deferred, source->object.inode, error) &&
+	return deferred_extents_lose(sources->pass->btrfs.deferred, source->object.inode, error) &&
 	       hash_store_drop_extent(sources->pass->store, source->object.inode, error);
 }
 

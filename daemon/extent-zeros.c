@@ -51,7 +51,7 @@ static bool shares(const ExtentZeros *zeros)
 
 static void add_zeros(const ExtentZeros *zeros, ExtentCover *cover)
 {
-	const ZeroSource *source = zeros->pass->zero_source;
+	const ZeroSource *source = zeros->pass->btrfs.zero_source;
 
 	if (shares(zeros))
 		extent_cover_add_zeros(cover, source->id, &source->range);
@@ -72,7 +72,7 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 	add_zeros(zeros, cover);
 	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
 	       (with == 0 || (zeros->pass->settings->rewrite != REWRITE_NEVER &&
-			      extent_rest_is_worth(&zeros->pass->rests, with, target->size_bytes)));
+			      extent_rest_is_worth(&zeros->pass->btrfs.rests, with, target->size_bytes)));
 	extent_cover_remove_zeros(cover);
 	return done;
 }
@@ -100,7 +100,7 @@ static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, b
 /* Whether there is something to cover the target's zeros with. */
 static bool has_source(const ExtentZeros *zeros, const Object *target)
 {
-	const ZeroSource *source = zeros->pass->zero_source;
+	const ZeroSource *source = zeros->pass->btrfs.zero_source;
 
 	return !shares(zeros) || (source && source->id != target->id);
 }
@@ -121,7 +121,7 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 		return true;
 
 	if (shares(zeros))
-		other = zeros->pass->zero_source->stamp;
+		other = zeros->pass->btrfs.zero_source->stamp;
 	if (!doubts_ask(zeros->pass, &mine, &other, false, &belief, error))
 		return false;
 	if (belief == BELIEF_NOT_NOW)

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "daemon/extent-cover.h"
-#include "daemon/extent-plan.h"
+#include "daemon/extent-step.h"
+#include "daemon/pass.h"
 
 /*
  * ExtentZeros - whether a hole, or the zeros that others are shared with, take over zeros of a data

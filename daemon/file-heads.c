@@ -147,7 +147,7 @@ static bool may_read(FileHeads *heads, uint64_t bytes)
 {
 	Throttle *throttle = heads->pass->throttle;
 
-	return pass_may_continue(heads->pass) &&
+	return pass_checkpoint(heads->pass) &&
 	       (!throttle_is_limited(throttle) ||
 		throttle_take(throttle, bytes, heads->pass->stop));
 }

@@ -39,7 +39,7 @@ static bool read_map(Pass *pass, FilePlaces *places, bool *ret_is_whole, GError 
 	const XfsOwnedExtent *extent;
 
 	*ret_is_whole = false;
-	while (pass_may_continue(pass)) {
+	while (pass_checkpoint(pass)) {
 		g_autoptr(GError) failed = NULL;
 		FilePlace place;
 

@@ -266,7 +266,7 @@ static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 	do {
 		if (!read_ahead_next_part(printer->ahead, &part, error))
 			return FINGERPRINT_FAILED;
-		if (!pass_may_continue(printer->pass))
+		if (!pass_checkpoint(printer->pass))
 			return FINGERPRINT_STOPPED;
 		outcome = part ? add_part(printer, part, error) : FINGERPRINT_DONE;
 	} while (part && outcome == FINGERPRINT_DONE);
@@ -384,10 +384,10 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 
 static bool fingerprint_files(Fingerprinter *printer, GError **error)
 {
-	while (pass_may_continue(printer->pass)) {
+	while (pass_checkpoint(printer->pass)) {
 		if (!read_ahead_next(printer->ahead, &printer->job, error))
 			return false;
-		if (!printer->job || !pass_may_continue(printer->pass))
+		if (!printer->job || !pass_checkpoint(printer->pass))
 			break;
 		if (fingerprint_object(printer, error) == FINGERPRINT_FAILED)
 			return false;

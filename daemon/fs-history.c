@@ -57,7 +57,7 @@ bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GErro
 		return true;
 	if (!check(pass, by_checksums, &is_continued, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	if (!is_continued) {
@@ -83,7 +83,7 @@ bool fs_history_end(Pass *pass, GError **error)
 	g_autoptr(Witnesses) witnesses = NULL;
 	bool is_changed;
 
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 	if (!witnesses_load(pass->store, note, &witnesses, error))
 		return false;

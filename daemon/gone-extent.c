@@ -14,14 +14,14 @@ static bool drop(Pass *pass, ObjectTable *table, const Object *extent, GError **
 bool gone_extent_forget(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
 {
 	pass->result->files.gone++;
-	return deferred_extents_lose(pass->deferred, extent->inode, error) &&
+	return deferred_extents_lose(pass->btrfs.deferred, extent->inode, error) &&
 	       drop(pass, table, extent, error);
 }
 
 bool gone_extent_note_freed(Pass *pass, ObjectTable *table, PlannedTarget *planned, GError **error)
 {
 	planned->claim = (RestClaim){ 0 };
-	if (!deferred_extents_take(pass->deferred, planned->extent.inode, error))
+	if (!deferred_extents_take(pass->btrfs.deferred, planned->extent.inode, error))
 		return false;
 	extent_figures_add_freed(pass, &planned->extent, planned->steps);
 	return drop(pass, table, &planned->extent, error);

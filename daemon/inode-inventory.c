@@ -118,7 +118,7 @@ static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason r
 	g_autofree char *path = NULL;
 
 	if (skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(inventory->pass->places, file);
+		path = extent_places_path(inventory->pass->btrfs.places, file);
 	skip_ledger_add(skips, reason, file->size_bytes, path);
 }
 
@@ -271,7 +271,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	    extent_files_is_own(inventory->files, &place))
 		return true;
 	place.size_bytes = inode->size_bytes;
-	if (!extent_places_has(pass->places, &place, &is_in, &reason, error))
+	if (!extent_places_has(pass->btrfs.places, &place, &is_in, &reason, error))
 		return false;
 	if (!is_in)
 		return true;
@@ -317,7 +317,7 @@ static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uin
 	};
 
 	btrfs_tree_start(inventory->tree, inventory->pass->filesystem->fd, &range);
-	while (pass_may_continue(inventory->pass)) {
+	while (pass_checkpoint(inventory->pass)) {
 		const BtrfsTreeItem *item;
 		BtrfsInodeItem inode;
 
@@ -348,7 +348,7 @@ static bool look_at_subvolumes(InodeInventory *inventory, GError **error)
 	if (!btrfs_subvolumes_read(pass->filesystem->fd, &subvolumes, error))
 		return false;
 
-	for (guint i = 0; i < subvolumes->len && pass_may_continue(pass); i++) {
+	for (guint i = 0; i < subvolumes->len && pass_checkpoint(pass); i++) {
 		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
 		/* A new snapshot shows files that are older than itself. */
 		bool is_new = one->otransid >= inventory->since;
@@ -392,7 +392,7 @@ static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 	if (!cursor)
 		return false;
 
-	while (pass_may_continue(pass)) {
+	while (pass_checkpoint(pass)) {
 		const Object *stored;
 
 		if (!object_cursor_next(cursor, &stored, error))
@@ -404,7 +404,7 @@ static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 			return false;
 	}
 
-	return !pass_may_continue(pass) ||
+	return !pass_checkpoint(pass) ||
 	       hash_store_set_number(pass->store, LOOK_NOTE, pass_day(pass), error);
 }
 
@@ -431,19 +431,19 @@ static bool build(InodeInventory *inventory, GError **error)
 	    !look_at_all_stored(inventory, error))
 		return false;
 	if ((open != UINT64_MAX || has_read || pass->settings->compressed == COMPRESSED_READ) &&
-	    pass_may_continue(pass) && !look_at_subvolumes(inventory, error))
+	    pass_checkpoint(pass) && !look_at_subvolumes(inventory, error))
 		return false;
 
-	inventory->is_complete = pass_may_continue(pass);
+	inventory->is_complete = pass_checkpoint(pass);
 	return read_list_sort(inventory->to_read, error);
 }
 
 /* Empty where all files are part of the pass, by whichever mount. */
 static char *limits_of(const Pass *pass)
 {
-	return extent_places_is_limited(pass->places) ||
+	return extent_places_is_limited(pass->btrfs.places) ||
 			       pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET
-		       ? extent_places_limits(pass->places)
+		       ? extent_places_limits(pass->btrfs.places)
 		       : g_strdup("");
 }
 

@@ -45,7 +45,7 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 		return lost_stands_note_all(pass->store, error);
 
 	cursor = object_cursor_open(pass->store, error);
-	while (cursor && pass_may_continue(pass)) {
+	while (cursor && pass_checkpoint(pass)) {
 		const Object *known;
 
 		if (!object_cursor_next(cursor, &known, error))

@@ -100,7 +100,7 @@ static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 {
 	Pass *pass = inventory->pass;
 
-	while (pass_may_continue(pass)) {
+	while (pass_checkpoint(pass)) {
 		const WalkEntry *entry;
 
 		if (!walk_next(inventory->walk, &entry, error))
@@ -409,7 +409,7 @@ static bool merge_files(Inventory *inventory, GError **error)
 	    !next_file(inventory, NULL, &seen, error))
 		return false;
 
-	while ((seen || known) && pass_may_continue(pass)) {
+	while ((seen || known) && pass_checkpoint(pass)) {
 		int order = !known  ? -1
 			    : !seen ? 1
 				    : compare_inodes(seen, known->subvolume, known->inode);
@@ -460,7 +460,7 @@ static bool build_by_walk(Inventory *inventory, GError **error)
 	progress_begin(pass->progress, STAGE_WALK, 0);
 	if (!walk_all(inventory, directories, error))
 		return false;
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	progress_begin(pass->progress, STAGE_COMPARE, 0);

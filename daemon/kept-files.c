@@ -35,7 +35,7 @@ bool kept_files_drop(Pass *pass, FileOpener *opener, GError **error)
 	g_auto(Fd) fd = -1;
 	uint32_t object = 0;
 
-	for (size_t i = 0; i < windows->len && pass_may_continue(pass); i++) {
+	for (size_t i = 0; i < windows->len && pass_checkpoint(pass); i++) {
 		const KeptWindow *window = &g_array_index(windows, KeptWindow, i);
 
 		if (window->object != object) {

@@ -51,7 +51,7 @@ static bool is_written_in(const Pass *pass, const Ledger *ledger, uint64_t root,
 	BtrfsInodeItem inode;
 
 	btrfs_tree_start(tree, pass->filesystem->fd, &range);
-	while (!*ret && pass_may_continue(pass)) {
+	while (!*ret && pass_checkpoint(pass)) {
 		if (!btrfs_tree_next_if_any(tree, &item, error))
 			return false;
 		if (!item)
@@ -101,7 +101,7 @@ static bool find_hindrance(const Pass *pass, const Ledger *ledger, const char **
 	if (!is_written(pass, ledger, subvolumes, &written, error))
 		return false;
 	*ret = written                    ? "others wrote to it meanwhile"
-	       : !pass_may_continue(pass) ? "the pass was interrupted"
+	       : !pass_checkpoint(pass) ? "the pass was interrupted"
 					  : NULL;
 	return true;
 }
@@ -149,7 +149,7 @@ bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)
 
 	/* btrfs gives space back when a transaction commits. */
 	result->ledger.unchecked_reason = "the pass was interrupted";
-	if (pass_may_continue(pass) && !filesystem_flush(pass->filesystem, error))
+	if (pass_checkpoint(pass) && !filesystem_flush(pass->filesystem, error))
 		return false;
 	if (!btrfs_space_read(pass->filesystem->fd, &after, error))
 		return false;
@@ -157,7 +157,7 @@ bool ledger_end(Pass *pass, const Ledger *ledger, GError **error)
 	result->ledger.metadata_delta_bytes =
 		(int64_t)(after.metadata_used_bytes - ledger->before.metadata_used_bytes);
 	result->freed.kept_bytes = btrfs_space_metadata_growth(&ledger->before, &after);
-	if (!pass_may_continue(pass))
+	if (!pass_checkpoint(pass))
 		return true;
 
 	if (!find_hindrance(pass, ledger, &result->ledger.unchecked_reason, error))

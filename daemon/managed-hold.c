@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/managed-hold.h"
 
-#include "daemon/bus-access.h"
 #include "daemon/filesystem-hold.h"
 #include "daemon/filesystem-lock.h"
 #include "daemon/filesystem.h"
@@ -138,20 +137,21 @@ static bool begin(Hold *hold, GError **error)
 	return false;
 }
 
-bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed, uid_t uid, bool is_own)
+bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
+					  const ManagedHold *wanted)
 {
 	size_t n_others = 0, n_of_user = 0;
 
 	for (guint i = 0; i < managed->holds->len; i++) {
 		const Hold *hold = managed->holds->pdata[i];
 
-		n_others += !bus_access_is_own(hold->shown.uid);
-		n_of_user += hold->shown.uid == uid;
+		n_others += !hold->shown.is_own;
+		n_of_user += hold->shown.uid == wanted->uid;
 	}
 	if (managed->holds->len >= MANAGED_HOLDS_MAX)
 		return false;
 
-	return is_own ||
+	return wanted->is_own ||
 	       (n_others < MANAGED_HOLDS_OF_OTHERS_MAX && n_of_user < MANAGED_HOLDS_OF_USER_MAX);
 }
 

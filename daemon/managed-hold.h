@@ -16,6 +16,7 @@
  */
 typedef struct {
 	uid_t uid;
+	bool is_own;        /* of root or the service's user */
 	pid_t pid;          /* 0: not known */
 	const char *why;    /* of any bytes; it may name files */
 	int64_t since_usec; /* since 1970 */
@@ -35,8 +36,9 @@ typedef struct {
 /* @lease_fd, which is borrowed for the call, is the lease; or -1 and why there is none. */
 typedef void (*ManagedHoldAnswer)(int lease_fd, const GError *error, void *data);
 
-/* Whether one more of this user fits; @is_own: of root or the service's user. */
-bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed, uid_t uid, bool is_own);
+/* Whether @wanted fits beside the holds that there are. */
+bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
+					  const ManagedHold *wanted);
 
 /*
  * Hold the filesystem from now on.  @hold is copied, and its time is set.  @answer is called once, when no pass

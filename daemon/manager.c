@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager.h"
 
-#include "daemon/bus.h"
 #include "daemon/config.h"
 #include "daemon/managed-hold.h"
 #include "daemon/metrics.h"
@@ -28,7 +27,7 @@ struct Manager {
 	MountTable *mounts;     /* as they were found last; NULL: not yet */
 	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
 	sd_event_source *timer;
-	Bus *bus;
+	ManagerListener listener; /* no calls: nobody listens */
 	char *metrics_path;
 	char *metrics; /* as they were written last */
 };
@@ -79,8 +78,8 @@ static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
 {
 	Manager *manager = data;
 
-	if (manager->bus)
-		bus_filesystem_changed(manager->bus, managed);
+	if (manager->listener.changed)
+		manager->listener.changed(managed, manager->listener.data);
 	tell_supervisor(manager);
 	manager_look(manager);
 }
@@ -243,8 +242,8 @@ static void take_mounts(Manager *manager, const MountTable *mounts)
 	for (size_t i = 0; i < all->len; i++)
 		take_mounted(manager, mounts, all->pdata[i]);
 	drop_unmounted(manager, mounts);
-	if (manager->bus)
-		bus_filesystems_changed(manager->bus);
+	if (manager->listener.list_changed)
+		manager->listener.list_changed(manager->listener.data);
 	tell_supervisor(manager);
 	manager_look(manager);
 }
@@ -317,20 +316,10 @@ static bool add_timer(Manager *manager, GError **error)
 	return false;
 }
 
-/* The socket that systemd listens on for us; -1: none. */
-static int inherited_socket(void)
-{
-	return sd_listen_fds(true) == 1 &&
-			       sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, NULL, 0) > 0
-		       ? SD_LISTEN_FDS_START
-		       : -1;
-}
-
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
 		     sd_event *event, GError **error)
 {
 	g_autoptr(Manager) manager = manager_make(settings, config, arguments, event);
-	const char *socket_path = g_getenv(BUS_SOCKET_VARIABLE);
 
 	if (!add_timer(manager, error))
 		return NULL;
@@ -339,9 +328,18 @@ Manager *manager_new(const Settings *settings, Config *config, char *const *argu
 	if (!manager->monitor || !find_mounts(manager, error))
 		return NULL;
 
-	manager->bus = bus_new(manager, event, inherited_socket(),
-			       socket_path ? socket_path : BUS_SOCKET, error);
-	return manager->bus ? g_steal_pointer(&manager) : NULL;
+	return g_steal_pointer(&manager);
+}
+
+void manager_listen(Manager *manager, const ManagerListener *listener)
+{
+	manager->listener = *listener;
+}
+
+void manager_end(Manager *manager)
+{
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
 }
 
 void manager_free(Manager *manager)
@@ -349,10 +347,9 @@ void manager_free(Manager *manager)
 	if (!manager)
 		return;
 
-	/* All at once, then one after another is waited for. */
-	for (size_t i = 0; i < manager->filesystems->len; i++)
-		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
-	g_clear_pointer(&manager->bus, bus_free);
+	/* All passes end at the same time; then each is waited for. */
+	manager_end(manager);
+	manager->listener = (ManagerListener){ 0 };
 	/* Before passes are waited for, of which one may hang. */
 	unlink(manager->metrics_path);
 	g_ptr_array_unref(manager->filesystems);

@@ -5,8 +5,7 @@
 #include "daemon/managed-filesystem.h"
 
 /*
- * Manager - owns all that the service has: its configuration, what is mounted, the filesystems and
- * the bus.
+ * Manager - owns the service's configuration, its table of mounts and its filesystems.
  *
  * Each btrfs and XFS that is mounted is known; those that the configuration names are worked on.
  * It looks at them when something changed, when the time has come that the schedule said, and once
@@ -23,7 +22,20 @@ typedef struct Manager Manager;
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
 		     sd_event *event, GError **error);
 
-/* Ends all passes, and waits for that. */
+/* Who is told of changes, and may ask about them at once. */
+typedef struct {
+	void (*changed)(ManagedFilesystem *managed, void *data); /* a filesystem's state changed */
+	void (*list_changed)(void *data);                        /* filesystems came or went */
+	void *data;
+} ManagerListener;
+
+/* Replaces the listener.  The manager copies @listener. */
+void manager_listen(Manager *manager, const ManagerListener *listener);
+
+/* Ask all passes to end, without waiting for that. */
+void manager_end(Manager *manager);
+
+/* Ends all passes, and waits for that.  The listener is not called any more. */
 void manager_free(Manager *manager);
 
 /* Read the configuration anew.  If it is faulty nothing changes, and @error says where. */

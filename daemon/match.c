@@ -312,7 +312,7 @@ static void count_set(Matcher *matcher, const Group *group)
 
 static bool count_groups(Matcher *matcher, Groups *groups, GError **error)
 {
-	while (pass_may_continue(matcher->pass)) {
+	while (pass_checkpoint(matcher->pass)) {
 		const Group *group;
 
 		if (!groups_next(groups, &group, error))
@@ -339,7 +339,7 @@ static bool pair_any(Matcher *matcher, const Group *group, GError **error)
 
 static bool pair_groups(Matcher *matcher, Groups *groups, GError **error)
 {
-	while (pass_may_continue(matcher->pass)) {
+	while (pass_checkpoint(matcher->pass)) {
 		const Group *group;
 
 		if (!groups_next(groups, &group, error))
@@ -403,7 +403,7 @@ static bool join_pairs(Matcher *matcher, GError **error)
 	if (!sorter_next(matcher->pairs, (const void **)&pair, error))
 		return false;
 
-	while (pair && pass_may_continue(matcher->pass)) {
+	while (pair && pass_checkpoint(matcher->pass)) {
 		Pair first = *pair;
 		uint64_t end_block = 0;
 
@@ -413,7 +413,7 @@ static bool join_pairs(Matcher *matcher, GError **error)
 				first.blocks = pair->blocks;
 			if (!sorter_next(matcher->pairs, (const void **)&pair, error))
 				return false;
-		} while (continues(&first, end_block, pair) && pass_may_continue(matcher->pass));
+		} while (continues(&first, end_block, pair) && pass_checkpoint(matcher->pass));
 
 		if (!add_run(matcher, &first, end_block, error))
 			return false;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "daemon/file-opener.h"
-#include "daemon/inventory.h"
 #include "daemon/object-table.h"
 #include "daemon/pass.h"
 #include "hashstore/sorter.h"

@@ -129,7 +129,7 @@ static void end_ahead(NameFinder *finder)
 	if (!finder->ahead)
 		return;
 
-	while (!atomic_load(&finder->is_ending) && pass_may_continue(finder->pass) &&
+	while (!atomic_load(&finder->is_ending) && pass_checkpoint(finder->pass) &&
 	       !g_async_queue_timeout_pop(finder->ended, WAIT_USEC))
 		;
 	g_thread_join(g_steal_pointer(&finder->ahead));
@@ -280,7 +280,7 @@ static bool may_continue(const NameFinder *finder)
 	const Pass *pass = finder->pass;
 
 	if (!finder->met)
-		return pass_may_continue(pass);
+		return pass_checkpoint(pass);
 
 	throttle_settle(pass->throttle, pass->stop);
 	return !atomic_load(&finder->is_ending) && !atomic_load(pass->stop);
@@ -354,7 +354,7 @@ static bool put_met(NameFinder *finder, Sorter *met, bool *ret_is_all, GError **
 	*ret_is_all = true;
 	if (!sorter_next(finder->changed, (const void **)&changed, error))
 		return false;
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		if (!sorter_next(met, (const void **)&next, error))
 			return false;
 		while (changed && (!next || changed->inode <= next->inode)) {
@@ -411,7 +411,7 @@ static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **erro
 	const ChangedDirectory *changed;
 
 	*ret_nameless = 0;
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		const DirectoryName *known;
 
 		if (!sorter_next(finder->changed, (const void **)&changed, error))
@@ -459,7 +459,7 @@ static bool name_all_by_parents(NameFinder *finder, GError **error)
 {
 	const ChangedDirectory *changed;
 
-	while (pass_may_continue(finder->pass)) {
+	while (pass_checkpoint(finder->pass)) {
 		if (!sorter_next(finder->changed, (const void **)&changed, error))
 			return false;
 		if (!changed)

@@ -22,6 +22,26 @@
 
 #include <stdatomic.h>
 
+/* What only a pass by the extents of btrfs has.  Each pointer is NULL in other passes. */
+typedef struct {
+	BtrfsRefBound *ref_bound;
+	ExtentPlaces *places;
+	struct ExtentGuard *guard;
+	struct PinnedExtents *pinned;
+	struct DeferredExtents *deferred;
+	struct ZeroSource *zero_source; /* NULL: zeros are not shared */
+	RestAccount rests;
+	uint64_t compare_factor; /* bytes that may be compared per byte freed */
+	bool snapshots_rotate;   /* read-only ones were deleted since an earlier pass */
+	uint64_t n_revived;      /* extents that were deferred, and are shown again */
+	uint64_t n_turned;       /* extents that are to be planned for once more */
+} BtrfsPass;
+
+/* What only a pass over an XFS filesystem has. */
+typedef struct {
+	struct ClonePairs *clones; /* NULL before runs are deduplicated */
+} XfsPass;
+
 /*
  * Pass - one run over one filesystem: inventory, fingerprint, match, plan, share.
  *
@@ -44,40 +64,22 @@ typedef struct {
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	unsigned n_readers;   /* threads that read data at a time */
-	PassWatch *watch;     /* the same */
+	PassWatch *watch;     /* NULL before it is opened */
 	KeptPages *kept;
 	HotObjects *hot;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	BtrfsRefBound *ref_bound;         /* the same */
-	ExtentPlaces *places;             /* NULL where files are walked to */
-	struct ExtentGuard *guard;        /* the same */
-	struct PinnedExtents *pinned;     /* the same */
-	struct DeferredExtents *deferred; /* the same */
-	struct ZeroSource *zero_source;   /* the same; NULL: zeros are not shared */
-	struct ClonePairs *clones;        /* XFS; NULL where blocks are not freed one by one */
-	CompareAccount account;           /* of files that were read */
-	RestAccount rests;                /* btrfs, by checksums */
-	uint64_t compare_factor;          /* the same: bytes that may be compared per byte freed */
-	bool snapshots_rotate; /* the same: read-only ones were deleted since an earlier pass */
-	uint64_t
-		round_bytes; /* how much is read of a file before it is shared: see sharing-call.h */
 	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
-	uint64_t n_file_runs;   /* of btrfs: shared in files that were read, beside extents */
-	uint64_t n_revived;     /* of btrfs: extents that were deferred, and are shown again */
+	CompareAccount account; /* of files that were read */
+	uint64_t round_bytes;   /* how much is read of a file before it is shared (sharing-call.h) */
+	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
 	WitnessSample shared;   /* of the places that were shared onto */
-	uint64_t n_turned;      /* of btrfs: extents that are to be planned for once more */
-	PassResult *result;     /* the caller's */
-} Pass;
+	BtrfsPass btrfs;
+	XfsPass xfs;
 
-/*
- * Do the whole pass.  How it ended is in @result, of which each figure holds whatever the outcome.
- * When @stop is raised it ends within two seconds, with all that was learned kept.  The pass raises it
- * itself when a disk is failing or gone (PassWatch).
- */
-void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable *disks,
-	      atomic_bool *stop, Progress *progress, PassResult *result);
+	PassResult *result; /* the caller's */
+} Pass;
 
 /*
  * Keep what was learned so far; but nothing if the devices are failing, since what could not be read then is
@@ -98,7 +100,7 @@ void pass_note_unmatched(const Pass *pass, bool looked_at_all);
 uint32_t pass_day(const Pass *pass);
 
 /*
- * Whether it was not asked to stop.  Every long loop asks, so what the loop made disks do beside the
- * data that leave was taken for is paid for here: this may sleep.
+ * Pay the throttle for what the calling thread had disks do beside the data that was paid for before, which may
+ * sleep; look whether the devices are well; return whether the pass goes on.  Every long loop calls this.
  */
-bool pass_may_continue(const Pass *pass);
+bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;

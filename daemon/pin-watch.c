@@ -21,7 +21,7 @@ PinWatch *pin_watch_new(Pass *pass)
 
 	watch->pass = pass;
 	watch->refs = btrfs_refs_new();
-	btrfs_refs_set_bound(watch->refs, pass->ref_bound);
+	btrfs_refs_set_bound(watch->refs, pass->btrfs.ref_bound);
 	watch->extents = btrfs_file_extents_new();
 	return watch;
 }

@@ -87,7 +87,7 @@ static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error
 {
 	bool is_over;
 
-	if (row->holders > 0 ? !deferred_extents_check(pinned->pass->deferred, row, &is_over, error)
+	if (row->holders > 0 ? !deferred_extents_check(pinned->pass->btrfs.deferred, row, &is_over, error)
 			     : !pin_watch_is_over(pinned->watch, row, &is_over, error))
 		return false;
 	if (is_over)
@@ -120,7 +120,7 @@ static bool check_file(PinnedExtents *pinned, uint64_t root, uint64_t inode, GEr
 	PinnedExtent row = { 0 };
 	bool found = true;
 
-	while (pass_may_continue(pinned->pass)) {
+	while (pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinned_by(pinned->pass->store, root, inode, row.extent.address,
 					       &row, &found, error))
 			return false;
@@ -139,7 +139,7 @@ static bool check_subvolume(PinnedExtents *pinned, uint64_t root, GError **error
 {
 	uint64_t inode = 0;
 
-	while (pass_may_continue(pinned->pass)) {
+	while (pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinning_inode(pinned->pass->store, root, inode, &inode, error))
 			return false;
 		if (inode == UINT64_MAX)
@@ -173,7 +173,7 @@ static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
 
 	range.first.objectid = next;
 	btrfs_tree_start(pinned->tree, pinned->pass->filesystem->fd, &range);
-	while (next != UINT64_MAX && pass_may_continue(pinned->pass)) {
+	while (next != UINT64_MAX && pass_checkpoint(pinned->pass)) {
 		const BtrfsTreeItem *item;
 		BtrfsInodeItem inode;
 
@@ -215,7 +215,7 @@ static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, G
 	HashStore *store = pinned->pass->store;
 	uint64_t root = 0;
 
-	while (pass_may_continue(pinned->pass)) {
+	while (pass_checkpoint(pinned->pass)) {
 		const BtrfsSubvolume *subvolume;
 
 		if (!hash_store_next_pinning_root_for(store, PIN_READ_ONLY_SNAPSHOT, root, &root,
@@ -239,7 +239,7 @@ static bool check_deferred(PinnedExtents *pinned, GError **error)
 	PinnedExtent row = { 0 };
 	bool found = true;
 
-	while (found && pass_may_continue(pinned->pass)) {
+	while (found && pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
 					    error) ||
 		    (found && row.holders > 0 && !check(pinned, &row, error)))
@@ -255,7 +255,7 @@ static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GEr
 {
 	bool have_writable;
 
-	if (!deferred_extents_have_writable(pinned->pass->deferred, subvolumes, &have_writable,
+	if (!deferred_extents_have_writable(pinned->pass->btrfs.deferred, subvolumes, &have_writable,
 					    error))
 		return false;
 	return !have_writable || check_deferred(pinned, error);
@@ -305,7 +305,7 @@ static bool look_at_many(PinnedExtents *pinned, const GArray *subvolumes, GError
 		return true;
 
 	return check_subvolume(pinned, 0, error) &&
-	       (!pass_may_continue(pinned->pass) || note_subvolumes(pinned, error));
+	       (!pass_checkpoint(pinned->pass) || note_subvolumes(pinned, error));
 }
 
 bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked_through_bytes,
@@ -326,7 +326,7 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 		return false;
 
 	root = MAX(root, 1);
-	while (pass_may_continue(pinned->pass)) {
+	while (pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinning_root(store, root, &root, error))
 			return false;
 		if (root == UINT64_MAX)
@@ -344,7 +344,7 @@ bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
 	PinnedExtent row = { 0 };
 	bool found = true;
 
-	while (found && pass_may_continue(pinned->pass)) {
+	while (found && pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
 					    error))
 			return false;
@@ -383,7 +383,7 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 	HashStore *store = pinned->pass->store;
 	const Object *found;
 
-	if (!deferred_extents_take(pinned->pass->deferred, address, error) ||
+	if (!deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
 	    !hash_store_drop_pinned(store, address, error) ||
 	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
@@ -446,7 +446,7 @@ static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *
 	g_autofree char *path = NULL;
 
 	if (pin->place.root != 0 && pin_ledger_wants_example(pins, pin->cause))
-		path = extent_places_path(pinned->pass->places, &pin->place);
+		path = extent_places_path(pinned->pass->btrfs.places, &pin->place);
 	pin_ledger_add(pins, pin->cause, extent->size_bytes, pin->uncovered_bytes, pin->places,
 		       path);
 }

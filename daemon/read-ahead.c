@@ -430,7 +430,7 @@ static bool is_half_empty(const ReadAhead *ahead)
 /* Open and map until the window is full. */
 static bool fill_window(ReadAhead *ahead, GError **error)
 {
-	while (has_room(ahead) && pass_may_continue(ahead->pass)) {
+	while (has_room(ahead) && pass_checkpoint(ahead->pass)) {
 		if (!ahead->mapping) {
 			if (!open_next(ahead, error))
 				return false;
@@ -512,7 +512,7 @@ bool read_ahead_next_part(ReadAhead *ahead, FilePart **ret, GError **error)
 	part_free(ahead, g_steal_pointer(&ahead->part));
 	if (!fill(ahead, error))
 		return false;
-	if (!pass_may_continue(ahead->pass))
+	if (!pass_checkpoint(ahead->pass))
 		return true;
 
 	ahead->part = g_queue_pop_head(&job->parts);

@@ -25,10 +25,10 @@ void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	if (shared_blocks == 0)
 		return;
 
-	if (sharer->pass->clones) {
-		clone_pairs_touch(sharer->pass->clones, round->target->id);
+	if (sharer->pass->xfs.clones) {
+		clone_pairs_touch(sharer->pass->xfs.clones, round->target->id);
 		if (round->source)
-			clone_pairs_touch(sharer->pass->clones, round->source->id);
+			clone_pairs_touch(sharer->pass->xfs.clones, round->source->id);
 	}
 	witness_sample_add(&sharer->pass->shared, round->target->subvolume, round->target->inode,
 			   (round->first + first) * round->block_bytes);

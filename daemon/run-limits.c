@@ -47,8 +47,8 @@ bool run_sharer_expects_compare(const Pass *pass, const Round *round)
 {
 	uint64_t cost_bytes, gain_bytes;
 
-	return !have_clones(round, pass->clones, &cost_bytes, &gain_bytes) ||
-	       (!pass->clones && compare_account_allows(&pass->account, cost_bytes, gain_bytes));
+	return !have_clones(round, pass->xfs.clones, &cost_bytes, &gain_bytes) ||
+	       (!pass->xfs.clones && compare_account_allows(&pass->account, cost_bytes, gain_bytes));
 }
 
 /* Where clones multiply what is compared, it is weighed against what is freed. */
@@ -57,7 +57,7 @@ static void leave_costly(RunSharer *sharer)
 	Round *round = sharer->round;
 	uint64_t cost_bytes, gain_bytes;
 
-	if (!have_clones(round, sharer->pass->clones, &cost_bytes, &gain_bytes) ||
+	if (!have_clones(round, sharer->pass->xfs.clones, &cost_bytes, &gain_bytes) ||
 	    compare_account_allows(&sharer->pass->account, cost_bytes, gain_bytes))
 		return;
 
@@ -72,7 +72,7 @@ static void leave_costly(RunSharer *sharer)
 
 bool run_limits_apply(RunSharer *sharer, GError **error)
 {
-	ClonePairs *pairs = sharer->pass->clones;
+	ClonePairs *pairs = sharer->pass->xfs.clones;
 
 	if (run_sharer_has_clone(sharer)) {
 		keep_expected(&sharer->clone, sharer->round);
@@ -89,7 +89,7 @@ bool run_limits_apply(RunSharer *sharer, GError **error)
 
 bool run_limits_defer_zeros(RunSharer *sharer, GError **error)
 {
-	ClonePairs *pairs = sharer->pass->clones;
+	ClonePairs *pairs = sharer->pass->xfs.clones;
 
 	return !pairs || run_sharer_has_clone(sharer) || sharer->round->source ||
 	       clone_pairs_add_round(pairs, sharer->round, BLOCK_EQUAL, error);

@@ -34,7 +34,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
 		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
-						  pass->ref_bound, pass->stop);
+						  pass->btrfs.ref_bound, pass->stop);
 	sharer->full = full_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
@@ -159,7 +159,7 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 
 static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 {
-	return pass_may_continue(sharer->pass) && !sharer->is_refused && sharer->target->reader &&
+	return pass_checkpoint(sharer->pass) && !sharer->is_refused && sharer->target->reader &&
 	       (!source || source->reader);
 }
 

@@ -195,7 +195,7 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 
 static bool execute_all(Sharer *sharer, GError **error)
 {
-	while (pass_may_continue(sharer->pass) && !postponed_has_rest(sharer->pass->postponed)) {
+	while (pass_checkpoint(sharer->pass) && !postponed_has_rest(sharer->pass->postponed)) {
 		g_autoptr(Ahead) ahead = NULL;
 
 		if (!look_ahead(sharer, error))

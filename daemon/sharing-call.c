@@ -84,7 +84,7 @@ static bool is_in_memory(const SharingCall *call)
 /* What is still on its way may push out what was waited for, so that it is waited for again. */
 static void await_both(const Pass *pass, const SharingCall *piece, void *scratch)
 {
-	for (unsigned i = 0; i < AWAIT_TRIES && pass_may_continue(pass); i++) {
+	for (unsigned i = 0; i < AWAIT_TRIES && pass_checkpoint(pass); i++) {
 		await(piece->target, piece->target_offset, piece->length, scratch);
 		if (piece->source)
 			await(piece->source, piece->source_offset, piece->length, scratch);
@@ -99,7 +99,7 @@ static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 	DedupeTarget whole = { .outcome = DEDUPE_NOT_DONE };
 	uint64_t done = 0;
 
-	while (done < call->length && pass_may_continue(pass)) {
+	while (done < call->length && pass_checkpoint(pass)) {
 		uint64_t length = MIN(call->length - done, SHORT_BYTES);
 		SharingCall part = *call;
 		DedupeTarget piece;
@@ -108,7 +108,7 @@ static DedupeTarget call_in_pieces(Pass *pass, const SharingCall *call)
 		part.source_offset += done;
 		part.length = length;
 		await_both(pass, &part, scratch);
-		if (!pass_may_continue(pass))
+		if (!pass_checkpoint(pass))
 			break;
 		piece = call_once(pass, &part);
 		whole.outcome = piece.outcome;

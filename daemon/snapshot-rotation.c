@@ -54,7 +54,7 @@ bool snapshot_rotation_look(Pass *pass, GError **error)
 	known = count_snapshots(all, newest);
 	now = count_snapshots(all, UINT64_MAX);
 	day = known.count < count ? pass_day(pass) : deleted_day;
-	pass->snapshots_rotate =
+	pass->btrfs.snapshots_rotate =
 		day > 0 && !look_day_is_due(day, pass_day(pass), ROTATING_DAYS + 1);
 
 	return note(pass, COUNT_NOTE, count, now.count, error) &&

@@ -3,7 +3,7 @@
 
 #include "daemon/extent-copy.h"
 #include "daemon/extent-files.h"
-#include "daemon/extent-plan.h"
+#include "daemon/extent-step.h"
 #include "kernel-ioctl/dedupe-range.h"
 
 /*

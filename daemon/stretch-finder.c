@@ -65,7 +65,7 @@ StretchFinder *stretch_finder_new(Pass *pass, const BtrfsInfo *info,
 				   pass->settings->state_directory, pass->stop);
 	finder->refs = btrfs_refs_new();
 	btrfs_refs_set_most(finder->refs, EXTENT_PLACES_MOST);
-	btrfs_refs_set_bound(finder->refs, pass->ref_bound);
+	btrfs_refs_set_bound(finder->refs, pass->btrfs.ref_bound);
 	finder->extents = btrfs_file_extents_new();
 	finder->cell = g_array_new(false, false, sizeof(Found));
 	finder->parts = g_array_new(false, false, sizeof(StretchPart));
@@ -375,7 +375,7 @@ bool stretch_finder_finish(StretchFinder *finder, GError **error)
 			return false;
 		if (found)
 			g_array_append_val(finder->cell, *found);
-	} while (found && pass_may_continue(finder->pass));
+	} while (found && pass_checkpoint(finder->pass));
 
 	return true;
 }

@@ -283,7 +283,7 @@ static bool resolve(Resolver *resolver, const Run *run, GError **error)
 
 static bool resolve_all(Resolver *resolver, Sorter *from, GError **error)
 {
-	while (pass_may_continue(resolver->pass)) {
+	while (pass_checkpoint(resolver->pass)) {
 		const Run *run;
 
 		if (!sorter_next(from, (const void **)&run, error))

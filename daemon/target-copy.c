@@ -37,6 +37,6 @@ void target_copy_give_back(const TargetCopy *target, Pass *pass, PlannedTarget *
 	if (planned->claim.freed_bytes == 0)
 		return;
 
-	rest_account_give_back(&pass->rests, &planned->claim);
-	rest_account_claim(&pass->rests, 0, kept_bytes(target), target->is_for_deferred);
+	rest_account_give_back(&pass->btrfs.rests, &planned->claim);
+	rest_account_claim(&pass->btrfs.rests, 0, kept_bytes(target), target->is_for_deferred);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/worker.h"
 
+#include "daemon/pass-run.h"
 #include "kernel-ioctl/thread-priority.h"
 
 #include <sys/eventfd.h>

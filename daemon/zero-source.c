@@ -113,7 +113,7 @@ static bool consider_unsettled(Chooser *chooser, GError **error)
 	uint32_t end = hash_store_next_object(store);
 
 	for (uint32_t id = hash_store_settled_below(store);
-	     id < end && pass_may_continue(chooser->pass); id++) {
+	     id < end && pass_checkpoint(chooser->pass); id++) {
 		Object extent;
 		bool found;
 
@@ -229,7 +229,7 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 		CoverRange range;
 		bool is_in;
 
-		if (!extent_places_has(chooser->pass->places, &places[i], &is_in, &ignored, error))
+		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored, error))
 			return false;
 		if (!is_in || places[i].is_deleted ||
 		    !extent_files_is_source(chooser->files, &places[i]))
@@ -253,8 +253,8 @@ static bool take(Chooser *chooser, const Object *extent, const CoverRange *range
 	Pass *pass = chooser->pass;
 	g_autofree char *note = note_of(extent, range);
 
-	pass->zero_source = g_new0(ZeroSource, 1);
-	*pass->zero_source = (ZeroSource){ extent->id, doubts_stamp(extent), *range };
+	pass->btrfs.zero_source = g_new0(ZeroSource, 1);
+	*pass->btrfs.zero_source = (ZeroSource){ extent->id, doubts_stamp(extent), *range };
 	object_table_add_fact(chooser->table, extent->id, FACT_LOCKED);
 	return pass->settings->dry_run || g_strcmp0(chooser->last, note) == 0 ||
 	       hash_store_set_note(pass->store, SOURCE_NOTE, note, error);
@@ -302,7 +302,7 @@ static Chooser *chooser_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
 	chooser->sums = sums;
 	chooser->table = table;
 	chooser->files = extent_files_new(pass);
-	chooser->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	chooser->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	chooser->candidates = g_array_new(false, false, sizeof(ZeroCandidate));
 	return chooser;
 }
@@ -312,13 +312,13 @@ bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError
 	g_autoptr(Chooser) chooser = NULL;
 	bool is_best;
 
-	g_clear_pointer(&pass->zero_source, g_free);
+	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	if (pass->settings->zeros != ZEROS_SHARE)
 		return true;
 
 	chooser = chooser_new(pass, sums, table);
 	if (!consider_last(chooser, &is_best, error) || (is_best && !take_best(chooser, error)))
 		return false;
-	return pass->zero_source ||
+	return pass->btrfs.zero_source ||
 	       (consider_unsettled(chooser, error) && take_best(chooser, error));
 }

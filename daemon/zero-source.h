@@ -29,7 +29,7 @@ typedef struct ZeroSource {
 #define ZERO_SOURCE_BYTES_MAX DEDUPE_ROUND_BYTES
 
 /*
- * Choose for a pass that matches what @table has: pass->zero_source is NULL if there is none, or none is
+ * Choose for a pass that matches what @table has: pass->btrfs.zero_source is NULL if there is none, or none is
  * asked for.
  */
 bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)

@@ -116,11 +116,11 @@ static void end_pass(Work *work)
 {
 	Pass *pass = &work->pass;
 
-	g_clear_pointer(&pass->zero_source, g_free);
-	g_clear_pointer(&pass->pinned, pinned_extents_free);
-	g_clear_pointer(&pass->places, extent_places_free);
-	g_clear_pointer(&pass->guard, extent_guard_free);
-	g_clear_pointer(&pass->ref_bound, btrfs_ref_bound_free);
+	g_clear_pointer(&pass->btrfs.zero_source, g_free);
+	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
+	g_clear_pointer(&pass->btrfs.places, extent_places_free);
+	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
+	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
 	filter_free(pass->filter);
 	throttle_free(pass->throttle);
 	kept_pages_free(pass->kept);
