@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel-ioctl/btrfs-checksum.h"
-#include "kernel-ioctl/fs-identity.h"
+#include "kernel-ioctl/fs-uuid.h"
 
 #include <glib.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/fs-identity.h"
+#include "kernel-ioctl/fs-uuid.h"
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 

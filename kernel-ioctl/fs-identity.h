@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/fs-uuid.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +22,6 @@ typedef enum {
 	FS_KIND_XFS,
 } FsKind;
 
-#define FS_UUID_BYTES      16
-#define FS_UUID_TEXT_BYTES 37
-
 typedef struct {
 	FsKind kind;
 	uint8_t uuid[FS_UUID_BYTES];
@@ -32,9 +31,6 @@ typedef struct {
 
 /* "btrfs", "XFS" or "other". */
 const char *fs_kind_name(FsKind kind);
-
-/* Lower-case text form with hyphens, for file names and messages. */
-void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES]);
 
 /*
  * Fill @ret for the filesystem that @fd (any file or directory) lies on.  A filesystem that is
