@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/estimate-table.h"
-#include "cli/message.h"
-#include "cli/mounted-name.h"
-#include "cli/pager.h"
-#include "cli/verb.h"
-#include "daemon/nearest-word.h"
+#include "cli/arguments/mounted-name.h"
+#include "cli/estimate/estimate-table.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/pager.h"
+#include "cli/verbs/verb.h"
+#include "common/text/nearest-word.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/journal.h"
-#include "daemon/once.h"
-#include "daemon/pass-settings.h"
-#include "daemon/service.h"
+#include "daemon/report/journal.h"
+#include "daemon/service/once.h"
+#include "daemon/service/service.h"
+#include "daemon/settings/pass-settings.h"
 
 #include <locale.h>
 #include <malloc.h>

@@ -5,8 +5,8 @@
  * What a privileged pass over an unchanged XFS is measured against.  Prints how many regular files it
  * met.
  */
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/xfs-bulkstat.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/xfs/xfs-bulkstat.h"
 
 #include <err.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  * groups twice, to settle, and to commit and close; what was read from the disk.  Half of the
  * new objects equal an old one.
  */
-#include "daemon/object-table.h"
+#include "daemon/context/object-table.h"
 #include "hashstore/groups.h"
 #include "hashstore/objects.h"
 #include "tests/bench/bench-store.h"

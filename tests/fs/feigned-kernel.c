@@ -15,7 +15,7 @@
  *
  * FEIGN_SLOW_SEARCHES=USEC: each search in one of its trees takes so much longer.
  */
-#include "kernel-ioctl/xfs-abi.h"
+#include "kernel-ioctl/xfs/xfs-abi.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/fs/raced-file.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/fs/racing-writer.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/fs/raced-tree.h"
 
 #include <fcntl.h>

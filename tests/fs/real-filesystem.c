@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/fs/real-filesystem.h"
 
-#include "kernel-ioctl/extent-map.h"
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/extent-map.h"
 
 #include <fcntl.h>
 #include <linux/btrfs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/fs-identity.h"
+#include "kernel-ioctl/file/fs-identity.h"
 #include "tests/unit/scratch.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-named-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 
-#include "kernel-ioctl/btrfs-file-extent.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <linux/fs.h>

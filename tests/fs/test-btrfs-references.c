@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-file-extent.h"
-#include "kernel-ioctl/btrfs-inode.h"
-#include "kernel-ioctl/btrfs-refs.h"
-#include "kernel-ioctl/btrfs-subvolumes.h"
-#include "kernel-ioctl/btrfs-tree.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
-#include "kernel-ioctl/open-file.h"
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/open-file.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-file-extent.h"
-#include "kernel-ioctl/btrfs-info.h"
-#include "kernel-ioctl/btrfs-inode.h"
-#include "kernel-ioctl/btrfs-names.h"
-#include "kernel-ioctl/btrfs-tree.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
+#include "kernel-ioctl/btrfs/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-names.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>

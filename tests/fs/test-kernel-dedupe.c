@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/dedupe-range.h"
+#include "kernel-ioctl/file/dedupe-range.h"
 
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
-#include "kernel-ioctl/unnamed-file.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/unnamed-file.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/directory.h"
-#include "kernel-ioctl/disk-stat.h"
-#include "kernel-ioctl/disk-topology.h"
-#include "kernel-ioctl/extent-map.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-attributes.h"
-#include "kernel-ioctl/file-stat.h"
-#include "kernel-ioctl/open-file.h"
-#include "kernel-ioctl/page-cache.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/directory.h"
+#include "kernel-ioctl/file/extent-map.h"
+#include "kernel-ioctl/file/file-attributes.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/open-file.h"
+#include "kernel-ioctl/file/page-cache.h"
+#include "kernel-ioctl/machine/disk-stat.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/extent-map.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-attributes.h"
-#include "kernel-ioctl/file-stat.h"
-#include "kernel-ioctl/open-file.h"
-#include "kernel-ioctl/xfs-bulkstat.h"
-#include "kernel-ioctl/xfs-fsmap.h"
-#include "kernel-ioctl/xfs-geometry.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/extent-map.h"
+#include "kernel-ioctl/file/file-attributes.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/open-file.h"
+#include "kernel-ioctl/xfs/xfs-bulkstat.h"
+#include "kernel-ioctl/xfs/xfs-fsmap.h"
+#include "kernel-ioctl/xfs/xfs-geometry.h"
 #include "tests/fs/real-filesystem.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/extent-holders.h"
-#include "cli/subvolume-trees.h"
-#include "kernel-ioctl/btrfs-chunks.h"
-#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "cli/snapshots/extent-holders.h"
+#include "cli/snapshots/subvolume-trees.h"
+#include "kernel-ioctl/btrfs/btrfs-chunks.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/hostile-btrfs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-items.h"
+#include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <glib.h>

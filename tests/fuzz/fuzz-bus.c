@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/bus.h"
-#include "daemon/manager.h"
+#include "daemon/bus/bus.h"
+#include "daemon/manager/manager.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/hostile-store.h"

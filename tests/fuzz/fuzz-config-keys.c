@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/config.h"
-#include "daemon/filter.h"
-#include "daemon/time-window.h"
+#include "common/config/config.h"
+#include "common/config/time-window.h"
+#include "common/files/filter.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"
 

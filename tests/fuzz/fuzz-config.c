@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/config.h"
+#include "common/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/export-format.h"
-#include "cli/export-writer.h"
-#include "cli/import-reader.h"
-#include "daemon/winnow.h"
+#include "cli/export/export-format.h"
+#include "cli/export/export-writer.h"
+#include "cli/export/import-reader.h"
+#include "common/content/winnow.h"
 #include "hashstore/groups.h"
 #include "hashstore/store-check.h"
 #include "tests/fuzz/choices.h"

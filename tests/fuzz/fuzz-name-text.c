@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/name-text.h"
+#include "common/text/name-text.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/object-line.h"
+#include "cli/export/object-line.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_seeds[] = {

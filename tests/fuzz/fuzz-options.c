@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/config.h"
-#include "daemon/options.h"
-#include "daemon/winnow.h"
+#include "common/config/config.h"
+#include "common/content/winnow.h"
+#include "daemon/settings/options.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/size-text.h"
+#include "common/text/size-text.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/export-writer.h"
-#include "daemon/file-job.h"
-#include "daemon/skip.h"
-#include "daemon/winnow.h"
+#include "cli/export/export-writer.h"
+#include "common/content/winnow.h"
+#include "common/files/skip.h"
+#include "daemon/fingerprint/file-job.h"
 #include "hashstore/differed.h"
 #include "hashstore/equal-groups.h"
 #include "hashstore/equals.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/extent-map.h"
-#include "kernel-ioctl/xfs-abi.h"
-#include "kernel-ioctl/xfs-bulkstat.h"
-#include "kernel-ioctl/xfs-fsmap.h"
-#include "kernel-ioctl/xfs-parents.h"
+#include "kernel-ioctl/file/extent-map.h"
+#include "kernel-ioctl/xfs/xfs-abi.h"
+#include "kernel-ioctl/xfs/xfs-bulkstat.h"
+#include "kernel-ioctl/xfs/xfs-fsmap.h"
+#include "kernel-ioctl/xfs/xfs-parents.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"
 

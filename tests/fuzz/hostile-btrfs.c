@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/fuzz/hostile-btrfs.h"
 
-#include "kernel-ioctl/btrfs-checksum.h"
-#include "kernel-ioctl/btrfs-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-checksum.h"
+#include "kernel-ioctl/btrfs/btrfs-refs.h"
 
 #include <errno.h>
 #include <linux/btrfs.h>

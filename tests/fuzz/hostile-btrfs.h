@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/btrfs-tree.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
 #include "tests/fuzz/choices.h"
 
 /*

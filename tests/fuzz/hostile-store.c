@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/fuzz/hostile-store.h"
 
-#include "daemon/file-job.h"
+#include "daemon/fingerprint/file-job.h"
 #include "hashstore/anchor-page.h"
 #include "hashstore/differed.h"
 #include "hashstore/history.h"

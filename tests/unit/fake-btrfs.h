@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/btrfs-refs.h"
-#include "kernel-ioctl/btrfs-tree.h"
+#include "kernel-ioctl/btrfs/btrfs-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
 
 #include <stddef.h>
 #include <stdint.h>

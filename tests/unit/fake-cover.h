@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/extent-cover.h"
+#include "common/content/extent-cover.h"
 
 /*
  * FakeCover - the cover of an extent of so many blocks of FAKE_COVER_BLOCK_BYTES, on a btrfs that knows

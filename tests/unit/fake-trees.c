@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/fake-trees.h"
 
-#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/subvolume-trees.h"
+#include "cli/snapshots/subvolume-trees.h"
 
 #include <stddef.h>
 #include <stdint.h>

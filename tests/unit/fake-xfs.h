@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/xfs-abi.h"
+#include "kernel-ioctl/xfs/xfs-abi.h"
 
 #include <linux/fsmap.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/pass-fixture.h"
 
-#include "kernel-ioctl/dedupe-range.h"
+#include "kernel-ioctl/file/dedupe-range.h"
 
 #include <string.h>
 

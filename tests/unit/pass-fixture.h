@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/file-opener.h"
-#include "daemon/object-table.h"
-#include "daemon/pass.h"
+#include "daemon/context/file-opener.h"
+#include "daemon/context/object-table.h"
+#include "daemon/context/pass.h"
 #include "hashstore/objects.h"
 #include "tests/unit/scratch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/address-set.h"
+#include "cli/estimate/address-set.h"
 
 static void add(AddressSet *set, uint64_t address)
 {

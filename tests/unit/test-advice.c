@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/advice.h"
+#include "common/files/advice.h"
 
 #include <string.h>
 

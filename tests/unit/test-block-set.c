@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/block-set.h"
+#include "daemon/share/block-set.h"
 
 #define BLOCKS 96
 #define SEED   4711

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/block-sums.h"
+#include "common/content/block-sums.h"
 
 #include "hashstore/hash-store.h"
-#include "kernel-ioctl/btrfs-checksum.h"
+#include "kernel-ioctl/btrfs/btrfs-checksum.h"
 #include "tests/unit/fake-btrfs.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-checksum.h"
+#include "kernel-ioctl/btrfs/btrfs-checksum.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-chunks.h"
-#include "kernel-ioctl/btrfs-node.h"
+#include "kernel-ioctl/btrfs/btrfs-chunks.h"
+#include "kernel-ioctl/btrfs/btrfs-node.h"
 
 #include <glib.h>
 #include <linux/btrfs_tree.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-families.h"
+#include "kernel-ioctl/btrfs/btrfs-families.h"
 
 #include "tests/unit/fake-btrfs.h"
 

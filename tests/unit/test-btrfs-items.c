@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-items.h"
+#include "kernel-ioctl/btrfs/btrfs-items.h"
 
 #include <glib.h>
 #include <linux/btrfs_tree.h>

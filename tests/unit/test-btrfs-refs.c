@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-refs.h"
 
 #include "tests/unit/fake-btrfs.h"
 

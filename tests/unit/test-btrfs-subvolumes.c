@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
-#include "kernel-ioctl/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "tests/unit/fake-btrfs.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/change-pace.h"
+#include "daemon/context/change-pace.h"
 
 #include <glib.h>
 

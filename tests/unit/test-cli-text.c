@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/message.h"
-#include "cli/point-in-time.h"
-#include "cli/time-text.h"
-#include "daemon/nearest-word.h"
+#include "cli/arguments/point-in-time.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/time-text.h"
+#include "common/text/nearest-word.h"
 
 #include <glib.h>
 #include <stdlib.h>

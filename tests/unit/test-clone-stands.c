@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/clone-stands.h"
+#include "daemon/fingerprint/clone-stands.h"
 #include "tests/unit/scratch.h"
 
 #define BLOCK UINT64_C(4096)

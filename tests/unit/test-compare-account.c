@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/compare-account.h"
+#include "daemon/context/compare-account.h"
 
 #include <glib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/config.h"
+#include "common/config/config.h"
 
-#include "daemon/config-value.h"
-#include "daemon/time-window.h"
+#include "common/config/config-value.h"
+#include "common/config/time-window.h"
 #include "tests/unit/scratch.h"
 
 #include <string.h>

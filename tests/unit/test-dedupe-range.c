@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/dedupe-range.h"
+#include "kernel-ioctl/file/dedupe-range.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
 #include <linux/fs.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/device-health.h"
+#include "kernel-ioctl/machine/device-health.h"
 #include "tests/unit/scratch.h"
 
 #include <string.h>

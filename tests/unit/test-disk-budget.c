@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/disk-budget.h"
+#include "common/disks/disk-budget.h"
 
 #define MIB    (UINT64_C(1) << 20)
 #define KIB    (UINT64_C(1) << 10)

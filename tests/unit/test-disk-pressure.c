@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/disk-pressure.h"
+#include "common/disks/disk-pressure.h"
 
 #include <glib.h>
 

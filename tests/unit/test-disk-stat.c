@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/disk-stat.h"
+#include "kernel-ioctl/machine/disk-stat.h"
 
 #include <glib.h>
 

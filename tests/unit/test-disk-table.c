@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/disk-table.h"
+#include "common/disks/disk-table.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/disk-topology.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 #include "tests/unit/scratch.h"
 
 #include <stdio.h>

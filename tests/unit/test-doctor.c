@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/doctor.h"
-#include "cli/known-kernels.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/known-kernels.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>

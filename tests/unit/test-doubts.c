@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/doubts.h"
+#include "daemon/btrfs/plan/doubts.h"
 
-#include "kernel-ioctl/dedupe-range.h"
+#include "kernel-ioctl/file/dedupe-range.h"
 #include "tests/unit/pass-fixture.h"
 
 #define KIB (UINT64_C(1) << 10)

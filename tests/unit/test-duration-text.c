@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/duration-text.h"
+#include "common/text/duration-text.h"
 
 #include <string.h>
 

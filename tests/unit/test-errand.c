@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/errand.h"
+#include "daemon/manager/errand.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/estimate-blocks.h"
+#include "cli/estimate/estimate-blocks.h"
 
 #define BLOCK UINT64_C(4096)
 #define SPAN  UINT64_C(256) /* blocks of the largest fixed size */

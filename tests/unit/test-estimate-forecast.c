@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/estimate-forecast.h"
+#include "cli/estimate/estimate-forecast.h"
 
 #include <glib.h>
 

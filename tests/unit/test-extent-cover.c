@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-cover.h"
+#include "common/content/extent-cover.h"
 
 #include "hashstore/hash-store.h"
 #include "tests/unit/fake-btrfs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/boot-directories.h"
-#include "daemon/extent-directories.h"
+#include "daemon/context/boot-directories.h"
+#include "daemon/context/extent-directories.h"
 
 #include "tests/unit/fake-btrfs.h"
 

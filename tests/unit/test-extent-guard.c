@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-guard.h"
+#include "daemon/btrfs/plan/extent-guard.h"
 
-#include "daemon/metadata-reserve.h"
+#include "common/mounts/metadata-reserve.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/extent-map.h"
+#include "kernel-ioctl/file/extent-map.h"
 
 #include "tests/unit/scratch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-pin.h"
+#include "daemon/btrfs/pinned/extent-pin.h"
 
 #include "tests/unit/fake-cover.h"
 

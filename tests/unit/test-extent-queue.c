@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-queue.h"
+#include "daemon/btrfs/plan/extent-queue.h"
 
-#include "daemon/run.h"
+#include "common/content/run.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-rest.h"
+#include "common/content/extent-rest.h"
 
 #include "tests/unit/fake-cover.h"
 

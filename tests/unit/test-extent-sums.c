@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-sums.h"
+#include "common/content/extent-sums.h"
 
 #include "hashstore/hash-store.h"
 #include "tests/unit/fake-btrfs.h"

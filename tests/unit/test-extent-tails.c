@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/extent-tails.h"
+#include "daemon/btrfs/plan/extent-tails.h"
 
 #define BLOCK UINT32_C(4096)
 

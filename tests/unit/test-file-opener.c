@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/file-opener.h"
+#include "daemon/context/file-opener.h"
 
 #include "hashstore/names.h"
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/file-stat.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <errno.h>

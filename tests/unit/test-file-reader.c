@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/file-reader.h"
+#include "common/disks/file-reader.h"
 
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/page-cache.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/page-cache.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>

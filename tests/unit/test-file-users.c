@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/file-users.h"
+#include "kernel-ioctl/file/file-users.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>

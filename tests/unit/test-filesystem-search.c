@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/filesystem-search.h"
+#include "daemon/manager/filesystem-search.h"
 
 #include <string.h>
 

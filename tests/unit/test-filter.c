@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/filter.h"
+#include "common/files/filter.h"
 
 #include <locale.h>
 #include <string.h>

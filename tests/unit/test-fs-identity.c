@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/fs-identity.h"
+#include "kernel-ioctl/file/fs-identity.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 
 #include <string.h>
 #include <sys/mman.h>

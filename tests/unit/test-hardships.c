@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/hardships.h"
+#include "daemon/manager/hardships.h"
 #include "tests/unit/scratch.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/ignore-rules.h"
+#include "common/files/ignore-rules.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/kept-pages.h"
+#include "common/disks/kept-pages.h"
 
 static bool memory_is_free;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/known-file.h"
+#include "daemon/context/known-file.h"
 
-#include "daemon/skip.h"
+#include "common/files/skip.h"
 
 #define TODAY UINT32_C(20000)
 

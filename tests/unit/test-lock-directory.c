@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/lock-directory.h"
-#include "kernel-ioctl/fd.h"
+#include "common/system/lock-directory.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <fcntl.h>

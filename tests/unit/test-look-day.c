@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/look-day.h"
+#include "common/system/look-day.h"
 
 #include <glib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/match.h"
-#include "daemon/run.h"
+#include "common/content/run.h"
+#include "daemon/match/match.h"
 #include "hashstore/groups.h"
 #include "tests/unit/pass-fixture.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/metrics.h"
+#include "daemon/manager/metrics.h"
 
 #include <string.h>
 

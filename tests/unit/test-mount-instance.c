@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/mount-instance.h"
+#include "kernel-ioctl/file/mount-instance.h"
 #include "tests/unit/scratch.h"
 
 #include <glib/gstdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/mount-options.h"
+#include "common/mounts/mount-options.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/mount-search.h"
+#include "daemon/manager/mount-search.h"
 
 #include <glib/gstdio.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/mount-table.h"
+#include "common/mounts/mount-table.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/name-spool.h"
+#include "common/system/name-spool.h"
 #include "tests/unit/scratch.h"
 
 #include <string.h>

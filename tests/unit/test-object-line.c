@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/object-index.h"
-#include "cli/object-line.h"
+#include "cli/export/object-index.h"
+#include "cli/export/object-line.h"
 
-#include "daemon/skip.h"
+#include "common/files/skip.h"
 #include "hashstore/anchor.h"
 
 #define GONE_REASON 22 /* what stores may know, and no pass gives any more */

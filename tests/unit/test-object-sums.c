@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/object-sums.h"
+#include "common/content/object-sums.h"
 
 #include <glib.h>
 #include <string.h>

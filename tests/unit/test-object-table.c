@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/hot-objects.h"
+#include "daemon/context/hot-objects.h"
 #include "hashstore/hash-store-internal.h"
 #include "tests/unit/pass-fixture.h"
 

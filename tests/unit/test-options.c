@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/options.h"
+#include "daemon/settings/options.h"
 
-#include "daemon/config.h"
-#include "daemon/state-directory.h"
+#include "common/config/config.h"
+#include "common/text/state-directory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/page-cache.h"
+#include "kernel-ioctl/file/page-cache.h"
 
-#include "kernel-ioctl/fd.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/filesystem-hold.h"
-#include "daemon/lock-file.h"
-#include "daemon/pass-watch.h"
-#include "kernel-ioctl/fd.h"
+#include "common/mounts/filesystem-hold.h"
+#include "common/system/lock-file.h"
+#include "daemon/context/pass-watch.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/pass.h"
+#include "daemon/context/pass.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/pin-cause.h"
+#include "common/files/pin-cause.h"
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PinLedger, pin_ledger_clear)
 

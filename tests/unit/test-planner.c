@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/planner.h"
+#include "daemon/match/planner.h"
 #include "tests/unit/scratch.h"
 
 #define SEED 20231

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/plot.h"
+#include "cli/terminal/plot.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/policies.h"
+#include "common/config/policies.h"
 
 static void assert_text(const Settings *settings, const char *expected)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/postponed.h"
+#include "daemon/context/postponed.h"
 #include "tests/unit/pass-fixture.h"
 
 static bool is_found(PassFixture *fixture, uint32_t id)

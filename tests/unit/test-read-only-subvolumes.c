@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/read-only-subvolumes.h"
+#include "daemon/context/read-only-subvolumes.h"
 
 #include "tests/unit/fake-btrfs.h"
 

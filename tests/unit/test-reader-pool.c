@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/locked.h"
-#include "daemon/reader-pool.h"
+#include "common/system/locked.h"
+#include "daemon/fingerprint/reader-pool.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/report.h"
+#include "daemon/report/report.h"
 
-#include "daemon/advice.h"
+#include "common/files/advice.h"
 
 #include <jansson.h>
 #include <stdlib.h>

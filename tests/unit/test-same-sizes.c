@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/same-sizes.h"
+#include "daemon/inventory/same-sizes.h"
 
 /* A file, and whether nothing may be identical to it. */
 typedef struct {

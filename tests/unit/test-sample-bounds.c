@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/sample-bounds.h"
+#include "cli/estimate/sample-bounds.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/schedule.h"
+#include "daemon/manager/schedule.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/setting-text.h"
+#include "cli/settings/setting-text.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/short-path.h"
+#include "common/text/short-path.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/skip.h"
+#include "common/files/skip.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/span-measure.h"
+#include "cli/files/span-measure.h"
 
 #define POSITIONS 64
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/special-files.h"
+#include "common/files/special-files.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/stage-pace.h"
+#include "cli/client/stage-pace.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/stamp.h"
+#include "common/files/stamp.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/stretch.h"
+#include "daemon/btrfs/find/stretch.h"
 
 #include "hashstore/hash-store.h"
 #include "tests/unit/fake-btrfs.h"

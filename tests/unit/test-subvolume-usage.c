@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/block-holders.h"
-#include "cli/root-sets.h"
-#include "cli/subvolume-names.h"
-#include "cli/subvolume-usage.h"
-#include "kernel-ioctl/btrfs-subvolumes.h"
+#include "cli/arguments/subvolume-names.h"
+#include "cli/snapshots/block-holders.h"
+#include "cli/snapshots/root-sets.h"
+#include "cli/snapshots/subvolume-usage.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
 #include <stdlib.h>
 

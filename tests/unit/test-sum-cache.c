@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/sum-cache.h"
+#include "common/content/sum-cache.h"
 #include "tests/unit/scratch.h"
 
 #include <signal.h>

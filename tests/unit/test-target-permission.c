@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/fd.h"
-#include "kernel-ioctl/target-permission.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/target-permission.h"
 #include "tests/unit/scratch.h"
 
 #include <sys/stat.h>

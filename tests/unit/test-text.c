@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/name-text.h"
-#include "daemon/size-text.h"
-#include "daemon/state-directory.h"
+#include "common/text/name-text.h"
+#include "common/text/size-text.h"
+#include "common/text/state-directory.h"
 
 #include <glib.h>
 #include <string.h>

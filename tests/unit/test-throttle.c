@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/throttle.h"
+#include "common/disks/throttle.h"
 
 #include "hashstore/spill-run.h"
 

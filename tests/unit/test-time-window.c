@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/time-window.h"
+#include "common/config/time-window.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/bar.h"
-#include "cli/waste-key.h"
-#include "cli/waste-sum.h"
+#include "cli/stores/waste-key.h"
+#include "cli/stores/waste-sum.h"
+#include "cli/terminal/bar.h"
 
 #define DAY_NSEC INT64_C(86400000000000)
 

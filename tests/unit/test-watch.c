@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/watch-samples.h"
-#include "cli/watch-screen.h"
+#include "cli/client/watch-samples.h"
+#include "cli/client/watch-screen.h"
 
 #include <glib.h>
 #include <locale.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/winnow.h"
+#include "common/content/winnow.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/witnesses.h"
+#include "daemon/context/witnesses.h"
 #include "tests/unit/pass-fixture.h"
 
 #define NOTE "witnesses"

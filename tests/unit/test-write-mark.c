@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/write-mark.h"
+#include "kernel-ioctl/file/write-mark.h"
 #include "tests/unit/scratch.h"
 
 #include <sys/sysmacros.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/xfs-fsmap.h"
+#include "kernel-ioctl/xfs/xfs-fsmap.h"
 
 #include "tests/unit/fake-xfs.h"
 

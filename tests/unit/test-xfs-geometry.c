@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/xfs-geometry.h"
+#include "kernel-ioctl/xfs/xfs-geometry.h"
 
 #include "tests/unit/fake-xfs.h"
 

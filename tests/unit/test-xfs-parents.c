@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/xfs-parents.h"
+#include "kernel-ioctl/xfs/xfs-parents.h"
 
 #include "tests/unit/fake-xfs.h"
 

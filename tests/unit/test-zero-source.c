@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/zero-source.h"
+#include "daemon/btrfs/plan/zero-source.h"
 
 #include <stdlib.h>
 

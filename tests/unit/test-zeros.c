@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/zeros.h"
+#include "common/content/zeros.h"
 
 #include <glib.h>
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/call/file-id.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * NamedFile - a regular file that somebody named on the command line, open for reading.
+ *
+ * Links are followed, as typed names are; what is no regular file is never opened.  Paths may be longer
+ * than PATH_MAX.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	char *path; /* absolute, without links unless it is longer than PATH_MAX */
+	char *name; /* as typed, escaped */
+	char *text; /* the same, for messages */
+	int fd;
+	FileStat stat;
+	FsIdentity identity; /* btrfs or XFS */
+	uint64_t subvolume;  /* 0 on XFS */
+} NamedFile;
+
+/* The error names the file as typed, and says why it could not be opened. */
+NamedFile *named_file_open(const char *typed, GError **error);
+
+/*
+ * A file of the filesystem @identity, on which @fd lies, by its number; NULL: it is not there, or may not
+ * be read.  Consumes @path, of which it is one, and which is not looked at.
+ */
+NamedFile *named_file_open_by_id_take(int fd, const FsIdentity *identity, const FileId *id,
+				      char *path);
+void named_file_close(NamedFile *file);
+
+/* Whether both lie on one mounted filesystem, so that they could share. */
+bool named_files_are_neighbours(const NamedFile *one, const NamedFile *other);
+
+/* Whether both are one file, by whatever names. */
+bool named_files_are_same(const NamedFile *one, const NamedFile *other);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NamedFile, named_file_close)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/client/daemon-filesystem.h"
+
+#include "common/text/name-text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void hold_free(void *data)
+{
+	DaemonHold *hold = data;
+
+	g_free(hold->why);
+	g_free(hold);
+}
+
+void daemon_filesystem_add_hold(GPtrArray **holds, const DaemonHold *hold, const char *why)
+{
+	DaemonHold *copy = g_memdup2(hold, sizeof(*hold));
+
+	copy->why = g_strdup(why);
+	if (!*holds)
+		*holds = g_ptr_array_new_with_free_func(hold_free);
+	g_ptr_array_add(*holds, copy);
+}
+
+void daemon_filesystem_free(DaemonFilesystem *filesystem)
+{
+	if (!filesystem)
+		return;
+
+	g_free(filesystem->uuid);
+	g_free(filesystem->kind);
+	g_free(filesystem->mount_point);
+	g_free(filesystem->state);
+	g_free(filesystem->refusal);
+	g_free(filesystem->waits_for);
+	g_free(filesystem->wait_reason);
+	g_free(filesystem->stage);
+	g_free(filesystem->last_outcome);
+	g_free(filesystem->last_error);
+	g_free(filesystem->state_directory);
+	g_strfreev(filesystem->disks);
+	g_clear_pointer(&filesystem->holds, g_ptr_array_unref);
+	g_free(filesystem);
+}
+
+bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path)
+{
+	g_autofree char *text =
+		g_utf8_validate(path, -1, NULL) ? NULL : name_text(path, strlen(path));
+
+	return strcmp(text ? text : path, filesystem->mount_point) == 0;
+}
+
+bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed)
+{
+	g_autofree char *plain = g_canonicalize_filename(typed, NULL);
+	char *real = realpath(typed, NULL);
+	bool is_called = g_ascii_strcasecmp(typed, filesystem->uuid) == 0 ||
+			 daemon_filesystem_is_mounted_at(filesystem, plain) ||
+			 (real && daemon_filesystem_is_mounted_at(filesystem, real));
+
+	free(real);
+	return is_called;
+}
+
+const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed)
+{
+	const DaemonFilesystem *unmounted = NULL;
+
+	for (size_t i = 0; i < all->len; i++) {
+		const DaemonFilesystem *filesystem = all->pdata[i];
+
+		if (!daemon_filesystem_is_called(filesystem, typed))
+			continue;
+		if (strcmp(filesystem->state, "unmounted") != 0)
+			return filesystem;
+		unmounted = filesystem;
+	}
+
+	return unmounted;
+}

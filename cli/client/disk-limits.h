@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/client/daemon-client.h"
+#include "cli/terminal/table.h"
+#include "common/config/config.h"
+#include "common/mounts/mount-table.h"
+
+/*
+ * The disks of a filesystem and what they may be asked for, as arrays of DaemonDisk: by the service, if
+ * there is one that works on them, else by the configuration.
+ *
+ * Thread: main.
+ */
+
+/* Columns that a table of disks begins with. */
+enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE, DISK_COLUMNS };
+
+/* Those with these names; @known (DaemonDisk) is what the service says, NULL: there is none. */
+GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
+
+/* Those under what is mounted; @config NULL: there is none to be read. */
+GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
+			     const MountedFilesystem *mounted);
+
+/* "sda, sdb 50 MiB/s 200/s"; "-": no disk can be seen. */
+char *disk_limits_text(const GPtrArray *disks, bool in_bytes);
+
+/* Add @disk to a table that begins with the columns of disks, and set these. */
+void disk_limits_add_row(Table *table, const DaemonDisk *disk);
+
+/* For JSON. */
+Table *disk_limits_table(const GPtrArray *disks, const Options *options);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/doctor/doctor.h"
+
+#include "cli/terminal/time-text.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+/* 2024-01-01; nothing of dedupd is older, so a clock that is before it is wrong. */
+#define CLOCK_LEAST_USEC (INT64_C(1704067200) * G_USEC_PER_SEC)
+
+/* The number behind @key in /proc/self/status. */
+static bool read_capabilities(const DoctorView *view, uint64_t *ret)
+{
+	static const char key[] = "\nCapEff:";
+	g_autofree char *path = g_build_filename(view->proc, "self", "status", NULL);
+	g_autofree char *text = NULL;
+	const char *line;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return false;
+	line = strstr(text, key);
+	if (!line)
+		return false;
+
+	*ret = g_ascii_strtoull(line + strlen(key), NULL, 16);
+	return true;
+}
+
+static void look_at_rights(const DoctorView *view, Findings *findings)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} needed[] = {
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+		{ CAP_FOWNER, "CAP_FOWNER" },
+	};
+	g_autoptr(GString) missing = g_string_new(NULL);
+	uint64_t has;
+
+	if (!read_capabilities(view, &has)) {
+		findings_add(findings, FINDING_NOTE, "rights", NULL,
+			     "the kernel does not say what this process may do");
+		return;
+	}
+
+	for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
+		if (!(has >> needed[i].bit & 1))
+			g_string_append_printf(missing, "%s%s", missing->len > 0 ? ", " : "",
+					       needed[i].name);
+	if (missing->len == 0)
+		findings_add(findings, FINDING_OK, "rights", NULL, "all that a whole pass needs");
+	else
+		findings_add(
+			findings, FINDING_WARNING, "rights",
+			"run it as root: without, a pass reads all data of the files that it may "
+			"read, and shares onto those of their owner alone",
+			"%s is missing", missing->str);
+}
+
+static void look_at_clock(const DoctorView *view, Findings *findings)
+{
+	g_autofree char *now = time_text_local(view->now_usec);
+
+	if (view->now_usec < CLOCK_LEAST_USEC)
+		findings_add(findings, FINDING_WARNING, "clock",
+			     "set it: windows, --min-age and what changed lately go by it",
+			     "it says %s", now);
+	else
+		findings_add(findings, FINDING_OK, "clock", NULL, "%s", now);
+}
+
+static void look_at_pressure(const DoctorView *view, Findings *findings)
+{
+	g_autofree char *path = g_build_filename(view->proc, "pressure", "io", NULL);
+	g_autofree char *text = NULL;
+
+	if (g_file_get_contents(path, &text, NULL, NULL))
+		findings_add(findings, FINDING_OK, "pressure", NULL, "%.*s",
+			     (int)strcspn(text, "\n"), text);
+	else
+		findings_add(findings, FINDING_NOTE, "pressure",
+			     "nothing: --pressure=on goes by the counters of disks. To see for "
+			     "yourself what waits, boot with psi=1",
+			     "the kernel keeps no %s", path);
+}
+
+/* What else shares data, or takes apart what is shared. */
+static const struct {
+	const char *name; /* as the kernel has it, 15 bytes at most */
+	FindingLevel level;
+	const char *advice;
+} others[] = {
+	{ "bees", FINDING_WARNING,
+	  "stop one of the two: they undo each other's work, and the kernel can hang when one "
+	  "resolves references while the other shares (since 5.4)" },
+	{ "beesd", FINDING_WARNING, "stop one of the two: see bees" },
+	{ "duperemove", FINDING_WARNING, "let it end: both would read and share the same data" },
+	{ "oans", FINDING_WARNING, "let it end: both would read and share the same data" },
+	{ "rmlint", FINDING_NOTE,
+	  "let it end first: what it is about to delete need not be shared" },
+	{ "jdupes", FINDING_NOTE, "let it end first: it reads and may share the same data" },
+	{ "xfs_fsr", FINDING_WARNING, "let it end: what it moves is shared no more" },
+};
+
+static void add_other(const char *name, const char *process, unsigned *n_found, Findings *findings)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+		if (strcmp(others[i].name, name) != 0)
+			continue;
+		findings_add(findings, others[i].level, "deduplicators", others[i].advice,
+			     "%s runs (process %s)", name, process);
+		(*n_found)++;
+	}
+}
+
+static void look_for_deduplicators(const DoctorView *view, Findings *findings)
+{
+	g_autoptr(GDir) processes = g_dir_open(view->proc, 0, NULL);
+	unsigned n_found = 0;
+	const char *process;
+
+	while (processes && (process = g_dir_read_name(processes))) {
+		g_autofree char *path = g_build_filename(view->proc, process, "comm", NULL);
+		g_autofree char *name = NULL;
+
+		if (!g_ascii_isdigit(*process) || !g_file_get_contents(path, &name, NULL, NULL))
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		add_other(name, process, &n_found, findings);
+	}
+	if (n_found == 0)
+		findings_add(findings, FINDING_OK, "deduplicators", NULL, "none but dedupd");
+}
+
+/* Whether a link below @units says that the unit is to be started. */
+static bool is_enabled(const DoctorView *view, const char *wanted_by, const char *unit)
+{
+	g_autofree char *path = g_build_filename(view->units, wanted_by, unit, NULL);
+
+	return g_file_test(path, G_FILE_TEST_IS_SYMLINK);
+}
+
+/* Whether any timer of dedupd is enabled; those of --once have an instance. */
+static bool has_timer(const DoctorView *view)
+{
+	g_autofree char *path = g_build_filename(view->units, "timers.target.wants", NULL);
+	g_autoptr(GDir) wants = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (wants && (name = g_dir_read_name(wants)))
+		if (g_str_has_prefix(name, "dedupd") && g_str_has_suffix(name, ".timer"))
+			return true;
+	return false;
+}
+
+static void look_at_units(const DoctorView *view, bool service_runs, Findings *findings)
+{
+	bool enabled = is_enabled(view, "multi-user.target.wants", "dedupd.service");
+
+	if (service_runs)
+		findings_add(findings, FINDING_OK, "service", NULL,
+			     "it runs, and is %sto be started with the system",
+			     enabled ? "" : "not ");
+	else if (enabled)
+		findings_add(findings, FINDING_WARNING, "service",
+			     "see 'systemctl status dedupd' for why",
+			     "it is to be started with the system, and does not run");
+	else if (has_timer(view))
+		findings_add(findings, FINDING_OK, "service", NULL,
+			     "it does not run, and a timer makes passes");
+	else
+		findings_add(findings, FINDING_NOTE, "service",
+			     "'systemctl enable --now dedupd' has passes made by themselves; "
+			     "'dedupd --once MOUNT' makes one",
+			     "it does not run, and no timer is enabled");
+}
+
+void doctor_look_at_machine(const DoctorView *view, bool service_runs, Findings *findings)
+{
+	look_at_rights(view, findings);
+	look_at_clock(view, findings);
+	look_at_pressure(view, findings);
+	look_for_deduplicators(view, findings);
+	look_at_units(view, service_runs, findings);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/estimate/estimate-forecast.h"
+#include "cli/terminal/table.h"
+
+/*
+ * EstimateTable - estimates as rows, a filesystem each, and their curves as tables of their own.
+ *
+ * Thread: main.
+ */
+
+/* What an estimate is of. */
+typedef struct {
+	const char *mount_point;
+	const char *uuid;
+	const char *kind;
+} EstimateSubject;
+
+extern const TableKind table_of_estimate;
+
+void estimate_table_add(Table *table, const Options *options, const EstimateSubject *subject,
+			const Estimate *estimate, const EstimateForecast *forecast);
+
+/* For people: the curves and the forecast. */
+void estimate_table_print_curves(const Options *options, const EstimateSubject *subject,
+				 const Estimate *estimate, const EstimateForecast *forecast);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/extent-refs.h"
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+
+/*
+ * Whether a place still shows the version of a btrfs's extent that the store knows.  @items is for the
+ * look; @fd lies on the filesystem.
+ *
+ * Needs CAP_SYS_ADMIN.  Thread: main.
+ */
+bool extent_version_is_shown(BtrfsFileExtents *items, int fd, const ExtentRef *place,
+			     const Object *known, bool *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/arguments/named-file.h"
+
+/*
+ * SharedBytes - how much of two files is the same data on the disk, by its addresses.  On different
+ * filesystems that is nothing.
+ *
+ * Memory: 16 MiB, whatever the number of extents; more goes to temporary files.
+ *
+ * Thread: main.
+ */
+typedef struct {
+	uint64_t data_bytes[2]; /* of each file, without holes */
+	uint64_t
+		shared_bytes[2]; /* of these, that the other file has as well, at whatever offset */
+	uint64_t in_place_bytes; /* that both have at the same offset */
+	uint64_t disk_bytes;     /* of addresses that both have; of compressed data what it holds */
+} SharedBytes;
+
+bool shared_bytes_count(const NamedFile *one, const NamedFile *other, SharedBytes *ret,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#pragma once
-
-#include "cli/table.h"
-#include "hashstore/history.h"
-
-/* What the last pass left alone, as a table: as JSON and for --verbose with all examples. */
-Table *skipped_table_read(HashStore *store, const Options *options, GError **error);

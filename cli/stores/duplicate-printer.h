@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/stores/duplicate-finder.h"
+#include "cli/terminal/table.h"
+
+/*
+ * DuplicatePrinter - groups of equal files on standard output, one after the other: nothing is kept
+ * but some rows of a table.
+ *
+ * Thread: main.
+ */
+typedef struct DuplicatePrinter DuplicatePrinter;
+
+typedef enum {
+	DUPLICATES_TABLE,
+	DUPLICATES_FDUPES, /* a name a line, an empty line after each group */
+	DUPLICATES_NUL,    /* names as they are, ended by NUL, an empty one after each group */
+	DUPLICATES_JSON,
+	DUPLICATES_CSV,
+} DuplicateFormat;
+
+/* Both are borrowed. */
+DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const TableKind *kind,
+					const Options *options);
+void duplicate_printer_free(DuplicatePrinter *printer);
+
+void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *group,
+			     const char *uuid);
+
+/* The end of what began; JSON has the numbers of what was left out. */
+void duplicate_printer_finish(DuplicatePrinter *printer, const DuplicatesLeftOut *left_out);
+
+/* The columns of a table of duplicates, for who describes it. */
+enum {
+	DUPLICATE_RECLAIMABLE,
+	DUPLICATE_SIZE,
+	DUPLICATE_FILES,
+	DUPLICATE_STATE,
+	DUPLICATE_FILE,
+	DUPLICATE_GROUP,
+	DUPLICATE_UUID,
+};
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DuplicatePrinter, duplicate_printer_free)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "cli/arguments/store-list.h"
+#include "cli/stores/duplicate-finder.h"
+
+/*
+ * The groups of equal files of several stores, one store after the other.
+ *
+ * Thread: main.
+ */
+
+/*
+ * Have @look take from the groups of each store of @directory that @names name, or of all, what it wants,
+ * and add it to @data; adds to *left_out what was left out.  Says what went wrong, and returns what to
+ * exit with: EXIT_STATUS_IN_USE where a pass was in the way.
+ */
+ExitStatus duplicate_stores_each(const char *directory, char *const *names,
+				 const DuplicateLimits *limits,
+				 bool (*look)(DuplicateFinder *finder, HashStore *store, void *data,
+					      GError **error),
+				 void *data, DuplicatesLeftOut *left_out);
+
+/* Say what was left out, and why. */
+void duplicate_stores_say_left_out(const DuplicatesLeftOut *left_out);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/terminal/plot.h"
+
+#include <glib.h>
+
+#define EIGHTHS 8
+
+uint64_t plot_largest(const uint64_t *values, size_t n_values)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < n_values; i++)
+		largest = MAX(largest, values[i]);
+	return largest;
+}
+
+/* How high a bar is, in eighths of a line. */
+static unsigned bar_eighths(uint64_t value, uint64_t largest, unsigned height)
+{
+	if (value == 0)
+		return 0;
+	return MAX(1, (unsigned)((double)value / (double)largest * height * EIGHTHS + 0.5));
+}
+
+static const char *cell(unsigned eighths, bool utf8)
+{
+	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+	if (utf8)
+		return blocks[MIN(eighths, EIGHTHS)];
+	if (eighths == 0)
+		return " ";
+	return eighths < EIGHTHS / 2 ? "." : "#";
+}
+
+/* What of a bar is above the line @from_bottom, in eighths of one. */
+static unsigned above(unsigned bar, unsigned from_bottom)
+{
+	return bar > from_bottom * EIGHTHS ? bar - from_bottom * EIGHTHS : 0;
+}
+
+static char *line_of(const uint64_t *values, size_t n_values, uint64_t largest,
+		     unsigned from_bottom, const PlotStyle *style)
+{
+	GString *line = g_string_new(style->begin_colour);
+
+	for (size_t i = 0; i < n_values; i++) {
+		unsigned bar = bar_eighths(values[i], largest, style->height);
+
+		g_string_append(line, cell(above(bar, from_bottom), style->utf8));
+	}
+	g_string_append(line, style->end_colour);
+	return g_string_free(line, FALSE);
+}
+
+char **plot_lines(const uint64_t *values, size_t n_values, const PlotStyle *style)
+{
+	uint64_t largest = plot_largest(values, n_values);
+	char **lines = g_new0(char *, style->height + 1);
+
+	for (unsigned i = 0; i < style->height; i++)
+		lines[i] = line_of(values, n_values, largest, style->height - 1 - i, style);
+	return lines;
+}

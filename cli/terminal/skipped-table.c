@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/terminal/skipped-table.h"
+
+#include "cli/terminal/message.h"
+#include "common/files/advice.h"
+
+enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES, SKIPPED_ADVICE };
+
+static const TableColumn skipped_columns[] = {
+	[SKIPPED_REASON] = { "REASON", "reason", COLUMN_TEXT },
+	[SKIPPED_COUNT] = { "COUNT", "count", COLUMN_NUMBER },
+	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
+	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
+	[SKIPPED_ADVICE] = { "WHY; WHAT TO DO", "advice", COLUMN_TEXT },
+};
+
+static const TableKind table_of_skipped = { "skipped", skipped_columns,
+					    G_N_ELEMENTS(skipped_columns), NULL, 0 };
+
+static char *join_examples(const char *const *examples, size_t most)
+{
+	GString *joined = g_string_new(NULL);
+
+	for (size_t i = 0; examples && examples[i] && i < most; i++) {
+		g_autofree char *text = message_text(examples[i]);
+
+		g_string_append_printf(joined, "%s%s", i > 0 ? "\n" : "", text);
+	}
+
+	return g_string_free(joined, FALSE);
+}
+
+static void add_skip(Table *table, const SkipRecord *skip, const Options *options)
+{
+	/* To a person one example says what is meant. */
+	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
+	g_autofree char *reason = message_text(skip->reason);
+	SkipReason known;
+	g_autofree char *examples = join_examples(skip->examples, examples_most);
+
+	table_add_row(table);
+	table_set_text(table, SKIPPED_REASON, reason);
+	table_set_count(table, SKIPPED_COUNT, skip->count);
+	/* What was not entered or opened has no size that is known. */
+	if (skip->bytes > 0 || options_are_for_programs(options))
+		table_set_size(table, SKIPPED_BYTES, skip->bytes);
+	else
+		table_set_text(table, SKIPPED_BYTES, "-");
+	if (skip_reason_parse(skip->reason, &known))
+		table_set_text(table, SKIPPED_ADVICE, advice_of_skip(known));
+	if (examples[0] != '\0')
+		table_set_text(table, SKIPPED_EXAMPLES, examples);
+}
+
+Table *skipped_table_read(HashStore *store, const Options *options, GError **error)
+{
+	g_autoptr(Table) table = table_new(&table_of_skipped, options);
+	g_autoptr(SkipCursor) cursor = skip_cursor_open(store, error);
+	const SkipRecord *skip;
+
+	if (!cursor)
+		return NULL;
+
+	while (true) {
+		if (!skip_cursor_next(cursor, &skip, error))
+			return NULL;
+		if (!skip)
+			return g_steal_pointer(&table);
+		add_skip(table, skip, options);
+	}
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/missing-names.h"
+#include "cli/arguments/patient-mounts.h"
+#include "cli/arguments/store-list.h"
+#include "cli/settings/configuration.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/table.h"
+#include "cli/verbs/verb.h"
+#include "common/config/config-value.h"
+#include "common/config/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	CONFIG_SECTION,
+	CONFIG_KEY,
+	CONFIG_VALUE,
+	CONFIG_FROM,
+	CONFIG_FILE,
+	CONFIG_LINE,
+	CONFIG_TAKES,
+	CONFIG_HELP,
+};
+
+static const TableColumn config_columns[] = {
+	[CONFIG_SECTION] = { "SECTION", "section", COLUMN_TEXT },
+	[CONFIG_KEY] = { "KEY", "key", COLUMN_TEXT },
+	[CONFIG_VALUE] = { "VALUE", "value", COLUMN_TEXT },
+	[CONFIG_FROM] = { "FROM", NULL, COLUMN_TEXT },
+	[CONFIG_FILE] = { NULL, "file", COLUMN_TEXT },
+	[CONFIG_LINE] = { NULL, "line", COLUMN_NUMBER },
+	[CONFIG_TAKES] = { NULL, "takes", COLUMN_TEXT },
+	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
+};
+
+const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns),
+				    "dedupctl-config", 1 };
+
+/* One line that sets @key, or, without an @origin, its default. */
+static void add_value(Table *table, const char *section, const ConfigKey *key,
+		      const ConfigEntry *origin)
+{
+	g_autofree char *value = message_text(origin ? origin->text : key->standard);
+	g_autofree char *takes = config_value_form(key);
+
+	table_add_row(table);
+	table_set_text(table, CONFIG_SECTION, section);
+	table_set_text(table, CONFIG_KEY, key->name);
+	table_set_text(table, CONFIG_VALUE, value);
+	table_set_text(table, CONFIG_TAKES, takes);
+	table_set_text(table, CONFIG_HELP, key->help);
+	if (!origin) {
+		table_set_text(table, CONFIG_FROM, "default");
+		return;
+	}
+
+	g_autofree char *file = message_text(origin->file);
+	g_autofree char *from = g_strdup_printf("%s:%u", file, origin->line);
+	table_set_text(table, CONFIG_FROM, from);
+	table_set_text(table, CONFIG_FILE, file);
+	table_set_count(table, CONFIG_LINE, origin->line);
+}
+
+/* Whether a section is of what goes by @names. */
+static bool has_section(const Config *config, ConfigSection section, const char *const *names)
+{
+	const GPtrArray *entries = config_entries(config);
+
+	for (guint i = 0; i < entries->len; i++) {
+		const ConfigEntry *entry = entries->pdata[i];
+
+		if (entry->section == section && names && g_strv_contains(names, entry->name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All keys that may stand in @section, as they are for what goes by @names; those that ask for a section
+ * only where there is one.
+ */
+static void add_keys(Table *table, const Config *config, ConfigSection section,
+		     const char *const *names, const char *title)
+{
+	size_t n;
+	const ConfigKey *keys = config_keys(&n);
+	bool is_named = has_section(config, section, names);
+
+	for (size_t i = 0; i < n; i++) {
+		g_autoptr(GPtrArray) origins = config_origins(config, section, names, &keys[i]);
+
+		if (!(keys[i].sections & section) ||
+		    (!is_named && !(keys[i].sections & CONFIG_DEDUPD)))
+			continue;
+		for (guint j = 0; j < origins->len; j++)
+			add_value(table, title, &keys[i], origins->pdata[j]);
+		if (origins->len == 0)
+			add_value(table, title, &keys[i], NULL);
+	}
+}
+
+/* What is said of single filesystems and disks. */
+static void add_sections(Table *table, const Config *config)
+{
+	const GPtrArray *entries = config_entries(config);
+
+	for (guint i = 0; i < entries->len; i++) {
+		const ConfigEntry *entry = entries->pdata[i];
+
+		if (!entry->key || entry->section == CONFIG_DEDUPD)
+			continue;
+		g_autofree char *section = config_entry_section(entry);
+		add_value(table, section, entry->key, entry);
+	}
+}
+
+/* Add by which other names the stores know the filesystem @name. */
+static void add_names_of_stores(const Options *options, const char *name, GPtrArray *names)
+{
+	char *const asked[] = { (char *)name, NULL };
+	g_autoptr(StoreList) list = store_list_open(options->state_directory, asked, NULL);
+	const StoreEntry *entry;
+
+	while (list && (entry = store_list_next(list))) {
+		g_ptr_array_add(names, g_strdup(hash_store_about(entry->store)->uuid));
+		if (entry->has_pass)
+			g_ptr_array_add(names, g_strdup(entry->last_pass.mount_point));
+	}
+}
+
+/* What is in force for the filesystem or disk @name. */
+static void add_named(Table *table, const Config *config, const Options *options, const char *name)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *known = config_name_of_filesystem(name);
+	g_autofree char *disk = config_name_of_disk(name);
+	g_autofree char *title = NULL;
+	ConfigSection section = CONFIG_FILESYSTEM;
+
+	if (!known || g_str_has_prefix(name, "/dev/")) {
+		section = CONFIG_DISK;
+		g_ptr_array_add(names, g_strdup(disk ? disk : name));
+	} else {
+		g_ptr_array_add(names, g_strdup(known));
+		add_names_of_stores(options, known, names);
+	}
+	title = config_section_text(section, names->pdata[0]);
+	g_ptr_array_add(names, NULL);
+	add_keys(table, config, section, (const char *const *)names->pdata, title);
+}
+
+/* What names no filesystem and no disk is no error: it may be there later. */
+static void warn_of_names(const Config *config)
+{
+	g_autoptr(MountTable) mounts = patient_mounts_read(NULL);
+	g_autoptr(GPtrArray) missing = mounts ? missing_names_find(config, mounts) : NULL;
+
+	for (guint i = 0; missing && i < missing->len; i++) {
+		const MissingName *name = missing->pdata[i];
+
+		message_print("warning: %s: %s", name->text, name->advice);
+	}
+}
+
+static ExitStatus check_files(const Options *options)
+{
+	char *const standard[] = { NULL };
+	char *const *files = options->names ? options->names : standard;
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	do {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(Config) config = *files ? config_read_file(*files, &error)
+						  : configuration_read(options, &error);
+
+		if (!config) {
+			message_print_lines(error->message);
+			status = EXIT_STATUS_FAILED;
+		} else {
+			warn_of_names(config);
+		}
+	} while (*files && *++files);
+
+	return status;
+}
+
+ExitStatus verb_config(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(Config) config = NULL;
+	g_autoptr(Table) table = table_new_asked(&table_of_config, options);
+
+	if (options->check)
+		return check_files(options);
+
+	config = configuration_read(options, &error);
+	if (!config) {
+		message_print_lines(error->message);
+		return EXIT_STATUS_FAILED;
+	}
+
+	if (!options->names) {
+		add_keys(table, config, CONFIG_DEDUPD, NULL, "[Dedupd]");
+		add_sections(table, config);
+	}
+	for (char **name = options->names; name && *name; name++)
+		add_named(table, config, options, *name);
+	table_print(table);
+	return EXIT_STATUS_DONE;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/mounted-name.h"
+#include "cli/client/daemon-client.h"
+#include "cli/settings/drop-in.h"
+#include "cli/settings/overruling.h"
+#include "cli/terminal/message.h"
+#include "cli/verbs/verb.h"
+#include "common/config/config.h"
+#include "common/mounts/removable-disk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The verbs that name filesystems in the configuration, and take that back. */
+
+/* What the verbs work on; all is the verb's. */
+typedef struct {
+	const Options *options;
+	ConfigPlaces places;
+	char *file;
+	char *directories[2];
+	MountTable *mounts;
+	const MountedFilesystem *mounted; /* NULL: it is not */
+	char *name;                       /* by which a section is written */
+	char **names;                     /* all by which there may be sections */
+} Naming;
+
+static void naming_clear(Naming *naming)
+{
+	g_free(naming->file);
+	g_free(naming->directories[0]);
+	mount_table_free(naming->mounts);
+	g_free(naming->name);
+	g_strfreev(naming->names);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Naming, naming_clear)
+
+/* Where the configuration is, and where drop-ins are written: the strongest directory. */
+static void find_places(Naming *naming)
+{
+	const char *directory = naming->options->config_directory;
+
+	naming->places = *config_places_standard();
+	if (!directory)
+		return;
+
+	naming->file = g_build_filename(directory, "dedupd.conf", NULL);
+	naming->directories[0] = g_build_filename(directory, "dedupd.conf.d", NULL);
+	naming->places = (ConfigPlaces){ naming->file, (const char *const *)naming->directories };
+}
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_autofree char *line = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+
+	g_autofree char *text = message_terminal_text(line);
+	puts(text);
+}
+
+/* Find what is meant by the first name. */
+static bool find(Naming *naming)
+{
+	g_autoptr(GError) error = NULL;
+	const char *typed = naming->options->names[0];
+
+	find_places(naming);
+	naming->mounts = mount_table_read(NULL, NULL, NULL, &error);
+	if (!naming->mounts) {
+		message_print_error(error);
+		return false;
+	}
+
+	naming->mounted = mounted_name_find(naming->mounts, typed);
+	naming->name = config_name_of_filesystem(typed);
+	if (naming->mounted) {
+		naming->names = mounted_filesystem_names(naming->mounted);
+		if (!naming->name ||
+		    !g_strv_contains((const char *const *)naming->names, naming->name)) {
+			g_free(naming->name);
+			naming->name = realpath(typed, NULL);
+		}
+	} else if (naming->name) {
+		naming->names = g_new0(char *, 2);
+		naming->names[0] = g_strdup(naming->name);
+	}
+	return true;
+}
+
+/* What the configuration says of it last: the entry, the configuration's; NULL: nothing. */
+static const ConfigEntry *last_word(const Config *config, const Naming *naming)
+{
+	const GPtrArray *entries = config_entries(config);
+	const ConfigEntry *section = NULL;
+	const ConfigEntry *enable = NULL;
+
+	for (size_t i = 0; i < entries->len; i++) {
+		const ConfigEntry *entry = entries->pdata[i];
+
+		if (entry->section != CONFIG_FILESYSTEM ||
+		    !g_strv_contains((const char *const *)naming->names, entry->name))
+			continue;
+		section = entry;
+		if (entry->key && strcmp(entry->key->name, "Enable") == 0)
+			enable = entry;
+	}
+
+	return enable ? enable : section;
+}
+
+static Config *read_config(const Naming *naming)
+{
+	g_autoptr(GError) error = NULL;
+	Config *config = config_read(&naming->places, &error);
+
+	if (!config)
+		message_print_lines(error->message);
+	return config;
+}
+
+/* Have the service know, if it is about its configuration and it runs. */
+static ExitStatus reload(const Naming *naming, bool has_work)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DaemonClient) client = NULL;
+
+	if (naming->options->config_directory)
+		return EXIT_STATUS_DONE;
+
+	client = daemon_client_connect(&error);
+	if (!client &&
+	    g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING)) {
+		if (has_work)
+			tell("The next 'dedupd --once' heeds this. The service does not run: "
+			     "'systemctl enable --now dedupd' starts it, or 'systemctl enable "
+			     "--now dedupd.timer' has a pass made every night.");
+		return EXIT_STATUS_DONE;
+	}
+	if (client && daemon_client_reload(client, &error))
+		return EXIT_STATUS_DONE;
+
+	message_print_lines(error->message);
+	return EXIT_STATUS_FAILED;
+}
+
+static bool write_drop_in(const Naming *naming, bool enables, char *const *values)
+{
+	g_autofree char *path = drop_in_path(naming->places.directories[0], naming->name);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = drop_in_text(naming->name, enables, values, &error);
+	g_autofree char *shown = message_text(path);
+
+	if (!text || !drop_in_write(path, text, &error)) {
+		message_print_error(error);
+		return false;
+	}
+
+	tell("Wrote %s.", shown);
+	return true;
+}
+
+/* A drop-in has the name of a mount point or a UUID. */
+static bool may_have_drop_in(const char *name)
+{
+	return *name == '/' || !strchr(name, '=');
+}
+
+/* Add what the drop-in of @name says. */
+static bool add_drop_in(const Naming *naming, const char *name, GString *text, GError **error)
+{
+	g_autofree char *path = drop_in_path(naming->places.directories[0], name);
+	g_autofree char *old = NULL;
+
+	if (!drop_in_read(path, &old, error))
+		return false;
+	if (old)
+		g_string_append(text, old);
+	return true;
+}
+
+/* The values that 'enable' has to write, as it wrote some before under any name; what changes is told. */
+static char **merge_values(const Naming *naming, GPtrArray *changes, GError **error)
+{
+	g_autoptr(GString) old = g_string_new(NULL);
+
+	for (char **name = naming->names; *name; name++)
+		if (may_have_drop_in(*name) && strcmp(*name, naming->name) != 0 &&
+		    !add_drop_in(naming, *name, old, error))
+			return NULL;
+
+	return add_drop_in(naming, naming->name, old, error)
+		       ? drop_in_merge(old->str, naming->options->names + 1, changes, error)
+		       : NULL;
+}
+
+/* An empty value of a list is for good, so whoever meant to take back what they said shall know. */
+static void tell_emptying(const Naming *naming, const char *value)
+{
+	g_autofree char *name = g_strndup(value, strcspn(value, "="));
+	const ConfigKey *key = config_key_find(name);
+
+	if (value[strlen(name) + 1] != '\0' || !key || !config_key_is_list(key))
+		return;
+	tell("  %s takes back what [Dedupd] lists, too, until 'dedupctl enable %s %s-='.", value,
+	     naming->name, name);
+}
+
+static void tell_changes(const Naming *naming, const GPtrArray *changes, char *const *merged)
+{
+	const char *const *said = (const char *const *)naming->options->names + 1;
+
+	for (guint i = 0; i < changes->len; i++)
+		tell("  %s", (const char *)changes->pdata[i]);
+	for (; *merged; merged++) {
+		if (!g_strv_contains(said, *merged))
+			tell("  as before: %s", *merged);
+		tell_emptying(naming, *merged);
+	}
+}
+
+/* Say which of the values on the command line have no effect, as a later file says otherwise. */
+static bool are_in_force(const Naming *naming, const Config *config)
+{
+	g_autofree char *path = drop_in_path(naming->places.directories[0], naming->name);
+	char *const *values = naming->options->names + 1;
+	bool are_all = true;
+
+	for (; *values; values++) {
+		const ConfigEntry *entry =
+			overruling_find(config, (const char *const *)naming->names, path, *values);
+		g_autofree char *text = entry ? overruling_text(*values, entry) : NULL;
+
+		if (!text)
+			continue;
+		message_print("%s", text);
+		are_all = false;
+	}
+	return are_all;
+}
+
+/* Whether what was written has the effect that it is meant to have: a later file may say otherwise. */
+static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
+{
+	g_autoptr(Config) config = read_config(naming);
+	const ConfigEntry *word;
+
+	if (!config)
+		return EXIT_STATUS_FAILED;
+	if (config_enables(config, (const char *const *)naming->names) == is_to_be_enabled) {
+		ExitStatus status = reload(naming, is_to_be_enabled);
+
+		return are_in_force(naming, config) ? status : EXIT_STATUS_FAILED;
+	}
+
+	word = last_word(config, naming);
+	g_autofree char *file = message_text(word->file);
+	message_print("%s:%u says otherwise, and is read later", file, word->line);
+	return EXIT_STATUS_FAILED;
+}
+
+/* What is mounted on the mount point of a disk that is carried about may be another one tomorrow. */
+static void prefer_uuid(Naming *naming)
+{
+	if (*naming->name != '/' || !mounted_filesystem_is_removable(naming->mounted))
+		return;
+
+	g_autofree char *shown = message_text(naming->name);
+	tell("%s is on a removable disk, so it is named by its UUID.", shown);
+	g_free(naming->name);
+	naming->name = g_strdup(naming->mounted->uuid);
+}
+
+static bool is_one_named(const Options *options)
+{
+	if (options->names)
+		return true;
+
+	message_print("no filesystem: give a mount point or a UUID");
+	return false;
+}
+
+/* Remove what 'enable' wrote, under whichever name but @kept. */
+static bool remove_drop_ins(const Naming *naming, const char *kept, bool *ret_removed)
+{
+	*ret_removed = false;
+	for (char **name = naming->names; name && *name; name++) {
+		if (!may_have_drop_in(*name) || g_strcmp0(*name, kept) == 0)
+			continue;
+		g_autofree char *path = drop_in_path(naming->places.directories[0], *name);
+		g_autofree char *shown = message_text(path);
+		g_autoptr(GError) error = NULL;
+		bool was_there;
+
+		if (!drop_in_remove(path, &was_there, &error)) {
+			message_print_error(error);
+			return false;
+		}
+		if (was_there)
+			tell("Removed %s.", shown);
+		*ret_removed |= was_there;
+	}
+
+	return true;
+}
+
+ExitStatus verb_enable(const Options *options)
+{
+	g_auto(Naming) naming = { .options = options };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) changes = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(Config) config = NULL;
+	g_auto(GStrv) values = NULL;
+	g_autofree char *text = NULL;
+	bool has_removed;
+
+	if (!is_one_named(options))
+		return EXIT_STATUS_USAGE;
+	if (!find(&naming))
+		return EXIT_STATUS_FAILED;
+	if (!naming.mounted) {
+		g_autofree char *refusal = mounted_name_refusal(naming.mounts, options->names[0]);
+
+		message_print("%s", refusal);
+		return EXIT_STATUS_FAILED;
+	}
+	if (naming.mounted->refusal) {
+		g_autofree char *refusal = message_text(naming.mounted->refusal);
+
+		message_print("%s", refusal);
+		return EXIT_STATUS_FAILED;
+	}
+
+	prefer_uuid(&naming);
+	values = merge_values(&naming, changes, &error);
+	text = values ? drop_in_text(naming.name, true, values, &error) : NULL;
+	if (!text) {
+		message_print_error(error);
+		return values || g_error_matches(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE)
+			       ? EXIT_STATUS_USAGE
+			       : EXIT_STATUS_FAILED;
+	}
+	/* Where it is faulty already, more of it helps nobody. */
+	config = read_config(&naming);
+	if (!config || !write_drop_in(&naming, true, values))
+		return EXIT_STATUS_FAILED;
+
+	tell_changes(&naming, changes, values);
+	/* What other names had is in this one now. */
+	if (!remove_drop_ins(&naming, naming.name, &has_removed))
+		return EXIT_STATUS_FAILED;
+	return check_effect(&naming, true);
+}
+ExitStatus verb_disable(const Options *options)
+{
+	g_auto(Naming) naming = { .options = options };
+	g_autoptr(Config) config = NULL;
+	const ConfigEntry *word;
+	bool has_removed;
+
+	if (!is_one_named(options))
+		return EXIT_STATUS_USAGE;
+	if (options->names[1]) {
+		message_print("one filesystem at a time, and nothing else");
+		return EXIT_STATUS_USAGE;
+	}
+	if (!find(&naming) || !remove_drop_ins(&naming, NULL, &has_removed))
+		return EXIT_STATUS_FAILED;
+
+	config = read_config(&naming);
+	if (!config)
+		return EXIT_STATUS_FAILED;
+	word = naming.names ? last_word(config, &naming) : NULL;
+	if (word && config_enables(config, (const char *const *)naming.names)) {
+		g_autofree char *file = message_text(word->file);
+
+		tell("%s:%u names it, too.", file, word->line);
+		return write_drop_in(&naming, false, NULL) ? check_effect(&naming, false)
+							   : EXIT_STATUS_FAILED;
+	}
+	if (has_removed)
+		return reload(&naming, false);
+
+	g_autofree char *shown = message_text(options->names[0]);
+	if (naming.mounted || word) {
+		tell("%s is not enabled.", shown);
+		return EXIT_STATUS_DONE;
+	}
+
+	g_autofree char *refusal = mounted_name_refusal(naming.mounts, options->names[0]);
+	message_print("%s", refusal);
+	return EXIT_STATUS_FAILED;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/estimate/estimate-drawing.h"
+#include "cli/estimate/estimate-table.h"
+#include "cli/settings/configuration.h"
+#include "cli/terminal/message.h"
+#include "cli/verbs/verb.h"
+#include "common/disks/disk-table.h"
+#include "common/mounts/mount-table.h"
+#include "common/text/size-text.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/machine/thread-priority.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where files are read, so much of the data is, and no less than that. */
+#define SAMPLE_FRACTION  (1.0 / 16)
+#define SAMPLE_MIN_BYTES (UINT64_C(1) << 30)
+
+static atomic_bool stop;
+static volatile sig_atomic_t stop_signal;
+
+/* What is asked for, of all filesystems. */
+typedef struct {
+	const Options *options;
+	Config *config;
+	MountTable *mounts;
+	Table *table;
+	double percent; /* 0: not given */
+	uint64_t min_size_bytes;
+	uint64_t rate_bytes;
+	ExitStatus status;
+} Request;
+
+/* A filesystem, and what of it is asked for. */
+typedef struct {
+	FsIdentity identity;
+	char uuid[FS_UUID_TEXT_BYTES];
+	GPtrArray *paths; /* of char, ended by NULL when they are all there */
+} Subject;
+
+static void request_clear(Request *request)
+{
+	g_clear_pointer(&request->config, config_free);
+	g_clear_pointer(&request->mounts, mount_table_free);
+	g_clear_pointer(&request->table, table_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Request, request_clear)
+
+static void subject_free(void *data)
+{
+	Subject *subject = data;
+
+	g_ptr_array_unref(subject->paths);
+	g_free(subject);
+}
+
+static void catch_signal(int number)
+{
+	stop_signal = number;
+	atomic_store(&stop, true);
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = catch_signal, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void fail(Request *request, const GError *error)
+{
+	message_print_error(error);
+	request->status = EXIT_STATUS_FAILED;
+}
+
+/* Identify the directory that was named. */
+static bool identify(const char *path, FsIdentity *ret, GError **error)
+{
+	g_autofree char *text = message_terminal_text(path);
+	g_auto(Fd) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0) {
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+			    "cannot read %s: %s", text, g_strerror(errno));
+		return false;
+	}
+	if (!fs_identity_read(fd, ret, error))
+		return false;
+	if (ret->kind != FS_KIND_OTHER)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+		    "%s lies on no btrfs or XFS: dedupd works on these", text);
+	return false;
+}
+
+static void add_path(GPtrArray *subjects, const FsIdentity *identity, const char *path)
+{
+	Subject *subject = NULL;
+
+	for (guint i = 0; i < subjects->len && !subject; i++) {
+		Subject *known = subjects->pdata[i];
+
+		if (memcmp(known->identity.uuid, identity->uuid, FS_UUID_BYTES) == 0)
+			subject = known;
+	}
+	if (!subject) {
+		subject = g_new0(Subject, 1);
+		subject->identity = *identity;
+		fs_uuid_format(identity->uuid, subject->uuid);
+		subject->paths = g_ptr_array_new_with_free_func(g_free);
+		g_ptr_array_add(subjects, subject);
+	}
+	g_ptr_array_add(subject->paths, g_strdup(path));
+}
+
+/* What was named; or all filesystems that are mounted and can share. */
+static GPtrArray *list_subjects(Request *request)
+{
+	GPtrArray *subjects = g_ptr_array_new_with_free_func(subject_free);
+	const GPtrArray *mounted = mount_table_filesystems(request->mounts);
+	char **names = request->options->names;
+
+	for (char **name = names; name && *name; name++) {
+		g_autoptr(GError) error = NULL;
+		FsIdentity identity;
+
+		if (identify(*name, &identity, &error))
+			add_path(subjects, &identity, *name);
+		else
+			fail(request, error);
+	}
+	for (guint i = 0; !names && i < mounted->len; i++) {
+		const MountedFilesystem *filesystem = mounted->pdata[i];
+		g_auto(GStrv) ways = mounted_filesystem_ways(filesystem);
+
+		for (char **way = ways; !filesystem->refusal && *way; way++)
+			add_path(subjects, &filesystem->identity, *way);
+	}
+	for (guint i = 0; i < subjects->len; i++)
+		g_ptr_array_add(((Subject *)subjects->pdata[i])->paths, NULL);
+	return subjects;
+}
+
+static void add_excludes(Settings *settings, char *const *more)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new();
+	char **known = settings->excludes;
+
+	for (char **glob = known; glob && *glob; glob++)
+		g_ptr_array_add(all, *glob);
+	for (char *const *glob = more; glob && *glob; glob++)
+		g_ptr_array_add(all, g_strdup(*glob));
+	g_ptr_array_add(all, NULL);
+
+	g_free(known);
+	settings->excludes = (char **)g_ptr_array_free(g_steal_pointer(&all), FALSE);
+}
+
+/* What a pass over the filesystem would obey, and what the command line says besides. */
+static void make_settings(const Request *request, const Subject *subject,
+			  const MountedFilesystem *mounted, Settings *ret)
+{
+	const char *alone[] = { subject->uuid, NULL };
+	g_auto(GStrv) names = mounted ? mounted_filesystem_names(mounted) : NULL;
+
+	config_settings(request->config, names ? (const char *const *)names : alone, ret);
+	add_excludes(ret, request->options->excludes);
+	if (request->options->min_size)
+		ret->min_size_bytes = request->min_size_bytes;
+	if (request->rate_bytes > 0)
+		ret->rate_bytes = request->rate_bytes;
+}
+
+/* What the disks may be asked for in a second; 0: no limit. */
+static uint64_t budget_of(DiskTable *disks, const Settings *settings)
+{
+	g_autoptr(GPtrArray) views = disk_table_views(disks);
+	uint64_t least = settings->rate_bytes > 0 ? settings->rate_bytes : UINT64_MAX;
+
+	for (guint i = 0; i < views->len; i++) {
+		const DiskView *view = views->pdata[i];
+
+		if (view->limits.bytes > 0)
+			least = MIN(least, view->limits.bytes);
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+/* How much is to be read, where files are. */
+static double fraction_of(const Request *request, const FsIdentity *identity, int fd)
+{
+	uint64_t used_bytes;
+
+	if (request->options->full)
+		return 1;
+	if (request->percent > 0)
+		return MIN(request->percent / 100, 1);
+	if (!fs_used_bytes(fd, identity->kind, &used_bytes, NULL) || used_bytes == 0)
+		return SAMPLE_FRACTION;
+	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
+}
+
+/* For people, who asked for no columns of their own. */
+static bool wants_curves(const Options *options)
+{
+	return !options_are_for_programs(options);
+}
+
+/* Print what there is to say of one filesystem alone. */
+static void print_rest(const Request *request, const EstimateSubject *subject,
+		       const Estimate *estimate, const EstimateForecast *forecast)
+{
+	if (!wants_curves(request->options))
+		return;
+
+	table_print(request->table);
+	estimate_table_print_curves(request->options, subject, estimate, forecast);
+	if (request->options->plot)
+		estimate_drawing_print(subject, estimate);
+}
+
+static void say_unreadable(Request *request, const Estimate *estimate)
+{
+	if (estimate->n_unreadable == 1)
+		message_print("%s: it counts as nothing", estimate->unreadable);
+	else
+		message_print("%s: it and %" G_GUINT64_FORMAT " others count as nothing",
+			      estimate->unreadable, estimate->n_unreadable - 1);
+	if (request->status == EXIT_STATUS_DONE)
+		request->status = EXIT_STATUS_UNREADABLE;
+}
+
+static void add_option(GStrvBuilder *words, const char *name, const char *value)
+{
+	if (value)
+		g_strv_builder_add_many(words, name, value, NULL);
+}
+
+/* What is asked for, as dedupd takes it. */
+static GStrv dedupd_words(const Options *options)
+{
+	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+
+	add_option(words, "--config", options->config);
+	add_option(words, "--min-size", options->min_size);
+	add_option(words, "--limit-rate", options->limit_rate);
+	for (char **exclude = options->excludes; exclude && *exclude; exclude++)
+		add_option(words, "--exclude", *exclude);
+	return g_strv_builder_end(words);
+}
+
+static bool estimate_subject(Request *request, const Subject *subject, GError **error)
+{
+	const MountedFilesystem *mounted = mount_table_find_uuid(request->mounts, subject->uuid);
+	const char *const *paths = (const char *const *)subject->paths->pdata;
+	g_auto(Fd) fd = open(paths[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY);
+	const char *temporary = g_getenv("TMPDIR");
+	g_autoptr(DiskTable) disks = disk_table_new();
+	g_autoptr(Throttle) throttle = NULL;
+	g_auto(Settings) settings = { 0 };
+	g_auto(GStrv) words = dedupd_words(request->options);
+	EstimateTask task = {
+		.paths = paths,
+		.mount_point = paths[0],
+		.identity = subject->identity,
+		.fd = fd,
+		.settings = &settings,
+		.words = words,
+		.directory = temporary ? temporary : "/var/tmp",
+		.fraction = 1,
+		.seed = (uint64_t)g_random_int() << 32 | g_random_int(),
+		.stop = &stop,
+	};
+	const EstimateSubject names = { paths[0], subject->uuid,
+					fs_kind_name(subject->identity.kind) };
+	EstimateForecast forecast;
+	g_auto(Estimate) estimate = { 0 };
+
+	make_settings(request, subject, mounted, &settings);
+	if (mounted && mounted->mount_points->len > 0)
+		task.mount_point = ((MountPoint *)mounted->mount_points->pdata[0])->target;
+	if (!estimate_is_by_checksums(&task))
+		task.fraction = fraction_of(request, &subject->identity, fd);
+	disk_table_configure(disks, request->config, &settings);
+	throttle = disk_table_throttle(disks, &settings, fd);
+	if (!estimate_make(&task, throttle, &estimate, error))
+		return false;
+	if (atomic_load(&stop))
+		return true;
+
+	forecast = estimate_forecast(&estimate, &settings, budget_of(disks, &settings));
+	estimate_table_add(request->table, request->options, &names, &estimate, &forecast);
+	print_rest(request, &names, &estimate, &forecast);
+	if (estimate.n_unreadable > 0)
+		say_unreadable(request, &estimate);
+	return true;
+}
+
+/* "25%" or "6.25"; more than 0, and 100 at most. */
+static bool percent_parse(const char *text, double *ret)
+{
+	char *end;
+
+	*ret = g_ascii_strtod(text, &end);
+	return end != text && (*end == '\0' || strcmp(end, "%") == 0) && *ret > 0 && *ret <= 100;
+}
+
+static bool take_options(Request *request, GError **error)
+{
+	const Options *options = request->options;
+
+	if (options->sample && !percent_parse(options->sample, &request->percent)) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--sample is a percentage, from more than 0 to 100%");
+		return false;
+	}
+	if (options->min_size && !size_parse(options->min_size, &request->min_size_bytes, error)) {
+		g_prefix_error(error, "--min-size: ");
+		return false;
+	}
+	if (options->limit_rate && !size_parse(options->limit_rate, &request->rate_bytes, error)) {
+		g_prefix_error(error, "--limit-rate: ");
+		return false;
+	}
+	if (options->limit_rate && request->rate_bytes == 0) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--limit-rate: nothing could be read");
+		return false;
+	}
+	return true;
+}
+
+static void estimate_all(Request *request, const GPtrArray *subjects)
+{
+	if (!wants_curves(request->options))
+		request->table = table_new_asked(&table_of_estimate, request->options);
+	else if (subjects->len == 0 && request->status == EXIT_STATUS_DONE)
+		message_print(mount_table_filesystems(request->mounts)->len == 0
+				      ? "no btrfs or XFS is mounted"
+				      : "no btrfs or XFS is mounted that can share");
+
+	for (guint i = 0; i < subjects->len && !atomic_load(&stop); i++) {
+		g_autoptr(GError) error = NULL;
+
+		/* People get a table for each, beside its curves. */
+		if (wants_curves(request->options)) {
+			g_clear_pointer(&request->table, table_free);
+			request->table = table_new_asked(&table_of_estimate, request->options);
+		}
+		if (!estimate_subject(request, subjects->pdata[i], &error))
+			fail(request, error);
+	}
+	if (!wants_curves(request->options) && !atomic_load(&stop))
+		table_print(request->table);
+}
+
+ExitStatus verb_estimate(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) subjects = NULL;
+	g_auto(Request) request = { .options = options };
+
+	if (!take_options(&request, &error)) {
+		message_print("estimate: %s", error->message);
+		return EXIT_STATUS_USAGE;
+	}
+	request.config = configuration_read(options, &error);
+	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
+	if (!request.mounts) {
+		message_print_error(error);
+		return EXIT_STATUS_FAILED;
+	}
+
+	subjects = list_subjects(&request);
+	thread_priority_lower();
+	catch_signals();
+	estimate_all(&request, subjects);
+	if (stop_signal)
+		message_print("estimate: interrupted");
+	return stop_signal ? EXIT_STATUS_SIGNAL + (ExitStatus)stop_signal : request.status;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/store-list.h"
+#include "cli/stores/history-plot.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/pass-text.h"
+#include "cli/terminal/table.h"
+#include "cli/verbs/verb.h"
+
+#include <stdio.h>
+
+enum {
+	HISTORY_MOUNT,
+	HISTORY_UUID,
+	HISTORY_STARTED,
+	HISTORY_TOOK,
+	HISTORY_OUTCOME,
+	HISTORY_FILES,
+	HISTORY_EXTENTS,
+	HISTORY_OBJECTS_READ,
+	HISTORY_FINDING,
+	HISTORY_COMPARED,
+	HISTORY_SHARED,
+	HISTORY_FREED,
+	HISTORY_NET,
+	HISTORY_HOLES,
+	HISTORY_RUNS_SHARED,
+	HISTORY_RUNS_DIFFERED,
+	HISTORY_CAPPED,
+	HISTORY_PINNED,
+	HISTORY_REWRITTEN,
+	HISTORY_METADATA,
+	HISTORY_DRIFT,
+	HISTORY_DEFERRED,
+	HISTORY_RELEASED,
+	HISTORY_DEFERRED_WRITTEN,
+};
+
+static const TableColumn history_columns[] = {
+	[HISTORY_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
+	[HISTORY_UUID] = { NULL, "uuid", COLUMN_TEXT },
+	[HISTORY_STARTED] = { "WHEN", "started", COLUMN_TEXT },
+	[HISTORY_TOOK] = { "TOOK", "seconds", COLUMN_NUMBER },
+	[HISTORY_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
+	[HISTORY_FILES] = { "FILES", "files", COLUMN_NUMBER },
+	[HISTORY_EXTENTS] = { "EXTENTS", "extents", COLUMN_NUMBER },
+	[HISTORY_OBJECTS_READ] = { NULL, "objects_read", COLUMN_NUMBER },
+	[HISTORY_FINDING] = { "READ", "finding_bytes", COLUMN_NUMBER },
+	[HISTORY_COMPARED] = { "COMPARED", "compare_bytes", COLUMN_NUMBER },
+	[HISTORY_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
+	[HISTORY_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
+	[HISTORY_NET] = { "NET", "net_bytes", COLUMN_NUMBER },
+	[HISTORY_HOLES] = { NULL, "hole_bytes", COLUMN_NUMBER },
+	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
+	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
+	[HISTORY_CAPPED] = { NULL, "capped", COLUMN_NUMBER },
+	[HISTORY_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
+	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
+	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
+	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
+	[HISTORY_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
+	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
+	[HISTORY_DEFERRED_WRITTEN] = { "COPIED", "deferred_written_bytes", COLUMN_NUMBER },
+};
+
+const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
+				     "dedupctl-history", 1 };
+
+static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
+{
+	g_autofree char *mount_point = pass_mount_point(pass);
+	g_autofree char *uuid = message_text(about->uuid);
+
+	table_add_row(table);
+	table_set_text(table, HISTORY_MOUNT, mount_point);
+	table_set_text(table, HISTORY_UUID, uuid);
+	table_set_time(table, HISTORY_STARTED, pass->started_usec);
+	table_set_duration(table, HISTORY_TOOK, pass->ended_usec - pass->started_usec);
+	table_set_text(table, HISTORY_OUTCOME, pass_outcome_name(pass->outcome));
+	table_set_count(table, pass->has_extents ? HISTORY_EXTENTS : HISTORY_FILES, pass->files);
+	table_set_count(table, HISTORY_OBJECTS_READ, pass->objects_read);
+	table_set_size(table, HISTORY_FINDING, pass->finding_bytes);
+	table_set_size(table, HISTORY_COMPARED, pass->compare_bytes);
+	table_set_size(table, HISTORY_SHARED, pass->shared_bytes);
+	table_set_size(table, HISTORY_FREED, pass->freed_bytes);
+	if (pass->has_net)
+		table_set_difference(table, HISTORY_NET, pass->net_bytes);
+	table_set_size(table, HISTORY_HOLES, pass->hole_bytes);
+	table_set_count(table, HISTORY_RUNS_SHARED, pass->runs_shared);
+	table_set_count(table, HISTORY_RUNS_DIFFERED, pass->runs_differed);
+	table_set_count(table, HISTORY_CAPPED, pass->capped);
+	table_set_size(table, HISTORY_PINNED, pass->pinned_bytes);
+	table_set_size(table, HISTORY_REWRITTEN, pass->rewritten_bytes);
+	table_set_difference(table, HISTORY_METADATA, pass->metadata_delta_bytes);
+	table_set_size(table, HISTORY_DEFERRED, pass->deferred_bytes);
+	table_set_size(table, HISTORY_RELEASED, pass->released_bytes);
+	table_set_size(table, HISTORY_DEFERRED_WRITTEN, pass->deferred_written_bytes);
+	if (pass->is_checked)
+		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
+}
+
+/* What any pass has: other columns are not shown to people. */
+typedef struct {
+	bool files, extents, net, deferred;
+} Shown;
+
+/* Add the passes of @store. */
+static bool add_passes(Table *table, HashStore *store, Shown *shown, GError **error)
+{
+	g_autoptr(PassCursor) cursor = pass_cursor_open(store, error);
+	const PassRecord *pass;
+
+	if (!cursor)
+		return false;
+
+	while (true) {
+		if (!pass_cursor_next(cursor, &pass, error))
+			return false;
+		if (!pass)
+			return true;
+		add_pass(table, hash_store_about(store), pass);
+		shown->files |= !pass->has_extents;
+		shown->extents |= pass->has_extents;
+		shown->net |= pass->has_net;
+		shown->deferred |= pass->deferred_bytes > 0;
+	}
+}
+
+static void hide_empty(Table *table, const Shown *shown, const Options *options)
+{
+	const struct {
+		bool is_shown;
+		size_t column;
+	} columns[] = {
+		{ shown->files || !shown->extents, HISTORY_FILES },
+		{ shown->extents, HISTORY_EXTENTS },
+		{ shown->net, HISTORY_NET },
+		{ shown->deferred, HISTORY_DEFERRED },
+		{ shown->deferred, HISTORY_DEFERRED_WRITTEN },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(columns) && !options_are_for_programs(options); i++)
+		if (!columns[i].is_shown)
+			table_hide(table, columns[i].column);
+}
+
+/* One below the other; what cannot be read is said. */
+static ExitStatus print_plots(StoreList *list, const Options *options)
+{
+	const StoreEntry *entry;
+	bool is_first = true;
+
+	while ((entry = store_list_next(list))) {
+		GError *cause = NULL;
+
+		if (!is_first)
+			printf("\n");
+		is_first = false;
+		if (!history_plot_print(entry, options->bytes, &cause))
+			store_list_failed_take(list, cause);
+	}
+	if (store_list_count(list) == 0 && !options->names)
+		store_list_say_none(list);
+
+	return store_list_finish(list) ? EXIT_STATUS_DONE : EXIT_STATUS_FAILED;
+}
+
+ExitStatus verb_history(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(StoreList) list =
+		store_list_open(options->state_directory, options->names, &error);
+	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
+	const StoreEntry *entry;
+	Shown shown = { 0 };
+
+	if (options->plot &&
+	    (options->json || options->columns || options->raw || options->no_headings)) {
+		message_print(
+			"history: --plot draws for people, and takes none of --json, --output, "
+			"--raw and --noheadings");
+		return EXIT_STATUS_USAGE;
+	}
+	if (!list) {
+		message_print("cannot read the stores: %s", error->message);
+		return EXIT_STATUS_FAILED;
+	}
+	if (options->plot)
+		return print_plots(list, options);
+
+	while ((entry = store_list_next(list))) {
+		GError *cause = NULL;
+
+		if (!add_passes(table, entry->store, &shown, &cause))
+			store_list_failed_take(list, cause);
+	}
+
+	hide_empty(table, &shown, options);
+	if (!options->json && store_list_count(list) == 0 && !options->names)
+		store_list_say_none(list);
+	else
+		table_print(table);
+
+	return store_list_finish(list) ? EXIT_STATUS_DONE : EXIT_STATUS_FAILED;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/patient-mounts.h"
+#include "cli/client/daemon-client.h"
+#include "cli/client/disk-limits.h"
+#include "cli/client/filesystem-text.h"
+#include "cli/settings/configuration.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/table.h"
+#include "cli/verbs/verb.h"
+#include "common/mounts/mount-table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LIST_MOUNT,
+	LIST_KIND,
+	LIST_STATE,
+	LIST_ELIGIBLE,
+	LIST_ENABLED,
+	LIST_WHY,
+	LIST_NEXT,
+	LIST_PASSES,
+	LIST_LAST_STARTED,
+	LIST_LAST_OUTCOME,
+	LIST_LAST_FREED,
+	LIST_FREED,
+	LIST_STAGE,
+	LIST_STAGE_BYTES,
+	LIST_STAGE_TOTAL_BYTES,
+	LIST_LIMITS,
+	LIST_DISKS,
+	LIST_UUID,
+	LIST_COLUMNS,
+};
+
+static const TableColumn columns[] = {
+	[LIST_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
+	[LIST_KIND] = { "KIND", "kind", COLUMN_TEXT },
+	[LIST_STATE] = { "STATE", "state", COLUMN_TEXT },
+	[LIST_ELIGIBLE] = { "ELIGIBLE", "eligible", COLUMN_TEXT },
+	[LIST_ENABLED] = { "ENABLED", "enabled", COLUMN_TEXT },
+	[LIST_WHY] = { "WHY", "why", COLUMN_TEXT_CUT },
+	[LIST_NEXT] = { "UNTIL", "until", COLUMN_TEXT },
+	[LIST_PASSES] = { NULL, "passes", COLUMN_NUMBER },
+	[LIST_LAST_STARTED] = { NULL, "last_pass", COLUMN_TEXT },
+	[LIST_LAST_OUTCOME] = { NULL, "last_outcome", COLUMN_TEXT },
+	[LIST_LAST_FREED] = { "LAST FREED", "last_freed_bytes", COLUMN_NUMBER },
+	[LIST_FREED] = { "THIS RUN", "freed_bytes", COLUMN_NUMBER },
+	[LIST_STAGE] = { NULL, "stage", COLUMN_TEXT },
+	[LIST_STAGE_BYTES] = { NULL, "stage_bytes", COLUMN_NUMBER },
+	[LIST_STAGE_TOTAL_BYTES] = { NULL, "stage_total_bytes", COLUMN_NUMBER },
+	[LIST_LIMITS] = { "DISKS", "disk_limits", COLUMN_TEXT_CUT },
+	[LIST_DISKS] = { NULL, "disks", COLUMN_TABLE },
+	[LIST_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
+};
+
+const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS, "dedupctl-list", 1 };
+
+/* To people, by themselves, with the service and without. */
+static const uint8_t of_mounts[] = { LIST_ELIGIBLE, LIST_ENABLED };
+static const uint8_t of_service[] = { LIST_STATE, LIST_NEXT, LIST_LAST_FREED, LIST_FREED };
+
+/* What the verb works on; all is the verb's. */
+typedef struct {
+	const Options *options;
+	bool has_service;
+	GPtrArray *all;     /* DaemonFilesystem; NULL: there is no service */
+	GPtrArray *disks;   /* DaemonDisk; the same */
+	MountTable *mounts; /* NULL: they cannot be read */
+	Config *config;     /* NULL: it is faulty */
+	bool *is_found;     /* of the names */
+	Table *table;
+} Listing;
+
+static void listing_clear(Listing *listing)
+{
+	g_clear_pointer(&listing->all, g_ptr_array_unref);
+	g_clear_pointer(&listing->disks, g_ptr_array_unref);
+	mount_table_free(listing->mounts);
+	config_free(listing->config);
+	g_free(listing->is_found);
+	table_free(listing->table);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Listing, listing_clear)
+
+/* Whether what goes by @names, NULL-terminated, is to be shown. */
+static bool is_wanted(const Listing *listing, const char *const *names)
+{
+	char *const *asked = listing->options->names;
+	bool is_wanted = !asked;
+
+	for (size_t i = 0; asked && asked[i]; i++) {
+		g_autofree char *name = config_name_of_filesystem(asked[i]);
+		char *real = realpath(asked[i], NULL);
+
+		if ((name && g_strv_contains(names, name)) ||
+		    (real && g_strv_contains(names, real))) {
+			listing->is_found[i] = true;
+			is_wanted = true;
+		}
+		free(real);
+	}
+
+	return is_wanted;
+}
+
+static bool is_live_wanted(const Listing *listing, const DaemonFilesystem *live)
+{
+	const char *const names[] = { live->uuid, live->mount_point, NULL };
+	char *const *asked = listing->options->names;
+	bool is_called = is_wanted(listing, names);
+
+	for (size_t i = 0; asked && asked[i]; i++) {
+		if (!daemon_filesystem_is_called(live, asked[i]))
+			continue;
+		listing->is_found[i] = true;
+		is_called = true;
+	}
+
+	return is_called;
+}
+
+static void set_disks(const Listing *listing, const GPtrArray *disks)
+{
+	g_autoptr(Table) table = disk_limits_table(disks, listing->options);
+	g_autofree char *text = disk_limits_text(disks, listing->options->bytes);
+
+	table_set_text(listing->table, LIST_LIMITS, text);
+	table_set_table(listing->table, LIST_DISKS, table);
+}
+
+static void set_eligible(Table *table, const char *refusal, const char *enabled)
+{
+	table_set_text(table, LIST_ELIGIBLE, refusal ? "no" : "yes");
+	table_set_text(table, LIST_ENABLED, enabled);
+}
+
+/* What would have it worked on: 'enable' is refused where the configuration is wrong. */
+static char *how_to_enable(const Listing *listing, const char *mount_point)
+{
+	g_autofree char *name = message_text(mount_point);
+
+	if (!listing->config)
+		return g_strdup_printf("%s: the configuration is wrong ('dedupctl config --check')",
+				       listing->has_service ? "not enabled" : "unknown");
+	return g_strdup_printf("not enabled: 'dedupctl enable %s' has it worked on", name);
+}
+
+static void set_live(Table *table, const DaemonFilesystem *live)
+{
+	uint64_t until_usec = live->waits_until_usec ? live->waits_until_usec : live->deadline_usec;
+
+	table_set_text(table, LIST_STATE, live->state);
+	table_set_count(table, LIST_PASSES, live->passes);
+	table_set_size(table, LIST_FREED, live->freed_bytes);
+	if (until_usec > 0)
+		table_set_time(table, LIST_NEXT, (int64_t)until_usec);
+	if (live->stage[0] != '\0') {
+		table_set_text(table, LIST_STAGE, live->stage);
+		table_set_size(table, LIST_STAGE_BYTES, live->stage_bytes);
+		table_set_size(table, LIST_STAGE_TOTAL_BYTES, live->stage_total_bytes);
+	}
+	if (live->last_outcome[0] == '\0')
+		return;
+
+	table_set_time(table, LIST_LAST_STARTED, (int64_t)live->last_started_usec);
+	table_set_text(table, LIST_LAST_OUTCOME, live->last_outcome);
+	table_set_size(table, LIST_LAST_FREED, live->last_freed_bytes);
+}
+
+/* One that the service knows. */
+static void add_live(const Listing *listing, const DaemonFilesystem *live)
+{
+	const MountedFilesystem *mounted =
+		listing->mounts ? mount_table_find_uuid(listing->mounts, live->uuid) : NULL;
+	bool is_enabled = live->state_directory[0] != '\0';
+	g_autofree char *mount_point = message_text(live->mount_point);
+	g_autofree char *why = filesystem_why_text(live);
+	g_autoptr(GPtrArray) disks =
+		is_enabled || !mounted
+			? disk_limits_named(listing->disks, live->disks)
+			: disk_limits_below(listing->disks, listing->config, mounted);
+
+	table_add_row(listing->table);
+	table_set_text(listing->table, LIST_MOUNT, mount_point);
+	table_set_text(listing->table, LIST_KIND, live->kind);
+	table_set_text(listing->table, LIST_UUID, live->uuid);
+	set_eligible(listing->table, live->refusal[0] != '\0' ? live->refusal : NULL,
+		     is_enabled ? "yes" : "no");
+	set_live(listing->table, live);
+	set_disks(listing, disks);
+	if (why[0] == '\0' && strcmp(live->state, "disabled") == 0) {
+		g_free(why);
+		why = how_to_enable(listing, live->mount_point);
+	}
+	table_set_text(listing->table, LIST_WHY, why);
+}
+
+/* One that is mounted, of which the service says nothing. */
+static void add_mounted(const Listing *listing, const MountedFilesystem *mounted)
+{
+	const MountPoint *first = mounted->mount_points->pdata[0];
+	g_auto(GStrv) ways = mounted_filesystem_ways(mounted);
+	g_auto(GStrv) names = mounted_filesystem_names(mounted);
+	const char *target = ways[0] ? ways[0] : first->target;
+	bool is_enabled =
+		listing->config && config_enables(listing->config, (const char *const *)names);
+	g_autofree char *mount_point = message_text(target);
+	g_autofree char *why = mounted->refusal ? message_text(mounted->refusal)
+			       : is_enabled     ? NULL
+						: how_to_enable(listing, target);
+	g_autoptr(GPtrArray) disks = disk_limits_below(listing->disks, listing->config, mounted);
+
+	table_add_row(listing->table);
+	table_set_text(listing->table, LIST_MOUNT, mount_point);
+	table_set_text(listing->table, LIST_KIND,
+		       strcmp(mounted->type, "xfs") == 0 ? "XFS" : mounted->type);
+	table_set_text(listing->table, LIST_UUID, mounted->uuid[0] != '\0' ? mounted->uuid : NULL);
+	set_eligible(listing->table, mounted->refusal,
+		     !listing->config ? NULL
+		     : is_enabled     ? "yes"
+				      : "no");
+	table_set_text(listing->table, LIST_WHY, why);
+	set_disks(listing, disks);
+}
+
+/* Whether the service knows what is mounted there, be it that the caller may not ask the filesystem. */
+static bool is_known(const Listing *listing, char *const *names)
+{
+	for (guint i = 0; listing->all && i < listing->all->len; i++) {
+		const DaemonFilesystem *live = listing->all->pdata[i];
+
+		for (char *const *name = names; *name; name++)
+			if (daemon_filesystem_is_mounted_at(live, *name))
+				return true;
+	}
+
+	return false;
+}
+
+static void add_rows(const Listing *listing)
+{
+	const GPtrArray *mounted =
+		listing->mounts ? mount_table_filesystems(listing->mounts) : NULL;
+
+	for (guint i = 0; listing->all && i < listing->all->len; i++) {
+		const DaemonFilesystem *live = listing->all->pdata[i];
+
+		if (is_live_wanted(listing, live))
+			add_live(listing, live);
+	}
+	for (guint i = 0; mounted && i < mounted->len; i++) {
+		const MountedFilesystem *filesystem = mounted->pdata[i];
+		g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+
+		if (!is_known(listing, names) && is_wanted(listing, (const char *const *)names))
+			add_mounted(listing, filesystem);
+	}
+}
+
+static Table *new_table(const Listing *listing)
+{
+	const uint8_t *hidden = listing->has_service ? of_mounts : of_service;
+	size_t n_hidden = listing->has_service ? G_N_ELEMENTS(of_mounts) : G_N_ELEMENTS(of_service);
+
+	return table_new_hiding(&table_of_list, listing->options, hidden, n_hidden);
+}
+
+/* Say which names were of no filesystem; returns whether there were none. */
+static bool all_were_found(const Listing *listing)
+{
+	char *const *names = listing->options->names;
+	bool found_all = true;
+
+	for (size_t i = 0; names && names[i]; i++) {
+		g_autofree char *name = message_text(names[i]);
+
+		if (listing->is_found[i])
+			continue;
+		message_print("no btrfs or XFS that is mounted has the UUID or mount point %s",
+			      name);
+		found_all = false;
+	}
+
+	return found_all;
+}
+
+/* Ask the service; returns what to exit with if all else goes well. */
+static ExitStatus ask(Listing *listing)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DaemonClient) client = daemon_client_connect(&error);
+
+	listing->all = client ? daemon_client_list(client, &error) : NULL;
+	listing->disks = listing->all ? daemon_client_disks(client, &error) : NULL;
+	listing->has_service = listing->disks;
+	if (listing->has_service)
+		return EXIT_STATUS_DONE;
+
+	message_print_lines(error->message);
+	message_print("shown is what is mounted, and what the configuration says of it");
+	g_clear_pointer(&listing->all, g_ptr_array_unref);
+	return client ? EXIT_STATUS_FAILED : EXIT_STATUS_NEEDS_DAEMON;
+}
+
+/* Look at what is mounted and configured; false: it cannot be, which is said. */
+static bool look(Listing *listing)
+{
+	g_autoptr(GError) error = NULL;
+
+	listing->mounts = patient_mounts_read(&error);
+	if (!listing->mounts) {
+		message_print_lines(error->message);
+		return false;
+	}
+	listing->config = configuration_read(listing->options, &error);
+	/* The service holds to the one that it has. */
+	if (!listing->config && !listing->has_service)
+		message_print_lines(error->message);
+	return listing->config || listing->has_service;
+}
+
+ExitStatus verb_list(const Options *options)
+{
+	g_auto(Listing) listing = { .options = options };
+	ExitStatus status = ask(&listing);
+
+	if (!look(&listing))
+		status = EXIT_STATUS_FAILED;
+	if (options->names)
+		listing.is_found = g_new0(bool, g_strv_length(options->names));
+	listing.table = new_table(&listing);
+	add_rows(&listing);
+	table_print(listing.table);
+
+	return all_were_found(&listing) ? status : EXIT_STATUS_FAILED;
+}

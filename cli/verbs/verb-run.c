@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/run-paths.h"
+#include "cli/client/daemon-client.h"
+#include "cli/client/pass-waiter.h"
+#include "cli/terminal/command-runner.h"
+#include "cli/terminal/dedupd-program.h"
+#include "cli/terminal/message.h"
+#include "cli/verbs/verb.h"
+#include "common/text/duration-text.h"
+#include "common/text/size-text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The service does not say when a pass may begin. */
+#define QUEUE_LOOK_USEC (G_USEC_PER_SEC / 5)
+
+/* That asked for the passes to end; 0: none did. */
+static volatile sig_atomic_t signal_got;
+
+static void on_signal(int number)
+{
+	signal_got = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* What is wrong with options is said here, whoever makes the pass. */
+static bool check(const Options *options, GError **error)
+{
+	uint64_t number;
+
+	if (options->min_size && !size_parse(options->min_size, &number, error)) {
+		g_prefix_error(error, "--min-size: ");
+		return false;
+	}
+	if (options->min_age && !duration_parse(options->min_age, &number, error)) {
+		g_prefix_error(error, "--min-age: ");
+		return false;
+	}
+	if (options->run_for && !duration_parse(options->run_for, &number, error)) {
+		g_prefix_error(error, "--run-for: ");
+		return false;
+	}
+	if (options->nul && !options->files_from) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "-0 goes with --files-from");
+		return false;
+	}
+	for (char **exclude = options->excludes; exclude && *exclude; exclude++) {
+		if (g_utf8_validate(*exclude, -1, NULL))
+			continue;
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--exclude: no UTF-8, which the bus needs");
+		return false;
+	}
+
+	return true;
+}
+
+static void add_wish(GStrvBuilder *wishes, const char *name, const char *value)
+{
+	g_autofree char *wish = g_strdup_printf("%s=%s", name, value);
+
+	if (value)
+		g_strv_builder_add(wishes, wish);
+}
+
+/* The options as RunRequest of the service takes them, and with dashes dedupd. */
+static char **wishes_of(const Options *options)
+{
+	g_autoptr(GStrvBuilder) wishes = g_strv_builder_new();
+
+	if (options->dry_run)
+		g_strv_builder_add(wishes, "dry-run");
+	if (options->changed)
+		g_strv_builder_add(wishes, "changed");
+	add_wish(wishes, "run-for", options->run_for);
+	add_wish(wishes, "min-size", options->min_size);
+	add_wish(wishes, "min-age", options->min_age);
+	for (char **exclude = options->excludes; exclude && *exclude; exclude++)
+		add_wish(wishes, "exclude", *exclude);
+	return g_strv_builder_end(wishes);
+}
+
+/* The words of a command that has dedupd work on @paths; NULL: there is none, which was said. */
+static GStrv dedupd_command(const Options *options, char *const *wishes, char *const *paths)
+{
+	g_autofree char *program = dedupd_program_find();
+	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+
+	if (!program) {
+		message_print("run: dedupd does not run as a service, and is not where it would be "
+			      "installed: " DEDUPD_PATH);
+		return NULL;
+	}
+
+	g_strv_builder_add_many(words, program, "--once", "--now", NULL);
+	for (size_t i = 0; wishes[i]; i++) {
+		g_autofree char *option = g_strconcat("--", wishes[i], NULL);
+
+		g_strv_builder_add(words, option);
+	}
+	if (options->queue)
+		g_strv_builder_add(words, "--queue");
+	if (options->json)
+		g_strv_builder_add(words, "--json");
+	if (options->state_directory_is_given)
+		g_strv_builder_add_many(words, "--state-dir", options->state_directory, NULL);
+	g_strv_builder_add(words, "--");
+	g_strv_builder_addv(words, (const char **)paths);
+	return g_strv_builder_end(words);
+}
+
+static ExitStatus say_cannot_run(const char *program, int cause)
+{
+	message_print("run: cannot run %s: %s", program, g_strerror(cause));
+	return EXIT_STATUS_FAILED;
+}
+
+/* A list may be too long for one pass. */
+static ExitStatus make_passes(const GPtrArray *all, const Options *options, char *const *wishes)
+{
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	for (guint i = 0; i < all->len && status < EXIT_STATUS_SIGNAL; i++) {
+		const RunPaths *paths = all->pdata[i];
+		g_auto(GStrv) command = dedupd_command(options, wishes, paths->paths);
+		ExitStatus came;
+		int cause;
+
+		if (!command)
+			return EXIT_STATUS_NEEDS_DAEMON;
+		came = command_run(command, &cause);
+		if (cause != 0)
+			return say_cannot_run(command[0], cause);
+		if (came != EXIT_STATUS_DONE)
+			status = came;
+	}
+
+	return status;
+}
+
+/* Become dedupd, unless names come from a list. */
+static ExitStatus make_pass(const GPtrArray *all, const Options *options, char *const *wishes)
+{
+	g_auto(GStrv) command = NULL;
+
+	if (options->files_from)
+		return make_passes(all, options, wishes);
+
+	command = dedupd_command(options, wishes, options->names);
+	if (!command)
+		return EXIT_STATUS_NEEDS_DAEMON;
+	execv(command[0], command);
+	return say_cannot_run(command[0], errno);
+}
+
+/* Whether nobody paused it, or @options end the pause. */
+static bool is_not_paused(DaemonClient *client, const DaemonFilesystem *known,
+			  const Options *options, GError **error)
+{
+	if (!known->is_paused)
+		return true;
+	if (options->resume)
+		return daemon_client_call(client, known->uuid, "Resume", error);
+
+	g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_REFUSED,
+		    "%s is paused: 'dedupctl resume' ends the pause, and --resume does so first",
+		    known->mount_point);
+	return false;
+}
+
+/* Whether the service works on all of @all. */
+static bool are_looked_after(DaemonClient *client, const GPtrArray *all, const Options *options,
+			     bool *ret, GError **error)
+{
+	*ret = true;
+	for (guint i = 0; i < all->len; i++) {
+		const RunPaths *paths = all->pdata[i];
+		g_autoptr(GError) failure = NULL;
+		g_autoptr(DaemonFilesystem) known =
+			daemon_client_get(client, paths->uuid, &failure);
+
+		if (known && !is_not_paused(client, known, options, error))
+			return false;
+		*ret &= known && strcmp(known->state, "disabled") != 0;
+		if (known ||
+		    g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN))
+			continue;
+		g_propagate_error(error, g_steal_pointer(&failure));
+		return false;
+	}
+
+	return true;
+}
+
+static bool print_report(DaemonClient *client, const char *uuid, GError **error)
+{
+	g_autofree char *report = daemon_client_report(client, uuid, error);
+
+	if (report)
+		puts(report);
+	return report;
+}
+
+/* Have it begin; with --queue when no other is in the way, unless a signal comes first. */
+static bool start(PassWaiter *waiter, const RunPaths *paths, char *const *wishes,
+		  const Options *options, GError **error)
+{
+	for (;;) {
+		g_autoptr(GError) failure = NULL;
+
+		if (pass_waiter_start_run(waiter, paths->uuid, paths->paths, wishes, &failure))
+			return true;
+		if (!options->queue || signal_got != 0 ||
+		    !g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return false;
+		}
+		g_usleep(QUEUE_LOOK_USEC);
+	}
+}
+
+/* Have the service make the pass over one filesystem, and wait for it. */
+static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, char *const *wishes,
+				 const Options *options)
+{
+	g_autoptr(PassWaiter) waiter = pass_waiter_new(client);
+	g_autoptr(GError) error = NULL;
+	ExitStatus status;
+
+	pass_waiter_heed(waiter, &signal_got);
+	if (options->json)
+		pass_waiter_be_quiet(waiter);
+	if (!start(waiter, paths, wishes, options, &error)) {
+		message_print_error(error);
+		return g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_IN_USE)
+			       ? EXIT_STATUS_IN_USE
+			       : EXIT_STATUS_FAILED;
+	}
+
+	status = pass_waiter_run(waiter);
+	if (!options->json || print_report(client, paths->uuid, &error))
+		return status;
+
+	message_print_error(error);
+	return status == EXIT_STATUS_DONE ? EXIT_STATUS_FAILED : status;
+}
+
+static ExitStatus have_passes_made(DaemonClient *client, const GPtrArray *all, char *const *wishes,
+				   const Options *options)
+{
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	catch_signals();
+	for (guint i = 0; i < all->len && signal_got == 0; i++) {
+		ExitStatus came = have_pass_made(client, all->pdata[i], wishes, options);
+
+		if (came != EXIT_STATUS_DONE)
+			status = came;
+	}
+
+	/* It may have come when a pass was done, and others were not begun for it. */
+	return signal_got ? (ExitStatus)(EXIT_STATUS_SIGNAL + signal_got) : status;
+}
+
+/* What is named on the command line and in the list; *@ret_is_whole: nothing of the list was left out, which is said. */
+static GPtrArray *find_paths(const Options *options, bool *ret_is_whole, GError **error)
+{
+	g_auto(GStrv) listed = NULL;
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_auto(GStrv) all = NULL;
+	g_autoptr(GError) first = NULL;
+	GPtrArray *found;
+	size_t n_left_out;
+
+	*ret_is_whole = true;
+	if (!options->files_from)
+		return run_paths_find(options->names, error);
+
+	listed = run_paths_read(options->files_from, options->nul ? '\0' : '\n', error);
+	if (!listed) {
+		g_prefix_error(error, "--files-from: ");
+		return NULL;
+	}
+	if (options->names)
+		g_strv_builder_addv(names, (const char **)options->names);
+	g_strv_builder_addv(names, (const char **)listed);
+	all = g_strv_builder_end(names);
+	found = run_paths_find_listed(all, &n_left_out, &first);
+	*ret_is_whole = n_left_out == 0;
+	if (first)
+		message_print("run: %zu names are left out, of which the first is %s", n_left_out,
+			      first->message);
+	return found;
+}
+
+/*
+ * On btrfs a pass over paths shares what these show with each other only, so two passes would miss what one finds.
+ * XFS shares them with everything.
+ */
+static bool are_whole(const GPtrArray *all)
+{
+	for (guint i = 0; i < all->len; i++) {
+		const RunPaths *paths = all->pdata[i];
+
+		if (!paths->is_rest || !paths->is_btrfs)
+			continue;
+		message_print("run: a pass over a btrfs takes %d names, and %d KiB of them, at "
+			      "most: name "
+			      "directories",
+			      RUN_PATHS_MOST, RUN_PATHS_BYTES_MOST >> 10);
+		return false;
+	}
+
+	return true;
+}
+
+static ExitStatus run(const Options *options)
+{
+	g_auto(GStrv) wishes = wishes_of(options);
+	g_autoptr(GError) error = NULL;
+	bool is_whole;
+	g_autoptr(GPtrArray) all = find_paths(options, &is_whole, &error);
+	g_autoptr(DaemonClient) client = NULL;
+	bool are_its = false;
+	ExitStatus status;
+
+	if (!all) {
+		message_print_error(error);
+		return EXIT_STATUS_USAGE;
+	}
+	if (!are_whole(all))
+		return EXIT_STATUS_USAGE;
+
+	/* Another store than the service's is nothing that this could keep. */
+	if (!options->state_directory_is_given)
+		client = daemon_client_connect(NULL);
+	if (client && !are_looked_after(client, all, options, &are_its, &error)) {
+		message_print_error(error);
+		return EXIT_STATUS_FAILED;
+	}
+
+	status = are_its ? have_passes_made(client, all, wishes, options)
+			 : make_pass(all, options, wishes);
+	return status == EXIT_STATUS_DONE && !is_whole ? EXIT_STATUS_UNREADABLE : status;
+}
+
+ExitStatus verb_run(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!options->names && !options->files_from) {
+		message_print("run: it takes directories or files");
+		return EXIT_STATUS_USAGE;
+	}
+	if (!check(options, &error)) {
+		message_print("run: %s", error->message);
+		return EXIT_STATUS_USAGE;
+	}
+
+	return run(options);
+}

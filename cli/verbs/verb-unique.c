@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/files/file-report.h"
+#include "cli/files/known-object.h"
+#include "cli/files/tree-files.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/table.h"
+#include "cli/verbs/verb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	UNIQUE_DATA,
+	UNIQUE_ELSEWHERE,
+	UNIQUE_STATE,
+	UNIQUE_FILE,
+};
+
+static const TableColumn columns[] = {
+	[UNIQUE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
+	[UNIQUE_ELSEWHERE] = { "ELSEWHERE", "elsewhere_bytes", COLUMN_NUMBER },
+	[UNIQUE_STATE] = { "STORE", "state", COLUMN_TEXT },
+	[UNIQUE_FILE] = { "FILE", "file", COLUMN_TEXT },
+};
+
+const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns),
+				    "dedupctl-unique", 1 };
+
+/* What is asked, and what came of it so far. */
+typedef struct {
+	FileReporter *reporter; /* where there is no store all are unique as far as can be told */
+	Table *table;
+	ExitStatus status;
+	bool is_in_use; /* that was said */
+	bool names_only;
+	uint64_t n_found;
+} Search;
+
+static void say_in_use(Search *search)
+{
+	file_reporter_clear_progress(search->reporter);
+	if (!search->is_in_use)
+		message_print("a pass works on the filesystem: what equals the extents of a file "
+			      "cannot be asked meanwhile, and counts as nothing");
+	search->is_in_use = true;
+	if (search->status == EXIT_STATUS_DONE)
+		search->status = EXIT_STATUS_IN_USE;
+}
+
+static void fail(Search *search, const GError *error)
+{
+	if (search->reporter)
+		file_reporter_clear_progress(search->reporter);
+	message_print_error(error);
+	search->status = EXIT_STATUS_FAILED;
+}
+
+/* Add the file unless all of its data is elsewhere, too; without data it is neither. */
+static void look_at(Search *search, const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(NamedFile) file = named_file_open(path, &error);
+	g_autoptr(FileReport) report =
+		file ? file_report_make(search->reporter, file, &error) : NULL;
+
+	if (!report) {
+		fail(search, error);
+		return;
+	}
+	if (report->is_in_use)
+		say_in_use(search);
+	if (report->elsewhere_bytes == report->data_bytes)
+		return;
+
+	search->n_found++;
+	if (search->names_only) {
+		file_reporter_clear_progress(search->reporter);
+		fwrite(path, 1, strlen(path) + 1, stdout);
+		return;
+	}
+
+	table_add_row(search->table);
+	table_set_size(search->table, UNIQUE_DATA, report->data_bytes);
+	table_set_size(search->table, UNIQUE_ELSEWHERE, report->elsewhere_bytes);
+	table_set_text(search->table, UNIQUE_STATE, file_state_name(report->state));
+	table_set_text(search->table, UNIQUE_FILE, file->name);
+}
+
+static void search_below(Search *search, const char *directory, const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	FsIdentity identity;
+	g_autoptr(TreeFiles) files = tree_files_open(directory, &identity, &error);
+	g_autoptr(HashStore) store =
+		files ? known_store_open(options->state_directory, &identity, &error) : NULL;
+	g_autoptr(FileReporter) reporter = NULL;
+	const char *path;
+
+	if (!files ||
+	    (!store && !g_error_matches(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))) {
+		fail(search, error);
+		return;
+	}
+
+	reporter = file_reporter_new(store);
+	search->reporter = reporter;
+	while (true) {
+		g_autoptr(GError) unread = NULL;
+
+		if (!tree_files_next(files, &path, &unread)) {
+			fail(search, unread);
+			continue;
+		}
+		if (!path)
+			break;
+		look_at(search, path);
+	}
+	search->reporter = NULL;
+}
+
+ExitStatus verb_unique(const Options *options)
+{
+	g_autoptr(Table) table = table_new_asked(&table_of_unique, options);
+	Search search = { .table = table, .names_only = options->nul };
+
+	if (!options->names) {
+		message_print("unique: it takes directories");
+		return EXIT_STATUS_USAGE;
+	}
+
+	for (char **name = options->names; *name; name++)
+		search_below(&search, *name, options);
+	if (!options->nul)
+		table_print(table);
+	if (search.n_found == 0 && search.status == EXIT_STATUS_DONE)
+		message_print("unique: all data of these files is in other files, too");
+	return search.status;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/files/file-reasons.h"
+#include "cli/files/known-object.h"
+#include "cli/settings/configuration.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/table.h"
+#include "cli/verbs/verb.h"
+#include "common/mounts/mount-table.h"
+
+#include <string.h>
+
+enum {
+	WHY_REASON,
+	WHY_BYTES,
+	WHY_FILE,
+	WHY_EVIDENCE,
+};
+
+static const TableColumn columns[] = {
+	[WHY_REASON] = { "REASON", "reason", COLUMN_TEXT },
+	[WHY_BYTES] = { "BYTES", "bytes", COLUMN_NUMBER },
+	[WHY_FILE] = { "FILE", "file", COLUMN_TEXT },
+	[WHY_EVIDENCE] = { "AS", "evidence", COLUMN_TEXT },
+};
+
+const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "dedupctl-why", 1 };
+
+/* All that is asked of one file. */
+typedef struct {
+	NamedFile *file;
+	HashStore *store;
+	FileReporter *reporter;
+	FileReport *report;
+	PassRecord last;
+	bool has_pass;
+	Config *config;
+	char uuid[FS_UUID_TEXT_BYTES];
+	const char *names[3]; /* by which the filesystem goes */
+	bool is_compressing;
+	Settings settings;
+} Case;
+
+static void case_clear(Case *it)
+{
+	settings_clear(&it->settings);
+	config_free(it->config);
+	pass_record_clear(&it->last);
+	file_report_free(it->report);
+	file_reporter_free(it->reporter);
+	hash_store_close(it->store);
+	named_file_close(it->file);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Case, case_clear)
+
+static bool load_last_pass(Case *it, GError **error)
+{
+	g_autoptr(PassCursor) cursor = pass_cursor_open(it->store, error);
+	const PassRecord *last;
+
+	if (!cursor || !pass_cursor_next(cursor, &last, error))
+		return false;
+	if (!last)
+		return true;
+
+	it->has_pass = true;
+	it->last = *last;
+	it->last.mount_point = g_strdup(last->mount_point);
+	return true;
+}
+
+/* What is configured for the filesystem. */
+static bool load_settings(Case *it, const Options *options, GError **error)
+{
+	it->config = configuration_read(options, error);
+	if (!it->config)
+		return false;
+
+	fs_uuid_format(it->file->identity.uuid, it->uuid);
+	it->names[0] = it->uuid;
+	it->names[1] = it->has_pass ? it->last.mount_point : NULL;
+	config_settings(it->config, it->names, &it->settings);
+	return true;
+}
+
+/* Whether what is written to the filesystem is compressed. */
+static bool is_mounted_compressing(const Case *it)
+{
+	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, NULL);
+	const MountedFilesystem *filesystem =
+		mounts ? mount_table_find_uuid(mounts, it->uuid) : NULL;
+
+	return filesystem && strstr(filesystem->options, "compress");
+}
+
+static bool open_case(Case *it, const char *name, const Options *options, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	it->file = named_file_open(name, error);
+	if (!it->file)
+		return false;
+	it->store = known_store_open(options->state_directory, &it->file->identity, &cause);
+	if (!it->store && !g_error_matches(cause, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT)) {
+		g_propagate_error(error, g_steal_pointer(&cause));
+		return false;
+	}
+	if (it->store && !load_last_pass(it, error))
+		return false;
+
+	if (!load_settings(it, options, error))
+		return false;
+	it->is_compressing = is_mounted_compressing(it);
+	it->reporter = file_reporter_new(it->store);
+	file_reporter_ask_sharers(it->reporter);
+	it->report = file_report_make(it->reporter, it->file, error);
+	return it->report;
+}
+
+static void add_row(Table *table, const Case *it, const FileReason *reason)
+{
+	table_add_row(table);
+	table_set_text(table, WHY_REASON, reason->reason);
+	table_set_size(table, WHY_BYTES, reason->bytes);
+	table_set_text(table, WHY_FILE, it->file->name);
+	table_set_text(table, WHY_EVIDENCE, reason->evidence);
+}
+
+/* Add the reasons of one file. */
+static ExitStatus explain(const char *name, Table *table, const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) reasons = NULL;
+	g_auto(Case) it = { 0 };
+
+	if (g_file_test(name, G_FILE_TEST_IS_DIR)) {
+		g_autofree char *text = message_terminal_text(name);
+
+		message_print("%s is no regular file: name files, or use 'dedupctl unique' or "
+			      "'dedupctl waste'",
+			      text);
+		return EXIT_STATUS_FAILED;
+	}
+	if (open_case(&it, name, options, &error)) {
+		const SettingOrigins origins = { it.config, it.names };
+		const FileJudges judges = {
+			.store = it.store,
+			.last = it.has_pass ? &it.last : NULL,
+			.settings = &it.settings,
+			.origins = &origins,
+			.is_compressing = it.is_compressing,
+			.mount_point = it.has_pass ? it.last.mount_point : NULL,
+		};
+
+		reasons = file_reasons_find(it.file, it.report, &judges, &error);
+	}
+	if (!reasons) {
+		message_print_error(error);
+		return EXIT_STATUS_FAILED;
+	}
+
+	for (guint i = 0; i < reasons->len; i++)
+		add_row(table, &it, reasons->pdata[i]);
+	return it.report->is_in_use ? EXIT_STATUS_IN_USE : EXIT_STATUS_DONE;
+}
+
+ExitStatus verb_why(const Options *options)
+{
+	g_autoptr(Table) table = table_new_asked(&table_of_why, options);
+	ExitStatus status = EXIT_STATUS_DONE;
+
+	if (!options->names) {
+		message_print("why: it takes files");
+		return EXIT_STATUS_USAGE;
+	}
+
+	for (char **name = options->names; *name; name++) {
+		ExitStatus one = explain(*name, table, options);
+
+		if (status == EXIT_STATUS_DONE || one == EXIT_STATUS_FAILED)
+			status = one;
+	}
+	table_print(table);
+	return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+
+/*
+ * The policies that a user may choose, by name, and which of them a store was settled under.
+ *
+ * Pure.  Thread: any.
+ */
+
+/* The names of their values, in the order of the enums; NULL-terminated. */
+extern const char *const zeros_policy_names[];
+extern const char *const find_policy_names[];
+extern const char *const read_policy_names[];
+extern const char *const snapshot_policy_names[];
+extern const char *const no_cow_policy_names[];
+extern const char *const compressed_policy_names[];
+extern const char *const rewrite_policy_names[];
+extern const char *const owners_policy_names[];
+extern const char *const changing_policy_names[];
+extern const char *const enable_policy_names[];
+extern const char *const mode_names[];
+extern const char *const sleeping_policy_names[];
+extern const char *const hardship_policy_names[];
+extern const char *const pressure_policy_names[];
+extern const char *const rotating_policy_names[];
+extern const char *const priority_policy_names[];
+
+/*
+ * All policies that decide what may be shared as one text.  Policies that have their default are left
+ * out, so that stores of versions which did not know them hold the same.  Which files were read is said
+ * of each object: what is read since another policy holds is not settled by itself.
+ */
+char *policies_text(const Settings *settings);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/config/settings.h"
+
+#include <string.h>
+
+void settings_clear(Settings *settings)
+{
+	g_strfreev(settings->paths);
+	g_strfreev(settings->excludes);
+	g_strfreev(settings->patterns);
+	g_clear_pointer(&settings->windows, g_array_unref);
+	g_free(settings->state_directory);
+	g_free(settings->config);
+	memset(settings, 0, sizeof(*settings));
+}
+
+Settings *settings_new(void)
+{
+	return g_rc_box_new0(Settings);
+}
+
+Settings *settings_copy(const Settings *settings)
+{
+	Settings *copy = settings_new();
+
+	*copy = *settings;
+	copy->paths = g_strdupv(settings->paths);
+	copy->excludes = g_strdupv(settings->excludes);
+	copy->patterns = g_strdupv(settings->patterns);
+	copy->windows = settings->windows ? g_array_copy(settings->windows) : NULL;
+	copy->state_directory = g_strdup(settings->state_directory);
+	copy->config = g_strdup(settings->config);
+	return copy;
+}
+
+Settings *settings_ref(Settings *settings)
+{
+	return g_rc_box_acquire(settings);
+}
+
+static void clear(void *settings)
+{
+	settings_clear(settings);
+}
+
+void settings_unref(Settings *settings)
+{
+	g_rc_box_release_full(settings, clear);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/disks/disk-budget.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* So much of a second's worth a bucket holds. */
+#define BURST (1.0 / 16)
+
+/* When it is someone else's turn. */
+#define TURN_USEC 1000
+
+/* Of bytes or of requests. */
+typedef struct {
+	double rate;  /* 0: no limit */
+	double level; /* below zero: debt */
+} Bucket;
+
+struct DiskBudget {
+	atomic_uint n_references;
+	atomic_bool is_limited;
+	atomic_uint_least64_t charged_bytes;
+	pthread_mutex_t mutex;
+
+	/* Guarded by mutex. */
+	DiskLimits limits;
+	DiskLimits pressure;
+	Bucket bytes;
+	Bucket requests;
+	int64_t filled_usec; /* 0: never */
+	double turn;         /* what who came last had when it came, in bytes */
+	GQueue waiting;      /* DiskUser */
+};
+
+struct DiskUser {
+	DiskBudget *budget;
+
+	/* Guarded by the mutex of the budget. */
+	double start; /* where what it waits for begins, in bytes that it had */
+	double end;   /* where what it had ends */
+	bool is_waiting;
+};
+
+static uint64_t lesser(uint64_t one, uint64_t other)
+{
+	if (one == 0 || other == 0)
+		return MAX(one, other);
+
+	return MIN(one, other);
+}
+
+/* Without a limit there is no debt either. */
+static void set_rate(Bucket *bucket, uint64_t rate)
+{
+	bucket->rate = (double)rate;
+	if (rate == 0)
+		bucket->level = 0;
+	bucket->level = MIN(bucket->level, bucket->rate * BURST);
+}
+
+static void apply_limits(DiskBudget *budget)
+{
+	set_rate(&budget->bytes, lesser(budget->limits.bytes, budget->pressure.bytes));
+	set_rate(&budget->requests, lesser(budget->limits.requests, budget->pressure.requests));
+	atomic_store(&budget->is_limited, budget->bytes.rate > 0 || budget->requests.rate > 0);
+}
+
+DiskBudget *disk_budget_new(const DiskLimits *limits)
+{
+	DiskBudget *budget = g_new0(DiskBudget, 1);
+
+	atomic_store(&budget->n_references, 1);
+	pthread_mutex_init(&budget->mutex, NULL);
+	g_queue_init(&budget->waiting);
+	budget->limits = *limits;
+	apply_limits(budget);
+	return budget;
+}
+
+DiskBudget *disk_budget_ref(DiskBudget *budget)
+{
+	atomic_fetch_add(&budget->n_references, 1);
+	return budget;
+}
+
+void disk_budget_unref(DiskBudget *budget)
+{
+	if (!budget || atomic_fetch_sub(&budget->n_references, 1) > 1)
+		return;
+
+	g_queue_clear(&budget->waiting);
+	pthread_mutex_destroy(&budget->mutex);
+	g_free(budget);
+}
+
+void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits)
+{
+	pthread_mutex_lock(&budget->mutex);
+	budget->limits = *limits;
+	apply_limits(budget);
+	pthread_mutex_unlock(&budget->mutex);
+}
+
+void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits)
+{
+	pthread_mutex_lock(&budget->mutex);
+	budget->pressure = *limits;
+	apply_limits(budget);
+	pthread_mutex_unlock(&budget->mutex);
+}
+
+bool disk_budget_is_limited(const DiskBudget *budget)
+{
+	return atomic_load(&budget->is_limited);
+}
+
+uint64_t disk_budget_charged_bytes(const DiskBudget *budget)
+{
+	return atomic_load(&budget->charged_bytes);
+}
+
+DiskUser *disk_user_new(DiskBudget *budget)
+{
+	DiskUser *user = g_new0(DiskUser, 1);
+
+	user->budget = disk_budget_ref(budget);
+	return user;
+}
+
+void disk_user_free(DiskUser *user)
+{
+	if (!user)
+		return;
+
+	disk_user_give_up(user);
+	disk_budget_unref(user->budget);
+	g_free(user);
+}
+
+static void fill_bucket(Bucket *bucket, double seconds)
+{
+	bucket->level = MIN(bucket->level + bucket->rate * seconds, bucket->rate * BURST);
+}
+
+static void fill(DiskBudget *budget, int64_t now_usec)
+{
+	double seconds = (double)(now_usec - budget->filled_usec) / G_USEC_PER_SEC;
+
+	budget->filled_usec = now_usec;
+	fill_bucket(&budget->bytes, seconds);
+	fill_bucket(&budget->requests, seconds);
+}
+
+/* Until the bucket has paid its debt. */
+static int64_t wait_usec(const Bucket *bucket)
+{
+	if (bucket->rate == 0 || bucket->level >= 0)
+		return 0;
+
+	/* Before that is made a whole number: it may be large. */
+	return (int64_t)MIN(-bucket->level / bucket->rate * G_USEC_PER_SEC + 1, DISK_USER_NAP_USEC);
+}
+
+static void begin_to_wait(DiskUser *user)
+{
+	if (user->is_waiting)
+		return;
+
+	user->is_waiting = true;
+	user->start = MAX(user->end, user->budget->turn);
+	user->end = user->start;
+	g_queue_push_tail(&user->budget->waiting, user);
+}
+
+static void end_to_wait(DiskUser *user)
+{
+	if (user->is_waiting)
+		g_queue_remove(&user->budget->waiting, user);
+	user->is_waiting = false;
+}
+
+/* Of equal ones the one that has waited longest. */
+static bool is_first(const DiskUser *user)
+{
+	const DiskUser *first = NULL;
+
+	for (const GList *link = user->budget->waiting.head; link; link = link->next) {
+		const DiskUser *other = link->data;
+
+		if (!first || other->start < first->start)
+			first = other;
+	}
+
+	return user == first;
+}
+
+/* With the mutex held. */
+static void charge(DiskUser *user, int64_t bytes, int64_t requests)
+{
+	DiskBudget *budget = user->budget;
+
+	if (budget->bytes.rate > 0)
+		budget->bytes.level -= (double)bytes;
+	if (budget->requests.rate > 0)
+		budget->requests.level -= (double)requests;
+	user->end += (double)bytes;
+	atomic_fetch_add(&budget->charged_bytes, (uint64_t)bytes);
+}
+
+static int64_t ask_in_turn(DiskUser *user, const DiskLimits *wanted, int64_t now_usec)
+{
+	DiskBudget *budget = user->budget;
+	int64_t wait;
+
+	fill(budget, now_usec);
+	begin_to_wait(user);
+	wait = MAX(wait_usec(&budget->bytes), wait_usec(&budget->requests));
+	if (wait == 0 && !is_first(user))
+		wait = TURN_USEC;
+	if (wait > 0)
+		return wait;
+
+	end_to_wait(user);
+	budget->turn = MAX(budget->turn, user->start);
+	charge(user, (int64_t)wanted->bytes, (int64_t)wanted->requests);
+	return 0;
+}
+
+int64_t disk_user_ask(DiskUser *user, const DiskLimits *wanted, int64_t now_usec)
+{
+	int64_t wait;
+
+	pthread_mutex_lock(&user->budget->mutex);
+	wait = ask_in_turn(user, wanted, now_usec);
+	pthread_mutex_unlock(&user->budget->mutex);
+	return wait;
+}
+
+void disk_user_give_up(DiskUser *user)
+{
+	pthread_mutex_lock(&user->budget->mutex);
+	end_to_wait(user);
+	pthread_mutex_unlock(&user->budget->mutex);
+}
+
+void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests)
+{
+	pthread_mutex_lock(&user->budget->mutex);
+	charge(user, bytes, requests);
+	user->start = user->end;
+	pthread_mutex_unlock(&user->budget->mutex);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/disks/disk-table.h"
+
+#include "kernel-ioctl/machine/disk-topology.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct {
+	/* Set at creation, never changed. */
+	unsigned major;
+	unsigned minor;
+	char **names; /* the kernel's first, then those in /dev/disk/by-id */
+	bool kernel_says_rotating;
+	DiskBudget *budget;
+	DiskWatch *watch;
+
+	/* Guarded by the mutex of the table. */
+	DiskSettings settings;
+	bool has_set_limits;
+	DiskLimits set_limits;
+} Entry;
+
+struct DiskTable {
+	pthread_mutex_t mutex;
+
+	/* Guarded by mutex. */
+	GPtrArray *entries;   /* Entry */
+	const Config *config; /* NULL: none yet */
+	PressurePolicy pressure;
+	RotatingPolicy rotating;
+	bool is_service;
+};
+
+static void entry_free(void *data)
+{
+	Entry *entry = data;
+
+	disk_watch_free(entry->watch);
+	disk_budget_unref(entry->budget);
+	g_strfreev(entry->names);
+	g_free(entry);
+}
+
+DiskTable *disk_table_new(void)
+{
+	DiskTable *table = g_new0(DiskTable, 1);
+
+	pthread_mutex_init(&table->mutex, NULL);
+	table->entries = g_ptr_array_new_with_free_func(entry_free);
+	return table;
+}
+
+void disk_table_free(DiskTable *table)
+{
+	if (!table)
+		return;
+
+	g_ptr_array_unref(table->entries);
+	pthread_mutex_destroy(&table->mutex);
+	g_free(table);
+}
+
+static char **names_of(const Disk *disk)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+
+	g_strv_builder_add(names, disk->name);
+	g_strv_builder_addv(names, (const char **)disk->ids);
+	return g_strv_builder_end(names);
+}
+
+static Entry *entry_new(const Disk *disk)
+{
+	Entry *entry = g_new0(Entry, 1);
+
+	entry->major = disk->major;
+	entry->minor = disk->minor;
+	entry->names = names_of(disk);
+	entry->kernel_says_rotating = disk->is_rotating;
+	entry->budget = disk_budget_new(&(DiskLimits){ 0 });
+	entry->watch = disk_watch_new(disk->stat_path, entry->budget);
+	return entry;
+}
+
+static DiskLimits limits_of(const Entry *entry)
+{
+	if (entry->has_set_limits)
+		return entry->set_limits;
+
+	return (DiskLimits){
+		.bytes = entry->settings.read_rate_bytes,
+		.requests = entry->settings.read_iops,
+	};
+}
+
+static bool makes_way(const DiskTable *table, const Entry *entry)
+{
+	PressurePolicy policy = table->pressure ? table->pressure : entry->settings.pressure;
+
+	return policy == PRESSURE_AUTO ? table->is_service : policy == PRESSURE_ON;
+}
+
+static bool is_rotating(const DiskTable *table, const Entry *entry)
+{
+	RotatingPolicy policy = table->rotating ? table->rotating : entry->settings.rotating;
+
+	return policy == ROTATING_AUTO ? entry->kernel_says_rotating : policy == ROTATING_YES;
+}
+
+static void apply(const DiskTable *table, const Entry *entry)
+{
+	const DiskLimits limits = limits_of(entry);
+
+	disk_budget_set_limits(entry->budget, &limits);
+	if (disk_watch_is_on(entry->watch) != makes_way(table, entry))
+		disk_watch_set_on(entry->watch, makes_way(table, entry));
+}
+
+static void configure(const DiskTable *table, Entry *entry)
+{
+	if (table->config)
+		config_disk_settings(table->config, (const char *const *)entry->names,
+				     &entry->settings);
+	apply(table, entry);
+}
+
+void disk_table_configure(DiskTable *table, const Config *config, const Settings *settings)
+{
+	pthread_mutex_lock(&table->mutex);
+	table->config = config;
+	table->pressure = settings->pressure;
+	table->rotating = settings->rotating;
+	table->is_service = !settings->once;
+	for (size_t i = 0; i < table->entries->len; i++)
+		configure(table, table->entries->pdata[i]);
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/* With the mutex held. */
+static const Entry *get_entry(DiskTable *table, const Disk *disk)
+{
+	Entry *made;
+
+	for (size_t i = 0; i < table->entries->len; i++) {
+		const Entry *entry = table->entries->pdata[i];
+
+		/* A number may come back with another disk. */
+		if (entry->major == disk->major && entry->minor == disk->minor &&
+		    strcmp(entry->names[0], disk->name) == 0)
+			return entry;
+	}
+
+	made = entry_new(disk);
+	configure(table, made);
+	g_ptr_array_add(table->entries, made);
+	return made;
+}
+
+void disk_table_add(DiskTable *table, const GPtrArray *disks)
+{
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; i < disks->len; i++)
+		get_entry(table, disks->pdata[i]);
+	pthread_mutex_unlock(&table->mutex);
+}
+
+static void view_free(void *data)
+{
+	DiskView *view = data;
+
+	g_free(view->name);
+	g_free(view);
+}
+
+static DiskView *view_of(const DiskTable *table, const Entry *entry)
+{
+	DiskView *view = g_new0(DiskView, 1);
+
+	*view = (DiskView){
+		.name = g_strdup(entry->names[0]),
+		.limits = limits_of(entry),
+		.is_set = entry->has_set_limits,
+		.makes_way = makes_way(table, entry),
+		.is_rotating = is_rotating(table, entry),
+		.charged_bytes = disk_budget_charged_bytes(entry->budget),
+	};
+	return view;
+}
+
+GPtrArray *disk_table_views(DiskTable *table)
+{
+	GPtrArray *views = g_ptr_array_new_with_free_func(view_free);
+
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; i < table->entries->len; i++)
+		g_ptr_array_add(views, view_of(table, table->entries->pdata[i]));
+	pthread_mutex_unlock(&table->mutex);
+	return views;
+}
+
+bool disk_table_set_limits(DiskTable *table, const char *name, const DiskLimits *limits)
+{
+	g_autofree char *known = config_name_of_disk(name);
+	bool found = false;
+
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; known && i < table->entries->len; i++) {
+		Entry *entry = table->entries->pdata[i];
+
+		if (!g_strv_contains((const char *const *)entry->names, known))
+			continue;
+		entry->has_set_limits = true;
+		entry->set_limits = *limits;
+		apply(table, entry);
+		found = true;
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return found;
+}
+
+bool disk_table_is_rotating(DiskTable *table, const Disk *disk)
+{
+	bool rotates;
+
+	pthread_mutex_lock(&table->mutex);
+	rotates = is_rotating(table, get_entry(table, disk));
+	pthread_mutex_unlock(&table->mutex);
+	return rotates;
+}
+
+static void add_disks(DiskTable *table, Throttle *throttle, const GPtrArray *disks)
+{
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; i < disks->len; i++) {
+		const Entry *entry = get_entry(table, disks->pdata[i]);
+
+		throttle_add_disk(throttle, entry->budget, entry->watch);
+	}
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/* What the pass alone is held to, as if that were a disk. */
+static void add_own(Throttle *throttle, const Settings *settings)
+{
+	const DiskLimits limits = { settings->rate_bytes, settings->rate_requests };
+	g_autoptr(DiskBudget) budget = disk_budget_new(&limits);
+
+	throttle_add_disk(throttle, budget, NULL);
+}
+
+Throttle *disk_table_throttle(DiskTable *table, const Settings *settings, int fd)
+{
+	Throttle *throttle = throttle_new(0, NULL);
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation location;
+
+	if (settings->rate_bytes > 0 || settings->rate_requests > 0)
+		add_own(throttle, settings);
+	if (fs_location_read(fd, &location, NULL))
+		disks = disk_topology_find(disk_topology_system(), &location);
+	if (disks)
+		add_disks(table, throttle, disks);
+	return throttle;
+}
+
+void disk_table_add_store(DiskTable *table, Throttle *throttle, const char *path)
+{
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation location;
+
+	if (!fs_location_of_path(path, &location))
+		return;
+
+	disks = disk_topology_find(disk_topology_system(), &location);
+	pthread_mutex_lock(&table->mutex);
+	for (size_t i = 0; i < disks->len; i++) {
+		const Entry *entry = get_entry(table, disks->pdata[i]);
+
+		throttle_add_store_disk(throttle, entry->budget, entry->watch);
+	}
+	pthread_mutex_unlock(&table->mutex);
+}

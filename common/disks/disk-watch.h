@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/disk-budget.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * DiskWatch - looks ten times a second at what a disk does, more often at first, and holds its budget to
+ * what other work leaves (DiskPressure).
+ *
+ * It has no thread of its own: those who use the disk look, also while they wait for their turn, so
+ * that nobody does when nobody works.
+ *
+ * Thread: any.
+ */
+typedef struct DiskWatch DiskWatch;
+
+/* @stat_path: of the disk's counters (disk-stat). */
+DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
+void disk_watch_free(DiskWatch *watch);
+
+/* It is off at first; turned off, it holds the budget to nothing more. */
+void disk_watch_set_on(DiskWatch *watch, bool is_on);
+bool disk_watch_is_on(const DiskWatch *watch);
+
+/* Whether it is on, and it is time to look. */
+bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
+
+/* Look, if it is due. */
+void disk_watch_look(DiskWatch *watch, int64_t now_usec);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/disks/file-reader.h"
+
+#include "common/disks/hot-pieces.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-users.h"
+#include "kernel-ioctl/file/page-cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define WINDOW_BYTES FILE_READER_WINDOW_BYTES
+#define WINDOWS      4
+
+/* While memory is free, if the reader may. */
+#define WIDE_WINDOWS 64
+
+/* So far the kernel's own readahead may run ahead of what was asked for. */
+#define READAHEAD_BYTES (UINT64_C(8) << 20)
+
+typedef struct {
+	uint64_t start;
+	uint32_t hot; /* pieces that others had in the cache; the rest is to be dropped */
+	bool is_kept; /* was brought into the cache earlier in the pass */
+	unsigned n_holds;
+} Window;
+
+struct FileReader {
+	/* Set at creation, never changed. */
+	Fd fd;
+	uint64_t size_bytes;
+	Throttle *throttle;
+	const atomic_bool *stop;
+
+	/* Thread: the owner. */
+	uint64_t charged_start; /* range that was charged when it was fetched */
+	uint64_t charged_end;
+	KeptPages *kept; /* NULL: nothing is kept */
+	uint32_t object;
+	KeptPages *wide;     /* NULL: WINDOWS are enough */
+	GArray *windows;     /* Window, oldest first */
+	GArray *kept_starts; /* uint64_t: of windows that were left in the cache */
+	uint64_t hot_bytes;  /* in all windows so far */
+	uint64_t readahead_bytes;
+	bool users_are_known;
+	FileUsers users;
+};
+
+FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
+				 const atomic_bool *stop)
+{
+	FileReader *reader = g_new0(FileReader, 1);
+
+	reader->fd = fd;
+	reader->size_bytes = size_bytes;
+	reader->throttle = throttle;
+	reader->stop = stop;
+	reader->windows = g_array_new(false, false, sizeof(Window));
+	reader->kept_starts = g_array_new(false, false, sizeof(uint64_t));
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	return reader;
+}
+
+bool file_reader_has_other_users(FileReader *reader, bool writers_only)
+{
+	if (!reader->users_are_known)
+		reader->users = file_users_ask(reader->fd, writers_only);
+
+	reader->users_are_known = true;
+	return reader->users != FILE_USERS_NONE;
+}
+
+static uint64_t window_length(const FileReader *reader, const Window *window)
+{
+	return MIN(WINDOW_BYTES, reader->size_bytes - window->start);
+}
+
+void file_reader_expect_all(FileReader *reader, bool all)
+{
+	all &= !throttle_is_limited(reader->throttle);
+	if (all == (reader->readahead_bytes > 0))
+		return;
+
+	reader->readahead_bytes = all ? READAHEAD_BYTES : 0;
+	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
+}
+
+/* Note that the window stays in the cache, if it may.  KeptPages numbers the windows below 2^56 bytes. */
+static bool keep_window(FileReader *reader, uint64_t start)
+{
+	uint64_t number = start / WINDOW_BYTES;
+
+	if (!reader->kept || number > UINT32_MAX ||
+	    !kept_pages_add(reader->kept, reader->object, (uint32_t)number))
+		return false;
+
+	g_array_append_val(reader->kept_starts, start);
+	return true;
+}
+
+static bool take_kept_window(FileReader *reader, uint64_t start)
+{
+	uint64_t number = start / WINDOW_BYTES;
+
+	return reader->kept && number <= UINT32_MAX &&
+	       kept_pages_take(reader->kept, reader->object, (uint32_t)number);
+}
+
+static void drop_window(FileReader *reader, const Window *window)
+{
+	if (window->hot == 0 && keep_window(reader, window->start))
+		return;
+
+	hot_pieces_drop_others(reader->fd, window->start, window_length(reader, window),
+			       window->hot);
+}
+
+void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object)
+{
+	reader->kept = kept;
+	reader->object = object;
+}
+
+void file_reader_keep_nothing(FileReader *reader)
+{
+	/* Not all windows of the file: a sparse one has up to 2^39.  The head may have been kept before. */
+	if (take_kept_window(reader, 0))
+		page_cache_drop(reader->fd, 0, WINDOW_BYTES);
+	for (guint i = 0; i < reader->kept_starts->len; i++) {
+		uint64_t start = g_array_index(reader->kept_starts, uint64_t, i);
+
+		if (take_kept_window(reader, start))
+			page_cache_drop(reader->fd, start, WINDOW_BYTES);
+	}
+
+	reader->kept = NULL;
+}
+
+void file_reader_free(FileReader *reader)
+{
+	if (!reader)
+		return;
+
+	for (guint i = 0; i < reader->windows->len; i++)
+		drop_window(reader, &g_array_index(reader->windows, Window, i));
+	g_array_unref(reader->windows);
+	g_array_unref(reader->kept_starts);
+	fd_close(&reader->fd);
+	g_free(reader);
+}
+
+int file_reader_fd(const FileReader *reader)
+{
+	return reader->fd;
+}
+
+uint64_t file_reader_size_bytes(const FileReader *reader)
+{
+	return reader->size_bytes;
+}
+
+void file_reader_widen(FileReader *reader, KeptPages *kept)
+{
+	reader->wide = kept;
+}
+
+/* What is looked for was most often entered last, or is the oldest. */
+static Window *find_window(const FileReader *reader, uint64_t start)
+{
+	for (size_t i = reader->windows->len; i > 0; i--) {
+		Window *window = &g_array_index(reader->windows, Window, i - 1);
+
+		if (window->start == start)
+			return window;
+	}
+
+	return NULL;
+}
+
+/* Make room for one more window: drop the oldest ones that nobody holds. */
+static void make_room(FileReader *reader)
+{
+	GArray *windows = reader->windows;
+	guint most = WINDOWS;
+	guint i = 0;
+
+	if (windows->len >= WINDOWS && reader->wide && kept_pages_may_keep(reader->wide))
+		most = WIDE_WINDOWS;
+
+	while (windows->len >= most && i < windows->len) {
+		const Window *window = &g_array_index(windows, Window, i);
+
+		if (window->n_holds > 0) {
+			i++;
+			continue;
+		}
+		drop_window(reader, window);
+		g_array_remove_index(windows, i);
+	}
+}
+
+/* Before anything of the window at @start is read: was it in the cache, and not because of us? */
+static void enter_window(FileReader *reader, uint64_t start)
+{
+	Window window = { .start = start };
+	uint64_t length = window_length(reader, &window);
+
+	if (find_window(reader, start))
+		return;
+
+	make_room(reader);
+	window.is_kept = take_kept_window(reader, start);
+	window.hot = window.is_kept ? 0 : hot_pieces_look(reader->fd, start, length);
+	reader->hot_bytes += hot_pieces_bytes(window.hot, length);
+	g_array_append_val(reader->windows, window);
+}
+
+static void enter_windows(FileReader *reader, uint64_t offset, uint64_t end)
+{
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
+		enter_window(reader, start);
+}
+
+void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		enter_window(reader, start);
+		find_window(reader, start)->n_holds++;
+	}
+	enter_windows(reader, end, MIN(end + reader->readahead_bytes, reader->size_bytes));
+}
+
+void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
+		find_window(reader, start)->n_holds--;
+}
+
+/* Pay for what of the range is not in the cache. */
+static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
+{
+	uint64_t resident;
+
+	if (!throttle_is_limited(reader->throttle))
+		return true;
+
+	resident = page_cache_resident_bytes(reader->fd, offset, end - offset);
+	return throttle_take(reader->throttle, end - offset - MIN(end - offset, resident),
+			     reader->stop);
+}
+
+static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	if (atomic_load(reader->stop))
+		return false;
+	if (offset >= end || (offset >= reader->charged_start && end <= reader->charged_end))
+		return true;
+
+	enter_windows(reader, offset, end);
+	return pay(reader, offset, end);
+}
+
+/* Whether all of the range, whose windows were entered, was kept. */
+static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+
+		if (!window || !window->is_kept)
+			return false;
+	}
+
+	return true;
+}
+
+bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	return offset >= end ||
+	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
+}
+
+ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	/* What was fetched before may be gone by now. */
+	reader->charged_start = reader->charged_end = 0;
+
+	/* Piece by piece, so that no second's budget is asked for at once. */
+	for (uint64_t done = 0, piece; done < length; done += piece) {
+		piece = MIN(length - done, FILE_READER_PIECE_BYTES);
+		if (!prepare(reader, offset + done, piece))
+			return READ_STOPPED;
+		/* What was kept is gone where memory ran short, and was paid for then. */
+		if (!is_kept(reader, offset + done, piece) ||
+		    !file_reader_is_cached(reader, offset + done, piece))
+			page_cache_fetch(reader->fd, offset + done, piece);
+	}
+
+	reader->charged_start = offset;
+	reader->charged_end = MIN(offset + length, reader->size_bytes);
+	return READ_DONE;
+}
+
+static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_t length,
+			      uint8_t *bytes)
+{
+	uint64_t done = 0;
+
+	while (done < length) {
+		ssize_t got =
+			pread(reader->fd, bytes + done, length - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return READ_UNREADABLE;
+		if (got == 0)
+			return READ_SHORT;
+		done += (uint64_t)got;
+	}
+
+	return READ_DONE;
+}
+
+bool file_reader_was_cached(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+		uint64_t bytes = window_length(reader, window);
+
+		if (hot_pieces_bytes(window->hot, bytes) < bytes)
+			return false;
+	}
+
+	return true;
+}
+
+uint64_t file_reader_hot_bytes(const FileReader *reader)
+{
+	return reader->hot_bytes;
+}
+
+uint64_t file_reader_restore(FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+	uint64_t restored = 0;
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
+		const Window *window = find_window(reader, start);
+		uint64_t absent;
+
+		if (!window || window->hot == 0)
+			continue;
+		absent = hot_pieces_fetch(reader->fd, start, window->hot, offset, end, true);
+		if (absent == 0 || !throttle_take(reader->throttle, absent, reader->stop))
+			continue;
+		hot_pieces_fetch(reader->fd, start, window->hot, offset, end, false);
+		restored += absent;
+	}
+
+	return restored;
+}
+
+ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer)
+{
+	if (!prepare(reader, offset, length))
+		return READ_STOPPED;
+
+	return read_bytes(reader, offset, length, buffer);
+}
+
+ReadOutcome file_reader_read_held(const FileReader *reader, uint64_t offset, uint64_t length,
+				  void *buffer)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	if (atomic_load(reader->stop) || (offset < end && !pay(reader, offset, end)))
+		return READ_STOPPED;
+
+	return read_bytes(reader, offset, length, buffer);
+}
+
+void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	if (!throttle_is_limited(reader->throttle))
+		page_cache_fetch(reader->fd, offset, length);
+}

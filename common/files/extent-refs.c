@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/files/extent-refs.h"
+
+#include "common/files/file-key.h"
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-named-refs.h"
+
+/* What a compressed extent holds is more than it takes on the disk. */
+#define ENCODED_BYTES_MAX (UINT64_C(128) << 10)
+
+/* Items that are looked at besides those that show the extent. */
+#define OTHER_ITEMS_MAX 256
+
+/* What is known of a file that shows the extent in hand. */
+typedef struct {
+	FileKey key;
+	BtrfsInodeItem item;
+	bool is_there;
+} KnownFile;
+
+struct ExtentRefs {
+	int fd;
+	BtrfsRefs *found;
+	BtrfsFileExtents *extents;
+	GArray *list;      /* ExtentRef */
+	GArray *named;     /* BtrfsExtentRef */
+	GHashTable *files; /* KnownFile by its key */
+	ExtentUnseen unseen;
+	ExtentRef unseen_place; /* the first one */
+	uint64_t n_places;
+	bool is_encoded;
+	uint64_t ram_bytes;
+};
+
+uint64_t extent_ref_shown_bytes(const ExtentRef *ref)
+{
+	return MIN(ref->length, ref->size_bytes - MIN(ref->size_bytes, ref->offset));
+}
+
+ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound)
+{
+	ExtentRefs *refs = g_new0(ExtentRefs, 1);
+
+	refs->fd = fd;
+	refs->found = btrfs_refs_new();
+	btrfs_refs_set_bound(refs->found, bound);
+	refs->extents = btrfs_file_extents_new();
+	refs->list = g_array_new(false, false, sizeof(ExtentRef));
+	refs->named = g_array_new(false, false, sizeof(BtrfsExtentRef));
+	refs->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
+	return refs;
+}
+
+void extent_refs_free(ExtentRefs *refs)
+{
+	if (!refs)
+		return;
+
+	btrfs_refs_free(refs->found);
+	btrfs_file_extents_free(refs->extents);
+	g_array_unref(refs->list);
+	g_array_unref(refs->named);
+	g_hash_table_unref(refs->files);
+	g_free(refs);
+}
+
+/*
+ * Whether the item belongs to the extent.  Its generation does not tell: it is later than the
+ * extent's where preallocated space was written, and earlier where a balance moved the extent.
+ */
+static bool is_of(const BtrfsFileExtent *item, const Object *extent)
+{
+	return item->bytenr == extent->inode && item->disk_bytes == extent->size_bytes;
+}
+
+/* The inode of the place's file, which mostly shows the extent in several places; NULL: error. */
+static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError **error)
+{
+	FileKey key = { ref->root, ref->inode };
+	KnownFile *file = g_hash_table_lookup(refs->files, &key);
+
+	if (file)
+		return file;
+
+	file = g_new0(KnownFile, 1);
+	file->key = key;
+	if (!btrfs_inode_read(refs->fd, ref->root, ref->inode, &file->item, &file->is_there,
+			      error)) {
+		g_free(file);
+		return NULL;
+	}
+	g_hash_table_insert(refs->files, &file->key, file);
+	return file;
+}
+
+/* Size, owner and the like of the file. */
+static bool read_inode(ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
+{
+	const KnownFile *file = know_file(refs, ref, error);
+
+	if (!file)
+		return false;
+
+	*ret_found = file->is_there;
+	ref->size_bytes = file->item.size_bytes;
+	ref->owner = file->item.uid;
+	ref->generation = (uint32_t)file->item.generation;
+	ref->is_deleted = file->item.nlink == 0;
+	ref->is_immutable = file->item.is_immutable;
+	ref->mtime_nsec = file->item.mtime_nsec;
+	return true;
+}
+
+static void note_unseen(ExtentRefs *refs, ExtentUnseen why, const ExtentRef *place)
+{
+	if (refs->unseen != EXTENT_UNSEEN_NONE)
+		return;
+
+	refs->unseen = why;
+	refs->unseen_place = *place;
+}
+
+/*
+ * Add the place of @item, which belongs to the extent.  If it keeps the extent without showing it, out of
+ * sight, or reserved and not written, that is noted.
+ */
+static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const BtrfsFileExtent *item,
+		     uint64_t *ret_length, GError **error)
+{
+	ExtentRef ref = { .root = root, .inode = inode, .offset = item->logical };
+	bool is_there;
+
+	*ret_length = 0;
+	ref.position = item->offset;
+	ref.length = item->length;
+	if (item->kind != BTRFS_FILE_EXTENT_IS_REGULAR) {
+		note_unseen(refs, EXTENT_UNSEEN_RESERVED, &ref);
+		return true;
+	}
+
+	refs->is_encoded = item->is_encoded;
+	refs->ram_bytes = item->ram_bytes;
+	if (!read_inode(refs, &ref, &is_there, error))
+		return false;
+	if (!is_there) {
+		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
+		return true;
+	}
+
+	g_array_append_val(refs->list, ref);
+	*ret_length = ref.length;
+	return true;
+}
+
+bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+		     uint64_t *ret_length, GError **error)
+{
+	g_autoptr(GError) unread = NULL;
+	const BtrfsFileExtent *item;
+
+	*ret_length = 0;
+	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
+				 1);
+	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
+		ExtentRef ref = { .root = found->root,
+				  .inode = found->inode,
+				  .offset = found->offset };
+
+		note_unseen(refs, EXTENT_UNSEEN_DELETED, &ref);
+		if (g_error_matches(unread, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+			return true;
+		g_propagate_error(error, g_steal_pointer(&unread));
+		return false;
+	}
+
+	return !item || !is_of(item, extent) ||
+	       add_item(refs, found->root, found->inode, item, ret_length, error);
+}
+
+static void clear(ExtentRefs *refs)
+{
+	g_array_set_size(refs->list, 0);
+	g_hash_table_remove_all(refs->files);
+	refs->unseen = EXTENT_UNSEEN_NONE;
+	refs->unseen_place = (ExtentRef){ 0 };
+	refs->n_places = 0;
+}
+
+/* Nothing is listed yet of what the kernel found. */
+static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
+{
+	clear(refs);
+	if (outcome == BTRFS_REFS_TOO_MANY)
+		refs->unseen = EXTENT_UNSEEN_MORE;
+	if (outcome != BTRFS_REFS_GONE)
+		refs->n_places = btrfs_refs_count(refs->found);
+}
+
+ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs)
+{
+	if (refs->unseen != EXTENT_UNSEEN_NONE)
+		return EXTENT_REFS_PARTIAL;
+	return refs->list->len > 0 ? EXTENT_REFS_READ : EXTENT_REFS_GONE;
+}
+
+/* List what the kernel found. */
+static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome outcome,
+			size_t most, ExtentRefsOutcome *ret, GError **error)
+{
+	const BtrfsRef *found;
+	uint64_t ignored;
+	size_t n;
+
+	begin(refs, outcome);
+	*ret = EXTENT_REFS_GONE;
+	if (outcome == BTRFS_REFS_GONE)
+		return true;
+
+	found = btrfs_refs_list(refs->found, &n);
+	if (n > most)
+		refs->unseen = EXTENT_UNSEEN_MORE;
+	for (size_t i = 0; i < MIN(n, most); i++)
+		if (!extent_refs_add(refs, &found[i], extent, &ignored, error))
+			return false;
+
+	*ret = extent_refs_outcome(refs);
+	return true;
+}
+
+/* Nothing is listed of what was found. */
+static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutcome *ret)
+{
+	static const ExtentRefsOutcome outcomes[] = {
+		[BTRFS_REFS_READ] = EXTENT_REFS_READ,
+		[BTRFS_REFS_GONE] = EXTENT_REFS_GONE,
+		[BTRFS_REFS_TOO_MANY] = EXTENT_REFS_PARTIAL,
+	};
+
+	begin(refs, outcome);
+	*ret = outcomes[outcome];
+}
+
+bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
+	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
+		return false;
+
+	end_find(refs, outcome, ret);
+	return true;
+}
+
+bool extent_refs_find_byte(ExtentRefs *refs, const Object *extent, uint64_t position,
+			   ExtentRefsOutcome *ret, GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
+	if (!btrfs_refs_read_byte(refs->found, refs->fd, extent->inode, position, &outcome, error))
+		return false;
+
+	end_find(refs, outcome, ret);
+	return true;
+}
+
+const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n)
+{
+	return btrfs_refs_list(refs->found, ret_n);
+}
+
+void extent_refs_remove_if(ExtentRefs *refs,
+			   bool (*is_unwanted)(const ExtentRef *place, void *data), void *data)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < refs->list->len; i++) {
+		ExtentRef place = g_array_index(refs->list, ExtentRef, i);
+
+		if (!is_unwanted(&place, data))
+			g_array_index(refs->list, ExtentRef, n++) = place;
+	}
+	g_array_set_size(refs->list, n);
+	if (refs->unseen != EXTENT_UNSEEN_NONE && is_unwanted(&refs->unseen_place, data))
+		refs->unseen = EXTENT_UNSEEN_NONE;
+}
+
+ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first)
+{
+	ExtentRef place = { .root = first->root, .inode = first->inode, .offset = first->offset };
+
+	note_unseen(refs, EXTENT_UNSEEN_MORE, &place);
+	return EXTENT_REFS_PARTIAL;
+}
+
+bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	BtrfsRefsOutcome outcome;
+
+	btrfs_refs_set_most(refs->found, most);
+	return btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error) &&
+	       list_places(refs, extent, outcome, most, ret, error);
+}
+
+/* List what the file of @named shows of the extent.  Of its items *items_left are looked at, at most. */
+static bool list_named(ExtentRefs *refs, const BtrfsExtentRef *named, const Object *extent,
+		       size_t most, size_t *items_left, GError **error)
+{
+	uint64_t end = named->offset + MAX(extent->size_bytes, ENCODED_BYTES_MAX);
+	/* Before the file, where it begins with the middle of the extent. */
+	uint64_t begin = end < named->offset ? 0 : named->offset;
+
+	btrfs_file_extents_start(refs->extents, refs->fd, named->root, named->inode, begin,
+				 end - begin);
+	for (; *items_left > 0 && refs->list->len < most; --*items_left) {
+		const BtrfsFileExtent *item;
+		uint64_t ignored;
+
+		if (!btrfs_file_extents_next_if_any(refs->extents, &item, error))
+			return false;
+		if (!item)
+			break;
+		if (is_of(item, extent) && item->logical - item->offset == named->offset &&
+		    !add_item(refs, named->root, named->inode, item, &ignored, error))
+			return false;
+	}
+
+	return true;
+}
+
+bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most, ExtentNamed *ret,
+			    GError **error)
+{
+	BtrfsNamedRefs named;
+
+	clear(refs);
+	*ret = (ExtentNamed){ 0 };
+	if (!btrfs_named_refs_read(refs->fd, extent->inode, extent->size_bytes, most, &named,
+				   error))
+		return false;
+
+	g_array_unref(refs->named);
+	refs->named = named.refs;
+	ret->generation = named.generation;
+	ret->is_all = named.is_all && !named.has_leaves;
+	if (named.is_all && refs->named->len > 0)
+		ret->root = g_array_index(refs->named, BtrfsExtentRef, 0).root;
+	for (guint i = 0; i < refs->named->len && ret->root != 0; i++) {
+		const BtrfsExtentRef *ref = &g_array_index(refs->named, BtrfsExtentRef, i);
+
+		ret->n_items += ref->count;
+		if (ref->root != ret->root)
+			ret->root = 0;
+	}
+	return true;
+}
+
+bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most, GError **error)
+{
+	/* Blocks of the extent may lie in one file in any order: then each reference's range has the items of all. */
+	size_t items_left = 2 * most + OTHER_ITEMS_MAX;
+
+	for (guint i = 0; i < refs->named->len && refs->list->len < most && items_left > 0; i++)
+		if (!list_named(refs, &g_array_index(refs->named, BtrfsExtentRef, i), extent, most,
+				&items_left, error))
+			return false;
+
+	refs->n_places = refs->list->len;
+	return true;
+}
+
+bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
+		       const Object *extent, uint64_t *ret_length, GError **error)
+{
+	const BtrfsFileExtent *item;
+
+	btrfs_file_extents_start(refs->extents, refs->fd, root, place->inode, place->offset, 1);
+	if (!btrfs_file_extents_next_if_any(refs->extents, &item, error))
+		return false;
+	*ret_length = item && is_of(item, extent) ? item->length : 0;
+	return true;
+}
+
+const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)
+{
+	*ret_n = refs->list->len;
+	return (const ExtentRef *)refs->list->data;
+}
+
+ExtentUnseen extent_refs_unseen(const ExtentRefs *refs, ExtentRef *ret_place, uint64_t *ret_places)
+{
+	*ret_place = refs->unseen_place;
+	*ret_places = refs->n_places;
+	return refs->unseen;
+}
+
+bool extent_refs_is_encoded(const ExtentRefs *refs)
+{
+	return refs->is_encoded;
+}
+
+uint64_t extent_refs_ram_bytes(const ExtentRefs *refs)
+{
+	return refs->ram_bytes;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/context/pass.h"
+#include "hashstore/pinned.h"
+
+/*
+ * DeferredExtents - extents of btrfs that the pass shared away wherever something writable showed them: they are
+ * freed when the read-only snapshots that still show them are deleted.
+ *
+ * Nothing of them counts as freed.  The store remembers them among the pinned extents, with the set of
+ * snapshots that hold each (its holders).  When the newest of these is gone the kernel is asked who shows the
+ * extent now: that takes one call, and nothing is read.  What is gone counts as released.
+ *
+ * What is to be shared away is noted before the first byte is (its intent), as a pass may be killed between sharing
+ * and its commit.  The next pass would not know that it is held, and share the copy of its rest back onto it.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct DeferredExtents DeferredExtents;
+
+DeferredExtents *deferred_extents_new(Pass *pass);
+void deferred_extents_free(DeferredExtents *deferred);
+
+/* Note what is deferred before anything is looked at. */
+bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Everything writable that showed @extent shows something else by now, and @holders (uint64_t, ascending, one at
+ * least) hold it.  If others do, too, as it was cloned meanwhile, that is found when the newest of @holders is gone.
+ */
+bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
+			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* @extent is about to be shared away.  Nothing may be shared before deferred_extents_note(). */
+void deferred_extents_intend(DeferredExtents *deferred, const Object *extent);
+
+/* Whether deferred_extents_note() has nothing to do. */
+bool deferred_extents_is_noted(const DeferredExtents *deferred);
+
+/* Write and commit what is intended, if it is not. */
+bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What became of @extent is in the store, or nothing did. */
+void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent);
+
+/* Put what a pass before intended and did, and did not come to say.  Read-only subvolumes are known. */
+bool deferred_extents_recover(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* See what became of @row.  *ret_is_over: something writable shows its extent again. */
+bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether one of @subvolumes (BtrfsSubvolume) held extents while it was read-only, and is no longer. */
+bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
+				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What was deferred of the extent at @address ends otherwise than by the deletion of snapshots. */
+bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * The extent at @address is not there any more, or another one is.  What snapshots that are there still held was
+ * moved, as by a balance: it was not freed.
+ */
+bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The sources of @steps (ExtentStep) were shared with: they stay, also when all snapshots are deleted. */
+bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Fill in the result: what is deferred now, by whom, and what was released. */
+bool deferred_extents_end(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeferredExtents, deferred_extents_free)

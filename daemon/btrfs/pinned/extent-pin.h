@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/content/extent-cover.h"
+#include "common/files/extent-refs.h"
+#include "common/files/pin-cause.h"
+#include "common/files/skip.h"
+
+/*
+ * ExtentPin - why one extent stays, and a place in a file by which it can be seen whether that still
+ * holds.
+ *
+ * Of several places that keep an extent one is named: as long as that one does, the others do not
+ * matter.
+ *
+ * Pure.  Thread: any.
+ */
+typedef struct {
+	PinCause cause;
+	ExtentRef place;            /* root 0: no single one */
+	uint64_t uncovered_bytes;   /* that its file shows */
+	uint64_t places;            /* that show the extent, as far as they were counted */
+	uint64_t affordable_places; /* PIN_TOO_COSTLY: so many would be shared */
+} ExtentPin;
+
+/* Pinned since @place, one of so many, stays as it is: for @reason. */
+ExtentPin extent_pin_kept(const ExtentRef *place, size_t n_places, SkipReason reason);
+
+/*
+ * Pinned since some of @places show blocks that @cover has not, for @reason.  The one that shows most of
+ * them is named.  Without a cover nothing is covered: so it is with an extent that is encoded.
+ */
+ExtentPin extent_pin_uncovered(const ExtentRef *places, size_t n_places, const ExtentCover *cover,
+			       uint32_t block_bytes, SkipReason reason);
+
+/* Pinned since not all places could be looked at, as @refs tells. */
+ExtentPin extent_pin_unseen(const ExtentRefs *refs);

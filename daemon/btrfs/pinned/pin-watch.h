@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/btrfs/pinned/extent-pin.h"
+#include "daemon/context/pass.h"
+#include "hashstore/pinned.h"
+
+/*
+ * PinWatch - whether what pins an extent still does, as far as one look tells.
+ *
+ * Where a place was named it is that place: that it is as it was means that the extent stays, whatever
+ * else changed.  All that is looked at are items of btrfs's trees.
+ *
+ * Thread: the filesystem's worker, never while it shares.
+ */
+typedef struct PinWatch PinWatch;
+
+PinWatch *pin_watch_new(Pass *pass);
+void pin_watch_free(PinWatch *watch);
+
+/* Whether it is how many places there are that matters, not what any of them is. */
+bool pin_watch_counts_places(uint32_t cause);
+
+/* The row to remember of @extent; @pin is of its last plan. */
+PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin);
+
+/* Whether the cause has ended, or may have. */
+bool pin_watch_is_over(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* All subvolumes (BtrfsSubvolume, by ascending id) as they are in this pass. */
+bool pin_watch_subvolumes(PinWatch *watch, const GArray **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PinWatch, pin_watch_free)

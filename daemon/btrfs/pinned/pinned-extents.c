@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/pinned/pinned-extents.h"
+
+#include "daemon/btrfs/pinned/deferred-extents.h"
+#include "daemon/btrfs/pinned/pin-watch.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/btrfs/btrfs-items.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+
+/*
+ * How many subvolumes there were up to which one, when an extent was last found to have too many places, or
+ * more than it was worth:
+ * ids are never used again, so fewer of them means that one is gone.
+ */
+#define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
+#define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
+
+/* So many sources of pinned extents are planned for once more in a pass. */
+#define TURNED_MAX (UINT32_C(1) << 17)
+
+struct PinnedExtents {
+	Pass *pass;
+	PinWatch *watch;
+	BtrfsTree *tree;
+	GHashTable *over;   /* addresses */
+	GHashTable *turned; /* address -> marks of others (uint64_t), of this pass */
+	PinnedExtent next;  /* the first at the address seen last, or behind it */
+	bool has_next;
+	bool is_begun;  /* one was seen since they were renewed */
+	bool has_noted; /* the subvolumes, in this pass */
+};
+
+PinnedExtents *pinned_extents_new(Pass *pass)
+{
+	PinnedExtents *pinned = g_new0(PinnedExtents, 1);
+
+	pinned->pass = pass;
+	pinned->watch = pin_watch_new(pass);
+	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	return pinned;
+}
+
+void pinned_extents_free(PinnedExtents *pinned)
+{
+	if (!pinned)
+		return;
+
+	pin_watch_free(pinned->watch);
+	btrfs_tree_free(pinned->tree);
+	g_hash_table_unref(pinned->over);
+	g_hash_table_unref(pinned->turned);
+	g_free(pinned);
+}
+
+void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
+{
+	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
+}
+
+bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others)
+{
+	uint64_t *known = g_hash_table_lookup(pinned->turned, &address);
+
+	if (!known && g_hash_table_size(pinned->turned) >= TURNED_MAX)
+		return false;
+	if (!known) {
+		known = g_new0(uint64_t, 1);
+		g_hash_table_insert(pinned->turned, g_memdup2(&address, sizeof(address)), known);
+	}
+	if (!(others & ~*known))
+		return false;
+
+	*known |= others;
+	pinned_extents_reopen(pinned, address);
+	return true;
+}
+
+bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address)
+{
+	return g_hash_table_contains(pinned->turned, &address);
+}
+
+static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
+{
+	bool is_over;
+
+	if (row->holders > 0 ? !deferred_extents_check(pinned->pass->btrfs.deferred, row, &is_over, error)
+			     : !pin_watch_is_over(pinned->watch, row, &is_over, error))
+		return false;
+	if (is_over)
+		pinned_extents_reopen(pinned, row->extent.address);
+	return true;
+}
+
+bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
+{
+	if (!pinned->is_begun || (pinned->has_next && pinned->next.extent.address < address)) {
+		pinned->is_begun = true;
+		if (!hash_store_next_pinned(pinned->pass->store, address, &pinned->next,
+					    &pinned->has_next, error))
+			return false;
+	}
+	if (!pinned->has_next || pinned->next.extent.address != address)
+		return true;
+
+	/* What snapshots hold is looked at when the newest of them is gone. */
+	if (pinned->next.holders > 0)
+		return true;
+	/* Each reference is a place at least, which spares counting them. */
+	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
+	       check(pinned, &pinned->next, error);
+}
+
+/* Look at all extents that one file keeps. */
+static bool check_file(PinnedExtents *pinned, uint64_t root, uint64_t inode, GError **error)
+{
+	PinnedExtent row = { 0 };
+	bool found = true;
+
+	while (pass_checkpoint(pinned->pass)) {
+		if (!hash_store_next_pinned_by(pinned->pass->store, root, inode, row.extent.address,
+					       &row, &found, error))
+			return false;
+		if (!found)
+			break;
+		if (!check(pinned, &row, error))
+			return false;
+		row.extent.address++;
+	}
+
+	return true;
+}
+
+/* The same of all files of a subvolume. */
+static bool check_subvolume(PinnedExtents *pinned, uint64_t root, GError **error)
+{
+	uint64_t inode = 0;
+
+	while (pass_checkpoint(pinned->pass)) {
+		if (!hash_store_next_pinning_inode(pinned->pass->store, root, inode, &inode, error))
+			return false;
+		if (inode == UINT64_MAX)
+			break;
+		if (!check_file(pinned, root, inode, error))
+			return false;
+		inode++;
+	}
+
+	return true;
+}
+
+/*
+ * The files of a subvolume that changed and keep some.  One that was removed is not seen here: the items
+ * of its extents have changed.
+ */
+static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
+			  uint64_t *looked_through_bytes, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	BtrfsTreeRange range = {
+		.tree = root,
+		.last = { BTRFS_LAST_FREE_OBJECTID, BTRFS_INODE_ITEM_KEY, 0 },
+		.min_transid = since,
+		.types = { BTRFS_INODE_ITEM_KEY },
+	};
+	uint64_t next;
+
+	if (!hash_store_next_pinning_inode(store, root, 0, &next, error))
+		return false;
+
+	range.first.objectid = next;
+	btrfs_tree_start(pinned->tree, pinned->pass->filesystem->fd, &range);
+	while (next != UINT64_MAX && pass_checkpoint(pinned->pass)) {
+		const BtrfsTreeItem *item;
+		BtrfsInodeItem inode;
+
+		if (!btrfs_tree_next_if_any(pinned->tree, &item, error))
+			return false;
+		if (!item)
+			break;
+
+		*looked_through_bytes += item->length;
+		if (next < item->key.objectid &&
+		    !hash_store_next_pinning_inode(store, root, item->key.objectid, &next, error))
+			return false;
+		if (next != item->key.objectid ||
+		    !btrfs_inode_item_read(item->data, item->length, &inode) ||
+		    inode.transid < since)
+			continue;
+		if (!check_file(pinned, root, next, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Look at a subvolume that keeps some. */
+static bool look_at(PinnedExtents *pinned, const GArray *subvolumes, uint64_t root, uint64_t since,
+		    uint64_t *looked_through_bytes, GError **error)
+{
+	const BtrfsSubvolume *subvolume = btrfs_subvolumes_find(subvolumes, root);
+
+	if (!subvolume || subvolume->is_dead)
+		return check_subvolume(pinned, root, error);
+	return subvolume->generation < since ||
+	       check_changed(pinned, root, since, looked_through_bytes, error);
+}
+
+/* Subvolumes that were read-only, and are no longer: no file of theirs has to change for that. */
+static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	uint64_t root = 0;
+
+	while (pass_checkpoint(pinned->pass)) {
+		const BtrfsSubvolume *subvolume;
+
+		if (!hash_store_next_pinning_root_for(store, PIN_READ_ONLY_SNAPSHOT, root, &root,
+						      error))
+			return false;
+		if (root == UINT64_MAX)
+			break;
+
+		subvolume = btrfs_subvolumes_find(subvolumes, root);
+		if (subvolume && !subvolume->is_read_only && !check_subvolume(pinned, root, error))
+			return false;
+		root++;
+	}
+
+	return true;
+}
+
+/* Look at all extents that snapshots hold. */
+static bool check_deferred(PinnedExtents *pinned, GError **error)
+{
+	PinnedExtent row = { 0 };
+	bool found = true;
+
+	while (found && pass_checkpoint(pinned->pass)) {
+		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
+					    error) ||
+		    (found && row.holders > 0 && !check(pinned, &row, error)))
+			return false;
+		row.extent.address++;
+	}
+
+	return true;
+}
+
+/* Snapshots that were read-only when they held something, and are no longer. */
+static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+{
+	bool have_writable;
+
+	if (!deferred_extents_have_writable(pinned->pass->btrfs.deferred, subvolumes, &have_writable,
+					    error))
+		return false;
+	return !have_writable || check_deferred(pinned, error);
+}
+
+static uint64_t count_up_to(const GArray *subvolumes, uint64_t newest)
+{
+	uint64_t n = 0;
+
+	for (guint i = 0; i < subvolumes->len; i++)
+		n += g_array_index(subvolumes, BtrfsSubvolume, i).id <= newest;
+	return n;
+}
+
+static bool note_subvolumes(PinnedExtents *pinned, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	const GArray *subvolumes;
+	uint64_t newest;
+
+	if (pinned->has_noted)
+		return true;
+	if (!pin_watch_subvolumes(pinned->watch, &subvolumes, error))
+		return false;
+
+	pinned->has_noted = true;
+	newest = subvolumes->len == 0
+			 ? 0
+			 : g_array_index(subvolumes, BtrfsSubvolume, subvolumes->len - 1).id;
+	return hash_store_set_number(store, SUBVOLUMES_NOTE, subvolumes->len, error) &&
+	       hash_store_set_number(store, NEWEST_NOTE, newest, error);
+}
+
+/*
+ * Extents that had too many places: where snapshots share leaves, one that is gone changes nothing that
+ * tells of the extent.
+ */
+static bool look_at_many(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	uint64_t noted, newest;
+
+	if (!hash_store_get_number(store, SUBVOLUMES_NOTE, &noted, error) ||
+	    !hash_store_get_number(store, NEWEST_NOTE, &newest, error))
+		return false;
+	if (count_up_to(subvolumes, newest) >= noted)
+		return true;
+
+	return check_subvolume(pinned, 0, error) &&
+	       (!pass_checkpoint(pinned->pass) || note_subvolumes(pinned, error));
+}
+
+bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked_through_bytes,
+			 GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	const GArray *subvolumes;
+	uint64_t root = 0;
+
+	if (!hash_store_next_pinning_root(store, 0, &root, error))
+		return false;
+	if (root == UINT64_MAX)
+		return true;
+	if (!pin_watch_subvolumes(pinned->watch, &subvolumes, error) ||
+	    !look_at_read_only(pinned, subvolumes, error) ||
+	    !look_at_holders(pinned, subvolumes, error) ||
+	    (root == 0 && !look_at_many(pinned, subvolumes, error)))
+		return false;
+
+	root = MAX(root, 1);
+	while (pass_checkpoint(pinned->pass)) {
+		if (!hash_store_next_pinning_root(store, root, &root, error))
+			return false;
+		if (root == UINT64_MAX)
+			break;
+		if (!look_at(pinned, subvolumes, root, since, looked_through_bytes, error))
+			return false;
+		root++;
+	}
+
+	return true;
+}
+
+bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
+{
+	PinnedExtent row = { 0 };
+	bool found = true;
+
+	while (found && pass_checkpoint(pinned->pass)) {
+		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
+					    error))
+			return false;
+		if (found && row.holders > 0 && !check(pinned, &row, error))
+			return false;
+		if (found && row.holders == 0)
+			pinned_extents_reopen(pinned, row.extent.address);
+		row.extent.address++;
+	}
+
+	return true;
+}
+
+GArray *pinned_extents_list_over(const PinnedExtents *pinned)
+{
+	GArray *addresses = g_array_new(false, false, sizeof(uint64_t));
+	GHashTableIter iterator;
+	gpointer address;
+
+	g_hash_table_iter_init(&iterator, pinned->over);
+	while (g_hash_table_iter_next(&iterator, &address, NULL))
+		g_array_append_vals(addresses, address, 1);
+	return addresses;
+}
+
+static void add_settled(PinnedExtents *pinned, GHashTable *objects, const Object *object)
+{
+	if (object && object->state == OBJECT_DONE &&
+	    object->id < hash_store_settled_below(pinned->pass->store))
+		g_hash_table_add(objects, GUINT_TO_POINTER(object->id));
+}
+
+/* Forget that the extent at @address is pinned; add it, and the stretch that it is part of, to @objects. */
+static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+	const Object *found;
+
+	if (!deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
+	    !hash_store_drop_pinned(store, address, error) ||
+	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
+		return false;
+
+	add_settled(pinned, objects, found);
+	if (!found || found->parent == 0)
+		return true;
+	if (!hash_store_find_at(store, OBJECT_STRETCHES, found->parent, &found, error))
+		return false;
+	add_settled(pinned, objects, found);
+	return true;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* Their order, by which one is the source of another, stays. */
+static bool renew(PinnedExtents *pinned, GHashTable *objects, GError **error)
+{
+	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));
+	GHashTableIter iterator;
+	gpointer key;
+
+	g_hash_table_iter_init(&iterator, objects);
+	while (g_hash_table_iter_next(&iterator, &key, NULL)) {
+		uint32_t id = GPOINTER_TO_UINT(key);
+
+		g_array_append_val(ids, id);
+	}
+
+	g_array_sort(ids, compare_ids);
+	return hash_store_renew(pinned->pass->store, (const uint32_t *)(void *)ids->data, ids->len,
+				error);
+}
+
+bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
+{
+	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);
+	GHashTableIter iterator;
+	gpointer address;
+
+	pinned->is_begun = false;
+	*ret_n = g_hash_table_size(pinned->over);
+	g_hash_table_iter_init(&iterator, pinned->over);
+	while (g_hash_table_iter_next(&iterator, &address, NULL))
+		if (!take(pinned, *(const uint64_t *)address, objects, error))
+			return false;
+
+	g_hash_table_remove_all(pinned->over);
+	return renew(pinned, objects, error);
+}
+
+static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)
+{
+	PinLedger *pins = &pinned->pass->result->pins;
+	g_autofree char *path = NULL;
+
+	if (pin->place.root != 0 && pin_ledger_wants_example(pins, pin->cause))
+		path = extent_places_path(pinned->pass->btrfs.places, &pin->place);
+	pin_ledger_add(pins, pin->cause, extent->size_bytes, pin->uncovered_bytes, pin->places,
+		       path);
+}
+
+/* Whether the store knows why the extent is pinned, and that still holds; @row is what it would learn. */
+static bool is_known(PinnedExtents *pinned, const PinnedExtent *row, bool *ret, GError **error)
+{
+	const ExtentStamp *extent = &row->extent;
+	PinnedExtent known;
+	bool found, is_over;
+
+	*ret = false;
+	if (!hash_store_next_pinned(pinned->pass->store, extent->address, &known, &found, error))
+		return false;
+	if (!found || known.extent.address != extent->address ||
+	    known.extent.generation != extent->generation)
+		return true;
+	*ret = known.holders > 0;
+	if (*ret || (known.is_source && !row->is_source))
+		return true;
+	if (!pin_watch_is_over(pinned->watch, &known, &is_over, error))
+		return false;
+
+	*ret = !is_over;
+	return true;
+}
+
+bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin,
+			bool is_news, GError **error)
+{
+	PinnedExtent row = pin_watch_row(extent, pin);
+	bool known, kept;
+
+	row.is_source = !is_news;
+	if (is_news)
+		count(pinned, extent, pin);
+	if (pin->cause == PIN_NONE || pinned->pass->settings->dry_run)
+		return true;
+	if (!is_known(pinned, &row, &known, error))
+		return false;
+	if (known)
+		return true;
+
+	return hash_store_put_pinned(pinned->pass->store, &row, &kept, error) &&
+	       (!pin_watch_counts_places(row.cause) || note_subvolumes(pinned, error));
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/plan/extent-copy.h"
+
+#include "kernel-ioctl/btrfs/btrfs-file-extent.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
+#include "kernel-ioctl/btrfs/btrfs-owner.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/extent-map.h"
+#include "kernel-ioctl/file/file-attributes.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/unnamed-file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define PIECE_BYTES FILE_READER_PIECE_BYTES
+
+/* A copy that takes more extents than one for so many bytes, and one, is no gain. */
+#define EXTENT_BYTES (UINT64_C(64) << 10)
+
+/* An unnamed file that is being made. */
+typedef struct {
+	Pass *pass;
+	int fd;        /* -1 until it is made */
+	GArray *tried; /* uint64_t: subvolumes */
+	bool is_full;  /* one had no room, or no quota left */
+} CopyFile;
+
+struct ExtentCopy {
+	FileReader *reader;
+	uint64_t disk_bytes;
+};
+
+static uint64_t end_of(const GArray *parts)
+{
+	const CopyPart *last = &g_array_index(parts, CopyPart, parts->len - 1);
+
+	return last->offset + last->length;
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t length, uint64_t offset)
+{
+	while (length > 0) {
+		ssize_t written = pwrite(fd, data, length, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		data += written;
+		length -= (size_t)written;
+		offset += (size_t)written;
+	}
+
+	return true;
+}
+
+static SkipReason reason_of(int error)
+{
+	return error == ENOSPC || error == EDQUOT ? SKIP_NO_SPACE : SKIP_NO_TEMPORARY_FILE;
+}
+
+static SkipReason read_reason(ReadOutcome outcome)
+{
+	return outcome == READ_UNREADABLE ? SKIP_UNREADABLE : SKIP_CHANGED;
+}
+
+static bool copy_part(Pass *pass, FileReader *from, int to, const CopyPart *part,
+		      SkipReason *ret_reason)
+{
+	g_autofree uint8_t *buffer = g_malloc(MIN(part->length, PIECE_BYTES));
+
+	for (uint64_t done = 0, length; done < part->length; done += length) {
+		ReadOutcome outcome;
+
+		length = MIN(part->length - done, PIECE_BYTES);
+		outcome = file_reader_read(from, part->place_offset + done, length, buffer);
+		*ret_reason = read_reason(outcome);
+		if (outcome != READ_DONE || !throttle_take(pass->throttle, length, pass->stop))
+			return false;
+		if (!write_all(to, buffer, length, part->offset + done)) {
+			*ret_reason = reason_of(errno);
+			return false;
+		}
+	}
+
+	return true;
+}
+
+static bool copy_parts(Pass *pass, ExtentFiles *files, const GArray *parts, int to,
+		       SkipReason *ret_reason, const ExtentRef **ret_blamed)
+{
+	for (guint i = 0; i < parts->len; i++) {
+		const CopyPart *part = &g_array_index(parts, CopyPart, i);
+		FileReader *from = extent_files_open(files, &part->place, ret_reason);
+
+		*ret_blamed = &part->place;
+		if (!from || !copy_part(pass, from, to, part, ret_reason))
+			return false;
+	}
+
+	*ret_blamed = NULL;
+	return true;
+}
+
+/* Have the copy allocated, and see how: *ret is what it takes; false if it lies in too many places. */
+static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
+{
+	g_autoptr(ExtentMap) map = extent_map_new();
+	g_autoptr(BtrfsFileExtents) extents = btrfs_file_extents_new();
+	const MappedExtent *mapped;
+	const BtrfsFileExtent *item;
+	FileStat stat;
+	uint64_t n = 0;
+
+	*ret = 0;
+	/* That flushes, and waits until the trees have it. */
+	extent_map_start(map, fd, 0, size_bytes, true);
+	if (!extent_map_next(map, &mapped, error) || file_stat_at(fd, "", &stat) != 0)
+		return false;
+
+	/* Of the subvolume that it was made in. */
+	btrfs_file_extents_start(extents, fd, 0, stat.inode, 0, size_bytes);
+	for (;; n++) {
+		if (!btrfs_file_extents_next(extents, &item, error))
+			return false;
+		if (!item)
+			break;
+		*ret += item->disk_bytes;
+	}
+
+	return n > 0 && n <= 2 + size_bytes / EXTENT_BYTES;
+}
+
+/* Make the file in the subvolume, unless it was tried before; returns whether to go on. */
+static bool try_subvolume(CopyFile *file, uint64_t subvolume)
+{
+	if (file->fd >= 0)
+		return false;
+	for (guint i = 0; i < file->tried->len; i++)
+		if (g_array_index(file->tried, uint64_t, i) == subvolume)
+			return true;
+
+	g_array_append_val(file->tried, subvolume);
+	file->fd = unnamed_file_make_in_subvolume(file->pass->filesystem->fd, subvolume);
+	if (file->fd < 0 && (errno == EDQUOT || errno == ENOSPC))
+		file->is_full = true;
+	return file->fd < 0 && !file->is_full;
+}
+
+/* Where another subvolume has to do, as one is read-only or being deleted, its quota is no way round. */
+static int make_file(Pass *pass, const Object *extent, const GArray *parts, SkipReason *ret_reason)
+{
+	g_autoptr(GArray) tried = g_array_new(false, false, sizeof(uint64_t));
+	g_autoptr(GError) failed = NULL;
+	CopyFile file = { .pass = pass, .fd = -1, .tried = tried };
+	uint64_t owner = 0;
+	bool goes_on = true;
+
+	*ret_reason = SKIP_NO_TEMPORARY_FILE;
+	if (!btrfs_owner_read(pass->filesystem->fd, extent->inode, extent->size_bytes, &owner,
+			      &failed))
+		return -1;
+
+	if (owner != 0)
+		goes_on = try_subvolume(&file, owner);
+	for (guint i = 0; goes_on && i < parts->len; i++)
+		goes_on = try_subvolume(&file, g_array_index(parts, CopyPart, i).place.root);
+	if (goes_on && owner == 0 && !btrfs_has_simple_quotas(pass->filesystem->identity.uuid))
+		goes_on = try_subvolume(&file, BTRFS_SUBVOLUME_TOP);
+
+	if (file.is_full)
+		*ret_reason = SKIP_NO_SPACE;
+	return file.fd;
+}
+
+ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
+			    const GArray *parts, SkipReason *ret_reason,
+			    const ExtentRef **ret_blamed)
+{
+	g_autoptr(GError) failed = NULL;
+	g_autoptr(ExtentCopy) copy = g_new0(ExtentCopy, 1);
+	g_auto(Fd) fd = make_file(pass, extent, parts, ret_reason);
+	uint64_t size_bytes = end_of(parts);
+
+	*ret_blamed = NULL;
+	if (fd < 0)
+		return NULL;
+	*ret_reason = SKIP_NO_TEMPORARY_FILE;
+	if (!(extent->flags & OBJECT_READ_SUMS ? file_attributes_make_no_cow(fd)
+					       : file_attributes_make_plain(fd)))
+		return NULL;
+	if (!copy_parts(pass, files, parts, fd, ret_reason, ret_blamed))
+		return NULL;
+
+	*ret_reason = SKIP_NO_SPACE;
+	if (!look_at(fd, size_bytes, &copy->disk_bytes, &failed))
+		return NULL;
+
+	copy->reader = file_reader_new_take(fd_steal(&fd), size_bytes, pass->throttle, pass->stop);
+	return g_steal_pointer(&copy);
+}
+
+void extent_copy_free(ExtentCopy *copy)
+{
+	if (!copy)
+		return;
+
+	file_reader_free(copy->reader);
+	g_free(copy);
+}
+
+FileReader *extent_copy_reader(const ExtentCopy *copy)
+{
+	return copy->reader;
+}
+
+uint64_t extent_copy_disk_bytes(const ExtentCopy *copy)
+{
+	return copy->disk_bytes;
+}

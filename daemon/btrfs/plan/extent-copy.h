@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/extent-refs.h"
+#include "daemon/btrfs/refs/extent-files.h"
+#include "daemon/context/pass.h"
+
+/*
+ * ExtentCopy - the remainder of a data extent, copied to an unnamed file of the same btrfs (O_TMPFILE), to
+ * be shared with by FIDEDUPERANGE: the kernel compares, so what changed meanwhile is not replaced.
+ * Nothing else is ever written.
+ *
+ * The file is made in the subvolume that simple quotas charge for the extent, so that the same one is
+ * charged for the remainder.  Where they charge none, or that one is read-only or gone, it is made in a
+ * subvolume that shows the extent; and in the top level only if all of these are read-only and simple
+ * quotas are off.
+ *
+ * What of it is shared stays; the rest goes with the file, also when the process is killed.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentCopy ExtentCopy;
+
+/* What is copied from one place in a file. */
+typedef struct {
+	ExtentRef place;
+	uint64_t place_offset; /* byte in the place's file */
+	uint64_t offset;       /* byte in the copy: where the part before ends */
+	uint64_t length;
+} CopyPart;
+
+/*
+ * Copy @parts of @extent (of CopyPart), that of the highest offset last.  NULL, with the reason, where it cannot be
+ * done; *ret_blamed is then the place that could not be read, or NULL.
+ */
+ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
+			    const GArray *parts, SkipReason *ret_reason,
+			    const ExtentRef **ret_blamed);
+void extent_copy_free(ExtentCopy *copy);
+
+/* To compare with. */
+FileReader *extent_copy_reader(const ExtentCopy *copy);
+
+/* What it takes on the disk. */
+uint64_t extent_copy_disk_bytes(const ExtentCopy *copy);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCopy, extent_copy_free)

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/plan/extent-plan.h"
+
+#include "common/content/extent-rest.h"
+#include "daemon/btrfs/plan/extent-coverage.h"
+#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/refs/extent-choice.h"
+
+struct ExtentPlan {
+	Pass *pass;
+	uint32_t block_bytes;
+	ExtentCoverage *coverage;
+	ExtentCover *cover; /* of that */
+	ExtentSources *sources;
+	ExtentRefs *refs; /* of the target */
+	ExtentChoice *choice;
+	ExtentFiles *files;
+	ExtentPlaces *places;
+	GArray *steps;
+	GArray *rest;          /* RestPiece: what is to be copied */
+	GArray *parts;         /* CopyPart: from where */
+	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
+	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
+	GHashTable *is_locked; /* the same, to be looked up */
+	GHashTable *in_runs;   /* ids of the sources of runs */
+	uint64_t locked_bytes; /* of those that might have been targets later */
+	ObjectTable *table;
+	const Object *target;
+	ExtentPin pin; /* why it is pinned, and by what */
+	RestClaim claim;
+};
+
+ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
+{
+	ExtentPlan *plan = g_new0(ExtentPlan, 1);
+
+	plan->pass = pass;
+	plan->block_bytes = pass->block_bytes;
+	plan->sources = extent_sources_new(pass, table, files);
+	plan->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	plan->choice = extent_choice_new(pass, plan->refs);
+	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
+	plan->cover = extent_coverage_cover(plan->coverage);
+	plan->files = files;
+	plan->places = pass->btrfs.places;
+	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
+	plan->rest = g_array_new(false, false, sizeof(RestPiece));
+	plan->parts = g_array_new(false, false, sizeof(CopyPart));
+	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
+	plan->locked = g_array_new(false, false, sizeof(uint32_t));
+	plan->is_locked = g_hash_table_new(NULL, NULL);
+	plan->in_runs = g_hash_table_new(NULL, NULL);
+	plan->table = table;
+	return plan;
+}
+
+void extent_plan_free(ExtentPlan *plan)
+{
+	if (!plan)
+		return;
+
+	extent_coverage_free(plan->coverage);
+	extent_sources_free(plan->sources);
+	extent_choice_free(plan->choice);
+	extent_refs_free(plan->refs);
+	g_array_unref(plan->steps);
+	g_array_unref(plan->rest);
+	g_array_unref(plan->parts);
+	g_array_unref(plan->rest_steps);
+	g_array_unref(plan->locked);
+	g_hash_table_unref(plan->is_locked);
+	g_hash_table_unref(plan->in_runs);
+	g_free(plan);
+}
+
+static uint64_t blocks_of(const ExtentPlan *plan, const Object *extent)
+{
+	return extent->size_bytes / plan->block_bytes;
+}
+
+/* Steps for bytes of the extent from @position on that one piece covers; false: it cannot be done. */
+static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece *piece,
+		       uint64_t position, uint64_t length, const ExtentSource *source)
+{
+	uint64_t back = piece->diagonal * plan->block_bytes;
+
+	while (length > 0) {
+		ExtentStep step = {
+			.from = STEP_FROM_PLACE,
+			.target = *ref,
+			.target_offset = ref->offset + (position - ref->position),
+			.source_extent = doubts_stamp(&source->object),
+			.is_whole = piece->is_whole,
+		};
+		uint64_t here;
+		const ExtentRef *place = extent_source_place(source, position - back, length,
+							     plan->block_bytes, &here);
+
+		/* In the middle of the stretch only whole blocks can be shared. */
+		if (here < length)
+			here -= here % plan->block_bytes;
+		if (!place || here == 0)
+			return false;
+
+		step.source = *place;
+		step.source_offset = place->offset + (position - back - place->position);
+		step.length = here;
+		g_array_append_val(plan->steps, step);
+		position += here;
+		length -= here;
+	}
+
+	return true;
+}
+
+/*
+ * The source has to stay for the target's sake.  False if those that might have been shared away instead
+ * are more than what is freed: not such of which a run says that they stay, since their stretch did.
+ */
+static bool lock_source(ExtentPlan *plan, const Object *source)
+{
+	uint32_t id = source->id;
+
+	if (g_hash_table_contains(plan->is_locked, GUINT_TO_POINTER(id)))
+		return true;
+
+	g_array_append_val(plan->locked, id);
+	g_hash_table_add(plan->is_locked, GUINT_TO_POINTER(id));
+	if (object_table_rank(plan->table, id) > object_table_rank(plan->table, plan->target->id) &&
+	    !g_hash_table_contains(plan->in_runs, GUINT_TO_POINTER(id)))
+		plan->locked_bytes += source->size_bytes;
+	return plan->locked_bytes < plan->target->size_bytes;
+}
+
+/*
+ * The step for what lies at @position of the target, in the remainder; at most @length bytes.  Returns how many
+ * that are, or 0 if the remainder does not have that byte.
+ */
+static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
+			       uint64_t length)
+{
+	const RestPiece *piece = extent_rest_find(plan->rest, position);
+	ExtentStep step = {
+		.from = STEP_FROM_COPY,
+		.target = *ref,
+		.target_offset = ref->offset + (position - ref->position),
+	};
+
+	if (!piece)
+		return 0;
+	step.source_offset = piece->offset + (position - piece->position);
+	step.length = MIN(length, piece->length - (position - piece->position));
+	g_array_append_val(plan->rest_steps, step);
+	return step.length;
+}
+
+/* The step for zeros from @position on. */
+static void plan_hole(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t length)
+{
+	ExtentStep step = {
+		.from = STEP_FROM_HOLE,
+		.target = *ref,
+		.target_offset = ref->offset + (position - ref->position),
+		.length = length,
+		.source_extent = DOUBTS_HOLE,
+	};
+
+	g_array_append_val(plan->steps, step);
+}
+
+/*
+ * Steps for what the piece that @position lies in covers, up to @end; *ret_length is how much that
+ * is, 0 if it cannot be done.
+ */
+static bool plan_covered(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t end,
+			 uint64_t *ret_length, GError **error)
+{
+	bool is_encoded = extent_refs_is_encoded(plan->refs);
+	uint64_t block = is_encoded ? 0 : position / plan->block_bytes;
+	CoverPiece piece = extent_cover_piece(plan->cover, block, blocks_of(plan, plan->target));
+	const ExtentSource *source;
+	uint64_t here = end - position;
+
+	*ret_length = 0;
+	if (!is_encoded)
+		here = MIN(here, (piece.first + piece.blocks) * plan->block_bytes - position);
+	if (piece.source == RUN_HOLE) {
+		plan_hole(plan, ref, position, here);
+		*ret_length = here;
+		return true;
+	}
+	if (!extent_sources_find(plan->sources, piece.source,
+				 position - piece.diagonal * plan->block_bytes, here, &source,
+				 error))
+		return false;
+	if (source && lock_source(plan, &source->object) &&
+	    plan_piece(plan, ref, &piece, position, here, source))
+		*ret_length = here;
+	return true;
+}
+
+/* All steps for one place of the target; *ret_done is false if it cannot be done. */
+static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, GError **error)
+{
+	uint64_t position = ref->position;
+	uint64_t end = position + extent_ref_shown_bytes(ref);
+
+	*ret_done = false;
+	while (position < end) {
+		uint64_t block = position / plan->block_bytes;
+		uint64_t done;
+
+		if (!extent_refs_is_encoded(plan->refs) &&
+		    !extent_cover_has(plan->cover, block, block + 1))
+			done = plan_rest_step(plan, ref, position, end - position);
+		else if (!plan_covered(plan, ref, position, end, &done, error))
+			return false;
+		if (done == 0)
+			return true;
+		position += done;
+	}
+
+	*ret_done = true;
+	return true;
+}
+
+/* The place that shows the byte @position of the target and most of what comes next; there is one. */
+static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
+{
+	const ExtentRef *best = NULL;
+	uint64_t best_end = position;
+
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+
+		if (refs[i].position > position || end <= best_end)
+			continue;
+		best = &refs[i];
+		best_end = end;
+	}
+
+	return best;
+}
+
+/* From where each piece of the rest is copied. */
+static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
+{
+	for (guint i = 0; i < plan->rest->len; i++) {
+		const RestPiece *piece = &g_array_index(plan->rest, RestPiece, i);
+
+		for (uint64_t done = 0; done < piece->length;) {
+			uint64_t position = piece->position + done;
+			const ExtentRef *ref = place_of_byte(refs, n_refs, position);
+			uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+			CopyPart part = {
+				.place = *ref,
+				.place_offset = ref->offset + (position - ref->position),
+				.offset = piece->offset + done,
+				.length = MIN(end - position, piece->length - done),
+			};
+
+			g_array_append_val(plan->parts, part);
+			done += part.length;
+		}
+	}
+}
+
+/* What the rest takes on the disk, which gives whole blocks. */
+static uint64_t rest_bytes(const ExtentPlan *plan)
+{
+	uint64_t bytes = extent_rest_bytes(plan->rest);
+
+	return (bytes + plan->block_bytes - 1) / plan->block_bytes * plan->block_bytes;
+}
+
+/* Whether snapshots hold the target also when all that is planned is done. */
+static bool is_held(const ExtentPlan *plan)
+{
+	return extent_choice_holders(plan->choice)->len > 0;
+}
+
+/* Plan the copy of what is not covered.  False if there is no point in one. */
+static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
+		      SkipReason *ret_reason)
+{
+	const CoverageLack *lack = extent_coverage_lack(plan->coverage);
+
+	if (lack->is_doubtful) {
+		*ret_reason = SKIP_DOUBTFUL;
+		return false;
+	}
+	if (lack->needs_reading) {
+		*ret_reason = SKIP_NEEDS_READING;
+		return false;
+	}
+	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
+	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
+	    !extent_rest_is_worth(&plan->pass->btrfs.rests, rest_bytes(plan), plan->target->size_bytes)) {
+		if (lack->keeps_zeros)
+			*ret_reason = SKIP_KEEP_ZEROS;
+		return false;
+	}
+
+	/* As long as snapshots hold the extent its copy takes space besides. */
+	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.rests.held_room_bytes) {
+		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.rests.held_most_bytes ? SKIP_CLONES
+										   : SKIP_NO_SPACE;
+		return false;
+	}
+
+	plan_parts(plan, refs, n_refs);
+	return true;
+}
+
+static ExtentGain gain_of(const ExtentPlan *plan)
+{
+	return (ExtentGain){ plan->target->size_bytes, rest_bytes(plan), is_held(plan) };
+}
+
+/* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
+static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
+{
+	uint64_t n_steps = (uint64_t)plan->steps->len + plan->rest_steps->len;
+	ExtentGain gain = gain_of(plan);
+
+	/* Each place has one item. */
+	return plan->rest->len > 0 &&
+	       !extent_guard_pays(plan->pass->btrfs.guard, &gain, n_steps - MIN(n_steps, n_places));
+}
+
+/* It is pinned by what is not covered. */
+static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, SkipReason reason)
+{
+	const ExtentCover *cover = extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
+	const ExtentRef *keeper = extent_coverage_lack(plan->coverage)->keeper;
+
+	plan->pin = extent_pin_uncovered(refs, n_refs, cover, plan->block_bytes, reason);
+	if (reason == SKIP_KEEP_ZEROS && keeper)
+		plan->pin.place = *keeper;
+}
+
+/* More places show the target than are worth to be shared; that may change when snapshots are deleted. */
+static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
+{
+	plan->pin.cause = PIN_TOO_COSTLY;
+	plan->pin.affordable_places = extent_choice_affordable(plan->choice);
+	plan->pin.place = (ExtentRef){ 0 };
+	*ret_reason = SKIP_CLONES;
+}
+
+/*
+ * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
+ * shared onto keeps the extent, so that the others need not be.
+ */
+static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason,
+			GError **error)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	*ret = EXTENT_PINNED;
+	refs = extent_refs_list(plan->refs, &n);
+	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
+		*ret = EXTENT_ALONE;
+		return true;
+	}
+	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
+		if (*ret_reason == SKIP_CLONES)
+			note_too_costly(plan, ret_reason);
+		else
+			pin_uncovered(plan, refs, n, *ret_reason);
+		return true;
+	}
+
+	for (size_t i = 0; i < n && pass_checkpoint(plan->pass); i++) {
+		bool done;
+
+		if (!plan_place(plan, &refs[i], &done, error))
+			return false;
+		if (!done) {
+			plan->pin = extent_pin_kept(&refs[i], n, SKIP_PINNED);
+			return true;
+		}
+		if (is_too_scattered(plan, i + 1)) {
+			pin_uncovered(plan, refs, n, *ret_reason);
+			return true;
+		}
+	}
+
+	for (size_t i = 0; i < n; i++)
+		if (!extent_files_is_target(plan->files, &refs[i], ret_reason)) {
+			plan->pin = extent_pin_kept(&refs[i], n, *ret_reason);
+			return true;
+		}
+
+	g_array_append_vals(plan->steps, plan->rest_steps->data, plan->rest_steps->len);
+	*ret = EXTENT_PLANNED;
+	return true;
+}
+
+/* Whether files of several users show the target, where sharing is to stay within one. */
+static bool has_owners(ExtentPlan *plan, const ExtentRef *refs, size_t n)
+{
+	if (plan->pass->settings->across_owners == ACROSS_OWNERS)
+		return false;
+
+	for (size_t i = 1; i < n; i++)
+		if (refs[i].owner != refs[0].owner)
+			return true;
+	return false;
+}
+
+/* Whether a place must not be touched, whatever it would free. */
+static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GError **error)
+{
+	const ExtentRef *refs;
+	size_t n;
+
+	*ret = false;
+	refs = extent_refs_list(plan->refs, &n);
+	for (size_t i = 0; i < n && !*ret; i++) {
+		bool is_in;
+
+		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
+			return false;
+		if (!extent_files_is_source(plan->files, &refs[i]))
+			*ret_reason = extent_files_is_own(plan->files, &refs[i])
+					      ? SKIP_OWN_STATE
+					      : SKIP_READ_ONLY_SNAPSHOT;
+		else if (is_in)
+			continue;
+		*ret = true;
+		plan->pin = extent_pin_kept(&refs[i], n, *ret_reason);
+	}
+	if (!*ret && has_owners(plan, refs, n)) {
+		*ret = true;
+		*ret_reason = SKIP_OTHER_OWNER;
+		plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
+	}
+	if (n > 0)
+		extent_sources_set_owner(plan->sources, refs[0].owner);
+
+	return true;
+}
+
+void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
+{
+	ExtentGain gain = gain_of(plan);
+	GuardVerdict verdict;
+	const ExtentRef *refs;
+	size_t n;
+
+	if (*ret != EXTENT_PLANNED)
+		return;
+
+	verdict =
+		extent_guard_judge(plan->pass->btrfs.guard, &gain,
+				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
+	if (verdict == GUARD_WORTH) {
+		plan->claim = rest_account_claim(&plan->pass->btrfs.rests, gain.extent_bytes,
+						 gain.written_bytes, gain.is_held);
+		return;
+	}
+
+	*ret = EXTENT_PINNED;
+	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+	refs = extent_refs_list(plan->refs, &n);
+	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
+}
+
+/* Begin with @target: nothing is planned for it. */
+static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
+{
+	plan->target = target;
+	plan->locked_bytes = 0;
+	g_array_set_size(plan->locked, 0);
+	g_hash_table_remove_all(plan->is_locked);
+	g_hash_table_remove_all(plan->in_runs);
+	for (guint i = 0; i < runs->len; i++)
+		g_hash_table_add(plan->in_runs,
+				 GUINT_TO_POINTER(g_array_index(runs, Run, i).source));
+	g_array_set_size(plan->rest, 0);
+	g_array_set_size(plan->parts, 0);
+	g_array_set_size(plan->rest_steps, 0);
+	g_array_set_size(plan->steps, 0);
+	extent_sources_clear(plan->sources);
+	plan->claim = (RestClaim){ 0 };
+}
+
+static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, bool defers,
+		 ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	ExtentRefsOutcome outcome;
+	bool forbidden;
+
+	begin(plan, target, runs);
+	*ret_reason = SKIP_PINNED;
+	*ret = EXTENT_PINNED;
+	if (!extent_choice_make(plan->choice, target, defers, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_GONE)
+		*ret = EXTENT_GONE;
+	plan->pin = extent_pin_unseen(plan->refs);
+	if (plan->pin.cause == PIN_TOO_COSTLY)
+		note_too_costly(plan, ret_reason);
+	if (!is_forbidden(plan, &forbidden, ret_reason, error))
+		return false;
+	if (outcome != EXTENT_REFS_READ || forbidden)
+		return true;
+
+	if (!extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) ||
+	    !plan_places(plan, ret, ret_reason, error))
+		return false;
+	/* It was told of while that went on: what was not looked at is not covered. */
+	if (!pass_checkpoint(plan->pass))
+		*ret = EXTENT_STOPPED;
+	return true;
+}
+
+bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
+		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	return make(plan, target, runs, false, ret, ret_reason, error);
+}
+
+bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *runs,
+		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
+{
+	if (*ret != EXTENT_PINNED || *ret_reason != SKIP_METADATA ||
+	    !extent_choice_may_defer(plan->choice))
+		return true;
+	if (!make(plan, target, runs, true, ret, ret_reason, error))
+		return false;
+
+	extent_plan_judge(plan, ret, ret_reason);
+	return true;
+}
+
+const GArray *extent_plan_holders(const ExtentPlan *plan)
+{
+	return extent_choice_holders(plan->choice);
+}
+
+uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
+{
+	return extent_choice_compare_bytes(plan->choice);
+}
+
+const GArray *extent_plan_moved(const ExtentPlan *plan)
+{
+	return extent_sources_moved(plan->sources);
+}
+
+const GArray *extent_plan_locked(const ExtentPlan *plan)
+{
+	return plan->locked;
+}
+
+RestClaim extent_plan_claim(const ExtentPlan *plan)
+{
+	return plan->claim;
+}
+
+uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
+{
+	return rest_bytes(plan);
+}
+
+const GArray *extent_plan_parts(const ExtentPlan *plan)
+{
+	return plan->parts;
+}
+
+const GArray *extent_plan_steps(const ExtentPlan *plan)
+{
+	return plan->steps;
+}
+
+const ExtentRef *extent_plan_blamed(const ExtentPlan *plan)
+{
+	const ExtentRef *shown;
+	size_t n;
+
+	if (plan->pin.place.root != 0)
+		return &plan->pin.place;
+
+	shown = extent_refs_list(plan->refs, &n);
+	return n > 0 ? &shown[0] : NULL;
+}
+
+const ExtentPin *extent_plan_pin(const ExtentPlan *plan)
+{
+	return &plan->pin;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/plan/extent-zeros.h"
+
+#include "common/content/extent-rest.h"
+#include "common/content/zeros.h"
+#include "daemon/btrfs/plan/zero-source.h"
+#include "daemon/context/provisioned-files.h"
+#include "daemon/share/block-set.h"
+
+struct ExtentZeros {
+	Pass *pass;
+	ProvisionedFiles *provisioned;
+	GArray *rest; /* RestPiece */
+};
+
+ExtentZeros *extent_zeros_new(Pass *pass)
+{
+	ExtentZeros *zeros = g_new0(ExtentZeros, 1);
+
+	zeros->pass = pass;
+	zeros->provisioned = provisioned_files_new(pass->filesystem->fd, pass->stop);
+	zeros->rest = g_array_new(false, false, sizeof(RestPiece));
+	return zeros;
+}
+
+void extent_zeros_free(ExtentZeros *zeros)
+{
+	if (!zeros)
+		return;
+
+	provisioned_files_free(zeros->provisioned);
+	g_array_unref(zeros->rest);
+	g_free(zeros);
+}
+
+/* What @cover leaves of what is shown; false where no copy of it would do. */
+static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const ExtentRef *refs,
+		      size_t n_refs, uint64_t *ret_bytes)
+{
+	bool found = extent_rest_lay(cover, refs, n_refs, zeros->pass->block_bytes, zeros->rest);
+
+	*ret_bytes = extent_rest_bytes(zeros->rest);
+	return found;
+}
+
+/* Whether others' zeros are to take the place of the target's. */
+static bool shares(const ExtentZeros *zeros)
+{
+	return zeros->pass->settings->zeros == ZEROS_SHARE;
+}
+
+static void add_zeros(const ExtentZeros *zeros, ExtentCover *cover)
+{
+	const ZeroSource *source = zeros->pass->btrfs.zero_source;
+
+	if (shares(zeros))
+		extent_cover_add_zeros(cover, source->id, &source->range);
+	else
+		extent_cover_add_hole(cover);
+}
+
+/* Whether the extent can be freed once its zeros are covered, and not as well without that. */
+static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
+		      const ExtentRef *refs, size_t n_refs)
+{
+	uint64_t without, with;
+	bool done;
+
+	if (find_rest(zeros, cover, refs, n_refs, &without) && without == 0)
+		return false;
+
+	add_zeros(zeros, cover);
+	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
+	       (with == 0 || (zeros->pass->settings->rewrite != REWRITE_NEVER &&
+			      extent_rest_is_worth(&zeros->pass->btrfs.rests, with, target->size_bytes)));
+	extent_cover_remove_zeros(cover);
+	return done;
+}
+
+/* Whether zeros of a file that shows them are to stay. */
+static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, bool *ret,
+		     const ExtentRef **ret_blamed, GError **error)
+{
+	ZerosPolicy policy = zeros->pass->settings->zeros;
+
+	*ret = !shares(zeros) && !zeros_become_holes(policy, false);
+	if (*ret || shares(zeros) || zeros_become_holes(policy, true))
+		return true;
+
+	for (size_t i = 0; i < n_refs && !*ret; i++) {
+		if (!provisioned_files_has(zeros->provisioned, &refs[i], ret, error))
+			return false;
+		if (*ret)
+			*ret_blamed = &refs[i];
+	}
+
+	return true;
+}
+
+/* Whether there is something to cover the target's zeros with. */
+static bool has_source(const ExtentZeros *zeros, const Object *target)
+{
+	const ZeroSource *source = zeros->pass->btrfs.zero_source;
+
+	return !shares(zeros) || (source && source->id != target->id);
+}
+
+bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
+			const ExtentRef *refs, size_t n_refs, ZerosVerdict *ret,
+			const ExtentRef **ret_blamed, GError **error)
+{
+	ExtentStamp mine = doubts_stamp(target);
+	ExtentStamp other = DOUBTS_HOLE;
+	Belief belief;
+	bool kept;
+
+	*ret = ZEROS_OF_NO_USE;
+	*ret_blamed = NULL;
+	if (target->btime_nsec == 0 || !has_source(zeros, target) ||
+	    !is_of_use(zeros, target, cover, refs, n_refs))
+		return true;
+
+	if (shares(zeros))
+		other = zeros->pass->btrfs.zero_source->stamp;
+	if (!doubts_ask(zeros->pass, &mine, &other, false, &belief, error))
+		return false;
+	if (belief == BELIEF_NOT_NOW)
+		*ret = ZEROS_DOUBTED;
+	if (belief != BELIEF_YES)
+		return true;
+
+	if (!are_kept(zeros, refs, n_refs, &kept, ret_blamed, error))
+		return false;
+	*ret = kept ? ZEROS_KEPT : ZEROS_COVERED;
+	if (!kept)
+		add_zeros(zeros, cover);
+	return true;
+}
+
+bool extent_zeros_are_all(const Object *extent)
+{
+	return (uint64_t)extent->btime_nsec == extent->size_bytes;
+}
+
+uint64_t extent_zeros_count(const GArray *steps, uint32_t block_bytes)
+{
+	g_autoptr(BlockSet) holes = block_set_new();
+	uint64_t blocks = 0;
+
+	for (guint i = 0; i < steps->len; i++) {
+		const ExtentStep *step = &g_array_index(steps, ExtentStep, i);
+		uint64_t position =
+			step->target.position + (step->target_offset - step->target.offset);
+		uint64_t first = position / block_bytes;
+		uint64_t end = (position + step->length + block_bytes - 1) / block_bytes;
+		uint64_t gap, gap_end;
+
+		if (step->from != STEP_FROM_HOLE)
+			continue;
+		for (uint64_t from = first; block_set_gap(holes, from, end, &gap, &gap_end);
+		     from = gap_end)
+			blocks += gap_end - gap;
+		block_set_add(holes, first, end);
+	}
+
+	return blocks * block_bytes;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/plan/zero-source.h"
+
+#include "daemon/btrfs/refs/extent-files.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/file/dedupe-range.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What was chosen last: address and transaction of the extent, first block and end. */
+#define SOURCE_NOTE "zero-source"
+
+/* Zeros beside other data, which is not freed while they stay, count so much less. */
+#define MIXED_SHARE 16
+
+/* So many of the best are looked at. */
+#define CANDIDATES_MAX 8
+
+typedef struct {
+	Pass *pass;
+	ExtentSums *sums;
+	ObjectTable *table;
+	ExtentFiles *files;
+	ExtentRefs *refs;
+	GArray *candidates; /* ZeroCandidate */
+	char *last;         /* what was chosen last, as it is noted; or NULL */
+} Chooser;
+
+static bool is_all_zeros(const ZeroCandidate *candidate)
+{
+	return candidate->zero_bytes == candidate->size_bytes;
+}
+
+static unsigned class_of(const ZeroCandidate *candidate)
+{
+	uint64_t bytes = candidate->zero_bytes / (is_all_zeros(candidate) ? 1 : MIXED_SHARE);
+
+	return g_bit_storage((gulong)MIN(bytes, ZERO_SOURCE_BYTES_MAX));
+}
+
+int zero_candidate_compare(const void *a, const void *b)
+{
+	const ZeroCandidate *one = a, *other = b;
+
+	if (class_of(one) != class_of(other))
+		return class_of(one) > class_of(other) ? -1 : 1;
+	if (one->stays != other->stays)
+		return one->stays ? -1 : 1;
+	if (is_all_zeros(one) != is_all_zeros(other))
+		return is_all_zeros(one) ? -1 : 1;
+	if (one->size_bytes != other->size_bytes)
+		return one->size_bytes < other->size_bytes ? -1 : 1;
+	return (one->address > other->address) - (one->address < other->address);
+}
+
+/* Consider @extent: one with little else than zeros, since what else it has is not freed. */
+static void consider(Chooser *chooser, const Object *extent)
+{
+	ZeroCandidate candidate = {
+		.id = extent->id,
+		.address = extent->inode,
+		.size_bytes = extent->size_bytes,
+		.zero_bytes = (uint64_t)extent->btime_nsec,
+	};
+	unsigned facts;
+
+	if (extent->subvolume != OBJECT_EXTENTS || extent->state != OBJECT_DONE ||
+	    candidate.zero_bytes < extent->size_bytes / 2 || candidate.zero_bytes == 0)
+		return;
+	facts = object_table_facts(chooser->table, extent->id);
+	if (!(facts & FACT_LIVE) || facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_HELD))
+		return;
+
+	candidate.stays = facts & FACTS_SOURCE_ONLY;
+	g_array_append_val(chooser->candidates, candidate);
+	if (chooser->candidates->len < 2 * CANDIDATES_MAX)
+		return;
+	g_array_sort(chooser->candidates, zero_candidate_compare);
+	g_array_set_size(chooser->candidates, CANDIDATES_MAX);
+}
+
+/* The one that was chosen last, if it is still there; *ret_is_best: no other can be better. */
+static bool consider_last(Chooser *chooser, bool *ret_is_best, GError **error)
+{
+	uint64_t address, generation;
+	const Object *found = NULL;
+
+	*ret_is_best = false;
+	if (!hash_store_get_note(chooser->pass->store, SOURCE_NOTE, &chooser->last, error))
+		return false;
+	if (!chooser->last ||
+	    sscanf(chooser->last, "%" SCNu64 " %" SCNu64, &address, &generation) != 2)
+		return true;
+	if (!hash_store_find_at(chooser->pass->store, OBJECT_EXTENTS, address, &found, error))
+		return false;
+
+	if (found && (uint64_t)found->ctime_nsec == generation &&
+	    found->id < hash_store_settled_below(chooser->pass->store)) {
+		Object last = *found;
+
+		consider(chooser, &last);
+		*ret_is_best = (uint64_t)last.btime_nsec >= ZERO_SOURCE_BYTES_MAX;
+	}
+	return true;
+}
+
+/* Those that were matched before had it for their source, or no equal. */
+static bool consider_unsettled(Chooser *chooser, GError **error)
+{
+	HashStore *store = chooser->pass->store;
+	uint32_t end = hash_store_next_object(store);
+
+	for (uint32_t id = hash_store_settled_below(store);
+	     id < end && pass_checkpoint(chooser->pass); id++) {
+		Object extent;
+		bool found;
+
+		if (!hash_store_peek(store, id, &extent, &found, error))
+			return false;
+		if (found)
+			consider(chooser, &extent);
+	}
+
+	return true;
+}
+
+/* The longest zeros among @sums, which are those of blocks from @first on. */
+static CoverRange longest_zeros(const uint64_t *sums, uint64_t first, uint64_t n, uint64_t zeros,
+				uint64_t most)
+{
+	CoverRange best = { first, first };
+	uint64_t begin = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (sums[i] != zeros)
+			begin = i + 1;
+		else if (i + 1 - begin > best.end - best.first && i + 1 - begin <= most)
+			best = (CoverRange){ first + begin, first + i + 1 };
+	}
+
+	return best;
+}
+
+/* The longest zeros that @place shows of @extent. */
+static bool find_range(Chooser *chooser, const Object *extent, const ExtentRef *place,
+		       CoverRange *ret, GError **error)
+{
+	uint32_t block_bytes = chooser->pass->block_bytes;
+	uint64_t zeros = extent_sums_of_zeros(chooser->sums);
+	uint64_t first = place->position / block_bytes;
+	uint64_t n = extent_ref_shown_bytes(place) / block_bytes;
+	g_autofree uint64_t *sums = g_new(uint64_t, n);
+
+	*ret = (CoverRange){ first, first };
+	if (zeros == EXTENT_SUM_NONE || n == 0)
+		return true;
+	if (!extent_sums_read(chooser->sums, extent->inode + first * block_bytes, n, sums, error))
+		return false;
+
+	*ret = longest_zeros(sums, first, n, zeros, ZERO_SOURCE_BYTES_MAX / block_bytes);
+	return true;
+}
+
+static char *note_of(const Object *extent, const CoverRange *range)
+{
+	return g_strdup_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, extent->inode,
+			       (uint64_t)extent->ctime_nsec, range->first, range->end);
+}
+
+/* Whether they were read before: an extent does not change. */
+static bool are_known(const Chooser *chooser, const Object *extent, const CoverRange *range)
+{
+	g_autofree char *note = note_of(extent, range);
+
+	return g_strcmp0(chooser->last, note) == 0;
+}
+
+/* Whether what @place shows of @range are zeros. */
+static bool are_zeros(Chooser *chooser, const ExtentRef *place, const CoverRange *range)
+{
+	uint32_t block_bytes = chooser->pass->block_bytes;
+	g_autofree uint8_t *buffer = g_malloc(FILE_READER_PIECE_BYTES);
+	uint64_t offset = place->offset + (range->first * block_bytes - place->position);
+	uint64_t left = (range->end - range->first) * block_bytes;
+	SkipReason ignored;
+	FileReader *reader = extent_files_open(chooser->files, place, &ignored);
+
+	while (reader && left > 0) {
+		uint64_t length = MIN(left, FILE_READER_PIECE_BYTES);
+
+		if (file_reader_read(reader, offset, length, buffer) != READ_DONE)
+			return false;
+		chooser->pass->result->finding_bytes += length;
+		if (buffer[0] != 0 || memcmp(buffer, buffer + 1, length - 1) != 0)
+			return false;
+		offset += length;
+		left -= length;
+	}
+
+	return reader;
+}
+
+/* Whether no other place of @extent can show more than @range. */
+static bool is_enough(const Chooser *chooser, const Object *extent, const CoverRange *range)
+{
+	uint64_t most = MIN((uint64_t)extent->btime_nsec, ZERO_SOURCE_BYTES_MAX);
+
+	return extent_refs_is_encoded(chooser->refs) ||
+	       (range->end - range->first) * chooser->pass->block_bytes >= most;
+}
+
+/* The best that a place in the pass shows of @extent; *ret has no blocks if none does. */
+static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *ret, GError **error)
+{
+	const ExtentRef *best = NULL;
+	const ExtentRef *places;
+	ExtentRefsOutcome outcome;
+	size_t n;
+
+	*ret = (CoverRange){ 0, 0 };
+	if (!extent_refs_read(chooser->refs, extent, EXTENT_PLACES_MOST, &outcome, error))
+		return false;
+
+	places = extent_refs_list(chooser->refs, &n);
+	for (size_t i = 0; i < n && !is_enough(chooser, extent, ret); i++) {
+		SkipReason ignored;
+		CoverRange range;
+		bool is_in;
+
+		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored, error))
+			return false;
+		if (!is_in || places[i].is_deleted ||
+		    !extent_files_is_source(chooser->files, &places[i]))
+			continue;
+		if (!find_range(chooser, extent, &places[i], &range, error))
+			return false;
+		if (range.end - range.first <= ret->end - ret->first)
+			continue;
+		best = &places[i];
+		*ret = range;
+	}
+
+	if (best && !are_known(chooser, extent, ret) && !are_zeros(chooser, best, ret))
+		ret->end = ret->first;
+	return true;
+}
+
+/* From here on the extent stays, in this pass and, as what is settled, in later ones. */
+static bool take(Chooser *chooser, const Object *extent, const CoverRange *range, GError **error)
+{
+	Pass *pass = chooser->pass;
+	g_autofree char *note = note_of(extent, range);
+
+	pass->btrfs.zero_source = g_new0(ZeroSource, 1);
+	*pass->btrfs.zero_source = (ZeroSource){ extent->id, doubts_stamp(extent), *range };
+	object_table_add_fact(chooser->table, extent->id, FACT_LOCKED);
+	return pass->settings->dry_run || g_strcmp0(chooser->last, note) == 0 ||
+	       hash_store_set_note(pass->store, SOURCE_NOTE, note, error);
+}
+
+/* Take the best candidate that is of use. */
+static bool take_best(Chooser *chooser, GError **error)
+{
+	g_array_sort(chooser->candidates, zero_candidate_compare);
+	for (guint i = 0; i < MIN(chooser->candidates->len, CANDIDATES_MAX); i++) {
+		const ZeroCandidate *best = &g_array_index(chooser->candidates, ZeroCandidate, i);
+		CoverRange range;
+		Object extent;
+		bool found;
+
+		if (!hash_store_peek(chooser->pass->store, best->id, &extent, &found, error))
+			return false;
+		if (!found)
+			continue;
+		if (!look_at_places(chooser, &extent, &range, error))
+			return false;
+		if (range.end > range.first)
+			return take(chooser, &extent, &range, error);
+	}
+
+	return true;
+}
+
+static void chooser_free(Chooser *chooser)
+{
+	extent_files_free(chooser->files);
+	extent_refs_free(chooser->refs);
+	g_array_unref(chooser->candidates);
+	g_free(chooser->last);
+	g_free(chooser);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Chooser, chooser_free)
+
+static Chooser *chooser_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
+{
+	Chooser *chooser = g_new0(Chooser, 1);
+
+	chooser->pass = pass;
+	chooser->sums = sums;
+	chooser->table = table;
+	chooser->files = extent_files_new(pass);
+	chooser->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	chooser->candidates = g_array_new(false, false, sizeof(ZeroCandidate));
+	return chooser;
+}
+
+bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
+{
+	g_autoptr(Chooser) chooser = NULL;
+	bool is_best;
+
+	g_clear_pointer(&pass->btrfs.zero_source, g_free);
+	if (pass->settings->zeros != ZEROS_SHARE)
+		return true;
+
+	chooser = chooser_new(pass, sums, table);
+	if (!consider_last(chooser, &is_best, error) || (is_best && !take_best(chooser, error)))
+		return false;
+	return pass->btrfs.zero_source ||
+	       (consider_unsettled(chooser, error) && take_best(chooser, error));
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/refs/extent-choice.h"
+
+#include "common/config/place-cost.h"
+#include "daemon/btrfs/refs/ref-groups.h"
+#include "hashstore/holders.h"
+
+struct ExtentChoice {
+	Pass *pass;
+	ExtentRefs *refs;
+	GArray *found; /* Found: groups of the same inode and offset, writable ones first in each */
+	GArray *holders; /* uint64_t */
+	Places all;
+	Places writable;
+	uint64_t cost_max;
+	bool defers;
+};
+
+ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
+{
+	ExtentChoice *choice = g_new0(ExtentChoice, 1);
+
+	choice->pass = pass;
+	choice->refs = refs;
+	choice->found = g_array_new(false, false, sizeof(GroupedRef));
+	choice->holders = g_array_new(false, false, sizeof(uint64_t));
+	return choice;
+}
+
+void extent_choice_free(ExtentChoice *choice)
+{
+	if (!choice)
+		return;
+
+	g_array_unref(choice->found);
+	g_array_unref(choice->holders);
+	g_free(choice);
+}
+
+static const GroupedRef *found_at(const ExtentChoice *choice, guint i)
+{
+	return ref_groups_at(choice->found, i);
+}
+
+static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
+{
+	guint n = 0;
+
+	while (begin + n < end && !found_at(choice, begin + n)->is_read_only)
+		n++;
+	return n;
+}
+
+/* What may be compared where read-only places have a part in it. */
+static uint64_t cost_max_of_all(const ExtentChoice *choice)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+
+	return places_cost_max(
+		choice->defers && policy != SNAPSHOTS_SHARE ? SNAPSHOTS_WRITABLE : policy,
+		&choice->all, &choice->writable, choice->cost_max, choice->pass->btrfs.snapshots_rotate);
+}
+
+/*
+ * Look up the first place of each group, and see what all cost.  It ends where that is too much whichever
+ * are chosen.
+ */
+static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
+{
+	choice->all = choice->writable = (Places){ 0 };
+	for (guint i = 0; i < choice->found->len && pass_checkpoint(choice->pass);) {
+		guint end = ref_groups_end(choice->found, i);
+		guint n_writable = count_writable(choice, i, end);
+		uint64_t length = 0;
+
+		/* What only snapshots show need not be looked at where these are too much already. */
+		if ((n_writable > 0 ||
+		     places_are_affordable(&choice->all, cost_max_of_all(choice))) &&
+		    !extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
+				     error))
+			return false;
+		places_add(&choice->all, length, end - i);
+		places_add(&choice->writable, length, n_writable);
+		if (!places_are_affordable(&choice->writable, choice->cost_max))
+			break;
+		i = end;
+	}
+
+	return true;
+}
+
+/* Look up the other places: all of them, or the writable ones. */
+static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
+{
+	for (guint i = 0; i < choice->found->len;) {
+		guint end = ref_groups_end(choice->found, i);
+		guint n = all ? end - i : count_writable(choice, i, end);
+		uint64_t ignored;
+
+		for (guint j = 1; j < n; j++)
+			if (!extent_refs_add(choice->refs, &found_at(choice, i + j)->ref, extent,
+					     &ignored, error))
+				return false;
+		i = end;
+	}
+
+	return true;
+}
+
+static void find_holders(ExtentChoice *choice)
+{
+	for (guint i = 0; i < choice->found->len; i++)
+		if (found_at(choice, i)->is_read_only)
+			g_array_append_val(choice->holders, found_at(choice, i)->ref.root);
+
+	holders_make_unique(choice->holders);
+}
+
+static bool is_read_only_place(const ExtentRef *place, void *data)
+{
+	return read_only_subvolumes_has(data, place->root);
+}
+
+/* Whether there are places to share and others to leave, which the policy allows. */
+static bool has_both(const ExtentChoice *choice)
+{
+	return places_may_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
+				  &choice->writable);
+}
+
+/* What all that was looked up shows. */
+static Places listed_places(const ExtentChoice *choice)
+{
+	const ExtentRef *refs;
+	Places places = { 0 };
+	size_t n;
+
+	refs = extent_refs_list(choice->refs, &n);
+	for (size_t i = 0; i < n; i++)
+		places_add(&places, refs[i].length, 1);
+	return places;
+}
+
+static ExtentRefsOutcome leave(const ExtentChoice *choice)
+{
+	return extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
+}
+
+/*
+ * Choose all places if they are worth it, by what the others show, too: what was overwritten since shows
+ * more in snapshots.
+ */
+static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+{
+	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
+	if (!*ret)
+		return true;
+	if (!add_others(choice, extent, true, error))
+		return false;
+
+	choice->all = listed_places(choice);
+	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
+	return true;
+}
+
+static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
+		   GError **error)
+{
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	bool was_measured = places_are_affordable(&choice->all, cost_max_of_all(choice));
+	bool all;
+
+	*ret = extent_refs_outcome(choice->refs);
+	/* They may not be shared onto; so says who asks for the target. */
+	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0)
+		return true;
+	if (!choose_all(choice, extent, &all, error))
+		return false;
+	if (!all &&
+	    (!has_both(choice) || !places_are_affordable(&choice->writable, choice->cost_max))) {
+		*ret = leave(choice);
+		return true;
+	}
+
+	if (!all) {
+		extent_refs_remove_if(choice->refs, is_read_only_place, choice->pass->subvolumes);
+		find_holders(choice);
+		if (!was_measured && !add_others(choice, extent, false, error))
+			return false;
+	}
+	*ret = extent_refs_outcome(choice->refs);
+	/* What was overwritten a moment ago is not gone. */
+	if (!all && *ret == EXTENT_REFS_GONE)
+		*ret = leave(choice);
+	return true;
+}
+
+bool extent_choice_may_defer(const ExtentChoice *choice)
+{
+	return choice->holders->len == 0 && has_both(choice);
+}
+
+/*
+ * Find which of @snapshots, to which nobody wrote, hold the extent.  They were made since it was allocated.  If the
+ * oldest and the newest of them show it at @place, those between do, too.  *ret_length is what each shows there at
+ * least; 0: that is not known.
+ */
+static bool find_snapshots(ExtentChoice *choice, const Object *extent, const GArray *snapshots,
+			   uint64_t generation, const ExtentRef *place, uint64_t *ret_length,
+			   GError **error)
+{
+	const BtrfsUntouched *oldest = NULL, *newest = NULL;
+	uint64_t first, last;
+
+	*ret_length = 0;
+	for (guint i = 0; i < snapshots->len; i++) {
+		const BtrfsUntouched *one = &g_array_index(snapshots, BtrfsUntouched, i);
+
+		if (one->otransid < generation)
+			continue;
+		g_array_append_val(choice->holders, one->id);
+		if (!oldest || one->otransid < oldest->otransid)
+			oldest = one;
+		if (!newest || one->otransid > newest->otransid)
+			newest = one;
+	}
+	if (!oldest)
+		return true;
+	if (!extent_refs_shows(choice->refs, oldest->id, place, extent, &first, error) ||
+	    !extent_refs_shows(choice->refs, newest->id, place, extent, &last, error))
+		return false;
+
+	*ret_length = MIN(first, last);
+	return true;
+}
+
+/*
+ * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: there are
+ * no snapshots, and all places are affordable; or there are, and only the writable places are.
+ */
+static bool choose_named(ExtentChoice *choice, const Object *extent, const ExtentNamed *named,
+			 const GArray *snapshots, bool *ret, GError **error)
+{
+	const ExtentRef *places;
+	uint64_t n_holders, length;
+	size_t n;
+
+	*ret = false;
+	/* One more than the item counts shows that a file was overwritten since the last commit. */
+	if (!extent_refs_list_named(choice->refs, extent, named->n_items + 1, error))
+		return false;
+	places = extent_refs_list(choice->refs, &n);
+	if (n == 0 || n != named->n_items || extent_refs_outcome(choice->refs) != EXTENT_REFS_READ)
+		return true;
+	if (!find_snapshots(choice, extent, snapshots, named->generation, &places[0], &length,
+			    error))
+		return false;
+
+	/* What was overwritten since shows more in snapshots, and what was cloned since is not in them. */
+	n_holders = choice->holders->len;
+	choice->writable = listed_places(choice);
+	choice->all = choice->writable;
+	places_add(&choice->all, length, n_holders);
+	*ret = places_are_affordable(&choice->writable, choice->cost_max) &&
+	       (n_holders > 0 ? length > 0 && !places_are_affordable(&choice->all,
+								     cost_max_of_all(choice))
+			      : named->is_all && snapshots->len == 0);
+	return true;
+}
+
+/* Whether the places that are named can be all writable ones, and would be affordable if each were one block. */
+static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *families,
+			  const ExtentNamed *named)
+{
+	Places least = { named->n_items, named->n_items * choice->pass->block_bytes };
+
+	return named->root != 0 &&
+	       !read_only_subvolumes_has(choice->pass->subvolumes, named->root) &&
+	       (named->is_all || !btrfs_families_have_writable_snapshots(families)) &&
+	       places_are_affordable(&least, choice->cost_max);
+}
+
+/*
+ * Choose by what the extent's item names: with a hundred snapshots finding all references takes the kernel most of a
+ * millisecond.  *ret is false if that has to be done.
+ */
+static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+{
+	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	const GArray *snapshots;
+	ExtentNamed named;
+
+	*ret = false;
+	if (!btrfs_families_look(families, error) ||
+	    !extent_refs_read_names(choice->refs, extent, PLACE_COST_PLACES_MAX, &named, error))
+		return false;
+	if (!may_be_chosen(choice, families, &named))
+		return true;
+
+	snapshots = btrfs_families_untouched(families, named.root);
+	if (!snapshots ||
+	    (snapshots->len > 0 && policy != SNAPSHOTS_AUTO && policy != SNAPSHOTS_WRITABLE))
+		return true;
+	return choose_named(choice, extent, &named, snapshots, ret, error);
+}
+
+bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
+			ExtentRefsOutcome *ret, GError **error)
+{
+	bool by_item;
+
+	choice->defers = defers;
+	g_array_set_size(choice->holders, 0);
+	choice->cost_max = place_cost_most(choice->pass->btrfs.compare_factor, extent->size_bytes);
+	if (!choose_by_item(choice, extent, &by_item, error))
+		return false;
+	if (by_item) {
+		*ret = EXTENT_REFS_READ;
+		return true;
+	}
+
+	g_array_set_size(choice->holders, 0);
+	choice->all = choice->writable = (Places){ 0 };
+	if (!extent_refs_find(choice->refs, extent, ret, error))
+		return false;
+	if (*ret != EXTENT_REFS_READ)
+		return true;
+
+	ref_groups_fill(choice->found, choice->refs, choice->pass->subvolumes);
+	if (choice->found->len == 0) {
+		*ret = EXTENT_REFS_GONE;
+		return true;
+	}
+
+	if (!measure(choice, extent, error))
+		return false;
+	if (!pass_checkpoint(choice->pass)) {
+		*ret = leave(choice);
+		return true;
+	}
+	return choose(choice, extent, ret, error);
+}
+
+const GArray *extent_choice_holders(const ExtentChoice *choice)
+{
+	return choice->holders;
+}
+
+uint64_t extent_choice_compare_bytes(const ExtentChoice *choice)
+{
+	return 2 * choice->all.shown_bytes;
+}
+
+uint64_t extent_choice_affordable(const ExtentChoice *choice)
+{
+	double cost = (double)place_cost(choice->all.shown_bytes, choice->all.n);
+
+	return cost > 0 ? (uint64_t)((double)choice->all.n * (double)cost_max_of_all(choice) / cost)
+			: 0;
+}
+
+bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,
+			GError **error)
+{
+	ExtentRefsOutcome outcome;
+
+	g_array_set_size(choice->holders, 0);
+	*ret = EXTENT_IS_SHOWN;
+	if (!extent_refs_find(choice->refs, extent, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_PARTIAL)
+		return true;
+
+	ref_groups_fill(choice->found, choice->refs, choice->pass->subvolumes);
+	if (outcome == EXTENT_REFS_GONE || choice->found->len == 0) {
+		*ret = EXTENT_IS_GONE;
+		return true;
+	}
+	for (guint i = 0; i < choice->found->len; i++)
+		if (!found_at(choice, i)->is_read_only)
+			return true;
+
+	*ret = EXTENT_IS_HELD;
+	find_holders(choice);
+	return true;
+}

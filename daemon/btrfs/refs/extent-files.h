@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/file-reader.h"
+#include "common/files/extent-refs.h"
+#include "daemon/context/pass.h"
+
+/*
+ * ExtentFiles - the files that show data extents, opened by handle, in whatever subvolume.
+ *
+ * The last used ones stay open, at most 128, and those of which something was fetched ahead.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentFiles ExtentFiles;
+
+ExtentFiles *extent_files_new(Pass *pass);
+void extent_files_free(ExtentFiles *files);
+
+/* Whether the file is part of dedupd's own state, which is neither target nor source. */
+bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
+
+/* Whether others may be shared with what the file shows. */
+bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref);
+
+/*
+ * The open file, valid until 127 others were asked for; NULL, with the reason: it does not open.
+ */
+FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+
+/* What was fetched before its turn: it stays in the cache, and its file open, until it is released. */
+typedef struct {
+	struct OpenFile *file; /* NULL: nothing */
+	uint64_t offset;
+	uint64_t length;
+} FetchedAhead;
+
+/* Start reading @length bytes at @offset of the file, if it opens.  To be released. */
+FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
+				uint64_t length);
+void extent_files_release(ExtentFiles *files, FetchedAhead *fetched);
+
+/* Whether so many files are held by what was fetched that some should be released before more is. */
+bool extent_files_is_full(const ExtentFiles *files);
+
+/* Whether the file may be shared onto, which does not say that it opens; *ret_reason is why not. */
+bool extent_files_is_target(const ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/refs/extent-sharing.h"
+
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+
+#include <string.h>
+
+/* Of a subvolume: what is no younger than this it has in common with a snapshot. */
+typedef struct {
+	uint64_t id;
+	uint8_t uuid[FS_UUID_BYTES];
+	uint64_t until; /* transaction; 0: it has no snapshots */
+} Common;
+
+struct ExtentSharing {
+	int fd;
+	GHashTable *by_id;   /* Common; NULL: not looked at yet */
+	GHashTable *by_uuid; /* the same */
+};
+
+ExtentSharing *extent_sharing_new(int fd)
+{
+	ExtentSharing *sharing = g_new0(ExtentSharing, 1);
+
+	sharing->fd = fd;
+	return sharing;
+}
+
+void extent_sharing_free(ExtentSharing *sharing)
+{
+	if (!sharing)
+		return;
+
+	g_clear_pointer(&sharing->by_uuid, g_hash_table_unref);
+	g_clear_pointer(&sharing->by_id, g_hash_table_unref);
+	g_free(sharing);
+}
+
+static guint hash_uuid(gconstpointer uuid)
+{
+	guint hash;
+
+	memcpy(&hash, uuid, sizeof(hash));
+	return hash;
+}
+
+static gboolean is_same_uuid(gconstpointer one, gconstpointer other)
+{
+	return memcmp(one, other, FS_UUID_BYTES) == 0;
+}
+
+static void add(ExtentSharing *sharing, const BtrfsSubvolume *subvolume)
+{
+	Common *common = g_new0(Common, 1);
+
+	common->id = subvolume->id;
+	memcpy(common->uuid, subvolume->uuid, sizeof(common->uuid));
+	g_hash_table_insert(sharing->by_id, &common->id, common);
+	g_hash_table_insert(sharing->by_uuid, common->uuid, common);
+}
+
+/* If it is a snapshot, it and its origin have in common what was there then. */
+static void join(ExtentSharing *sharing, const BtrfsSubvolume *snapshot)
+{
+	static const uint8_t none[FS_UUID_BYTES];
+	Common *own = g_hash_table_lookup(sharing->by_id, &snapshot->id);
+	Common *origin = g_hash_table_lookup(sharing->by_uuid, snapshot->parent_uuid);
+
+	if (is_same_uuid(snapshot->parent_uuid, none))
+		return;
+
+	own->until = MAX(own->until, snapshot->otransid);
+	if (origin)
+		origin->until = MAX(origin->until, snapshot->otransid);
+}
+
+static bool look(ExtentSharing *sharing, GError **error)
+{
+	g_autoptr(GArray) all = NULL;
+
+	if (!btrfs_subvolumes_read(sharing->fd, &all, error))
+		return false;
+
+	sharing->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	sharing->by_uuid = g_hash_table_new(hash_uuid, is_same_uuid);
+	for (guint i = 0; i < all->len; i++)
+		add(sharing, &g_array_index(all, BtrfsSubvolume, i));
+	for (guint i = 0; i < all->len; i++)
+		join(sharing, &g_array_index(all, BtrfsSubvolume, i));
+	return true;
+}
+
+/*
+ * The one file that the item says shows the extent, perhaps in pieces of one copy of it; its root is 0
+ * if there are others, or it does not tell.
+ */
+static BtrfsExtentRef only_file(const BtrfsExtentItem *item)
+{
+	static const BtrfsExtentRef none;
+	const BtrfsExtentRef *ref;
+	BtrfsExtentRefs refs;
+
+	btrfs_extent_refs_start(&refs, item);
+	if (!btrfs_extent_refs_next(&refs, &ref) || !ref || ref->kind != BTRFS_EXTENT_REF_FILE ||
+	    ref->count != item->refs)
+		return none;
+
+	return *ref;
+}
+
+bool extent_sharing_ask(ExtentSharing *sharing, const BtrfsExtentItem *item, bool *ret,
+			GError **error)
+{
+	BtrfsExtentRef only = only_file(item);
+	const Common *common;
+
+	*ret = true;
+	if (only.root == 0)
+		return true;
+	if (!sharing->by_id && !look(sharing, error))
+		return false;
+
+	common = g_hash_table_lookup(sharing->by_id, &only.root);
+	*ret = common && item->generation <= common->until;
+	return true;
+}

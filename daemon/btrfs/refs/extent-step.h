@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/extent-refs.h"
+#include "hashstore/differed.h"
+
+/* Where a step has the bytes from that the target's are shared with. */
+typedef enum {
+	STEP_FROM_PLACE, /* a place in a file that shows another extent */
+	STEP_FROM_HOLE,  /* an empty file: the target's bytes are zeros */
+	STEP_FROM_COPY,  /* a copy of the target's rest, which is to be made first */
+} StepFrom;
+
+/* ExtentStep - one range to deduplicate: bytes of a target's file and of a source.  A plan consists of steps. */
+typedef struct {
+	StepFrom from;
+	ExtentRef target;
+	uint64_t target_offset;
+	uint64_t length;
+	uint64_t source_offset; /* 0 in a hole */
+	/* STEP_FROM_PLACE; else zero. */
+	ExtentRef source;
+	ExtentStamp source_extent;
+	bool is_whole; /* the source's sums are those of the target from end to end */
+	bool is_done;  /* it was shared together with another */
+} ExtentStep;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/share/extent-rounds.h"
+
+#include "common/content/run.h"
+#include "daemon/btrfs/find/stretch-runs.h"
+#include "daemon/btrfs/pinned/pinned-extents.h"
+#include "daemon/btrfs/plan/block-search.h"
+#include "daemon/btrfs/share/begun-extent.h"
+#include "daemon/btrfs/share/extent-share.h"
+#include "daemon/context/filesystem.h"
+#include "daemon/match/match.h"
+#include "daemon/match/planner.h"
+#include "daemon/share/kept-files.h"
+#include "daemon/share/share.h"
+#include "hashstore/objects.h"
+#include "hashstore/sorter.h"
+
+/* Which extents are targets. */
+typedef enum {
+	WANTS_ALL,
+	WANTS_BEGUN, /* the one that the last pass had begun with */
+	WANTS_LONG,  /* those that are long, but that one */
+	WANTS_SHORT, /* all others */
+} Wants;
+
+typedef struct {
+	Pass *pass;
+	ExtentSums *sums;
+	ObjectTable *table;
+	Wants wants;
+	uint32_t begun; /* 0: none was */
+	ShareRound round;
+} ExtentRounds;
+
+static Sorter *new_runs(const Pass *pass)
+{
+	return sorter_new(sizeof(Run), run_compare, pass->settings->memory_bytes / 4,
+			  pass->settings->state_directory, pass->stop);
+}
+
+static bool may_share_more(const Pass *pass)
+{
+	return pass_checkpoint(pass) && !pass->result->stopped_reason;
+}
+
+static bool is_wanted(uint32_t target, void *data)
+{
+	const ExtentRounds *rounds = data;
+
+	if (!object_table_is_extent(target, rounds->table))
+		return false;
+
+	switch (rounds->wants) {
+	case WANTS_ALL:
+		return true;
+	case WANTS_BEGUN:
+		return target == rounds->begun;
+	case WANTS_LONG:
+		return target != rounds->begun && object_table_is_long(rounds->table, target);
+	case WANTS_SHORT:
+		break;
+	}
+
+	return target != rounds->begun && !object_table_is_long(rounds->table, target);
+}
+
+static bool share_wanted(ExtentRounds *rounds, Wants wants, Sorter *runs, GError **error)
+{
+	g_autoptr(Planner) planner = planner_new(runs, is_wanted, rounds);
+
+	rounds->wants = wants;
+	return extents_share(rounds->pass, rounds->sums, rounds->table, planner, &rounds->round,
+			     error);
+}
+
+/* Share what files without checksums have in common: their @runs come again from the first. */
+static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, GError **error)
+{
+	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, rounds->table);
+	Pass *pass = rounds->pass;
+	uint64_t before = pass->result->shared.runs;
+
+	if (pass->result->stopped_reason)
+		return true;
+	if (!sorter_rewind(runs, error) || !share_all(pass, planner, opener, error))
+		return false;
+
+	pass->n_file_runs += pass->result->shared.runs - before;
+	return kept_files_drop(pass, opener, error);
+}
+
+/* Match all; *ret is NULL if the pass was told to stop. */
+static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError **error)
+{
+	Pass *pass = rounds->pass;
+	g_autoptr(Sorter) found = new_runs(pass);
+	g_autoptr(Sorter) runs = new_runs(pass);
+	uint64_t blocks = 0;
+
+	*ret = NULL;
+	extent_sums_forget(rounds->sums);
+	progress_begin(pass->progress, STAGE_MATCH, 0);
+	if (!match_all(pass, rounds->table, opener, found, &blocks, error) ||
+	    !stretch_runs_resolve(pass, rounds->sums, rounds->table, found, runs, error))
+		return false;
+	if (!pass_checkpoint(pass))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SHARE, 0);
+	*ret = g_steal_pointer(&runs);
+	return true;
+}
+
+/*
+ * Sources of the first round may be targets of the next one.  The extent's item in the tree names the places that
+ * were shared onto it when the transaction is committed.
+ */
+static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
+{
+	return n_runs == 0 || pass->result->shared.runs == 0 || pass->settings->dry_run ||
+	       filesystem_flush(pass->filesystem, error);
+}
+
+/* Try long extents once more, with all that has any of their blocks. */
+static bool search_blocks(ExtentRounds *rounds, GError **error)
+{
+	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
+	g_autoptr(Sorter) runs = new_runs(rounds->pass);
+	bool done = true;
+
+	if (may_share_more(rounds->pass) &&
+	    (!block_search_run(search, runs, error) || !sorter_sort(runs, error) ||
+	     !commit_shared(rounds->pass, sorter_count(runs), error)))
+		return false;
+	rounds->round.sources = block_search_sources(search);
+	if (may_share_more(rounds->pass) && sorter_count(runs) > 0)
+		done = share_wanted(rounds, WANTS_ALL, runs, error);
+	rounds->round.sources = NULL;
+
+	return done && block_search_end(search, error);
+}
+
+static bool first_round(ExtentRounds *rounds, GError **error)
+{
+	Pass *pass = rounds->pass;
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(Sorter) runs = NULL;
+
+	if (!match(rounds, opener, &runs, error))
+		return false;
+	if (!runs)
+		return true;
+	rounds->round.search = block_search_new(pass, rounds->sums, rounds->table);
+	if (!begun_extent_take(pass, &rounds->begun, error))
+		return false;
+	if (rounds->begun &&
+	    (!share_wanted(rounds, WANTS_BEGUN, runs, error) || !sorter_rewind(runs, error)))
+		return false;
+
+	return share_wanted(rounds, WANTS_LONG, runs, error) && search_blocks(rounds, error) &&
+	       sorter_rewind(runs, error) && share_wanted(rounds, WANTS_SHORT, runs, error) &&
+	       share_files(rounds, opener, runs, error);
+}
+
+static bool second_round(ExtentRounds *rounds, GError **error)
+{
+	Pass *pass = rounds->pass;
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(Sorter) runs = NULL;
+
+	rounds->round.is_news = false;
+	pass->result->shared.capped = 0;
+	return match(rounds, opener, &runs, error) &&
+	       (!runs || share_wanted(rounds, WANTS_ALL, runs, error));
+}
+
+/*
+ * Whether @source was a target before its equals were known to stay: with these it might be in fewer pieces.  By
+ * then others had been shared with it.
+ */
+static bool was_early(const ExtentRounds *rounds, const Object *source, bool *ret, GError **error)
+{
+	PinnedExtent known;
+	bool found;
+
+	*ret = false;
+	if (!(object_table_facts(rounds->table, source->id) & FACT_LOCKED))
+		return true;
+	if (!hash_store_next_pinned(rounds->pass->store, source->inode, &known, &found, error))
+		return false;
+	*ret = found && known.extent.address == source->inode && known.cause == PIN_PIECES;
+	return true;
+}
+
+/*
+ * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
+ * that earlier passes had settled, and those that had to stay as others were shared with them.
+ */
+static bool turn_sources(ExtentRounds *rounds, GError **error)
+{
+	Pass *pass = rounds->pass;
+	GHashTableIter iterator;
+	gpointer id, marks;
+
+	extent_again_iterate(rounds->round.again, &iterator);
+	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
+		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
+		Object source;
+		bool found, is_early = false;
+
+		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
+		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
+		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
+			continue;
+		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
+			return false;
+		if (!found || source.state != OBJECT_DONE)
+			continue;
+		if (facts & FACT_PINNED && !was_early(rounds, &source, &is_early, error))
+			return false;
+		if ((!(facts & FACT_PINNED) || is_early) &&
+		    pinned_extents_turn(pass->btrfs.pinned, source.inode, *(const uint64_t *)marks))
+			pass->btrfs.n_turned++;
+	}
+
+	return true;
+}
+
+bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
+{
+	g_autoptr(ExtentAgain) again = extent_again_new();
+	ExtentRounds rounds = {
+		.pass = pass,
+		.sums = sums,
+		.table = table,
+		.round = { .is_news = true, .again = again },
+	};
+	bool done = first_round(&rounds, error) &&
+		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||
+		     second_round(&rounds, error)) &&
+		    turn_sources(&rounds, error);
+
+	block_search_free(rounds.round.search);
+	return done;
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/share/extent-share.h"
+
+#include "daemon/btrfs/pinned/deferred-extents.h"
+#include "daemon/btrfs/pinned/pinned-extents.h"
+#include "daemon/btrfs/plan/doubts.h"
+#include "daemon/btrfs/plan/extent-figures.h"
+#include "daemon/btrfs/plan/extent-queue.h"
+#include "daemon/btrfs/plan/extent-skips.h"
+#include "daemon/btrfs/plan/extent-turn.h"
+#include "daemon/btrfs/plan/gone-extent.h"
+#include "daemon/btrfs/plan/target-copy.h"
+#include "daemon/btrfs/share/begun-extent.h"
+#include "daemon/btrfs/share/metadata-watch.h"
+#include "daemon/btrfs/share/step-rounds.h"
+#include "daemon/share/refusal.h"
+#include "hashstore/open-extents.h"
+
+/* Runs of one target that are looked at, in the order of the planner. */
+#define TARGET_RUNS (1 << 17)
+
+/* What became of one step. */
+typedef enum {
+	STEP_DONE,
+	STEP_LEFT,    /* the target is left alone, and why is noted */
+	STEP_DOUBTED, /* the target may be tried with other sources */
+} StepOutcome;
+
+typedef struct {
+	Pass *pass;
+	ObjectTable *table;
+	ExtentFiles *files;
+	StepRounds *rounds;
+	ExtentRefs *refs;
+	ExtentPlan *plan;
+	ExtentTurn *turn;
+	GArray *runs;   /* Run, of the target in hand */
+	bool has_zeros; /* one of them is from a hole */
+	ShareRound *round;
+	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
+	ExtentQueue *planned;
+	TargetCopy copy; /* of the first of them */
+} ExtentSharer;
+
+/*
+ * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
+ * written to meanwhile, the sums are equal and the blocks are not.
+ */
+static bool note_difference(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+			    uint64_t done, uint64_t length, StepOutcome *ret, GError **error)
+{
+	ExtentStamp stamp = doubts_stamp(target);
+	bool shown, kept;
+
+	/* The copy was equal when it was made. */
+	if (step->from == STEP_FROM_COPY) {
+		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		return true;
+	}
+	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
+		return false;
+	if (!shown) {
+		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		return true;
+	}
+
+	if (!doubts_add(sharer->pass, &stamp, &step->source_extent,
+			step_compared_bytes(step, length), &kept, error))
+		return false;
+	if (kept)
+		*ret = STEP_DOUBTED;
+	else
+		extent_skips_add(sharer->pass, target, SKIP_DIFFERS, &step->target);
+	return true;
+}
+
+/* Have the kernel share one step. */
+static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
+				 const StepFiles *files)
+{
+	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
+
+	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
+	return shared;
+}
+
+/* Share one step of @target; what goes no further leaves the target alone. */
+static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+		       const StepFiles *files, StepOutcome *ret, GError **error)
+{
+	SharedRounds shared = share_rounds(sharer, step, files);
+
+	extent_figures_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
+		extent_skips_add(sharer->pass, target,
+				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
+				 &step->target);
+	else if (shared.outcome == DEDUPE_DIFFERS)
+		return note_difference(sharer, target, step, shared.done, shared.length, ret,
+				       error);
+	else if (shared.no_source != SKIP_REASONS)
+		extent_skips_add(sharer->pass, target, shared.no_source, &step->target);
+	else if (shared.outcome == DEDUPE_SAME)
+		*ret = STEP_DONE;
+	else if (shared.outcome != DEDUPE_NOT_DONE)
+		extent_skips_add(sharer->pass, target, refusal_reason(shared.outcome),
+				 &step->target);
+	return true;
+}
+
+/*
+ * Share what the first target needs first together with what goes on with it.  What goes no further is
+ * tried step by step afterwards, which tells whose fault it is; so is all once something differed.
+ */
+static void share_joined(ExtentSharer *sharer)
+{
+	PassResult *result = sharer->pass->result;
+	SharedRounds shared;
+	SkipReason reason;
+	ExtentStep joined;
+	StepFiles files;
+	uint64_t done;
+
+	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
+		return;
+	if (step_rounds_open(sharer->rounds, &joined, sharer->copy.copy, &files, &reason))
+		return;
+
+	shared = share_rounds(sharer, &joined, &files);
+	if (shared.outcome == DEDUPE_DIFFERS)
+		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
+	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
+	extent_figures_add_shared(sharer->pass, done, done > 0);
+}
+
+static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+		     StepOutcome *ret, GError **error)
+{
+	ExtentStamp stamp = doubts_stamp(target);
+	const ExtentRef *unopened;
+	SkipReason reason;
+	StepFiles files;
+	Belief belief = BELIEF_YES;
+
+	/* Since it was planned something may have differed. */
+	if (step->from != STEP_FROM_COPY &&
+	    !doubts_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief, error))
+		return false;
+	*ret = belief == BELIEF_YES ? STEP_LEFT : STEP_DOUBTED;
+	if (belief != BELIEF_YES)
+		return true;
+
+	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
+	if (!unopened)
+		return run_rounds(sharer, target, step, &files, ret, error);
+
+	extent_skips_add(sharer->pass, target, reason, unopened);
+	return true;
+}
+
+/* Whether it is not only as a source that the target is of interest. */
+static bool is_true_target(const ExtentSharer *sharer, const Object *target)
+{
+	GHashTable *sources = sharer->round->sources;
+
+	return sharer->round->is_news &&
+	       !(sources && g_hash_table_contains(sources, GUINT_TO_POINTER(target->id))) &&
+	       !pinned_extents_was_turned(sharer->pass->btrfs.pinned, target->inode);
+}
+
+/*
+ * The target stays, so it may be the source of those that were sources until now; what cannot be
+ * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
+ * target of others, so that it may be one yet.
+ */
+static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
+{
+	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
+	/* What is a source and not free to go besides is no news, save that it could be freed. */
+	bool is_news =
+		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
+	const ExtentPin *why = extent_plan_pin(sharer->plan);
+	bool is_searched = false;
+
+	if (sharer->round->search && is_news && reason == SKIP_PINNED &&
+	    !block_search_add(sharer->round->search, target, why, sharer->runs, &is_searched,
+			      error))
+		return false;
+	if (skip_may_pass(reason) || !has_zeros_only) {
+		object_table_add_fact(sharer->table, target->id,
+				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
+		sharer->round->n_pinned++;
+		/* What it has in common with others may be what these lack to go. */
+		for (guint i = 0; i < sharer->runs->len; i++)
+			extent_again_add(sharer->round->again,
+					 g_array_index(sharer->runs, Run, i).source, target->inode);
+	}
+	if (is_searched)
+		return true;
+	if (is_news) {
+		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+		if (reason == SKIP_CLONES)
+			sharer->pass->result->costly_bytes +=
+				extent_plan_costly_bytes(sharer->plan);
+	}
+	return skip_may_pass(reason) ||
+	       pinned_extents_put(sharer->pass->btrfs.pinned, target, why, is_news, error);
+}
+
+/* Queue what is planned for @target. */
+static void enqueue(ExtentSharer *sharer, const Object *target)
+{
+	const GArray *steps = extent_plan_steps(sharer->plan);
+	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
+	/* What is to be shared with what comes before is read in larger pieces then. */
+	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
+	PlannedTarget *planned =
+		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
+				  extent_plan_holders(sharer->plan), sharer->runs);
+
+	planned->claim = extent_plan_claim(sharer->plan);
+	if (planned->holders->len > 0)
+		deferred_extents_intend(sharer->pass->btrfs.deferred, target);
+	if (is_ahead)
+		planned_target_fetch(planned, sharer->files,
+				     doubts_ahead_bytes(sharer->pass, first->length));
+}
+
+/* What the plan in hand shares with stays, also if its own turn has not come. */
+static void lock_sources(ExtentSharer *sharer)
+{
+	const GArray *locked = extent_plan_locked(sharer->plan);
+
+	for (guint i = 0; i < locked->len; i++)
+		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
+				      FACT_LOCKED);
+}
+
+/* The target stays in this pass, so it may be the source of others. */
+static void keep(ExtentSharer *sharer, const Object *target)
+{
+	object_table_remove_fact(sharer->table, target->id, FACT_MOVED);
+	object_table_add_fact(sharer->table, target->id, FACT_PINNED);
+	sharer->round->n_pinned++;
+}
+
+/* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
+static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
+{
+	const ExtentRef *blamed;
+	SkipReason reason;
+
+	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &reason, &blamed))
+		return true;
+
+	/* Nothing can be said of it when the pass was asked to stop. */
+	if (pass_checkpoint(sharer->pass)) {
+		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
+		keep(sharer, &planned->extent);
+	}
+	return false;
+}
+
+/* What was to be shared away stays, as it differed. */
+static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason reason,
+			  GError **error)
+{
+	ExtentPin why = *extent_plan_pin(sharer->plan);
+
+	if (reason == SKIP_PINNED) {
+		reason = SKIP_DIFFERS;
+		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
+	}
+	extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	if (skip_may_pass(reason))
+		return true;
+
+	keep(sharer, target);
+	return pinned_extents_put(sharer->pass->btrfs.pinned, target, &why, true, error);
+}
+
+/*
+ * Plan again for a target that differed from a source, or of which one is doubted: without that one.
+ * If nothing else equals it, it stays, and others may have it as their source.
+ */
+static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
+{
+	const Object *target = &planned->extent;
+	ExtentPlanOutcome outcome;
+	SkipReason reason;
+
+	target_copy_give_back(&sharer->copy, sharer->pass, planned);
+	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
+		return false;
+	extent_plan_judge(sharer->plan, &outcome, &reason);
+	if (!extent_plan_defer(sharer->plan, target, planned->runs, &outcome, &reason, error))
+		return false;
+
+	*ret = outcome == EXTENT_PLANNED;
+	planned->claim = extent_plan_claim(sharer->plan);
+	planned_target_set(planned, extent_plan_steps(sharer->plan),
+			   extent_plan_parts(sharer->plan), extent_plan_holders(sharer->plan));
+	if (*ret) {
+		if (planned->holders->len > 0)
+			deferred_extents_intend(sharer->pass->btrfs.deferred, target);
+		lock_sources(sharer);
+		*ret = make_copy(sharer, planned);
+	}
+	if (outcome == EXTENT_GONE)
+		return gone_extent_forget(sharer->pass, sharer->table, target, error);
+	if (outcome == EXTENT_PLANNED)
+		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
+	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
+}
+
+/* All steps of the plan, and of those that come after it; *ret_done: nothing is left to do. */
+static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_done, GError **error)
+{
+	guint i = 0;
+
+	*ret_done = false;
+	while (i < planned->steps->len) {
+		const ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+		StepOutcome outcome;
+		bool again;
+
+		if (!pass_checkpoint(sharer->pass))
+			return true;
+		if (step->is_done)
+			outcome = STEP_DONE;
+		else if (!run_step(sharer, &planned->extent, step, &outcome, error))
+			return false;
+		if (outcome == STEP_LEFT)
+			return true;
+		i++;
+		if (outcome == STEP_DONE)
+			continue;
+		if (!plan_again(sharer, planned, &again, error))
+			return false;
+		if (!again)
+			return true;
+		i = 0;
+	}
+
+	*ret_done = true;
+	return true;
+}
+
+/* The pass may not go on sharing. */
+static void leave_all_planned(ExtentSharer *sharer)
+{
+	while (!extent_queue_is_empty(sharer->planned)) {
+		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
+
+		planned_target_release(planned, sharer->files);
+		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+	}
+}
+
+/* Do all that is planned for @planned, which was the first in the queue. */
+static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
+{
+	const Object *target = &planned->extent;
+	ExtentRefsOutcome outcome;
+	const ExtentRef *places;
+	size_t n;
+	bool done;
+
+	if (!run_steps(sharer, planned, &done, error) ||
+	    !deferred_extents_revive(sharer->pass->btrfs.deferred, planned->steps, error))
+		return false;
+	if (!done)
+		return pass_checkpoint(sharer->pass) ||
+		       begun_extent_note(sharer->pass, target, error);
+
+	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
+	if (planned->holders->len > 0) {
+		planned->claim = (RestClaim){ 0 };
+		return deferred_extents_put(sharer->pass->btrfs.deferred, target, planned->holders,
+					    error);
+	}
+	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
+		return false;
+	if (outcome == EXTENT_REFS_GONE)
+		return gone_extent_note_freed(sharer->pass, sharer->table, planned, error);
+
+	/* It was cloned, or written to, meanwhile. */
+	places = extent_refs_list(sharer->refs, &n);
+	extent_skips_add(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
+	return true;
+}
+
+static bool execute_next(ExtentSharer *sharer, GError **error)
+{
+	g_autoptr(PlannedTarget) planned = NULL;
+	bool has_copy, done;
+
+	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
+		return false;
+	if (sharer->pass->result->stopped_reason) {
+		leave_all_planned(sharer);
+		return true;
+	}
+	if (!deferred_extents_note(sharer->pass->btrfs.deferred, error))
+		return false;
+	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
+	if (has_copy)
+		share_joined(sharer);
+	planned = extent_queue_pop(sharer->planned);
+	done = !has_copy || execute(sharer, planned, error);
+	if (pass_checkpoint(sharer->pass))
+		deferred_extents_end_intent(sharer->pass->btrfs.deferred, &planned->extent);
+	target_copy_give_back(&sharer->copy, sharer->pass, planned);
+	planned_target_release(planned, sharer->files);
+	target_copy_drop(&sharer->copy, sharer->pass);
+	return done;
+}
+
+static bool execute_all(ExtentSharer *sharer, GError **error)
+{
+	while (pass_checkpoint(sharer->pass) && !extent_queue_is_empty(sharer->planned))
+		if (!execute_next(sharer, error) || !pass_commit_when_due(sharer->pass, error))
+			return false;
+
+	return true;
+}
+
+static bool has_surplus(const ExtentSharer *sharer)
+{
+	return !extent_queue_is_empty(sharer->planned) &&
+	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files));
+}
+
+/* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
+static bool execute_surplus(ExtentSharer *sharer, GError **error)
+{
+	bool takes_half = has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->btrfs.deferred);
+	guint rest = takes_half ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
+
+	while (pass_checkpoint(sharer->pass) &&
+	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest))
+		if (!execute_next(sharer, error))
+			return false;
+
+	return true;
+}
+
+/* Whether @target may be planned after all when what is queued was shared, or was left alone. */
+static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
+{
+	return extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)) ||
+	       (reason == SKIP_NO_SPACE && extent_queue_claims_room(sharer->planned));
+}
+
+/*
+ * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all, and
+ * room that others claimed may be given back.  Before the target is pinned for want of these, that is seen to.
+ */
+static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
+		      SkipReason *ret_reason, GError **error)
+{
+	if (!extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error))
+		return false;
+	if (*ret != EXTENT_PINNED || !may_wait_for_queue(sharer, *ret_reason))
+		return true;
+
+	return execute_all(sharer, error) &&
+	       extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error);
+}
+
+static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
+{
+	ExtentPlanOutcome outcome;
+	SkipReason reason;
+	bool is_turned = false;
+
+	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
+		extent_again_add(sharer->round->again, target->id, target->inode);
+		return true;
+	}
+	if (sharer->pass->result->stopped_reason) {
+		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
+		return true;
+	}
+	/* Once in a pass is enough. */
+	if (postponed_has(sharer->pass->postponed, target->id)) {
+		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+		return true;
+	}
+	if (!make_plan(sharer, target, &outcome, &reason, error) ||
+	    (outcome == EXTENT_PLANNED && !extent_turn_try(sharer->turn, &sharer->plan, target,
+							   sharer->runs, &is_turned, error)))
+		return false;
+	if (!is_turned)
+		extent_plan_judge(sharer->plan, &outcome, &reason);
+	if (!extent_plan_defer(sharer->plan, target, sharer->runs, &outcome, &reason, error))
+		return false;
+
+	switch (outcome) {
+	case EXTENT_GONE:
+		return sharer->pass->settings->dry_run ||
+		       gone_extent_forget(sharer->pass, sharer->table, target, error);
+	case EXTENT_ALONE:
+	case EXTENT_STOPPED:
+		return true;
+	case EXTENT_PINNED:
+		return pin(sharer, target, reason, error);
+	case EXTENT_PLANNED:
+		break;
+	}
+
+	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
+	lock_sources(sharer);
+	if (sharer->pass->settings->dry_run)
+		extent_figures_estimate(sharer->pass, target, sharer->plan);
+	else
+		enqueue(sharer, target);
+	return true;
+}
+
+/* Plan for the target of the runs in hand, and share when enough is planned. */
+static bool end_target(ExtentSharer *sharer, GError **error)
+{
+	const Object *found;
+	Object target;
+
+	if (sharer->runs->len == 0)
+		return true;
+	if (!hash_store_find(sharer->pass->store, run_target(&g_array_index(sharer->runs, Run, 0)),
+			     &found, error))
+		return false;
+
+	if (found) {
+		target = *found;
+		if (!plan_target(sharer, &target, error))
+			return false;
+	}
+	g_array_set_size(sharer->runs, 0);
+	sharer->has_zeros = false;
+	return execute_surplus(sharer, error);
+}
+
+/* Note a run of the target in hand; that it has zeros is said once. */
+static void add_run(ExtentSharer *sharer, const Run *run)
+{
+	if (run->source == RUN_HOLE && sharer->has_zeros)
+		return;
+
+	sharer->has_zeros |= run->source == RUN_HOLE;
+	g_array_append_val(sharer->runs, *run);
+}
+
+static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
+{
+	while (pass_checkpoint(sharer->pass)) {
+		const Plan *next;
+
+		/* What differed is not to be tried again, also if the pass is killed. */
+		if (!plan_next(planner, &next, error) || !pass_commit_when_due(sharer->pass, error))
+			return false;
+		if ((!next || next->begins_target) && !end_target(sharer, error))
+			return false;
+		if (!next)
+			break;
+		if (!run_is_inside(&next->run) && sharer->runs->len < TARGET_RUNS)
+			add_run(sharer, &next->run);
+	}
+
+	return execute_all(sharer, error);
+}
+
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+		   ShareRound *round, GError **error)
+{
+	g_autoptr(ExtentFiles) files = extent_files_new(pass);
+	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
+	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
+	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
+	g_autoptr(ExtentTurn) turn = extent_turn_new(pass, table, other);
+	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	g_autoptr(ExtentQueue) planned = extent_queue_new();
+	ExtentSharer sharer = {
+		.pass = pass,
+		.table = table,
+		.files = files,
+		.rounds = rounds,
+		.refs = refs,
+		.plan = plan,
+		.turn = turn,
+		.runs = runs,
+		.round = round,
+		.planned = planned,
+	};
+
+	return share_all(&sharer, planner, error) && object_table_take_error(table, error);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/content/extent-sums.h"
+#include "daemon/btrfs/plan/block-search.h"
+#include "daemon/btrfs/plan/extent-again.h"
+#include "daemon/context/object-table.h"
+#include "daemon/context/pass.h"
+#include "daemon/match/planner.h"
+
+/* One of the rounds of a pass. */
+typedef struct {
+	bool is_news;        /* what is pinned was not counted before */
+	BlockSearch *search; /* borrowed; is given what lacks little; NULL: nothing is */
+	GHashTable *
+		sources; /* borrowed; ids that are targets besides, so that it is no news if they stay; NULL: none */
+	ExtentAgain *
+		again; /* borrowed; is given sources of what is pinned, and targets that had to stay */
+	uint64_t n_pinned; /* how many were, added up */
+} ShareRound;
+
+/*
+ * Share what runs between data extents of btrfs promise.
+ *
+ * Extent by extent, in the order of the planner: the runs' ends are found from the checksums, all
+ * places that show the extent are looked up, and only if other extents can take over every byte that is
+ * shown it is shared, in each of those places.  Else nothing would be freed: it is pinned, and becomes the
+ * source of others in later rounds.  What was freed is seen by nothing showing the extent any more.
+ *
+ * Thread: the filesystem's worker.
+ */
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+		   ShareRound *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/system/memory-file.h"
+#include "common/text/name-text.h"
+#include "daemon/bus/bus-objects.h"
+#include "daemon/manager/manager.h"
+#include "daemon/report/pass-status.h"
+#include "kernel-ioctl/call/fd.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A time of the monotonic clock as one since 1970; SCHEDULE_NEVER as 0. */
+static uint64_t wall_usec(int64_t monotonic_usec)
+{
+	if (monotonic_usec <= 0 || monotonic_usec == SCHEDULE_NEVER)
+		return 0;
+
+	return (uint64_t)(g_get_real_time() + monotonic_usec - g_get_monotonic_time());
+}
+
+static void show_progress(BusFilesystem *shown, const ManagedView *view)
+{
+	const Progress *progress = view->progress;
+
+	shown->stage = "";
+	if (!progress)
+		return;
+
+	shown->stage = stage_name(atomic_load(&progress->stage));
+	shown->pass_started_usec = (uint64_t)view->begun_usec;
+	shown->stage_started_usec = wall_usec(atomic_load(&progress->stage_started_usec));
+	shown->stage_files = atomic_load(&progress->files);
+	shown->stage_bytes = atomic_load(&progress->done_bytes);
+	shown->stage_total_bytes = atomic_load(&progress->total_bytes);
+	shown->pass_freed_bytes = atomic_load(&progress->freed_bytes);
+	shown->deadline_usec = wall_usec(view->deadline_usec);
+}
+
+/* Instead of the text of an error, which may name files. */
+#define ERROR_WITHOUT_NAMES "an error, which the journal and the report name"
+
+static void show_last(BusFilesystem *shown, const ManagedView *view, bool may_inspect)
+{
+	const PassResult *last = view->last;
+
+	shown->last_outcome = "";
+	shown->last_error = "";
+	if (!view->has_last)
+		return;
+
+	shown->last_outcome = pass_outcome_name(last->outcome);
+	if (last->error && !may_inspect)
+		shown->last_error = ERROR_WITHOUT_NAMES;
+	else if (pass_result_trouble(last))
+		shown->last_error = pass_result_trouble(last);
+	shown->last_exit_status = pass_exit_status(last);
+	shown->last_started_usec = (uint64_t)last->started_usec;
+	shown->last_ended_usec = (uint64_t)last->ended_usec;
+	shown->last_freed_bytes = last->freed.bytes;
+	shown->last_shared_bytes = last->shared.bytes;
+	shown->last_read_bytes = last->disk_bytes;
+}
+
+/* What it waits for after an error says that error, too, and during a hold why that is. */
+static const char *waits_for(const ManagedView *view, bool may_inspect)
+{
+	bool has_names = (view->waits == WAIT_RETRY || view->waits == WAIT_ON_HOLD) &&
+			 view->waits_for[0] != '\0' && !may_inspect;
+
+	return has_names ? wait_reason_text(view->waits) : view->waits_for;
+}
+
+static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, bool may_inspect)
+{
+	static char *const none[] = { NULL };
+	ManagedView view = managed_filesystem_view(managed);
+	const char *directory = managed_filesystem_state_directory(managed);
+
+	*shown = (BusFilesystem){
+		.bus = bus,
+		.managed = managed,
+		.uuid = view.uuid,
+		.kind = view.kind,
+		.mount_point = view.mount_point,
+		.state = managed_state_name(view.state),
+		.refusal = view.refusal,
+		.waits_for = waits_for(&view, may_inspect),
+		.wait_reason = "",
+		.disks = view.disk_names ? view.disk_names : none,
+		.state_directory = directory ? directory : "",
+		.is_paused = view.is_paused,
+		.is_asked = view.is_asked,
+		.may_inspect = may_inspect,
+		.passes = view.n_passes,
+		.freed_bytes = view.freed_bytes,
+		.read_bytes = view.read_bytes,
+	};
+	if (view.state == MANAGED_WAITING) {
+		shown->wait_reason = wait_reason_name(view.waits);
+		shown->waits_until_usec = wall_usec(view.waits_usec);
+	}
+	show_progress(shown, &view);
+	show_last(shown, &view, may_inspect);
+}
+
+int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
+			void **ret_found, sd_bus_error *error)
+{
+	Bus *bus = data;
+	BusCaller caller = bus_caller(bus, connection);
+	const GPtrArray *all = manager_filesystems(bus_manager(bus));
+
+	for (size_t i = 0; i < all->len; i++) {
+		ManagedFilesystem *managed = all->pdata[i];
+		g_autofree char *its_path =
+			bus_filesystem_path(managed_filesystem_view(managed).uuid);
+
+		if (strcmp(path, its_path) != 0)
+			continue;
+		/* On the system bus nobody knows yet who asks, and everybody hears of changes. */
+		show(bus_shown(bus), bus, managed, bus_access_is_trusted(&caller));
+		*ret_found = bus_shown(bus);
+		return 1;
+	}
+
+	return 0;
+}
+
+int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
+			sd_bus_error *error)
+{
+	const GPtrArray *all = manager_filesystems(bus_manager(data));
+	/* sd-bus frees them with free(), which is what g_free() calls. */
+	char **nodes = g_new0(char *, all->len + 1);
+
+	for (size_t i = 0; i < all->len; i++)
+		nodes[i] = bus_filesystem_path(managed_filesystem_view(all->pdata[i]).uuid);
+
+	*ret_nodes = nodes;
+	return 0;
+}
+
+/* The filesystem that the message is about, which may be gone since it came. */
+static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_error *error)
+{
+	void *found;
+
+	if (bus_filesystem_find(NULL, sd_bus_message_get_path(message), NULL, bus, &found, error) >
+	    0)
+		return ((BusFilesystem *)found)->managed;
+
+	sd_bus_error_set(error, BUS_ERROR_UNKNOWN, "the filesystem is gone");
+	return NULL;
+}
+
+/* Reply to what was done, or could not be. */
+static int reply(Bus *bus, sd_bus_message *message, const GError *failure, sd_bus_error *error)
+{
+	if (failure) {
+		/* It may name a path, of any bytes, which no string of the bus may be. */
+		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
+
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, text);
+	}
+
+	manager_look(bus_manager(bus));
+	return sd_bus_reply_method_return(message, "");
+}
+
+static int do_start(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_autoptr(GError) failure = NULL;
+
+	if (!managed)
+		return -ENOENT;
+	if (!managed_filesystem_start(managed, &failure))
+		return reply(bus, message, failure, error);
+
+	return reply(bus, message, NULL, error);
+}
+
+/* Paths are bytes, which no string of the bus may be. */
+static int read_paths(sd_bus_message *message, char ***ret)
+{
+	g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
+	int failed = sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "ay");
+
+	while (failed >= 0 && sd_bus_message_at_end(message, false) == 0) {
+		const void *bytes;
+		size_t n_bytes;
+
+		failed = sd_bus_message_read_array(message, SD_BUS_TYPE_BYTE, &bytes, &n_bytes);
+		if (failed < 0)
+			break;
+		if (n_bytes == 0 || memchr(bytes, 0, n_bytes))
+			return -EINVAL;
+
+		g_autofree char *path = g_strndup(bytes, n_bytes);
+		g_strv_builder_add(paths, path);
+	}
+	if (failed >= 0)
+		failed = sd_bus_message_exit_container(message);
+
+	*ret = g_strv_builder_end(paths);
+	return failed;
+}
+
+/* It may have come on a connection that is closed by now, which then is told nothing. */
+static void answer_run(const GError *failure, void *data)
+{
+	sd_bus_message *message = data;
+
+	if (failure)
+		bus_reply_failure(message, failure);
+	else
+		sd_bus_reply_method_return(message, "");
+	sd_bus_message_unref(message);
+}
+
+static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	char *none[] = { NULL };
+	g_auto(GStrv) paths = NULL;
+	g_auto(GStrv) wishes = NULL;
+	int failed;
+
+	if (!managed)
+		return -ENOENT;
+	failed = read_paths(message, &paths);
+	if (failed >= 0)
+		failed = sd_bus_message_read_strv(message, &wishes);
+	if (failed < 0)
+		return failed;
+
+	/* An empty array comes as NULL. */
+	managed_filesystem_run(managed, paths, wishes ? wishes : none, answer_run,
+			       sd_bus_message_ref(message));
+	return 1;
+}
+
+static int do_stop(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_end(managed, END_FOR_STOP);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_pause(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_pause(managed, 0);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_pause_for(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	uint64_t usec;
+	int failed;
+
+	if (!managed)
+		return -ENOENT;
+	failed = sd_bus_message_read(message, "t", &usec);
+	if (failed < 0)
+		return failed;
+	if (usec == 0)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, "the pause has no length");
+
+	managed_filesystem_pause(managed, usec);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_resume(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	if (!managed)
+		return -ENOENT;
+
+	managed_filesystem_resume(managed);
+	return reply(bus, message, NULL, error);
+}
+
+static int do_hold(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+
+	return managed ? bus_hold_take(bus, message, managed, error) : -ENOENT;
+}
+
+static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_autoptr(GError) failure = NULL;
+
+	if (!managed)
+		return -ENOENT;
+	if (!managed_filesystem_forget(managed, &failure))
+		return reply(bus, message, failure, error);
+
+	return reply(bus, message, NULL, error);
+}
+
+static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	g_auto(Fd) fd = -1;
+
+	if (!managed)
+		return -ENOENT;
+	if (managed_filesystem_report_fd(managed) < 0)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
+					"no pass has ended since the service began");
+
+	fd = memory_file_reopen(managed_filesystem_report_fd(managed));
+	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
+}
+
+/* Have what the store says read, and replied. */
+static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_of(bus, message, error);
+	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
+	BusQuery query = { .kind = kind, .is_trusted = bus_access_is_trusted(&caller) };
+
+	if (!managed)
+		return -ENOENT;
+	query.directory = managed_filesystem_state_directory(managed);
+	query.uuid = managed_filesystem_view(managed).uuid;
+	if (!query.directory)
+		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
+					"the filesystem is not enabled");
+
+	return bus_queries_ask(bus_queries(bus), message, &query, error);
+}
+
+static int do_get_skipped(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	return ask_store(message, bus, STORE_QUERY_SKIPPED, error);
+}
+
+static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel level,
+		      BusAction action, sd_bus_error *error)
+{
+	BusCaller caller = bus_caller(shown->bus, sd_bus_message_get_bus(message));
+
+	return bus_access_run(bus_access(shown->bus), &caller, message, level, action, error);
+}
+
+static int on_start(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_start, error);
+}
+
+static int on_run(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_run, error);
+}
+
+static int on_stop(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_stop, error);
+}
+
+static int on_pause(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_pause, error);
+}
+
+static int on_pause_for(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_pause_for, error);
+}
+
+static int on_resume(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_resume, error);
+}
+
+static int on_hold(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_hold, error);
+}
+
+static int on_forget(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_CONTROL, do_forget, error);
+}
+
+static int on_get_report(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_INSPECT, do_get_report, error);
+}
+
+static int on_get_skipped(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return controlled(message, data, ACCESS_INSPECT, do_get_skipped, error);
+}
+
+/* Of what has no names of files anybody may know. */
+static int on_get_skipped_totals(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_SKIPPED_TOTALS, error);
+}
+
+static int on_get_history(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_HISTORY, error);
+}
+
+char *bus_text(const char *raw)
+{
+	return g_utf8_validate(raw, -1, NULL) ? g_strdup(raw) : name_text(raw, strlen(raw));
+}
+
+/* A mount point, and what is said of one, may be of any bytes. */
+static int get_text(sd_bus *connection, const char *path, const char *interface,
+		    const char *property, sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+	const char *const *raw = data;
+	g_autofree char *text = bus_text(*raw ? *raw : "");
+
+	return sd_bus_message_append(reply, "s", text);
+}
+
+#define FIXED(name, type, member)                                                                  \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
+			SD_BUS_VTABLE_PROPERTY_CONST)
+#define TEXT(name, member)                                                                         \
+	SD_BUS_PROPERTY(name, "s", get_text, offsetof(BusFilesystem, member),                      \
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+#define CHANGING(name, type, member)                                                               \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+/* Too often to tell of each change. */
+#define MOVING(name, type, member)                                                                 \
+	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member), 0)
+#define METHOD(name, results, handler)                                                             \
+	SD_BUS_METHOD(name, "", results, handler, SD_BUS_VTABLE_UNPRIVILEGED)
+
+static const sd_bus_vtable vtable[] = {
+	SD_BUS_VTABLE_START(0),
+	FIXED("UUID", "s", uuid),
+	TEXT("Kind", kind),
+	TEXT("MountPoint", mount_point),
+	TEXT("State", state),
+	TEXT("Refusal", refusal),
+	CHANGING("Paused", "b", is_paused),
+	CHANGING("Asked", "b", is_asked),
+	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,
+			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+	TEXT("WaitsFor", waits_for),
+	TEXT("WaitReason", wait_reason),
+	CHANGING("WaitsUntil", "t", waits_until_usec),
+	CHANGING("Deadline", "t", deadline_usec),
+	CHANGING("Disks", "as", disks),
+	TEXT("StateDirectory", state_directory),
+	CHANGING("PassStarted", "t", pass_started_usec),
+	CHANGING("LastStarted", "t", last_started_usec),
+	CHANGING("LastEnded", "t", last_ended_usec),
+	TEXT("LastOutcome", last_outcome),
+	TEXT("LastError", last_error),
+	CHANGING("LastExitStatus", "t", last_exit_status),
+	CHANGING("LastFreedBytes", "t", last_freed_bytes),
+	CHANGING("LastSharedBytes", "t", last_shared_bytes),
+	CHANGING("LastReadBytes", "t", last_read_bytes),
+	CHANGING("Passes", "t", passes),
+	CHANGING("FreedBytes", "t", freed_bytes),
+	CHANGING("ReadBytes", "t", read_bytes),
+	TEXT("Stage", stage),
+	CHANGING("StageStarted", "t", stage_started_usec),
+	MOVING("StageFiles", "t", stage_files),
+	MOVING("StageBytes", "t", stage_bytes),
+	MOVING("StageTotalBytes", "t", stage_total_bytes),
+	MOVING("PassFreedBytes", "t", pass_freed_bytes),
+	METHOD("Start", "", on_start),
+	SD_BUS_METHOD_WITH_ARGS("Run", SD_BUS_ARGS("aay", paths, "as", wishes), SD_BUS_NO_RESULT,
+				on_run, SD_BUS_VTABLE_UNPRIVILEGED),
+	METHOD("Stop", "", on_stop),
+	METHOD("Pause", "", on_pause),
+	SD_BUS_METHOD_WITH_ARGS("PauseFor", SD_BUS_ARGS("t", usec), SD_BUS_NO_RESULT, on_pause_for,
+				SD_BUS_VTABLE_UNPRIVILEGED),
+	METHOD("Resume", "", on_resume),
+	SD_BUS_METHOD_WITH_ARGS("Hold", SD_BUS_ARGS("s", why), SD_BUS_RESULT("h", lease), on_hold,
+				SD_BUS_VTABLE_UNPRIVILEGED),
+	METHOD("Forget", "", on_forget),
+	METHOD("GetReport", "h", on_get_report),
+	METHOD("GetHistory", "h", on_get_history),
+	METHOD("GetSkipped", "h", on_get_skipped),
+	METHOD("GetSkippedTotals", "h", on_get_skipped_totals),
+	SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable *bus_filesystem_vtable(void)
+{
+	return vtable;
+}
+
+char **bus_filesystem_changing(void)
+{
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+
+	for (const sd_bus_vtable *entry = vtable; entry->type != _SD_BUS_VTABLE_END; entry++)
+		if (entry->type == _SD_BUS_VTABLE_PROPERTY &&
+		    entry->flags & SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+			g_strv_builder_add(names, entry->x.property.member);
+
+	return g_strv_builder_end(names);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/bus/bus.h"
+
+/*
+ * The objects on the bus, as tables of sd-bus; docs/org.dedupd1.xml describes them.
+ *
+ * The data of the manager's is the Bus, that of a filesystem's a BusFilesystem.  Thread: main.
+ */
+
+/*
+ * What a filesystem's properties are at the moment, laid out as sd-bus reads them by itself.
+ * Times are microseconds since 1970; 0: there is none.
+ */
+typedef struct BusFilesystem {
+	Bus *bus;
+	ManagedFilesystem *managed;
+	const char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *stage;
+	const char *last_outcome, *last_error, *wait_reason, *state_directory;
+	char *const *disks;
+	int is_paused, is_asked;
+	bool may_inspect; /* names may be told */
+	uint64_t waits_until_usec, deadline_usec, pass_started_usec;
+	uint64_t stage_started_usec, stage_files, stage_bytes, stage_total_bytes, pass_freed_bytes;
+	uint64_t last_started_usec, last_ended_usec, last_exit_status;
+	uint64_t last_freed_bytes, last_shared_bytes, last_read_bytes;
+	uint64_t passes, freed_bytes, read_bytes;
+} BusFilesystem;
+
+/* Answer with an array of @all, each of which @append adds as a struct of @type. */
+int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
+		  int (*append)(sd_bus_message *reply, const void *one));
+
+/*
+ * Reply to @message with @failure: FILESYSTEM_ERROR_IN_USE is an error of its own on the bus, all else is
+ * BUS_ERROR_UNSUITABLE.  If the connection is closed by now, nothing is sent.
+ */
+void bus_reply_failure(sd_bus_message *message, const GError *failure);
+
+/*
+ * @raw as a string of the bus, which has to be UTF-8: where it is none, escaped as names of files are.  To be
+ * freed with g_free().
+ */
+char *bus_text(const char *raw);
+
+const sd_bus_vtable *bus_manager_vtable(void);
+const sd_bus_vtable *bus_filesystem_vtable(void);
+
+/* Whether there is a filesystem of this path, as sd_bus_add_fallback_vtable() asks. */
+int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
+			void **ret_found, sd_bus_error *error);
+
+/* The paths of all filesystems, as sd_bus_add_node_enumerator() asks. */
+int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
+			sd_bus_error *error);
+
+/* Have @managed held, as the message asks, and reply with the lease, now or later. */
+int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		  sd_bus_error *error);
+
+/* Who holds a filesystem, as a property; @data is its BusFilesystem. */
+#define BUS_HOLDS_TYPE "a(uuts)"
+int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
+		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);
+
+/* The properties that change with what a filesystem does, NULL-terminated. */
+char **bus_filesystem_changing(void);

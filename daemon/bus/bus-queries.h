@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/bus/store-query.h"
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+/*
+ * BusQueries - answers that have to be read from stores, given as descriptors.
+ *
+ * A thread reads, so that nobody waits for a disk but who asks; of one kind and filesystem one at a
+ * time, whose answer goes to all who asked meanwhile, and to who asks within ANSWER_FRESH_USEC after
+ * it.  What has not changed since is the same file in memory, however many hold it: else who asked
+ * often enough and kept all answers would have the service run out of memory.  At most
+ * BUS_QUERIES_MAX threads read at a time, and BUS_WAITING_MAX messages wait for one; for callers who may do all,
+ * twice as many, so that nobody else keeps them from an answer.
+ *
+ * Thread: main.
+ */
+typedef struct BusQueries BusQueries;
+
+#define BUS_QUERIES_MAX   4
+#define BUS_WAITING_MAX   64
+#define ANSWER_FRESH_USEC (2 * G_USEC_PER_SEC)
+
+BusQueries *bus_queries_new(sd_event *event);
+
+/* Waits for what reads, which ends soon; what waits for it is never answered. */
+void bus_queries_free(BusQueries *queries);
+
+/* What a message asks for. */
+typedef struct {
+	const char *directory; /* of the stores */
+	const char *uuid;
+	StoreQueryKind kind;
+	bool is_trusted; /* the caller may do all */
+} BusQuery;
+
+/* Have @message replied to, now or later; as a method handler of sd-bus returns. */
+int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,
+		    sd_bus_error *error);
+
+/* What the store of the filesystem says may have changed. */
+void bus_queries_changed(BusQueries *queries, const char *uuid);
+
+/* Forget what the connection waits for, since it is closed. */
+void bus_queries_forget(BusQueries *queries, sd_bus *bus);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BusQueries, bus_queries_free)

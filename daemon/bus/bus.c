@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus/bus.h"
+
+#include "daemon/bus/bus-input.h"
+#include "daemon/bus/bus-message.h"
+#include "daemon/bus/bus-objects.h"
+#include "daemon/context/filesystem.h"
+#include "kernel-ioctl/call/fd.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Kernel memory for answers that a peer does not read. */
+#define SEND_BUFFER_BYTES (128 << 10)
+
+/*
+ * Sources of the event loop.  Signals, timers and passes come first (0).  Root's peers, the accepting of callers and the
+ * system bus take turns.  Peers that may only look come last.  The system bus is not one of these: any user can
+ * have callers to accept all the time, and would keep others from the bus.
+ */
+#define PRIORITY_OWN    10
+#define PRIORITY_OTHERS 20
+
+/*
+ * Callers that wait to be served, root in line with all others.  They are accepted as fast as they come: while the line
+ * is full, root would have to be luckier than a caller that tries all the time.
+ */
+#define BACKLOG 256
+
+/*
+ * Changes of a filesystem are told of at most this often.  Callers that take and drop holds change one thousands of times
+ * a second, and who just waits for the processor would leave more unread than BUS_BACKLOG_MAX.
+ */
+#define TELL_USEC (G_USEC_PER_SEC / 20)
+
+struct Bus {
+	Manager *manager;
+	sd_event *event;
+	BusAccess *access;
+	BusQueries *queries;
+	int socket_fd;
+	char *socket_path; /* of one that was made here; NULL */
+	sd_event_source *connecting;
+	GPtrArray *peers; /* Peer */
+	sd_bus *system;   /* NULL: there is none */
+	BusFilesystem shown;
+
+	/* What nobody has been told of. */
+	GHashTable *changed; /* of UUIDs */
+	sd_event_source *telling;
+};
+
+typedef struct {
+	Bus *bus;
+	sd_bus *connection;
+	BusInput *input; /* what the connection reads */
+	uid_t uid;
+	pid_t pid; /* 0: of another namespace */
+} Peer;
+
+static void peer_free(Peer *peer)
+{
+	bus_input_free(peer->input);
+	sd_bus_detach_event(peer->connection);
+	sd_bus_close_unref(peer->connection);
+	g_free(peer);
+}
+
+static GError *error_of(int failed, const char *what)
+{
+	return g_error_new(G_IO_CHANNEL_ERROR, G_IO_CHANNEL_ERROR_FAILED, "%s: %s", what,
+			   g_strerror(-failed));
+}
+
+static int add_objects(Bus *bus, sd_bus *connection)
+{
+	int failed = sd_bus_add_object_vtable(connection, NULL, BUS_PATH, BUS_MANAGER_INTERFACE,
+					      bus_manager_vtable(), bus);
+
+	if (failed >= 0)
+		failed = sd_bus_add_fallback_vtable(
+			connection, NULL, BUS_FILESYSTEM_PREFIX, BUS_FILESYSTEM_INTERFACE,
+			bus_filesystem_vtable(), bus_filesystem_find, bus);
+	if (failed >= 0)
+		failed = sd_bus_add_node_enumerator(connection, NULL, BUS_FILESYSTEM_PREFIX,
+						    bus_filesystem_list, bus);
+	return failed;
+}
+
+static void hang_up(Peer *peer)
+{
+	bus_access_forget(peer->bus->access, peer->connection);
+	bus_queries_forget(peer->bus->queries, peer->connection);
+	g_ptr_array_remove_fast(peer->bus->peers, peer);
+}
+
+static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	hang_up(data);
+	return 0;
+}
+
+/* Hang up on a peer that does not take what it is told: all of it would be kept for it. */
+static bool hang_up_on_deaf(Peer *peer)
+{
+	uint64_t n_queued;
+
+	if (sd_bus_get_n_queued_write(peer->connection, &n_queued) >= 0 &&
+	    n_queued <= BUS_BACKLOG_MAX)
+		return false;
+
+	g_debug("hung up on a peer that takes no answers");
+	hang_up(peer);
+	return true;
+}
+
+static int on_message(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	return hang_up_on_deaf(data);
+}
+
+static void on_given_up(void *data)
+{
+	g_debug("hung up on a peer that left, or sent what none may");
+	hang_up(data);
+}
+
+static int64_t priority_of(uid_t uid)
+{
+	return bus_access_is_own(uid) ? PRIORITY_OWN : PRIORITY_OTHERS;
+}
+
+static int greet(Peer *peer)
+{
+	sd_id128_t id;
+	int failed = sd_id128_randomize(&id);
+
+	if (failed >= 0)
+		failed = sd_bus_set_server(peer->connection, true, id);
+	/* Else it waits at the end until a silent peer authenticates, or a deaf one reads. */
+	if (failed >= 0)
+		failed = sd_bus_set_close_on_exit(peer->connection, false);
+	/* sd-bus would look at who made the socket pair.  Peer.uid is whom the kernel names. */
+	if (failed >= 0)
+		failed = sd_bus_set_anonymous(peer->connection, true);
+	if (failed >= 0)
+		failed = add_objects(peer->bus, peer->connection);
+	if (failed >= 0)
+		failed = sd_bus_match_signal_async(
+			peer->connection, NULL, "org.freedesktop.DBus.Local",
+			"/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local", "Disconnected",
+			on_hung_up, NULL, peer);
+	if (failed >= 0)
+		failed = sd_bus_add_filter(peer->connection, NULL, on_message, peer);
+	if (failed >= 0)
+		failed = sd_bus_start(peer->connection);
+	if (failed >= 0)
+		failed = sd_bus_attach_event(peer->connection, peer->bus->event,
+					     (int)priority_of(peer->uid));
+
+	return failed;
+}
+
+/* Have the connection write to @fd, which is consumed, and read what BusInput passes on from there. */
+static int set_fds(Peer *peer, int fd)
+{
+	const BusInputOptions options = {
+		.message_bytes_max = bus_access_is_own(peer->uid) ? BUS_OWN_MESSAGE_BYTES_MAX
+								  : BUS_OTHERS_MESSAGE_BYTES_MAX,
+		.priority = priority_of(peer->uid),
+		.is_rate_limited = !bus_access_is_own(peer->uid),
+		.given_up = on_given_up,
+		.data = peer,
+	};
+	g_auto(Fd) peer_fd = fd;
+	g_auto(Fd) input_fd = -1;
+	int failed = bus_input_new(&options, peer_fd, &peer->input, &input_fd);
+
+	if (failed >= 0)
+		failed = sd_bus_set_fd(peer->connection, input_fd, peer_fd);
+	if (failed >= 0) {
+		fd_steal(&input_fd);
+		fd_steal(&peer_fd);
+	}
+
+	return failed;
+}
+
+/* Serve the one who has called. */
+static int add_peer(Bus *bus, int fd, const struct ucred *credentials)
+{
+	const int send_buffer_bytes = SEND_BUFFER_BYTES;
+	Peer *peer = g_new0(Peer, 1);
+	int failed = sd_bus_new(&peer->connection);
+
+	peer->bus = bus;
+	peer->uid = credentials->uid;
+	peer->pid = credentials->pid;
+	if (failed >= 0)
+		failed = set_fds(peer, fd);
+	else
+		close(fd);
+	if (failed >= 0)
+		failed = greet(peer);
+	if (failed >= 0)
+		failed = bus_input_start(peer->input, bus->event, peer->connection);
+	if (failed < 0) {
+		peer_free(peer);
+		return failed;
+	}
+
+	/* sd-bus has made it as large as the machine allows. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof(send_buffer_bytes));
+	g_ptr_array_add(bus->peers, peer);
+	return 0;
+}
+
+/* Whether one more of this user can be served: others leave room for those who may do something. */
+static bool has_room(const Bus *bus, uid_t uid)
+{
+	size_t n_others = 0, n_of_user = 0;
+
+	for (size_t i = 0; i < bus->peers->len; i++) {
+		const Peer *peer = bus->peers->pdata[i];
+
+		n_others += !bus_access_is_own(peer->uid);
+		n_of_user += peer->uid == uid;
+	}
+	if (bus->peers->len >= BUS_PEERS_MAX)
+		return false;
+
+	return bus_access_is_own(uid) ||
+	       (n_others < BUS_PEERS_OF_OTHERS_MAX && n_of_user < BUS_PEERS_OF_USER_MAX);
+}
+
+static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events, void *data)
+{
+	Bus *bus = data;
+	g_auto(Fd) fd = accept4(socket_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+	int failed;
+
+	if (fd < 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+	    !has_room(bus, credentials.uid)) {
+		g_debug("hung up on a caller: %u are served", bus->peers->len);
+		return 0;
+	}
+
+	failed = add_peer(bus, fd_steal(&fd), &credentials);
+	if (failed < 0)
+		g_debug("cannot serve a caller: %s", g_strerror(-failed));
+	return 0;
+}
+
+/* Whether somebody listens at the address. */
+static bool is_served(const struct sockaddr_un *address)
+{
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+			   errno == EAGAIN);
+}
+
+static int make_socket(const char *path, GError **error)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	g_autofree char *directory = g_path_get_dirname(path);
+	bool is_bound;
+
+	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >=
+	    sizeof(address.sun_path)) {
+		g_propagate_error(error, error_of(-ENAMETOOLONG, path));
+		return -1;
+	}
+	if (g_mkdir_with_parents(directory, 0755) != 0 || fd < 0) {
+		g_propagate_error(error, error_of(-errno, directory));
+		return -1;
+	}
+	if (is_served(&address)) {
+		g_propagate_error(error, error_of(-EADDRINUSE, path));
+		return -1;
+	}
+
+	unlink(path);
+	is_bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	/* Anybody may see totals; what else he may, BusAccess decides. */
+	if (!is_bound || chmod(path, 0666) != 0 || listen(fd, BACKLOG) != 0) {
+		g_propagate_error(error, error_of(-errno, path));
+		return -1;
+	}
+
+	return fd_steal(&fd);
+}
+
+/* Whether the bus daemon takes nothing: what is said would be kept until it does. */
+static bool is_system_bus_stuck(const Bus *bus)
+{
+	uint64_t n_queued;
+
+	return sd_bus_get_n_queued_write(bus->system, &n_queued) < 0 || n_queued > BUS_BACKLOG_MAX;
+}
+
+/*
+ * Refuse a call before sd-bus looks at it, if it is long; answer none while the bus daemon takes no answers, which it
+ * does while callers do not read theirs.
+ */
+static int on_system_message(sd_bus_message *message, void *data, sd_bus_error *unused)
+{
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+
+	if (sd_bus_message_is_method_call(message, NULL, NULL) <= 0)
+		return 0;
+	if (is_system_bus_stuck(data))
+		return 1;
+	if (bus_message_check(message, &error) >= 0)
+		return 0;
+
+	sd_bus_reply_method_error(message, &error);
+	sd_bus_error_free(&error);
+	return 1;
+}
+
+/* A machine without a system bus is no error: containers have none. */
+static void join_system_bus(Bus *bus)
+{
+	int failed = sd_bus_open_system(&bus->system);
+
+	if (failed >= 0)
+		failed = sd_bus_set_exit_on_disconnect(bus->system, false);
+	/* Else it waits at the end until the bus daemon reads. */
+	if (failed >= 0)
+		failed = sd_bus_set_close_on_exit(bus->system, false);
+	if (failed >= 0)
+		failed = add_objects(bus, bus->system);
+	if (failed >= 0)
+		failed = sd_bus_add_filter(bus->system, NULL, on_system_message, bus);
+	if (failed >= 0)
+		failed = sd_bus_request_name_async(bus->system, NULL, BUS_NAME, 0, NULL, NULL);
+	if (failed >= 0)
+		failed = sd_bus_attach_event(bus->system, bus->event, PRIORITY_OWN);
+	if (failed >= 0)
+		return;
+
+	g_debug("no system bus: %s", g_strerror(-failed));
+	bus->system = sd_bus_close_unref(bus->system);
+}
+
+static int listen_for_callers(Bus *bus)
+{
+	int failed = sd_event_add_io(bus->event, &bus->connecting, bus->socket_fd, EPOLLIN,
+				     on_connecting, bus);
+
+	if (failed >= 0)
+		failed = sd_event_source_set_priority(bus->connecting, PRIORITY_OWN);
+	return failed;
+}
+
+static void tell_changed(sd_bus *connection, const char *path)
+{
+	g_auto(GStrv) names = bus_filesystem_changing();
+
+	sd_bus_emit_properties_changed_strv(connection, path, BUS_FILESYSTEM_INTERFACE, names);
+}
+
+static void tell_all_changed(Bus *bus, const char *uuid)
+{
+	g_autofree char *path = bus_filesystem_path(uuid);
+
+	for (size_t i = bus->peers->len; i > 0; i--) {
+		Peer *peer = bus->peers->pdata[i - 1];
+
+		if (!hang_up_on_deaf(peer))
+			tell_changed(peer->connection, path);
+	}
+	if (bus->system && !is_system_bus_stuck(bus))
+		tell_changed(bus->system, path);
+}
+
+/* Tell of all changes, then of none for a while. */
+static int on_telling(sd_event_source *source, uint64_t usec, void *data)
+{
+	Bus *bus = data;
+	GHashTableIter each;
+	gpointer uuid;
+
+	if (g_hash_table_size(bus->changed) == 0)
+		return 0;
+
+	g_hash_table_iter_init(&each, bus->changed);
+	while (g_hash_table_iter_next(&each, &uuid, NULL))
+		tell_all_changed(bus, uuid);
+	g_hash_table_remove_all(bus->changed);
+
+	sd_event_source_set_time_relative(source, TELL_USEC);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int prepare_telling(Bus *bus)
+{
+	int failed = sd_event_add_time(bus->event, &bus->telling, CLOCK_MONOTONIC, 0, 1, on_telling,
+				       bus);
+
+	if (failed >= 0)
+		failed = sd_event_source_set_priority(bus->telling, PRIORITY_OWN);
+	return failed;
+}
+
+Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+	     GError **error)
+{
+	g_autoptr(Bus) bus = g_new0(Bus, 1);
+	int failed;
+
+	bus->manager = manager;
+	bus->event = sd_event_ref(event);
+	bus->access = bus_access_new(bus);
+	bus->queries = bus_queries_new(event);
+	bus->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
+	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);
+	if (bus->socket_fd < 0)
+		return NULL;
+	if (socket_fd < 0)
+		bus->socket_path = g_strdup(socket_path);
+
+	failed = listen_for_callers(bus);
+	if (failed >= 0)
+		failed = prepare_telling(bus);
+	if (failed < 0) {
+		g_propagate_error(error, error_of(failed, "cannot listen"));
+		return NULL;
+	}
+
+	join_system_bus(bus);
+	return g_steal_pointer(&bus);
+}
+
+void bus_free(Bus *bus)
+{
+	if (!bus)
+		return;
+
+	sd_event_source_unref(bus->connecting);
+	sd_event_source_disable_unref(bus->telling);
+	g_hash_table_unref(bus->changed);
+	bus_access_free(bus->access);
+	bus_queries_free(bus->queries);
+	g_ptr_array_unref(bus->peers);
+	sd_bus_detach_event(bus->system);
+	sd_bus_close_unref(bus->system);
+	fd_close(&bus->socket_fd);
+	if (bus->socket_path)
+		unlink(bus->socket_path);
+	g_free(bus->socket_path);
+	sd_event_unref(bus->event);
+	g_free(bus);
+}
+
+void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
+{
+	const char *uuid = managed_filesystem_view(managed).uuid;
+
+	bus_queries_changed(bus->queries, uuid);
+	g_hash_table_add(bus->changed, g_strdup(uuid));
+	/* At once, unless others were told just now. */
+	sd_event_source_set_enabled(bus->telling, SD_EVENT_ONESHOT);
+}
+
+void bus_filesystems_changed(Bus *bus)
+{
+	for (size_t i = bus->peers->len; i > 0; i--) {
+		Peer *peer = bus->peers->pdata[i - 1];
+
+		if (!hang_up_on_deaf(peer))
+			sd_bus_emit_signal(peer->connection, BUS_PATH, BUS_MANAGER_INTERFACE,
+					   "FilesystemsChanged", "");
+	}
+	if (bus->system && !is_system_bus_stuck(bus))
+		sd_bus_emit_signal(bus->system, BUS_PATH, BUS_MANAGER_INTERFACE,
+				   "FilesystemsChanged", "");
+}
+
+int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
+		  int (*append)(sd_bus_message *reply, const void *one))
+{
+	sd_bus_message *reply = NULL;
+	int failed = sd_bus_message_new_method_return(message, &reply);
+
+	if (failed >= 0)
+		failed = sd_bus_message_open_container(reply, 'a', type);
+	for (size_t i = 0; i < all->len && failed >= 0; i++)
+		failed = append(reply, all->pdata[i]);
+	if (failed >= 0)
+		failed = sd_bus_message_close_container(reply);
+	if (failed >= 0)
+		failed = sd_bus_send(NULL, reply, NULL);
+
+	sd_bus_message_unref(reply);
+	return failed;
+}
+
+void bus_reply_failure(sd_bus_message *message, const GError *failure)
+{
+	/* It may name a path, of any bytes, which no string of the bus may be. */
+	g_autofree char *text = g_utf8_make_valid(failure->message, -1);
+	bool is_in_use = g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
+
+	sd_bus_reply_method_errorf(message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE,
+				   "%s", text);
+}
+
+char *bus_filesystem_path(const char *uuid)
+{
+	g_autofree char *name = g_strdup(uuid);
+
+	return g_strconcat(BUS_FILESYSTEM_PREFIX "/", g_strdelimit(name, "-", '_'), NULL);
+}
+
+BusCaller bus_caller(const Bus *bus, const sd_bus *connection)
+{
+	for (size_t i = 0; i < bus->peers->len; i++) {
+		const Peer *peer = bus->peers->pdata[i];
+
+		if (peer->connection == connection)
+			return (BusCaller){ true, peer->uid, peer->pid };
+	}
+
+	return (BusCaller){ false, 0, 0 };
+}
+
+BusAccess *bus_access(const Bus *bus)
+{
+	return bus->access;
+}
+
+BusQueries *bus_queries(const Bus *bus)
+{
+	return bus->queries;
+}
+
+Manager *bus_manager(const Bus *bus)
+{
+	return bus->manager;
+}
+
+BusFilesystem *bus_shown(Bus *bus)
+{
+	return &bus->shown;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/filter.h"
+#include "common/files/skip.h"
+#include "daemon/context/filesystem.h"
+#include "daemon/context/work-budget.h"
+
+#include <stdatomic.h>
+
+/*
+ * ExtentDirectories - which directories of a btrfs lie below the roots of a pass, and whether a walk
+ * from there would enter them.
+ *
+ * Each directory is judged once and remembered, with the directories above it: a directory has one
+ * name only.  Hard links are names of files, so a file with many names costs one look-up of a
+ * directory for each of them.
+ *
+ * Roots and directories are compared by subvolume and inode, never by name.  Of paths of more than
+ * FILTER_PATH_BYTES_MAX no glob is tried: what lies there is too deep.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentDirectories ExtentDirectories;
+
+/* A directory, or a file, in any subvolume; inode 0: there is none on this filesystem. */
+typedef struct {
+	uint64_t root; /* id of the subvolume */
+	uint64_t inode;
+} InodeKey;
+
+unsigned inode_key_hash(const void *key);
+int inode_key_equal(const void *a, const void *b);
+
+/* A root that a directory lies below, or is. */
+typedef struct {
+	const FilesystemRoot *root;
+	bool is_left_alone;
+	SkipReason reason;   /* if so: why a walk from there would not enter the directory */
+	uint32_t path_bytes; /* of the directory's path, that of the root included */
+} RootAbove;
+
+typedef struct PlacedDirectory PlacedDirectory;
+
+/* All arguments are borrowed; @own is the state directory, @boot the BOOT_DIRECTORIES. */
+ExtentDirectories *extent_directories_new(const Filesystem *filesystem, Filter *filter,
+					  const InodeKey *own, const InodeKey *boot,
+					  WorkBudget *budget, const atomic_bool *stop);
+void extent_directories_free(ExtentDirectories *directories);
+
+/*
+ * Find the directory @key.  NULL without an error: the budget has run out, or the pass is to stop.
+ * Valid until the next call.
+ */
+bool extent_directories_find(ExtentDirectories *directories, const InodeKey *key,
+			     const PlacedDirectory **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The roots above the directory, the nearest first. */
+const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t *ret_n);
+
+/* Whether @root, which is a file in the directory, must be left alone because of it. */
+bool extent_directories_leave_file(const ExtentDirectories *directories, const InodeKey *directory,
+				   const FilesystemRoot *root, SkipReason *ret_reason);
+
+/* Whether the Filter excludes the file @name of the directory, reached from the root @above. */
+bool extent_directories_exclude(ExtentDirectories *directories, const PlacedDirectory *directory,
+				const RootAbove *above, const char *name);
+
+/* Directories that were searched for so far. */
+uint64_t extent_directories_searches(const ExtentDirectories *directories);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentDirectories, extent_directories_free)

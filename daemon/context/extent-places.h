@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+#include "common/files/extent-refs.h"
+#include "common/files/filter.h"
+#include "common/files/skip.h"
+#include "daemon/context/filesystem.h"
+
+#include <stdatomic.h>
+
+/*
+ * ExtentPlaces - which places of a btrfs's data extents are part of a pass, and what they are called.
+ *
+ * A file is part of the pass if a walk from one of the pass's roots would come to it by one of its
+ * names: see walk.h.  Roots and directories are compared by subvolume and inode, never by name, so it
+ * makes no difference which mounts show them, or whether any does; what other mounts hide below a root
+ * is part of the pass, too.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ExtentPlaces ExtentPlaces;
+
+/*
+ * References to an extent that are looked at for one that is part of a limited pass: there may be many
+ * snapshots that are not.
+ */
+#define EXTENT_PLACES_MOST 1024
+
+/*
+ * All arguments are borrowed.  When @stop is raised, each function returns at once; what it answers then
+ * means nothing.
+ */
+ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
+				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop);
+void extent_places_free(ExtentPlaces *places);
+
+/* False: every place of the filesystem is part of the pass. */
+bool extent_places_is_limited(const ExtentPlaces *places);
+
+/* Equal texts for the same limits; to be freed. */
+char *extent_places_limits(const ExtentPlaces *places);
+
+/*
+ * Whether the place is part of the pass; *ret_reason is why not.  Work is bounded (WorkBudget): a file
+ * with too many names, too deep, to be looked at is not part of the pass.
+ */
+bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
+		       SkipReason *ret_reason, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Files that were asked for. */
+uint64_t extent_places_files(const ExtentPlaces *places);
+
+/*
+ * The absolute path of the place's file: below a root of the pass, else below the mount point, else,
+ * as no mount known here shows it, from the top level on, which is called "<FS_TREE>".  A long one is
+ * cut: see ShortPath.  NULL where it has none, or none can be found out.  To be freed.
+ */
+char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
+
+/* The same for the topmost directory of a subvolume. */
+char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume);
+
+/*
+ * The same for a file that shows the extent.  It looks for references, so it must not be called while
+ * the pass shares.
+ */
+char *extent_places_example(ExtentPlaces *places, const Object *extent);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlaces, extent_places_free)

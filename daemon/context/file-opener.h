@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/skip.h"
+#include "daemon/context/filesystem.h"
+#include "hashstore/hash-store.h"
+#include "kernel-ioctl/file/open-file.h"
+
+/*
+ * FileOpener - opens files that the store names: by handle where that is permitted and the
+ * generation is known, else by climbing from the directory names that the store keeps.
+ *
+ * Directories passed on the way stay open, at most 64 of them.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct FileOpener FileOpener;
+
+typedef struct {
+	FileId id; /* generation 0: not known yet */
+	uint64_t parent;
+	const char *name; /* NUL-terminated */
+} NamedFile;
+
+/* Both are borrowed. */
+FileOpener *file_opener_new(const Filesystem *filesystem, HashStore *store);
+void file_opener_free(FileOpener *opener);
+
+/*
+ * What was opened may be another file if names were used: the caller compares inode and stamp.
+ * *ret_errno as for open_file_at().
+ */
+OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd,
+			     int *ret_errno);
+
+/*
+ * A directory of the store's names, open as O_PATH and owned by the opener until the next call; -1:
+ * the names do not lead to it, or lead to another directory by now.
+ */
+int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
+
+/* The absolute path by the names in the store, "?/name" where they do not reach a root. */
+char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
+
+/* Why a file that did not open is left alone. */
+SkipReason file_opener_skip_reason(OpenOutcome outcome);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileOpener, file_opener_free)

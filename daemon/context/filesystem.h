@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/fs-identity.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * Filesystem - one mounted btrfs or XFS that a pass works on, and where in it.
+ *
+ * Paths given by the user are grouped by UUID: one Filesystem has all of them, made absolute, free
+ * of symlinks, and without those that lie inside another one.
+ *
+ * Set when found, never changed but by filesystem_close().  Thread: any.
+ */
+#define FILESYSTEM_ERROR (filesystem_error_quark())
+GQuark filesystem_error_quark(void);
+
+typedef enum {
+	FILESYSTEM_ERROR_PATH,       /* a path that does not exist, or lies on another kind */
+	FILESYSTEM_ERROR_UNSUITABLE, /* read-only, no reflink */
+	FILESYSTEM_ERROR_IN_USE,     /* a pass over it is made already */
+} FilesystemError;
+
+typedef struct {
+	char *path;         /* absolute, as raw bytes */
+	uint64_t mount_id;  /* of the mount that shows it */
+	uint64_t subvolume; /* that it lies in; 0 on XFS */
+	uint64_t inode;
+	int64_t btime_nsec; /* an inode number may be given to another file */
+	bool is_mount_root; /* all that the mount shows */
+	bool is_file;       /* a single regular file */
+	bool is_top;        /* the top directory of the subvolume, or of the XFS */
+} FilesystemRoot;
+
+typedef struct {
+	FsIdentity identity;
+	char uuid[FS_UUID_TEXT_BYTES];
+	char *mount_point;
+	int fd; /* of the mount point's directory; any handle is opened through it */
+	dev_t device;
+	bool opens_by_id;
+	bool counts_quota; /* XFS: of users, groups or projects */
+	GPtrArray *roots;  /* FilesystemRoot */
+	GError *refusal;   /* why nothing can be shared here; NULL: it can */
+} Filesystem;
+
+/*
+ * The filesystems of @paths, in the order in which they are first named (Filesystem).  One that
+ * cannot share, or is mounted read-only, is among them with its refusal; a path that does not
+ * exist or lies on another kind of filesystem is an error.
+ */
+GPtrArray *filesystems_find(char *const *paths, GError **error);
+
+/*
+ * Open the directory of a root, or of a root that is a file the directory above it, with @flags.  -1 with errno; ESTALE
+ * if the path names something else by now: another user may own a part of it.
+ */
+int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags);
+
+/* Whether @stat is of what @root named when it was found, in the same subvolume. */
+bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat);
+
+void filesystem_free(Filesystem *filesystem);
+
+/* Close it, which its last user does: where it was unmounted lazily meanwhile, that is done now and may take long. */
+void filesystem_close(Filesystem *filesystem);
+
+/*
+ * Whether it may be the one that is mounted from @device, as mountinfo has it: a copy of an XFS, which has the
+ * same UUID, is not.  On btrfs each subvolume shows a device of its own.
+ */
+bool filesystem_may_be_on(const Filesystem *filesystem, dev_t device);
+
+/* Write out all dirty data (syncfs). */
+bool filesystem_flush(const Filesystem *filesystem, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Filesystem, filesystem_free)

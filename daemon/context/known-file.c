@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/context/known-file.h"
+
+#include "common/files/skip.h"
+#include "daemon/context/change-pace.h"
+
+Stamp known_file_stamp(const Object *known)
+{
+	return (Stamp){ known->size_bytes, known->btime_nsec, known->mtime_nsec,
+			known->ctime_nsec };
+}
+
+/* Whether the file was read, or left alone, under another policy. */
+static bool is_out_of_policy(const Object *known, const Settings *settings)
+{
+	bool is_left = known->state == OBJECT_SKIPPED;
+
+	if (settings->no_data_cow == NO_COW_SHARE)
+		return is_left && known->skip_reason == SKIP_NO_COW;
+
+	return !is_left && known->flags & OBJECT_NO_COW;
+}
+
+bool known_file_is_other(const Object *known, uint32_t generation)
+{
+	return generation && known->generation && generation != known->generation;
+}
+
+/* Whether less of the file was read than is wanted. */
+static bool is_read_too_little(const Object *known, const Settings *settings)
+{
+	return settings->read == READ_POLICY_ALL &&
+	       (known->state == OBJECT_SEEN || known->flags & OBJECT_WHOLE);
+}
+
+/* What is known of a half-read file is not much, and may be wrong by now. */
+static bool may_be_doubted(const Object *known)
+{
+	return known->state == OBJECT_DONE || known->state == OBJECT_SEEN;
+}
+
+/*
+ * It was left alone since it changed, or while it was read: nothing is known of what is in it.  Nor is it where
+ * the reason is one of another version.
+ */
+static bool is_left_for_a_time(const Object *known)
+{
+	return known->state == OBJECT_SKIPPED && (!skip_reason_is_known(known->skip_reason) ||
+						  skip_may_pass((SkipReason)known->skip_reason));
+}
+
+static bool has_changed(const Object *known, const Stamp *seen)
+{
+	Stamp stored = known_file_stamp(known);
+
+	return stamp_compare(&stored, seen) != STAMP_SAME;
+}
+
+uint32_t known_file_changes(const Object *known, const Stamp *seen)
+{
+	/* Another file has the inode's number by now. */
+	if (known->btime_nsec != seen->btime_nsec)
+		return 0;
+
+	return known->changes + (known->changes < UINT32_MAX && has_changed(known, seen));
+}
+
+bool known_file_waits(const Object *known, const Stamp *seen, const Settings *settings,
+		      uint64_t now_sec)
+{
+	return settings->changing == CHANGING_WAIT && known->btime_nsec == seen->btime_nsec &&
+	       has_changed(known, seen) &&
+	       change_pace_waits(known->changes, known->changed_sec, now_sec);
+}
+
+bool known_file_has_settled(const Object *known, uint64_t now_sec)
+{
+	return known->state != OBJECT_SKIPPED && known->changes >= CHANGE_PACE_FREE_CHANGES &&
+	       !change_pace_waits(known->changes, known->changed_sec, now_sec);
+}
+
+StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
+				uint32_t today)
+{
+	Stamp stored = known_file_stamp(known);
+	StampVerdict verdict = stamp_compare(&stored, seen);
+
+	if (known->flags & OBJECT_RACY || is_left_for_a_time(known) ||
+	    (verdict == STAMP_DOUBTED && !may_be_doubted(known)) ||
+	    stamp_recheck_is_due(known->doubted_day, today, known->id) ||
+	    is_out_of_policy(known, settings) || is_read_too_little(known, settings))
+		return STAMP_CHANGED;
+
+	return verdict;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+#include "common/files/stamp.h"
+#include "hashstore/objects.h"
+
+/*
+ * What the store knows of a file, beside what is seen of it now.
+ *
+ * Pure.  Thread: any.
+ */
+
+/* The stamp that the file had when it was read. */
+Stamp known_file_stamp(const Object *known);
+
+/*
+ * Whether another file has got the inode's number, by a @generation that was seen; 0: it was not.
+ */
+bool known_file_is_other(const Object *known, uint32_t generation);
+
+/*
+ * How many times in a row the file was found changed, this one included, if it is read now.
+ */
+uint32_t known_file_changes(const Object *known, const Stamp *seen);
+
+/*
+ * Whether a file that has to be read is left alone still at @now_sec (since 1970), since it changes all
+ * the time.
+ */
+bool known_file_waits(const Object *known, const Stamp *seen, const Settings *settings,
+		      uint64_t now_sec);
+
+/*
+ * Whether the store is to know that the file, which was found unchanged, has settled down: for as long as
+ * it would have been left alone if it had changed.
+ */
+bool known_file_has_settled(const Object *known, uint64_t now_sec);
+
+/*
+ * Whether what is known still holds on day @today (days since 1970): STAMP_CHANGED if the file must be
+ * read again, be it since it changed, or may have, or since @settings want something else of it.
+ */
+StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
+				uint32_t today);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/throttle.h"
+#include "kernel-ioctl/machine/disk-topology.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * PassWatch - looks once a second at the devices that a pass works on: has it wait while an array is
+ * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone, or when
+ * somebody holds the filesystem (FilesystemHold).
+ *
+ * These count as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that were not there when
+ * the last pass ended; on XFS, PASS_WATCH_UNREADABLE files that could not be read.  On btrfs no number of unreadable
+ * files is a failure of a device: any user can create such files.
+ *
+ * Thread: the one that made it; in others nothing happens.
+ */
+typedef struct PassWatch PassWatch;
+
+#define PASS_WATCH_UNREADABLE 16
+
+typedef struct {
+	const DiskTopology *topology;
+	FsLocation location;
+	int fd; /* on the filesystem; -1: none */
+	const char *mount_point;
+	const char *uuid;   /* NULL: of no filesystem that anybody holds */
+	Throttle *throttle; /* held while the pass waits; NULL: none */
+	bool runs_degraded; /* whatever fails: only what is gone ends the pass */
+} PassWatchOptions;
+
+/* @options are borrowed for the call, what they point to for as long as the watch lives. */
+PassWatch *pass_watch_new(const PassWatchOptions *options);
+void pass_watch_free(PassWatch *watch);
+
+/* Errors that its devices had given when the last pass ended; until that is said those of now. */
+void pass_watch_set_known_errors(PassWatch *watch, uint64_t errors);
+
+/* Those that they have given by now. */
+uint64_t pass_watch_errors(const PassWatch *watch);
+
+/*
+ * Look, if it is time to, and wait for what is waited for, or for @stop; @n_unreadable files could not
+ * be read so far.  Why the pass has to end, to be freed; NULL: it may go on.  *@ret_is_on_hold: nothing fails, but
+ * somebody holds the filesystem.
+ */
+char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
+		      bool *ret_is_on_hold);
+
+/* The same at once, and without waiting: for who has failed and wants to know why. */
+char *pass_watch_find_trouble(const PassWatch *watch, uint64_t n_unreadable);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassWatch, pass_watch_free)

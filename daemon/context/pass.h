@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+#include "common/content/extent-rest.h"
+#include "common/disks/disk-table.h"
+#include "common/disks/kept-pages.h"
+#include "common/disks/throttle.h"
+#include "common/files/filter.h"
+#include "daemon/context/compare-account.h"
+#include "daemon/context/extent-places.h"
+#include "daemon/context/filesystem.h"
+#include "daemon/context/hot-objects.h"
+#include "daemon/context/pass-result.h"
+#include "daemon/context/pass-watch.h"
+#include "daemon/context/postponed.h"
+#include "daemon/context/progress.h"
+#include "daemon/context/read-only-subvolumes.h"
+#include "daemon/context/store-room.h"
+#include "daemon/context/witnesses.h"
+#include "hashstore/hash-store.h"
+
+#include <stdatomic.h>
+
+/* What only a pass by the extents of btrfs has.  Each pointer is NULL in other passes. */
+typedef struct {
+	BtrfsRefBound *ref_bound;
+	ExtentPlaces *places;
+	struct ExtentGuard *guard;
+	struct PinnedExtents *pinned;
+	struct DeferredExtents *deferred;
+	struct ZeroSource *zero_source; /* NULL: zeros are not shared */
+	RestAccount rests;
+	uint64_t compare_factor; /* bytes that may be compared per byte freed */
+	bool snapshots_rotate;   /* read-only ones were deleted since an earlier pass */
+	uint64_t n_revived;      /* extents that were deferred, and are shown again */
+	uint64_t n_turned;       /* extents that are to be planned for once more */
+} BtrfsPass;
+
+/* What only a pass over an XFS filesystem has. */
+typedef struct {
+	struct ClonePairs *clones; /* NULL before runs are deduplicated */
+} XfsPass;
+
+/*
+ * Pass - one run over one filesystem: inventory, fingerprint, match, plan, share.
+ *
+ * The steps live in files of their own and take the Pass as their context.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	/* Set at creation, never changed. */
+	const Settings *settings;
+	const Filesystem *filesystem;
+	atomic_bool *stop; /* raised by others, and by the watch */
+	Progress *progress;
+	uint32_t block_bytes;
+
+	/* Owned by the pass. */
+	HashStore *store;
+	StoreRoom *room;
+	Filter *filter;
+	HashStorePayer payer; /* pays for the store with the throttle */
+	Throttle *throttle;   /* of the disks; NULL before it is opened */
+	unsigned n_readers;   /* threads that read data at a time */
+	PassWatch *watch;     /* NULL before it is opened */
+	KeptPages *kept;
+	HotObjects *hot;
+	Postponed *postponed;
+	ReadOnlySubvolumes *subvolumes;
+	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
+	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
+	CompareAccount account; /* of files that were read */
+	uint64_t round_bytes;   /* how much is read of a file before it is shared (sharing-call.h) */
+	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
+	WitnessSample shared;   /* of the places that were shared onto */
+	BtrfsPass btrfs;
+	XfsPass xfs;
+
+	PassResult *result; /* the caller's */
+} Pass;
+
+/*
+ * Keep what was learned so far; but nothing if the devices are failing, since what could not be read then is
+ * no worse for it.
+ */
+bool pass_commit(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same, if that was not done for half a minute. */
+bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Put the patterns of the configuration that matched nothing into the result.  Unless the pass @looked_at_all
+ * files, these are only patterns that match no name.
+ */
+void pass_note_unmatched(const Pass *pass, bool looked_at_all);
+
+/* The day on which it began, counted from 1970. */
+uint32_t pass_day(const Pass *pass);
+
+/*
+ * Pay the throttle for what the calling thread had disks do beside the data that was paid for before, which may
+ * sleep; look whether the devices are well; return whether the pass goes on.  Every long loop calls this.
+ */
+bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;

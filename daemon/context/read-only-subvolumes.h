@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+
+/*
+ * ReadOnlySubvolumes - what --read-only-snapshots makes of the subvolumes and snapshots of a btrfs that
+ * are read-only: whether files in them may be shared onto, and be shared with.
+ *
+ * Each subvolume is looked at once a pass: one that becomes read-only meanwhile counts as it was.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ReadOnlySubvolumes ReadOnlySubvolumes;
+
+ReadOnlySubvolumes *read_only_subvolumes_new(SnapshotPolicy policy);
+void read_only_subvolumes_free(ReadOnlySubvolumes *subvolumes);
+
+/*
+ * Look at all subvolumes of the filesystem that @fd lies on (needs CAP_SYS_ADMIN), now and when asked
+ * of one that is new.  With a policy that treats all alike it does nothing.
+ */
+bool read_only_subvolumes_read(ReadOnlySubvolumes *subvolumes, int fd, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether the subvolume is read-only, as far as that is known and the policy asks for it. */
+bool read_only_subvolumes_has(ReadOnlySubvolumes *subvolumes, uint64_t id);
+
+/* Look at the subvolume @id, which @fd lies in. */
+bool read_only_subvolumes_meet(ReadOnlySubvolumes *subvolumes, uint64_t id, int fd, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * What was never looked at may be both, save where all were: then it is gone, or could not be looked at,
+ * and is left alone.
+ */
+bool read_only_subvolumes_may_be_target(ReadOnlySubvolumes *subvolumes, uint64_t id);
+bool read_only_subvolumes_may_be_source(ReadOnlySubvolumes *subvolumes, uint64_t id);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReadOnlySubvolumes, read_only_subvolumes_free)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/disk-table.h"
+#include "daemon/context/filesystem.h"
+
+/*
+ * How many threads read the data of a filesystem at a time: one where any of its disks rotates,
+ * since a second stream costs a seek each way, else as many as the disk can have to do with.
+ *
+ * Thread: any.
+ */
+unsigned reader_count(DiskTable *table, const Filesystem *filesystem);

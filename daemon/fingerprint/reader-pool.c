@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/fingerprint/reader-pool.h"
+
+#include "common/system/locked.h"
+#include "kernel-ioctl/machine/thread-io.h"
+
+/* So much is fetched ahead, in so many pieces. */
+#define AHEAD_PIECES 16
+#define AHEAD_BYTES  (UINT64_C(4) << 20)
+
+/* One to a reader. */
+typedef struct {
+	ReaderPool *pool;
+	unsigned number;
+	GThread *thread;
+	void *file; /* guarded by the pool's mutex: whose piece is being read; NULL: none */
+	uint64_t disk_bytes; /* written at its end, read when it was joined */
+} Reader;
+
+struct ReaderPool {
+	/* Set at creation, never changed. */
+	ReaderPoolWork work;
+	unsigned n_readers;
+	Reader *readers;
+
+	/* Guarded by mutex. */
+	pthread_mutex_t mutex;
+	pthread_cond_t has_work; /* a piece was put, a file is free, or the end has come */
+	pthread_cond_t is_done;  /* the piece that the owner waits for was read or fetched */
+	GTree *queued;           /* set of Piece, by place */
+	Piece last;              /* where the readers are: of the piece taken last */
+	uint64_t next_number;
+	const Piece *awaited; /* by the owner; NULL: none */
+	bool is_plugged;
+	bool is_closing;
+};
+
+static int compare_uint64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_places(const void *a, const void *b, void *data)
+{
+	const Piece *one = a;
+	const Piece *other = b;
+	int order = compare_uint64(one->physical, other->physical);
+
+	return order ? order : compare_uint64(one->number, other->number);
+}
+
+static bool is_being_read(const ReaderPool *pool, const void *file)
+{
+	for (unsigned i = 0; i < pool->n_readers; i++)
+		if (pool->readers[i].file == file)
+			return true;
+
+	return false;
+}
+
+/* The first piece from @node on of a file that nobody reads. */
+static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
+{
+	for (; node; node = g_tree_node_next(node)) {
+		Piece *piece = g_tree_node_key(node);
+
+		if (!is_being_read(pool, piece->file))
+			return piece;
+	}
+
+	return NULL;
+}
+
+/* Up the disk from where the last piece was taken, then from its lower end. */
+static Piece *take_next(ReaderPool *pool)
+{
+	Piece *piece;
+
+	if (pool->is_plugged)
+		return NULL;
+
+	piece = first_free(pool, g_tree_upper_bound(pool->queued, &pool->last));
+	if (!piece)
+		piece = first_free(pool, g_tree_node_first(pool->queued));
+	if (!piece)
+		return NULL;
+
+	g_tree_remove(pool->queued, piece);
+	piece->state = PIECE_READING;
+	pool->last.physical = piece->physical;
+	pool->last.number = piece->number;
+	return piece;
+}
+
+/* Pieces that come after @piece, and are to be fetched. */
+static unsigned choose_ahead(ReaderPool *pool, Piece *piece, Piece **ret)
+{
+	uint64_t bytes = 0;
+	unsigned n = 0;
+
+	for (GTreeNode *node = g_tree_upper_bound(pool->queued, piece);
+	     node && n < AHEAD_PIECES && bytes < AHEAD_BYTES; node = g_tree_node_next(node)) {
+		Piece *next = g_tree_node_key(node);
+
+		bytes += next->length;
+		if (next->goes_on || next->is_fetched)
+			continue;
+		next->is_fetched = true;
+		next->n_fetching++;
+		ret[n++] = next;
+	}
+
+	return n;
+}
+
+/* That something became of @piece, if it waits for that. */
+static void tell_owner(ReaderPool *pool, const Piece *piece)
+{
+	if (pool->awaited == piece)
+		pthread_cond_signal(&pool->is_done);
+}
+
+/* Called with the mutex locked, which it unlocks meanwhile. */
+static void fetch_ahead(ReaderPool *pool, Piece *piece)
+{
+	Piece *ahead[AHEAD_PIECES];
+	unsigned n = choose_ahead(pool, piece, ahead);
+
+	if (n == 0)
+		return;
+
+	pthread_mutex_unlock(&pool->mutex);
+	for (unsigned i = 0; i < n; i++)
+		pool->work.fetch(ahead[i], pool->work.data);
+	pthread_mutex_lock(&pool->mutex);
+
+	for (unsigned i = 0; i < n; i++) {
+		ahead[i]->n_fetching--;
+		tell_owner(pool, ahead[i]);
+	}
+}
+
+static void read_piece(Reader *reader, Piece *piece)
+{
+	ReaderPool *pool = reader->pool;
+
+	reader->file = piece->file;
+	fetch_ahead(pool, piece);
+
+	pthread_mutex_unlock(&pool->mutex);
+	pool->work.read(piece, reader->number, pool->work.data);
+	pthread_mutex_lock(&pool->mutex);
+
+	reader->file = NULL;
+	piece->state = PIECE_DONE;
+	tell_owner(pool, piece);
+	/* Of this file others may wait for more. */
+	pthread_cond_signal(&pool->has_work);
+}
+
+static void read_until_closing(Reader *reader)
+{
+	ReaderPool *pool = reader->pool;
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	while (!pool->is_closing) {
+		Piece *piece = take_next(pool);
+
+		if (piece)
+			read_piece(reader, piece);
+		else
+			pthread_cond_wait(&pool->has_work, &pool->mutex);
+	}
+}
+
+static void *reader_main(void *data)
+{
+	Reader *reader = data;
+
+	Throttle *throttle = reader->pool->work.throttle;
+
+	if (throttle)
+		throttle_join(throttle);
+	read_until_closing(reader);
+	if (throttle)
+		throttle_leave(throttle);
+	if (!thread_io_read_bytes(&reader->disk_bytes))
+		reader->disk_bytes = 0;
+	return NULL;
+}
+
+ReaderPool *reader_pool_new(unsigned n_readers, const ReaderPoolWork *work, GError **error)
+{
+	g_autoptr(ReaderPool) pool = g_new0(ReaderPool, 1);
+
+	pool->work = *work;
+	pool->n_readers = n_readers;
+	pool->readers = g_new0(Reader, n_readers);
+	pthread_mutex_init(&pool->mutex, NULL);
+	pthread_cond_init(&pool->has_work, NULL);
+	pthread_cond_init(&pool->is_done, NULL);
+	pool->queued = g_tree_new_full(compare_places, NULL, NULL, NULL);
+
+	for (unsigned i = 0; i < n_readers; i++) {
+		pool->readers[i].pool = pool;
+		pool->readers[i].number = i;
+		pool->readers[i].thread =
+			g_thread_try_new("reader", reader_main, &pool->readers[i], error);
+		if (!pool->readers[i].thread)
+			return NULL;
+	}
+
+	return g_steal_pointer(&pool);
+}
+
+static void close_pool(ReaderPool *pool)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->is_closing = true;
+	pthread_cond_broadcast(&pool->has_work);
+}
+
+uint64_t reader_pool_end(ReaderPool *pool)
+{
+	uint64_t disk_bytes = 0;
+
+	close_pool(pool);
+	for (unsigned i = 0; i < pool->n_readers; i++) {
+		if (pool->readers[i].thread)
+			g_thread_join(g_steal_pointer(&pool->readers[i].thread));
+		disk_bytes += pool->readers[i].disk_bytes;
+	}
+
+	return disk_bytes;
+}
+
+void reader_pool_free(ReaderPool *pool)
+{
+	if (!pool)
+		return;
+
+	reader_pool_end(pool);
+	g_tree_unref(pool->queued);
+	pthread_cond_destroy(&pool->is_done);
+	pthread_cond_destroy(&pool->has_work);
+	pthread_mutex_destroy(&pool->mutex);
+	g_free(pool->readers);
+	g_free(pool);
+}
+
+void reader_pool_put(ReaderPool *pool, Piece *piece)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	piece->number = ++pool->next_number;
+	piece->state = PIECE_QUEUED;
+	piece->is_fetched = piece->is_cached;
+	piece->n_fetching = 0;
+	g_tree_insert(pool->queued, piece, piece);
+	pthread_cond_signal(&pool->has_work);
+}
+
+static void set_plugged(ReaderPool *pool, bool is_plugged)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->is_plugged = is_plugged;
+	if (!is_plugged)
+		pthread_cond_broadcast(&pool->has_work);
+}
+
+void reader_pool_plug(ReaderPool *pool)
+{
+	set_plugged(pool, true);
+}
+
+void reader_pool_unplug(ReaderPool *pool)
+{
+	set_plugged(pool, false);
+}
+
+void reader_pool_wait(ReaderPool *pool, Piece *piece)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->awaited = piece;
+	while (piece->state != PIECE_DONE || piece->n_fetching > 0)
+		pthread_cond_wait(&pool->is_done, &pool->mutex);
+	pool->awaited = NULL;
+}
+
+void reader_pool_withdraw(ReaderPool *pool, Piece *piece)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	if (piece->state == PIECE_QUEUED) {
+		g_tree_remove(pool->queued, piece);
+		piece->state = PIECE_WITHDRAWN;
+	}
+	pool->awaited = piece;
+	while (piece->state == PIECE_READING || piece->n_fetching > 0)
+		pthread_cond_wait(&pool->is_done, &pool->mutex);
+	pool->awaited = NULL;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/inventory/candidates.h"
+
+#include "daemon/context/object-skips.h"
+#include "daemon/inventory/file-heads.h"
+#include "hashstore/objects.h"
+#include "hashstore/sorter.h"
+#include "kernel-ioctl/call/fd.h"
+
+#include <string.h>
+
+/* Files whose heads are read while those before them are put into the store. */
+#define BATCH_FILES 512
+
+typedef struct {
+	size_t n_files;
+	SizedFile files[BATCH_FILES];
+	FileHead heads[BATCH_FILES];
+} Batch;
+
+typedef struct {
+	Pass *pass;
+	NameSpool *names;
+	FileOpener *opener;
+	ReadList *to_read;
+	Sorter *in_order;   /* SizedFile: those whose heads are to be read */
+	SameSizes *by_head; /* those that are larger than their heads */
+	FileHeads *heads;
+	int64_t began_nsec; /* before anything was listed */
+	char *name;         /* found last in the store */
+} Candidates;
+
+static int compare_uint64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_inodes(const void *a, const void *b)
+{
+	const SizedFile *one = a;
+	const SizedFile *other = b;
+	int order = compare_uint64(one->id.subvolume, other->id.subvolume);
+
+	return order ? order : compare_uint64(one->id.inode, other->id.inode);
+}
+
+/* Whether the file may have changed once more without its ctime showing it, since it was listed. */
+static bool is_racy(const Candidates *candidates, const Stamp *stamp)
+{
+	int64_t now_nsec = g_get_real_time() * 1000;
+
+	return stamp_is_racy(stamp, candidates->began_nsec) || stamp_is_racy(stamp, now_nsec) ||
+	       (stamp->ctime_nsec > candidates->began_nsec && stamp->ctime_nsec < now_nsec);
+}
+
+/* The name of @file and where it lies, valid until another is asked for. */
+static bool name_of(Candidates *candidates, const SizedFile *file, NamedFile *ret, GError **error)
+{
+	const Object *known;
+
+	*ret = (NamedFile){ file->id, file->parent, "" };
+	if (file->name_position != SIZED_NAME_STORED)
+		return name_spool_get(candidates->names, file->name_position, &ret->name, error);
+	if (!hash_store_find_at(candidates->pass->store, file->id.subvolume, file->id.inode, &known,
+				error))
+		return false;
+	if (!known)
+		return true;
+
+	g_free(candidates->name);
+	candidates->name = g_strndup((const char *)known->name, known->name_bytes);
+	ret->name = candidates->name;
+	ret->parent = known->parent;
+	return true;
+}
+
+/* The row of @file, whose name is valid until the next one is asked for. */
+static bool row_of(Candidates *candidates, const SizedFile *file, ObjectState state, Object *ret,
+		   GError **error)
+{
+	NamedFile named;
+
+	if (!name_of(candidates, file, &named, error))
+		return false;
+
+	*ret = (Object){
+		.id = file->object,
+		.subvolume = file->id.subvolume,
+		.inode = file->id.inode,
+		.generation = file->id.generation,
+		.size_bytes = file->stamp.size_bytes,
+		.btime_nsec = file->stamp.btime_nsec,
+		.mtime_nsec = file->stamp.mtime_nsec,
+		.ctime_nsec = file->stamp.ctime_nsec,
+		.state = state,
+		.flags = file->rights,
+		.changes = file->changes,
+		.changed_sec = (uint64_t)(candidates->began_nsec / 1000 / G_USEC_PER_SEC),
+		.parent = named.parent,
+		.name = (const uint8_t *)named.name,
+		.name_bytes = strlen(named.name),
+	};
+	ret->flags |= is_racy(candidates, &file->stamp) ? OBJECT_RACY : 0;
+	return true;
+}
+
+/* Remember a file that is not read now; a row that says the same stays. */
+static bool put_seen(Candidates *candidates, const SizedFile *file, GError **error)
+{
+	Pass *pass = candidates->pass;
+	SizedFile seen = *file;
+	Object row;
+
+	if (file->state != SIZED_NEW)
+		return true;
+	if (!seen.object && !hash_store_new_object(pass->store, &seen.object, error))
+		return false;
+	if (!row_of(candidates, &seen, OBJECT_SEEN, &row, error))
+		return false;
+
+	row.head = seen.head;
+	row.flags |= seen.head ? OBJECT_HAS_HEAD : 0;
+	pass->result->files.set_aside++;
+	return hash_store_put(pass->store, &row, error);
+}
+
+/* Leave the file alone, for as long as its stamp holds if it is @for_good. */
+static bool skip(Candidates *candidates, const SizedFile *file, SkipReason reason, bool for_good,
+		 GError **error)
+{
+	Pass *pass = candidates->pass;
+	g_autofree char *path = NULL;
+	Object row;
+
+	if (!row_of(candidates, file, OBJECT_SKIPPED, &row, error))
+		return false;
+	if (skip_ledger_wants_example(&pass->result->skips, reason)) {
+		NamedFile named = { file->id, row.parent, (const char *)row.name };
+
+		path = object_skips_path(pass, candidates->opener, &named);
+	}
+
+	skip_ledger_add(&pass->result->skips, reason, file->stamp.size_bytes, path);
+	if (!for_good)
+		return true;
+
+	row.skip_reason = reason;
+	pass->result->files.set_aside++;
+	return hash_store_put(pass->store, &row, error);
+}
+
+/* The head was all of the file: that is its fingerprint. */
+static bool put_done(Candidates *candidates, const SizedFile *file, const FileHead *head,
+		     GError **error)
+{
+	Pass *pass = candidates->pass;
+	Anchor whole = { head->digest, file->object, ANCHOR_WHOLE_BLOCK };
+	Object row;
+
+	if (!row_of(candidates, file, OBJECT_DONE, &row, error))
+		return false;
+
+	row.digest = head->digest;
+	row.flags |= OBJECT_WHOLE;
+	row.flags |= head->attributes.is_immutable ? OBJECT_IMMUTABLE : 0;
+	row.flags |= head->attributes.is_no_cow ? OBJECT_NO_COW : 0;
+	row.flags |= head->is_shared ? OBJECT_SHARED : 0;
+	pass->result->files.read++;
+	return hash_store_put_anchor(pass->store, &whole, error) &&
+	       hash_store_put(pass->store, &row, error);
+}
+
+static bool take_read(Candidates *candidates, SizedFile *file, const FileHead *head, GError **error)
+{
+	Pass *pass = candidates->pass;
+
+	if (file_head_is_whole(head->stamp.size_bytes, pass->block_bytes))
+		return put_done(candidates, file, head, error);
+
+	/* Its row is to get the head, whatever the store has. */
+	file->head = head->digest;
+	file->physical = head->physical;
+	file->state = SIZED_NEW;
+	return same_sizes_add(candidates->by_head, file, error);
+}
+
+static bool take_head(Candidates *candidates, SizedFile *file, const FileHead *head, GError **error)
+{
+	Pass *pass = candidates->pass;
+
+	if (head->attributes.generation)
+		file->id.generation = head->attributes.generation;
+	file->stamp = head->stamp;
+	pass->result->finding_bytes += head->read_bytes;
+	atomic_fetch_add(&pass->progress->done_bytes,
+			 file_head_bytes(file->stamp.size_bytes, pass->block_bytes));
+
+	switch (head->outcome) {
+	case HEAD_READ:
+		return take_read(candidates, file, head, error);
+	case HEAD_STOPPED:
+		return true;
+	case HEAD_FORBIDDEN:
+		return skip(candidates, file, head->reason, true, error);
+	case HEAD_CHANGED:
+		return skip(candidates, file, SKIP_CHANGED, false, error);
+	case HEAD_NOT_OPENED:
+		break;
+	}
+
+	return skip(candidates, file, file_opener_skip_reason(head->opened),
+		    head->opened == OPEN_UNREADABLE, error);
+}
+
+static bool take_batch(Candidates *candidates, Batch *batch, GError **error)
+{
+	for (size_t i = 0; i < batch->n_files; i++)
+		if (!take_head(candidates, &batch->files[i], &batch->heads[i], error))
+			return false;
+
+	return pass_commit_when_due(candidates->pass, error);
+}
+
+/* What is asked of the readers: files that have no handle are opened here, by their names. */
+static bool ask(Candidates *candidates, const SizedFile *file, FileHead *ret, GError **error)
+{
+	NamedFile named;
+	int failed;
+
+	*ret = (FileHead){
+		.id = file->id,
+		.fd = -1,
+		.object = file->object,
+		.stamp = file->stamp,
+		.is_plain = file->is_plain,
+		.outcome = HEAD_STOPPED,
+	};
+	if (file->id.generation && candidates->pass->filesystem->opens_by_id)
+		return true;
+	if (!name_of(candidates, file, &named, error))
+		return false;
+
+	ret->opened = file_opener_open(candidates->opener, &named, &ret->fd, &failed);
+	return true;
+}
+
+static bool fill_batch(Candidates *candidates, Batch *batch, GError **error)
+{
+	batch->n_files = 0;
+	while (batch->n_files < BATCH_FILES) {
+		SizedFile *file = &batch->files[batch->n_files];
+		const SizedFile *next;
+
+		if (!sorter_next(candidates->in_order, (const void **)&next, error))
+			return false;
+		if (!next)
+			break;
+
+		*file = *next;
+		/* What is read is matched anew: it needs an id that is not settled. */
+		if (!hash_store_new_object(candidates->pass->store, &file->object, error) ||
+		    !ask(candidates, file, &batch->heads[batch->n_files], error))
+			return false;
+		batch->n_files++;
+	}
+
+	return true;
+}
+
+/* Close what was opened for readers that never came to it. */
+static void close_batch(Batch *batch)
+{
+	for (size_t i = 0; i < batch->n_files; i++)
+		fd_close(&batch->heads[i].fd);
+}
+
+/* Two batches take turns: one is read while what was learned of the other is put into the store. */
+static bool read_heads(Candidates *candidates, GError **error)
+{
+	g_autofree Batch *batches = g_new0(Batch, 2);
+	bool done = true;
+
+	candidates->heads = file_heads_new(candidates->pass);
+	for (size_t turn = 0; done && pass_checkpoint(candidates->pass); turn++) {
+		Batch *next = &batches[turn % 2];
+		Batch *read = &batches[(turn + 1) % 2];
+
+		done = fill_batch(candidates, next, error);
+		file_heads_wait(candidates->heads);
+		if (!done)
+			close_batch(next);
+		if (!done || next->n_files + read->n_files == 0)
+			break;
+
+		file_heads_start(candidates->heads, next->heads, next->n_files);
+		done = take_batch(candidates, read, error);
+		read->n_files = 0;
+	}
+
+	g_clear_pointer(&candidates->heads, file_heads_free);
+	return done;
+}
+
+/* Whether the file is compared by its head, without reading it now. */
+static bool has_known_head(const Candidates *candidates, const SizedFile *file)
+{
+	return !file_head_is_whole(file->stamp.size_bytes, candidates->pass->block_bytes) &&
+	       (file->state == SIZED_KNOWN || (file->state == SIZED_SEEN && file->head));
+}
+
+/* Part the files whose size is theirs alone from those whose heads count; *ret_bytes are of heads. */
+static bool part_by_size(Candidates *candidates, SameSizes *sizes, uint64_t *ret_bytes,
+			 GError **error)
+{
+	uint32_t block_bytes = candidates->pass->block_bytes;
+
+	*ret_bytes = 0;
+	if (!same_sizes_sort(sizes, error))
+		return false;
+
+	while (pass_checkpoint(candidates->pass)) {
+		const SizedFile *file;
+		bool parted = true;
+
+		if (!same_sizes_next(sizes, &file, error))
+			return false;
+		if (!file)
+			break;
+
+		if (file->is_alone || file->stamp.size_bytes == 0)
+			parted = put_seen(candidates, file, error);
+		else if (has_known_head(candidates, file))
+			parted = same_sizes_add(candidates->by_head, file, error);
+		else if (file->state != SIZED_KNOWN) {
+			*ret_bytes += file_head_bytes(file->stamp.size_bytes, block_bytes);
+			parted = sorter_add(candidates->in_order, file, error);
+		}
+		if (!parted)
+			return false;
+	}
+
+	return sorter_sort(candidates->in_order, error);
+}
+
+static bool add_to_read(Candidates *candidates, const SizedFile *file, GError **error)
+{
+	ReadItem item = {
+		.id = file->id,
+		.stamp = file->stamp,
+		.head = file->head,
+		.physical = file->physical,
+		.changes = file->changes,
+		.is_foreign = file->rights & OBJECT_FOREIGN,
+		.is_whole = true,
+	};
+	NamedFile named;
+
+	/* It is read under another id, by which its pages are noted then. */
+	kept_pages_take(candidates->pass->kept, file->object, 0);
+	if (!name_of(candidates, file, &named, error))
+		return false;
+	item.parent = named.parent;
+	item.name = named.name;
+	return read_list_add(candidates->to_read, &item, error);
+}
+
+static bool part_by_head(Candidates *candidates, GError **error)
+{
+	if (!same_sizes_sort(candidates->by_head, error))
+		return false;
+
+	while (pass_checkpoint(candidates->pass)) {
+		const SizedFile *file;
+
+		if (!same_sizes_next(candidates->by_head, &file, error))
+			return false;
+		if (!file)
+			break;
+		if (file->state == SIZED_KNOWN)
+			continue;
+		if (!(file->is_alone ? put_seen(candidates, file, error)
+				     : add_to_read(candidates, file, error)))
+			return false;
+	}
+
+	return true;
+}
+
+static bool choose(Candidates *candidates, SameSizes *sizes, GError **error)
+{
+	Pass *pass = candidates->pass;
+	uint64_t head_bytes;
+
+	if (!part_by_size(candidates, sizes, &head_bytes, error))
+		return false;
+
+	if (sorter_count(candidates->in_order) > 0) {
+		progress_begin(pass->progress, STAGE_READ, head_bytes);
+		if (!read_heads(candidates, error))
+			return false;
+	}
+
+	return !pass_checkpoint(pass) || part_by_head(candidates, error);
+}
+
+bool candidates_choose(Pass *pass, SameSizes *sizes, NameSpool *names, FileOpener *opener,
+		       ReadList *to_read, GError **error)
+{
+	const char *directory = pass->settings->state_directory;
+	size_t memory_bytes = pass->settings->memory_bytes / 8;
+	g_autoptr(Sorter) in_order =
+		sorter_new(sizeof(SizedFile), compare_inodes, memory_bytes, directory, pass->stop);
+	g_autoptr(SameSizes) by_head = same_sizes_new(true, memory_bytes, directory, pass->stop);
+	Candidates candidates = {
+		.pass = pass,
+		.names = names,
+		.opener = opener,
+		.to_read = to_read,
+		.in_order = in_order,
+		.by_head = by_head,
+		.began_nsec = pass->result->started_usec * 1000,
+	};
+
+	bool chosen = choose(&candidates, sizes, error);
+
+	g_free(candidates.name);
+	return chosen;
+}

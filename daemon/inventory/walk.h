@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/filter.h"
+#include "common/files/skip.h"
+#include "daemon/context/filesystem.h"
+#include "daemon/context/read-only-subvolumes.h"
+#include "kernel-ioctl/file/file-stat.h"
+
+#include <stdatomic.h>
+
+/*
+ * Walk - all directories and regular files below a Filesystem's roots, one statx each.
+ *
+ * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
+ * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
+ * special files, the state directory, what may not be read, directories deeper than descriptors
+ * suffice or below a path of more than FILTER_PATH_BYTES_MAX, and read-only snapshots if these are skipped; and the running system's /boot and /efi, under whatever name they are met, unless the
+ * walk begins in them by that name.
+ *
+ * A file with several names comes once for each of them.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct Walk Walk;
+
+typedef struct {
+	bool is_directory;
+	uint64_t subvolume;
+	uint64_t parent_subvolume;
+	uint64_t parent;  /* inode of the directory; 0 where a walk began */
+	const char *name; /* last component; where a walk began the absolute path */
+	FileStat stat;
+	bool is_foreign; /* a file that this process may not share onto */
+} WalkEntry;
+
+/* All arguments are borrowed.  @state_directory is what must not be entered. */
+Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
+	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop);
+void walk_free(Walk *walk);
+
+/* The next directory or file of at least the minimal size; NULL at the end, or when @stop is raised. */
+bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Regular files met so far that are not excluded, every name counted; small ones too. */
+uint64_t walk_names(const Walk *walk);
+
+/*
+ * Whether the finished walk saw all of the subvolume: it entered it by its top directory, or left it
+ * out on purpose, or saw all of the one that holds all others.  What the store knows there and the walk did not meet is gone.
+ */
+bool walk_saw_all_of(const Walk *walk, uint64_t subvolume);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Walk, walk_free)

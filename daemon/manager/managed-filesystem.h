@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/config/settings.h"
+#include "common/disks/disk-table.h"
+#include "common/mounts/mount-table.h"
+#include "daemon/context/pass-result.h"
+#include "daemon/context/progress.h"
+#include "daemon/manager/schedule.h"
+
+#include <systemd/sd-event.h>
+
+/*
+ * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what
+ * it waits for, the pass that runs, and what came of the last one.
+ *
+ * While no pass runs it holds no descriptor on the filesystem, which so can be unmounted.
+ *
+ * Owned by the Manager.  Thread: main.
+ */
+typedef struct ManagedFilesystem ManagedFilesystem;
+
+typedef enum {
+	MANAGED_DISABLED,  /* no configuration names it */
+	MANAGED_UNMOUNTED, /* it was here */
+	MANAGED_REFUSED,
+	MANAGED_WAITING,
+	MANAGED_RUNNING,
+	MANAGED_STOPPING, /* a pass was asked to end, and has not yet */
+} ManagedState;
+
+/* "disabled", "unmounted" and so on. */
+const char *managed_state_name(ManagedState state);
+
+/* Why a pass is asked to end. */
+typedef enum {
+	END_FOR_STOP,    /* somebody wants the filesystem left alone, until it changes anew */
+	END_FOR_PAUSE,   /* until it is resumed */
+	END_FOR_HOLD,    /* while somebody holds it */
+	END_FOR_TIME,    /* the window closes, or its time is over */
+	END_FOR_BATTERY, /* until the machine has power again */
+	END_FOR_UNMOUNT, /* it was unmounted lazily: until it is mounted again */
+	END_FOR_SERVICE, /* the service ends */
+} EndReason;
+
+typedef struct {
+	/* Anything changed that the bus shows of the filesystem, and it is to be looked at. */
+	void (*changed)(ManagedFilesystem *managed, void *data);
+	/* It is to be looked at. */
+	void (*due)(void *data);
+	void *data;
+} ManagedListener;
+
+/* @disks, those of all filesystems, is borrowed. */
+ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+					  const ManagedListener *listener);
+
+/* Ends the pass, waiting for it: see managed_filesystem_end(). */
+void managed_filesystem_free(ManagedFilesystem *managed);
+
+/* What is mounted now: copied; NULL: nothing, and a pass that runs is asked to end. */
+void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
+
+/* How to treat it from the next pass on: a reference is kept; NULL: it is not to be worked on. */
+void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings);
+
+/* Whether it has settings, and so is to be worked on. */
+bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
+
+/* Where its store is; NULL: it is not to be worked on. */
+const char *managed_filesystem_state_directory(const ManagedFilesystem *managed);
+
+/*
+ * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the
+ * clock of g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.
+ */
+int64_t managed_filesystem_look(ManagedFilesystem *managed);
+
+/*
+ * Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused",
+ * "disabled", "paused".
+ */
+bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * What came of the wish for a pass over paths: NULL: it is going to begin; else why not, which is a
+ * FILESYSTEM_ERROR_IN_USE if a pass runs already, or is about to.
+ */
+typedef void (*ManagedRunAnswer)(const GError *error, void *data);
+
+/*
+ * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
+ * be done afterwards.  Nothing of @paths is touched but by a thread of its own, so @answer is called, once, now
+ * or later.
+ */
+void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
+			    ManagedRunAnswer answer, void *data);
+
+/*
+ * Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept.  A pass over
+ * paths goes on after END_FOR_PAUSE and END_FOR_HOLD when that is over; else somebody has to want it again.
+ */
+void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
+
+/* Begin no pass for so long, or until it is resumed (0); a pass that runs is ended. */
+void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec);
+void managed_filesystem_resume(ManagedFilesystem *managed);
+
+/* Drop what is remembered of it.  An error while a pass runs. */
+bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* What there is to see; strings are valid until the main loop goes on. */
+typedef struct {
+	const char *uuid;
+	const char *kind;
+	const char *mount_point;
+	const char *refusal; /* "" if there is none */
+	ManagedState state;
+	bool is_paused;
+	bool is_asked;            /* somebody wants a pass, which has not ended yet */
+	const char *waits_for;    /* in MANAGED_WAITING, in words; else "" */
+	WaitReason waits;         /* the same */
+	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */
+	char *const *disk_names;  /* NULL-terminated; NULL: it is not to be worked on */
+	int64_t begun_usec;       /* when the pass that runs began, since 1970; 0 */
+	const Progress *progress; /* of the pass that runs; NULL */
+	int64_t deadline_usec;    /* of it; SCHEDULE_NEVER */
+	bool has_last;            /* a pass ended since the service began */
+	const PassResult *last;
+	uint64_t n_passes, freed_bytes, read_bytes; /* since the service began */
+} ManagedView;
+
+ManagedView managed_filesystem_view(const ManagedFilesystem *managed);
+
+/* A MemoryFile with the report of the last pass as JSON, which is borrowed; below 0: there is none. */
+int managed_filesystem_report_fd(const ManagedFilesystem *managed);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ManagedFilesystem, managed_filesystem_free)

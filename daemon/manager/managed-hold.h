@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/manager/managed-filesystem.h"
+
+#include <sys/types.h>
+
+/*
+ * Those who hold a filesystem that the service looks after: while anybody does, no pass is made over it.
+ *
+ * A hold ends when its lease is closed everywhere, so it ends with the process that has it.  A pass that runs is ended,
+ * and goes on afterwards: what was asked for is still wanted.  Passes of other processes end as well
+ * (FilesystemHold).
+ *
+ * Thread: main.
+ */
+typedef struct {
+	uid_t uid;
+	bool is_own;        /* of root or the service's user */
+	pid_t pid;          /* 0: not known */
+	const char *why;    /* of any bytes; it may name files */
+	int64_t since_usec; /* since 1970 */
+} ManagedHold;
+
+/* What one may say. */
+#define MANAGED_HOLD_WHY_BYTES_MAX 256
+
+/* At a time over one filesystem; only root and the service's user have all of them. */
+#define MANAGED_HOLDS_MAX           32
+#define MANAGED_HOLDS_OF_OTHERS_MAX 24
+#define MANAGED_HOLDS_OF_USER_MAX   8
+
+/* Passes are waited for so long, which is before callers on the bus give up (25 s). */
+#define MANAGED_HOLD_WAIT_USEC (UINT64_C(20) * G_USEC_PER_SEC)
+
+/* @lease_fd, which is borrowed for the call, is the lease; or -1 and why there is none. */
+typedef void (*ManagedHoldAnswer)(int lease_fd, const GError *error, void *data);
+
+/* Whether @wanted fits beside the holds that there are. */
+bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
+					  const ManagedHold *wanted);
+
+/*
+ * Hold the filesystem from now on.  @hold is copied, and its time is set.  @answer is called once, when no pass
+ * touches the filesystem any more, or when one has not ended for MANAGED_HOLD_WAIT_USEC.
+ */
+void managed_filesystem_hold(ManagedFilesystem *managed, const ManagedHold *hold,
+			     ManagedHoldAnswer answer, void *data);
+
+size_t managed_filesystem_count_holds(const ManagedFilesystem *managed);
+
+/* Those of @index below that, in the order in which they began; the text is valid until the main loop goes on. */
+ManagedHold managed_filesystem_get_hold(const ManagedFilesystem *managed, size_t index);

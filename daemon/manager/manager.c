@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/manager/manager.h"
+
+#include "common/config/config.h"
+#include "common/text/name-text.h"
+#include "daemon/manager/managed-hold.h"
+#include "daemon/manager/metrics.h"
+#include "daemon/manager/mount-monitor.h"
+#include "daemon/manager/mount-search.h"
+#include "daemon/settings/pass-settings.h"
+
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+struct Manager {
+	/* Set at creation, never changed. */
+	const Settings *settings; /* of the command line */
+	char *const *arguments;
+	sd_event *event;
+
+	Config *config;
+	DiskTable *disks;
+	MountMonitor *monitor;
+	MountSearch *search;
+	bool is_outdated;       /* what is searched: mounts changed since it began */
+	MountTable *mounts;     /* as they were found last; NULL: not yet */
+	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
+	sd_event_source *timer;
+	ManagerListener listener; /* no calls: nobody listens */
+	char *metrics_path;
+	char *metrics; /* as they were written last */
+};
+
+void manager_look(Manager *manager)
+{
+	/* From the loop: who calls may be in the middle of something. */
+	sd_event_source_set_time(manager->timer, 0);
+	sd_event_source_set_enabled(manager->timer, SD_EVENT_ONESHOT);
+}
+
+/* A line on what it does, for whoever supervises it. */
+static char *status_text(const Manager *manager)
+{
+	size_t n_running = 0, n_waiting = 0;
+	const char *running = "";
+
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedView view = managed_filesystem_view(manager->filesystems->pdata[i]);
+
+		n_waiting += view.state == MANAGED_WAITING;
+		if (view.state != MANAGED_RUNNING && view.state != MANAGED_STOPPING)
+			continue;
+		n_running++;
+		running = view.mount_point;
+	}
+
+	if (n_running == 1) {
+		/* A line break would begin another message to the supervisor. */
+		g_autofree char *name = name_text(running, strlen(running));
+
+		return g_strdup_printf("a pass over %s", name);
+	}
+	if (n_running > 1)
+		return g_strdup_printf("passes over %zu filesystems", n_running);
+	return g_strdup_printf("%zu of %u filesystems are looked after", n_waiting,
+			       manager->filesystems->len);
+}
+
+static void tell_supervisor(const Manager *manager)
+{
+	g_autofree char *status = status_text(manager);
+
+	sd_notifyf(false, "STATUS=%s", status);
+}
+
+static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
+{
+	Manager *manager = data;
+
+	if (manager->listener.changed)
+		manager->listener.changed(managed, manager->listener.data);
+	tell_supervisor(manager);
+	manager_look(manager);
+}
+
+static void on_filesystem_due(void *data)
+{
+	manager_look(data);
+}
+
+/* Beside the socket, for whoever collects figures. */
+static void write_metrics(Manager *manager)
+{
+	g_autofree ManagedView *views = g_new(ManagedView, manager->filesystems->len);
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		views[i] = managed_filesystem_view(manager->filesystems->pdata[i]);
+
+	text = metrics_text(views, manager->filesystems->len);
+	if (g_strcmp0(text, manager->metrics) == 0)
+		return;
+	if (!metrics_write(manager->metrics_path, text, &error))
+		g_debug("no metrics: %s", error->message);
+	g_free(manager->metrics);
+	manager->metrics = g_steal_pointer(&text);
+}
+
+/* At those that wait for their turn on a disk, or at all others; returns when to look again. */
+static int64_t look_at(Manager *manager, bool waits_for_turn)
+{
+	int64_t next_usec = SCHEDULE_NEVER;
+
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i];
+		ManagedView view = managed_filesystem_view(managed);
+
+		if ((view.waits == WAIT_DISK_TAKEN) == waits_for_turn)
+			next_usec = MIN(next_usec, managed_filesystem_look(managed));
+	}
+
+	return next_usec;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	Manager *manager = data;
+	int64_t next_usec;
+	int failed;
+
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	next_usec = MIN(look_at(manager, true), look_at(manager, false));
+	write_metrics(manager);
+
+	/* Not before somebody asked meanwhile to look at once. */
+	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
+		return 0;
+	failed = sd_event_source_set_time(source, (uint64_t)next_usec);
+	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* Give the filesystem the settings that it has by now. */
+static void configure(Manager *manager, ManagedFilesystem *managed,
+		      const MountedFilesystem *mounted)
+{
+	g_auto(GStrv) names = mounted_filesystem_names(mounted);
+	g_autoptr(GError) error = NULL;
+	Settings *settings;
+
+	managed_filesystem_set_settings(managed, NULL);
+	if (!config_enables(manager->config, (const char *const *)names)) {
+		managed_filesystem_end(managed, END_FOR_STOP);
+		return;
+	}
+
+	settings = settings_new();
+	if (!pass_settings_make_resident(manager->config, manager->arguments,
+					 (const char *const *)names, settings, &error))
+		g_warning("%s", error->message);
+	else if (settings->enable == ENABLE_YES)
+		managed_filesystem_set_settings(managed, settings);
+	else
+		managed_filesystem_end(managed, END_FOR_STOP);
+	settings_unref(settings);
+}
+
+static ManagedFilesystem *find_uuid(const Manager *manager, const char *uuid)
+{
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i];
+
+		if (strcmp(managed_filesystem_view(managed).uuid, uuid) == 0)
+			return managed;
+	}
+
+	return NULL;
+}
+
+static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
+{
+	const ManagedListener listener = { on_filesystem_changed, on_filesystem_due, manager };
+	ManagedFilesystem *managed =
+		managed_filesystem_new(uuid, manager->event, manager->disks, &listener);
+
+	g_ptr_array_add(manager->filesystems, managed);
+	return managed;
+}
+
+/* What is not mounted any more is known on only if it is to be worked on when it comes back. */
+static void drop_unmounted(Manager *manager, const MountTable *mounts)
+{
+	for (size_t i = manager->filesystems->len; i > 0; i--) {
+		ManagedFilesystem *managed = manager->filesystems->pdata[i - 1];
+
+		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
+			continue;
+		managed_filesystem_set_mounted(managed, NULL);
+		/* After a lazy unmount a pass may run yet: freeing it now would wait for the pass. */
+		if (!managed_filesystem_is_enabled(managed) &&
+		    managed_filesystem_count_holds(managed) == 0 &&
+		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
+			g_ptr_array_remove_index(manager->filesystems, i - 1);
+	}
+}
+
+/* Know it, or only say why not. */
+static void take_mounted(Manager *manager, const MountTable *mounts,
+			 const MountedFilesystem *mounted)
+{
+	ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
+
+	/* A second one of a UUID is refused, and the first goes by it. */
+	if (mounted->uuid[0] == '\0' || mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
+		if (!manager->mounts || !mount_table_has(manager->mounts, mounted))
+			g_warning("%s", mounted->refusal);
+		return;
+	}
+	if (!managed)
+		managed = add_filesystem(manager, mounted->uuid);
+	managed_filesystem_set_mounted(managed, mounted);
+	configure(manager, managed, mounted);
+}
+
+static void look_at_mounts(void *data)
+{
+	Manager *manager = data;
+	g_autoptr(GError) error = NULL;
+
+	manager->is_outdated = mount_search_runs(manager->search);
+	if (!manager->is_outdated &&
+	    !mount_search_start(manager->search, NULL, manager->mounts, &error))
+		g_warning("%s", error->message);
+}
+
+/* Treat all that is mounted as it is to be treated by now. */
+static void take_mounts(Manager *manager, const MountTable *mounts)
+{
+	const GPtrArray *all = mount_table_filesystems(mounts);
+
+	for (size_t i = 0; i < all->len; i++)
+		take_mounted(manager, mounts, all->pdata[i]);
+	drop_unmounted(manager, mounts);
+	if (manager->listener.list_changed)
+		manager->listener.list_changed(manager->listener.data);
+	tell_supervisor(manager);
+	manager_look(manager);
+}
+
+static void on_mounts_found(MountTable *mounts, void *data)
+{
+	Manager *manager = data;
+
+	take_mounts(manager, mounts);
+	g_clear_pointer(&manager->mounts, mount_table_free);
+	manager->mounts = mounts;
+	if (manager->is_outdated)
+		look_at_mounts(manager);
+}
+
+/* Before anybody can ask for them; who does not answer is soon left out. */
+static bool find_mounts(Manager *manager, GError **error)
+{
+	const MountSearchListener listener = { on_mounts_found, look_at_mounts, manager };
+	int failed = 0;
+
+	manager->search = mount_search_new(manager->event, NULL, &listener);
+	if (!mount_search_start(manager->search, NULL, NULL, error))
+		return false;
+
+	while (!manager->mounts && failed >= 0)
+		failed = sd_event_run(manager->event, UINT64_MAX);
+	if (failed >= 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
+		    "cannot wait for what is mounted: %s", g_strerror(-failed));
+	return false;
+}
+
+static char *metrics_path(void)
+{
+	const char *path = g_getenv(METRICS_VARIABLE);
+
+	return g_strdup(path ? path : METRICS_PATH);
+}
+
+static Manager *manager_make(const Settings *settings, Config *config, char *const *arguments,
+			     sd_event *event)
+{
+	Manager *manager = g_new0(Manager, 1);
+
+	manager->settings = settings;
+	manager->config = config;
+	manager->arguments = arguments;
+	manager->disks = disk_table_new();
+	disk_table_configure(manager->disks, config, settings);
+	manager->metrics_path = metrics_path();
+	manager->event = sd_event_ref(event);
+	manager->filesystems =
+		g_ptr_array_new_with_free_func((GDestroyNotify)managed_filesystem_free);
+	return manager;
+}
+
+static bool add_timer(Manager *manager, GError **error)
+{
+	int failed = sd_event_add_time(manager->event, &manager->timer, CLOCK_MONOTONIC, 0, 0,
+				       on_timer, manager);
+
+	if (failed >= 0)
+		return true;
+
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "cannot set a timer: %s",
+		    g_strerror(-failed));
+	return false;
+}
+
+Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
+		     sd_event *event, GError **error)
+{
+	g_autoptr(Manager) manager = manager_make(settings, config, arguments, event);
+
+	if (!add_timer(manager, error))
+		return NULL;
+
+	manager->monitor = mount_monitor_new(event, look_at_mounts, manager, error);
+	if (!manager->monitor || !find_mounts(manager, error))
+		return NULL;
+
+	return g_steal_pointer(&manager);
+}
+
+void manager_listen(Manager *manager, const ManagerListener *listener)
+{
+	manager->listener = *listener;
+}
+
+void manager_end(Manager *manager)
+{
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
+}
+
+void manager_free(Manager *manager)
+{
+	if (!manager)
+		return;
+
+	/* All passes end at the same time; then each is waited for. */
+	manager_end(manager);
+	manager->listener = (ManagerListener){ 0 };
+	/* Before passes are waited for, of which one may hang. */
+	unlink(manager->metrics_path);
+	g_ptr_array_unref(manager->filesystems);
+	disk_table_free(manager->disks);
+	g_free(manager->metrics_path);
+	g_free(manager->metrics);
+	mount_monitor_free(manager->monitor);
+	mount_search_free(manager->search);
+	mount_table_free(manager->mounts);
+	sd_event_source_unref(manager->timer);
+	config_free(manager->config);
+	sd_event_unref(manager->event);
+	g_free(manager);
+}
+
+bool manager_reload(Manager *manager, GError **error)
+{
+	g_autoptr(Config) config = NULL;
+
+	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
+	config = pass_settings_read_config(manager->settings, error);
+	sd_notify(false, "READY=1");
+	if (!config)
+		return false;
+
+	disk_table_configure(manager->disks, config, manager->settings);
+	config_free(manager->config);
+	manager->config = g_steal_pointer(&config);
+	g_message("read the configuration anew");
+	take_mounts(manager, manager->mounts);
+	look_at_mounts(manager);
+	return true;
+}
+
+DiskTable *manager_disks(const Manager *manager)
+{
+	return manager->disks;
+}
+
+const GPtrArray *manager_filesystems(const Manager *manager)
+{
+	return manager->filesystems;
+}
+
+ManagedFilesystem *manager_find(const Manager *manager, const char *name)
+{
+	const MountedFilesystem *mounted = mount_table_find_target(manager->mounts, name);
+
+	return find_uuid(manager, mounted ? mounted->uuid : name);
+}

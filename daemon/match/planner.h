@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/content/run.h"
+#include "hashstore/sorter.h"
+
+/*
+ * Planner - in which order runs are shared.
+ *
+ * Targets come by rank, so that a source is final before anything is shared with it.  In one
+ * target runs come by position, save that of runs that overlap (at most 256 at a time) the longest
+ * come first: they leave the fewest pieces.  Runs inside the target come last, by position: their
+ * sources are final then.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct Planner Planner;
+
+typedef struct {
+	Run run;
+	bool begins_target; /* the first of its target */
+} Plan;
+
+/*
+ * @runs is sorted by run_compare() and borrowed.  With @is_wanted only runs of targets of which it
+ * says so are planned.
+ */
+Planner *planner_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data);
+void planner_free(Planner *planner);
+
+/* The next plan; NULL at the end. */
+bool plan_next(Planner *planner, const Plan **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planner, planner_free)

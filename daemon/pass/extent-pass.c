@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass/extent-pass.h"
+
+#include "daemon/btrfs/find/extent-finder.h"
+#include "daemon/btrfs/find/extent-limits.h"
+#include "daemon/btrfs/find/inode-inventory.h"
+#include "daemon/btrfs/find/snapshot-rotation.h"
+#include "daemon/btrfs/pinned/deferred-extents.h"
+#include "daemon/btrfs/pinned/pinned-extents.h"
+#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/zero-source.h"
+#include "daemon/btrfs/share/extent-rounds.h"
+#include "daemon/btrfs/share/ledger.h"
+#include "daemon/context/object-table.h"
+#include "daemon/fingerprint/fingerprint.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+
+#include <linux/btrfs_tree.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+/*
+ * Sharing copies may make copies again, but only of copies, each a quarter as long as what it was made of
+ * at most: from 128 MiB on so many times until they are too short to be worth it.
+ */
+#define REWRITTEN_ROUNDS 6
+
+/* Whether the kernel lets this process look into the trees. */
+static bool may_search(const Filesystem *filesystem)
+{
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	g_autoptr(GError) refused = NULL;
+	const BtrfsTreeItem *item;
+	BtrfsTreeRange range = {
+		.tree = BTRFS_CSUM_TREE_OBJECTID,
+		.first = { BTRFS_EXTENT_CSUM_OBJECTID, 0, 0 },
+		.last = { BTRFS_EXTENT_CSUM_OBJECTID, 0, 0 },
+	};
+
+	btrfs_tree_start(tree, filesystem->fd, &range);
+	return btrfs_tree_next(tree, &item, &refused);
+}
+
+bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
+{
+	const Filesystem *filesystem = pass->filesystem;
+
+	*ret_reason = NULL;
+	if (filesystem->identity.kind != FS_KIND_BTRFS)
+		*ret_reason = "the filesystem keeps no checksums of data";
+	else if (!filesystem->opens_by_id || !may_search(filesystem))
+		*ret_reason = "it takes CAP_SYS_ADMIN";
+
+	return !*ret_reason;
+}
+
+/* Ids that are not settled, of which some may have been given up since. */
+static uint64_t n_unsettled(const Pass *pass)
+{
+	return hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
+}
+
+/* All that was matched is settled, save what was postponed. */
+static bool settle(Pass *pass, ObjectTable *table, GError **error)
+{
+	if (!extent_limits_keep(pass, table, error) ||
+	    !postponed_add_stretches(pass->postponed, pass->store, error))
+		return false;
+	if (postponed_is_all(pass->postponed, n_unsettled(pass)))
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	return hash_store_settle(pass->store, object_table_is_kept, table, error) &&
+	       object_table_take_error(table, error) &&
+	       postponed_renew(pass->postponed, pass->store, error);
+}
+
+static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
+{
+	g_autoptr(ObjectTable) table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings,
+							pass->subvolumes, error);
+
+	if (!table || !extent_limits_apply(pass, table, error) ||
+	    !zero_source_choose(pass, sums, table, error) ||
+	    !extent_rounds_share(pass, sums, table, error))
+		return false;
+	if (!pass_checkpoint(pass))
+		return true;
+	if (!extent_limits_mark(pass, table, error))
+		return false;
+	if (!pass_checkpoint(pass) || pass->settings->dry_run)
+		return true;
+
+	return settle(pass, table, error);
+}
+
+/* Read the files whose data has no checksums, if they are new or changed. */
+static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	g_autoptr(FileOpener) opener = file_opener_new(pass->filesystem, pass->store);
+	g_autoptr(InodeInventory) inventory = inode_inventory_build(pass, info, opener, error);
+
+	return inventory &&
+	       fingerprint_all(pass, inode_inventory_to_read(inventory), sums, opener, error) &&
+	       (!pass_checkpoint(pass) || (inode_inventory_end(inventory, error) &&
+					     extents_find_read(pass, info, sums, error)));
+}
+
+/* What was not looked at, as nothing near it changed, is unchanged. */
+static bool count_seen(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	uint64_t n_touched = result->files.new + result->files.changed + result->files.doubted;
+	uint64_t stored, stretches;
+
+	if (!hash_store_count_objects(pass->store, &stored, error) ||
+	    !hash_store_count_objects_of(pass->store, OBJECT_STRETCHES, &stretches, error))
+		return false;
+
+	result->files.seen = MAX(stored - stretches, n_touched);
+	result->files.unchanged = result->files.seen - n_touched;
+	return true;
+}
+
+static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	progress_begin(pass->progress, STAGE_WALK, 0);
+	/* What was copied lies where other data was before, or none. */
+	extent_sums_forget(sums);
+	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
+	    !extents_find(pass, info, sums, error) ||
+	    !deferred_extents_recover(pass->btrfs.deferred, error) ||
+	    (pass_checkpoint(pass) && !read_files(pass, info, sums, error)) ||
+	    !count_seen(pass, error))
+		return false;
+	if (!pass_checkpoint(pass) || n_unsettled(pass) == 0)
+		return true;
+
+	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
+}
+
+/*
+ * Find and share once more.  Why something is left alone was said before; only copies are new, and these
+ * can but be pinned.
+ */
+static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
+{
+	SkipLedger *skips = &pass->result->skips;
+	SkipLedger said = *skips;
+	SkipEntry pinned;
+	bool done;
+
+	memset(skips, 0, sizeof(*skips));
+	done = find_and_share(pass, info, sums, error);
+	pinned = skips->entries[SKIP_PINNED];
+	skip_ledger_clear(skips);
+	*skips = said;
+	skips->entries[SKIP_PINNED].count += pinned.count;
+	skips->entries[SKIP_PINNED].bytes += pinned.bytes;
+	return done;
+}
+
+/*
+ * What was copied to free others is found as any new extent is, so that copies equal to each other, or
+ * to what was there, are not left to the next pass; nor is what sharing files did to places that keep
+ * pinned extents, nor what was deferred and served as a source.
+ */
+static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
+{
+	uint64_t known = 0;
+	BtrfsInfo info;
+
+	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
+		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs +
+			       pass->btrfs.n_revived + pass->btrfs.n_turned;
+
+		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
+		    !pass_checkpoint(pass))
+			break;
+		known = now;
+		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
+		    !filesystem_flush(pass->filesystem, error) ||
+		    !find_again(pass, &info, sums, error))
+			return false;
+	}
+
+	return true;
+}
+
+static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
+{
+	const ExtentGuardLimits limits = {
+		.min_run_bytes = pass->settings->min_run_bytes,
+		.node_bytes = info->node_bytes,
+		.metadata_copies = space->metadata_copies,
+		.data_copies = space->data_copies,
+	};
+
+	return extent_guard_new(&limits);
+}
+
+/* What others may write yet; 0 also where that is not known. */
+static uint64_t free_bytes(int fd)
+{
+	struct statvfs state;
+
+	return fstatvfs(fd, &state) == 0 ? (uint64_t)state.f_bavail * state.f_frsize : 0;
+}
+
+static bool do_steps(Pass *pass, GError **error)
+{
+	g_autoptr(ExtentSums) sums = NULL;
+	int fd = pass->filesystem->fd;
+	BtrfsInfo info;
+	Ledger ledger;
+
+	/* First of all it waits for a scrub, beside which a flush takes its time and cannot be ended. */
+	if (!pass_checkpoint(pass))
+		return true;
+
+	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
+	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
+					 pass->btrfs.ref_bound, pass->stop);
+	pass->btrfs.pinned = pinned_extents_new(pass);
+	pass->btrfs.deferred = deferred_extents_new(pass);
+	if (!extent_limits_begin(pass, error))
+		return false;
+
+	/*
+	 * What is not written out has no extents yet.  The flush ends the transaction that is read
+	 * before it, so that the look sees all of it, and the next pass may go on behind it.
+	 */
+	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
+		return false;
+
+	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->btrfs.deferred, error))
+		return false;
+	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
+	pass->btrfs.rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
+	pass->btrfs.rests.held_room_bytes = pass->btrfs.rests.held_most_bytes;
+	pass->btrfs.rests.generation = ledger.generation;
+	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
+	extent_sums_use_store(sums, pass->store);
+	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
+		return false;
+	if (pass_checkpoint(pass))
+		extent_limits_warn(pass);
+	return deferred_extents_end(pass->btrfs.deferred, error) && ledger_end(pass, &ledger, error);
+}
+
+bool extent_pass_steps(Pass *pass, GError **error)
+{
+	PassResult *result = pass->result;
+	bool done = do_steps(pass, error);
+
+	/* Not before, as the one may come before the other: a copy stays also where nothing is freed for it. */
+	result->freed.bytes -=
+		MIN(result->rewritten.bytes - result->deferred.written_bytes, result->freed.bytes);
+	return done;
+}

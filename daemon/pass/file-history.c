@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/pass/file-history.h"
+
+#include "daemon/context/file-opener.h"
+#include "daemon/context/known-file.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/extent-map.h"
+#include "kernel-ioctl/file/file-stat.h"
+
+typedef struct {
+	Pass *pass;
+	FileOpener *opener;
+	ExtentMap *extents;
+} FileHistory;
+
+static void file_history_clear(FileHistory *history)
+{
+	g_clear_pointer(&history->opener, file_opener_free);
+	g_clear_pointer(&history->extents, extent_map_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(FileHistory, file_history_clear)
+
+static FileHistory begin(Pass *pass)
+{
+	return (FileHistory){ pass, file_opener_new(pass->filesystem, pass->store),
+			      extent_map_new() };
+}
+
+/* Open the file of a witness, if it is as the store knows it; else *ret_fd is -1. */
+static bool open_known(const FileHistory *history, const Witness *witness, Fd *ret_fd,
+		       GError **error)
+{
+	g_autofree char *name = NULL;
+	g_auto(Fd) fd = -1;
+	const Object *known;
+	Stamp then, now;
+	FileStat stat;
+	int failed;
+
+	*ret_fd = -1;
+	if (!hash_store_find_at(history->pass->store, witness->subvolume, witness->inode, &known,
+				error))
+		return false;
+	if (!known || known->state != OBJECT_DONE)
+		return true;
+
+	then = known_file_stamp(known);
+	name = g_strndup((const char *)known->name, known->name_bytes);
+	if (file_opener_open(history->opener,
+			     &(NamedFile){ { known->subvolume, known->inode, known->generation },
+					   known->parent,
+					   name },
+			     &fd, &failed) != OPEN_OPENED ||
+	    file_stat_at(fd, "", &stat) != 0 || stat.inode != witness->inode)
+		return true;
+	now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
+	if (stamp_compare(&then, &now) == STAMP_SAME)
+		*ret_fd = fd_steal(&fd);
+	return true;
+}
+
+/* Where the place lies now; *ret_found is false if nothing can be said of it. */
+static bool measure(const FileHistory *history, const Witness *witness, uint64_t *ret_physical,
+		    bool *ret_found, GError **error)
+{
+	const unsigned without = EXTENT_INLINE | EXTENT_DELALLOC | EXTENT_UNKNOWN;
+	g_autoptr(GError) ignored = NULL;
+	const MappedExtent *extent;
+	g_auto(Fd) fd = -1;
+
+	*ret_found = false;
+	if (!open_known(history, witness, &fd, error))
+		return false;
+	if (fd < 0)
+		return true;
+
+	extent_map_start(history->extents, fd, witness->offset, 1, false);
+	if (!extent_map_next(history->extents, &extent, &ignored) || !extent ||
+	    extent->flags & without)
+		return true;
+	*ret_physical = extent->physical;
+	*ret_found = true;
+	return true;
+}
+
+bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_continued,
+			GError **error)
+{
+	g_auto(FileHistory) history = begin(pass);
+	size_t n_agreeing = 0;
+
+	*ret_is_continued = witnesses_count(witnesses) == 0;
+	for (size_t i = 0; i < witnesses_count(witnesses); i++) {
+		const Witness *one = witnesses_at(witnesses, i);
+		uint64_t physical;
+		bool found;
+
+		if (!measure(&history, one, &physical, &found, error))
+			return false;
+		if (found && physical != one->values[0])
+			return true;
+		n_agreeing += found;
+	}
+
+	*ret_is_continued |= n_agreeing > 0;
+	return true;
+}
+
+/* What lies elsewhere by now was shared again. */
+static bool renew(Witness *witness, void *data, bool *ret, GError **error)
+{
+	return measure(data, witness, &witness->values[0], ret, error);
+}
+
+bool file_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
+{
+	g_auto(FileHistory) history = begin(pass);
+
+	*ret_is_changed = witness_sample_count(&pass->shared) > 0;
+	if (!*ret_is_changed)
+		return true;
+	if (!witnesses_filter(witnesses, renew, &history, error))
+		return false;
+
+	for (size_t i = 0; i < witness_sample_count(&pass->shared); i++) {
+		Witness one = pass->shared.places[i];
+		bool found;
+
+		if (!renew(&one, &history, &found, error))
+			return false;
+		if (found)
+			witnesses_add(witnesses, &one);
+	}
+
+	return true;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/context/pass.h"
+
+/*
+ * The phases of a pass that reads files: XFS, and btrfs where its checksums cannot be used.
+ *
+ * Thread: the pass's.
+ */
+bool file_pass_steps(Pass *pass, GError **error);

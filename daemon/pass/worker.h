@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/context/pass.h"
+
+#include <glib.h>
+
+/*
+ * Worker - the thread that works on one filesystem.
+ *
+ * Thread: main.
+ */
+typedef struct Worker Worker;
+
+/*
+ * Start a pass.  All arguments are borrowed until worker_join().  @finished_fd, an eventfd, is
+ * raised when the pass has ended, and @filesystem closed.
+ */
+Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
+		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
+		     GError **error);
+
+/* Wait for the end of the pass and free the worker; @result is then the caller's. */
+void worker_join(Worker *worker);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/service/once.h"
+
+#include "common/config/time-window.h"
+#include "daemon/pass/worker.h"
+#include "daemon/report/journal.h"
+#include "daemon/report/pass-status.h"
+#include "daemon/report/progress-display.h"
+#include "daemon/report/report.h"
+#include "daemon/settings/named-filesystems.h"
+#include "daemon/settings/pass-settings.h"
+#include "kernel-ioctl/call/fd.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <systemd/sd-event.h>
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
+
+/* Of other processes nothing is heard. */
+#define QUEUE_USEC (G_USEC_PER_SEC / 5)
+
+typedef struct {
+	const Settings *settings; /* of the command line */
+	const Config *config;
+	char *const *arguments;
+	DiskTable *disks;
+	sd_event *event;
+	ProgressDisplay *display; /* of the pass that runs; NULL when nothing is to be shown */
+	int signal;               /* that asked to stop; 0: none */
+	const char *limit;        /* that ended the pass; NULL: none */
+	atomic_bool stop;
+} Once;
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	Once *once = data;
+
+	once->signal = (int)info->ssi_signo;
+	atomic_store(&once->stop, true);
+	return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	Once *once = data;
+	int failed;
+
+	if (once->display)
+		progress_display_update(once->display);
+
+	failed = sd_event_source_set_time_relative(source, PROGRESS_DISPLAY_USEC);
+	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int end_pass(Once *once, const char *limit)
+{
+	once->limit = limit;
+	atomic_store(&once->stop, true);
+	return 0;
+}
+
+static int on_window_closed(sd_event_source *source, uint64_t usec, void *data)
+{
+	return end_pass(data, "its window closed");
+}
+
+static int on_time_up(sd_event_source *source, uint64_t usec, void *data)
+{
+	return end_pass(data, "its time was up");
+}
+
+/* Have the pass end in time. */
+static int add_limits(Once *once, const Settings *settings)
+{
+	time_t close;
+	int failed = 0;
+
+	if (!settings->now && time_windows_next_change(settings->windows, time(NULL), &close))
+		failed = sd_event_add_time(once->event, NULL, CLOCK_REALTIME,
+					   (uint64_t)close * G_USEC_PER_SEC, 0, on_window_closed,
+					   once);
+	if (failed >= 0 && settings->run_for_usec > 0)
+		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
+						    settings->run_for_usec, 0, on_time_up, once);
+	return failed;
+}
+
+static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	Once *once = data;
+	eventfd_t value;
+
+	eventfd_read(fd, &value);
+	return sd_event_exit(once->event, 0);
+}
+
+/* Build the loop anew for each pass, since one that was exited cannot go on. */
+static int make_loop(Once *once, const Settings *settings, int finished_fd)
+{
+	int failed = sd_event_new(&once->event);
+
+	if (failed >= 0)
+		failed = sd_event_add_signal(once->event, NULL, SIGINT, on_signal, once);
+	if (failed >= 0)
+		failed = sd_event_add_signal(once->event, NULL, SIGTERM, on_signal, once);
+	if (failed >= 0)
+		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
+						    PROGRESS_DISPLAY_USEC, 0, on_timer, once);
+	if (failed >= 0)
+		failed =
+			sd_event_add_io(once->event, NULL, finished_fd, EPOLLIN, on_finished, once);
+	if (failed >= 0)
+		failed = add_limits(once, settings);
+
+	return failed;
+}
+
+/* Have a worker make the pass, and show its progress until it has ended. */
+static void run_pass(Once *once, const Settings *settings, Filesystem *filesystem,
+		     PassResult *result)
+{
+	g_auto(Fd) finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	g_autoptr(GError) error = NULL;
+	Progress progress = { 0 };
+	Worker *worker = NULL;
+	int failed = finished_fd < 0 ? -1 : make_loop(once, settings, finished_fd);
+
+	result->outcome = PASS_FAILED;
+	if (failed >= 0)
+		worker = worker_start(settings, filesystem, once->disks, &once->stop, &progress,
+				      result, finished_fd, &error);
+	if (!worker) {
+		g_critical("cannot start to work: %s",
+			   error ? error->message : g_strerror(-failed));
+		g_clear_pointer(&once->event, sd_event_unref);
+		return;
+	}
+
+	if (!settings->quiet)
+		once->display = progress_display_new(&progress, filesystem->mount_point);
+	sd_event_loop(once->event);
+	worker_join(worker);
+	g_clear_pointer(&once->display, progress_display_free);
+	g_clear_pointer(&once->event, sd_event_unref);
+}
+
+/* The status that says most: a failure before files that could not be read. */
+static int worse_status(int one, int other)
+{
+	static const int order[] = { EXIT_STATUS_DONE,         EXIT_STATUS_UNREADABLE,
+				     EXIT_STATUS_STOPPED,      EXIT_STATUS_IN_USE,
+				     EXIT_STATUS_DISK_FAILING, EXIT_STATUS_FAILED };
+	size_t worst = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(order); i++)
+		if (one == order[i] || other == order[i])
+			worst = i;
+
+	return order[worst];
+}
+
+static void print_json(const Settings *settings, GPtrArray *filesystems, PassResult *results,
+		       size_t n_passes)
+{
+	g_autofree ReportedPass *passes = g_new0(ReportedPass, n_passes + 1);
+	char *json;
+
+	for (size_t i = 0; i < n_passes; i++)
+		passes[i] = (ReportedPass){ filesystems->pdata[i], &results[i] };
+
+	json = report_json(settings, passes, n_passes);
+	puts(json);
+	free(json);
+}
+
+static void print_text(const Settings *settings, const Filesystem *filesystem,
+		       const PassResult *result)
+{
+	ReportedPass pass = { filesystem, result };
+	g_autofree char *lines = report_text(settings, &pass);
+
+	fputs(lines, stdout);
+	fflush(stdout);
+}
+
+/* Whether a pass may begin now; if not, say when. */
+static bool may_begin(const Settings *settings, const Filesystem *filesystem)
+{
+	g_autoptr(GDateTime) local = NULL;
+	g_autofree char *text = NULL;
+	time_t now = time(NULL);
+	time_t open;
+
+	if (settings->now || time_windows_are_open(settings->windows, now))
+		return true;
+
+	if (time_windows_next_change(settings->windows, now, &open)) {
+		local = g_date_time_new_from_unix_local(open);
+		text = g_date_time_format(local, "%Y-%m-%d %H:%M");
+	}
+	g_warning("%s is left for its window%s%s (--now does not wait)", filesystem->mount_point,
+		  text ? ", which opens at " : "", text ? text : "");
+	return false;
+}
+
+/*
+ * Whether the pass could not begin and is to be tried again.  Several who wait for one process would all see that it has
+ * ended.  So each asks by trying: the pass takes the lock.
+ */
+static bool waits_for_others(const Once *once, const Settings *settings,
+			     const Filesystem *filesystem, const PassResult *result, bool was_said)
+{
+	if (!settings->queue || once->signal || result->outcome != PASS_FAILED ||
+	    pass_exit_status(result) != EXIT_STATUS_IN_USE)
+		return false;
+
+	if (!was_said)
+		g_message("%s: waiting: %s", filesystem->mount_point, result->error->message);
+	return true;
+}
+
+/* Make a pass over @filesystem, unless it is not to be made now; returns whether it was. */
+static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(Settings) settings = { 0 };
+	g_auto(Fd) kept = -1;
+	bool done;
+
+	if (!pass_settings_make(once->config, once->arguments, filesystem, &settings, &done,
+				&error)) {
+		result->outcome = PASS_FAILED;
+		result->error = g_steal_pointer(&error);
+		return true;
+	}
+	if ((!once->settings->paths && settings.enable == ENABLE_NO) ||
+	    !may_begin(&settings, filesystem))
+		return false;
+
+	/* A worker closes what it was given. */
+	kept = settings.queue ? fcntl(filesystem->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	run_pass(once, &settings, filesystem, result);
+	for (bool was_said = false; waits_for_others(once, &settings, filesystem, result, was_said);
+	     was_said = true) {
+		pass_result_clear(result);
+		*result = (PassResult){ 0 };
+		once->limit = NULL;
+		atomic_store(&once->stop, false);
+		g_usleep(QUEUE_USEC);
+		filesystem->fd = fcntl(kept, F_DUPFD_CLOEXEC, 0);
+		run_pass(once, &settings, filesystem, result);
+	}
+	if (once->limit)
+		g_warning("the pass over %s ended early, as %s; the next one goes on",
+			  filesystem->mount_point, once->limit);
+	once->limit = NULL;
+	atomic_store(&once->stop, once->signal != 0);
+	return true;
+}
+
+static void say_warnings(GPtrArray *warnings)
+{
+	for (guint i = 0; i < warnings->len; i++)
+		g_warning("%s", (const char *)warnings->pdata[i]);
+}
+
+/* What is to be worked on; NULL: nothing, and why was said. */
+static GPtrArray *find_filesystems(const Once *once)
+{
+	g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) named = NULL;
+	GPtrArray *filesystems;
+
+	named_disks_check(once->config, warnings);
+	named = once->settings->paths ? named_filesystem_replace(once->settings->paths)
+				      : named_filesystem_paths(once->config, missing);
+	say_warnings(warnings);
+	say_warnings(missing);
+	if (!named[0] && missing->len == 0) {
+		g_critical("--once needs a PATH, or a configuration that names filesystems: a "
+			   "mount point, a directory or a file on btrfs or XFS");
+		return NULL;
+	}
+
+	filesystems = filesystems_find(named, &error);
+	if (!filesystems)
+		g_critical("%s", error->message);
+	return filesystems;
+}
+
+int once_run(const Settings *settings, const Config *config, char *const *arguments)
+{
+	g_autoptr(DiskTable) disks = disk_table_new();
+	Once once = {
+		.settings = settings, .config = config, .arguments = arguments, .disks = disks
+	};
+	g_autoptr(GPtrArray) filesystems = find_filesystems(&once);
+	g_autofree PassResult *results = NULL;
+	int status = EXIT_STATUS_DONE;
+	size_t n_passes = 0;
+
+	if (!filesystems)
+		return EXIT_STATUS_USAGE;
+
+	disk_table_configure(disks, config, settings);
+	results = g_new0(PassResult, filesystems->len);
+	while (n_passes < filesystems->len && !once.signal) {
+		Filesystem *filesystem = filesystems->pdata[n_passes];
+		PassResult *result = &results[n_passes];
+
+		if (!work_on(&once, filesystem, result)) {
+			g_ptr_array_remove_index(filesystems, n_passes);
+			continue;
+		}
+		n_passes++;
+		if (journal_is_written())
+			journal_pass(filesystem->uuid, filesystem->mount_point, result);
+		else if (result->error)
+			g_critical("%s", result->error->message);
+		if (!result->error && !settings->quiet && !settings->json)
+			print_text(settings, filesystem, result);
+		status = worse_status(status, (int)pass_exit_status(result));
+	}
+
+	if (settings->json)
+		print_json(settings, filesystems, results, n_passes);
+	for (size_t i = 0; i < n_passes; i++)
+		pass_result_clear(&results[i]);
+
+	return once.signal ? EXIT_STATUS_SIGNAL + once.signal : status;
+}

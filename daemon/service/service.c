@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/service/service.h"
+
+#include "common/text/exit-status.h"
+#include "daemon/bus/bus.h"
+#include "daemon/manager/manager.h"
+#include "daemon/report/journal.h"
+
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
+
+static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	sd_notify(false, "STOPPING=1\nSTATUS=ending");
+	return sd_event_exit(sd_event_source_get_event(source), EXIT_STATUS_DONE);
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!manager_reload(data, &error))
+		journal_config_refused(error);
+	return 0;
+}
+
+static int add_sources(sd_event *event, Manager *manager)
+{
+	int failed = sd_event_add_signal(event, NULL, SIGTERM, on_end, manager);
+
+	if (failed >= 0)
+		failed = sd_event_add_signal(event, NULL, SIGINT, on_end, manager);
+	if (failed >= 0)
+		failed = sd_event_add_signal(event, NULL, SIGHUP, on_reload, manager);
+	/* Fed only if this loop goes round; without a watchdog nothing happens. */
+	if (failed >= 0)
+		failed = sd_event_set_watchdog(event, true);
+
+	return failed;
+}
+
+/* The socket that systemd listens on for us; -1: none. */
+static int inherited_socket(void)
+{
+	return sd_listen_fds(true) == 1 &&
+			       sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, NULL, 0) > 0
+		       ? SD_LISTEN_FDS_START
+		       : -1;
+}
+
+static void on_changed(ManagedFilesystem *managed, void *data)
+{
+	bus_filesystem_changed(data, managed);
+}
+
+static void on_list_changed(void *data)
+{
+	bus_filesystems_changed(data);
+}
+
+static Bus *open_bus(Manager *manager, sd_event *event, GError **error)
+{
+	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
+	Bus *bus = bus_new(manager, event, inherited_socket(), path ? path : BUS_SOCKET, error);
+	const ManagerListener listener = { on_changed, on_list_changed, bus };
+
+	if (bus)
+		manager_listen(manager, &listener);
+	return bus;
+}
+
+/* The bus tells of the end of passes, but not while they are waited for. */
+static void close_bus(Manager *manager, Bus *bus)
+{
+	const ManagerListener nobody = { 0 };
+
+	manager_end(manager);
+	manager_listen(manager, &nobody);
+	bus_free(bus);
+}
+
+int service_run(const Settings *settings, Config *config, char *const *arguments)
+{
+	g_autoptr(sd_event) event = NULL;
+	g_autoptr(Manager) manager = NULL;
+	g_autoptr(GError) error = NULL;
+	Bus *bus = NULL;
+	int failed = sd_event_new(&event);
+
+	if (failed >= 0)
+		manager = manager_new(settings, config, arguments, event, &error);
+	if (manager)
+		bus = open_bus(manager, event, &error);
+	if (bus)
+		failed = add_sources(event, manager);
+	if (!bus || failed < 0) {
+		g_critical("cannot start: %s", error ? error->message : g_strerror(-failed));
+		failed = EXIT_STATUS_FAILED;
+	} else {
+		sd_notify(false, "READY=1");
+		failed = sd_event_loop(event);
+	}
+
+	if (bus)
+		close_bus(manager, bus);
+	return failed;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/settings/pass-settings.h"
+
+#include "daemon/settings/named-filesystems.h"
+#include "daemon/settings/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+Config *pass_settings_read_config(const Settings *settings, GError **error)
+{
+	if (!settings->config)
+		return config_read(config_places_standard(), error);
+	if (strcmp(settings->config, "none") == 0)
+		return config_new();
+	return config_read_file(settings->config, error);
+}
+
+static void take_config(const Config *config, const char *const *names, Settings *ret)
+{
+	config_settings(config, names, ret);
+	/* Only root may write there. */
+	if (geteuid() != 0)
+		g_clear_pointer(&ret->state_directory, g_free);
+}
+
+bool pass_settings_make_resident(const Config *config, char *const *arguments,
+				 const char *const *names, Settings *ret, GError **error)
+{
+	g_auto(GStrv) taken = g_strdupv((char **)arguments);
+	bool done;
+
+	take_config(config, names, ret);
+	/* Nobody waits for it. */
+	ret->priority = PRIORITY_IDLE;
+	return options_parse(&taken, ret, &done, error);
+}
+
+bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
+			Settings *ret, bool *ret_done, GError **error)
+{
+	g_auto(GStrv) names = filesystem ? named_filesystem_names(filesystem) : NULL;
+	g_auto(GStrv) taken = g_strdupv((char **)arguments);
+	uint64_t min_size_bytes, min_age_usec;
+
+	take_config(config, (const char *const *)names, ret);
+	min_size_bytes = ret->min_size_bytes;
+	min_age_usec = ret->min_age_usec;
+	if (!options_parse(&taken, ret, ret_done, error))
+		return false;
+
+	ret->has_given_limits = ret->min_size_bytes != min_size_bytes ||
+				ret->min_age_usec != min_age_usec ||
+				(ret->excludes && ret->excludes[0]);
+	return true;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/clone-pairs.h"
+
+#include "common/content/run.h"
+
+#include <string.h>
+
+struct ClonePairs {
+	Sorter *sorter;
+	GByteArray *touched; /* one bit per object */
+	ClonePair last;      /* given out */
+	bool has_last;
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Pairs of the same blocks come one after another, whichever files they were found in. */
+static int compare_pairs(const void *a, const void *b)
+{
+	const ClonePair *one = a;
+	const ClonePair *other = b;
+	int order = compare_numbers(one->target_place, other->target_place);
+
+	if (!order)
+		order = compare_numbers(other->blocks, one->blocks);
+	if (!order)
+		order = compare_numbers(one->source_place, other->source_place);
+	if (!order)
+		order = compare_numbers(one->target, other->target);
+	return order ? order : compare_numbers(one->target_block, other->target_block);
+}
+
+ClonePairs *clone_pairs_new(size_t memory_bytes, const char *directory, const atomic_bool *stop)
+{
+	ClonePairs *pairs = g_new0(ClonePairs, 1);
+
+	pairs->sorter = sorter_new(sizeof(ClonePair), compare_pairs, memory_bytes, directory, stop);
+	pairs->touched = g_byte_array_new();
+	return pairs;
+}
+
+void clone_pairs_free(ClonePairs *pairs)
+{
+	if (!pairs)
+		return;
+
+	sorter_free(pairs->sorter);
+	g_byte_array_unref(pairs->touched);
+	g_free(pairs);
+}
+
+static bool is_clone(const Round *round, BlockState state, size_t i)
+{
+	return round->states[i] == state && round->target_shared[i];
+}
+
+/* The pair that begins with block @i of the round. */
+static ClonePair begin_pair(const Round *round, size_t i)
+{
+	uint32_t block_bytes = round->block_bytes;
+	uint64_t target_block = round->first + i;
+	bool is_hole = round_becomes_hole(round, i);
+
+	return (ClonePair){
+		.target_place = round->target_places[i] / block_bytes,
+		.source_place = is_hole ? CLONE_PLACE_HOLE : round->source_places[i] / block_bytes,
+		.target_block = target_block,
+		.source_block = round->source ? target_block - round->diagonal : 0,
+		.target = round->target->id,
+		.source = round->source ? round->source->id : RUN_HOLE,
+		.source_is_shared = !is_hole && round->source_shared[i],
+	};
+}
+
+/* Whether block @i of the round lies right behind @pair on both sides, and is like it. */
+static bool continues(const ClonePair *pair, const ClonePair *next)
+{
+	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
+
+	return next->target_place == pair->target_place + pair->blocks &&
+	       next->source_is_shared == pair->source_is_shared &&
+	       next->source_place ==
+		       (is_hole ? CLONE_PLACE_HOLE : pair->source_place + pair->blocks);
+}
+
+bool clone_pairs_add_round(ClonePairs *pairs, Round *round, BlockState state, GError **error)
+{
+	for (size_t i = 0; i < round->n;) {
+		ClonePair pair;
+
+		if (!is_clone(round, state, i)) {
+			i++;
+			continue;
+		}
+
+		pair = begin_pair(round, i);
+		while (i < round->n && is_clone(round, state, i)) {
+			ClonePair next = begin_pair(round, i);
+
+			if (!continues(&pair, &next))
+				break;
+			round->states[i++] = BLOCK_DEFERRED;
+			pair.blocks++;
+		}
+		if (!sorter_add(pairs->sorter, &pair, error))
+			return false;
+	}
+
+	return true;
+}
+
+void clone_pairs_touch(ClonePairs *pairs, uint32_t object)
+{
+	guint byte = object / 8;
+
+	if (byte >= pairs->touched->len) {
+		guint old = pairs->touched->len;
+
+		g_byte_array_set_size(pairs->touched, byte + 1);
+		memset(pairs->touched->data + old, 0, byte + 1 - old);
+	}
+	pairs->touched->data[byte] |= (uint8_t)(1u << object % 8);
+}
+
+bool clone_pairs_is_touched(const ClonePairs *pairs, uint32_t object)
+{
+	guint byte = object / 8;
+
+	return byte < pairs->touched->len && pairs->touched->data[byte] & 1u << object % 8;
+}
+
+uint64_t clone_pairs_count(const ClonePairs *pairs)
+{
+	return sorter_count(pairs->sorter);
+}
+
+bool clone_pairs_sort(ClonePairs *pairs, GError **error)
+{
+	pairs->has_last = false;
+	return sorter_sort(pairs->sorter, error);
+}
+
+bool clone_pairs_rewind(ClonePairs *pairs, GError **error)
+{
+	pairs->has_last = false;
+	return sorter_rewind(pairs->sorter, error);
+}
+
+bool clone_pairs_next(ClonePairs *pairs, const ClonePair **ret, GError **error)
+{
+	const ClonePair *next;
+
+	do {
+		if (!sorter_next(pairs->sorter, (const void **)&next, error))
+			return false;
+	} while (next && pairs->has_last && next->target_place == pairs->last.target_place &&
+		 next->source_place == pairs->last.source_place &&
+		 next->blocks == pairs->last.blocks);
+
+	pairs->has_last = next;
+	if (next)
+		pairs->last = *next;
+	*ret = next ? &pairs->last : NULL;
+	return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/open-object.h"
+
+#include "daemon/context/known-file.h"
+#include "daemon/context/lost-stands.h"
+#include "daemon/context/object-skips.h"
+#include "hashstore/objects.h"
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
+
+void open_object_free(OpenObject *object)
+{
+	if (!object)
+		return;
+
+	file_reader_free(object->reader);
+	g_free(object);
+}
+
+static Stamp stamp_of(const FileStat *stat)
+{
+	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+}
+
+static bool is_as_stored(const Object *stored, const FileStat *stat)
+{
+	Stamp then = known_file_stamp(stored);
+	Stamp now = stamp_of(stat);
+
+	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
+}
+
+/* Open what @stored says, whose name is @name, for *ret; the outcome says why not. */
+static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
+			       Fd *ret_fd, OpenObject *ret)
+{
+	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
+			   stored->parent,
+			   name };
+	OpenOutcome outcome;
+	FileStat stat;
+	int failed;
+
+	outcome = file_opener_open(opener, &file, ret_fd, &failed);
+	if (outcome != OPEN_OPENED)
+		return outcome;
+	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
+		return OPEN_GONE;
+
+	ret->stamp = stamp_of(&stat);
+	ret->owner = stat.uid;
+	return OPEN_OPENED;
+}
+
+static GiveUp how_of(OpenOutcome outcome)
+{
+	return outcome == OPEN_LEASED || outcome == OPEN_FAILED ? GIVE_UP_FOR_NOW
+								: GIVE_UP_AND_FORGET;
+}
+
+bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+{
+	g_autoptr(OpenObject) object = g_new0(OpenObject, 1);
+	g_autofree char *name = NULL;
+	const Object *found;
+	OpenOutcome outcome;
+	g_auto(Fd) fd = -1;
+	Object stored;
+
+	object->id = id;
+	if (!hash_store_find(pass->store, id, &found, error))
+		return false;
+	if (!found) {
+		*ret = g_steal_pointer(&object);
+		return true;
+	}
+
+	/* What was found holds until the store is asked again. */
+	stored = *found;
+	name = g_strndup((const char *)found->name, found->name_bytes);
+	object->subvolume = stored.subvolume;
+	object->inode = stored.inode;
+	object->parent = stored.parent;
+	object->keeps_zeros = stored.flags & OBJECT_KEEP_ZEROS;
+	object->size_bytes = stored.size_bytes;
+	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
+
+	outcome = open_stored(opener, &stored, name, &fd, object);
+	if (outcome == OPEN_OPENED) {
+		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
+						      pass->throttle, pass->stop);
+		file_reader_keep(object->reader, pass->kept, id);
+	} else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
+					UINT64_MAX, how_of(outcome), error)) {
+		return false;
+	}
+
+	*ret = g_steal_pointer(&object);
+	return true;
+}
+
+/* Have the store forget the object, and know that others may have relied on it. */
+static bool forget(Pass *pass, const OpenObject *object, GError **error)
+{
+	const Object *stored;
+
+	if (!hash_store_find(pass->store, object->id, &stored, error) ||
+	    (stored && !lost_stands_note_drop(pass->store, stored, error)))
+		return false;
+
+	return hash_store_drop(pass->store, object->subvolume, object->inode, error);
+}
+
+bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
+			 uint64_t bytes, GiveUp how, GError **error)
+{
+	g_clear_pointer(&object->reader, file_reader_free);
+	if (!object_skips_add(pass, opener, object->id, reason, bytes, error))
+		return false;
+
+	if (how == GIVE_UP_FOR_NOW)
+		postponed_add(pass->postponed, pass->store, object->id);
+	return how != GIVE_UP_AND_FORGET || forget(pass, object, error);
+}
+
+StampVerdict open_object_compare(const OpenObject *object)
+{
+	FileStat stat;
+	Stamp now;
+
+	if (file_stat_at(file_reader_fd(object->reader), "", &stat) != 0)
+		return STAMP_CHANGED;
+
+	now = stamp_of(&stat);
+	return stamp_compare(&object->stamp, &now);
+}
+
+uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)
+{
+	return MIN(end_block * block_bytes, object->size_bytes);
+}

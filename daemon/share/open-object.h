@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/file-reader.h"
+#include "common/files/stamp.h"
+#include "daemon/context/file-opener.h"
+#include "daemon/context/pass.h"
+
+/*
+ * OpenObject - an object of the store, opened and found to be as the store knows it.
+ *
+ * A difference in ctime alone is no hindrance, since whatever is shared is compared.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	uint32_t id;
+	uint64_t subvolume;
+	uint64_t inode;
+	uint64_t parent; /* inode of a directory that it was in, in the same subvolume */
+	uint64_t size_bytes;
+	uint64_t blocks;
+	FileReader *reader; /* NULL: it cannot be used */
+	Stamp stamp;        /* when it was opened */
+	uint32_t owner;     /* uid; then, too */
+	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
+} OpenObject;
+
+/* What becomes of an object that a pass cannot use. */
+typedef enum {
+	GIVE_UP_FOR_GOOD,   /* it stays as it is for as long as it does not change */
+	GIVE_UP_FOR_NOW,    /* the next pass tries it again, and knows it already: see Postponed */
+	GIVE_UP_AND_FORGET, /* it is not what the store says: the next pass reads it again */
+} GiveUp;
+
+/* Open the object @id.  What cannot be used is counted as skipped. */
+bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+void open_object_free(OpenObject *object);
+
+/* Stop using the object for the rest of the pass: count @bytes for @reason and close it. */
+bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
+			 uint64_t bytes, GiveUp how, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What became of the usable object since it was opened; costs one statx. */
+StampVerdict open_object_compare(const OpenObject *object);
+
+/* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
+uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenObject, open_object_free)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/range-source.h"
+
+#include "daemon/share/working-file.h"
+
+struct RangeSource {
+	const Filesystem *filesystem;
+	FileOpener *opener;
+	ZeroFiller *zeros;
+	RelayFile *relay; /* NULL until it is needed */
+};
+
+RangeSource *range_source_new(const Filesystem *filesystem, FileOpener *opener, ZeroFiller *zeros)
+{
+	RangeSource *source = g_new0(RangeSource, 1);
+
+	source->filesystem = filesystem;
+	source->opener = opener;
+	source->zeros = zeros;
+	return source;
+}
+
+void range_source_free(RangeSource *source)
+{
+	if (!source)
+		return;
+
+	relay_file_free(source->relay);
+	g_free(source);
+}
+
+static bool make_relay(RangeSource *source, const OpenObject *target, SkipReason *ret_reason)
+{
+	int fd = working_file_make(source->filesystem, source->opener, target, ret_reason);
+
+	if (fd < 0)
+		return false;
+
+	source->relay = relay_file_new_take(fd, source->filesystem->identity.block_bytes);
+	return true;
+}
+
+bool range_source_choose(RangeSource *source, const Round *round, size_t first, size_t end,
+			 SharingCall *ret, size_t *ret_blocks, SkipReason *ret_reason)
+{
+	uint32_t block_bytes = round->block_bytes;
+	uint64_t start = (round->first + first) * block_bytes;
+
+	*ret = (SharingCall){ .target = round->target->reader, .target_offset = start };
+	*ret_blocks = end - first;
+	if (round->source) {
+		ret->source = round->source->reader;
+		ret->source_fd = file_reader_fd(ret->source);
+		ret->source_offset = start - round->diagonal * block_bytes;
+	} else {
+		*ret_blocks = zero_filler_find(source->zeros, round, first, end, ret, ret_reason);
+	}
+	ret->length = open_object_end_bytes(round->target, round->first + first + *ret_blocks,
+					    block_bytes) -
+		      start;
+	if (ret->source_fd < 0)
+		return false;
+	if (!sharing_call_needs_relay(source->filesystem, ret))
+		return true;
+	if (!source->relay && !make_relay(source, round->target, ret_reason))
+		return false;
+	ret->relay = source->relay;
+	return true;
+}

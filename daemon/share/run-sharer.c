@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/run-sharer.h"
+
+#include "daemon/context/object-skips.h"
+#include "daemon/share/block-set.h"
+#include "daemon/share/extent-ceiling.h"
+#include "daemon/share/other-users.h"
+#include "daemon/share/range-source.h"
+#include "daemon/share/refusal.h"
+#include "daemon/share/run-sharer-internal.h"
+
+#include <errno.h>
+
+/* How far beyond its estimated ends a run is looked at, first and at most at a time. */
+#define EXTEND_BLOCKS     16
+#define EXTEND_MAX_BLOCKS 1024
+
+/* What a part of a run turned out to be. */
+typedef struct {
+	bool first_equal; /* its first block, and its last: the run may go on there */
+	bool last_equal;
+} RunEnds;
+
+RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
+{
+	RunSharer *sharer = g_new0(RunSharer, 1);
+
+	sharer->pass = pass;
+	sharer->opener = opener;
+	sharer->round = round_new(pass->block_bytes);
+	sharer->zeros = zero_filler_new(pass, opener);
+	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
+	sharer->settled = block_set_new();
+	sharer->had_others = block_set_new();
+	if (pass->result->found_by_checksums)
+		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
+						  pass->btrfs.ref_bound, pass->stop);
+	sharer->full = full_groups_new(pass->filesystem);
+	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
+	return sharer;
+}
+
+void run_sharer_free(RunSharer *sharer)
+{
+	if (!sharer)
+		return;
+
+	round_free(sharer->round);
+	range_source_free(sharer->source);
+	zero_filler_free(sharer->zeros);
+	block_set_free(sharer->settled);
+	block_set_free(sharer->had_others);
+	freed_extents_free(sharer->freed);
+	full_groups_free(sharer->full);
+	open_object_free(sharer->target);
+	g_free(sharer);
+}
+
+OpenObject *run_sharer_target(const RunSharer *sharer)
+{
+	return sharer->target;
+}
+
+void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
+{
+	open_object_free(sharer->target);
+	sharer->target = target;
+	round_choose_zeros(sharer->round, sharer->pass, target);
+}
+
+void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
+{
+	run_sharer_end_target(sharer);
+	run_sharer_open_take(sharer, target);
+	sharer->begun_bytes = sharer->pass->result->shared.bytes;
+	sharer->blocked_bytes = 0;
+	block_set_clear(sharer->settled);
+
+	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
+		return;
+	if (sharer->freed && !sharer->pass->settings->dry_run)
+		freed_extents_begin(sharer->freed, target);
+	other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
+}
+
+void run_sharer_end_target(RunSharer *sharer)
+{
+	PassResult *result = sharer->pass->result;
+
+	if (!sharer->freed || !sharer->target || result->shared.bytes == sharer->begun_bytes)
+		return;
+
+	sharer->begun_bytes = result->shared.bytes;
+	result->freed.bytes +=
+		sharer->pass->settings->dry_run
+			? freed_extents_estimate(sharer->freed, sharer->target, sharer->settled)
+			: freed_extents_end(sharer->freed);
+	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
+}
+
+static GiveUp how_of(DedupeOutcome outcome)
+{
+	switch (refusal_kind(outcome)) {
+	case REFUSAL_STALE:
+		return GIVE_UP_AND_FORGET;
+	case REFUSAL_FOR_NOW:
+		return GIVE_UP_FOR_NOW;
+	case REFUSAL_FOR_GOOD:
+		break;
+	}
+
+	return GIVE_UP_FOR_GOOD;
+}
+
+static void postpone(RunSharer *sharer)
+{
+	postponed_add(sharer->pass->postponed, sharer->pass->store, sharer->target->id);
+}
+
+/* This run cannot be shared; others of the target may. */
+static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GError **error)
+{
+	sharer->is_refused = true;
+	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, reason, length,
+				error);
+}
+
+/* Nothing more is shared with what lies in full allocation groups; the next pass tries again. */
+static void leave_full_groups(RunSharer *sharer)
+{
+	uint64_t bytes = full_groups_leave(sharer->full, sharer->round);
+
+	if (bytes > 0)
+		postpone(sharer);
+	sharer->blocked_bytes += bytes;
+}
+
+/*
+ * The kernel said no: count it.  EINVAL is a matter of the two files, for instance one that has
+ * checksums and one that has none; all else concerns the target.
+ */
+static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
+			   GError **error)
+{
+	SkipReason reason = refusal_reason(asked->outcome);
+
+	if (asked->outcome == DEDUPE_NOT_DONE)
+		return true;
+	if (asked->outcome == DEDUPE_DIFFERS)
+		sharer->pass->result->shared.differed++;
+	if (asked->outcome == DEDUPE_READ_ONLY)
+		postponed_add_rest(sharer->pass->postponed);
+	if (asked->outcome == DEDUPE_INVALID)
+		return refuse_run(sharer, SKIP_UNSUPPORTED, length, error);
+
+	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
+				   how_of(asked->outcome), error);
+}
+
+static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
+{
+	return pass_checkpoint(sharer->pass) && !sharer->is_refused && sharer->target->reader &&
+	       (!source || source->reader);
+}
+
+/* Ask the kernel to share [@first, @end) of the round, in pieces that do not overlap themselves. */
+static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
+{
+	Round *round = sharer->round;
+	size_t most_blocks = end - first, blocks;
+
+	if (round->source == round->target)
+		most_blocks = MIN(most_blocks, round->diagonal);
+
+	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
+		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
+		SharingCall call;
+		DedupeTarget target;
+
+		if (!range_source_choose(sharer->source, round, i, i + MIN(most_blocks, end - i),
+					 &call, &blocks, &no_source)) {
+			postpone(sharer);
+			return refuse_run(sharer, no_source, call.length, error);
+		}
+
+		target = sharing_call_make(sharer->pass, &call);
+		if (full_groups_add(sharer->full, round, i, end, target.error)) {
+			leave_full_groups(sharer);
+			return true;
+		}
+		if (target.outcome != DEDUPE_SAME)
+			return handle_refusal(sharer, &target, call.length, error);
+	}
+
+	return true;
+}
+
+static bool share_equal(RunSharer *sharer, GError **error)
+{
+	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
+	size_t first, end;
+
+	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
+		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+			continue;
+		if (!dedupe_stretch(sharer, first, end, error))
+			return false;
+		if (!sharer->target->reader)
+			return true;
+		if (sharer->is_refused)
+			break;
+		/* It is cut off where a group is full; what is behind may lie in another. */
+		for (size_t i = first; i < end; i++)
+			if (round->states[i] != BLOCK_EQUAL)
+				end = i;
+	}
+
+	if (!round_map_again(round, &unmapped))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
+
+	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
+		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+			continue;
+		run_credit_stretch(sharer, first, end);
+		if (sharer->is_refused)
+			continue;
+		run_credit_settle(sharer, first, end);
+	}
+
+	return true;
+}
+
+static bool is_equal_state(uint8_t state)
+{
+	return state == BLOCK_EQUAL || state == BLOCK_SAME_PLACE;
+}
+
+/*
+ * A source that could not be read is forgotten, so that the next pass finds out whether it can be
+ * one, before it finds the target another.
+ */
+static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcome outcome,
+			       GError **error)
+{
+	bool is_source = object != sharer->target;
+	bool is_short = outcome == READ_SHORT;
+
+	if (is_source)
+		postpone(sharer);
+	return open_object_give_up(
+		sharer->pass, sharer->opener, object, is_short ? SKIP_CHANGED : SKIP_UNREADABLE,
+		UINT64_MAX, is_short || is_source ? GIVE_UP_AND_FORGET : GIVE_UP_FOR_GOOD, error);
+}
+
+/*
+ * Give up the target, or its source, if it was changed since it was opened: somebody is at work on
+ * it, and it may be what is to be left alone by now, for instance a swap file.
+ */
+static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **error)
+{
+	OpenObject *target = sharer->target;
+	StampVerdict verdict = open_object_compare(target);
+
+	if (verdict != STAMP_SAME)
+		return open_object_give_up(
+			sharer->pass, sharer->opener, target, SKIP_CHANGED, UINT64_MAX,
+			verdict == STAMP_DOUBTED ? GIVE_UP_FOR_NOW : GIVE_UP_AND_FORGET, error);
+	if (!source || source == target || open_object_compare(source) != STAMP_CHANGED)
+		return true;
+
+	return give_up_unreadable(sharer, source, READ_SHORT, error);
+}
+
+/* Whether the target has so many extents that the round could make them too many. */
+static bool is_cut_up(const RunSharer *sharer)
+{
+	size_t first, end;
+
+	return round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       extent_ceiling_is_reached(sharer->pass->filesystem,
+					 file_reader_fd(sharer->target->reader));
+}
+
+/* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
+static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			size_t n, RunEnds *ret_ends, GError **error)
+{
+	Round *round = sharer->round;
+	g_autoptr(GError) unmapped = NULL;
+	OpenObject *unreadable = NULL;
+	ReadOutcome outcome;
+
+	*ret_ends = (RunEnds){ 0 };
+	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
+
+	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
+		other_users_recall(sharer->had_others, round);
+	run_credit_same_place(sharer);
+	if (!run_limits_apply(sharer, error))
+		return false;
+	leave_full_groups(sharer);
+	if (is_cut_up(sharer))
+		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
+
+	outcome = round_compare(round, &unreadable);
+	run_limits_charge(sharer);
+	if (outcome == READ_STOPPED)
+		return true;
+	if (outcome != READ_DONE)
+		return give_up_unreadable(sharer, unreadable, outcome, error);
+
+	ret_ends->first_equal = is_equal_state(round->states[0]);
+	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	if (!run_limits_defer_zeros(sharer, error))
+		return false;
+	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
+		return false;
+	if (sharer->pass->settings->dry_run) {
+		run_credit_estimate(sharer);
+		return true;
+	}
+
+	if (!give_up_changed(sharer, source, error))
+		return false;
+	return !may_go_on(sharer, source) || share_equal(sharer, error);
+}
+
+/* The first block of the target from @block on that is not in a hole, however long that is. */
+static uint64_t after_hole(const RunSharer *sharer, uint64_t block)
+{
+	uint64_t start = block * sharer->round->block_bytes;
+
+	return extent_map_skip_hole(file_reader_fd(sharer->target->reader), start) /
+	       sharer->round->block_bytes;
+}
+
+/* Share [@first, @end) of the target, none of which is settled, in rounds. */
+static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			uint64_t end, RunEnds *ret_ends, GError **error)
+{
+	*ret_ends = (RunEnds){ 0 };
+	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
+		uint64_t data_block = after_hole(sharer, block);
+		size_t n = MIN(end - block, sharer->pass->round_bytes / sharer->pass->block_bytes);
+		RunEnds ends;
+
+		if (data_block > block) {
+			/* A file that was truncated has no data there, too. */
+			if (!give_up_changed(sharer, source, error))
+				return false;
+			ret_ends->last_equal = false;
+			block = data_block;
+			continue;
+		}
+
+		if (!share_round(sharer, source, diagonal, block, n, &ends, error))
+			return false;
+		if (block == first)
+			ret_ends->first_equal = ends.first_equal;
+		ret_ends->last_equal = ends.last_equal;
+		block += n;
+	}
+
+	return true;
+}
+
+/* How far to look beyond what is known of a run; less once much was compared in vain. */
+static uint64_t look_beyond(const RunSharer *sharer, uint64_t blocks)
+{
+	return compare_account_is_low(&sharer->pass->account) ? 1 : blocks;
+}
+
+/* The blocks that a run on this diagonal can reach at all. */
+static void run_bounds(const RunSharer *sharer, const OpenObject *source, uint64_t diagonal,
+		       uint64_t *ret_low, uint64_t *ret_high)
+{
+	*ret_low = source && (int64_t)diagonal > 0 ? diagonal : 0;
+	*ret_high = sharer->target->blocks;
+	if (source)
+		*ret_high = MIN(*ret_high, source->blocks + diagonal);
+}
+
+/*
+ * Go on from @block in one direction for as long as the data is equal.  The steps grow from
+ * @first_step blocks, so that a long stretch is not shared in many small pieces.
+ */
+static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t block,
+		       bool forward, uint64_t first_step, GError **error)
+{
+	uint64_t low, high, first, end;
+
+	run_bounds(sharer, source, diagonal, &low, &high);
+	for (uint64_t step = first_step;
+	     may_go_on(sharer, source) &&
+	     block_set_gap_beside(sharer->settled, block, step, forward, low, high, &first, &end);
+	     step = MIN(step * 2, EXTEND_MAX_BLOCKS)) {
+		RunEnds ends;
+
+		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
+			return false;
+		if (!(forward ? ends.last_equal : ends.first_equal))
+			return true;
+		block = forward ? end : first;
+	}
+
+	return true;
+}
+
+/*
+ * The core of a run is settled by other sources: it may still reach further than they did, and over
+ * what they settled beyond.
+ */
+static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t core,
+			   GError **error)
+{
+	uint64_t first, end;
+
+	do {
+		first = block_set_start(sharer->settled, core);
+		if (!run_extend(sharer, source, diagonal, first, false, 1, error))
+			return false;
+	} while (block_set_start(sharer->settled, core) != first);
+
+	do {
+		end = block_set_end(sharer->settled, core);
+		if (!run_extend(sharer, source, diagonal, end, true, 1, error))
+			return false;
+	} while (block_set_end(sharer->settled, core) != end);
+
+	return true;
+}
+
+static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+{
+	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
+	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
+	uint64_t margin = source ? beyond : 0;
+	uint64_t core_end = run->target_block + run->blocks;
+	uint64_t low, high, first, end, from;
+
+	run_bounds(sharer, source, diagonal, &low, &high);
+	core_end = MIN(core_end, high);
+	if (run->target_block >= core_end)
+		return true;
+	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
+		return margin == 0 || extend_settled(sharer, source, diagonal, core_end - 1, error);
+
+	from = MAX(low, run->target_block - MIN(run->target_block, margin));
+	while (may_go_on(sharer, source) &&
+	       block_set_gap(sharer->settled, from, MIN(core_end + margin, high), &first, &end)) {
+		RunEnds ends;
+
+		if (!share_range(sharer, source, diagonal, first, end, &ends, error))
+			return false;
+		if (ends.first_equal &&
+		    !run_extend(sharer, source, diagonal, first, false, beyond, error))
+			return false;
+		if (ends.last_equal &&
+		    !run_extend(sharer, source, diagonal, end, true, beyond, error))
+			return false;
+		from = end;
+	}
+
+	return true;
+}
+
+BlockSet *run_sharer_settled(RunSharer *sharer)
+{
+	return sharer->settled;
+}
+
+bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+{
+	uint64_t blocked_before = sharer->blocked_bytes;
+	SkipReason no_hole;
+
+	sharer->is_refused = false;
+	sharer->costly_bytes = 0;
+	/* Before anything is read for it. */
+	if (!source && !sharer->pass->settings->dry_run &&
+	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
+		postpone(sharer);
+		return refuse_run(sharer, no_hole, run->blocks * sharer->pass->block_bytes, error);
+	}
+	if (!share_whole_run(sharer, run, source, error))
+		return false;
+	if (sharer->costly_bytes > 0 &&
+	    !object_skips_add(sharer->pass, sharer->opener, run_target(run), SKIP_CLONES,
+			      sharer->costly_bytes, error))
+		return false;
+
+	/* Other runs of the target are of the same blocks, mostly. */
+	return blocked_before > 0 || sharer->blocked_bytes == 0 ||
+	       object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_NO_SPACE,
+				sharer->blocked_bytes, error);
+}
+
+bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source, GError **error)
+{
+	uint64_t diagonal = source ? clone->target_block - clone->source_block : 0;
+	uint64_t low, high;
+	RunEnds ends;
+	bool done;
+
+	run_bounds(sharer, source, diagonal, &low, &high);
+	if (clone->target_block < low || clone->target_block >= high)
+		return true;
+
+	sharer->is_refused = false;
+	sharer->clone = *clone;
+	done = share_range(sharer, source, diagonal, clone->target_block,
+			   MIN(high, clone->target_block + clone->blocks), &ends, error);
+	sharer->clone.blocks = 0;
+	sharer->clone.is_source_read = false;
+	return done;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/content/run.h"
+#include "daemon/share/block-set.h"
+#include "daemon/share/open-object.h"
+#include "daemon/share/round.h"
+
+/*
+ * RunSharer - shares the runs of one target after another.
+ *
+ * What is shared already is recognised by its place, the rest is compared, and maximal equal
+ * stretches are given to the kernel; what it shared is seen by its place again.  A run is extended
+ * both ways for as long as the data is equal.
+ *
+ * Stretches shorter than an anchor are left alone, unless they continue others: each would be an
+ * extent of its own.
+ *
+ * On XFS blocks of a target that have other references are put into the pass's ClonePairs instead.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct RunSharer RunSharer;
+
+/* Both are borrowed. */
+RunSharer *run_sharer_new(Pass *pass, FileOpener *opener);
+void run_sharer_free(RunSharer *sharer);
+
+/* Go on to @target, and end and close the one before. */
+void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
+
+/*
+ * Nothing more is shared onto the target in hand.  Found by checksums, what that freed is counted now, in
+ * whole extents; else block by block, as it is shared.
+ */
+void run_sharer_end_target(RunSharer *sharer);
+
+/* Go on with the target in hand as @target, which is the same object, opened by now. */
+void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
+
+/* The target in hand; NULL before the first one. */
+OpenObject *run_sharer_target(const RunSharer *sharer);
+
+/*
+ * Share the part of @run, of the target in hand, that is not shared yet.  @source is what it equals,
+ * NULL for a hole.  A target or source that proves unusable is given up: its reader is NULL
+ * afterwards.
+ */
+bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* One of the references to some blocks that are to be freed, in the target in hand. */
+typedef struct {
+	uint64_t target_block;
+	uint64_t source_block;
+	uint64_t target_place; /* on the disk, in blocks */
+	uint64_t source_place; /* the same; CLONE_PLACE_HOLE: a hole */
+	uint64_t blocks;
+	bool is_source_read; /* another reference was compared with the source just before */
+} CloneTarget;
+
+/* Share exactly these blocks with @source, NULL for a hole, as far as they still lie there. */
+bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* Blocks of the target in hand that are shared, or need not be. */
+BlockSet *run_sharer_settled(RunSharer *sharer);
+
+/* Whether the candidates of the mapped @round would be compared right now, as far as clones decide that. */
+bool run_sharer_expects_compare(const Pass *pass, const Round *round);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

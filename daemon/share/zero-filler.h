@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/skip.h"
+#include "daemon/share/block-set.h"
+#include "daemon/share/round.h"
+#include "daemon/share/sharing-call.h"
+
+/*
+ * ZeroFiller - what takes the place of zeros in files that are read: a hole, or with --zeros=share the zeros
+ * that stay.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct ZeroFiller ZeroFiller;
+
+/* Both are borrowed. */
+ZeroFiller *zero_filler_new(Pass *pass, FileOpener *opener);
+void zero_filler_free(ZeroFiller *filler);
+
+bool zero_filler_has_hole(const ZeroFiller *filler);
+
+/*
+ * See what becomes of the zeros of @round, which was compared with no source: some may stay for others.
+ * These, too, need no more work, so that they are added to @settled.
+ */
+bool zero_filler_lay(ZeroFiller *filler, Round *round, BlockSet *settled, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Have the source of @call be that of the round's blocks [@first, @end): returns of how many of them it is.
+ * Its source_fd is -1 where no hole can be made, and *ret_reason says why.
+ */
+size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, size_t end,
+			SharingCall *call, SkipReason *ret_reason);
+
+/* Whether zeros of @target can be shared at all; *ret_reason says why not. */
+bool zero_filler_is_ready(ZeroFiller *filler, const OpenObject *target, SkipReason *ret_reason);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ZeroFiller, zero_filler_free)

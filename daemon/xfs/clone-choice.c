@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/xfs/clone-choice.h"
+
+/* One side of the pair. */
+typedef struct {
+	uint64_t place;
+	CloneRefSet refs;
+	bool is_moved;
+	bool may_be_freed;
+} Side;
+
+/* Whether the block at @place is in the set; *blocks is cut where that ends. */
+static bool clip(const BlockSet *set, uint64_t place, uint64_t *blocks)
+{
+	uint64_t first, end;
+
+	if (!block_set_gap(set, place, place + *blocks, &first, &end))
+		return true;
+	if (first > place) {
+		*blocks = first - place;
+		return true;
+	}
+
+	*blocks = end - place;
+	return false;
+}
+
+static bool may_all_be_targets(const CloneChooser *chooser, const CloneRefSet *refs)
+{
+	for (size_t i = 0; i < refs->n; i++)
+		if (!chooser->may_be_target(refs->refs[i].object, chooser->data))
+			return false;
+
+	return true;
+}
+
+/* A block that is shared has another reference: where only one is known the others are out of reach. */
+static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uint64_t *blocks)
+{
+	bool is_kept;
+
+	side->is_moved = clip(chooser->moved, side->place, blocks);
+	is_kept = clip(chooser->kept, side->place, blocks);
+	if (is_shared)
+		clone_refs_at(chooser->refs, side->place, *blocks, &side->refs);
+	*blocks = MIN(*blocks, side->refs.blocks);
+	side->may_be_freed = !is_kept && side->refs.n >= (is_shared ? 2 : 1) &&
+			     side->refs.n <= CLONE_REFERENCES_MAX &&
+			     may_all_be_targets(chooser, &side->refs);
+}
+
+/*
+ * The references to a source that nobody shared when the pair was found: the place where it was, and those that the pass
+ * added since.
+ */
+static CloneRefSet refs_of_source(const CloneChooser *chooser, const ClonePair *pair,
+				  uint64_t offset, uint64_t blocks)
+{
+	CloneRefSet refs;
+
+	clone_refs_at(chooser->refs, pair->source_place + offset, blocks, &refs);
+	if (refs.n > 0)
+		return refs;
+
+	refs.n = 1;
+	refs.refs[0] = (CloneRef){ pair->source_place + offset, pair->source_block + offset,
+				   (uint32_t)MIN(refs.blocks, UINT32_MAX), pair->source };
+	return refs;
+}
+
+static void choose_target(const ClonePair *pair, uint64_t offset, const Side *target,
+			  CloneChoice *ret)
+{
+	ret->targets = target->refs;
+	ret->target_place = target->place;
+	ret->source = pair->source;
+	ret->source_block = pair->source_block + offset;
+	ret->source_place = pair->source_place == CLONE_PLACE_HOLE ? CLONE_PLACE_HOLE
+								   : pair->source_place + offset;
+}
+
+static void choose_source(const ClonePair *pair, uint64_t offset, const Side *source,
+			  CloneChoice *ret)
+{
+	ret->targets = source->refs;
+	ret->target_place = source->place;
+	ret->source = pair->target;
+	ret->source_block = pair->target_block + offset;
+	ret->source_place = pair->target_place + offset;
+}
+
+void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t offset,
+		  CloneChoice *ret)
+{
+	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
+	Side target = { .place = pair->target_place + offset };
+	Side source = { 0 };
+
+	*ret = (CloneChoice){ .blocks = pair->blocks - offset };
+	look_at(chooser, &target, true, &ret->blocks);
+	if (!is_hole) {
+		source.place = pair->source_place + offset;
+		if (!pair->source_is_shared)
+			source.refs = refs_of_source(chooser, pair, offset, ret->blocks);
+		look_at(chooser, &source, pair->source_is_shared, &ret->blocks);
+	}
+
+	ret->is_void = target.is_moved || source.is_moved;
+	choose_target(pair, offset, &target, ret);
+	if (source.may_be_freed && (!target.may_be_freed || source.refs.n < target.refs.n))
+		choose_source(pair, offset, &source, ret);
+	else if (!target.may_be_freed)
+		ret->targets.n = CLONE_REFERENCES_MAX + 1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/share/block-set.h"
+#include "daemon/share/clone-pairs.h"
+#include "daemon/xfs/clone-refs.h"
+
+/*
+ * CloneChoice - which side of a pair of equal stretches is freed, and through which references.
+ *
+ * A pure decision, for one stretch after another.  Thread: the filesystem's worker.
+ */
+typedef struct {
+	const CloneRefs *refs;
+	const BlockSet *moved; /* blocks of the disk that were targets: their references are gone */
+	const BlockSet *kept;  /* that were sources: they have more references by now */
+	bool (*may_be_target)(uint32_t object, void *data);
+	void *data;
+} CloneChooser;
+
+/* What is to be done with the first @blocks blocks of a pair. */
+typedef struct {
+	uint64_t blocks;
+	bool is_void; /* nothing is left to be done */
+	uint64_t target_place;
+	uint64_t source_place; /* CLONE_PLACE_HOLE: a hole */
+	uint64_t source_block;
+	uint32_t source;
+	CloneRefSet targets; /* n is 0 or more than CLONE_REFERENCES_MAX: they cannot be freed */
+} CloneChoice;
+
+/* Choose for the blocks of @pair from @offset on. */
+void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t offset,
+		  CloneChoice *ret);

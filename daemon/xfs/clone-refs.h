@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/context/compare-account.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * CloneRefs - which files refer to some blocks of the disk, and where in them.
+ *
+ * First the blocks are named that matter, then the references to them, in any order; then it is asked.
+ * Blocks with more than CLONE_REFERENCES_MAX references are known as such, and their references are
+ * dropped: what is kept follows the blocks, not the references.
+ *
+ * Memory: 24 bytes per reference, of at most 1 MiB of data, up to a limit; 32 bytes per range of blocks.
+ * Thread: one at a time.
+ */
+typedef struct CloneRefs CloneRefs;
+
+typedef struct {
+	uint64_t place; /* on the disk, in blocks */
+	uint64_t block; /* in the file */
+	uint32_t blocks;
+	uint32_t object;
+} CloneRef;
+
+/* The references to one stretch of blocks, each from the first of them on. */
+typedef struct {
+	uint64_t blocks;
+	size_t n; /* CLONE_REFERENCES_MAX + 1: too many, and not listed */
+	CloneRef refs[CLONE_REFERENCES_MAX];
+} CloneRefSet;
+
+CloneRefs *clone_refs_new(size_t memory_bytes);
+void clone_refs_free(CloneRefs *refs);
+
+/* Blocks [@first, @end) of the disk matter.  False: there is no room to know of more. */
+bool clone_refs_want(CloneRefs *refs, uint64_t first, uint64_t end);
+
+/* No more blocks are named. */
+void clone_refs_begin(CloneRefs *refs);
+
+/* @blocks blocks of @object from @block on lie at @place.  False: there is no room to know of more. */
+bool clone_refs_add(CloneRefs *refs, uint32_t object, uint64_t block, uint64_t place,
+		    uint64_t blocks);
+
+/* No more references are named. */
+void clone_refs_end(CloneRefs *refs);
+
+/* The references to the block at @place and to as many behind it, at most @max_blocks, as have the same. */
+void clone_refs_at(const CloneRefs *refs, uint64_t place, uint64_t max_blocks, CloneRefSet *ret);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CloneRefs, clone_refs_free)

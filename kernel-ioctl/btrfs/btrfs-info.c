@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/btrfs/btrfs-info.h"
+
+#include "kernel-ioctl/call/system-call.h"
+
+#include <linux/btrfs.h>
+#include <string.h>
+
+#define WANTED (BTRFS_FS_INFO_FLAG_CSUM_INFO | BTRFS_FS_INFO_FLAG_GENERATION)
+
+bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
+{
+	struct btrfs_ioctl_fs_info_args info = { .flags = WANTED };
+
+	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+		return system_call_failed(error, "read the parameters of the btrfs");
+
+	if ((info.flags & WANTED) != WANTED || info.csum_size == 0 ||
+	    info.csum_size > BTRFS_SUM_BYTES_MAX) {
+		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_NOSYS,
+				    "cannot read the parameters of the btrfs: "
+				    "the kernel does not tell its checksums");
+		return false;
+	}
+
+	*ret = (BtrfsInfo){
+		.checksum = btrfs_checksum_of_type(info.csum_type),
+		.sum_bytes = info.csum_size,
+		.sector_bytes = info.sectorsize,
+		.node_bytes = info.nodesize,
+		.generation = info.generation,
+	};
+	memcpy(ret->uuid, info.fsid, FS_UUID_BYTES);
+	return true;
+}
+
+/* What the kernel says in a file of the filesystem, to be freed; NULL: there is no such file. */
+static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
+{
+	char text[FS_UUID_TEXT_BYTES];
+	g_autofree char *path = NULL;
+	char *value;
+
+	fs_uuid_format(uuid, text);
+	path = g_strdup_printf("/sys/fs/btrfs/%s/%s", text, name);
+	return g_file_get_contents(path, &value, NULL, NULL) ? g_strstrip(value) : NULL;
+}
+
+bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
+{
+	g_autofree char *mode = read_attribute(uuid, "qgroups/mode");
+
+	return g_strcmp0(mode, "squota") == 0;
+}
+
+char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
+{
+	g_autofree char *operation = read_attribute(uuid, "exclusive_operation");
+
+	if (!operation || !*operation || g_str_equal(operation, "none"))
+		return NULL;
+	return g_steal_pointer(&operation);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/btrfs/btrfs-items.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Read the inode @inode of the subvolume @root (0: the one that @fd lies in) of @fd's filesystem,
+ * without opening it (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).  Its generation is what
+ * open_file_by_id() needs.  *ret_found is false, and that no error, where there is no such inode or
+ * no such subvolume any more.
+ *
+ * Thread: any.
+ */
+bool btrfs_inode_read(int fd, uint64_t root, uint64_t inode, BtrfsInodeItem *ret, bool *ret_found,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;

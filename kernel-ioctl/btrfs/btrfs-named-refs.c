@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/btrfs/btrfs-named-refs.h"
+
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+
+static void take(BtrfsNamedRefs *named, const BtrfsExtentRef *ref, size_t most)
+{
+	if (ref->kind != BTRFS_EXTENT_REF_FILE) {
+		named->has_leaves = true;
+		return;
+	}
+	if (named->refs->len < most)
+		g_array_append_vals(named->refs, ref, 1);
+	else
+		named->is_all = false;
+}
+
+/* Take what is in the extent's own item, if that is one of data. */
+static void take_inline(BtrfsNamedRefs *named, const BtrfsTreeItem *found, size_t most)
+{
+	const BtrfsExtentRef *ref;
+	BtrfsExtentItem item;
+	BtrfsExtentRefs next;
+
+	if (!btrfs_extent_item_read(found->data, found->length, &item) || !item.is_data)
+		return;
+
+	named->generation = item.generation;
+	named->is_all = true;
+	btrfs_extent_refs_start(&next, &item);
+	do {
+		if (!btrfs_extent_refs_next(&next, &ref))
+			named->is_all = false;
+		else if (ref)
+			take(named, ref, most);
+	} while (ref && named->is_all);
+}
+
+bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t most,
+			   BtrfsNamedRefs *ret, GError **error)
+{
+	const BtrfsTreeRange range = {
+		.tree = BTRFS_EXTENT_TREE_OBJECTID,
+		.first = { bytenr, BTRFS_EXTENT_ITEM_KEY, disk_bytes },
+		.last = { bytenr, BTRFS_SHARED_DATA_REF_KEY, UINT64_MAX },
+	};
+	g_autoptr(GArray) refs = g_array_new(false, false, sizeof(BtrfsExtentRef));
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	BtrfsNamedRefs named = { .refs = refs };
+	const BtrfsTreeItem *found;
+
+	btrfs_tree_start(tree, fd, &range);
+	do {
+		BtrfsExtentRef ref;
+
+		if (!btrfs_tree_next_if_any(tree, &found, error))
+			return false;
+		if (found && found->key.type == BTRFS_EXTENT_ITEM_KEY)
+			take_inline(&named, found, most);
+		else if (found && btrfs_extent_ref_item_read(found->key.type, found->key.offset,
+							     found->data, found->length, &ref))
+			take(&named, &ref, most);
+		/* From here on all are of leaves. */
+	} while (found && named.is_all && found->key.type != BTRFS_SHARED_DATA_REF_KEY);
+
+	*ret = named;
+	g_steal_pointer(&refs);
+	return true;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/file/fs-identity.h"
+
+#include "kernel-ioctl/btrfs/btrfs-space.h"
+#include "kernel-ioctl/call/system-call.h"
+#include "kernel-ioctl/xfs/xfs-geometry.h"
+
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#define XFS_SUPER_MAGIC       0x58465342
+#define BTRFS_TREE_OF_THIS_FD 0
+
+const char *fs_kind_name(FsKind kind)
+{
+	switch (kind) {
+	case FS_KIND_BTRFS:
+		return "btrfs";
+	case FS_KIND_XFS:
+		return "XFS";
+	case FS_KIND_OTHER:
+		break;
+	}
+	return "other";
+}
+
+static bool read_statfs(int fd, struct statfs *ret, GError **error)
+{
+	int result;
+
+	do
+		result = fstatfs(fd, ret);
+	while (result < 0 && errno == EINTR);
+
+	return result == 0 || system_call_failed(error, "read the state of the filesystem");
+}
+
+static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+
+	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+		return system_call_failed(error, "read the UUID of the btrfs");
+
+	memcpy(ret->uuid, info.fsid, FS_UUID_BYTES);
+	ret->block_bytes = info.sectorsize;
+	ret->can_share = true;
+	return true;
+}
+
+static bool read_xfs(int fd, FsIdentity *ret, GError **error)
+{
+	XfsGeometry geometry;
+
+	if (!xfs_geometry_read(fd, &geometry, error))
+		return false;
+
+	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
+	ret->block_bytes = geometry.block_bytes;
+	ret->can_share = geometry.has_reflink;
+	return true;
+}
+
+bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
+{
+	FsIdentity identity = { 0 };
+	struct statfs state;
+
+	if (!read_statfs(fd, &state, error))
+		return false;
+
+	switch ((unsigned long)state.f_type) {
+	case BTRFS_SUPER_MAGIC:
+		identity.kind = FS_KIND_BTRFS;
+		if (!read_btrfs(fd, &identity, error))
+			return false;
+		break;
+	case XFS_SUPER_MAGIC:
+		identity.kind = FS_KIND_XFS;
+		if (!read_xfs(fd, &identity, error))
+			return false;
+		break;
+	default:
+		break;
+	}
+
+	*ret = identity;
+	return true;
+}
+
+bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
+{
+	struct btrfs_ioctl_ino_lookup_args lookup = {
+		.treeid = BTRFS_TREE_OF_THIS_FD,
+		.objectid = BTRFS_FIRST_FREE_OBJECTID,
+	};
+
+	if (kind != FS_KIND_BTRFS) {
+		*ret = 0;
+		return true;
+	}
+	if (system_call_ioctl(fd, BTRFS_IOC_INO_LOOKUP, &lookup) < 0)
+		return system_call_failed(error, "read the id of the subvolume");
+
+	*ret = lookup.treeid;
+	return true;
+}
+
+uint64_t fs_total_bytes(int fd)
+{
+	struct statfs state;
+
+	return read_statfs(fd, &state, NULL) ? (uint64_t)state.f_blocks * (uint64_t)state.f_bsize
+					     : 0;
+}
+
+bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error)
+{
+	struct statfs state;
+	BtrfsSpace space;
+
+	if (kind == FS_KIND_BTRFS) {
+		if (!btrfs_space_read(fd, &space, error))
+			return false;
+		*ret = space.data_used_bytes;
+		return true;
+	}
+	if (!read_statfs(fd, &state, error))
+		return false;
+
+	*ret = (uint64_t)(state.f_blocks - state.f_bfree) * (uint64_t)state.f_bsize;
+	return true;
+}

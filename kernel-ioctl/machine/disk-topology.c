@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/machine/disk-topology.h"
+
+#include "kernel-ioctl/machine/mount-devices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of devices on devices: more than anyone stacks, and an end where sysfs shows nonsense. */
+#define DEPTH_MAX 32
+
+/* device-mapper's UUIDs begin with what made them. */
+#define MULTIPATH_UUID "mpath-"
+
+typedef struct {
+	const DiskTopology *topology;
+	GPtrArray *disks;
+	GPtrArray *arrays; /* NULL: they are not looked for */
+	unsigned depth;
+} Search;
+
+static bool find_location(Search *search, const FsLocation *location);
+
+const DiskTopology *disk_topology_system(void)
+{
+	static const DiskTopology system = { "/sys", "/dev", "/proc/self/mountinfo",
+					     fs_location_of_path };
+
+	return &system;
+}
+
+static char *resolve(const char *path)
+{
+	char *resolved = realpath(path, NULL);
+	char *copy = g_strdup(resolved);
+
+	free(resolved);
+	return copy;
+}
+
+static bool has(const char *directory, const char *name)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+
+	return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+static int compare_disks(const void *one, const void *other)
+{
+	const Disk *a = *(const Disk *const *)one;
+	const Disk *b = *(const Disk *const *)other;
+
+	if (a->major != b->major)
+		return a->major < b->major ? -1 : 1;
+	return (a->minor > b->minor) - (a->minor < b->minor);
+}
+
+static bool add_disk(Search *search, const char *directory)
+{
+	g_autoptr(Disk) disk = disk_read(directory, search->topology->dev);
+
+	if (!disk)
+		return false;
+
+	for (size_t i = 0; i < search->disks->len; i++)
+		if (compare_disks(&disk, &search->disks->pdata[i]) == 0)
+			return true;
+
+	g_ptr_array_add(search->disks, g_steal_pointer(&disk));
+	return true;
+}
+
+static void add_array(Search *search, const char *directory)
+{
+	if (search->arrays && has(directory, "md") &&
+	    !g_ptr_array_find_with_equal_func(search->arrays, directory, g_str_equal, NULL))
+		g_ptr_array_add(search->arrays, g_strdup(directory));
+}
+
+static bool is_multipath(const char *directory)
+{
+	g_autofree char *uuid = disk_attribute(directory, "dm/uuid");
+
+	return uuid && g_str_has_prefix(uuid, MULTIPATH_UUID);
+}
+
+static bool find_backing_file(Search *search, const char *directory)
+{
+	g_autofree char *file = disk_attribute(directory, "loop/backing_file");
+	FsLocation location;
+
+	return file && search->topology->locate(file, &location) &&
+	       find_location(search, &location);
+}
+
+static bool find_device(Search *search, const char *path);
+
+/* Whether any of the entries of @path, which are links to devices, led to a disk. */
+static bool find_devices(Search *search, const char *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	bool found = false;
+	const char *name;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree char *device = g_build_filename(path, name, NULL);
+
+		found |= find_device(search, device);
+	}
+
+	return found;
+}
+
+/* @directory is that of a device in sysfs, free of symlinks. */
+static bool find_below(Search *search, const char *directory)
+{
+	g_autofree char *slaves = g_build_filename(directory, "slaves", NULL);
+	g_autofree char *whole = g_path_get_dirname(directory);
+
+	if (has(directory, "partition"))
+		return find_device(search, whole);
+	add_array(search, directory);
+	if (is_multipath(directory))
+		return add_disk(search, directory);
+
+	return find_devices(search, slaves) || find_backing_file(search, directory) ||
+	       add_disk(search, directory);
+}
+
+static bool find_device(Search *search, const char *path)
+{
+	g_autofree char *directory = resolve(path);
+	bool found;
+
+	if (!directory || search->depth >= DEPTH_MAX)
+		return false;
+
+	search->depth++;
+	found = find_below(search, directory);
+	search->depth--;
+	return found;
+}
+
+static bool find_number(Search *search, unsigned major, unsigned minor)
+{
+	g_autofree char *path =
+		g_strdup_printf("%s/dev/block/%u:%u", search->topology->sysfs, major, minor);
+
+	return major != 0 && find_device(search, path);
+}
+
+/* What mount options name, as an XFS's log. */
+static bool find_others(Search *search, const FsLocation *location)
+{
+	g_auto(GStrv) nodes =
+		mount_devices_read(search->topology->mountinfo, location->major, location->minor);
+	bool found = false;
+
+	for (char **node = nodes; *node; node++) {
+		FsLocation other;
+
+		if (search->topology->locate(*node, &other) && !other.is_btrfs)
+			found |= find_number(search, other.major, other.minor);
+	}
+
+	return found;
+}
+
+static bool find_btrfs(Search *search, const FsLocation *location)
+{
+	char uuid[FS_UUID_TEXT_BYTES];
+	g_autofree char *path = NULL;
+
+	fs_uuid_format(location->uuid, uuid);
+	path = g_build_filename(search->topology->sysfs, "fs/btrfs", uuid, "devices", NULL);
+	return find_devices(search, path);
+}
+
+static bool find_location(Search *search, const FsLocation *location)
+{
+	bool found;
+
+	if (location->is_btrfs)
+		return find_btrfs(search, location);
+
+	found = find_number(search, location->major, location->minor);
+	return find_others(search, location) || found;
+}
+
+GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *location)
+{
+	Search search = {
+		.topology = topology,
+		.disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free),
+	};
+
+	find_location(&search, location);
+	g_ptr_array_sort(search.disks, compare_disks);
+	return search.disks;
+}
+
+GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location)
+{
+	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free);
+	Search search = {
+		.topology = topology,
+		.disks = disks,
+		.arrays = g_ptr_array_new_with_free_func(g_free),
+	};
+
+	find_location(&search, location);
+	return search.arrays;
+}
+
+char **disks_names(const GPtrArray *disks)
+{
+	char **names = g_new0(char *, disks->len + 1);
+
+	for (size_t i = 0; i < disks->len; i++)
+		names[i] = g_strdup(((const Disk *)disks->pdata[i])->name);
+	return names;
+}
+
+bool disks_are_rotating(const GPtrArray *disks)
+{
+	for (size_t i = 0; i < disks->len; i++) {
+		const Disk *disk = disks->pdata[i];
+
+		if (disk->is_rotating)
+			return true;
+	}
+
+	return false;
+}

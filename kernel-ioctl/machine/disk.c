@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel-ioctl/machine/disk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BY_ID "disk/by-id"
+
+char *disk_attribute(const char *directory, const char *name)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autofree char *text = NULL;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return NULL;
+
+	text[strcspn(text, "\n")] = '\0';
+	return *text ? g_steal_pointer(&text) : NULL;
+}
+
+static bool is_set(const char *directory, const char *name)
+{
+	g_autofree char *value = disk_attribute(directory, name);
+
+	return g_strcmp0(value, "1") == 0;
+}
+
+/* Whether a part of the path is a root hub, "usb1". */
+static bool is_on_usb(const char *directory)
+{
+	g_auto(GStrv) parts = g_strsplit(directory, "/", -1);
+
+	for (char **part = parts; *part; part++)
+		if (g_str_has_prefix(*part, "usb") && g_ascii_isdigit((*part)[3]))
+			return true;
+
+	return false;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+/* The links of udev that point to the device node of @name, as to "../../sda". */
+static char **read_ids(const char *dev, const char *name)
+{
+	g_autofree char *path = g_build_filename(dev, BY_ID, NULL);
+	g_autoptr(GDir) links = g_dir_open(path, 0, NULL);
+	GPtrArray *ids = g_ptr_array_new();
+	const char *id;
+
+	while (links && (id = g_dir_read_name(links))) {
+		g_autofree char *link = g_build_filename(path, id, NULL);
+		g_autofree char *target = g_file_read_link(link, NULL);
+		g_autofree char *node = target ? g_path_get_basename(target) : NULL;
+
+		if (g_strcmp0(node, name) == 0)
+			g_ptr_array_add(ids, g_strdup(id));
+	}
+
+	g_ptr_array_sort(ids, compare_names);
+	g_ptr_array_add(ids, NULL);
+	return (char **)g_ptr_array_free(ids, false);
+}
+
+/* By the driver, which names them; virtio_blk and others call all of theirs rotating. */
+static bool is_virtual(const char *name)
+{
+	static const char *const beginnings[] = { "vd", "xvd", "nbd", "rbd", "zram", "ubi" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(beginnings); i++)
+		if (g_str_has_prefix(name, beginnings[i]))
+			return true;
+	return false;
+}
+
+Disk *disk_read(const char *directory, const char *dev)
+{
+	g_autofree char *numbers = disk_attribute(directory, "dev");
+	g_autoptr(Disk) disk = g_new0(Disk, 1);
+
+	if (!numbers || sscanf(numbers, "%u:%u", &disk->major, &disk->minor) != 2)
+		return NULL;
+
+	disk->name = g_path_get_basename(directory);
+	disk->ids = read_ids(dev, disk->name);
+	disk->is_virtual = is_virtual(disk->name);
+	disk->is_rotating = !disk->is_virtual && is_set(directory, "queue/rotational");
+	disk->is_removable = is_set(directory, "removable") || is_on_usb(directory);
+	disk->stat_path = g_build_filename(directory, "stat", NULL);
+	return g_steal_pointer(&disk);
+}
+
+void disk_free(Disk *disk)
+{
+	if (!disk)
+		return;
+
+	g_free(disk->name);
+	g_strfreev(disk->ids);
+	g_free(disk->stat_path);
+	g_free(disk);
+}
