@@ -72,9 +72,9 @@ typedef struct {
 	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t round_bytes;   /* how much is read of a file before it is shared (sharing-call.h) */
-	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
-	WitnessSample shared;   /* of the places that were shared onto */
+	uint64_t round_bytes; /* how much is read of a file before it is shared (sharing-call.h) */
+	uint64_t n_file_runs; /* runs that were deduplicated in files that were read */
+	WitnessSample shared; /* of the places that were shared onto */
 	BtrfsPass btrfs;
 	XfsPass xfs;
 

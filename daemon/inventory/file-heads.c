@@ -147,9 +147,8 @@ static bool may_read(FileHeads *heads, uint64_t bytes)
 {
 	Throttle *throttle = heads->pass->throttle;
 
-	return pass_checkpoint(heads->pass) &&
-	       (!throttle_is_limited(throttle) ||
-		throttle_take(throttle, bytes, heads->pass->stop));
+	return pass_checkpoint(heads->pass) && (!throttle_is_limited(throttle) ||
+						throttle_take(throttle, bytes, heads->pass->stop));
 }
 
 /*

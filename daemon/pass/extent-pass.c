@@ -105,7 +105,7 @@ static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 	return inventory &&
 	       fingerprint_all(pass, inode_inventory_to_read(inventory), sums, opener, error) &&
 	       (!pass_checkpoint(pass) || (inode_inventory_end(inventory, error) &&
-					     extents_find_read(pass, info, sums, error)));
+					   extents_find_read(pass, info, sums, error)));
 }
 
 /* What was not looked at, as nothing near it changed, is unchanged. */
@@ -222,7 +222,7 @@ static bool do_steps(Pass *pass, GError **error)
 
 	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
 	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
-					 pass->btrfs.ref_bound, pass->stop);
+					       pass->btrfs.ref_bound, pass->stop);
 	pass->btrfs.pinned = pinned_extents_new(pass);
 	pass->btrfs.deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
@@ -235,7 +235,8 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
 		return false;
 
-	if (!snapshot_rotation_look(pass, error) || !deferred_extents_begin(pass->btrfs.deferred, error))
+	if (!snapshot_rotation_look(pass, error) ||
+	    !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
 	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
 	pass->btrfs.rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
@@ -247,7 +248,8 @@ static bool do_steps(Pass *pass, GError **error)
 		return false;
 	if (pass_checkpoint(pass))
 		extent_limits_warn(pass);
-	return deferred_extents_end(pass->btrfs.deferred, error) && ledger_end(pass, &ledger, error);
+	return deferred_extents_end(pass->btrfs.deferred, error) &&
+	       ledger_end(pass, &ledger, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

@@ -121,7 +121,8 @@ static bool match_files(FilePass *files, GError **error)
 	Pass *pass = files->pass;
 	const Settings *settings = pass->settings;
 
-	files->table = object_table_new(pass->store, RANK_BY_GAIN, settings, pass->subvolumes, error);
+	files->table =
+		object_table_new(pass->store, RANK_BY_GAIN, settings, pass->subvolumes, error);
 	if (!files->table)
 		return false;
 
@@ -189,7 +190,7 @@ static bool count_space(FilePass *files, GError **error)
 
 static bool do_phases(FilePass *files, GError **error)
 {
-	static bool (*const phases[])(FilePass *files, GError **error) = {
+	static bool (*const phases[])(FilePass * files, GError * *error) = {
 		list_files, read_files, keep_read, match_files, share_files, settle,
 	};
 

@@ -30,7 +30,7 @@
 /* How the last pass found equal data: "checksums" or "read". */
 #define WAY_NOTE "found-by"
 
-#define USEC_NSEC   INT64_C(1000)
+#define USEC_NSEC INT64_C(1000)
 
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
@@ -253,12 +253,8 @@ static bool share_by_way(Pass *pass, GError **error)
 /* The pass ends early, without an error, if it is asked to stop. */
 static bool do_phases(Pass *pass, GError **error)
 {
-	static bool (*const phases[])(Pass *pass, GError **error) = {
-		require_known,
-		pass_devices_begin,
-		begin_way,
-		apply_policy,
-		share_by_way,
+	static bool (*const phases[])(Pass * pass, GError * *error) = {
+		require_known, pass_devices_begin, begin_way, apply_policy, share_by_way,
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(phases); i++) {

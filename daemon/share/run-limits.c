@@ -48,7 +48,8 @@ bool run_sharer_expects_compare(const Pass *pass, const Round *round)
 	uint64_t cost_bytes, gain_bytes;
 
 	return !have_clones(round, pass->xfs.clones, &cost_bytes, &gain_bytes) ||
-	       (!pass->xfs.clones && compare_account_allows(&pass->account, cost_bytes, gain_bytes));
+	       (!pass->xfs.clones &&
+		compare_account_allows(&pass->account, cost_bytes, gain_bytes));
 }
 
 /* Where clones multiply what is compared, it is weighed against what is freed. */

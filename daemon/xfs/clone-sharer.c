@@ -355,7 +355,7 @@ bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **e
 	kept = block_set_new();
 	compared = block_set_new();
 	sharer = (CloneSharer){ pass, table, opener, pass->xfs.clones, refs,
-				runs, moved, kept,   compared,     NULL };
+				runs, moved, kept,   compared,         NULL };
 	done = share_all_pairs(&sharer, error);
 	run_sharer_end_target(runs);
 	close_source(&sharer);

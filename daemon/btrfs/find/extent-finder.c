@@ -339,7 +339,8 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!found)
 			break;
 
-		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs, error))
+		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
+					error))
 			return false;
 		/* The others of the leaf. */
 		if (extent.generation < since) {

@@ -123,7 +123,8 @@ static bool judge(Limiter *limiter, const Object *object, Verdict *ret, GError *
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(limiter->pass->btrfs.places, &refs[i], &is_in, &reason, error))
+		if (!extent_places_has(limiter->pass->btrfs.places, &refs[i], &is_in, &reason,
+				       error))
 			return false;
 		ret->has_inside |= is_in;
 		if (!is_in && !ret->beyond) {

@@ -87,8 +87,9 @@ static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error
 {
 	bool is_over;
 
-	if (row->holders > 0 ? !deferred_extents_check(pinned->pass->btrfs.deferred, row, &is_over, error)
-			     : !pin_watch_is_over(pinned->watch, row, &is_over, error))
+	if (row->holders > 0
+		    ? !deferred_extents_check(pinned->pass->btrfs.deferred, row, &is_over, error)
+		    : !pin_watch_is_over(pinned->watch, row, &is_over, error))
 		return false;
 	if (is_over)
 		pinned_extents_reopen(pinned, row->extent.address);
@@ -255,8 +256,8 @@ static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GEr
 {
 	bool have_writable;
 
-	if (!deferred_extents_have_writable(pinned->pass->btrfs.deferred, subvolumes, &have_writable,
-					    error))
+	if (!deferred_extents_have_writable(pinned->pass->btrfs.deferred, subvolumes,
+					    &have_writable, error))
 		return false;
 	return !have_writable || check_deferred(pinned, error);
 }

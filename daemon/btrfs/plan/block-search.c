@@ -532,7 +532,8 @@ bool block_search_end(BlockSearch *search, GError **error)
 			continue;
 		object_table_add_fact(search->table, wanted->id, FACT_PINNED);
 		extent_skips_add(search->pass, &extent, SKIP_PINNED, place->root ? place : NULL);
-		if (!pinned_extents_put(search->pass->btrfs.pinned, &extent, &wanted->pin, true, error))
+		if (!pinned_extents_put(search->pass->btrfs.pinned, &extent, &wanted->pin, true,
+					error))
 			return false;
 	}
 

@@ -295,7 +295,8 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
 	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(&plan->pass->btrfs.rests, rest_bytes(plan), plan->target->size_bytes)) {
+	    !extent_rest_is_worth(&plan->pass->btrfs.rests, rest_bytes(plan),
+				  plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
@@ -303,8 +304,9 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 
 	/* As long as snapshots hold the extent its copy takes space besides. */
 	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.rests.held_room_bytes) {
-		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.rests.held_most_bytes ? SKIP_CLONES
-										   : SKIP_NO_SPACE;
+		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.rests.held_most_bytes
+				      ? SKIP_CLONES
+				      : SKIP_NO_SPACE;
 		return false;
 	}
 

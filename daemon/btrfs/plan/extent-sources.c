@@ -131,7 +131,8 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 /* Of very many places few may be of use to a limited pass. */
 static bool wants_all_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->btrfs.places) || stays_within_owners(sources);
+	return extent_places_is_limited(sources->pass->btrfs.places) ||
+	       stays_within_owners(sources);
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -144,7 +145,8 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(sources->pass->btrfs.places, &places[i], &is_in, &reason, error))
+		if (!extent_places_has(sources->pass->btrfs.places, &places[i], &is_in, &reason,
+				       error))
 			return false;
 		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
 		    (stays_within_owners(sources) && places[i].owner != sources->owner)) {

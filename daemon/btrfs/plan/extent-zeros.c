@@ -71,8 +71,9 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 
 	add_zeros(zeros, cover);
 	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
-	       (with == 0 || (zeros->pass->settings->rewrite != REWRITE_NEVER &&
-			      extent_rest_is_worth(&zeros->pass->btrfs.rests, with, target->size_bytes)));
+	       (with == 0 ||
+		(zeros->pass->settings->rewrite != REWRITE_NEVER &&
+		 extent_rest_is_worth(&zeros->pass->btrfs.rests, with, target->size_bytes)));
 	extent_cover_remove_zeros(cover);
 	return done;
 }

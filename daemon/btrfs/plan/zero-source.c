@@ -229,7 +229,8 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 		CoverRange range;
 		bool is_in;
 
-		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored, error))
+		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored,
+				       error))
 			return false;
 		if (!is_in || places[i].is_deleted ||
 		    !extent_files_is_source(chooser->files, &places[i]))

@@ -56,9 +56,10 @@ static uint64_t cost_max_of_all(const ExtentChoice *choice)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 
-	return places_cost_max(
-		choice->defers && policy != SNAPSHOTS_SHARE ? SNAPSHOTS_WRITABLE : policy,
-		&choice->all, &choice->writable, choice->cost_max, choice->pass->btrfs.snapshots_rotate);
+	return places_cost_max(choice->defers && policy != SNAPSHOTS_SHARE ? SNAPSHOTS_WRITABLE
+									   : policy,
+			       &choice->all, &choice->writable, choice->cost_max,
+			       choice->pass->btrfs.snapshots_rotate);
 }
 
 /*

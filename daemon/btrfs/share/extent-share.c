@@ -434,7 +434,8 @@ static bool has_surplus(const ExtentSharer *sharer)
 /* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
-	bool takes_half = has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->btrfs.deferred);
+	bool takes_half =
+		has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->btrfs.deferred);
 	guint rest = takes_half ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
 
 	while (pass_checkpoint(sharer->pass) &&

@@ -100,9 +100,9 @@ static bool find_hindrance(const Pass *pass, const Ledger *ledger, const char **
 
 	if (!is_written(pass, ledger, subvolumes, &written, error))
 		return false;
-	*ret = written                    ? "others wrote to it meanwhile"
+	*ret = written                  ? "others wrote to it meanwhile"
 	       : !pass_checkpoint(pass) ? "the pass was interrupted"
-					  : NULL;
+					: NULL;
 	return true;
 }
 
