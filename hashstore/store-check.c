@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-check.h"
 
-#include "hashstore/hash-store-internal.h"
-#include "hashstore/object-record.h"
-#include "hashstore/segment-check.h"
+#include "hashstore/anchors/segment-check.h"
+#include "hashstore/database/store-state.h"
+#include "hashstore/objects/object-record.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-import.h"
 
-#include "hashstore/checkpoint.h"
-#include "hashstore/hash-store-internal.h"
-#include "hashstore/store-files.h"
+#include "hashstore/database/checkpoint.h"
+#include "hashstore/database/store-files.h"
+#include "hashstore/database/store-state.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-size.h"
 
-#include "hashstore/hash-store-internal.h"
-#include "hashstore/store-files.h"
+#include "hashstore/database/store-files.h"
+#include "hashstore/database/store-state.h"
+#include "hashstore/objects/objects.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-vacuum.h"
 
-#include "hashstore/checkpoint.h"
-#include "hashstore/hash-store-internal.h"
-#include "hashstore/store-connection.h"
+#include "hashstore/database/checkpoint.h"
+#include "hashstore/database/store-connection.h"
+#include "hashstore/database/store-state.h"
 
 /* Beyond the pages themselves, each of which has a header in the WAL. */
 #define MARGIN_PART 32

@@ -3,7 +3,7 @@
 
 #include "common/text/exit-status.h"
 #include "hashstore/hash-store.h"
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 
 /*
  * StoreList - the stores of a directory, or those of them that were asked for, each opened to read

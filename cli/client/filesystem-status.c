@@ -4,7 +4,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/skipped-table.h"
 #include "cli/terminal/time-text.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "cli/arguments/store-list.h"
 #include "cli/client/daemon-client.h"
 #include "cli/terminal/table.h"
-#include "hashstore/holders.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/holders.h"
+#include "hashstore/objects/pinned.h"
 
 /*
  * FilesystemStatus - what is known of one filesystem: by the running service, by its store, or by both.

@@ -2,8 +2,9 @@
 #include "cli/doctor/doctor.h"
 #include "cli/terminal/time-text.h"
 #include "common/text/size-text.h"
-#include "hashstore/history.h"
-#include "hashstore/objects.h"
+#include "hashstore/hash-store.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/objects.h"
 
 static void report_failure(const GError *failed, Findings *findings)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/compressed-places.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 typedef struct {
 	uint64_t address;

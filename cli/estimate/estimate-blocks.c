@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-blocks.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 #include <string.h>
 #include <xxhash.h>

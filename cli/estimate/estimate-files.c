@@ -6,7 +6,7 @@
 #include "cli/terminal/message.h"
 #include "common/files/filter.h"
 #include "common/system/name-spool.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 #include <stdlib.h>
 #include <string.h>

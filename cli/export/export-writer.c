@@ -6,7 +6,8 @@
 #include "cli/export/object-line.h"
 #include "cli/terminal/progress-line.h"
 #include "common/text/name-text.h"
-#include "hashstore/store-snapshot.h"
+#include "hashstore/anchors/anchor-cursor.h"
+#include "hashstore/database/store-snapshot.h"
 
 #include <stdio.h>
 #include <string.h>

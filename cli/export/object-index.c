@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/export/object-index.h"
 
-#include "hashstore/anchor.h"
+#include "hashstore/anchors/anchor.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/export/export-format.h"
-#include "hashstore/names.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/names.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * ObjectLine - objects and directories of a store as the lines of `dedupctl export` say them; see

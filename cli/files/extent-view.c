@@ -7,8 +7,8 @@
 #include "cli/files/span-measure.h"
 #include "common/files/pin-cause.h"
 #include "common/mounts/filesystem-lock.h"
-#include "hashstore/equals.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/equals.h"
+#include "hashstore/objects/pinned.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <fcntl.h>

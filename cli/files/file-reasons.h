@@ -4,7 +4,7 @@
 #include "cli/files/file-report.h"
 #include "cli/settings/setting-text.h"
 #include "common/config/settings.h"
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 
 /*
  * FileReasons - why the data of a file was not shared, or that it was: each reason with the bytes it is

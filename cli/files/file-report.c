@@ -8,7 +8,7 @@
 #include "cli/files/shared-bytes.h"
 #include "cli/files/xfs-sharers.h"
 #include "cli/terminal/progress-line.h"
-#include "hashstore/equals.h"
+#include "hashstore/objects/equals.h"
 
 #include <unistd.h>
 

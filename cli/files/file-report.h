@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/arguments/named-file.h"
+#include "hashstore/anchors/sorter.h"
 #include "hashstore/hash-store.h"
-#include "hashstore/sorter.h"
 
 /*
  * FileReport - what can be said of one file: where it lies, what it shares already, what equals it,

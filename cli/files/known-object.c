@@ -2,7 +2,8 @@
 #include "cli/files/known-object.h"
 
 #include "common/files/stamp.h"
-#include "hashstore/names.h"
+#include "hashstore/hash-store.h"
+#include "hashstore/objects/names.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "cli/arguments/named-file.h"
 #include "cli/files/btrfs-paths.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * KnownObject - a version of a file as the store remembers it, held against the file as it is.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/lone-ranges.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 

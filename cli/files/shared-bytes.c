@@ -3,7 +3,7 @@
 
 #include "cli/files/file-pieces.h"
 #include "cli/terminal/progress-line.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 

@@ -4,7 +4,7 @@
 #include "cli/arguments/named-file.h"
 #include "cli/files/known-object.h"
 #include "cli/terminal/progress-line.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * ShownFiles - which files show data extents of a btrfs, in whatever subvolume, and which of them are

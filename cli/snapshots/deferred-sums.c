@@ -2,7 +2,7 @@
 #include "cli/snapshots/deferred-sums.h"
 
 #include "cli/arguments/store-list.h"
-#include "hashstore/holders.h"
+#include "hashstore/objects/holders.h"
 
 struct DeferredSums {
 	GHashTable *bytes; /* uint64_t by the subvolume's id */

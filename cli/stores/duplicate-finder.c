@@ -4,7 +4,7 @@
 #include "cli/files/known-object.h"
 #include "cli/files/shown-files.h"
 #include "common/text/path.h"
-#include "hashstore/equal-groups.h"
+#include "hashstore/objects/equal-groups.h"
 
 /* For what there are of files and of extents each; half of it while they are sorted by digest only. */
 #define MEMORY_BYTES ((size_t)64 << 20)

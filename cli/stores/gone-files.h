@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/mounts/mount-table.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * GoneFiles - files that a store remembers, and that their filesystem has no more, or has another file

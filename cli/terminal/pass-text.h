@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 
 /*
  * The words for a pass, the same for every verb.

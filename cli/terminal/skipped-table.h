@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/terminal/table.h"
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 
 /* What the last pass left alone, as a table: as JSON and for --verbose with all examples. */
 Table *skipped_table_read(HashStore *store, const Options *options, GError **error);

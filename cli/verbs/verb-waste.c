@@ -14,8 +14,8 @@
 #include "common/text/nearest-word.h"
 #include "common/text/size-text.h"
 #include "common/text/word-list.h"
-#include "hashstore/history.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/pinned.h"
 
 #include <inttypes.h>
 #include <stdio.h>

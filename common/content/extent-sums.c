@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/content/extent-sums.h"
 
-#include "hashstore/read-sums.h"
+#include "hashstore/objects/read-sums.h"
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 

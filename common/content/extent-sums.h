@@ -30,7 +30,7 @@ void extent_sums_free(ExtentSums *sums);
 
 /*
  * From now on blocks without a checksum have the sums from reading that @store, borrowed, has of them
- * (hashstore/read-sums.h).
+ * (hashstore/objects/read-sums.h).
  */
 void extent_sums_use_store(ExtentSums *sums, HashStore *store);
 

@@ -2,7 +2,7 @@
 #include "common/content/sum-cache.h"
 
 #include "common/system/temporary-file.h"
-#include "hashstore/store-io.h"
+#include "hashstore/database/store-io.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <string.h>

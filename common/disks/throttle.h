@@ -3,7 +3,7 @@
 
 #include "common/disks/disk-budget.h"
 #include "common/disks/disk-watch.h"
-#include "hashstore/store-io.h"
+#include "hashstore/database/store-io.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
 #include <glib.h>

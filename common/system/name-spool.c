@@ -2,7 +2,7 @@
 #include "common/system/name-spool.h"
 
 #include "common/system/temporary-file.h"
-#include "hashstore/store-io.h"
+#include "hashstore/database/store-io.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>

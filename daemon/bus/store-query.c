@@ -3,7 +3,7 @@
 
 #include "common/text/name-text.h"
 #include "hashstore/hash-store.h"
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 
 #include <jansson.h>
 #include <stdlib.h>

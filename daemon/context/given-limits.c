@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/given-limits.h"
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "common/config/settings.h"
 #include "common/files/stamp.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * What the store knows of a file, beside what is seen of it now.

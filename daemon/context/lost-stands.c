@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/lost-stands.h"
 
+#include "hashstore/database/notes.h"
+
 #define INODES_MAX (UINT32_C(1) << 18)
 
 /* 1: some objects rely on others.  2: and all of these may be gone. */

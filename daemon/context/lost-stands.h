@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * LostStands - files that are gone or changed, and may have stood for blocks of others (CloneStands).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/object-skips.h"
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 char *object_skips_path(Pass *pass, FileOpener *opener, const NamedFile *file)
 {

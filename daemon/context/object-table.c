@@ -2,7 +2,7 @@
 #include "daemon/context/object-table.h"
 
 #include "common/system/temporary-file.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>

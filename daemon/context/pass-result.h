@@ -3,8 +3,8 @@
 
 #include "common/files/pin-cause.h"
 #include "common/files/skip.h"
-#include "hashstore/history.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/pinned.h"
 
 #include <glib.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/postponed.h"
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /* So many are remembered; with more nothing is settled. */
 #define POSTPONED_MAX (UINT32_C(1) << 17)

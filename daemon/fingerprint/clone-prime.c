@@ -2,7 +2,7 @@
 #include "daemon/fingerprint/clone-prime.h"
 
 #include "daemon/context/known-file.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-stat.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint/extent-reads.h"
 
-#include "hashstore/objects.h"
-#include "hashstore/read-sums.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/read-sums.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "daemon/context/file-opener.h"
 #include "daemon/context/pass.h"
 #include "daemon/inventory/read-list.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/file-attributes.h"
 
 /*

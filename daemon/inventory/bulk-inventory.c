@@ -6,7 +6,7 @@
 #include "daemon/inventory/left-out-files.h"
 #include "daemon/inventory/name-finder.h"
 #include "daemon/inventory/other-mounts.h"
-#include "hashstore/names.h"
+#include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
 #include "kernel-ioctl/file/open-file.h"

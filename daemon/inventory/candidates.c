@@ -3,8 +3,8 @@
 
 #include "daemon/context/object-skips.h"
 #include "daemon/inventory/file-heads.h"
-#include "hashstore/objects.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <string.h>

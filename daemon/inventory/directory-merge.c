@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/directory-merge.h"
 
-#include "hashstore/names.h"
+#include "hashstore/objects/names.h"
 
 #include <string.h>
 

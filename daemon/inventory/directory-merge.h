@@ -4,7 +4,7 @@
 #include "common/system/name-spool.h"
 #include "daemon/context/pass.h"
 #include "daemon/inventory/walk.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * Brings the directory names in the store up to date with a walk, by merging both in inode order;

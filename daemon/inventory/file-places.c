@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/file-places.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/xfs/xfs-fsmap.h"
 #include "kernel-ioctl/xfs/xfs-geometry.h"
 

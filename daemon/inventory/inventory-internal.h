@@ -6,8 +6,8 @@
 #include "daemon/inventory/inventory.h"
 #include "daemon/inventory/same-sizes.h"
 #include "daemon/inventory/walk.h"
-#include "hashstore/objects.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * What the ways of building an Inventory have in common: what becomes of a file by what the store

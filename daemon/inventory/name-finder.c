@@ -3,7 +3,7 @@
 
 #include "daemon/inventory/directory-levels.h"
 #include "daemon/inventory/parent-names.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
 
 #include "common/system/name-spool.h"
 #include "daemon/context/pass.h"
-#include "hashstore/names.h"
+#include "hashstore/objects/names.h"
 #include "kernel-ioctl/file/file-stat.h"
 #include "kernel-ioctl/xfs/xfs-bulkstat.h"
 

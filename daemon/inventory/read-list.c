@@ -2,7 +2,7 @@
 #include "daemon/inventory/read-list.h"
 
 #include "common/system/name-spool.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"

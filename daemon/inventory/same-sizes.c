@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/same-sizes.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 struct SameSizes {
 	bool by_head;

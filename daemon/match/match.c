@@ -4,8 +4,8 @@
 #include "common/content/run.h"
 #include "common/content/zeros.h"
 #include "daemon/context/object-skips.h"
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 
 #include <stdlib.h>
 

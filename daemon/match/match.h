@@ -4,7 +4,7 @@
 #include "daemon/context/file-opener.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * Matching - from groups of equal anchors to runs.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/content/run.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * Planner - in which order runs are shared.

@@ -13,7 +13,7 @@
 #include "daemon/btrfs/share/ledger.h"
 #include "daemon/context/object-table.h"
 #include "daemon/fingerprint/fingerprint.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 

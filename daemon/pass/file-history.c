@@ -3,7 +3,7 @@
 
 #include "daemon/context/file-opener.h"
 #include "daemon/context/known-file.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-stat.h"

@@ -15,8 +15,8 @@
 #include "daemon/share/share.h"
 #include "daemon/xfs/clone-scan.h"
 #include "daemon/xfs/clone-sharer.h"
-#include "hashstore/objects.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
+#include "hashstore/objects/objects.h"
 
 /* What the phases hand on to each other. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include "daemon/btrfs/find/extent-history.h"
 #include "daemon/context/lost-stands.h"
 #include "daemon/pass/file-history.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/mount-instance.h"
 
 /* The id of the boot, which the sandbox of the service hides. */

@@ -19,7 +19,7 @@
 #include "daemon/pass/file-pass.h"
 #include "daemon/pass/fs-history.h"
 #include "daemon/share/clone-pairs.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 #include "kernel-ioctl/machine/thread-io.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/share/round.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * ClonePairs - pairs of equal stretches of blocks whose target has several references.

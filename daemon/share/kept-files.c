@@ -2,7 +2,7 @@
 #include "daemon/share/kept-files.h"
 
 #include "common/disks/file-reader.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/page-cache.h"
 

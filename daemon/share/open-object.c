@@ -4,7 +4,7 @@
 #include "daemon/context/known-file.h"
 #include "daemon/context/lost-stands.h"
 #include "daemon/context/object-skips.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
 

@@ -4,7 +4,7 @@
 #include "daemon/context/object-skips.h"
 #include "daemon/share/round.h"
 #include "daemon/share/run-sharer.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 #define OPEN_SOURCES 32
 

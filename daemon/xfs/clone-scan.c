@@ -2,7 +2,7 @@
 #include "daemon/xfs/clone-scan.h"
 
 #include "daemon/share/clone-pairs.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 

@@ -13,8 +13,8 @@
  * settled ones.  Digests are uniform, every fifth one equals an earlier one, and an object has
  * 4,000 anchors.
  */
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 #include "tests/bench/bench-store.h"
 
 #include <inttypes.h>

@@ -11,8 +11,8 @@
  * new objects equal an old one.
  */
 #include "daemon/context/object-table.h"
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 #include "tests/bench/bench-store.h"
 
 #include <inttypes.h>

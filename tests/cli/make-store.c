@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/history.h"
-#include "hashstore/objects.h"
+#include "hashstore/hash-store.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/objects.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -71,7 +71,7 @@ def named_in_skips(run, reason):
     return set(run.skip_of(reason)["examples"])
 
 
-# Numbers in the record of an object, seven bits a byte, the low ones first; hashstore/object-record.c.
+# Numbers in the record of an object, seven bits a byte, the low ones first; hashstore/objects/object-record.c.
 GENERATION, DOUBTED_DAY = 1, 5
 MTIME_PLACE, MTIME_BYTES = 3, 8
 

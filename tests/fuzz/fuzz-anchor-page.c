@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/anchor-page.h"
+#include "hashstore/anchors/anchor-page.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <glib.h>

@@ -3,7 +3,7 @@
 #include "cli/export/export-writer.h"
 #include "cli/export/import-reader.h"
 #include "common/content/winnow.h"
-#include "hashstore/groups.h"
+#include "hashstore/anchors/groups.h"
 #include "hashstore/store-check.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"

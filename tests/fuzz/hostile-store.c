@@ -2,14 +2,14 @@
 #include "tests/fuzz/hostile-store.h"
 
 #include "daemon/fingerprint/file-job.h"
-#include "hashstore/anchor-page.h"
-#include "hashstore/differed.h"
-#include "hashstore/history.h"
-#include "hashstore/names.h"
-#include "hashstore/object-record.h"
-#include "hashstore/objects.h"
-#include "hashstore/open-extents.h"
-#include "hashstore/pinned.h"
+#include "hashstore/anchors/anchor-page.h"
+#include "hashstore/objects/differed.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/names.h"
+#include "hashstore/objects/object-record.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
+#include "hashstore/objects/pinned.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/store/store-fixture.h"
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>

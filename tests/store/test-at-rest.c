@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/groups.h"
-#include "hashstore/history.h"
-#include "hashstore/names.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/names.h"
+#include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
 #include <glib/gstdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
 #include <glib/gstdio.h>

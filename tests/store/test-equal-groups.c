@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/equal-groups.h"
+#include "hashstore/objects/equal-groups.h"
 #include "tests/store/store-fixture.h"
 
 #define MEMORY_BYTES ((size_t)1 << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/equals.h"
+#include "hashstore/objects/equals.h"
 #include "tests/store/store-fixture.h"
 
 #define SIZE UINT64_C(8192)

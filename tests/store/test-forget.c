@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/history.h"
-#include "hashstore/objects.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/pinned.h"
 #include "hashstore/store-check.h"
 #include "tests/store/store-fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/anchor-sort.h"
-#include "hashstore/groups.h"
+#include "hashstore/anchors/anchor-sort.h"
+#include "hashstore/anchors/groups.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>

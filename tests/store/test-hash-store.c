@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/database/schema.h"
 #include "hashstore/hash-store.h"
-#include "hashstore/objects.h"
-#include "hashstore/schema.h"
+#include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/history.h"
+#include "hashstore/objects/history.h"
 #include "tests/store/store-fixture.h"
 
 static PassRecord record_of(uint64_t n)

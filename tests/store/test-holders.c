@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/holders.h"
+#include "hashstore/objects/holders.h"
 
-#include "hashstore/open-extents.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/open-extents.h"
+#include "hashstore/objects/pinned.h"
 #include "tests/store/store-fixture.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/anchors/anchor-cursor.h"
+#include "hashstore/database/store-snapshot.h"
+#include "hashstore/objects/objects.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-import.h"
-#include "hashstore/store-snapshot.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>

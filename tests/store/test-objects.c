@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/names.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/names.h"
+#include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/pinned.h"
+#include "hashstore/objects/pinned.h"
 
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/open-extents.h"
 #include "tests/store/store-fixture.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/read-sums.h"
+#include "hashstore/objects/read-sums.h"
 
-#include "hashstore/objects.h"
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
 #include "tests/store/store-fixture.h"
 
 #define MIB (UINT64_C(1) << 20)

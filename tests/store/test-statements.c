@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/statements.h"
+#include "hashstore/database/statements.h"
 #include "tests/store/store-fixture.h"
 
 #include <sqlite3.h>

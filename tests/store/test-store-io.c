@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/store-io.h"
+#include "hashstore/database/store-io.h"
 
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/history.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/objects.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
 #include "hashstore/store-vacuum.h"

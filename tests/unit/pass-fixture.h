@@ -4,7 +4,7 @@
 #include "daemon/context/file-opener.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "tests/unit/scratch.h"
 
 /*

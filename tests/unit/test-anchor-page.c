@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/anchor-page.h"
+#include "hashstore/anchors/anchor-page.h"
 
-#include "hashstore/anchor-sort.h"
-#include "hashstore/fences.h"
+#include "hashstore/anchors/anchor-sort.h"
+#include "hashstore/anchors/fences.h"
 
 #include <glib.h>
 #include <string.h>

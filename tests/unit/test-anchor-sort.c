@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/anchor-sort.h"
+#include "hashstore/anchors/anchor-sort.h"
 
 #include <glib.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/content/run.h"
 #include "daemon/match/match.h"
-#include "hashstore/groups.h"
+#include "hashstore/anchors/groups.h"
 #include "tests/unit/pass-fixture.h"
 
 #define K FIXTURE_ANCHOR_BLOCKS

@@ -3,7 +3,7 @@
 #include "cli/export/object-line.h"
 
 #include "common/files/skip.h"
-#include "hashstore/anchor.h"
+#include "hashstore/anchors/anchor.h"
 
 #define GONE_REASON 22 /* what stores may know, and no pass gives any more */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/hot-objects.h"
-#include "hashstore/hash-store-internal.h"
+#include "hashstore/database/store-state.h"
 #include "tests/unit/pass-fixture.h"
 
 static void count(ObjectTable *table, uint32_t object, unsigned n)

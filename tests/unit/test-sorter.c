@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 #include <glib.h>
 #include <stdlib.h>

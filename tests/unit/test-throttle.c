@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/throttle.h"
 
-#include "hashstore/spill-run.h"
+#include "hashstore/anchors/spill-run.h"
 
 #include <unistd.h>
 

@@ -8,11 +8,11 @@
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/refs/extent-sharing.h"
 #include "daemon/btrfs/refs/own-files.h"
-#include "hashstore/differed.h"
-#include "hashstore/objects.h"
-#include "hashstore/open-extents.h"
-#include "hashstore/pinned.h"
-#include "hashstore/read-sums.h"
+#include "hashstore/objects/differed.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
+#include "hashstore/objects/pinned.h"
+#include "hashstore/objects/read-sums.h"
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
@@ -21,8 +21,7 @@
 /* The transaction from which the next pass looks on, and the day of the last look at everything. */
 #define GENERATION_NOTE "btrfs-generation"
 #define LOOK_NOTE       "btrfs-all-looked-at"
-
-#define LOOK_DAYS 7
+#define LOOK_DAYS       7
 
 /*
  * Old items of so many bytes to look through are worth a write, after which no pass sees them.  With the store

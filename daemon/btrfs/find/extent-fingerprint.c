@@ -4,8 +4,8 @@
 #include "common/content/zeros.h"
 #include "daemon/btrfs/find/unsummed-extents.h"
 #include "daemon/fingerprint/anchor-sink.h"
-#include "hashstore/open-extents.h"
-#include "hashstore/read-sums.h"
+#include "hashstore/objects/open-extents.h"
+#include "hashstore/objects/read-sums.h"
 
 #define PIECE_BLOCKS 4096
 

@@ -5,7 +5,7 @@
 #include "daemon/btrfs/find/extent-fingerprint.h"
 #include "daemon/btrfs/find/inode-inventory.h"
 #include "daemon/btrfs/refs/own-files.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"

@@ -3,8 +3,8 @@
 
 #include "common/system/look-day.h"
 #include "daemon/btrfs/find/stretch.h"
-#include "hashstore/groups.h"
-#include "hashstore/objects.h"
+#include "hashstore/anchors/groups.h"
+#include "hashstore/objects/objects.h"
 
 /* The day, and the limits, under which extents were settled that others may share; empty: none. */
 #define LIMITS_NOTE "btrfs-limits"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/stretch-finder.h"
 
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-refs.h"
 

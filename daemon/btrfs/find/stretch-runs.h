@@ -4,7 +4,7 @@
 #include "common/content/extent-sums.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * Say of extents what was matched of stretches.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/content/extent-sums.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*

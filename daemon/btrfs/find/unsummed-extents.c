@@ -2,7 +2,7 @@
 #include "daemon/btrfs/find/unsummed-extents.h"
 
 #include "daemon/btrfs/find/inode-inventory.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-refs.h"
 

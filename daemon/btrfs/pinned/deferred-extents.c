@@ -6,9 +6,9 @@
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/refs/extent-choice.h"
 #include "daemon/btrfs/refs/extent-step.h"
-#include "hashstore/holders.h"
-#include "hashstore/objects.h"
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/holders.h"
+#include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/context/pass.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/pinned.h"
 
 /*
  * DeferredExtents - extents of btrfs that the pass shared away wherever something writable showed them: they are

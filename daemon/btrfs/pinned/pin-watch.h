@@ -3,7 +3,7 @@
 
 #include "daemon/btrfs/pinned/extent-pin.h"
 #include "daemon/context/pass.h"
-#include "hashstore/pinned.h"
+#include "hashstore/objects/pinned.h"
 
 /*
  * PinWatch - whether what pins an extent still does, as far as one look tells.

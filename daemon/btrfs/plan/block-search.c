@@ -6,7 +6,7 @@
 #include "daemon/btrfs/plan/extent-skips.h"
 #include "daemon/btrfs/plan/extent-turn.h"
 #include "daemon/btrfs/plan/zero-source.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 #include <string.h>
 #include <sys/statvfs.h>

@@ -5,7 +5,7 @@
 #include "daemon/btrfs/pinned/extent-pin.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
 
 /*
  * BlockSearch - finds each block of some extents of btrfs wherever else on the filesystem it is.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "daemon/context/pass.h"
-#include "hashstore/differed.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/differed.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * Doubts - how far equal checksums of btrfs are believed.

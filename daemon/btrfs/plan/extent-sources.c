@@ -3,7 +3,7 @@
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/refs/ref-groups.h"
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/open-extents.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-turn.h"
 
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 struct ExtentTurn {
 	Pass *pass;

@@ -3,7 +3,7 @@
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/plan/extent-figures.h"
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/open-extents.h"
 
 static bool drop(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
 {

@@ -2,7 +2,7 @@
 #include "daemon/btrfs/plan/zero-source.h"
 
 #include "daemon/btrfs/refs/extent-files.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 
 #include <inttypes.h>

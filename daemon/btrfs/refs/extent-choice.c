@@ -3,7 +3,7 @@
 
 #include "common/config/place-cost.h"
 #include "daemon/btrfs/refs/ref-groups.h"
-#include "hashstore/holders.h"
+#include "hashstore/objects/holders.h"
 
 struct ExtentChoice {
 	Pass *pass;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/files/extent-refs.h"
-#include "hashstore/differed.h"
+#include "hashstore/objects/differed.h"
 
 /* Where a step has the bytes from that the target's are shared with. */
 typedef enum {

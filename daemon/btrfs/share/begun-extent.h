@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/context/pass.h"
-#include "hashstore/objects.h"
+#include "hashstore/objects/objects.h"
 
 /*
  * The data extent of btrfs that a pass was at when it was ended: nothing of it is freed before its last

@@ -12,8 +12,8 @@
 #include "daemon/match/planner.h"
 #include "daemon/share/kept-files.h"
 #include "daemon/share/share.h"
-#include "hashstore/objects.h"
-#include "hashstore/sorter.h"
+#include "hashstore/anchors/sorter.h"
+#include "hashstore/objects/objects.h"
 
 /* Which extents are targets. */
 typedef enum {

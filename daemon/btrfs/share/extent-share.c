@@ -14,7 +14,7 @@
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/step-rounds.h"
 #include "daemon/share/refusal.h"
-#include "hashstore/open-extents.h"
+#include "hashstore/objects/open-extents.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
 #define TARGET_RUNS (1 << 17)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * Anchor - a position chosen by content: the digest of the few block sums that start at a block.
+ *
+ * Equal data has equal anchors at whatever block offset it lies.  Two kinds of entry that are no
+ * block positions go the same way through segments and groups: the digest over a whole object, and
+ * the start of a run of zero blocks.
+ */
+typedef struct Anchor {
+	uint64_t digest; /* keyed with the store's secret; ANCHOR_ZEROS_DIGEST for a run of zeros */
+	uint32_t object; /* id of an object of this store */
+	uint32_t block;  /* in filesystem blocks, or ANCHOR_WHOLE_BLOCK */
+} Anchor;
+
+/* The digest is over all of the object. */
+#define ANCHOR_WHOLE_BLOCK UINT32_MAX
+
+/* Anchors lie in so many blocks of an object: 16 TiB with blocks of 4 KiB. */
+#define ANCHOR_BLOCKS UINT64_C(0xffffffff)
+
+/* The block starts a run of zero blocks; no other anchor has this digest. */
+#define ANCHOR_ZEROS_DIGEST UINT64_C(0)

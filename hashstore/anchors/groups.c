@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/anchors/groups.h"
+
+#include "hashstore/anchors/group-members.h"
+#include "hashstore/anchors/look-ahead.h"
+#include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/segments.h"
+
+/* New anchors are looked up when there are at least so many times as many stored ones. */
+#define LOOKUP_SHARE 50
+
+struct Groups {
+	/* Set at creation, never changed. */
+	HashStore *store;   /* not owned */
+	Database *database; /* a snapshot */
+	SegmentReader *reader;
+	size_t memory_bytes;
+	bool (*is_live)(uint32_t object, void *data);
+	void *data;
+
+	/* Thread: the owner's. */
+	GPtrArray *walked;    /* segments of which all anchors are walked */
+	GPtrArray *looked_up; /* settled segments in which only some are looked up; or none */
+	SegmentMerge *merge;  /* of the walked ones */
+	GPtrArray *lookups;   /* a SegmentCursor for each one of looked_up */
+	LookAhead *ahead;     /* of the lookups; or NULL */
+	const Anchor *round;
+	size_t n_round;
+	size_t next; /* of the round */
+	GroupMembers gathered;
+	Group group;
+};
+
+/* Begin the walk. */
+static bool begin(Groups *groups, GError **error)
+{
+	g_clear_pointer(&groups->ahead, look_ahead_free);
+	g_clear_pointer(&groups->merge, segment_merge_free);
+	g_ptr_array_set_size(groups->lookups, 0);
+	group_members_clear(&groups->gathered);
+	groups->n_round = 0;
+	groups->next = 0;
+
+	groups->merge = segment_merge_new(groups->reader, groups->walked, groups->memory_bytes);
+	if (groups->looked_up->len == 0)
+		return true;
+
+	for (guint i = 0; i < groups->looked_up->len; i++)
+		g_ptr_array_add(groups->lookups,
+				segment_cursor_new(groups->reader, groups->looked_up->pdata[i], 1));
+	groups->ahead = look_ahead_new(groups->store, groups->database, groups->walked,
+				       groups->looked_up, error);
+
+	return groups->ahead;
+}
+
+/* Settled segments can be left to look-ups when no settled anchor lies elsewhere. */
+static bool can_look_up(const GPtrArray *segments, uint32_t settled_below)
+{
+	uint64_t n_settled = 0, n_unsettled = 0;
+
+	for (guint i = 0; i < segments->len; i++) {
+		const Segment *segment = segments->pdata[i];
+
+		if (segment->max_object < settled_below)
+			n_settled += segment->anchors;
+		else if (segment->min_object < settled_below)
+			return false;
+		else
+			n_unsettled += segment->anchors;
+	}
+
+	return n_unsettled <= n_settled / LOOKUP_SHARE;
+}
+
+/* Which segments are walked, and which looked up. */
+static bool choose_segments(Groups *groups, GError **error)
+{
+	g_autoptr(GPtrArray) all = segment_list(groups->database, error);
+	uint32_t settled_below = groups->gathered.settled_below;
+	bool any_unsettled = false;
+	bool look_up;
+
+	if (!all)
+		return false;
+	for (guint i = 0; i < all->len; i++)
+		any_unsettled |= ((Segment *)all->pdata[i])->max_object >= settled_below;
+	if (!any_unsettled)
+		return true;
+
+	look_up = can_look_up(all, settled_below);
+	while (all->len > 0) {
+		Segment *segment = g_ptr_array_steal_index(all, 0);
+		bool settled = segment->max_object < settled_below;
+
+		g_ptr_array_add(settled && look_up ? groups->looked_up : groups->walked, segment);
+	}
+
+	return true;
+}
+
+Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
+		    GError **error)
+{
+	g_autoptr(Groups) groups = g_new0(Groups, 1);
+
+	groups->store = store;
+	groups->memory_bytes = store->memory_bytes;
+	groups->is_live = is_live;
+	groups->data = data;
+	groups->gathered.settled_below = store->counts.settled_below;
+	groups->walked = g_ptr_array_new_with_free_func((GDestroyNotify)segment_free);
+	groups->looked_up = g_ptr_array_new_with_free_func((GDestroyNotify)segment_free);
+	groups->lookups = g_ptr_array_new_with_free_func((GDestroyNotify)segment_cursor_free);
+
+	groups->database = hash_store_snapshot(store, error);
+	if (!groups->database)
+		return NULL;
+	groups->reader = segment_reader_new(groups->database, false, error);
+	if (!groups->reader)
+		return NULL;
+	if (!choose_segments(groups, error) || !begin(groups, error))
+		return NULL;
+
+	return g_steal_pointer(&groups);
+}
+
+/* Have some of the round left; none are left at the end, and when asked to stop. */
+static inline bool fill_round(Groups *groups, GError **error)
+{
+	if (groups->next < groups->n_round)
+		return true;
+	groups->next = 0;
+	groups->n_round = 0;
+	if (!hash_store_may_continue(groups->store))
+		return true;
+
+	return segment_merge_next(groups->merge, &groups->round, &groups->n_round, error);
+}
+
+static inline bool is_live(const Groups *groups, const Anchor *anchor)
+{
+	return groups->is_live(anchor->object, groups->data);
+}
+
+/* Pass over what cannot be in a group: digests of which the round has one anchor. */
+static void skip_singles(Groups *groups)
+{
+	const Anchor *round = groups->round;
+	size_t next = groups->next;
+
+	while (next + 1 < groups->n_round && round[next].digest != round[next + 1].digest &&
+	       round[next].digest != ANCHOR_ZEROS_DIGEST)
+		next++;
+	groups->next = next;
+}
+
+static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, GError **error)
+{
+	if (!segment_cursor_seek(cursor, digest, error))
+		return false;
+
+	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
+		const Anchor *anchor = &cursor->entries[cursor->next++];
+
+		if (is_live(groups, anchor))
+			group_members_add(&groups->gathered, anchor);
+		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
+			break;
+		if (!segment_cursor_fill(cursor, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Gather the settled members of @digest. */
+static bool look_up(Groups *groups, uint64_t digest, GError **error)
+{
+	if (groups->ahead && !look_ahead_reach(groups->ahead, digest, error))
+		return false;
+	for (guint i = 0; i < groups->lookups->len; i++) {
+		if (!look_up_in(groups, groups->lookups->pdata[i], digest, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Gather what is walked of @digest, which is at hand. */
+static bool gather(Groups *groups, uint64_t digest, GError **error)
+{
+	do {
+		const Anchor *anchor = &groups->round[groups->next];
+
+		if (anchor->digest != digest)
+			return true;
+		if (is_live(groups, anchor)) {
+			if (digest != ANCHOR_ZEROS_DIGEST)
+				group_members_add(&groups->gathered, anchor);
+			else if (!group_members_add_zeros(&groups->gathered, anchor))
+				return true;
+		}
+		groups->next++;
+		if (!fill_round(groups, error))
+			return false;
+	} while (groups->n_round > 0);
+
+	return true;
+}
+
+bool groups_next(Groups *groups, const Group **ret, GError **error)
+{
+	GroupMembers *gathered = &groups->gathered;
+
+	*ret = NULL;
+	for (;;) {
+		uint64_t digest;
+
+		if (!fill_round(groups, error))
+			return false;
+		if (groups->n_round == 0)
+			return true;
+		if (groups->lookups->len == 0)
+			skip_singles(groups);
+
+		group_members_clear(gathered);
+		digest = groups->round[groups->next].digest;
+		if (digest != ANCHOR_ZEROS_DIGEST && !look_up(groups, digest, error))
+			return false;
+		if (!gather(groups, digest, error))
+			return false;
+		/* Perhaps not all was gathered. */
+		if (!hash_store_may_continue(groups->store))
+			return true;
+		if (group_members_matter(gathered))
+			break;
+	}
+
+	if (groups->lookups->len > 1)
+		group_members_sort(gathered);
+	groups->group.members = gathered->members;
+	groups->group.n_members = gathered->n_members;
+	groups->group.n_capped = gathered->n_capped;
+	*ret = &groups->group;
+
+	return true;
+}
+
+bool groups_rewind(Groups *groups, GError **error)
+{
+	return begin(groups, error);
+}
+
+void groups_close(Groups *groups)
+{
+	if (!groups)
+		return;
+
+	look_ahead_free(groups->ahead);
+	segment_merge_free(groups->merge);
+	g_ptr_array_unref(groups->lookups);
+	g_ptr_array_unref(groups->walked);
+	g_ptr_array_unref(groups->looked_up);
+	segment_reader_free(groups->reader);
+	hash_store_end_snapshot(groups->store, groups->database);
+	g_free(groups->gathered.members);
+	g_free(groups);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "hashstore/anchors/anchor.h"
+#include "hashstore/database/store-state.h"
+
+/*
+ * Segment - an immutable sorted piece of the store's anchors, in consecutive rows of the table
+ * page.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct {
+	int64_t id;
+	uint64_t anchors;
+	int64_t first_page;
+	uint32_t pages;
+	int64_t first_fence;
+	uint32_t min_object;
+	uint32_t max_object;
+	uint64_t live_objects; /* of its range of ids when last counted; 0: never counted */
+	GByteArray *fences;    /* one for each row of fences; NULL if not asked for */
+} Segment;
+
+void segment_free(Segment *segment);
+
+/* All segments, oldest first, as an array of Segment that frees them. */
+GPtrArray *segment_list(Database *database, GError **error);
+
+/* SegmentWriter - makes one segment out of anchors that come sorted. */
+typedef struct SegmentWriter SegmentWriter;
+
+SegmentWriter *segment_writer_new(HashStore *store, GError **error);
+void segment_writer_free(SegmentWriter *writer);
+
+bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_anchors,
+			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Write the segment's row, if it has any anchors. */
+bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Segment, segment_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SegmentWriter, segment_writer_free)

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/anchors/segments.h"
+
+#include "hashstore/anchors/anchors.h"
+#include "hashstore/anchors/segment-rewrite.h"
+#include "hashstore/database/store-connection.h"
+
+#define UNSETTLED_MAX 64
+#define SETTLED_MAX   8
+
+/* A segment stays alone when it has that many times the anchors of all smaller ones together. */
+#define SIZE_RATIO 4
+
+/* What one segment of a merge should have, so that it reads several pages at a time. */
+#define MERGE_BYTES_EACH ((size_t)128 << 10)
+
+/* Free pages that are left to later passes: fewer, and less than 1/8 of the file. */
+#define FREE_PAGES_KEPT  256
+#define FREE_PAGES_SHARE 8
+
+/* Pages given back between two looks at whether to stop: each may cost a seek or two. */
+#define FREE_PAGES_STEP 64
+
+/*
+ * What fell dead is looked for when at least one in so many objects is new or was dropped: it
+ * takes a look at every object.
+ */
+#define CHANGED_SHARE 8
+
+unsigned segments_unsettled_max(size_t memory_bytes)
+{
+	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const Segment *const *one = a, *const *other = b;
+
+	return ((*one)->anchors > (*other)->anchors) - ((*one)->anchors < (*other)->anchors);
+}
+
+static bool is_unsettled(const HashStore *store, const Segment *segment)
+{
+	return segment->max_object >= store->counts.settled_below;
+}
+
+/* Of too many unsettled ones the smaller half and what is too many; else none. */
+static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segments)
+{
+	guint limit = segments_unsettled_max(store->memory_bytes);
+	GPtrArray *chosen = g_ptr_array_new();
+
+	for (guint i = 0; i < segments->len; i++) {
+		if (is_unsettled(store, segments->pdata[i]))
+			g_ptr_array_add(chosen, segments->pdata[i]);
+	}
+	g_ptr_array_sort(chosen, compare_sizes);
+	/* Paid by as many commits until the next time.  No more at once than there is memory for. */
+	g_ptr_array_set_size(chosen,
+			     chosen->len <= limit ? 0 : (int)MIN(chosen->len - limit / 2, limit));
+
+	return chosen;
+}
+
+bool segments_limit_unsettled(HashStore *store, GError **error)
+{
+	while (hash_store_may_continue(store)) {
+		g_autoptr(GPtrArray) segments = segment_list(store->database, error);
+		g_autoptr(GPtrArray) chosen = NULL;
+
+		if (!segments)
+			return false;
+		chosen = choose_unsettled(store, segments);
+		if (chosen->len == 0)
+			return true;
+
+		if (!hash_store_begin(store, error))
+			return false;
+		if (!segment_rewrite(store, chosen, NULL, false, error)) {
+			store->failed = true;
+			return false;
+		}
+		if (!hash_store_may_continue(store))
+			return hash_store_undo(store, error);
+		if (!hash_store_keep(store, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* The smallest of @segments, as many as the size rule asks to be one; none or at least two. */
+static GPtrArray *choose_small(GPtrArray *segments)
+{
+	GPtrArray *chosen = g_ptr_array_new();
+	uint64_t smaller = 0;
+	guint n = 0;
+
+	g_ptr_array_sort(segments, compare_sizes);
+	for (guint i = 0; i < segments->len; i++) {
+		const Segment *segment = segments->pdata[i];
+
+		if (i > 0 && segment->anchors < SIZE_RATIO * smaller)
+			n = i + 1;
+		smaller += segment->anchors;
+	}
+	if (segments->len > SETTLED_MAX)
+		n = MAX(n, segments->len - SETTLED_MAX + 1);
+	for (guint i = 0; i < n; i++)
+		g_ptr_array_add(chosen, segments->pdata[i]);
+
+	return chosen;
+}
+
+/* Rewrite those segments of which more than half fell dead since they were written. */
+static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liveness,
+		      GError **error)
+{
+	for (guint i = 0; i < segments->len && hash_store_may_continue(store); i++) {
+		g_autoptr(GPtrArray) one = g_ptr_array_new();
+		Segment *segment = segments->pdata[i];
+		sqlite3_stmt *set;
+		uint64_t n_live;
+
+		g_ptr_array_add(one, segment);
+		n_live = segment_count_live(store, one, liveness);
+		if (segment->live_objects > 0) {
+			if (n_live < segment->live_objects / 2 &&
+			    !segment_rewrite(store, one, liveness, true, error))
+				return false;
+			continue;
+		}
+
+		set = hash_store_change(store, STATEMENT_SET_LIVE_OBJECTS, error);
+		if (!set)
+			return false;
+		sqlite3_bind_int64(set, 1, (int64_t)MAX(n_live, 1));
+		sqlite3_bind_int64(set, 2, segment->id);
+		if (!hash_store_apply(store, set, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Give back what merges left free, unless the next passes will soon need it. */
+static bool shrink_file(HashStore *store, GError **error)
+{
+	int64_t n_free, n_pages, excess;
+
+	if (!database_get_int(store->database, "PRAGMA freelist_count", &n_free, error) ||
+	    !database_get_int(store->database, "PRAGMA page_count", &n_pages, error))
+		return false;
+	excess = n_free - MAX(FREE_PAGES_KEPT, n_pages / FREE_PAGES_SHARE);
+
+	for (; excess > 0 && hash_store_may_continue(store); excess -= FREE_PAGES_STEP) {
+		g_autofree char *vacuum =
+			g_strdup_printf("PRAGMA incremental_vacuum(%" G_GINT64_FORMAT ")",
+					MIN(excess, FREE_PAGES_STEP));
+
+		if (!database_exec(store->database, vacuum, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Whether so much changed that it is worth a look at every object. */
+static bool is_much_changed(const HashStore *store)
+{
+	const HashStoreCounts *counts = &store->counts;
+	uint64_t n_new = counts->next_object - counts->settled_below;
+
+	return (n_new + counts->dead) * CHANGED_SHARE >= counts->objects;
+}
+
+static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_thorough,
+			    GError **error)
+{
+	g_autoptr(GPtrArray) segments = segment_list(store->database, error);
+	g_autoptr(GPtrArray) small = NULL;
+
+	if (!segments)
+		return false;
+	small = choose_small(segments);
+	if (small->len > 0) {
+		if (!segment_rewrite(store, small, liveness, is_thorough, error))
+			return false;
+		g_ptr_array_remove_range(segments, 0, small->len);
+	}
+
+	return (!is_thorough || drop_dead(store, segments, liveness, error)) &&
+	       shrink_file(store, error);
+}
+
+bool hash_store_commit(HashStore *store, GError **error)
+{
+	if (!store->in_transaction && !store->failed)
+		return true;
+
+	/* Begins nothing: it refuses a store that failed. */
+	return hash_store_begin(store, error) && hash_store_flush_anchors(store, error) &&
+	       hash_store_keep(store, error) && segments_limit_unsettled(store, error) &&
+	       store_connection_checkpoint(store, error);
+}
+
+bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
+		       GError **error)
+{
+	const Liveness liveness = { .is_live = is_live, .data = data };
+	bool is_thorough = is_much_changed(store);
+
+	/* Nothing new, nothing gone. */
+	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
+		return true;
+	/* What was learned is kept, whatever becomes of the merges. */
+	if (!hash_store_commit(store, error))
+		return false;
+	if (!hash_store_may_continue(store))
+		return true;
+	if (!hash_store_begin(store, error))
+		return false;
+
+	if (!settle_segments(store, &liveness, is_thorough, error)) {
+		store->failed = true;
+		return false;
+	}
+	if (!hash_store_may_continue(store))
+		return hash_store_undo(store, error);
+	store->counts.settled_below = store->counts.next_object;
+	store->n_renewed = 0;
+	if (is_thorough)
+		store->counts.dead = 0;
+
+	return true;
+}
+
+bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,
+			      GError **error)
+{
+	int64_t anchors, segments;
+
+	if (!database_get_int(store->database, "SELECT " DATABASE_SUM("anchors") " FROM segment",
+			      &anchors, error) ||
+	    !database_get_int(store->database, "SELECT count(*) FROM segment", &segments, error))
+		return false;
+	*ret_anchors = (uint64_t)anchors;
+	*ret_segments = (uint32_t)segments;
+
+	return true;
+}

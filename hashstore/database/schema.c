@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/database/schema.h"
+
+static const char *const steps[] = {
+	/*
+	 * 1.  Numbers without sign are stored as the signed ones of the same bits.  Objects and
+	 * directories lie in the order in which a pass reads all of them.  A page of anchors is as
+	 * large as fits one page of SQLite, with a rowid that follows from the page before it, so
+	 * that pages are appended; a fence row holds the first digests of many pages, and a
+	 * segment's row those of its fence rows.
+	 */
+	"CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE note (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE object ("
+	"  subvolume INTEGER NOT NULL, inode INTEGER NOT NULL, id INTEGER NOT NULL,"
+	"  record BLOB NOT NULL, PRIMARY KEY (subvolume, inode)) WITHOUT ROWID;"
+	"CREATE UNIQUE INDEX object_id ON object (id);"
+	"CREATE TABLE half ("
+	"  id INTEGER PRIMARY KEY, done_blocks INTEGER NOT NULL, state BLOB NOT NULL);"
+	"CREATE TABLE directory ("
+	"  subvolume INTEGER NOT NULL, inode INTEGER NOT NULL,"
+	"  parent_subvolume INTEGER NOT NULL, parent INTEGER NOT NULL, name BLOB NOT NULL,"
+	"  PRIMARY KEY (subvolume, inode)) WITHOUT ROWID;"
+	"CREATE TABLE segment ("
+	"  id INTEGER PRIMARY KEY, anchors INTEGER NOT NULL,"
+	"  first_page INTEGER NOT NULL, pages INTEGER NOT NULL,"
+	"  first_fence INTEGER NOT NULL, min_object INTEGER NOT NULL, max_object INTEGER NOT NULL,"
+	"  live_objects INTEGER NOT NULL, fences BLOB NOT NULL);"
+	"CREATE TABLE fence (id INTEGER PRIMARY KEY, digests BLOB NOT NULL);"
+	"CREATE TABLE page (id INTEGER PRIMARY KEY, entries BLOB NOT NULL);"
+	"CREATE TABLE pass ("
+	"  id INTEGER PRIMARY KEY, started_usec INTEGER NOT NULL, ended_usec INTEGER NOT NULL,"
+	"  outcome INTEGER NOT NULL, mount_point BLOB NOT NULL, files INTEGER NOT NULL,"
+	"  objects_read INTEGER NOT NULL, finding_bytes INTEGER NOT NULL,"
+	"  compare_bytes INTEGER NOT NULL, shared_bytes INTEGER NOT NULL,"
+	"  freed_bytes INTEGER NOT NULL, hole_bytes INTEGER NOT NULL,"
+	"  runs_shared INTEGER NOT NULL, runs_differed INTEGER NOT NULL,"
+	"  capped INTEGER NOT NULL);"
+	"CREATE TABLE pass_total ("
+	"  passes INTEGER NOT NULL, freed_bytes INTEGER NOT NULL, finding_bytes INTEGER NOT NULL,"
+	"  compare_bytes INTEGER NOT NULL);"
+	"INSERT INTO pass_total VALUES (0, 0, 0, 0);"
+	"CREATE TABLE skipped ("
+	"  reason TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+	"  examples BLOB NOT NULL) WITHOUT ROWID;",
+	/* 2.  Addresses of btrfs's extents of which some blocks had no checksum when looked at. */
+	"CREATE TABLE open_extent (address INTEGER PRIMARY KEY);",
+	/*
+	 * 3.  Pairs of btrfs's extents that have equal checksums and are not equal: each one twice, so
+	 * that all of one extent lie together.
+	 */
+	"CREATE TABLE differed ("
+	"  address INTEGER NOT NULL, generation INTEGER NOT NULL,"
+	"  other INTEGER NOT NULL, other_generation INTEGER NOT NULL,"
+	"  PRIMARY KEY (address, other, generation, other_generation)) WITHOUT ROWID;",
+	/* 4.  What a pass over btrfs did to space besides freeing it. */
+	"ALTER TABLE pass ADD COLUMN pinned_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN rewritten_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN metadata_delta_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN is_checked INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN drift_bytes INTEGER NOT NULL DEFAULT 0;",
+	/* 5.  Btrfs's extents of which sharing would free nothing, and the places that keep them. */
+	"CREATE TABLE pinned ("
+	"  address INTEGER PRIMARY KEY, generation INTEGER NOT NULL, cause INTEGER NOT NULL,"
+	"  root INTEGER NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,"
+	"  position INTEGER NOT NULL, length INTEGER NOT NULL, uncovered_bytes INTEGER NOT NULL,"
+	"  places INTEGER NOT NULL);"
+	"CREATE INDEX pinned_by ON pinned (root, inode);"
+	"CREATE INDEX pinned_for ON pinned (cause, root);",
+	/* 6.  Since when the names in a directory of XFS are known. */
+	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
+	/* 7.  Objects may be OBJECT_SEEN, and have heads, which earlier versions would not understand. */
+	"SELECT 1;",
+	/* 8.  Objects may say how often in a row they were found changed. */
+	"SELECT 1;",
+	/* 9.  Objects may rely on the anchors of others. */
+	"SELECT 1;",
+	/* 10.  Btrfs's extents that are freed when the snapshots that hold them are deleted. */
+	"CREATE TABLE holders (id INTEGER PRIMARY KEY, roots TEXT NOT NULL UNIQUE);"
+	"ALTER TABLE pinned ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX pinned_by_holders ON pinned (holders, uncovered_bytes) WHERE holders > 0;"
+	"ALTER TABLE pass ADD COLUMN deferred_bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pass ADD COLUMN released_bytes INTEGER NOT NULL DEFAULT 0;"
+	/* What too many places showed may be worth it by now. */
+	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
+	/* 11.  What was written for extents that are deferred, which is not taken off what was freed. */
+	"ALTER TABLE pass ADD COLUMN deferred_written_bytes INTEGER NOT NULL DEFAULT 0;",
+	/*
+	 * 12.  What pinned extents take on the disk, and which of them are sources of others.  The next pass
+	 * plans for all of them again, and so fills that in.  Passes tell extents from files, and what
+	 * was freed less what metadata takes, which is not known of older ones.
+	 */
+	"ALTER TABLE pinned ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE pinned ADD COLUMN is_source INTEGER NOT NULL DEFAULT 0;"
+	"DROP INDEX pinned_for;"
+	"CREATE INDEX pinned_for ON pinned"
+	"  (cause, root, holders, is_source, bytes, uncovered_bytes);" /* sums need no row */
+	"ALTER TABLE pass ADD COLUMN extents INTEGER;"
+	"ALTER TABLE pass ADD COLUMN net_bytes INTEGER;"
+	"UPDATE pass SET extents = files WHERE EXISTS"
+	"  (SELECT 1 FROM note WHERE name = 'found-by' AND text = 'checksums');"
+	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
+	/*
+	 * 13.  Block sums of btrfs's extents that have no checksums, from reading.  All files that show such
+	 * are looked at again.
+	 */
+	"CREATE TABLE read_sums ("
+	"  address INTEGER PRIMARY KEY, is_new INTEGER NOT NULL, sums BLOB NOT NULL);"
+	"CREATE INDEX read_sums_new ON read_sums (address) WHERE is_new = 1;"
+	"DELETE FROM note WHERE name = 'btrfs-inodes-generation';",
+};
+
+const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };
+
+static bool set_foreign(Database *database, GError **error)
+{
+	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FOREIGN,
+		    "%s is not a store of dedupd (--rebuild moves it aside and begins anew)",
+		    database->path);
+	return false;
+}
+
+bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, GError **error)
+{
+	int64_t id, version, n_things;
+
+	if (!database_get_int(database, "PRAGMA application_id", &id, error) ||
+	    !database_get_int(database, "PRAGMA user_version", &version, error) ||
+	    !database_get_int(database, "SELECT count(*) FROM sqlite_schema", &n_things, error))
+		return false;
+
+	if (id == 0 && version == 0 && n_things == 0) {
+		*ret = SCHEMA_EMPTY;
+		return true;
+	}
+
+	if (id != SCHEMA_APPLICATION_ID)
+		return set_foreign(database, error);
+	if (version < 1 || n_things == 0) {
+		database_set_corrupt(database, "it holds no tables", error);
+		return false;
+	}
+	if (version > schema->n_steps) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_NEWER,
+			    "the store %s has version %" G_GINT64_FORMAT
+			    ", and this dedupd knows versions up to %d: use a newer dedupd "
+			    "(or --rebuild, which moves it aside and begins anew)",
+			    database->path, version, schema->n_steps);
+		return false;
+	}
+
+	*ret = version < schema->n_steps ? SCHEMA_OLDER : SCHEMA_CURRENT;
+
+	return true;
+}
+
+bool schema_upgrade(Database *database, const Schema *schema, GError **error)
+{
+	g_autofree char *stamp = NULL;
+	int64_t version;
+
+	if (!database_get_int(database, "PRAGMA user_version", &version, error))
+		return false;
+
+	for (int64_t step = version; step < schema->n_steps; step++) {
+		if (!database_exec(database, schema->steps[step], error))
+			return false;
+	}
+
+	stamp = g_strdup_printf("PRAGMA application_id = %d; PRAGMA user_version = %d;",
+				SCHEMA_APPLICATION_ID, schema->n_steps);
+
+	return database_exec(database, stamp, error);
+}

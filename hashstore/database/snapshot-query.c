@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/database/snapshot-query.h"
+
+SnapshotQuery *snapshot_query_open_in(StoreSnapshot *snapshot, const char *sql, GError **error)
+{
+	sqlite3_stmt *rows = database_prepare(snapshot->database, sql, error);
+	SnapshotQuery *query;
+
+	if (!rows)
+		return NULL;
+
+	query = g_new0(SnapshotQuery, 1);
+	query->snapshot = snapshot;
+	query->rows = rows;
+	return query;
+}
+
+SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **error)
+{
+	g_autoptr(StoreSnapshot) snapshot = store_snapshot_take(store, error);
+	SnapshotQuery *query = snapshot ? snapshot_query_open_in(snapshot, sql, error) : NULL;
+
+	if (query)
+		query->own = g_steal_pointer(&snapshot);
+	return query;
+}
+
+static void end(SnapshotQuery *query)
+{
+	g_clear_pointer(&query->rows, sqlite3_finalize);
+	g_clear_pointer(&query->own, store_snapshot_free);
+}
+
+bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **error)
+{
+	bool row;
+
+	*ret_row = NULL;
+	if (!query->rows)
+		return true;
+	if (!database_step(query->snapshot->database, query->rows, &row, error))
+		return false;
+
+	if (row)
+		*ret_row = query->rows;
+	else
+		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
+		end(query);
+
+	return true;
+}
+
+void snapshot_query_close(SnapshotQuery *query)
+{
+	if (!query)
+		return;
+
+	end(query);
+	g_free(query);
+}

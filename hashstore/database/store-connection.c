@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/database/store-connection.h"
+
+#include "hashstore/database/checkpoint.h"
+#include "hashstore/database/store-files.h"
+
+/* What a WAL may have, beside what the database has, before it is put into the database. */
+#define WAL_BYTES_IN_PASS (UINT64_C(1) << 30)
+#define WAL_BYTES_SETTLED (UINT64_C(16) << 20)
+
+/* What only an empty file takes; told again, SQLite would write it again. */
+static const char prepare_to_make[] = "PRAGMA page_size = 4096;"
+				      "PRAGMA auto_vacuum = INCREMENTAL;";
+
+/*
+ * What a connection must be told.  No checkpoint by itself: see store_connection_checkpoint().
+ * Debian's SQLite overwrites what is deleted, which would double what merges write.
+ */
+static const char prepare_to_write[] = "PRAGMA journal_mode = WAL;"
+				       "PRAGMA synchronous = NORMAL;"
+				       "PRAGMA journal_size_limit = 16777216;"
+				       "PRAGMA wal_autocheckpoint = 0;"
+				       "PRAGMA secure_delete = OFF;"
+				       "PRAGMA temp_store = MEMORY;"
+				       "PRAGMA cache_size = -8192;";
+
+bool store_connection_open(HashStore *store, GError **error)
+{
+	store->at_rest = store_files_at_rest(store->path);
+	store->database = database_open(
+		store->path, store->at_rest ? DATABASE_READ_AT_REST : DATABASE_WRITE, error);
+	if (!store->database)
+		return false;
+
+	/* It may yet turn out not to be ours. */
+	database_keep_wal(store->database);
+
+	return true;
+}
+
+static void finalize_statements(HashStore *store)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(store->statements); i++)
+		g_clear_pointer(&store->statements[i], sqlite3_finalize);
+}
+
+bool store_connection_write(HashStore *store, bool is_empty, GError **error)
+{
+	g_autoptr(Database) writer = database_open(store->path, DATABASE_WRITE, error);
+	int keep_wal = 1;
+
+	if (!writer)
+		return false;
+
+	/* An empty WAL stays at the end, so that neither passes nor readers make and unmake it. */
+	sqlite3_file_control(writer->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
+
+	if ((is_empty && !database_exec(writer, prepare_to_make, error)) ||
+	    !database_exec(writer, prepare_to_write, error))
+		return false;
+
+	finalize_statements(store);
+	database_close(store->database);
+	store->database = g_steal_pointer(&writer);
+	store->at_rest = false;
+
+	return true;
+}
+
+static bool is_settled(const HashStore *store)
+{
+	return store->counts.next_object - store->counts.settled_below <= store->n_renewed;
+}
+
+bool store_connection_checkpoint(HashStore *store, GError **error)
+{
+	uint64_t limit_bytes = WAL_BYTES_SETTLED;
+
+	if (store->snapshots_at_rest > 0 || !hash_store_may_continue(store))
+		return true;
+
+	if (!is_settled(store))
+		limit_bytes = WAL_BYTES_IN_PASS + store_files_database_bytes(store->path);
+	if (store_files_wal_bytes(store->path) <= limit_bytes)
+		return true;
+
+	return checkpoint_run(store->database, store->stop, error);
+}
+
+void store_connection_close(HashStore *store)
+{
+	if (!store->database)
+		return;
+
+	/* Closing makes a checkpoint, which would change the file under them. */
+	g_assert(store->snapshots_at_rest == 0);
+
+	finalize_statements(store);
+	/* Whoever stops in the middle of a pass shall not wait for the disk. */
+	if (!hash_store_may_continue(store) ||
+	    (!is_settled(store) && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED))
+		database_keep_wal(store->database);
+	g_clear_pointer(&store->database, database_close);
+}
+
+Database *hash_store_snapshot(HashStore *store, GError **error)
+{
+	DatabaseMode mode = store->at_rest ? DATABASE_READ_AT_REST : DATABASE_READ;
+	g_autoptr(Database) snapshot = database_open(store->path, mode, error);
+	int64_t ignored;
+
+	/* The snapshot is taken by the first read, not by BEGIN. */
+	if (!snapshot || !database_exec(snapshot, "PRAGMA cache_size = -1024; BEGIN", error) ||
+	    !database_get_int(snapshot, "SELECT count(*) FROM segment", &ignored, error))
+		return NULL;
+
+	if (store->at_rest)
+		store->snapshots_at_rest++;
+
+	return g_steal_pointer(&snapshot);
+}
+
+void hash_store_end_snapshot(HashStore *store, Database *snapshot)
+{
+	if (!snapshot)
+		return;
+
+	if (snapshot->mode == DATABASE_READ_AT_REST)
+		store->snapshots_at_rest--;
+	database_close(snapshot);
+}

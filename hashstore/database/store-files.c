@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/database/store-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What belongs to a database file, by its suffix. */
+static const char *const companions[] = { "", "-journal", "-wal", "-shm" };
+
+static bool set_file_error(const char *tried, const char *path, int cause, GError **error)
+{
+	bool full = cause == ENOSPC || cause == EDQUOT || cause == EROFS || cause == EACCES ||
+		    cause == EPERM;
+
+	g_set_error(error, HASH_STORE_ERROR, full ? HASH_STORE_ERROR_FULL : HASH_STORE_ERROR_FAILED,
+		    "cannot %s %s: %s", tried, path, g_strerror(cause));
+	return false;
+}
+
+/* Only this user writes it.  Where each user has a group of their own, it has the number of the user. */
+static bool is_private(const struct stat *st)
+{
+	bool is_own_group = st->st_gid == (gid_t)geteuid();
+
+	return st->st_uid == geteuid() && !(st->st_mode & S_IWOTH) &&
+	       (is_own_group || !(st->st_mode & S_IWGRP));
+}
+
+/* In any other directory another user could put a link to any file in the place of the store. */
+static bool check_private(const char *directory, GError **error)
+{
+	struct stat st;
+
+	if (stat(directory, &st) < 0)
+		return set_file_error("look at the directory", directory, errno, error);
+	if (S_ISDIR(st.st_mode) && is_private(&st))
+		return true;
+
+	g_set_error(
+		error, HASH_STORE_ERROR, HASH_STORE_ERROR_FULL,
+		"the state directory %s is not safe: it must belong to user %u, and nobody else "
+		"may write it",
+		directory, geteuid());
+	return false;
+}
+
+bool store_files_make_directory(const char *directory, GError **error)
+{
+	if (g_mkdir_with_parents(directory, 0700) < 0)
+		return set_file_error("make the directory", directory, errno, error);
+
+	return check_private(directory, error);
+}
+
+int store_files_lock(const char *directory, const char *uuid, GError **error)
+{
+	g_autofree char *name = g_strconcat(uuid, ".lock", NULL);
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	int fd, cause;
+
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+	if (fd < 0) {
+		set_file_error("open the lock", path, errno, error);
+		return -1;
+	}
+
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+
+	cause = errno;
+	if (cause == EWOULDBLOCK)
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_IN_USE,
+			    "another process writes the store: it holds the lock %s", path);
+	else
+		set_file_error("lock", path, cause, error);
+	close(fd);
+
+	return -1;
+}
+
+/* Not by opening it: that file's being closed would end all locks that SQLite has on it. */
+static bool check_writable(const char *path, GError **error)
+{
+	if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0)
+		return true;
+
+	return set_file_error("open the store", path, errno, error);
+}
+
+bool store_files_delete(const char *path, GError **error)
+{
+	/* The database goes first: a WAL alone is nobody's. */
+	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
+		g_autofree char *file = g_strconcat(path, companions[i], NULL);
+
+		if (unlink(file) < 0 && errno != ENOENT)
+			return set_file_error("delete", file, errno, error);
+	}
+
+	return true;
+}
+
+/* Or what cannot be known of. */
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+static bool is_free_number(const char *path, unsigned number)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
+		g_autofree char *old = g_strdup_printf("%s.old-%u%s", path, number, companions[i]);
+
+		if (is_there(old))
+			return false;
+	}
+
+	return true;
+}
+
+static bool rename_file(const char *from, const char *to, const char *suffix)
+{
+	g_autofree char *old = g_strconcat(from, suffix, NULL);
+	g_autofree char *new = g_strconcat(to, suffix, NULL);
+
+	return renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0 || errno == ENOENT;
+}
+
+/*
+ * Rename what there is of a store.  Where it is in use the database goes first and comes last: it is never
+ * there without what waits beside it.  What fails is undone.
+ */
+static bool rename_all(const char *from, const char *to, bool comes, GError **error)
+{
+	const size_t n = G_N_ELEMENTS(companions);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t which = comes ? n - 1 - i : i;
+
+		if (rename_file(from, to, companions[which]))
+			continue;
+
+		int cause = errno;
+		while (i-- > 0)
+			(void)rename_file(to, from, companions[comes ? n - 1 - i : i]);
+		return set_file_error("move aside", from, cause, error);
+	}
+
+	return true;
+}
+
+bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
+{
+	g_autofree char *aside = NULL;
+	unsigned number = 1;
+
+	if (ret_aside)
+		*ret_aside = NULL;
+	if (!is_there(path))
+		return store_files_delete(path, error);
+
+	while (number < UINT16_MAX && !is_free_number(path, number))
+		number++;
+	aside = g_strdup_printf("%s.old-%u", path, number);
+	if (!rename_all(path, aside, false, error))
+		return false;
+
+	if (ret_aside)
+		*ret_aside = g_steal_pointer(&aside);
+	return true;
+}
+
+bool store_files_replace(const char *made, const char *path, char **ret_aside, GError **error)
+{
+	*ret_aside = NULL;
+	if (!store_files_at_rest(made))
+		return set_file_error("put into its place", made, EBUSY, error);
+	if (!store_files_move_aside(path, ret_aside, error))
+		return false;
+	if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return true;
+
+	set_file_error("put into its place", made, errno, error);
+	if (*ret_aside && !rename_all(*ret_aside, path, true, NULL))
+		g_prefix_error(error, "the store that was there is %s: ", *ret_aside);
+	g_clear_pointer(ret_aside, g_free);
+	return false;
+}
+
+bool store_files_make(const char *path, GError **error)
+{
+	int fd;
+
+	if (is_there(path))
+		return check_writable(path, error);
+	/* SQLite would take what an older one left for this one's. */
+	if (!store_files_delete(path, error))
+		return false;
+
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return set_file_error("make", path, errno, error);
+	close(fd);
+
+	return true;
+}
+
+uint64_t store_files_database_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+bool store_files_at_rest(const char *path)
+{
+	g_autofree char *journal = g_strconcat(path, "-journal", NULL);
+
+	return store_files_wal_bytes(path) == 0 && store_files_database_bytes(journal) == 0;
+}
+
+uint64_t store_files_wal_bytes(const char *path)
+{
+	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
+
+	return store_files_database_bytes(wal);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/objects/equals.h"
+
+#include "hashstore/anchors/segment-cursor.h"
+#include "hashstore/database/store-state.h"
+
+struct Equals {
+	HashStore *store;   /* not owned */
+	Database *database; /* a snapshot */
+	SegmentReader *reader;
+	GPtrArray *segments;
+	GArray *found;
+};
+
+Equals *equals_open(HashStore *store, GError **error)
+{
+	g_autoptr(Equals) equals = g_new0(Equals, 1);
+
+	equals->store = store;
+	equals->found = g_array_new(false, false, sizeof(uint32_t));
+	equals->database = hash_store_snapshot(store, error);
+	if (!equals->database)
+		return NULL;
+	equals->reader = segment_reader_new(equals->database, false, error);
+	if (!equals->reader)
+		return NULL;
+	equals->segments = segment_list(equals->database, error);
+
+	return equals->segments ? g_steal_pointer(&equals) : NULL;
+}
+
+void equals_close(Equals *equals)
+{
+	if (!equals)
+		return;
+
+	if (equals->segments)
+		g_ptr_array_unref(equals->segments);
+	segment_reader_free(equals->reader);
+	hash_store_end_snapshot(equals->store, equals->database);
+	g_array_unref(equals->found);
+	g_free(equals);
+}
+
+static bool has(const GArray *ids, uint32_t id)
+{
+	for (guint i = 0; i < ids->len; i++)
+		if (g_array_index(ids, uint32_t, i) == id)
+			return true;
+	return false;
+}
+
+/* Whether the anchor is of an object that still stands and equals @object. */
+static bool is_equal(Equals *equals, const Anchor *anchor, const Object *object, bool *ret,
+		     GError **error)
+{
+	Object other;
+	bool found;
+
+	*ret = false;
+	if (anchor->block != ANCHOR_WHOLE_BLOCK || anchor->object == object->id ||
+	    has(equals->found, anchor->object))
+		return true;
+	if (!hash_store_peek(equals->store, anchor->object, &other, &found, error))
+		return false;
+
+	*ret = found && other.state == OBJECT_DONE && other.digest == object->digest &&
+	       other.size_bytes == object->size_bytes;
+	return true;
+}
+
+static bool find_in(Equals *equals, const Segment *segment, const Object *object, size_t most,
+		    bool *ret_has_more, GError **error)
+{
+	g_autoptr(SegmentCursor) cursor = segment_cursor_new(equals->reader, segment, 1);
+
+	if (!segment_cursor_seek(cursor, object->digest, error))
+		return false;
+
+	while (segment_cursor_at_hand(cursor) && !*ret_has_more) {
+		const Anchor *anchor = &cursor->entries[cursor->next++];
+		bool is_one;
+
+		if (anchor->digest != object->digest)
+			return true;
+		if (!is_equal(equals, anchor, object, &is_one, error))
+			return false;
+		if (is_one && equals->found->len >= most)
+			*ret_has_more = true;
+		else if (is_one)
+			g_array_append_val(equals->found, anchor->object);
+		if (!segment_cursor_fill(cursor, error))
+			return false;
+	}
+
+	return true;
+}
+
+bool equals_find(Equals *equals, const Object *object, size_t most, const GArray **ret,
+		 bool *ret_has_more, GError **error)
+{
+	g_array_set_size(equals->found, 0);
+	*ret_has_more = false;
+	for (guint i = 0; i < equals->segments->len && !*ret_has_more; i++)
+		if (!find_in(equals, equals->segments->pdata[i], object, most, ret_has_more, error))
+			return false;
+
+	*ret = equals->found;
+	return true;
+}

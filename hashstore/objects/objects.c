@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/objects/objects.h"
+
+#include "hashstore/database/snapshot-query.h"
+#include "hashstore/database/store-state.h"
+#include "hashstore/objects/object-record.h"
+
+#include <string.h>
+
+#define SELECT_OBJECTS "SELECT subvolume, inode, id, record FROM object"
+#define IN_ORDER       " ORDER BY subvolume, inode"
+
+struct ObjectCursor {
+	SnapshotQuery *all;
+	bool is_extents; /* the store is of a btrfs */
+	bool is_begun;
+	Object object;
+};
+
+static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode)
+{
+	sqlite3_bind_int64(statement, 1, (int64_t)subvolume);
+	sqlite3_bind_int64(statement, 2, (int64_t)inode);
+}
+
+/* Whether hash_store_put() can have put a row with this key, id and size. */
+static bool is_possible(const Object *object, int64_t id, bool has_extents)
+{
+	return object->subvolume <= INT64_MAX && object->inode <= INT64_MAX && id > 0 &&
+	       id < UINT32_MAX &&
+	       (!has_extents || object->subvolume > OBJECT_STRETCHES ||
+		object->size_bytes <= OBJECT_EXTENT_BYTES_MAX);
+}
+
+/* Of a row of (subvolume, inode, id, record). */
+static bool read_row(Database *database, sqlite3_stmt *row, bool has_extents, Object *ret,
+		     GError **error)
+{
+	const uint8_t *record = sqlite3_column_blob(row, 3);
+	size_t record_bytes = (size_t)sqlite3_column_bytes(row, 3);
+	int64_t id = sqlite3_column_int64(row, 2);
+
+	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
+	ret->inode = (uint64_t)sqlite3_column_int64(row, 1);
+	ret->id = (uint32_t)id;
+	if (!record || !object_record_read(record, record_bytes, ret) ||
+	    !is_possible(ret, id, has_extents)) {
+		database_set_corrupt(database, "an object's record is not valid", error);
+		return false;
+	}
+
+	return true;
+}
+
+static bool drop_half(HashStore *store, uint32_t id, GError **error)
+{
+	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_HALF, error);
+
+	if (!drop)
+		return false;
+	sqlite3_bind_int64(drop, 1, id);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+	store->halves -= (uint64_t)sqlite3_changes(store->database->handle);
+
+	return true;
+}
+
+/* Drop the state of the version of the file that is stored, unless that is @keep_id. */
+static bool drop_stored_half(HashStore *store, uint64_t subvolume, uint64_t inode, uint32_t keep_id,
+			     GError **error)
+{
+	sqlite3_stmt *find;
+	uint32_t id;
+	bool row;
+
+	if (store->halves == 0)
+		return true;
+
+	find = hash_store_query(store, STATEMENT_FIND_OBJECT_ID, error);
+	if (!find)
+		return false;
+	bind_key(find, subvolume, inode);
+	if (!database_step(store->database, find, &row, error))
+		return false;
+	if (!row)
+		return true;
+	id = (uint32_t)sqlite3_column_int64(find, 0);
+	sqlite3_reset(find);
+
+	return id == keep_id || drop_half(store, id, error);
+}
+
+static bool write_row(HashStore *store, Statement statement, const Object *object,
+		      const GByteArray *record, GError **error)
+{
+	sqlite3_stmt *write = hash_store_change(store, statement, error);
+
+	if (!write)
+		return false;
+	bind_key(write, object->subvolume, object->inode);
+	sqlite3_bind_int64(write, 3, object->id);
+	sqlite3_bind_blob(write, 4, record->data, (int)record->len, SQLITE_STATIC);
+
+	return hash_store_apply(store, write, error);
+}
+
+bool hash_store_put(HashStore *store, const Object *object, GError **error)
+{
+	GByteArray *record = store->record;
+	uint32_t keep_half = object->state == OBJECT_HALF ? object->id : 0;
+
+	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
+	if (object->subvolume > INT64_MAX || object->inode > INT64_MAX) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot keep inode %" G_GUINT64_FORMAT
+			    " of subvolume %" G_GUINT64_FORMAT " in the store %s: number too large",
+			    object->inode, object->subvolume, store->path);
+		return false;
+	}
+	if (!is_possible(object, object->id, hash_store_has_extents(store))) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot keep object %u of %" G_GUINT64_FORMAT
+			    " bytes in the store %s: it is no possible object",
+			    object->id, object->size_bytes, store->path);
+		return false;
+	}
+
+	if (!drop_stored_half(store, object->subvolume, object->inode, keep_half, error))
+		return false;
+
+	g_byte_array_set_size(record, 0);
+	object_record_write(object, record);
+	if (!write_row(store, STATEMENT_INSERT_OBJECT, object, record, error))
+		return false;
+	if (sqlite3_changes(store->database->handle) > 0) {
+		store->counts.objects++;
+		return true;
+	}
+
+	store->counts.dead++;
+	return write_row(store, STATEMENT_UPDATE_OBJECT, object, record, error);
+}
+
+bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
+{
+	sqlite3_stmt *drop;
+
+	if (!drop_stored_half(store, subvolume, inode, 0, error))
+		return false;
+
+	drop = hash_store_change(store, STATEMENT_DROP_OBJECT, error);
+	if (!drop)
+		return false;
+	bind_key(drop, subvolume, inode);
+	if (!hash_store_apply(store, drop, error))
+		return false;
+	store->counts.objects -= (uint64_t)sqlite3_changes(store->database->handle);
+	store->counts.dead += (uint64_t)sqlite3_changes(store->database->handle);
+
+	return true;
+}
+
+/* What @find, whose parameters are bound, finds. */
+static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret, GError **error)
+{
+	Object *object = store->found_object;
+	bool row;
+
+	if (!database_step(store->database, find, &row, error))
+		return false;
+	if (!row)
+		return true;
+	if (!read_row(store->database, find, hash_store_has_extents(store), object, error)) {
+		sqlite3_reset(find);
+		return false;
+	}
+
+	/* The name lies in the row, which goes with the end of the statement. */
+	g_byte_array_set_size(store->found_bytes, 0);
+	g_byte_array_append(store->found_bytes, object->name, (guint)object->name_bytes);
+	object->name = store->found_bytes->data;
+	sqlite3_reset(find);
+	*ret = object;
+
+	return true;
+}
+
+bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	sqlite3_bind_int64(find, 1, id);
+	return find_object(store, find, ret, error);
+}
+
+bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+	bool valid = true;
+
+	*ret_found = false;
+	if (!find)
+		return false;
+	sqlite3_bind_int64(find, 1, id);
+	if (!database_step(store->database, find, ret_found, error))
+		return false;
+	if (*ret_found)
+		valid = read_row(store->database, find, hash_store_has_extents(store), ret, error);
+	sqlite3_reset(find);
+	ret->name = NULL;
+	ret->name_bytes = 0;
+
+	return valid;
+}
+
+bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
+			GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_AT, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	bind_key(find, subvolume, inode);
+	return find_object(store, find, ret, error);
+}
+
+bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
+			    const Object **ret, GError **error)
+{
+	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_BEFORE, error);
+
+	*ret = NULL;
+	if (!find)
+		return false;
+	bind_key(find, subvolume, MIN(inode, INT64_MAX));
+	return find_object(store, find, ret, error);
+}
+
+bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
+			 size_t state_bytes, GError **error)
+{
+	sqlite3_stmt *put;
+
+	/* To know afterwards whether a row was added. */
+	if (!drop_half(store, id, error))
+		return false;
+
+	put = hash_store_change(store, STATEMENT_PUT_HALF, error);
+	if (!put)
+		return false;
+	sqlite3_bind_int64(put, 1, id);
+	sqlite3_bind_int64(put, 2, (int64_t)done_blocks);
+	sqlite3_bind_blob64(put, 3, state ? state : "", state_bytes, SQLITE_STATIC);
+	if (!hash_store_apply(store, put, error))
+		return false;
+	store->halves++;
+
+	return true;
+}
+
+bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_blocks,
+			 GBytes **ret_state, GError **error)
+{
+	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_HALF, error);
+	bool row;
+
+	*ret_done_blocks = 0;
+	*ret_state = NULL;
+	if (!get)
+		return false;
+	sqlite3_bind_int64(get, 1, id);
+	if (!database_step(store->database, get, &row, error))
+		return false;
+	if (row) {
+		const void *state = sqlite3_column_blob(get, 1);
+
+		*ret_done_blocks = (uint64_t)sqlite3_column_int64(get, 0);
+		*ret_state = g_bytes_new(state, (size_t)sqlite3_column_bytes(get, 1));
+	}
+	sqlite3_reset(get);
+
+	return true;
+}
+
+bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
+{
+	*ret = store->counts.objects;
+
+	return true;
+}
+
+bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,
+				 GError **error)
+{
+	sqlite3_stmt *count = hash_store_query(store, STATEMENT_COUNT_OBJECTS_OF, error);
+	bool row;
+
+	if (!count)
+		return false;
+	sqlite3_bind_int64(count, 1, (int64_t)subvolume);
+	if (!database_step(store->database, count, &row, error))
+		return false;
+	*ret = (uint64_t)sqlite3_column_int64(count, 0);
+	sqlite3_reset(count);
+
+	return true;
+}
+
+static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
+{
+	ObjectCursor *cursor;
+
+	if (!all)
+		return NULL;
+
+	cursor = g_new0(ObjectCursor, 1);
+	cursor->all = all;
+	cursor->is_extents = hash_store_has_extents(all->snapshot->store);
+	return cursor;
+}
+
+/* Rows of a damaged table may come in any order, and again and again. */
+static bool is_behind(const Object *object, uint64_t subvolume, uint64_t inode)
+{
+	return object->subvolume != subvolume ? object->subvolume > subvolume
+					      : object->inode > inode;
+}
+
+ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error)
+{
+	g_autofree char *sql = g_strdup_printf(
+		SELECT_OBJECTS " WHERE subvolume >= %" G_GUINT64_FORMAT IN_ORDER, subvolume);
+
+	return object_cursor_new_take(snapshot_query_open(store, sql, error));
+}
+
+ObjectCursor *object_cursor_open(HashStore *store, GError **error)
+{
+	return object_cursor_open_from(store, 0, error);
+}
+
+ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error)
+{
+	return object_cursor_new_take(
+		snapshot_query_open_in(snapshot, SELECT_OBJECTS IN_ORDER, error));
+}
+
+bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
+{
+	uint64_t last_subvolume = cursor->object.subvolume;
+	uint64_t last_inode = cursor->object.inode;
+	sqlite3_stmt *row;
+
+	*ret = NULL;
+	if (!snapshot_query_next(cursor->all, &row, error))
+		return false;
+	if (!row)
+		return true;
+	Database *database = cursor->all->snapshot->database;
+	if (!read_row(database, row, cursor->is_extents, &cursor->object, error))
+		return false;
+	if (cursor->is_begun && !is_behind(&cursor->object, last_subvolume, last_inode)) {
+		database_set_corrupt(database, "its objects are not in order", error);
+		return false;
+	}
+	cursor->is_begun = true;
+	*ret = &cursor->object;
+
+	return true;
+}
+
+void object_cursor_close(ObjectCursor *cursor)
+{
+	if (!cursor)
+		return;
+
+	snapshot_query_close(cursor->all);
+	g_free(cursor);
+}
