@@ -4,7 +4,7 @@
 #include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/notes.h"
-#include "hashstore/database/store.h"
+#include "hashstore/database/store-transaction.h"
 
 #include <glib.h>
 #include <stdatomic.h>

@@ -2,6 +2,7 @@
 #include "hashstore/store-check.h"
 
 #include "hashstore/anchors/segment-check.h"
+#include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/objects/object-record.h"
 

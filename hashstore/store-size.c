@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-size.h"
 
+#include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-files.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/objects/objects.h"

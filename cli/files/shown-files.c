@@ -7,6 +7,7 @@
 #include "common/files/file-key.h"
 #include "common/mounts/filesystem-lock.h"
 #include "common/mounts/mount-table.h"
+#include "hashstore/database/store-transaction.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/segment.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Make a segment of the anchors in memory. */
 static bool write_segment(HashStore *store, GError **error)

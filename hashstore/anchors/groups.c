@@ -5,6 +5,7 @@
 #include "hashstore/anchors/look-ahead.h"
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
+#include "hashstore/database/store-connection.h"
 
 /* New anchors are looked up when there are at least so many times as many stored ones. */
 #define LOOKUP_SHARE 50

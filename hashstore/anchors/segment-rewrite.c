@@ -2,6 +2,7 @@
 #include "hashstore/anchors/segment-rewrite.h"
 
 #include "hashstore/anchors/segment-merge.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Objects that are counted between two looks at whether to stop. */
 #define COUNT_STEP 65536

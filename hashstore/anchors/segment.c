@@ -3,6 +3,7 @@
 
 #include "hashstore/anchors/anchor-page.h"
 #include "hashstore/anchors/fences.h"
+#include "hashstore/database/store-transaction.h"
 
 /* No store gives so many ids to pages: a larger one is damage. */
 #define ID_MAX (INT64_MAX / 2)

@@ -4,6 +4,7 @@
 #include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segment-rewrite.h"
 #include "hashstore/database/store-connection.h"
+#include "hashstore/database/store-transaction.h"
 
 #define UNSETTLED_MAX 64
 #define SETTLED_MAX   8

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/database/store.h"
+#include "hashstore/database/store-error.h"
 
+#include <glib.h>
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Database - one SQLite connection, whose failures come as HASH_STORE_ERROR.

@@ -2,6 +2,7 @@
 #include "hashstore/database/notes.h"
 
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 bool hash_store_get_note(HashStore *store, const char *name, char **ret_text, GError **error)
 {

@@ -35,3 +35,9 @@ bool store_connection_write(HashStore *store, bool is_empty, GError **error)
 bool store_connection_checkpoint(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 void store_connection_close(HashStore *store);
+
+/* A second connection that sees what is committed now, until it is ended. */
+Database *hash_store_snapshot(HashStore *store, GError **error);
+
+/* Before the store is closed.  Accepts NULL. */
+void hash_store_end_snapshot(HashStore *store, Database *snapshot);

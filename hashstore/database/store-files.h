@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/database/store.h"
+#include "hashstore/database/store-error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /*
  * StoreFiles - the files of one store in its directory: making, locking, moving aside.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/database/store-meta.h"
 
+#include "hashstore/database/store-transaction.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>

@@ -2,6 +2,7 @@
 #include "hashstore/database/store-snapshot.h"
 
 #include "hashstore/database/snapshot-query.h"
+#include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-state.h"
 
 StoreSnapshot *store_snapshot_take(HashStore *store, GError **error)

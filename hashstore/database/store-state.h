@@ -63,35 +63,3 @@ struct HashStore {
 	struct Object *found_object;
 	struct DirectoryName *found_directory;
 };
-
-/* The statement, prepared and without values; for reading. */
-sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error);
-
-/* The number that @statement finds at or after @from; UINT64_MAX: none. */
-bool hash_store_next_address(HashStore *store, Statement statement, uint64_t from, uint64_t *ret,
-			     GError **error);
-
-/*
- * The same for changing: begins the transaction when there is none.  The first one of all ends what
- * was queried before.
- */
-sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error);
-
-/* Run a statement of hash_store_change(), to its end. */
-bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
-
-/* Commit the transaction as it is; anchors in memory stay there. */
-bool hash_store_keep(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* Roll the transaction back, in which nothing was changed but segments. */
-bool hash_store_undo(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* Forget all that was not committed, anchors in memory included. */
-bool hash_store_undo_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* A second connection that sees what is committed now, until it is ended. */
-Database *hash_store_snapshot(HashStore *store, GError **error);
-
-/* Before the store is closed.  Accepts NULL. */
-void hash_store_end_snapshot(HashStore *store, Database *snapshot);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/database/store-error.h"
+
 #include <glib.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,25 +10,11 @@
 #include <stdint.h>
 
 /*
- * The open store: what it is about, its transactions, and the ids of its objects.  HashStore (hash-store.h) opens and
- * closes it.
+ * The open store: what it is about, and what whoever opens it says.  HashStore (hash-store.h) opens and closes it.
  *
  * Thread: as HashStore.
  */
 typedef struct HashStore HashStore;
-
-#define HASH_STORE_ERROR (hash_store_error_quark())
-GQuark hash_store_error_quark(void);
-
-typedef enum {
-	HASH_STORE_ERROR_ABSENT,  /* no such store */
-	HASH_STORE_ERROR_FOREIGN, /* the file is not a store of dedupd, or of another filesystem */
-	HASH_STORE_ERROR_NEWER,   /* written by a newer dedupd */
-	HASH_STORE_ERROR_CORRUPT, /* damaged: --rebuild moves it aside */
-	HASH_STORE_ERROR_IN_USE,  /* another process writes it */
-	HASH_STORE_ERROR_FULL,    /* no space left, or no permission to write */
-	HASH_STORE_ERROR_FAILED,
-} HashStoreError;
 
 #define HASH_STORE_BLOCK_BYTES_MIN 512
 #define HASH_STORE_BLOCK_BYTES_MAX 65536
@@ -85,27 +73,6 @@ const char *hash_store_path(const HashStore *store);
 
 /* What threads that the store started made disks read, as HashStoreOptions.count_reads has it. */
 uint64_t hash_store_thread_read_bytes(const HashStore *store);
-
-/*
- * Begin the write transaction now, as the first change would.  Many look-ups take half the time in one: each
- * alone locks the store, and unlocks it.  For a pass that has changed the store, or is going to.
- */
-bool hash_store_begin(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/*
- * Have the look-ups that follow read in one transaction: else each locks the store, and unlocks it.  To be called
- * before each of many, of a store that was opened to read: the transaction is renewed ten times a second, so that
- * the WAL can be put into the database.  hash_store_end_reads() ends it.
- */
-bool hash_store_read_on(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-void hash_store_end_reads(HashStore *store);
-
-/*
- * An id for an object that is about to be fingerprinted: larger than every id given before, also by
- * passes that were cut short after they had committed something.
- */
-bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Pays for what was done; false once the store was asked to stop.  Thread: any. */
 bool hash_store_may_continue(const HashStore *store);

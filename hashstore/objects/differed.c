@@ -2,6 +2,7 @@
 #include "hashstore/objects/differed.h"
 
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Each pair has two rows, one for each of its extents. */
 #define ROWS_MAX (2 * DIFFERED_PAIRS_MAX)

@@ -2,6 +2,7 @@
 #include "hashstore/objects/equals.h"
 
 #include "hashstore/anchors/segment-cursor.h"
+#include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-state.h"
 
 struct Equals {

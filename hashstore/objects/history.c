@@ -3,6 +3,7 @@
 
 #include "hashstore/database/snapshot-query.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 #include <string.h>
 

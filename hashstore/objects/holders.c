@@ -3,6 +3,7 @@
 
 #include "hashstore/database/notes.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "hashstore/database/snapshot-query.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Directories above one another; a way that is longer is a circle. */
 #define CLIMB_MAX 4096

@@ -2,6 +2,7 @@
 #include "hashstore/objects/open-extents.h"
 
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 #include "hashstore/objects/differed.h"
 #include "hashstore/objects/objects.h"
 #include "hashstore/objects/pinned.h"

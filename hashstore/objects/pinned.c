@@ -2,6 +2,7 @@
 #include "hashstore/objects/pinned.h"
 
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Count the rows when they are asked for first: most passes never ask. */
 static bool count_rows(HashStore *store, GError **error)

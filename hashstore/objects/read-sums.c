@@ -2,6 +2,7 @@
 #include "hashstore/objects/read-sums.h"
 
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 
 /* Count the rows when they are asked for first: most stores have none. */
 static bool count_rows(HashStore *store, GError **error)

@@ -4,6 +4,7 @@
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 #include "hashstore/objects/objects.h"
 
 #include <stdlib.h>

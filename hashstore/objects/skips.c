@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/database/snapshot-query.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/database/store-transaction.h"
 #include "hashstore/objects/history.h"
 
 #include <string.h>
