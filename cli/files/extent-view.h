@@ -4,6 +4,7 @@
 #include "cli/files/btrfs-paths.h"
 #include "cli/files/file-pieces.h"
 #include "cli/files/file-report.h"
+#include "hashstore/hash-store.h"
 
 /*
  * ExtentView - what the store and the filesystem know of a btrfs's extents: which files show them,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/arguments/named-file.h"
 #include "cli/files/file-report.h"
 #include "cli/settings/setting-text.h"
 #include "common/config/settings.h"

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/arguments/named-file.h"
 #include "hashstore/anchors/sorter.h"
-#include "hashstore/hash-store.h"
 
 /*
  * FileReport - what can be said of one file: where it lies, what it shares already, what equals it,
- * and what sharing that would free.
- *
- * What the store knows is held against the filesystem: what changed since is stale, and equals
- * nothing.
+ * and what sharing that would free.  FileReporter makes it.
  *
  * Thread: main.
  */
@@ -101,23 +96,9 @@ typedef struct {
 	GArray *others; /* ReportedFile */
 } FileReport;
 
-/*
- * FileReporter - makes reports of files of one filesystem, and shows how far it is.
- */
-typedef struct FileReporter FileReporter;
+/* Empty: who makes it fills it. */
+FileReport *file_report_new(void);
 
-/* @store is borrowed, and may be NULL: there is none. */
-FileReporter *file_reporter_new(HashStore *store);
-void file_reporter_free(FileReporter *reporter);
-
-/* Have who shares files of an XFS asked: of each file up to 4096 references are looked at. */
-void file_reporter_ask_sharers(FileReporter *reporter);
-
-/* Before something else is printed. */
-void file_reporter_clear_progress(FileReporter *reporter);
-
-/* Memory: 48 MiB for sorting at most, what does not fit goes to temporary files; and all pieces of one extent. */
-FileReport *file_report_make(FileReporter *reporter, const NamedFile *file, GError **error);
 void file_report_free(FileReport *report);
 
 /* The next extent, in the order of the file; NULL at the end.  Valid until the next call. */
@@ -129,4 +110,3 @@ void file_report_add_other_take(FileReport *report, OtherRelation relation, char
 				uint64_t bytes);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReport, file_report_free)
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReporter, file_reporter_free)

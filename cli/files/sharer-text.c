@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/sharer-text.h"
 
+#include "cli/arguments/named-file.h"
 #include "common/text/name-text.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "cli/files/file-pieces.h"
 #include "cli/files/file-report.h"
+#include "hashstore/hash-store.h"
 
 /*
  * XfsSharers - which other files show data of a file of an XFS, by what the filesystem keeps of who owns its blocks.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-pieces.h"
-#include "cli/files/file-report.h"
+#include "cli/files/file-reporter.h"
 #include "cli/files/known-object.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
@@ -241,7 +241,7 @@ static void show(const char *name, Table *table, const Options *options, bool is
 	g_autoptr(Table) extents = NULL;
 
 	file_reporter_ask_sharers(reporter);
-	report = file ? file_report_make(reporter, file, &error) : NULL;
+	report = file ? file_reporter_report(reporter, file, &error) : NULL;
 	extents = report ? extents_table(report, options, &error) : NULL;
 	file_reporter_clear_progress(reporter);
 	if (!extents) {

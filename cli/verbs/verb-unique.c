@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/files/file-report.h"
+#include "cli/files/file-reporter.h"
 #include "cli/files/known-object.h"
 #include "cli/files/tree-files.h"
 #include "cli/terminal/message.h"
@@ -61,7 +61,7 @@ static void look_at(Search *search, const char *path)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &error);
 	g_autoptr(FileReport) report =
-		file ? file_report_make(search->reporter, file, &error) : NULL;
+		file ? file_reporter_report(search->reporter, file, &error) : NULL;
 
 	if (!report) {
 		fail(search, error);

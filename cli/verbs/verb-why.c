@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-reasons.h"
+#include "cli/files/file-reporter.h"
 #include "cli/files/known-object.h"
 #include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
@@ -113,7 +114,7 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 	it->is_compressing = is_mounted_compressing(it);
 	it->reporter = file_reporter_new(it->store);
 	file_reporter_ask_sharers(it->reporter);
-	it->report = file_report_make(it->reporter, it->file, error);
+	it->report = file_reporter_report(it->reporter, it->file, error);
 	return it->report;
 }
 
