@@ -199,7 +199,7 @@ class LoopFilesystem:
 
     def drop_caches(self):
         """Write everything out and forget all clean pages, dentries and inodes (machine-wide)."""
-        _run("sync", "-f", self.mount_point)
+        ioctls.sync(self.mount_point)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
             control.write("3\n")
 
@@ -250,7 +250,7 @@ class LoopFilesystem:
         if not os.path.ismount(self.mount_point):
             self.mount()
         # What is not on the disk yet is not read.
-        _run("sync", "-f", self.mount_point)
+        ioctls.sync(self.mount_point)
         errors = ioctls.btrfs_scrub(self.mount_point)
         if errors:
             raise FilesystemDamaged(f"scrub of {self.mount_point}: {errors}")

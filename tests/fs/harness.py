@@ -16,6 +16,7 @@ import time
 
 import pytest
 
+import ioctls
 import oracle
 import schemas
 from feigned_clock import FeignedClock
@@ -280,7 +281,7 @@ def digest_of_store(path):
 
 def settle(filesystem):
     """Make what was written so far old enough for a pass to trust it."""
-    subprocess.run(["sync", "-f", filesystem.mount_point], check=True)
+    ioctls.sync(filesystem.mount_point)
     clock.wait(RACY_SECONDS)
 
 

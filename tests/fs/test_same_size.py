@@ -273,7 +273,7 @@ def test_names_of_one_file_are_one_file(tree, dedupd):
 def test_what_files_share_is_read_once(tree, dedupd):
     for size in (SMALL, 4 * MIB):
         write(tree / f"{size}", noise(1, size))
-        os.sync()
+        ioctls.sync(tree)
         for number in range(3):
             clone(tree / f"{size}", tree / f"{size}-{number}")
 
