@@ -21,7 +21,10 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 def pytest_configure(config):
     """Unmount and detach also when meson's patience ends: SIGTERM ends tests as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # What a shell starts in the background ignores Ctrl-C, and so would all that tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "true_clock: waits are not feigned, as something else races")
+    config.addinivalue_line("markers", "alone: meson runs nothing else at the same time")
     harness.clock.open()
 
 

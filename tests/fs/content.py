@@ -48,7 +48,7 @@ def write(path, data, piece=None, order=None):
 
 def write_extent(path, data):
     """A file whose data is on the disk, uncompressed data in one extent of its own."""
-    for _ in range(10):
+    for _ in range(30):
         write(path, data, piece=len(data))
         with open(path, "rb") as file:
             extents = ioctls.extents(file.fileno())

@@ -13,6 +13,7 @@ goes too, and no other loop device is ever touched.
 What a test did to a filesystem must leave it sound: check() asks the filesystem's own tools.
 """
 
+import contextlib
 import errno
 import os
 import re
@@ -27,6 +28,8 @@ import parent_pointers
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 MIN_XFS_BYTES = 300 << 20
 UNMOUNT_SECONDS = 10
+# A pass of another test that has mounts of its own has copies of all mounts, as long as it lasts.
+OTHERS_SECONDS = 30
 SECTOR_BYTES = 512
 
 
@@ -161,8 +164,16 @@ class LoopFilesystem:
             return self.kind in filesystems.read().split()
 
     def unmount(self):
-        """Unmount it, waiting for whoever is just closing a file there."""
+        """Unmount it, waiting for whoever is just closing a file there, and until the kernel is done with it."""
         self._unmount(self.mount_point)
+        if not self._is_mounted():
+            with contextlib.suppress(FilesystemDamaged):
+                self._wait_for_device()
+
+    def _is_mounted(self):
+        """Whether it is mounted anywhere else, as far as this process sees."""
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mountinfo:
+            return any(line.rpartition(" - ")[2].split()[1] == self.device for line in mountinfo)
 
     @staticmethod
     def _unmount(mount_point):
@@ -199,7 +210,7 @@ class LoopFilesystem:
 
     def drop_caches(self):
         """Write everything out and forget all clean pages, dentries and inodes (machine-wide)."""
-        _run("sync", "-f", self.mount_point)
+        ioctls.sync(self.mount_point)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
             control.write("3\n")
 
@@ -234,7 +245,7 @@ class LoopFilesystem:
 
     def _wait_for_device(self):
         """Wait until nothing has it mounted: a test beside this one may have copied our mount with all others."""
-        deadline = time.monotonic() + UNMOUNT_SECONDS
+        deadline = time.monotonic() + OTHERS_SECONDS
         while True:
             try:
                 os.close(os.open(self.device, os.O_RDONLY | os.O_EXCL))
@@ -250,7 +261,7 @@ class LoopFilesystem:
         if not os.path.ismount(self.mount_point):
             self.mount()
         # What is not on the disk yet is not read.
-        _run("sync", "-f", self.mount_point)
+        ioctls.sync(self.mount_point)
         errors = ioctls.btrfs_scrub(self.mount_point)
         if errors:
             raise FilesystemDamaged(f"scrub of {self.mount_point}: {errors}")

@@ -79,6 +79,17 @@ class Extent(NamedTuple):
         return not self.flags & (NO_ADDRESS | EXTENT_UNWRITTEN)
 
 
+def sync(path):
+    """Write out all of the filesystem that a path is on, and no other."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        if libc.syncfs(fd) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fspath(path))
+    finally:
+        os.close(fd)
+
+
 def extents(fd):
     """All extents of an open file in file order, dirty data flushed first."""
     found = []

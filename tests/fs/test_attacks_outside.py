@@ -53,7 +53,7 @@ def test_names_taken_where_everybody_may_write_stop_no_pass(tree, filesystem, de
     """
 
     run = dedupd.finish(subprocess.Popen(
-        ["unshare", "--mount", "sh", "-ec", script, "sh", *dedupd.command()],
+        [*harness.own_mounts(), "sh", "-ec", script, "sh", *dedupd.command()],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=dedupd.environment()))
 

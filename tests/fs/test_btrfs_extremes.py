@@ -164,6 +164,7 @@ def test_two_extents_with_many_references_pin_each_other(tree, filesystem, dedup
     assert run.skipped == {"clones": 1}
 
 
+@pytest.mark.alone
 def test_many_snapshots_of_a_small_subvolume(tree, filesystem, dedupd):
     make_subvolume(tree / "sub")
     (tree / "outside").mkdir()

@@ -15,7 +15,7 @@ import oracle
 from content import KIB, MIB, clone, noise, overwrite, preallocate, write_extent
 from harness import REFERENCES_MAX
 from harness import check_btrfs_pass as check
-from subvolumes import btrfs, delete_subvolumes, make_subvolume, snapshot
+from subvolumes import btrfs, delete_subvolumes, make_subvolume, snapshot, wait_for_deleted
 
 # What two files have in common, and what only one has: far too much to be written anew.
 COMMON = noise(1, MIB)
@@ -301,7 +301,7 @@ def test_a_deleted_snapshot_keeps_it_until_it_is_gone(tree, dedupd, kept):
     with open(kept / "file", "rb"):
         btrfs("subvolume", "delete", "--commit-after", kept)
         assert check_pinned(dedupd, "deleted-subvolume")["examples"] == []
-    btrfs("subvolume", "sync", "-s", "1", tree)
+    wait_for_deleted(tree)
 
     assert_freed(dedupd)
 

@@ -29,6 +29,7 @@ def read_once(dedupd, tree):
     return run
 
 
+@pytest.mark.alone
 def test_what_is_fetched_ahead_of_many_files_is_read_once(tree, dedupd):
     for number in range(400):
         for side in "ab":
@@ -40,6 +41,7 @@ def test_what_is_fetched_ahead_of_many_files_is_read_once(tree, dedupd):
     assert run.read["compare_bytes"] == 400 * 128 * KIB
 
 
+@pytest.mark.alone
 def test_what_is_fetched_ahead_all_over_one_file_is_read_once(tree, dedupd):
     pieces = {number * 16 * MIB: noise(number, 256 * KIB) for number in range(80)}
     for name in ("one", "two"):

@@ -190,7 +190,7 @@ def test_a_pass_that_was_killed_is_gone_on_with(tree, filesystem, dedupd):
     before = oracle.physical_bytes(tree)
     process = dedupd.start(find="checksums", limit_rate="4M")
     while oracle.physical_bytes(tree) > before - MIB and process.poll() is None:
-        os.sync()
+        ioctls.sync(tree)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     harness.settle(filesystem)
@@ -225,7 +225,7 @@ def test_changes_in_the_middle_are_found(tree, filesystem, dedupd):
     part = noise(5, 256 * KIB)
     for at in range(0, len(part), 8 * KIB):
         content.overwrite(tree / "one", MIB + at, part[at:at + 8 * KIB])
-        os.sync()
+        ioctls.sync(tree)
     data[MIB:MIB + len(part)] = part
     fragment(tree / "two", bytes(data), 2)
     harness.settle(filesystem)
@@ -259,7 +259,7 @@ def test_a_stretch_that_is_cut_in_two_keeps_both_halves(tree, filesystem, dedupd
     for at, size in (MIB, 512 * KIB), (2 * MIB, 16 * KIB):
         data[at:at + size] = noise(at, size)
         content.overwrite(tree / "one", at, bytes(data[at:at + size]))
-        os.sync()
+        ioctls.sync(tree)
     harness.settle(filesystem)
     assert dedupd.run(find="checksums").status == 0
     fragment(tree / "two", bytes(data[:MIB]), 2)
@@ -322,7 +322,7 @@ def test_preallocated_pieces_written_in_two_steps_are_joined(tree, filesystem, d
         if at == 0:
             write(tree / "one", b"")
         content.preallocate(tree / "one", at, 64 * KIB)
-        os.sync()
+        ioctls.sync(tree)
         content.overwrite(tree / "one", at, data[at:at + 32 * KIB])
     harness.settle(filesystem)
     assert dedupd.run(find="checksums").status == 0

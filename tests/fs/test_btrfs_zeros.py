@@ -307,7 +307,7 @@ def test_a_disk_image_loses_its_zeros_on_request(tree, dedupd):
 
 def test_a_disk_image_with_holes_is_thin_and_gets_more_of_them(tree, dedupd):
     content.write_sparse(tree / "disk.img", 8 * MIB, {0: noise(1, MIB)})
-    os.sync()
+    ioctls.sync(tree)
     content.overwrite(tree / "disk.img", 2 * MIB, bytes(4 * MIB))
 
     assert check(dedupd).freed_bytes == 4 * MIB

@@ -17,7 +17,7 @@ from disk_samples import SAMPLE_SECONDS, DiskSamples
 from filesystem import parse_size
 
 RATE = "20M"
-FILES = 100
+FILES = 60
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
@@ -106,14 +106,14 @@ def test_what_was_kept_and_is_gone_is_paid_for_once(dedupd_on_pairs, rotating):
 
 
 def test_requests_have_a_budget_of_their_own(dedupd_on_pairs):
-    # About 1600 requests for the data, which without a limit is read within a second or two.
+    # About 960 requests for the data, which without a limit is read within a second or two.
     with DiskSamples(dedupd_on_pairs.filesystem.device) as disk:
-        run = dedupd_on_pairs.run(find="auto", limit_iops=400)
+        run = dedupd_on_pairs.run(find="auto", limit_iops=240)
 
     assert run.status == 0, run.stderr
     assert run.freed_bytes == FILES * content.MIB
     # They are estimated: the kernel joins some and splits others.
-    assert (disk.requests[-1] - disk.requests[0]) / run.seconds <= 1.5 * 400
+    assert (disk.requests[-1] - disk.requests[0]) / run.seconds <= 1.5 * 240
 
 
 def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind):

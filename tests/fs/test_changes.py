@@ -275,6 +275,7 @@ def test_a_remount_to_read_only_in_the_middle_ends_the_pass_in_order(tree, files
     assert harness.check_pass(dedupd).freed_bytes == 4 * MIB
 
 
+@pytest.mark.alone
 def test_a_pass_evicts_nothing_that_was_in_the_page_cache(tree, filesystem, dedupd):
     content.write_twins(tree, 4 * MIB)
     hot = write(tree / "hot", noise(3, 4 * MIB))

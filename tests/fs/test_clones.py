@@ -132,7 +132,7 @@ def test_few_clones_of_either_side_are_no_hindrance(tree, dedupd, mine, theirs):
 def test_copies_that_were_overwritten_in_places_are_freed(tree, dedupd):
     """All share with the same blocks: the references that these have by then cost nothing."""
     chance = random.Random(1)
-    data = noise(1, 64 * MIB)
+    data = noise(1, 16 * MIB)
     write(tree / "image", data)
     equal_blocks = 0
     for number in range(8):

@@ -136,7 +136,7 @@ def test_a_uuid_stands_for_all_subvolumes_that_are_mounted(tree, filesystem, ded
     command = dedupd.command("PATH", config=configure(f"[Filesystem {uuid}]"))
     command.remove("PATH")
     run = dedupd.finish(subprocess.Popen(
-        ["unshare", "--mount", "sh", "-ec", script, mounts, tree, *command],
+        [*harness.own_mounts(), "sh", "-ec", script, mounts, tree, *command],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=dedupd.environment()))
 
@@ -182,7 +182,7 @@ def test_drop_ins_of_the_system_are_read(tree, dedupd):
         exec "$@"
     """
     run = dedupd.finish(subprocess.Popen(
-        ["unshare", "--mount", "sh", "-ec", script, "sh", *dedupd.command(config=None)],
+        [*harness.own_mounts(), "sh", "-ec", script, "sh", *dedupd.command(config=None)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=dedupd.environment()))
 

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import ioctls
 from harness import dedupctl
 from subvolumes import btrfs
 
@@ -70,7 +71,7 @@ def test_nothing_is_changed(make_filesystem, kind):
     top = pathlib.Path(filesystem.mount_point)
     (top / "directory").mkdir()
     (top / "directory/file").write_bytes(b"text" * 10000)
-    os.sync()
+    ioctls.sync(top)
     before = names_and_stats(top)
     Doctor(filesystem.mount_point)
     after = names_and_stats(top)

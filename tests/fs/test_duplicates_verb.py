@@ -12,6 +12,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 from content import KIB, MIB, noise, write_extent
 
 FAILED, USAGE, IN_USE = 1, 2, 5
@@ -125,7 +126,7 @@ def test_files_that_were_young_are_no_changed_ones(make_filesystem, make_dedupd)
     filesystem = make_filesystem("xfs")
     dedupd = make_dedupd(filesystem)
     equal_files(pathlib.Path(filesystem.mount_point), ["one", "two"], 1, MIB)
-    os.sync()
+    ioctls.sync(filesystem.mount_point)
     assert dedupd.run(dry_run=True).status == 0
     assert "2 files are left out: they were written shortly before" in dedupctl(dedupd).stderr
     said = json.loads(dedupctl(dedupd, "--json").stdout)

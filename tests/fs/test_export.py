@@ -11,6 +11,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -33,7 +34,7 @@ def write_files(tree, is_btrfs=False):
     content.write_twins(tree / "deep\nly" / "down", 200_001, seed=9)
     if is_btrfs:
         content.write_no_cow(tree / "no-cow", content.noise(8, 512 * KIB))
-    os.sync()
+    ioctls.sync(tree)
     harness.clock.wait(harness.RACY_SECONDS)
 
 
@@ -51,7 +52,7 @@ def two_stores(dedupd, tree, make_filesystem, kind):
     second = pathlib.Path(make_filesystem(kind).mount_point)
     for seed, top in enumerate([tree, second]):
         content.write_twins(top, MIB, seed=seed)
-    os.sync()
+        ioctls.sync(top)
     for top in (tree, second):
         assert dedupd.run(top, dry_run=True).status == 0
 
@@ -147,12 +148,12 @@ def test_what_is_gone_leaves_no_anchors_behind(dedupd, other, tree):
     """They stay in the store for a while."""
     content.write_twins(tree, 4 * MIB)
     content.write(tree / "twin", content.noise(1, 4 * MIB))
-    os.sync()
+    ioctls.sync(tree)
     harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(dry_run=True).status == 0
     (tree / "two").unlink()
     content.write(tree / "twin", content.noise(3, 4 * MIB))
-    os.sync()
+    ioctls.sync(tree)
     harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(dry_run=True).status == 0
     lines = lines_of(export(dedupd))
@@ -251,7 +252,7 @@ def without(name):
 def test_lines_that_are_not_right_are_refused_by_number_and_nothing_is_taken(
         dedupd, other, tree, kind_of_line, change, said):
     content.write_twins(tree, 256 * KIB)
-    os.sync()
+    ioctls.sync(tree)
     assert dedupd.run(dry_run=True).status == 0
     lines = export(dedupd).splitlines(keepends=True)
     number = [line["type"] for line in map(json.loads, lines)].index(kind_of_line)
@@ -267,7 +268,7 @@ def test_lines_that_are_not_right_are_refused_by_number_and_nothing_is_taken(
 
 def test_objects_are_told_apart(dedupd, other, tree):
     content.write_twins(tree, 256 * KIB)
-    os.sync()
+    ioctls.sync(tree)
     assert dedupd.run(dry_run=True).status == 0
     lines = lines_of(export(dedupd))
     one, two = (i for i, line in enumerate(lines) if line["type"] == "file")
@@ -286,7 +287,7 @@ def test_objects_are_told_apart(dedupd, other, tree):
 def test_ids_are_given_anew(dedupd, other, tree):
     """Who says that there are thousands of millions of objects does not make passes look for them."""
     content.write_twins(tree, 256 * KIB)
-    os.sync()
+    ioctls.sync(tree)
     harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(dry_run=True).status == 0
     text = export(dedupd)
@@ -360,7 +361,7 @@ def test_names_that_are_too_long_for_a_line_are_no_reason_to_refuse_it(dedupd, o
     os.write(fd, content.noise(3, MIB))
     os.close(fd)
     os.close(at)
-    os.sync()
+    ioctls.sync(tree)
     run = dedupd.run(dry_run=True)
     assert run.status == 0
     if dedupd.filesystem.kind == "btrfs":
@@ -375,7 +376,7 @@ def test_names_that_are_too_long_for_a_line_are_no_reason_to_refuse_it(dedupd, o
 
 def test_a_full_disk_is_no_export(dedupd, tree):
     content.write_twins(tree, MIB)
-    os.sync()
+    ioctls.sync(tree)
     assert dedupd.run(dry_run=True).status == 0
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = harness.dedupctl("export", dedupd=dedupd, status=FAILED, stdout=full)

@@ -343,7 +343,7 @@ class Feigned:
             self.put(place, name, text)
         mounts = [f"mount --bind {mirror} {place}" for place, mirror in self._covered.items()]
         self.path.write_text("\n".join(["#!/bin/sh -e", "[ -n \"$FEIGNED\" ] ||",
-                                        '\texec env FEIGNED=1 unshare --mount "$0" "$@"',
+                                        f'\texec env FEIGNED=1 {" ".join(harness.own_mounts())} "$0" "$@"',
                                         *mounts, f'exec {self._program} "$@"', ""]))
         self.path.chmod(0o755)
 

@@ -313,7 +313,7 @@ def test_a_file_that_was_young_when_it_was_read_is_fresh(make_filesystem, make_d
     dedupd = make_dedupd(filesystem)
     tree = pathlib.Path(filesystem.mount_point)
     one, two = content.write_twins(tree, MIB)
-    os.sync()
+    ioctls.sync(tree)
     assert dedupd.run().freed_bytes == MIB
     row, = ask_of(dedupd, one)
     assert (row["state"], row["shared_bytes"], others(row, "shared")) == ("fresh", MIB, {str(two): MIB})

@@ -30,7 +30,7 @@ exec "$@"
 
 
 def run_after_boot(dedupd, **options):
-    command = ["unshare", "--mount", "sh", "-c", AS_AFTER_BOOT, "sh", str(USER),
+    command = [*harness.own_mounts(), "sh", "-c", AS_AFTER_BOOT, "sh", str(USER),
                *dedupd.command(**options)]
     return dedupd.finish(subprocess.Popen(command, stdin=subprocess.DEVNULL, env=dedupd.environment(),
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE))

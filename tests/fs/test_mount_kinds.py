@@ -126,7 +126,7 @@ def test_a_pass_in_a_mount_namespace_of_its_own_works(tree, filesystem, dedupd, 
     elsewhere = beside("elsewhere")
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    command = ["unshare", "--mount", "sh", "-ec", 'mount --bind "$1" "$2"; umount "$1"; shift 2; exec "$@"',
+    command = [*harness.own_mounts(), "sh", "-ec", 'mount --bind "$1" "$2"; umount "$1"; shift 2; exec "$@"',
                "sh", str(tree), str(elsewhere)]
     with subprocess.Popen([*command, *dedupd.command(elsewhere, find=harness.FIND[kind])],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -142,6 +142,7 @@ def test_progress_into_a_pipe_is_plain_lines(tree, filesystem, dedupd):
     assert not set("\r\x1b\x08") & set(run.stderr)
 
 
+@pytest.mark.alone
 def test_the_disk_is_read_no_faster_than_allowed(make_filesystem, make_dedupd, kind):
     rate = 4 * MIB
     for attempt in range(4):

@@ -3,12 +3,12 @@
 
 import datetime
 import json
-import os
 import pathlib
 import time
 
 import pytest
 
+import ioctls
 from content import MIB, write_twins
 from harness import settle
 from service import wait_until
@@ -89,7 +89,7 @@ def test_a_pass_that_is_due_is_made_when_a_pause_is_over(tree, paused):
     paused.tell("reload")
     paused.tell("pause", tree, "1h")
     write_twins(tree, MIB, seed=7, names=("three", "four"))
-    os.sync()
+    ioctls.sync(tree)
     passes = paused.shows(str(tree))["passes"]
     time.sleep(1.5)
     assert paused.shows(str(tree))["passes"] == passes

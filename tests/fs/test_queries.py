@@ -168,6 +168,7 @@ def test_a_query_that_a_pass_interrupts_says_so(make_images):
     assert "a pass works on the filesystem" in said
 
 
+@pytest.mark.alone
 def test_a_query_ends_when_nobody_reads_its_answer(make_images):
     images = make_images(SLOW)
     reader, writer = os.pipe()

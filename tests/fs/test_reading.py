@@ -94,6 +94,7 @@ def test_it_does_not_matter_how_many_read(tree, make_dedupd, filesystem):
         assert run.shared["bytes"] >= 8 * MIB
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("policy", ["all", "same-size"])
 def test_what_readers_had_the_disk_read_is_reported(tree, dedupd, rotating, policy):
     """Also of heads: of eight of these files with one size each is another."""
@@ -128,6 +129,7 @@ def test_a_pass_with_readers_shares_all(tree, dedupd, rotating):
     assert done.freed_bytes == 4 * MIB + 40 * 20 * KIB
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["xfs"], indirect=True)
 def test_the_head_goes_a_tenth_of_the_way(tree, dedupd):
     """A rotating disk: scattered files, and names in another order than they lie in."""

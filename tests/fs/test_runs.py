@@ -233,7 +233,7 @@ def test_what_is_shared_already_is_neither_read_nor_asked_for(tree, filesystem, 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_a_half_shared_pair_is_credited_with_the_other_half(tree, dedupd):
     one, two = content.write_twins(tree, 8 * MIB)
-    os.sync()
+    ioctls.sync(tree)
     with open(one, "rb") as source, open(two, "r+b") as target:
         ioctls.clone_range(source.fileno(), 0, 4 * MIB, target.fileno(), 0)
 

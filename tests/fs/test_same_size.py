@@ -273,7 +273,7 @@ def test_names_of_one_file_are_one_file(tree, dedupd):
 def test_what_files_share_is_read_once(tree, dedupd):
     for size in (SMALL, 4 * MIB):
         write(tree / f"{size}", noise(1, size))
-        os.sync()
+        ioctls.sync(tree)
         for number in range(3):
             clone(tree / f"{size}", tree / f"{size}-{number}")
 
@@ -457,6 +457,7 @@ def test_an_ended_pass_is_gone_on_with(tree, filesystem, dedupd):
     assert interrupted.freed_bytes + done.freed_bytes == 12 * MIB
 
 
+@pytest.mark.alone
 def test_nothing_stays_in_the_page_cache(tree, filesystem, dedupd):
     for number in range(20):
         write(tree / f"small-{number}", noise(number // 2, 12 * KIB))
@@ -477,6 +478,7 @@ def test_nothing_stays_in_the_page_cache(tree, filesystem, dedupd):
         assert sum(ioctls.resident_bytes(path) for path in tree.iterdir()) == 0
 
 
+@pytest.mark.alone
 def test_a_dry_run_reads_no_head_twice(tree, filesystem, dedupd):
     for number in range(1000):
         write(tree / f"{number}", noise(number // 2, 20 * KIB))

@@ -2,7 +2,6 @@
 """The store stays within its limit, and within the room that its own filesystem has."""
 
 import contextlib
-import os
 import re
 import subprocess
 
@@ -89,7 +88,7 @@ def test_clones_leave_room_for_the_data_of_others(tree, filesystem, kind, dedupd
         own = write(tree / "own", noise(3, 8 * MIB))
         with open(own, "r+b") as target:
             ioctls.clone_range(source.fileno(), 0, BLOCK, target.fileno(), 8 * MIB)
-    os.sync()
+    ioctls.sync(tree)
     write_twins(tree, 2 * MIB, seed=2, names=("twin-1", "twin-2"))
     harness.settle(filesystem)
     assert dedupd.run(find="read", store_limit=0).status == 0

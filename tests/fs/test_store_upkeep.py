@@ -2,13 +2,13 @@
 """dedupctl store, on stores that real passes made."""
 
 import functools
-import os
 import subprocess
 
 import pytest
 
 import content
 import harness
+import ioctls
 
 MIB = 1 << 20
 
@@ -54,7 +54,7 @@ def test_prune_forgets_files_that_are_gone(dedupd, tree, store, kind):
     assert store("prune")[0]["files"] == 0
     (tree / "one").unlink()
     (tree / "other").unlink()
-    os.sync()
+    ioctls.sync(tree)
     assert store("prune")[0]["files"] == 2
     assert store("prune")[0]["files"] == 0
     after = {row["part"]: row["number"] for row in store("size")}["objects"]

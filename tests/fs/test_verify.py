@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dedupctl verify: what a store says of files and extents, held against them."""
 
-import os
 import pathlib
 import sqlite3
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 
 MIB = 1 << 20
 
@@ -34,7 +34,7 @@ def write_files(tree):
     content.write(tree / "text", content.text(3, 300_000))
     content.write_sparse(tree / "sparse", 4 * MIB, {MIB: content.noise(4, 8192)})
     content.write(tree / "some-zeros", content.noise(5, 65536) + bytes(65536) + content.noise(6, 5000))
-    os.sync()
+    ioctls.sync(tree)
 
 
 @pytest.mark.parametrize("find", ["read", "auto"])
@@ -122,7 +122,7 @@ def test_holes_are_not_read(dedupd, tree, verify, find):
                                                size - 3000: content.noise(3, 3000)})
     content.write_sparse(tree / "empty", size, {})
     content.write_sparse(tree / "odd", MIB + 100, {0: content.noise(4, 10)})
-    os.sync()
+    ioctls.sync(tree)
     harness.clock.wait(harness.RACY_SECONDS)
     assert dedupd.run(find=find).status == 0
     row = verify()

@@ -10,6 +10,7 @@ import pytest
 
 import content
 import harness
+import ioctls
 from content import KIB, MIB, noise, write, write_extent
 
 FAILED, USAGE = 1, 2
@@ -108,7 +109,7 @@ def test_on_btrfs_who_shares_is_told_to_root_alone(make_filesystem, users_dedupd
     os.chown(tree, harness.USER, harness.USER)
     one = write_extent(tree / "one", noise(1, MIB))
     content.clone(one, tree / "two")
-    os.sync()
+    ioctls.sync(tree)
     for path in (one, tree / "two"):
         os.chown(path, harness.USER, harness.USER)
     said = harness.dedupctl("why", "--json", one, dedupd=users_dedupd, user=harness.USER).stdout
@@ -288,7 +289,7 @@ def test_a_file_that_was_young_is_told_so(make_filesystem, make_dedupd):
     dedupd = make_dedupd(filesystem)
     one, two = (write(tree / name, noise(1, MIB)) for name in ("one", "two"))
     three = write(tree / "three", noise(2, MIB))
-    os.sync()
+    ioctls.sync(tree)
     assert dedupd.run().freed_bytes == MIB
     assert evidence(dedupd, one) == {"shared": f"it shares this with {two}"}
     row, = why(dedupd, three)
