@@ -19,6 +19,9 @@
 #define BTRFS_MIN_SIZE_BYTES 2048
 #define XFS_MIN_SIZE_BYTES   1
 
+/* Names above one another; a way that is longer is a circle. */
+#define CLIMB_MAX 65536
+
 typedef struct {
 	uint64_t physical; /* where its data begins */
 	uint64_t subvolume;
@@ -260,25 +263,25 @@ static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 /* The path of the file in its snapshot, by one of its names; NULL: it has none. */
 static bool find_path(EstimateFiles *files, const SnapshotFile *file, char **ret, GError **error)
 {
+	BtrfsNames *names = files->snapshot_names;
 	const BtrfsName *name;
-	uint64_t directory;
 
 	*ret = NULL;
 	short_path_clear(files->path);
-	btrfs_names_start(files->snapshot_names, file->subvolume, file->inode);
-	if (!btrfs_names_next(files->snapshot_names, &name, error))
+	btrfs_names_start(names, file->subvolume, file->inode);
+	if (!btrfs_names_next(names, &name, error))
 		return false;
-	for (directory = 0; name && directory != BTRFS_NAMES_TOP_INODE;) {
+	for (int i = 0; name && i < CLIMB_MAX; i++) {
 		short_path_prepend(files->path, name->name);
-		directory = name->directory;
-		if (directory != BTRFS_NAMES_TOP_INODE &&
-		    !btrfs_names_of_directory(files->snapshot_names, file->subvolume, directory,
-					      &name, error))
+		if (name->directory == BTRFS_NAMES_TOP_INODE) {
+			*ret = short_path_text(files->path, file->snapshot);
+			return true;
+		}
+		if (!btrfs_names_of_directory(names, file->subvolume, name->directory, &name,
+					      error))
 			return false;
 	}
 
-	if (name)
-		*ret = short_path_text(files->path, file->snapshot);
 	return true;
 }
 

@@ -39,7 +39,7 @@ typedef struct {
  * The next file that shows a block not met so far, which the caller adds to @met before the next call, or leaves out;
  * NULL at the end.  Nothing can be taken any more after the first call.
  */
-bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **ret,
-			     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EstimateSnapshots, estimate_snapshots_free)

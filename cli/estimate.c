@@ -49,8 +49,8 @@ static bool prepare(Work *work, Throttle *throttle, GError **error)
 		return false;
 
 	work->blocks = estimate_blocks_new(task);
-	work->survey = estimate_survey_new(task, throttle, work->blocks, work->met, work->result,
-					   error);
+	work->survey =
+		estimate_survey_new(task, throttle, work->blocks, work->met, work->result, error);
 	return work->survey;
 }
 

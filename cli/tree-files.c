@@ -27,7 +27,7 @@ typedef struct {
 struct TreeFiles {
 	FsIdentity identity;
 	GString *path;
-	GArray *levels; /* Level, the innermost last; descriptors of none are kept */
+	GArray *levels;               /* Level, the innermost last; descriptors of none are kept */
 	TreeFilesLeaveOut *leave_out; /* NULL: nothing is */
 	void *data;
 };
