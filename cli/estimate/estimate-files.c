@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-files.h"
 
+#include "cli/estimate/estimate-snapshots.h"
 #include "cli/files/file-pieces.h"
 #include "cli/files/tree-files.h"
 #include "cli/terminal/message.h"
 #include "common/files/filter.h"
 #include "common/system/name-spool.h"
+#include "common/text/short-path.h"
 #include "hashstore/anchors/sorter.h"
+#include "kernel-ioctl/btrfs/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,9 @@
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
 #define XFS_MIN_SIZE_BYTES   1
+
+/* Names above one another; a way that is longer is a circle. */
+#define CLIMB_MAX 65536
 
 typedef struct {
 	uint64_t physical; /* where its data begins */
@@ -28,8 +35,12 @@ struct EstimateFiles {
 	Filter *filter;
 	NameSpool *names;
 	Sorter *sorter;
+	size_t root_bytes; /* of the directory that is walked */
 	uint64_t last_subvolume;
 	uint64_t last_inode;
+	EstimateSnapshots *snapshots; /* NULL: they are walked */
+	BtrfsNames *snapshot_names;
+	ShortPath *path;
 };
 
 static int compare_files(const void *a, const void *b)
@@ -72,6 +83,9 @@ void estimate_files_free(EstimateFiles *files)
 	g_clear_pointer(&files->filter, filter_free);
 	g_clear_pointer(&files->names, name_spool_free);
 	g_clear_pointer(&files->sorter, sorter_free);
+	g_clear_pointer(&files->snapshots, estimate_snapshots_free);
+	g_clear_pointer(&files->snapshot_names, btrfs_names_free);
+	g_clear_pointer(&files->path, short_path_free);
 	g_free(files);
 }
 
@@ -106,25 +120,45 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 	       sorter_add(files->sorter, &listed, error);
 }
 
-static bool look_at(EstimateFiles *files, const char *path, size_t root_bytes, GError **error)
+static bool is_wanted(EstimateFiles *files, const NamedFile *file, size_t root_bytes)
+{
+	bool is_excluded = filter_excludes_below(files->filter, file->path, root_bytes);
+
+	if (file->stat.size_bytes == 0)
+		return false;
+	if (!is_excluded && !filter_is_small(files->filter, file->stat.size_bytes))
+		return true;
+
+	files->result->n_left_out++;
+	return false;
+}
+
+static bool look_at(EstimateFiles *files, const char *path, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(NamedFile) file = named_file_open(path, &cause);
-	bool is_excluded;
 
 	if (!file) {
 		estimate_add_unreadable(files->result, cause->message);
 		return true;
 	}
-	is_excluded = filter_excludes_below(files->filter, file->path, root_bytes);
-	if (file->stat.size_bytes == 0)
-		return true;
-	if (is_excluded || filter_is_small(files->filter, file->stat.size_bytes)) {
+
+	return !is_wanted(files, file, files->root_bytes) || add_file(files, file, error);
+}
+
+/* Leave out a subvolume that is excluded, and counts as one file, or that is looked at later. */
+static bool leave_out(void *data, int fd, const char *path)
+{
+	EstimateFiles *files = data;
+	g_autofree char *directory = g_strconcat(path, "/", NULL);
+	uint64_t id;
+
+	if (filter_excludes_below(files->filter, directory, files->root_bytes)) {
 		files->result->n_left_out++;
 		return true;
 	}
-
-	return add_file(files, file, error);
+	return fs_subvolume_read(fd, FS_KIND_BTRFS, &id, NULL) &&
+	       estimate_snapshots_take(files->snapshots, id, path, files->root_bytes);
 }
 
 static bool list_below(EstimateFiles *files, const char *directory, GError **error)
@@ -138,6 +172,9 @@ static bool list_below(EstimateFiles *files, const char *directory, GError **err
 	free(real);
 	if (!tree)
 		return false;
+	files->root_bytes = strlen(root);
+	if (files->snapshots)
+		tree_files_set_leave_out(tree, leave_out, files);
 	while (!atomic_load(files->task->stop)) {
 		g_autoptr(GError) cause = NULL;
 
@@ -147,7 +184,7 @@ static bool list_below(EstimateFiles *files, const char *directory, GError **err
 		}
 		if (!path)
 			break;
-		if (!look_at(files, path, strlen(root), error))
+		if (!look_at(files, path, error))
 			return false;
 	}
 
@@ -163,14 +200,27 @@ static void say_what_matched_nothing(const EstimateFiles *files)
 			      files->task->mount_point);
 }
 
-EstimateFiles *estimate_files_list(const EstimateTask *task, Estimate *ret, GError **error)
+static bool open_snapshots(EstimateFiles *files, const AddressSet *met, GError **error)
+{
+	if (!estimate_is_by_checksums(files->task))
+		return true;
+
+	files->snapshot_names = btrfs_names_new(files->task->fd);
+	files->path = short_path_new();
+	files->snapshots = estimate_snapshots_new(files->task, met, error);
+	return files->snapshots;
+}
+
+EstimateFiles *estimate_files_list(const EstimateTask *task, const AddressSet *met, Estimate *ret,
+				   GError **error)
 {
 	g_autoptr(EstimateFiles) files = files_new(task, ret);
 
+	if (!open_snapshots(files, met, error))
+		return NULL;
 	for (const char *const *path = task->paths; *path; path++)
 		if (!list_below(files, *path, error))
 			return NULL;
-	say_what_matched_nothing(files);
 	return sorter_sort(files->sorter, error) ? g_steal_pointer(&files) : NULL;
 }
 
@@ -185,17 +235,18 @@ static bool is_repeated(EstimateFiles *files, const ListedFile *listed)
 	return repeated;
 }
 
-bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
+/* One of the listed files; NULL at the end. */
+static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 {
 	const ListedFile *listed;
 	const char *path;
 
-	for (*ret = NULL; !*ret;) {
+	while (!*ret && !atomic_load(files->task->stop)) {
 		g_autoptr(GError) cause = NULL;
 
 		if (!sorter_next(files->sorter, (const void **)&listed, error))
 			return false;
-		if (!listed || atomic_load(files->task->stop))
+		if (!listed)
 			return true;
 		if (is_repeated(files, listed))
 			continue;
@@ -206,6 +257,87 @@ bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
 			estimate_add_unreadable(files->result, cause->message);
 	}
 
-	files->result->n_files++;
+	return true;
+}
+
+/* The path of the file in its snapshot, by one of its names; NULL: it has none. */
+static bool find_path(EstimateFiles *files, const SnapshotFile *file, char **ret, GError **error)
+{
+	BtrfsNames *names = files->snapshot_names;
+	const BtrfsName *name;
+
+	*ret = NULL;
+	short_path_clear(files->path);
+	btrfs_names_start(names, file->subvolume, file->inode);
+	if (!btrfs_names_next(names, &name, error))
+		return false;
+	for (int i = 0; name && i < CLIMB_MAX; i++) {
+		short_path_prepend(files->path, name->name);
+		if (name->directory == BTRFS_NAMES_TOP_INODE) {
+			*ret = short_path_text(files->path, file->snapshot);
+			return true;
+		}
+		if (!btrfs_names_of_directory(names, file->subvolume, name->directory, &name,
+					      error))
+			return false;
+	}
+
+	return true;
+}
+
+/* Open the file of a snapshot; NULL: it is gone with that, or has no name. */
+static bool open_found(EstimateFiles *files, const SnapshotFile *found, NamedFile **ret,
+		       GError **error)
+{
+	const EstimateTask *task = files->task;
+	FileId id = { .subvolume = found->subvolume, .inode = found->inode };
+	BtrfsInodeItem inode;
+	bool is_there;
+	char *path;
+
+	if (!btrfs_inode_read(task->fd, id.subvolume, id.inode, &inode, &is_there, error) ||
+	    !find_path(files, found, &path, error))
+		return false;
+	if (!is_there || !path) {
+		g_free(path);
+		return true;
+	}
+
+	id.generation = (uint32_t)inode.generation;
+	*ret = named_file_open_by_id_take(task->fd, &task->identity, &id, path);
+	return true;
+}
+
+/* One of the snapshots; NULL at the end. */
+static bool next_of_snapshots(EstimateFiles *files, NamedFile **ret, GError **error)
+{
+	const SnapshotFile *found;
+
+	while (!*ret) {
+		if (!estimate_snapshots_next(files->snapshots, &found, error))
+			return false;
+		if (!found)
+			return true;
+		if (!open_found(files, found, ret, error))
+			return false;
+		if (*ret && !is_wanted(files, *ret, found->root_bytes))
+			g_clear_pointer(ret, named_file_close);
+	}
+
+	return true;
+}
+
+bool estimate_files_next(EstimateFiles *files, NamedFile **ret, GError **error)
+{
+	*ret = NULL;
+	if (!next_listed(files, ret, error))
+		return false;
+	if (!*ret && files->snapshots && !next_of_snapshots(files, ret, error))
+		return false;
+
+	if (*ret)
+		files->result->n_files++;
+	else
+		say_what_matched_nothing(files);
 	return true;
 }

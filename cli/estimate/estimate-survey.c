@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-survey.h"
 
-#include "cli/estimate/address-set.h"
 #include "cli/estimate/compressed-places.h"
 #include "cli/files/file-pieces.h"
 #include "common/content/block-sums.h"
@@ -68,7 +67,8 @@ static bool open_sums(EstimateSurvey *survey, GError **error)
 }
 
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, Estimate *result, GError **error)
+				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
+				    GError **error)
 {
 	g_autoptr(EstimateSurvey) survey = g_new0(EstimateSurvey, 1);
 
@@ -78,8 +78,8 @@ EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle
 	survey->result = result;
 	survey->block_bytes = task->identity.block_bytes;
 	survey->compressed = compressed_places_new(task);
-	survey->met = address_set_new(task->directory, task->identity.block_bytes, error);
-	return survey->met && open_sums(survey, error) ? g_steal_pointer(&survey) : NULL;
+	survey->met = met;
+	return open_sums(survey, error) ? g_steal_pointer(&survey) : NULL;
 }
 
 void estimate_survey_free(EstimateSurvey *survey)
@@ -90,7 +90,6 @@ void estimate_survey_free(EstimateSurvey *survey)
 	g_clear_pointer(&survey->reader, file_reader_free);
 	g_clear_pointer(&survey->sums, block_sums_free);
 	g_clear_pointer(&survey->extents, extent_sums_free);
-	g_clear_pointer(&survey->met, address_set_free);
 	g_clear_pointer(&survey->compressed, compressed_places_free);
 	g_free(survey);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "cli/estimate/address-set.h"
 #include "cli/estimate/estimate-blocks.h"
 #include "cli/estimate/estimate-files.h"
 #include "common/disks/throttle.h"
@@ -16,9 +17,10 @@
  */
 typedef struct EstimateSurvey EstimateSurvey;
 
-/* All is borrowed. */
+/* All is borrowed.  What is looked at is added to @met. */
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, Estimate *result, GError **error);
+				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
+				    GError **error);
 void estimate_survey_free(EstimateSurvey *survey);
 
 /*

@@ -21,6 +21,7 @@ bool estimate_is_by_checksums(const EstimateTask *task)
 typedef struct {
 	const EstimateTask *task;
 	Estimate *result;
+	AddressSet *met;
 	EstimateFiles *files;
 	EstimateBlocks *blocks;
 	EstimateSurvey *survey;
@@ -31,6 +32,7 @@ static void work_clear(Work *work)
 	g_clear_pointer(&work->survey, estimate_survey_free);
 	g_clear_pointer(&work->files, estimate_files_free);
 	g_clear_pointer(&work->blocks, estimate_blocks_free);
+	g_clear_pointer(&work->met, address_set_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
@@ -39,12 +41,16 @@ static bool prepare(Work *work, Throttle *throttle, GError **error)
 {
 	const EstimateTask *task = work->task;
 
-	work->files = estimate_files_list(task, work->result, error);
+	work->met = address_set_new(task->directory, task->identity.block_bytes, error);
+	if (!work->met)
+		return false;
+	work->files = estimate_files_list(task, work->met, work->result, error);
 	if (!work->files)
 		return false;
 
 	work->blocks = estimate_blocks_new(task);
-	work->survey = estimate_survey_new(task, throttle, work->blocks, work->result, error);
+	work->survey =
+		estimate_survey_new(task, throttle, work->blocks, work->met, work->result, error);
 	return work->survey;
 }
 

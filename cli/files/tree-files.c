@@ -12,7 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define EMPTY_SUBVOLUME_INODE 2 /* BTRFS_EMPTY_SUBVOL_DIR_OBJECTID */
+#define EMPTY_SUBVOLUME_INODE 2   /* BTRFS_EMPTY_SUBVOL_DIR_OBJECTID */
+#define SUBVOLUME_INODE       256 /* BTRFS_FIRST_FREE_OBJECTID */
 
 /* A directory that is gone through: what is in it, in the order of names. */
 typedef struct {
@@ -26,7 +27,9 @@ typedef struct {
 struct TreeFiles {
 	FsIdentity identity;
 	GString *path;
-	GArray *levels; /* Level, the innermost last; descriptors of none are kept */
+	GArray *levels;               /* Level, the innermost last; descriptors of none are kept */
+	TreeFilesLeaveOut *leave_out; /* NULL: nothing is */
+	void *data;
 };
 
 static void fail(const char *path, int cause, GError **error)
@@ -107,6 +110,13 @@ static bool enter(TreeFiles *files, int fd, dev_t device, GError **error)
 	return true;
 }
 
+static bool is_left_out(const TreeFiles *files, int fd, const struct stat *stat)
+{
+	return files->leave_out && files->identity.kind == FS_KIND_BTRFS &&
+	       stat->st_ino == SUBVOLUME_INODE &&
+	       files->leave_out(files->data, fd, files->path->str);
+}
+
 static bool enter_directory(TreeFiles *files, GError **error)
 {
 	g_auto(Fd) fd = open_directory(files->path->str, O_NOFOLLOW);
@@ -120,7 +130,7 @@ static bool enter_directory(TreeFiles *files, GError **error)
 	if (!belongs(files, fd, &stat, &is_part, error))
 		return false;
 
-	return !is_part || enter(files, fd, stat.st_dev, error);
+	return !is_part || is_left_out(files, fd, &stat) || enter(files, fd, stat.st_dev, error);
 }
 
 /* A link that was typed is followed, those below it are not. */
@@ -159,6 +169,12 @@ TreeFiles *tree_files_open(const char *directory, FsIdentity *ret, GError **erro
 
 	*ret = files->identity;
 	return g_steal_pointer(&files);
+}
+
+void tree_files_set_leave_out(TreeFiles *files, TreeFilesLeaveOut *leave_out, void *data)
+{
+	files->leave_out = leave_out;
+	files->data = data;
 }
 
 void tree_files_close(TreeFiles *files)

@@ -19,6 +19,12 @@ typedef struct TreeFiles TreeFiles;
 TreeFiles *tree_files_open(const char *directory, FsIdentity *ret, GError **error);
 void tree_files_close(TreeFiles *files);
 
+/* Whether to leave out the directory @fd at @path, in which a subvolume of btrfs begins. */
+typedef bool TreeFilesLeaveOut(void *data, int fd, const char *path);
+
+/* Have subvolumes left out; the directory that the walk begins with never is. */
+void tree_files_set_leave_out(TreeFiles *files, TreeFilesLeaveOut *leave_out, void *data);
+
 /*
  * The next path, valid until the next call; NULL at the end.  False: a directory or file could not be
  * looked at, and the next call goes on behind it.

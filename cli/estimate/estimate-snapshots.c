@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/estimate/estimate-snapshots.h"
+
+#include "kernel-ioctl/btrfs/btrfs-items.h"
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+	const BtrfsSubvolume *subvolume;
+	char *path;
+	size_t root_bytes;
+} Snapshot;
+
+struct EstimateSnapshots {
+	/* Set at creation, never changed. */
+	const EstimateTask *task;
+	const AddressSet *met;
+	GArray *subvolumes; /* BtrfsSubvolume */
+	GHashTable *outer;  /* ids of subvolumes that others lie in; they point into these */
+
+	GArray *taken; /* Snapshot; in the order of creation when they are searched */
+	/* The search. */
+	BtrfsTree *tree;
+	bool is_begun;
+	guint next; /* in taken */
+	SnapshotFile file;
+};
+
+static void snapshot_clear(void *data)
+{
+	Snapshot *snapshot = data;
+
+	g_free(snapshot->path);
+}
+
+/* What waits in memory is in no tree. */
+static bool write_out(const EstimateTask *task, GError **error)
+{
+	if (syncfs(task->fd) == 0)
+		return true;
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+		    "cannot write out the data of %s: %s", task->mount_point, g_strerror(errno));
+	return false;
+}
+
+EstimateSnapshots *estimate_snapshots_new(const EstimateTask *task, const AddressSet *met,
+					  GError **error)
+{
+	g_autoptr(EstimateSnapshots) snapshots = g_new0(EstimateSnapshots, 1);
+
+	snapshots->task = task;
+	snapshots->met = met;
+	snapshots->outer = g_hash_table_new(g_int64_hash, g_int64_equal);
+	snapshots->taken = g_array_new(false, false, sizeof(Snapshot));
+	g_array_set_clear_func(snapshots->taken, snapshot_clear);
+	snapshots->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+	if (!write_out(task, error) ||
+	    !btrfs_subvolumes_read(task->fd, &snapshots->subvolumes, error))
+		return NULL;
+
+	for (guint i = 0; i < snapshots->subvolumes->len; i++)
+		g_hash_table_add(
+			snapshots->outer,
+			&g_array_index(snapshots->subvolumes, BtrfsSubvolume, i).parent_id);
+	return g_steal_pointer(&snapshots);
+}
+
+void estimate_snapshots_free(EstimateSnapshots *snapshots)
+{
+	if (!snapshots)
+		return;
+
+	g_clear_pointer(&snapshots->tree, btrfs_tree_free);
+	g_clear_pointer(&snapshots->taken, g_array_unref);
+	g_clear_pointer(&snapshots->outer, g_hash_table_unref);
+	g_clear_pointer(&snapshots->subvolumes, g_array_unref);
+	g_free(snapshots);
+}
+
+static bool is_same_uuid(const uint8_t *one, const uint8_t *other)
+{
+	return memcmp(one, other, FS_UUID_BYTES) == 0;
+}
+
+static bool is_snapshot(const BtrfsSubvolume *subvolume)
+{
+	static const uint8_t none[FS_UUID_BYTES];
+
+	return subvolume->otransid != 0 && !is_same_uuid(subvolume->parent_uuid, none);
+}
+
+/* A search would not find the subvolumes in it. */
+bool estimate_snapshots_take(EstimateSnapshots *snapshots, uint64_t id, const char *path,
+			     size_t root_bytes)
+{
+	Snapshot snapshot = { btrfs_subvolumes_find(snapshots->subvolumes, id), NULL, root_bytes };
+
+	if (!snapshot.subvolume || !snapshot.subvolume->is_read_only ||
+	    !is_snapshot(snapshot.subvolume) || g_hash_table_contains(snapshots->outer, &id))
+		return false;
+
+	snapshot.path = g_strdup(path);
+	g_array_append_val(snapshots->taken, snapshot);
+	return true;
+}
+
+static int compare_creation(const void *a, const void *b)
+{
+	const BtrfsSubvolume *one = ((const Snapshot *)a)->subvolume;
+	const BtrfsSubvolume *other = ((const Snapshot *)b)->subvolume;
+
+	if (one->otransid != other->otransid)
+		return one->otransid < other->otransid ? -1 : 1;
+	return (one->id > other->id) - (one->id < other->id);
+}
+
+/*
+ * Whether what @younger shows, and was written before @older->generation, is in @older, too: @older was last changed
+ * before @younger was made of it; or both were made of the same, and nobody wrote to @older since.
+ */
+static bool is_base(const BtrfsSubvolume *older, const BtrfsSubvolume *younger)
+{
+	if (is_same_uuid(older->uuid, younger->parent_uuid))
+		return older->generation <= younger->otransid;
+	return is_same_uuid(older->parent_uuid, younger->parent_uuid) &&
+	       older->generation == older->otransid;
+}
+
+/* The transaction since which the snapshot may show what none of those before it does; 0: all of it. */
+static uint64_t changed_since(const EstimateSnapshots *snapshots, guint number)
+{
+	const Snapshot *taken = (const Snapshot *)(const void *)snapshots->taken->data;
+	uint64_t since = 0;
+
+	for (guint i = 0; i < number; i++)
+		if (is_base(taken[i].subvolume, taken[number].subvolume))
+			since = MAX(since, taken[i].subvolume->generation);
+	return since;
+}
+
+static void search_next(EstimateSnapshots *snapshots)
+{
+	const Snapshot *snapshot = &g_array_index(snapshots->taken, Snapshot, snapshots->next);
+	const BtrfsTreeRange range = {
+		.tree = snapshot->subvolume->id,
+		.first = { BTRFS_FIRST_FREE_OBJECTID, BTRFS_EXTENT_DATA_KEY, 0 },
+		.last = { BTRFS_LAST_FREE_OBJECTID, BTRFS_EXTENT_DATA_KEY, UINT64_MAX },
+		.min_transid = changed_since(snapshots, snapshots->next),
+		.types = { BTRFS_EXTENT_DATA_KEY },
+	};
+
+	snapshots->file = (SnapshotFile){
+		.snapshot = snapshot->path,
+		.root_bytes = snapshot->root_bytes,
+		.subvolume = snapshot->subvolume->id,
+	};
+	btrfs_tree_start(snapshots->tree, snapshots->task->fd, &range);
+	snapshots->next++;
+}
+
+/* Whether the item shows a block that was not met. */
+static bool is_new(const EstimateSnapshots *snapshots, const BtrfsTreeItem *item)
+{
+	uint64_t block = snapshots->task->identity.block_bytes;
+	BtrfsFileExtentItem extent;
+
+	if (!btrfs_file_extent_item_read(item->data, item->length, &extent) ||
+	    extent.kind != BTRFS_FILE_EXTENT_IS_REGULAR || extent.bytenr == 0)
+		return false;
+	if (extent.is_encoded)
+		return !address_set_has(snapshots->met, extent.bytenr);
+
+	for (uint64_t i = 0; i < extent.length; i += block)
+		if (!address_set_has(snapshots->met, extent.bytenr + extent.offset + i))
+			return true;
+	return false;
+}
+
+bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **ret, GError **error)
+{
+	const BtrfsTreeItem *item = NULL;
+
+	if (!snapshots->is_begun)
+		g_array_sort(snapshots->taken, compare_creation);
+	snapshots->is_begun = true;
+	*ret = NULL;
+	while (!atomic_load(snapshots->task->stop)) {
+		if (snapshots->next > 0 && !btrfs_tree_next_if_any(snapshots->tree, &item, error))
+			return false;
+		if (!item && snapshots->next == snapshots->taken->len)
+			return true;
+		if (!item) {
+			search_next(snapshots);
+			continue;
+		}
+		/* One that was left out stays left out. */
+		if (item->key.objectid == snapshots->file.inode || !is_new(snapshots, item))
+			continue;
+
+		snapshots->file.inode = item->key.objectid;
+		*ret = &snapshots->file;
+		return true;
+	}
+
+	return true;
+}
