@@ -382,16 +382,17 @@ static bool may_stay(ExtentSources *sources, const Object *object, const Object 
 	       (object->id != target->id && object->size_bytes < target->size_bytes);
 }
 
-bool extent_sources_find_at(ExtentSources *sources, const Object *target, const ExtentRef *place,
-			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
-			    GError **error)
+bool extent_sources_find_at(ExtentSources *sources, const Object *target,
+			    const SourceBeside *beside, const ExtentSource **ret,
+			    uint64_t *ret_position, GError **error)
 {
+	uint64_t offset = beside->offset;
 	const BtrfsFileExtent *item;
 	const Object *object;
 
 	*ret = NULL;
-	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, place->root,
-				 place->inode, offset, 1);
+	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, beside->root,
+				 beside->inode, offset, 1);
 	/* The subvolume may be deleted by now. */
 	if (!btrfs_file_extents_next_if_any(sources->file_extents, &item, error))
 		return false;
@@ -407,6 +408,37 @@ bool extent_sources_find_at(ExtentSources *sources, const Object *target, const 
 
 	return extent_sources_find(sources, object->id, *ret_position, sources->pass->block_bytes,
 				   ret, error);
+}
+
+size_t extent_source_besides(const ExtentSource *source, uint64_t position, SourceBeside *ret,
+			     size_t most)
+{
+	size_t n = 0;
+
+	for (guint i = 0; i < source->places->len; i++) {
+		const ExtentRef *place = &g_array_index(source->places, ExtentRef, i);
+		SourceBeside beside = {
+			.root = place->root,
+			.inode = place->inode,
+			.offset = place->offset + (position - place->position),
+			.is_source = !source->is_encoded && position >= place->position &&
+				     position - place->position < place->length,
+		};
+		size_t known = 0;
+
+		if (place->offset + position < place->position)
+			continue;
+		while (known < n &&
+		       (ret[known].offset != beside.offset || ret[known].inode != beside.inode ||
+			ret[known].root != beside.root))
+			known++;
+		if (known < n)
+			ret[known].is_source |= beside.is_source;
+		else if (n < most)
+			ret[n++] = beside;
+	}
+
+	return n;
 }
 
 /* Of places that show as much always the same one, and for what lies side by side one file. */
