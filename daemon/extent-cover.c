@@ -24,11 +24,11 @@ struct ExtentCover {
 	ExtentSums *sums;
 	uint32_t block_bytes;
 	uint64_t blocks;
-	GArray *target_sums; /* uint64_t for each block */
-	GArray *source_sums; /* of the window in hand */
-	GArray *owned;       /* uint32_t for each block: 1 + index of the owner; 0: not covered */
-	GArray *owners;      /* Owner */
-	GArray *reaches;     /* Reach, of what was added last, or since a join was begun */
+	GArray *target_sums;  /* uint64_t for each block */
+	GArray *source_sums;  /* of the window in hand */
+	GArray *owned;        /* uint32_t for each block: 1 + index of the owner; 0: not covered */
+	GArray *owners;       /* Owner */
+	GArray *reaches;      /* Reach, of what was added last, or since a join was begun */
 	CoverRange looked_at; /* by what was added last */
 	bool is_joining;
 };

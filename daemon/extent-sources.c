@@ -49,6 +49,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->table = table;
 	sources->files = files;
 	sources->refs = extent_refs_new(pass->filesystem->fd, pass->ref_bound);
+	extent_refs_use_windows(sources->refs);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->moved = g_array_new(false, false, sizeof(uint32_t));
 	sources->groups = g_array_new(false, false, sizeof(GroupedRef));
@@ -84,6 +85,11 @@ void extent_sources_clear(ExtentSources *sources)
 	g_hash_table_foreach_remove(sources->found, is_not_popular, NULL);
 	if (g_hash_table_size(sources->found) > POPULAR_MAX)
 		g_hash_table_remove_all(sources->found);
+}
+
+void extent_sources_note_sharing(ExtentSources *sources)
+{
+	extent_refs_clear_windows(sources->refs);
 }
 
 static bool stays_within_owners(const ExtentSources *sources)
@@ -217,11 +223,16 @@ static bool is_shown_whole(const ExtentSource *source)
 static bool read_named_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentNamed named;
+	size_t most = PLACES_MAX;
 
 	if (wants_all_places(sources))
 		return read_places(sources, source, error);
-	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error) ||
-	    !extent_refs_list_named(sources->refs, &source->object, PLACES_MAX, error))
+	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error))
+		return false;
+	/* Once all are listed there is nothing to search on for. */
+	if (named.root != 0)
+		most = MIN(most, named.n_items);
+	if (!extent_refs_list_named(sources->refs, &source->object, most, error))
 		return false;
 
 	source->is_named = source->has_more = true;

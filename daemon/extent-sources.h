@@ -41,6 +41,9 @@ void extent_sources_free(ExtentSources *sources);
  */
 void extent_sources_clear(ExtentSources *sources);
 
+/* Something was shared: forget what was read of files, save for the sources found so far. */
+void extent_sources_note_sharing(ExtentSources *sources);
+
 /*
  * From now on only files of the user @owner serve as places, if --across-owners wants it so.
  */
