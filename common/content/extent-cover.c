@@ -24,11 +24,12 @@ struct ExtentCover {
 	ExtentSums *sums;
 	uint32_t block_bytes;
 	uint64_t blocks;
-	GArray *target_sums; /* uint64_t for each block */
-	GArray *source_sums; /* of the window in hand */
-	GArray *owned;       /* uint32_t for each block: 1 + index of the owner; 0: not covered */
-	GArray *owners;      /* Owner */
-	GArray *reaches;     /* Reach, of what was added last, or since a join was begun */
+	GArray *target_sums;  /* uint64_t for each block */
+	GArray *source_sums;  /* of the window in hand */
+	GArray *owned;        /* uint32_t for each block: 1 + index of the owner; 0: not covered */
+	GArray *owners;       /* Owner */
+	GArray *reaches;      /* Reach, of what was added last, or since a join was begun */
+	CoverRange looked_at; /* by what was added last */
 	bool is_joining;
 };
 
@@ -192,6 +193,7 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 	};
 	uint64_t margin = FOLLOW_BLOCKS;
 
+	cover->looked_at = (CoverRange){ run->target_block, run->target_block };
 	if (run->target_block < window.low || run->target_block >= window.high)
 		return true;
 
@@ -201,9 +203,15 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 		margin *= 8;
 	} while (is_cut(cover, &window));
 
+	cover->looked_at = (CoverRange){ window.first, window.end };
 	own_window(cover, &window, diagonal, source, least_blocks,
 		   add_owner(cover, source->id, diagonal, false));
 	return true;
+}
+
+CoverRange extent_cover_looked_at(const ExtentCover *cover)
+{
+	return cover->looked_at;
 }
 
 /* The number of the reach, of what was added last, that has @block; UINT_MAX: none has. */

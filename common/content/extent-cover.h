@@ -64,6 +64,9 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source);
 bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
 		      uint64_t least_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The blocks of the target that the last extent_cover_add() compared with the source's; empty if it compared none. */
+CoverRange extent_cover_looked_at(const ExtentCover *cover);
+
 /* Whether what was added last has @block, whichever covers it; and take that back. */
 bool extent_cover_added(const ExtentCover *cover, uint64_t block);
 void extent_cover_take_back(ExtentCover *cover, uint64_t block);

@@ -2,6 +2,7 @@
 #include "common/files/extent-refs.h"
 
 #include "common/files/file-key.h"
+#include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
@@ -16,19 +17,25 @@
 typedef struct {
 	FileKey key;
 	BtrfsInodeItem item;
+	uint64_t leaf; /* the transaction that last wrote the leaf of that; UINT64_MAX: not known */
 	bool is_there;
 } KnownFile;
 
 struct ExtentRefs {
 	int fd;
+	BtrfsRefBound *bound; /* or NULL */
 	BtrfsRefs *found;
 	BtrfsFileExtents *extents;
-	GArray *list;      /* ExtentRef */
-	GArray *named;     /* BtrfsExtentRef */
-	GHashTable *files; /* KnownFile by its key */
+	BtrfsItemWindows *windows; /* or NULL */
+	GArray *list;              /* ExtentRef */
+	GArray *named;             /* BtrfsExtentRef */
+	uint64_t named_bytenr;     /* of the extent whose names were read last */
+	uint64_t named_refs;       /* that its item counts */
+	GHashTable *files;         /* KnownFile by its key */
 	ExtentUnseen unseen;
 	ExtentRef unseen_place; /* the first one */
 	uint64_t n_places;
+	uint64_t newest_leaf;
 	bool is_encoded;
 	uint64_t ram_bytes;
 };
@@ -43,6 +50,7 @@ ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound)
 	ExtentRefs *refs = g_new0(ExtentRefs, 1);
 
 	refs->fd = fd;
+	refs->bound = bound;
 	refs->found = btrfs_refs_new();
 	btrfs_refs_set_bound(refs->found, bound);
 	refs->extents = btrfs_file_extents_new();
@@ -59,10 +67,32 @@ void extent_refs_free(ExtentRefs *refs)
 
 	btrfs_refs_free(refs->found);
 	btrfs_file_extents_free(refs->extents);
+	btrfs_item_windows_free(refs->windows);
 	g_array_unref(refs->list);
 	g_array_unref(refs->named);
 	g_hash_table_unref(refs->files);
 	g_free(refs);
+}
+
+void extent_refs_use_windows(ExtentRefs *refs)
+{
+	if (!refs->windows)
+		refs->windows = btrfs_item_windows_new(refs->fd);
+}
+
+void extent_refs_clear_windows(ExtentRefs *refs)
+{
+	if (refs->windows)
+		btrfs_item_windows_clear(refs->windows);
+}
+
+/* The item by its key, from a window if these are used. */
+static bool find_item(ExtentRefs *refs, uint64_t root, const BtrfsKey *key, BtrfsTreeItem *ret,
+		      bool *ret_found, GError **error)
+{
+	*ret_found = false;
+	return !refs->windows ||
+	       btrfs_item_windows_find(refs->windows, root, key, ret, ret_found, error);
 }
 
 /*
@@ -72,6 +102,25 @@ void extent_refs_free(ExtentRefs *refs)
 static bool is_of(const BtrfsFileExtent *item, const Object *extent)
 {
 	return item->bytenr == extent->inode && item->disk_bytes == extent->size_bytes;
+}
+
+/* Read the inode of @file. */
+static bool look_up_file(ExtentRefs *refs, KnownFile *file, GError **error)
+{
+	BtrfsKey key = { file->key.inode, BTRFS_INODE_ITEM_KEY, 0 };
+	g_autoptr(GError) unread = NULL;
+	BtrfsTreeItem item;
+
+	/* Whatever a window cannot tell, the search does. */
+	if (find_item(refs, file->key.root, &key, &item, &file->is_there, &unread) &&
+	    file->is_there && btrfs_inode_item_read(item.data, item.length, &file->item)) {
+		file->leaf = item.transid;
+		return true;
+	}
+
+	file->leaf = UINT64_MAX;
+	return btrfs_inode_read(refs->fd, file->key.root, file->key.inode, &file->item,
+				&file->is_there, error);
 }
 
 /* The inode of the place's file, which mostly shows the extent in several places; NULL: error. */
@@ -85,8 +134,7 @@ static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError
 
 	file = g_new0(KnownFile, 1);
 	file->key = key;
-	if (!btrfs_inode_read(refs->fd, ref->root, ref->inode, &file->item, &file->is_there,
-			      error)) {
+	if (!look_up_file(refs, file, error)) {
 		g_free(file);
 		return NULL;
 	}
@@ -109,6 +157,7 @@ static bool read_inode(ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError
 	ref->is_deleted = file->item.nlink == 0;
 	ref->is_immutable = file->item.is_immutable;
 	ref->mtime_nsec = file->item.mtime_nsec;
+	refs->newest_leaf = MAX(refs->newest_leaf, file->leaf);
 	return true;
 }
 
@@ -141,6 +190,7 @@ static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const Btrf
 
 	refs->is_encoded = item->is_encoded;
 	refs->ram_bytes = item->ram_bytes;
+	refs->newest_leaf = MAX(refs->newest_leaf, item->transid);
 	if (!read_inode(refs, &ref, &is_there, error))
 		return false;
 	if (!is_there) {
@@ -153,13 +203,29 @@ static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const Btrf
 	return true;
 }
 
+/* Whether a window has the item that the kernel named, and it shows the extent. */
+static bool find_in_window(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
+			   BtrfsFileExtent *ret)
+{
+	BtrfsKey key = { found->inode, BTRFS_EXTENT_DATA_KEY, found->offset };
+	BtrfsTreeItem item;
+	bool is_known;
+
+	return find_item(refs, found->root, &key, &item, &is_known, NULL) && is_known &&
+	       btrfs_file_extent_take(&item, ret, NULL) && is_of(ret, extent);
+}
+
 bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
 		     uint64_t *ret_length, GError **error)
 {
 	g_autoptr(GError) unread = NULL;
 	const BtrfsFileExtent *item;
+	BtrfsFileExtent known;
 
 	*ret_length = 0;
+	if (find_in_window(refs, found, extent, &known))
+		return add_item(refs, found->root, found->inode, &known, ret_length, error);
+
 	btrfs_file_extents_start(refs->extents, refs->fd, found->root, found->inode, found->offset,
 				 1);
 	if (!btrfs_file_extents_next(refs->extents, &item, &unread)) {
@@ -178,6 +244,34 @@ bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *exte
 	       add_item(refs, found->root, found->inode, item, ret_length, error);
 }
 
+static const KnownFile *known_file(const ExtentRefs *refs, const ExtentRef *place)
+{
+	FileKey key = { place->root, place->inode };
+
+	return g_hash_table_lookup(refs->files, &key);
+}
+
+bool extent_refs_is_unchanged(const ExtentRefs *refs, const ExtentRef *one, const ExtentRef *other)
+{
+	const KnownFile *file = known_file(refs, one);
+	const KnownFile *other_file = known_file(refs, other);
+
+	return file && other_file && file->item.transid == other_file->item.transid &&
+	       file->item.generation == other_file->item.generation &&
+	       file->item.size_bytes == other_file->item.size_bytes &&
+	       file->item.ctime_nsec == other_file->item.ctime_nsec &&
+	       one->offset == other->offset && one->position == other->position &&
+	       one->length == other->length;
+}
+
+void extent_refs_add_like(ExtentRefs *refs, const ExtentRef *like, uint64_t root)
+{
+	ExtentRef place = *like;
+
+	place.root = root;
+	g_array_append_val(refs->list, place);
+}
+
 static void clear(ExtentRefs *refs)
 {
 	g_array_set_size(refs->list, 0);
@@ -185,6 +279,12 @@ static void clear(ExtentRefs *refs)
 	refs->unseen = EXTENT_UNSEEN_NONE;
 	refs->unseen_place = (ExtentRef){ 0 };
 	refs->n_places = 0;
+	refs->newest_leaf = 0;
+}
+
+uint64_t extent_refs_newest_leaf(const ExtentRefs *refs)
+{
+	return refs->newest_leaf;
 }
 
 /* Nothing is listed yet of what the kernel found. */
@@ -241,13 +341,26 @@ static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutco
 	*ret = outcomes[outcome];
 }
 
+/* Whether the item, if it was just read, tells that the references may be looked up. */
+static bool is_free(const ExtentRefs *refs, const Object *extent)
+{
+	return refs->bound && refs->named_bytenr == extent->inode && refs->named_refs > 0 &&
+	       btrfs_ref_bound_is_free(refs->bound, refs->named_refs);
+}
+
 bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
 		      GError **error)
 {
 	BtrfsRefsOutcome outcome;
+	bool done;
 
 	btrfs_refs_set_most(refs->found, BTRFS_REFS_MAX);
-	if (!btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error))
+	done = is_free(refs, extent)
+		       ? btrfs_refs_read_allowed(refs->found, refs->fd, extent->inode, &outcome,
+						 error)
+		       : btrfs_refs_read(refs->found, refs->fd, extent->inode, &outcome, error);
+	refs->named_bytenr = 0;
+	if (!done)
 		return false;
 
 	end_find(refs, outcome, ret);
@@ -345,6 +458,8 @@ bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most,
 
 	g_array_unref(refs->named);
 	refs->named = named.refs;
+	refs->named_bytenr = extent->inode;
+	refs->named_refs = named.n_refs;
 	ret->generation = named.generation;
 	ret->is_all = named.is_all && !named.has_leaves;
 	if (named.is_all && refs->named->len > 0)
@@ -376,7 +491,14 @@ bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most,
 bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
 		       const Object *extent, uint64_t *ret_length, GError **error)
 {
+	const BtrfsRef asked = { place->inode, place->offset, root };
 	const BtrfsFileExtent *item;
+	BtrfsFileExtent known;
+
+	if (find_in_window(refs, &asked, extent, &known)) {
+		*ret_length = known.length;
+		return true;
+	}
 
 	btrfs_file_extents_start(refs->extents, refs->fd, root, place->inode, place->offset, 1);
 	if (!btrfs_file_extents_next_if_any(refs->extents, &item, error))

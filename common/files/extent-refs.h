@@ -55,6 +55,28 @@ typedef enum {
 ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound);
 void extent_refs_free(ExtentRefs *refs);
 
+/*
+ * The transaction that last wrote any of the leaves that tell of the listed places and of their files; UINT64_MAX: that
+ * is not known.  Snapshots since then have these leaves in common with the subvolume.
+ */
+uint64_t extent_refs_newest_leaf(const ExtentRefs *refs);
+
+/*
+ * Whether the file that is @one is as it was where it is @other, in another snapshot: nobody changed it in between.
+ * Both are places of the extent in hand.
+ */
+bool extent_refs_is_unchanged(const ExtentRefs *refs, const ExtentRef *one, const ExtentRef *other);
+
+/* Add the place that the subvolume @root has as @like has it. */
+void extent_refs_add_like(ExtentRefs *refs, const ExtentRef *like, uint64_t root);
+
+/*
+ * Keep what lies beside what is looked up: neighbours are likely to be asked for next.  Call
+ * extent_refs_clear_windows() after sharing.
+ */
+void extent_refs_use_windows(ExtentRefs *refs);
+void extent_refs_clear_windows(ExtentRefs *refs);
+
 /* Find the places that show @extent, looking at @most references. */
 bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
-#include "kernel-ioctl/btrfs/btrfs-tree.h"
-
 /*
  * Where the item begins that holds a byte, its key does not tell, and the kernel searches forward
  * only.  Most begin no further before it than a compressed extent shows; for others the search
@@ -10,6 +8,9 @@
  */
 #define FIRST_STEP_BYTES (UINT64_C(128) << 10)
 #define STEP_FACTOR      16
+
+/* The kernel returns so many items at a time. */
+#define MOST_ITEMS 48
 
 struct BtrfsFileExtents {
 	/* The search. */
@@ -32,6 +33,7 @@ BtrfsFileExtents *btrfs_file_extents_new(void)
 	extents->fd = -1;
 	extents->is_at_end = true;
 	extents->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	btrfs_tree_set_most_items(extents->tree, MOST_ITEMS);
 	return extents;
 }
 
@@ -67,7 +69,7 @@ static void search(BtrfsFileExtents *extents, uint64_t first)
 	btrfs_tree_start(extents->tree, extents->fd, &range);
 }
 
-static bool read_item(BtrfsFileExtents *extents, const BtrfsTreeItem *item, GError **error)
+bool btrfs_file_extent_take(const BtrfsTreeItem *item, BtrfsFileExtent *ret, GError **error)
 {
 	BtrfsFileExtentItem extent;
 
@@ -79,7 +81,7 @@ static bool read_item(BtrfsFileExtents *extents, const BtrfsTreeItem *item, GErr
 		return false;
 	}
 
-	extents->current = (BtrfsFileExtent){
+	*ret = (BtrfsFileExtent){
 		.logical = item->key.offset,
 		.disk_bytes = extent.disk_bytes,
 		.ram_bytes = extent.ram_bytes,
@@ -145,7 +147,7 @@ bool btrfs_file_extents_next(BtrfsFileExtents *extents, const BtrfsFileExtent **
 			return false;
 		if (!item)
 			break;
-		if (!read_item(extents, item, error))
+		if (!btrfs_file_extent_take(item, &extents->current, error))
 			return false;
 		if (is_before_range(extents))
 			continue;

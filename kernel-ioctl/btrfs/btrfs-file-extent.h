@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel-ioctl/btrfs/btrfs-items.h"
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -34,6 +35,10 @@ typedef struct {
  */
 bool btrfs_file_extent_read(int fd, uint64_t inode, uint64_t position, BtrfsFileExtent *ret,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What the EXTENT_DATA item tells. */
+bool btrfs_file_extent_take(const BtrfsTreeItem *item, BtrfsFileExtent *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * BtrfsFileExtents - the extents of one file, as they are in its subvolume's tree.

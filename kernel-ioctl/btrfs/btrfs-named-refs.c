@@ -16,24 +16,30 @@ static void take(BtrfsNamedRefs *named, const BtrfsExtentRef *ref, size_t most)
 }
 
 /* Take what is in the extent's own item, if that is one of data. */
-static void take_inline(BtrfsNamedRefs *named, const BtrfsTreeItem *found, size_t most)
+static void take_inline(BtrfsNamedRefs *named, const BtrfsTreeItem *found, size_t most,
+			bool *ret_has_items)
 {
 	const BtrfsExtentRef *ref;
 	BtrfsExtentItem item;
 	BtrfsExtentRefs next;
+	uint64_t left;
 
 	if (!btrfs_extent_item_read(found->data, found->length, &item) || !item.is_data)
 		return;
 
 	named->generation = item.generation;
 	named->is_all = true;
+	named->n_refs = left = item.refs;
 	btrfs_extent_refs_start(&next, &item);
 	do {
 		if (!btrfs_extent_refs_next(&next, &ref))
 			named->is_all = false;
-		else if (ref)
+		else if (ref) {
 			take(named, ref, most);
+			left -= MIN(left, ref->count);
+		}
 	} while (ref && named->is_all);
+	*ret_has_items = left > 0;
 }
 
 bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t most,
@@ -48,6 +54,7 @@ bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t 
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
 	BtrfsNamedRefs named = { .refs = refs };
 	const BtrfsTreeItem *found;
+	bool has_items = true;
 
 	btrfs_tree_start(tree, fd, &range);
 	do {
@@ -56,12 +63,13 @@ bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t 
 		if (!btrfs_tree_next_if_any(tree, &found, error))
 			return false;
 		if (found && found->key.type == BTRFS_EXTENT_ITEM_KEY)
-			take_inline(&named, found, most);
+			take_inline(&named, found, most, &has_items);
 		else if (found && btrfs_extent_ref_item_read(found->key.type, found->key.offset,
 							     found->data, found->length, &ref))
 			take(&named, &ref, most);
 		/* From here on all are of leaves. */
-	} while (found && named.is_all && found->key.type != BTRFS_SHARED_DATA_REF_KEY);
+	} while (found && has_items && named.is_all &&
+		 found->key.type != BTRFS_SHARED_DATA_REF_KEY);
 
 	*ret = named;
 	g_steal_pointer(&refs);

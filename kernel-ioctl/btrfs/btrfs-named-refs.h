@@ -21,6 +21,7 @@
  */
 typedef struct {
 	GArray *refs;        /* BtrfsExtentRef; to be unref'd */
+	uint64_t n_refs;     /* of any kind, in leaves; a leaf may belong to several subvolumes */
 	uint64_t generation; /* see BtrfsExtentItem; 0: the extent is not there */
 	bool is_all;         /* there are no others of the kind */
 	bool has_leaves;     /* there are others, named by leaf; not known unless is_all */

@@ -203,6 +203,11 @@ bool btrfs_ref_bound_allows(BtrfsRefBound *bound, uint64_t bytenr, bool *ret, ui
 	return true;
 }
 
+bool btrfs_ref_bound_is_free(const BtrfsRefBound *bound, uint64_t n_refs)
+{
+	return n_refs <= BTRFS_REF_BOUND_FREE / btrfs_families_largest(bound->families);
+}
+
 BtrfsFamilies *btrfs_ref_bound_families(BtrfsRefBound *bound)
 {
 	return bound->families;

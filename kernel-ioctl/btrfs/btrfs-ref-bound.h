@@ -38,6 +38,12 @@ void btrfs_ref_bound_free(BtrfsRefBound *bound);
 bool btrfs_ref_bound_allows(BtrfsRefBound *bound, uint64_t bytenr, bool *ret, uint64_t *ret_most,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Whether the references to an extent whose item counts @n_refs may be looked up, by the families as they were looked at
+ * last; false: ask btrfs_ref_bound_allows().
+ */
+bool btrfs_ref_bound_is_free(const BtrfsRefBound *bound, uint64_t n_refs);
+
 /* The families of subvolumes that it goes by, for others to use. */
 BtrfsFamilies *btrfs_ref_bound_families(BtrfsRefBound *bound);
 

@@ -132,21 +132,12 @@ static bool is_allowed(BtrfsRefs *refs, uint64_t bytenr, bool *ret, GError **err
 	       btrfs_ref_bound_allows(refs->bound, bytenr, ret, &refs->n_counted, error);
 }
 
-/* Of the extent at @bytenr, which has the byte at @address. */
-static bool read_refs(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address, uint64_t flags,
+/* Of the extent that has the byte at @address. */
+static bool read_refs(BtrfsRefs *refs, int fd, uint64_t address, uint64_t flags,
 		      BtrfsRefsOutcome *ret, GError **error)
 {
-	bool allowed;
-
 	refs->n_refs = 0;
 	refs->n_counted = 0;
-	if (!is_allowed(refs, bytenr, &allowed, error))
-		return false;
-	if (!allowed) {
-		*ret = BTRFS_REFS_TOO_MANY;
-		return true;
-	}
-
 	/* Large once is no reason to make the kernel fill it for every other extent. */
 	set_buffer(refs, BUFFER_BYTES);
 	if (!read_all(refs, fd, address, flags, ret, error))
@@ -160,17 +151,37 @@ static bool read_refs(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address
 	return true;
 }
 
+/* The same of the extent at @bytenr, if the bound allows it. */
+static bool read_bounded(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address, uint64_t flags,
+			 BtrfsRefsOutcome *ret, GError **error)
+{
+	bool allowed;
+
+	refs->n_refs = 0;
+	refs->n_counted = 0;
+	*ret = BTRFS_REFS_TOO_MANY;
+	if (!is_allowed(refs, bytenr, &allowed, error))
+		return false;
+	return !allowed || read_refs(refs, fd, address, flags, ret, error);
+}
+
 bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
 		     GError **error)
 {
-	return read_refs(refs, fd, bytenr, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret,
-			 error);
+	return read_bounded(refs, fd, bytenr, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret,
+			    error);
+}
+
+bool btrfs_refs_read_allowed(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+			     GError **error)
+{
+	return read_refs(refs, fd, bytenr, BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET, ret, error);
 }
 
 bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t position,
 			  BtrfsRefsOutcome *ret, GError **error)
 {
-	return read_refs(refs, fd, bytenr, bytenr + position, 0, ret, error);
+	return read_bounded(refs, fd, bytenr, bytenr + position, 0, ret, error);
 }
 
 uint64_t btrfs_refs_count(const BtrfsRefs *refs)

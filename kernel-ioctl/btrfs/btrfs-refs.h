@@ -67,6 +67,10 @@ bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome 
 bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t position,
 			  BtrfsRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same as btrfs_refs_read(), of an extent that the bound is known to allow. */
+bool btrfs_refs_read_allowed(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
+			     GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* How many references there are, as far as is known: more than are listed where that are too many. */
 uint64_t btrfs_refs_count(const BtrfsRefs *refs);
 

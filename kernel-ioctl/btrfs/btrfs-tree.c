@@ -6,8 +6,11 @@
 #include <linux/btrfs.h>
 #include <string.h>
 
-/* The kernel's own limit; an item, which lies in one node, is 64 KiB at most. */
+/* The kernel's own limit. */
 #define BUFFER_BYTES_MAX ((size_t)16 << 20)
+
+/* An item lies in one node, which is no longer. */
+#define ITEM_BYTES_MAX ((size_t)64 << 10)
 
 struct BtrfsTree {
 	/* The search. */
@@ -17,8 +20,10 @@ struct BtrfsTree {
 	bool is_at_end;    /* everything up to the last key was */
 
 	/* The kernel's answer. */
-	uint32_t n_left; /* items not yet taken from it */
-	size_t next;     /* byte of the buffer where they begin */
+	uint32_t most_items; /* that it is asked for */
+	uint32_t n_items;    /* that it has; 0: there is no answer yet */
+	uint32_t n_left;     /* items not yet taken from it */
+	size_t next;         /* byte of the buffer where they begin */
 	size_t buffer_bytes;
 	struct btrfs_ioctl_search_args_v2 *arguments;
 	BtrfsTreeItem current;
@@ -56,6 +61,7 @@ BtrfsTree *btrfs_tree_new(size_t buffer_bytes)
 
 	tree->fd = -1;
 	tree->is_at_end = true;
+	tree->most_items = UINT32_MAX;
 	set_buffer(tree, CLAMP(buffer_bytes, BTRFS_TREE_BUFFER_BYTES_MIN, BUFFER_BYTES_MAX));
 	return tree;
 }
@@ -74,7 +80,15 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range)
 	tree->range = *range;
 	tree->position = range->first;
 	tree->is_at_end = btrfs_key_compare(&range->first, &range->last) > 0;
-	tree->n_left = 0;
+	tree->n_items = tree->n_left = 0;
+}
+
+void btrfs_tree_set_most_items(BtrfsTree *tree, uint32_t most)
+{
+	/* The room tells an answer that is complete from one that is full. */
+	tree->most_items = most;
+	if (tree->buffer_bytes < BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX)
+		set_buffer(tree, BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX);
 }
 
 static char *describe(uint64_t tree)
@@ -127,7 +141,7 @@ static int search(BtrfsTree *tree)
 		.max_offset = range->last.offset,
 		.min_transid = range->min_transid,
 		.max_transid = UINT64_MAX,
-		.nr_items = is_one ? 1 : UINT32_MAX,
+		.nr_items = is_one ? 1 : tree->most_items,
 	};
 	tree->arguments->buf_size = tree->buffer_bytes;
 	return system_call_ioctl(tree->fd, BTRFS_IOC_TREE_SEARCH_V2, tree->arguments);
@@ -147,7 +161,7 @@ static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 		set_buffer(tree, needed);
 	}
 
-	tree->n_left = tree->arguments->key.nr_items;
+	tree->n_items = tree->n_left = tree->arguments->key.nr_items;
 	tree->next = 0;
 	return true;
 }
@@ -201,12 +215,20 @@ static bool is_wanted(const BtrfsTreeRange *range, uint8_t type)
 	return *wanted;
 }
 
+/* Whether the kernel stopped at the end of the range: not for want of room, nor as it had returned as many as it was to. */
+static bool is_complete(const BtrfsTree *tree)
+{
+	return tree->n_items > 0 && tree->n_items < tree->most_items &&
+	       tree->buffer_bytes - tree->next >=
+		       sizeof(struct btrfs_ioctl_search_header) + ITEM_BYTES_MAX;
+}
+
 /* Go to the next item of any type; false also at the end. */
 static bool btrfs_tree_step(BtrfsTree *tree, GError **error)
 {
 	if (tree->is_at_end)
 		return false;
-	if (tree->n_left == 0 && !btrfs_tree_fill(tree, error))
+	if (tree->n_left == 0 && (is_complete(tree) || !btrfs_tree_fill(tree, error)))
 		return false;
 
 	return tree->n_left > 0 && btrfs_tree_take(tree, error);
@@ -229,6 +251,11 @@ bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 		return true;
 	g_propagate_error(error, g_steal_pointer(&cause));
 	return false;
+}
+
+bool btrfs_tree_is_at_hand(const BtrfsTree *tree)
+{
+	return !tree->is_at_end && tree->n_left > 0;
 }
 
 bool btrfs_tree_next_if_any(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)

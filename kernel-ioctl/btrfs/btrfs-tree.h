@@ -69,6 +69,9 @@ typedef struct {
 BtrfsTree *btrfs_tree_new(size_t buffer_bytes);
 void btrfs_tree_free(BtrfsTree *tree);
 
+/* Have the kernel return so many items at a time, at most: for whoever wants few of a long range. */
+void btrfs_tree_set_most_items(BtrfsTree *tree, uint32_t most);
+
 /* Begin with the items in @range, of the filesystem that @fd lies on; @fd is not O_PATH. */
 void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 
@@ -81,7 +84,10 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same; a tree that does not exist has no items. */
+/* Whether the next item was returned by the kernel already, so that btrfs_tree_next() asks for none. */
+bool btrfs_tree_is_at_hand(const BtrfsTree *tree);
+
+/* The same as btrfs_tree_next(); a tree that does not exist has no items. */
 bool btrfs_tree_next_if_any(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

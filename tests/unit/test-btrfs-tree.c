@@ -99,6 +99,40 @@ static void test_a_search_goes_on_behind_the_last_item_of_a_buffer(void)
 	g_assert_cmpuint(fake_btrfs()->largest_buffer_bytes, ==, BTRFS_TREE_BUFFER_BYTES_MIN);
 }
 
+static void test_an_answer_with_room_for_more_is_the_last(void)
+{
+	g_autofree uint8_t *data = NULL;
+	g_autofree FakeItem *items = make_many(10, 100, &data);
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
+
+	kernel_set(items, 10);
+	btrfs_tree_start(tree, FAKE_BTRFS_FD, &everything);
+	g_assert_false(btrfs_tree_is_at_hand(tree));
+	for (size_t i = 0; i < 10; i++) {
+		assert_next(tree, &items[i]);
+		g_assert_cmpint(btrfs_tree_is_at_hand(tree), ==, i < 9);
+	}
+	g_assert_null(next_item(tree));
+	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 1);
+}
+
+static void test_no_more_items_are_asked_for_than_are_wanted_at_a_time(void)
+{
+	g_autofree uint8_t *data = NULL;
+	g_autofree FakeItem *items = make_many(10, 100, &data);
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+
+	kernel_set(items, 10);
+	btrfs_tree_set_most_items(tree, 4);
+	btrfs_tree_start(tree, FAKE_BTRFS_FD, &everything);
+	for (size_t i = 0; i < 10; i++)
+		assert_next(tree, &items[i]);
+	g_assert_null(next_item(tree));
+	g_assert_cmpuint(fake_btrfs()->asked_items, ==, 4);
+	/* The third answer is not full. */
+	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 3);
+}
+
 static void test_of_one_key_one_item_is_asked_for(void)
 {
 	g_autofree uint8_t *data = NULL;
@@ -361,6 +395,10 @@ int main(int argc, char **argv)
 			test_a_call_that_fails_says_what_it_tried);
 	g_test_add_func("/btrfs-tree/a-tree-can-be-started-again",
 			test_a_tree_can_be_started_again);
+	g_test_add_func("/btrfs-tree/an-answer-with-room-for-more-is-the-last",
+			test_an_answer_with_room_for_more_is_the_last);
+	g_test_add_func("/btrfs-tree/no-more-items-are-asked-for-than-are-wanted-at-a-time",
+			test_no_more_items_are_asked_for_than_are_wanted_at_a_time);
 
 	return g_test_run();
 }

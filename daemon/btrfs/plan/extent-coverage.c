@@ -15,6 +15,17 @@
 /* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
 #define GAPS_MAX 1024
 
+/* What was compared last, so many times, is not compared again. */
+#define TRIED_MAX 256
+
+/* Blocks of the target that were compared with those of a source which lie @diagonal before. */
+typedef struct {
+	uint32_t source;
+	uint64_t diagonal;
+	CoverRange range;
+	guint n_places; /* that the source had then: more may show more of it */
+} Tried;
+
 struct ExtentCoverage {
 	Pass *pass;
 	uint32_t block_bytes;
@@ -26,6 +37,7 @@ struct ExtentCoverage {
 	bool is_target_held;
 	GArray *tails;        /* ExtentTail, of the target */
 	GArray *source_tails; /* the same of the source in hand */
+	GArray *tried;        /* Tried, for the gaps */
 	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
 	bool spared_zeros; /* one would have been */
 	CoverageLack lack;
@@ -44,6 +56,7 @@ ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources 
 	coverage->zeros = extent_zeros_new(pass);
 	coverage->tails = g_array_new(false, false, sizeof(ExtentTail));
 	coverage->source_tails = g_array_new(false, false, sizeof(ExtentTail));
+	coverage->tried = g_array_new(false, false, sizeof(Tried));
 	return coverage;
 }
 
@@ -56,6 +69,7 @@ void extent_coverage_free(ExtentCoverage *coverage)
 	extent_zeros_free(coverage->zeros);
 	g_array_unref(coverage->tails);
 	g_array_unref(coverage->source_tails);
+	g_array_unref(coverage->tried);
 	g_free(coverage);
 }
 
@@ -137,9 +151,9 @@ static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, 
 	}
 }
 
-/* Cover what the source has of the target along @run. */
+/* Cover what the source has of the target along @run; *ret_range is what was compared, if anything was. */
 static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSource *source,
-		     uint64_t least_blocks, GError **error)
+		     uint64_t least_blocks, CoverRange *ret_range, GError **error)
 {
 	CoverSource by = {
 		.id = source->object.id,
@@ -172,33 +186,74 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 		extent_cover_add_whole(coverage->cover, &by);
 	else if (!extent_cover_add(coverage->cover, run, &by, least_blocks, error))
 		return false;
+	else
+		*ret_range = extent_cover_looked_at(coverage->cover);
 
 	if (!source->is_encoded)
 		uncover_tails(coverage, source, run->target_block - run->source_block);
 	return true;
 }
 
-/* Cover @block of the target, and what goes on with it, by what the file of @place shows at @offset. */
-static bool fill_from(ExtentCoverage *coverage, const ExtentRef *place, uint64_t offset,
-		      uint64_t block, GError **error)
+/* Whether @source was compared with @block of the target already, where the source's blocks lie @diagonal before. */
+static bool was_tried(const ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal,
+		      uint64_t block)
 {
-	Run run = { .target_block = block, .blocks = 1 };
-	const ExtentSource *source;
-	uint64_t position;
+	guint n = coverage->tried->len;
 
-	if (!extent_sources_find_at(coverage->sources, coverage->target, place, offset, &source,
-				    &position, error))
-		return false;
-	if (!source)
-		return true;
+	for (guint i = n; i-- > n - MIN(n, TRIED_MAX);) {
+		const Tried *tried = &g_array_index(coverage->tried, Tried, i);
+
+		if (tried->source == source->object.id && tried->diagonal == diagonal &&
+		    tried->range.first <= block && block < tried->range.end &&
+		    tried->n_places == source->places->len)
+			return true;
+	}
+
+	return false;
+}
+
+/* Cover @block of the target, and what goes on with it, by what @source has at the byte @position. */
+static bool fill_by(ExtentCoverage *coverage, const ExtentSource *source, uint64_t position,
+		    uint64_t block, GError **error)
+{
+	Run run = {
+		.source = source->object.id,
+		.source_block = position / coverage->block_bytes,
+		.target_block = block,
+		.blocks = 1,
+	};
+	Tried tried = {
+		.source = run.source,
+		.diagonal = block - run.source_block,
+		.range = { block, block + 1 },
+		.n_places = source->places->len,
+	};
+
 	if (coverage->spares_zeros && extent_zeros_are_all(&source->object)) {
 		coverage->spared_zeros = true;
 		return true;
 	}
+	if (was_tried(coverage, source, tried.diagonal, block))
+		return true;
+	if (!cover_by(coverage, &run, source, 1, &tried.range, error))
+		return false;
 
-	run.source = source->object.id;
-	run.source_block = position / coverage->block_bytes;
-	return cover_by(coverage, &run, source, 1, error);
+	g_array_append_val(coverage->tried, tried);
+	return true;
+}
+
+/* The same by whatever lies @beside. */
+static bool fill_from(ExtentCoverage *coverage, const SourceBeside *beside, uint64_t block,
+		      GError **error)
+{
+	const ExtentSource *source;
+	uint64_t position;
+
+	if (!extent_sources_find_at(coverage->sources, coverage->target, beside, &source, &position,
+				    error))
+		return false;
+
+	return !source || fill_by(coverage, source, position, block, error);
 }
 
 /*
@@ -210,20 +265,22 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 {
 	uint64_t position = (block - piece->diagonal) * coverage->block_bytes;
 	const ExtentSource *source;
+	SourceBeside besides[BESIDE_MAX];
+	size_t n = 0;
 
 	if (!extent_sources_find(coverage->sources, piece->source, position, coverage->block_bytes,
 				 &source, error))
 		return false;
+	if (source)
+		n = extent_source_besides(source, position, besides, BESIDE_MAX);
 
-	for (guint i = 0; source && i < MIN(source->places->len, BESIDE_MAX); i++) {
-		/* Finding another one may move them. */
-		ExtentRef place = g_array_index(source->places, ExtentRef, i);
-
-		if (place.offset + position < place.position)
-			continue;
-		if (!fill_from(coverage, &place, place.offset + position - place.position, block,
-			       error))
+	for (size_t i = 0; i < n; i++) {
+		if (besides[i].is_source) {
+			if (!fill_by(coverage, source, position, block, error))
+				return false;
+		} else if (!fill_from(coverage, &besides[i], block, error)) {
 			return false;
+		}
 		if (extent_cover_has(coverage->cover, block, block + 1))
 			break;
 	}
@@ -268,6 +325,7 @@ static bool fill_gaps(ExtentCoverage *coverage, GError **error)
 {
 	uint64_t first, end, from = 0;
 
+	g_array_set_size(coverage->tried, 0);
 	for (size_t i = 0; i < GAPS_MAX && extent_cover_gap(coverage->cover, from, &first, &end) &&
 			   pass_checkpoint(coverage->pass);
 	     i++) {
@@ -436,6 +494,7 @@ static bool cover_by_run(ExtentCoverage *coverage, const Run *run, bool is_all, 
 	uint64_t diagonal = run->target_block - run->source_block;
 	uint64_t least_blocks = is_all ? COVER_LEAST_BLOCKS : MIN(run->blocks, COVER_LEAST_BLOCKS);
 	const ExtentSource *source;
+	CoverRange ignored;
 	Run along = *run;
 
 	if (!extent_sources_find(coverage->sources, run->source,
@@ -453,7 +512,7 @@ static bool cover_by_run(ExtentCoverage *coverage, const Run *run, bool is_all, 
 			       along.target_block;
 	}
 	/* A shorter run is part of a longer one that goes on in other extents. */
-	return cover_by(coverage, &along, source, least_blocks, error);
+	return cover_by(coverage, &along, source, least_blocks, &ignored, error);
 }
 
 /*

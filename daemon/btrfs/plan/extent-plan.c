@@ -445,6 +445,12 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	return true;
 }
 
+void extent_plan_note_sharing(ExtentPlan *plan)
+{
+	extent_refs_clear_windows(plan->refs);
+	extent_sources_note_sharing(plan->sources);
+}
+
 void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	ExtentGain gain = gain_of(plan);

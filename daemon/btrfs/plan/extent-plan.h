@@ -47,6 +47,9 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* Something was shared: forget what was read of files. */
+void extent_plan_note_sharing(ExtentPlan *plan);
+
 /*
  * Whether what the plan would free is worth what it does to files and to metadata: else the target is
  * pinned.  A plan that is to be done has to be judged, once.

@@ -49,6 +49,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->table = table;
 	sources->files = files;
 	sources->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	extent_refs_use_windows(sources->refs);
 	sources->file_extents = btrfs_file_extents_new();
 	sources->moved = g_array_new(false, false, sizeof(uint32_t));
 	sources->groups = g_array_new(false, false, sizeof(GroupedRef));
@@ -84,6 +85,11 @@ void extent_sources_clear(ExtentSources *sources)
 	g_hash_table_foreach_remove(sources->found, is_not_popular, NULL);
 	if (g_hash_table_size(sources->found) > POPULAR_MAX)
 		g_hash_table_remove_all(sources->found);
+}
+
+void extent_sources_note_sharing(ExtentSources *sources)
+{
+	extent_refs_clear_windows(sources->refs);
 }
 
 static bool stays_within_owners(const ExtentSources *sources)
@@ -219,11 +225,16 @@ static bool is_shown_whole(const ExtentSource *source)
 static bool read_named_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentNamed named;
+	size_t most = PLACES_MAX;
 
 	if (wants_all_places(sources))
 		return read_places(sources, source, error);
-	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error) ||
-	    !extent_refs_list_named(sources->refs, &source->object, PLACES_MAX, error))
+	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error))
+		return false;
+	/* Once all are listed there is nothing to search on for. */
+	if (named.root != 0)
+		most = MIN(most, named.n_items);
+	if (!extent_refs_list_named(sources->refs, &source->object, most, error))
 		return false;
 
 	source->is_named = source->has_more = true;
@@ -384,16 +395,17 @@ static bool may_stay(ExtentSources *sources, const Object *object, const Object 
 	       (object->id != target->id && object->size_bytes < target->size_bytes);
 }
 
-bool extent_sources_find_at(ExtentSources *sources, const Object *target, const ExtentRef *place,
-			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
-			    GError **error)
+bool extent_sources_find_at(ExtentSources *sources, const Object *target,
+			    const SourceBeside *beside, const ExtentSource **ret,
+			    uint64_t *ret_position, GError **error)
 {
+	uint64_t offset = beside->offset;
 	const BtrfsFileExtent *item;
 	const Object *object;
 
 	*ret = NULL;
-	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, place->root,
-				 place->inode, offset, 1);
+	btrfs_file_extents_start(sources->file_extents, sources->pass->filesystem->fd, beside->root,
+				 beside->inode, offset, 1);
 	/* The subvolume may be deleted by now. */
 	if (!btrfs_file_extents_next_if_any(sources->file_extents, &item, error))
 		return false;
@@ -409,6 +421,37 @@ bool extent_sources_find_at(ExtentSources *sources, const Object *target, const 
 
 	return extent_sources_find(sources, object->id, *ret_position, sources->pass->block_bytes,
 				   ret, error);
+}
+
+size_t extent_source_besides(const ExtentSource *source, uint64_t position, SourceBeside *ret,
+			     size_t most)
+{
+	size_t n = 0;
+
+	for (guint i = 0; i < source->places->len; i++) {
+		const ExtentRef *place = &g_array_index(source->places, ExtentRef, i);
+		SourceBeside beside = {
+			.root = place->root,
+			.inode = place->inode,
+			.offset = place->offset + (position - place->position),
+			.is_source = !source->is_encoded && position >= place->position &&
+				     position - place->position < place->length,
+		};
+		size_t known = 0;
+
+		if (place->offset + position < place->position)
+			continue;
+		while (known < n &&
+		       (ret[known].offset != beside.offset || ret[known].inode != beside.inode ||
+			ret[known].root != beside.root))
+			known++;
+		if (known < n)
+			ret[known].is_source |= beside.is_source;
+		else if (n < most)
+			ret[n++] = beside;
+	}
+
+	return n;
 }
 
 /* Of places that show as much always the same one, and for what lies side by side one file. */

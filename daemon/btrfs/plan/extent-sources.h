@@ -41,6 +41,9 @@ void extent_sources_free(ExtentSources *sources);
  */
 void extent_sources_clear(ExtentSources *sources);
 
+/* Something was shared: forget what was read of files, save for the sources found so far. */
+void extent_sources_note_sharing(ExtentSources *sources);
+
 /*
  * From now on only files of the user @owner serve as places, if --across-owners wants it so.
  */
@@ -62,14 +65,25 @@ bool extent_sources_any_exists(const ExtentSources *sources);
 bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Where a byte of a source lies in a file, or would lie if the file went on showing the source. */
+typedef struct {
+	uint64_t root;
+	uint64_t inode;
+	uint64_t offset;
+	bool is_source; /* a known place shows that byte of the source there */
+} SourceBeside;
+
+/* List where the byte @position of the source lies, or would lie, in the files of its known places: up to @most. */
+size_t extent_source_besides(const ExtentSource *source, uint64_t position, SourceBeside *ret,
+			     size_t most);
+
 /*
- * The source of the target @target that shows @offset of the file of @place, whichever extent that
- * is; NULL if none can.  It may be one whose own turn as a target comes later, if it is the shorter
- * of the two.  *ret_position is the byte of it that lies there.
+ * The source of the target @target that lies @beside, whichever extent that is; NULL if none can.  It may be one whose
+ * own turn as a target comes later, if it is the shorter of the two.  *ret_position is the byte of it that lies there.
  */
-bool extent_sources_find_at(ExtentSources *sources, const Object *target, const ExtentRef *place,
-			    uint64_t offset, const ExtentSource **ret, uint64_t *ret_position,
-			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool extent_sources_find_at(ExtentSources *sources, const Object *target,
+			    const SourceBeside *beside, const ExtentSource **ret,
+			    uint64_t *ret_position, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * The place of the source that shows most of the @length bytes from @position on; NULL if none shows

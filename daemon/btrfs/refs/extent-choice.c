@@ -22,6 +22,7 @@ ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
 
 	choice->pass = pass;
 	choice->refs = refs;
+	extent_refs_use_windows(refs);
 	choice->found = g_array_new(false, false, sizeof(GroupedRef));
 	choice->holders = g_array_new(false, false, sizeof(uint64_t));
 	return choice;
@@ -90,18 +91,112 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 	return true;
 }
 
+static bool add_found(ExtentChoice *choice, const Object *extent, guint i, GError **error)
+{
+	uint64_t ignored;
+
+	return extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &ignored, error);
+}
+
+/* The place that was added for the reference @i; NULL if none was. */
+static const ExtentRef *place_of(const ExtentChoice *choice, guint i)
+{
+	const BtrfsRef *ref = &found_at(choice, i)->ref;
+	const ExtentRef *places;
+	size_t n;
+
+	places = extent_refs_list(choice->refs, &n);
+	while (n-- > 0)
+		if (places[n].root == ref->root && places[n].inode == ref->inode &&
+		    places[n].offset == ref->offset)
+			return &places[n];
+
+	return NULL;
+}
+
+static const BtrfsUntouched *find_untouched(const GArray *snapshots, uint64_t id)
+{
+	for (guint i = 0; i < snapshots->len; i++)
+		if (g_array_index(snapshots, BtrfsUntouched, i).id == id)
+			return &g_array_index(snapshots, BtrfsUntouched, i);
+
+	return NULL;
+}
+
+/*
+ * The oldest of the references [@begin + 1, @end), if these are of snapshots that nobody wrote to, and @begin is of the
+ * subvolume that they are of; else @begin.
+ */
+static guint find_oldest(const ExtentChoice *choice, guint begin, guint end)
+{
+	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
+	const GArray *snapshots =
+		btrfs_families_untouched(families, found_at(choice, begin)->ref.root);
+	uint64_t otransid = UINT64_MAX;
+	guint oldest = begin;
+
+	for (guint i = begin + 1; snapshots && i < end; i++) {
+		const BtrfsUntouched *one =
+			find_untouched(snapshots, found_at(choice, i)->ref.root);
+
+		if (!one)
+			return begin;
+		if (one->otransid < otransid) {
+			otransid = one->otransid;
+			oldest = i;
+		}
+	}
+
+	return oldest;
+}
+
+/*
+ * Add the references [@begin + 1, @end) of a group.  What the subvolume shows as its oldest snapshot does all those
+ * between show, too.
+ */
+static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, guint end,
+		      GError **error)
+{
+	guint oldest = end - begin > 2 ? find_oldest(choice, begin, end) : begin;
+	const ExtentRef *first, *other;
+	bool is_unchanged = false;
+
+	if (oldest != begin) {
+		if (!add_found(choice, extent, oldest, error))
+			return false;
+		first = place_of(choice, begin);
+		other = place_of(choice, oldest);
+		is_unchanged =
+			first && other && extent_refs_is_unchanged(choice->refs, first, other);
+	}
+
+	for (guint i = begin + 1; i < end; i++) {
+		ExtentRef like;
+
+		if (i == oldest)
+			continue;
+		if (!is_unchanged) {
+			if (!add_found(choice, extent, i, error))
+				return false;
+			continue;
+		}
+		/* The list may move. */
+		like = *place_of(choice, begin);
+		extent_refs_add_like(choice->refs, &like, found_at(choice, i)->ref.root);
+	}
+
+	return true;
+}
+
 /* Look up the other places: all of them, or the writable ones. */
 static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
 {
 	for (guint i = 0; i < choice->found->len;) {
 		guint end = ref_groups_end(choice->found, i);
 		guint n = all ? end - i : count_writable(choice, i, end);
-		uint64_t ignored;
 
-		for (guint j = 1; j < n; j++)
-			if (!extent_refs_add(choice->refs, &found_at(choice, i + j)->ref, extent,
-					     &ignored, error))
-				return false;
+		if (!add_group(choice, extent, i, i + n, error))
+			return false;
 		i = end;
 	}
 
@@ -236,22 +331,73 @@ static bool find_snapshots(ExtentChoice *choice, const Object *extent, const GAr
 }
 
 /*
- * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: there are
- * no snapshots, and all places are affordable; or there are, and only the writable places are.
+ * Choose all places of an extent that leaves of one subvolume alone have, in that and in the @snapshots of it, if these
+ * are affordable.  A snapshot made since the leaves were written has them, too, so nothing is looked up in it.  An older
+ * one has none of them, and what it had itself would be named by leaf.
+ */
+static bool choose_all_named(ExtentChoice *choice, const ExtentNamed *named,
+			     const GArray *snapshots)
+{
+	uint64_t newest_leaf = extent_refs_newest_leaf(choice->refs);
+	const ExtentRef *listed;
+	size_t n;
+
+	if (!named->is_all)
+		return false;
+
+	choice->writable = choice->all = listed_places(choice);
+	for (guint i = 0; i < snapshots->len; i++) {
+		const BtrfsUntouched *one = &g_array_index(snapshots, BtrfsUntouched, i);
+
+		if (one->otransid < named->generation)
+			continue;
+		/* The leaf of the inode may be another one, and tell something else. */
+		if (one->otransid < newest_leaf)
+			return false;
+		choice->all.n += choice->writable.n;
+		choice->all.shown_bytes += choice->writable.shown_bytes;
+	}
+	if (!places_are_affordable(&choice->all, cost_max_of_all(choice)))
+		return false;
+
+	extent_refs_list(choice->refs, &n);
+	for (guint i = 0; i < snapshots->len; i++) {
+		const BtrfsUntouched *one = &g_array_index(snapshots, BtrfsUntouched, i);
+
+		for (size_t k = 0; k < n && one->otransid >= named->generation; k++) {
+			/* Adding moves them. */
+			listed = extent_refs_list(choice->refs, &(size_t){ 0 });
+			extent_refs_add_like(choice->refs, &listed[k], one->id);
+		}
+	}
+
+	return true;
+}
+
+/*
+ * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: all places
+ * are affordable, and known; or there are snapshots, and only the writable places are affordable.
  */
 static bool choose_named(ExtentChoice *choice, const Object *extent, const ExtentNamed *named,
 			 const GArray *snapshots, bool *ret, GError **error)
 {
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
+	bool may_be_left = policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE;
 	const ExtentRef *places;
 	uint64_t n_holders, length;
 	size_t n;
 
 	*ret = false;
+	if (snapshots->len > 0 && !may_be_left && !named->is_all)
+		return true;
 	/* One more than the item counts shows that a file was overwritten since the last commit. */
 	if (!extent_refs_list_named(choice->refs, extent, named->n_items + 1, error))
 		return false;
 	places = extent_refs_list(choice->refs, &n);
 	if (n == 0 || n != named->n_items || extent_refs_outcome(choice->refs) != EXTENT_REFS_READ)
+		return true;
+	*ret = snapshots->len > 0 && choose_all_named(choice, named, snapshots);
+	if (*ret || (snapshots->len > 0 && !may_be_left))
 		return true;
 	if (!find_snapshots(choice, extent, snapshots, named->generation, &places[0], &length,
 			    error))
@@ -288,7 +434,6 @@ static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *famil
 static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
 {
 	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
-	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	const GArray *snapshots;
 	ExtentNamed named;
 
@@ -300,10 +445,7 @@ static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret
 		return true;
 
 	snapshots = btrfs_families_untouched(families, named.root);
-	if (!snapshots ||
-	    (snapshots->len > 0 && policy != SNAPSHOTS_AUTO && policy != SNAPSHOTS_WRITABLE))
-		return true;
-	return choose_named(choice, extent, &named, snapshots, ret, error);
+	return !snapshots || choose_named(choice, extent, &named, snapshots, ret, error);
 }
 
 bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,

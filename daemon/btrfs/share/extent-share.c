@@ -80,6 +80,7 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 {
 	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
 
+	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
 	return shared;
 }

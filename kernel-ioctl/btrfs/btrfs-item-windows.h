@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "kernel-ioctl/btrfs/btrfs-tree.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * BtrfsItemWindows - items of inodes and of their extents, read with what lies behind them in the same tree.
+ *
+ * Files that were written one after another have neighbouring items, in their subvolume and in each snapshot of it.
+ * One search returns those of a dozen small files, where asking for each item takes two searches per file.
+ *
+ * A window is read anew after a second.  Call btrfs_item_windows_clear() whenever the own process changed a file.
+ *
+ * Memory: 16 KiB and the keys for each of at most 256 windows.
+ * Thread: any, one at a time.
+ */
+typedef struct BtrfsItemWindows BtrfsItemWindows;
+
+/* @fd is any directory of the filesystem, and stays open. */
+BtrfsItemWindows *btrfs_item_windows_new(int fd);
+void btrfs_item_windows_free(BtrfsItemWindows *windows);
+
+void btrfs_item_windows_clear(BtrfsItemWindows *windows);
+
+/*
+ * The item with exactly @key, an INODE_ITEM or EXTENT_DATA, in the subvolume @root.  *ret is valid until the next
+ * call.  *ret_found is false if there is none, and also where it lies too far behind the inode: only a search of its
+ * own tells.  A subvolume that does not exist is G_FILE_ERROR_NOENT.
+ */
+bool btrfs_item_windows_find(BtrfsItemWindows *windows, uint64_t root, const BtrfsKey *key,
+			     BtrfsTreeItem *ret, bool *ret_found, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsItemWindows, btrfs_item_windows_free)
