@@ -2,9 +2,9 @@
 #include "common/files/extent-refs.h"
 
 #include "common/files/file-key.h"
-#include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
+#include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 
 /* What a compressed extent holds is more than it takes on the disk. */
@@ -511,6 +511,16 @@ const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n)
 {
 	*ret_n = refs->list->len;
 	return (const ExtentRef *)refs->list->data;
+}
+
+bool extent_refs_have_one_owner(const ExtentRefs *refs)
+{
+	const ExtentRef *places = (const ExtentRef *)refs->list->data;
+
+	for (guint i = 1; i < refs->list->len; i++)
+		if (places[i].owner != places[0].owner)
+			return false;
+	return true;
 }
 
 ExtentUnseen extent_refs_unseen(const ExtentRefs *refs, ExtentRef *ret_place, uint64_t *ret_places)

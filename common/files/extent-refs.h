@@ -133,8 +133,11 @@ ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first);
 /* What came of the steps. */
 ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs);
 
-/* What was found last. */
+/* The places that were found last. */
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);
+
+/* Whether all files that show the extent belong to one user; true if there are none. */
+bool extent_refs_have_one_owner(const ExtentRefs *refs);
 
 /*
  * Why there are others; *ret_place is the first of those, of which only root, inode, offset and

@@ -400,18 +400,6 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	return true;
 }
 
-/* Whether files of several users show the target, where sharing is to stay within one. */
-static bool has_owners(ExtentPlan *plan, const ExtentRef *refs, size_t n)
-{
-	if (plan->pass->settings->across_owners == ACROSS_OWNERS)
-		return false;
-
-	for (size_t i = 1; i < n; i++)
-		if (refs[i].owner != refs[0].owner)
-			return true;
-	return false;
-}
-
 /* Whether a place must not be touched, whatever it would free. */
 static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GError **error)
 {
@@ -434,7 +422,8 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 		*ret = true;
 		plan->pin = extent_pin_kept(&refs[i], n, *ret_reason);
 	}
-	if (!*ret && has_owners(plan, refs, n)) {
+	if (!*ret && plan->pass->settings->across_owners != ACROSS_OWNERS &&
+	    !extent_refs_have_one_owner(plan->refs)) {
 		*ret = true;
 		*ret_reason = SKIP_OTHER_OWNER;
 		plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
