@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/estimate/estimate.h"
+#include "cli/estimate/estimate-result.h"
 
 /*
  * CompressedPlaces - which files show compressed extents, of which each piece of a file tells anew.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/estimate/estimate.h"
+#include "cli/estimate/estimate-result.h"
 #include "cli/estimate/sample-bounds.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include "cli/arguments/named-file.h"
 #include "cli/estimate/address-set.h"
-#include "cli/estimate/estimate.h"
+#include "cli/estimate/estimate-result.h"
 
 /*
  * EstimateFiles - the files that a pass would look at, each inode once, in the order in which their data

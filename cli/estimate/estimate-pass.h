@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/estimate/estimate.h"
+#include "cli/estimate/estimate-result.h"
 
 /*
  * EstimatePass - what a first pass would free, as a dry run of dedupd says.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/estimate/address-set.h"
-#include "cli/estimate/estimate.h"
+#include "cli/estimate/estimate-result.h"
 
 /*
  * EstimateSnapshots - the read-only snapshots that an estimate does not walk, since nearly all that they show is in

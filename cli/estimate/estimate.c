@@ -10,13 +10,6 @@
 
 #include <unistd.h>
 
-const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES] = { 4096, 16384, 65536, 131072, 1048576 };
-
-bool estimate_is_by_checksums(const EstimateTask *task)
-{
-	return task->identity.kind == FS_KIND_BTRFS && geteuid() == 0;
-}
-
 /* All that an estimate is made with. */
 typedef struct {
 	const EstimateTask *task;
@@ -137,18 +130,6 @@ static void bound_pass(Work *work)
 		2 * (result->data_bytes - MIN(result->zeros.bytes, result->data_bytes)) /
 			work->task->identity.block_bytes / (shape.window + 1),
 		result->n_files);
-}
-
-void estimate_clear(Estimate *estimate)
-{
-	g_clear_pointer(&estimate->unreadable, g_free);
-}
-
-void estimate_add_unreadable(Estimate *estimate, const char *why)
-{
-	estimate->n_unreadable++;
-	if (!estimate->unreadable)
-		estimate->unreadable = g_strdup(why);
 }
 
 bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)

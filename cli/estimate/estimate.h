@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "cli/estimate/sample-bounds.h"
-#include "common/config/settings.h"
+#include "cli/estimate/estimate-result.h"
 #include "common/disks/throttle.h"
-#include "kernel-ioctl/file/fs-identity.h"
-
-#include <stdatomic.h>
 
 /*
  * Estimate - what could be freed on a filesystem, before anything is changed there.
@@ -19,59 +15,9 @@
  *
  * Thread: main.
  */
-#define ESTIMATE_BLOCK_SIZES 5
-
-extern const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES];
-
-/* What is asked for. */
-typedef struct {
-	const char *const *paths; /* directories of one filesystem; NULL-terminated */
-	const char *mount_point;
-	FsIdentity identity;
-	int fd; /* any directory of it */
-	const Settings *settings;
-	char *const *words;    /* options for dedupd, as on its command line; NULL-terminated */
-	const char *directory; /* for temporary files */
-	double fraction;       /* of the data that is to be read; 1: all of it */
-	uint64_t seed;         /* chooses that part */
-	const atomic_bool *stop;
-} EstimateTask;
-
-/* Whether equal data is found from checksums: it is a btrfs whose trees can be read. */
-bool estimate_is_by_checksums(const EstimateTask *task);
-
-typedef struct {
-	bool by_checksums;
-	double fraction; /* 1: nothing was left to chance */
-	uint64_t n_files;
-	uint64_t n_left_out; /* too small, or excluded */
-	uint64_t n_unreadable;
-	char *unreadable;      /* the first of these, and why; NULL: there is none */
-	uint64_t data_bytes;   /* on the disk, each block once */
-	uint64_t shared_bytes; /* that files show besides, and take no space */
-	uint64_t read_bytes;   /* for this: of files, or of checksums */
-	int64_t usec;          /* that reading took */
-	/* By a dry run; without one all but the store are 0: */
-	uint64_t deferred_bytes;         /* freed when read-only snapshots are deleted */
-	uint64_t deferred_written_bytes; /* written for these */
-	uint64_t n_runs;                 /* items that files get of a pass */
-	uint64_t store_bytes;
-	Bounded pass; /* with zeros that become holes */
-	Bounded zeros;
-	Bounded identical;
-	Bounded blocks[ESTIMATE_BLOCK_SIZES];
-} Estimate;
-
-void estimate_clear(Estimate *estimate);
-
-/* Count another file or directory that could not be read; @why names it. */
-void estimate_add_unreadable(Estimate *estimate, const char *why);
-
 /*
  * Make it, with what is read held to @throttle.  False: an error; one that was stopped has no result, which
  * the flag tells.
  */
 bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Estimate, estimate_clear)

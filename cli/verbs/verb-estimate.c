@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-drawing.h"
 #include "cli/estimate/estimate-table.h"
+#include "cli/estimate/estimate.h"
 #include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
