@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/mounted-name.h"
 
-#include "cli/arguments/patient-mounts.h"
+#include "cli/arguments/mounts-with-timeout.h"
 #include "cli/terminal/message.h"
 #include "common/config/config.h"
 #include "common/mounts/device-names.h"
@@ -55,7 +55,7 @@ void mounted_names_replace(char **names, bool are_paths)
 		if (!device_names_may_have(*names))
 			continue;
 		if (!mounts)
-			mounts = patient_mounts_read(NULL);
+			mounts = mounts_with_timeout_read(NULL);
 		mounted = mounts ? mount_table_find_device(mounts, *names) : NULL;
 		if (!mounted || mounted->uuid[0] == '\0')
 			continue;

@@ -6,7 +6,7 @@
 #include "cli/files/tree-files.h"
 #include "cli/terminal/message.h"
 #include "common/files/filter.h"
-#include "common/system/name-spool.h"
+#include "common/system/name-buffer.h"
 #include "common/text/short-path.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
@@ -33,7 +33,7 @@ struct EstimateFiles {
 	const EstimateTask *task;
 	Estimate *result;
 	Filter *filter;
-	NameSpool *names;
+	NameBuffer *names;
 	Sorter *sorter;
 	size_t root_bytes; /* of the directory that is walked */
 	uint64_t last_subvolume;
@@ -69,7 +69,7 @@ static EstimateFiles *files_new(const EstimateTask *task, Estimate *result)
 	files->result = result;
 	files->filter = filter_new(task->settings->excludes, min_size_bytes(task));
 	filter_set_patterns(files->filter, task->settings->patterns, task->mount_point);
-	files->names = name_spool_new(task->directory);
+	files->names = name_buffer_new(task->directory);
 	files->sorter = sorter_new(sizeof(ListedFile), compare_files,
 				   task->settings->memory_bytes / 8, task->directory, task->stop);
 	return files;
@@ -81,7 +81,7 @@ void estimate_files_free(EstimateFiles *files)
 		return;
 
 	g_clear_pointer(&files->filter, filter_free);
-	g_clear_pointer(&files->names, name_spool_free);
+	g_clear_pointer(&files->names, name_buffer_free);
 	g_clear_pointer(&files->sorter, sorter_free);
 	g_clear_pointer(&files->snapshots, estimate_snapshots_free);
 	g_clear_pointer(&files->snapshot_names, btrfs_names_free);
@@ -116,7 +116,7 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 		estimate_add_unreadable(files->result, why);
 		return true;
 	}
-	return name_spool_add(files->names, file->path, &listed.name, error) &&
+	return name_buffer_add(files->names, file->path, &listed.name, error) &&
 	       sorter_add(files->sorter, &listed, error);
 }
 
@@ -250,7 +250,7 @@ static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 			return true;
 		if (is_repeated(files, listed))
 			continue;
-		if (!name_spool_get(files->names, listed->name, &path, error))
+		if (!name_buffer_get(files->names, listed->name, &path, error))
 			return false;
 		*ret = named_file_open(path, &cause);
 		if (!*ret)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-reporter.h"
 
+#include "cli/files/exclusive-ranges.h"
 #include "cli/files/extent-view.h"
 #include "cli/files/file-pieces.h"
-#include "cli/files/known-object.h"
-#include "cli/files/lone-ranges.h"
 #include "cli/files/shared-bytes.h"
+#include "cli/files/stored-object.h"
 #include "cli/files/xfs-sharers.h"
 #include "cli/terminal/progress-line.h"
 #include "hashstore/objects/equals.h"
@@ -36,7 +36,7 @@ static bool add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 }
 
 /* What only FIEMAP says anything of. */
-static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *lone,
+static bool add_mapped(FileReport *report, const FilePiece *piece, ExclusiveRanges *lone,
 		       XfsSharers *sharers, GError **error)
 {
 	ReportedExtent extent = {
@@ -47,7 +47,7 @@ static bool add_mapped(FileReport *report, const FilePiece *piece, LoneRanges *l
 	};
 
 	if (piece->flags & PIECE_SHARED) {
-		if (!lone_ranges_add(lone, piece, error))
+		if (!exclusive_ranges_add(lone, piece, error))
 			return false;
 		extent.shared_bytes = piece->length;
 		report->shared_bytes += piece->length;
@@ -140,7 +140,7 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 {
 	bool from_map = !has_view || extent_view_is_in_use(reporter->view);
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, from_map, error);
-	g_autoptr(LoneRanges) lone = lone_ranges_new();
+	g_autoptr(ExclusiveRanges) lone = exclusive_ranges_new();
 	g_autoptr(XfsSharers) sharers = reporter->asks_sharers && file->identity.kind == FS_KIND_XFS
 						? xfs_sharers_new(file)
 						: NULL;
@@ -162,7 +162,7 @@ static bool look_at_pieces(FileReporter *reporter, FileReport *report, const Nam
 	} while (piece);
 
 	if (!look_at_extents(reporter, report, placed, error) ||
-	    !lone_ranges_count(lone, &lone_bytes, error))
+	    !exclusive_ranges_count(lone, &lone_bytes, error))
 		return false;
 	report->elsewhere_bytes += lone_bytes;
 	report->mapped_others_bytes = lone_bytes;
@@ -175,9 +175,9 @@ static FileState state_of(const Object *known, const NamedFile *file)
 {
 	if (!known)
 		return FILE_UNKNOWN;
-	if (known->state != OBJECT_HALF && known_object_is_fresh(known, file))
+	if (known->state != OBJECT_HALF && stored_object_is_fresh(known, file))
 		return FILE_FRESH;
-	if (!known_object_is(known, file))
+	if (!stored_object_is(known, file))
 		return FILE_STALE;
 	if (known->state == OBJECT_HALF)
 		return FILE_HALF;
@@ -223,7 +223,7 @@ static bool look_at_equal(FileReporter *reporter, FileReport *report, const Name
 	OtherRelation relation;
 	KnownVersion version;
 
-	if (!known_object_open(reporter->store, id, ways, &other, &path, &version, error))
+	if (!stored_object_open(reporter->store, id, ways, &other, &path, &version, error))
 		return false;
 	if (version == KNOWN_FORGOTTEN)
 		return true;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/arguments/named-file.h"
-#include "cli/files/known-object.h"
+#include "cli/files/stored-object.h"
 #include "cli/terminal/progress-line.h"
 #include "hashstore/objects/objects.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/xfs-sharers.h"
 
-#include "cli/files/known-object.h"
 #include "cli/files/span-measure.h"
+#include "cli/files/stored-object.h"
 #include "kernel-ioctl/file/file-stat.h"
 #include "kernel-ioctl/xfs/xfs-fsmap.h"
 
@@ -174,7 +174,7 @@ static char *path_of(const XfsSharers *sharers, HashStore *store, uint64_t inode
 	Object object = *known;
 
 	object.name = name;
-	path = known_object_path(store, &object);
+	path = stored_object_path(store, &object);
 	if (!path || file_stat_at(AT_FDCWD, path, &stat) != 0 || stat.inode != inode ||
 	    stat.device_major != sharers->file->stat.device_major ||
 	    stat.device_minor != sharers->file->stat.device_minor)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/stores/duplicate-finder.h"
 
-#include "cli/files/known-object.h"
 #include "cli/files/shown-files.h"
+#include "cli/files/stored-object.h"
 #include "common/text/path.h"
 #include "hashstore/objects/equal-groups.h"
 
@@ -96,8 +96,8 @@ static bool take_files(DuplicateFinder *finder, GPtrArray *groups, GError **erro
 
 		show_progress(finder);
 		if (!hash_store_read_on(finder->store, error) ||
-		    !known_object_open(finder->store, finder->next_files->ids[i], ways, &file, NULL,
-				       &version, error))
+		    !stored_object_open(finder->store, finder->next_files->ids[i], ways, &file,
+					NULL, &version, error))
 			return false;
 		finder->left_out.fresh += version == KNOWN_FRESH;
 		finder->left_out.stale += version == KNOWN_STALE || version == KNOWN_FORGOTTEN;

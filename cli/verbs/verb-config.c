@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/missing-names.h"
-#include "cli/arguments/patient-mounts.h"
+#include "cli/arguments/mounts-with-timeout.h"
 #include "cli/arguments/store-list.h"
 #include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
@@ -153,7 +153,7 @@ static void add_named(Table *table, const Config *config, const Options *options
 /* What names no filesystem and no disk is no error: it may be there later. */
 static void warn_of_names(const Config *config)
 {
-	g_autoptr(MountTable) mounts = patient_mounts_read(NULL);
+	g_autoptr(MountTable) mounts = mounts_with_timeout_read(NULL);
 	g_autoptr(GPtrArray) missing = mounts ? missing_names_find(config, mounts) : NULL;
 
 	for (guint i = 0; missing && i < missing->len; i++) {

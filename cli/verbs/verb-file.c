@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-pieces.h"
 #include "cli/files/file-reporter.h"
-#include "cli/files/known-object.h"
+#include "cli/files/stored-object.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/arguments/patient-mounts.h"
+#include "cli/arguments/mounts-with-timeout.h"
 #include "cli/client/daemon-client.h"
 #include "cli/client/disk-limits.h"
 #include "cli/client/filesystem-text.h"
@@ -310,7 +310,7 @@ static bool look(Listing *listing)
 {
 	g_autoptr(GError) error = NULL;
 
-	listing->mounts = patient_mounts_read(&error);
+	listing->mounts = mounts_with_timeout_read(&error);
 	if (!listing->mounts) {
 		message_print_lines(error->message);
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/store-list.h"
-#include "cli/stores/gone-files.h"
+#include "cli/stores/stale-files.h"
 #include "cli/stores/store-change.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/pass-text.h"
@@ -214,7 +214,7 @@ static bool prune_store(const StoreEntry *entry, void *data, GError **error)
 	g_auto(Fd) fd = mount_table_open_uuid(prune->mounts, hash_store_about(entry->store)->uuid);
 	uint64_t n_passes = 0;
 
-	if (!store || (fd >= 0 && !gone_files_find(store, fd, &gone, error)) ||
+	if (!store || (fd >= 0 && !stale_files_find(store, fd, &gone, error)) ||
 	    (gone && !drop_files(store, gone, error)))
 		return false;
 	if (prune->options->keep_usec > 0 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-reporter.h"
-#include "cli/files/known-object.h"
+#include "cli/files/stored-object.h"
 #include "cli/files/tree-files.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/arguments/top-directory.h"
+#include "cli/arguments/mount-root.h"
 #include "cli/stores/duplicate-stores.h"
 #include "cli/stores/waste-key.h"
 #include "cli/stores/waste-scope.h"
@@ -195,7 +195,7 @@ static char *key_of(const Query *query, const WasteScope *scope, const Duplicate
 	case WASTE_BY_TYPE:
 		return waste_key_type(file->path);
 	case WASTE_BY_SUBVOLUME:
-		return top_directory_path(file->path);
+		return mount_root_path(file->path);
 	default:
 		return waste_key_directory(file->path, scope->bases, query->depth);
 	}

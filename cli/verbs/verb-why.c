@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/file-reasons.h"
 #include "cli/files/file-reporter.h"
-#include "cli/files/known-object.h"
+#include "cli/files/stored-object.h"
 #include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"

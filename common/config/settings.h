@@ -60,7 +60,7 @@ typedef enum {
 
 /* What becomes of files that were found changed time and again. */
 typedef enum {
-	CHANGING_WAIT, /* they are read ever more rarely: see ChangePace */
+	CHANGING_WAIT, /* they are read ever more rarely: see RescanBackoff */
 	CHANGING_READ,
 } ChangingPolicy;
 
@@ -144,8 +144,8 @@ typedef struct {
 	bool queue;        /* wait for others, instead of failing */
 	bool only_changed; /* make no first pass, and nothing that is due now and then */
 	bool dry_run;
-	bool is_for_one_pass;  /* what it leaves out is not forgotten */
-	bool has_given_limits; /* of a command line, on which files are looked at: see GivenLimits */
+	bool is_for_one_pass; /* what it leaves out is not forgotten */
+	bool has_given_limits; /* of a command line, on which files are looked at: see OneOffLimits */
 	bool rebuild;
 	bool json;
 	bool quiet;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/file-reader.h"
 
-#include "common/disks/hot-pieces.h"
+#include "common/disks/cached-ranges.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-users.h"
 #include "kernel-ioctl/file/page-cache.h"
@@ -36,12 +36,12 @@ struct FileReader {
 	/* Thread: the owner. */
 	uint64_t charged_start; /* range that was charged when it was fetched */
 	uint64_t charged_end;
-	KeptPages *kept; /* NULL: nothing is kept */
+	PageCacheBudget *kept; /* NULL: nothing is kept */
 	uint32_t object;
-	KeptPages *wide;     /* NULL: WINDOWS are enough */
-	GArray *windows;     /* Window, oldest first */
-	GArray *kept_starts; /* uint64_t: of windows that were left in the cache */
-	uint64_t hot_bytes;  /* in all windows so far */
+	PageCacheBudget *wide; /* NULL: WINDOWS are enough */
+	GArray *windows;       /* Window, oldest first */
+	GArray *kept_starts;   /* uint64_t: of windows that were left in the cache */
+	uint64_t hot_bytes;    /* in all windows so far */
 	uint64_t readahead_bytes;
 	bool users_are_known;
 	FileUsers users;
@@ -86,13 +86,13 @@ void file_reader_expect_all(FileReader *reader, bool all)
 	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
-/* Note that the window stays in the cache, if it may.  KeptPages numbers the windows below 2^56 bytes. */
+/* Note that the window stays in the cache, if it may.  PageCacheBudget numbers the windows below 2^56 bytes. */
 static bool keep_window(FileReader *reader, uint64_t start)
 {
 	uint64_t number = start / WINDOW_BYTES;
 
 	if (!reader->kept || number > UINT32_MAX ||
-	    !kept_pages_add(reader->kept, reader->object, (uint32_t)number))
+	    !page_cache_budget_add(reader->kept, reader->object, (uint32_t)number))
 		return false;
 
 	g_array_append_val(reader->kept_starts, start);
@@ -104,7 +104,7 @@ static bool take_kept_window(FileReader *reader, uint64_t start)
 	uint64_t number = start / WINDOW_BYTES;
 
 	return reader->kept && number <= UINT32_MAX &&
-	       kept_pages_take(reader->kept, reader->object, (uint32_t)number);
+	       page_cache_budget_take(reader->kept, reader->object, (uint32_t)number);
 }
 
 static void drop_window(FileReader *reader, const Window *window)
@@ -112,11 +112,11 @@ static void drop_window(FileReader *reader, const Window *window)
 	if (window->hot == 0 && keep_window(reader, window->start))
 		return;
 
-	hot_pieces_drop_others(reader->fd, window->start, window_length(reader, window),
-			       window->hot);
+	cached_ranges_drop_others(reader->fd, window->start, window_length(reader, window),
+				  window->hot);
 }
 
-void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object)
+void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object)
 {
 	reader->kept = kept;
 	reader->object = object;
@@ -160,7 +160,7 @@ uint64_t file_reader_size_bytes(const FileReader *reader)
 	return reader->size_bytes;
 }
 
-void file_reader_widen(FileReader *reader, KeptPages *kept)
+void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
 {
 	reader->wide = kept;
 }
@@ -185,7 +185,7 @@ static void make_room(FileReader *reader)
 	guint most = WINDOWS;
 	guint i = 0;
 
-	if (windows->len >= WINDOWS && reader->wide && kept_pages_may_keep(reader->wide))
+	if (windows->len >= WINDOWS && reader->wide && page_cache_budget_may_keep(reader->wide))
 		most = WIDE_WINDOWS;
 
 	while (windows->len >= most && i < windows->len) {
@@ -211,8 +211,8 @@ static void enter_window(FileReader *reader, uint64_t start)
 
 	make_room(reader);
 	window.is_kept = take_kept_window(reader, start);
-	window.hot = window.is_kept ? 0 : hot_pieces_look(reader->fd, start, length);
-	reader->hot_bytes += hot_pieces_bytes(window.hot, length);
+	window.hot = window.is_kept ? 0 : cached_ranges_look(reader->fd, start, length);
+	reader->hot_bytes += cached_ranges_bytes(window.hot, length);
 	g_array_append_val(reader->windows, window);
 }
 
@@ -340,7 +340,7 @@ bool file_reader_was_cached(const FileReader *reader, uint64_t offset, uint64_t 
 		const Window *window = find_window(reader, start);
 		uint64_t bytes = window_length(reader, window);
 
-		if (hot_pieces_bytes(window->hot, bytes) < bytes)
+		if (cached_ranges_bytes(window->hot, bytes) < bytes)
 			return false;
 	}
 
@@ -363,10 +363,10 @@ uint64_t file_reader_restore(FileReader *reader, uint64_t offset, uint64_t lengt
 
 		if (!window || window->hot == 0)
 			continue;
-		absent = hot_pieces_fetch(reader->fd, start, window->hot, offset, end, true);
+		absent = cached_ranges_fetch(reader->fd, start, window->hot, offset, end, true);
 		if (absent == 0 || !throttle_take(reader->throttle, absent, reader->stop))
 			continue;
-		hot_pieces_fetch(reader->fd, start, window->hot, offset, end, false);
+		cached_ranges_fetch(reader->fd, start, window->hot, offset, end, false);
 		restored += absent;
 	}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/disks/kept-pages.h"
+#include "common/disks/page-cache-budget.h"
 #include "common/disks/throttle.h"
 
 #include <glib.h>
@@ -14,7 +14,7 @@
  * Exactly what is asked for is read from the disk (POSIX_FADV_RANDOM: no readahead of the kernel's
  * own), unless all that follows will be.  The file is looked at in windows of 16 MiB: what was not
  * cached of one before is dropped again, MiB by MiB, at the latest when four more were read, unless
- * the window is held, or none of it was cached and KeptPages takes it.
+ * the window is held, or none of it was cached and PageCacheBudget takes it.
  *
  * Its owner may hold ranges and have others read them.
  *
@@ -43,13 +43,13 @@ void file_reader_free(FileReader *reader);
  * From here on leave what the reader brings into the cache there, noted in @kept as of @object, and
  * drop at the end what is noted and may not stay.
  */
-void file_reader_keep(FileReader *reader, KeptPages *kept, uint32_t object);
+void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object);
 
 /* Take that back: also what was kept of the file so far is dropped. */
 void file_reader_keep_nothing(FileReader *reader);
 
 /* From here on drop nothing before 64 more windows were read, while @kept says that one more may stay. */
-void file_reader_widen(FileReader *reader, KeptPages *kept);
+void file_reader_widen(FileReader *reader, PageCacheBudget *kept);
 
 /*
  * What is in a range, and is read to it, is not dropped before the range was released as often, or the

@@ -49,7 +49,7 @@ typedef enum {
 	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
 	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
 	SKIP_YOUNG,                  /* --min-age: it was written to a moment ago */
-	SKIP_CHANGES_OFTEN,          /* it was found changed time and again: see ChangePace */
+	SKIP_CHANGES_OFTEN,          /* it was found changed time and again: see RescanBackoff */
 	SKIP_STORE_LIMIT,            /* the store has reached StoreLimit= */
 	SKIP_STATE_SPACE,            /* little room is left where the store lies */
 	SKIP_LARGE_OFFSET, /* read: data beyond 2^32 - 1 blocks of a file has no anchors */

@@ -313,7 +313,7 @@ char **mounted_filesystem_ways(const MountedFilesystem *filesystem)
 	return g_strv_builder_end(targets);
 }
 
-static char *refusal_of(const MountTable *table, const MountedFilesystem *filesystem)
+static char *dedupe_failure_of(const MountTable *table, const MountedFilesystem *filesystem)
 {
 	const MountedFilesystem *first = mount_table_find_uuid(table, filesystem->uuid);
 	const MountPoint *mount_point = filesystem->mount_points->pdata[0];
@@ -379,7 +379,7 @@ void mount_table_conclude(MountTable *table)
 		MountedFilesystem *filesystem = table->filesystems->pdata[i];
 
 		if (!filesystem->refusal)
-			filesystem->refusal = refusal_of(table, filesystem);
+			filesystem->refusal = dedupe_failure_of(table, filesystem);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "common/system/memory-file.h"
+#include "common/system/memfd.h"
 #include "common/text/name-text.h"
 #include "daemon/bus/bus-objects.h"
 #include "daemon/manager/manager.h"
@@ -322,7 +322,7 @@ static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"no pass has ended since the service began");
 
-	fd = memory_file_reopen(managed_filesystem_report_fd(managed));
+	fd = memfd_reopen(managed_filesystem_report_fd(managed));
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
 
@@ -454,7 +454,7 @@ static const sd_bus_vtable vtable[] = {
 	TEXT("Kind", kind),
 	TEXT("MountPoint", mount_point),
 	TEXT("State", state),
-	TEXT("Refusal", refusal),
+	TEXT("DedupeFailure", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
 	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus/bus-queries.h"
 
-#include "common/system/memory-file.h"
+#include "common/system/memfd.h"
 #include "common/text/bus-names.h"
 #include "kernel-ioctl/call/fd.h"
 
@@ -133,7 +133,7 @@ static Answer *find(BusQueries *queries, const BusQuery *query)
 
 static int reply(const Answer *answer, sd_bus_message *message)
 {
-	g_auto(Fd) fd = memory_file_reopen(answer->fd);
+	g_auto(Fd) fd = memfd_reopen(answer->fd);
 
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
@@ -149,7 +149,7 @@ static int keep_text(Answer *answer)
 
 	fd_close(&answer->fd);
 	g_clear_pointer(&answer->digest, g_free);
-	answer->fd = memory_file_new(answer->text);
+	answer->fd = memfd_new(answer->text);
 	if (answer->fd < 0)
 		return answer->fd;
 	answer->digest = g_steal_pointer(&digest);

@@ -2,7 +2,7 @@
 #include "daemon/context/known-file.h"
 
 #include "common/files/skip.h"
-#include "daemon/context/change-pace.h"
+#include "daemon/context/rescan-backoff.h"
 
 Stamp known_file_stamp(const Object *known)
 {
@@ -70,13 +70,13 @@ bool known_file_waits(const Object *known, const Stamp *seen, const Settings *se
 {
 	return settings->changing == CHANGING_WAIT && known->btime_nsec == seen->btime_nsec &&
 	       has_changed(known, seen) &&
-	       change_pace_waits(known->changes, known->changed_sec, now_sec);
+	       rescan_backoff_waits(known->changes, known->changed_sec, now_sec);
 }
 
 bool known_file_has_settled(const Object *known, uint64_t now_sec)
 {
-	return known->state != OBJECT_SKIPPED && known->changes >= CHANGE_PACE_FREE_CHANGES &&
-	       !change_pace_waits(known->changes, known->changed_sec, now_sec);
+	return known->state != OBJECT_SKIPPED && known->changes >= RESCAN_BACKOFF_FREE_CHANGES &&
+	       !rescan_backoff_waits(known->changes, known->changed_sec, now_sec);
 }
 
 StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "common/config/settings.h"
-#include "common/content/extent-rest.h"
+#include "common/content/remainder.h"
 #include "common/disks/disk-table.h"
-#include "common/disks/kept-pages.h"
+#include "common/disks/page-cache-budget.h"
 #include "common/disks/throttle.h"
 #include "common/files/filter.h"
+#include "daemon/context/cached-files.h"
 #include "daemon/context/compare-account.h"
 #include "daemon/context/extent-places.h"
 #include "daemon/context/filesystem.h"
-#include "daemon/context/hot-objects.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/pass-watch.h"
 #include "daemon/context/postponed.h"
@@ -30,7 +30,7 @@ typedef struct {
 	struct PinnedExtents *pinned;
 	struct DeferredExtents *deferred;
 	struct ZeroSource *zero_source; /* NULL: zeros are not shared */
-	RestAccount rests;
+	RemainderAccount remainders;
 	uint64_t compare_factor; /* bytes that may be compared per byte freed */
 	bool snapshots_rotate;   /* read-only ones were deleted since an earlier pass */
 	uint64_t n_revived;      /* extents that were deferred, and are shown again */
@@ -65,16 +65,16 @@ typedef struct {
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	unsigned n_readers;   /* threads that read data at a time */
 	PassWatch *watch;     /* NULL before it is opened */
-	KeptPages *kept;
-	HotObjects *hot;
+	PageCacheBudget *kept;
+	CachedFiles *hot;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
 	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t round_bytes; /* how much is read of a file before it is shared (sharing-call.h) */
-	uint64_t n_file_runs; /* runs that were deduplicated in files that were read */
-	WitnessSample shared; /* of the places that were shared onto */
+	uint64_t round_bytes;   /* how much is read of a file before it is shared (dedupe-call.h) */
+	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
+	WitnessSample shared;   /* of the places that were shared onto */
 	BtrfsPass btrfs;
 	XfsPass xfs;
 

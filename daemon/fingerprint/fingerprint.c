@@ -5,7 +5,7 @@
 #include "common/files/special-files.h"
 #include "daemon/context/lost-stands.h"
 #include "daemon/context/object-skips.h"
-#include "daemon/fingerprint/anchor-sink.h"
+#include "daemon/fingerprint/anchor-writer.h"
 #include "daemon/fingerprint/clone-prime.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
@@ -24,7 +24,7 @@ typedef struct {
 	uint32_t first_object;
 	uint64_t n_new_blocks; /* shared, and with no stand before this pass that is known */
 	bool is_primed;        /* files of earlier passes are known as stands, too */
-	AnchorSink anchors;
+	AnchorWriter anchors;
 } Fingerprinter;
 
 typedef enum {
@@ -314,7 +314,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	/* On XFS, where what is shared onto is thrown out of the page cache. */
 	if (pass->filesystem->identity.kind == FS_KIND_XFS &&
 	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
-		hot_objects_add(pass->hot, job->object);
+		cached_files_add(pass->hot, job->object);
 
 	row = file_job_row(job);
 	row.state = OBJECT_DONE;
@@ -379,7 +379,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 		g_clear_error(&printer->anchors.failed);
 		return outcome;
 	}
-	return anchor_sink_take_error(&printer->anchors, error) ? outcome : FINGERPRINT_FAILED;
+	return anchor_writer_take_error(&printer->anchors, error) ? outcome : FINGERPRINT_FAILED;
 }
 
 static bool fingerprint_files(Fingerprinter *printer, GError **error)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/bulk-inventory.h"
 
+#include "daemon/inventory/excluded-files.h"
 #include "daemon/inventory/file-places.h"
 #include "daemon/inventory/inventory-internal.h"
-#include "daemon/inventory/left-out-files.h"
 #include "daemon/inventory/name-finder.h"
-#include "daemon/inventory/other-mounts.h"
+#include "daemon/inventory/submounts.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
 	Inventory *inventory;
 	Pass *pass;
-	LeftOutFiles *left_out;
+	ExcludedFiles *left_out;
 	NameFinder *finder;
 	ObjectCursor *objects;
 	DirectoryCursor *directories;
@@ -50,7 +50,7 @@ typedef struct {
 
 static void bulk_clear(Bulk *bulk)
 {
-	g_clear_pointer(&bulk->left_out, left_out_files_free);
+	g_clear_pointer(&bulk->left_out, excluded_files_free);
 	g_clear_pointer(&bulk->finder, name_finder_free);
 	g_clear_pointer(&bulk->objects, object_cursor_close);
 	g_clear_pointer(&bulk->directories, directory_cursor_close);
@@ -171,7 +171,7 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 		.action = FILE_TO_READ,
 	};
 
-	if (left_out_files_has(bulk->left_out, inode->inode, inode->nlink))
+	if (excluded_files_has(bulk->left_out, inode->inode, inode->nlink))
 		return true;
 	if (filter_is_small(bulk->pass->filter, inode->size_bytes))
 		pending.file.stamp.size_bytes = size_of(bulk, inode);
@@ -221,7 +221,7 @@ static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
 	if (S_ISREG(inode->mode))
 		return visit_file(bulk, inode, error);
 
-	return left_out_files_has(bulk->left_out, inode->inode, inode->nlink) ||
+	return excluded_files_has(bulk->left_out, inode->inode, inode->nlink) ||
 	       skip(bulk, SKIP_SPECIAL, inode, 0, false, error);
 }
 
@@ -308,7 +308,7 @@ static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *
 	file->parent = known->parent;
 	file->name_hash = inventory_name_hash(name, strlen(name));
 	*ret_has = true;
-	return name_spool_add(bulk->inventory->names, name, &file->name_position, error);
+	return name_buffer_add(bulk->inventory->names, name, &file->name_position, error);
 }
 
 /* Whether the file is still there, with a name. */
@@ -390,7 +390,7 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 
 	if (!find_known(bulk, pending, &known, error) ||
 	    (has_name &&
-	     !name_spool_get(bulk->inventory->names, pending->file.name_position, &name, error)))
+	     !name_buffer_get(bulk->inventory->names, pending->file.name_position, &name, error)))
 		return false;
 
 	if (known) {
@@ -438,7 +438,8 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 
 	if (!find_known(bulk, pending, &known, error) ||
 	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
-	    (!has_name && !name_spool_add(bulk->inventory->names, "", &file->name_position, error)))
+	    (!has_name &&
+	     !name_buffer_add(bulk->inventory->names, "", &file->name_position, error)))
 		return false;
 	if (is_to_read(pending)) {
 		/* Where sizes decide what is read all was flushed before it was listed. */
@@ -496,7 +497,7 @@ static bool count_left_out(Bulk *bulk, GError **error)
 	const LeftOutDirectory *directory;
 	const DirectoryName *row;
 
-	for (size_t i = 0; (directory = left_out_files_directory(bulk->left_out, i)); i++) {
+	for (size_t i = 0; (directory = excluded_files_directory(bulk->left_out, i)); i++) {
 		g_autofree char *name = NULL;
 		g_autofree char *path = NULL;
 
@@ -560,7 +561,7 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 	*ret_is_listed = false;
 	if (state_fd >= 0 && file_stat_at(state_fd, "", &state) != 0)
 		state = (FileStat){ 0 };
-	bulk.left_out = left_out_files_new(pass->filesystem, state_fd);
+	bulk.left_out = excluded_files_new(pass->filesystem, state_fd);
 	if (!bulk.left_out)
 		return have_walked(inventory,
 				   "/boot has too many files to tell their inodes apart");
@@ -588,6 +589,6 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 		return true;
 
 	progress_begin(pass->progress, STAGE_COMPARE, 0);
-	other_mounts_count(pass->filesystem, &pass->result->skips);
+	submounts_count(pass->filesystem, &pass->result->skips);
 	return use_names(&bulk, error);
 }

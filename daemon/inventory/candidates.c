@@ -2,7 +2,7 @@
 #include "daemon/inventory/candidates.h"
 
 #include "daemon/context/object-skips.h"
-#include "daemon/inventory/file-heads.h"
+#include "daemon/inventory/file-prefixes.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
@@ -20,12 +20,12 @@ typedef struct {
 
 typedef struct {
 	Pass *pass;
-	NameSpool *names;
+	NameBuffer *names;
 	FileOpener *opener;
 	ReadList *to_read;
 	Sorter *in_order;   /* SizedFile: those whose heads are to be read */
 	SameSizes *by_head; /* those that are larger than their heads */
-	FileHeads *heads;
+	FilePrefixes *heads;
 	int64_t began_nsec; /* before anything was listed */
 	char *name;         /* found last in the store */
 } Candidates;
@@ -60,7 +60,7 @@ static bool name_of(Candidates *candidates, const SizedFile *file, NamedFile *re
 
 	*ret = (NamedFile){ file->id, file->parent, "" };
 	if (file->name_position != SIZED_NAME_STORED)
-		return name_spool_get(candidates->names, file->name_position, &ret->name, error);
+		return name_buffer_get(candidates->names, file->name_position, &ret->name, error);
 	if (!hash_store_find_at(candidates->pass->store, file->id.subvolume, file->id.inode, &known,
 				error))
 		return false;
@@ -280,24 +280,24 @@ static bool read_heads(Candidates *candidates, GError **error)
 	g_autofree Batch *batches = g_new0(Batch, 2);
 	bool done = true;
 
-	candidates->heads = file_heads_new(candidates->pass);
+	candidates->heads = file_prefixes_new(candidates->pass);
 	for (size_t turn = 0; done && pass_checkpoint(candidates->pass); turn++) {
 		Batch *next = &batches[turn % 2];
 		Batch *read = &batches[(turn + 1) % 2];
 
 		done = fill_batch(candidates, next, error);
-		file_heads_wait(candidates->heads);
+		file_prefixes_wait(candidates->heads);
 		if (!done)
 			close_batch(next);
 		if (!done || next->n_files + read->n_files == 0)
 			break;
 
-		file_heads_start(candidates->heads, next->heads, next->n_files);
+		file_prefixes_start(candidates->heads, next->heads, next->n_files);
 		done = take_batch(candidates, read, error);
 		read->n_files = 0;
 	}
 
-	g_clear_pointer(&candidates->heads, file_heads_free);
+	g_clear_pointer(&candidates->heads, file_prefixes_free);
 	return done;
 }
 
@@ -356,7 +356,7 @@ static bool add_to_read(Candidates *candidates, const SizedFile *file, GError **
 	NamedFile named;
 
 	/* It is read under another id, by which its pages are noted then. */
-	kept_pages_take(candidates->pass->kept, file->object, 0);
+	page_cache_budget_take(candidates->pass->kept, file->object, 0);
 	if (!name_of(candidates, file, &named, error))
 		return false;
 	item.parent = named.parent;
@@ -403,7 +403,7 @@ static bool choose(Candidates *candidates, SameSizes *sizes, GError **error)
 	return !pass_checkpoint(pass) || part_by_head(candidates, error);
 }
 
-bool candidates_choose(Pass *pass, SameSizes *sizes, NameSpool *names, FileOpener *opener,
+bool candidates_choose(Pass *pass, SameSizes *sizes, NameBuffer *names, FileOpener *opener,
 		       ReadList *to_read, GError **error)
 {
 	const char *directory = pass->settings->state_directory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/system/name-spool.h"
+#include "common/system/name-buffer.h"
 #include "daemon/context/file-opener.h"
 #include "daemon/inventory/read-list.h"
 #include "daemon/inventory/same-sizes.h"
@@ -24,5 +24,5 @@
  * @names, and add to @to_read what has to be read beyond its head.  What was not come to when the
  * pass was stopped is new to the next one.
  */
-bool candidates_choose(Pass *pass, SameSizes *sizes, NameSpool *names, FileOpener *opener,
+bool candidates_choose(Pass *pass, SameSizes *sizes, NameBuffer *names, FileOpener *opener,
 		       ReadList *to_read, GError **error) G_GNUC_WARN_UNUSED_RESULT;

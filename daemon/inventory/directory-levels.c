@@ -2,7 +2,7 @@
 #include "daemon/inventory/directory-levels.h"
 
 #include "common/files/stamp.h"
-#include "daemon/inventory/other-mounts.h"
+#include "daemon/inventory/submounts.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/open-file.h"
 #include "kernel-ioctl/xfs/xfs-bulkstat.h"
@@ -69,7 +69,7 @@ void directory_levels_free(DirectoryLevels *levels)
 void directory_levels_enter_all(DirectoryLevels *levels, bool all)
 {
 	levels->enters_all = all;
-	levels->is_bare = all && levels->top.mount_id && !other_mounts_are_on(levels->top.mount_id);
+	levels->is_bare = all && levels->top.mount_id && !submounts_are_on(levels->top.mount_id);
 }
 
 /* Times tick slowly: what changed just now may change again and have the same ones. */

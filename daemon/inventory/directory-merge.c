@@ -49,7 +49,7 @@ static bool is_current(const DirectoryName *known, const DirectoryRecord *seen, 
 }
 
 /* @known is what the store has of the same directory, or NULL. */
-static bool merge_one(Pass *pass, NameSpool *names, const DirectoryRecord *seen,
+static bool merge_one(Pass *pass, NameBuffer *names, const DirectoryRecord *seen,
 		      const DirectoryName *known, GError **error)
 {
 	DirectoryName current = {
@@ -60,7 +60,7 @@ static bool merge_one(Pass *pass, NameSpool *names, const DirectoryRecord *seen,
 	};
 	const char *name;
 
-	if (!name_spool_get(names, seen->name_position, &name, error))
+	if (!name_buffer_get(names, seen->name_position, &name, error))
 		return false;
 	if (known && is_current(known, seen, name))
 		return true;
@@ -70,7 +70,7 @@ static bool merge_one(Pass *pass, NameSpool *names, const DirectoryRecord *seen,
 	return hash_store_put_directory(pass->store, &current, error);
 }
 
-bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameSpool *names,
+bool directory_merge(Pass *pass, const Walk *walk, Sorter *directories, NameBuffer *names,
 		     GError **error)
 {
 	g_autoptr(DirectoryCursor) cursor = directory_cursor_open(pass->store, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/system/name-spool.h"
+#include "common/system/name-buffer.h"
 #include "daemon/context/lost-stands.h"
 #include "daemon/inventory/inventory.h"
 #include "daemon/inventory/same-sizes.h"
@@ -25,7 +25,7 @@ typedef struct {
 	uint64_t inode;
 	uint64_t parent;
 	uint64_t name_hash;
-	uint64_t name_position; /* in the NameSpool */
+	uint64_t name_position; /* in the NameBuffer */
 	uint64_t physical;      /* where it begins on the disk; 0: not known */
 	Stamp stamp;
 	uint32_t generation; /* 0: not known */
@@ -46,7 +46,7 @@ typedef enum {
 struct Inventory {
 	Pass *pass;
 	FileOpener *opener;
-	NameSpool *names;
+	NameBuffer *names;
 	Walk *walk;
 	Sorter *files;
 	ReadList *to_read;

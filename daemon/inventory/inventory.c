@@ -50,7 +50,7 @@ void inventory_free(Inventory *inventory)
 	if (!inventory)
 		return;
 
-	name_spool_free(inventory->names);
+	name_buffer_free(inventory->names);
 	walk_free(inventory->walk);
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
@@ -87,7 +87,7 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 	};
 	uint64_t position;
 
-	if (!name_spool_add(inventory->names, entry->name, &position, error))
+	if (!name_buffer_add(inventory->names, entry->name, &position, error))
 		return false;
 
 	directory.name_position = position;
@@ -181,7 +181,7 @@ static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t h
 
 	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
 	return inventory_flush(inventory, error) &&
-	       name_spool_get(inventory->names, file->name_position, &item.name, error) &&
+	       name_buffer_get(inventory->names, file->name_position, &item.name, error) &&
 	       read_list_add(inventory->to_read, &item, error);
 }
 
@@ -191,7 +191,7 @@ static bool update_row(Inventory *inventory, const Object *known, const FileReco
 	Object current = *known;
 	const char *name;
 
-	if (!name_spool_get(inventory->names, seen->name_position, &name, error))
+	if (!name_buffer_get(inventory->names, seen->name_position, &name, error))
 		return false;
 
 	current.flags = (known->flags & ~OBJECT_RIGHTS) | seen->rights;
@@ -523,7 +523,7 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->opener = opener;
 	inventory->settled_below = hash_store_settled_below(pass->store);
 	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
-	inventory->names = name_spool_new(directory);
+	inventory->names = name_buffer_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
 				   &pass->result->skips, &state, pass->stop);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,

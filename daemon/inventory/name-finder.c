@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
 	uint64_t inode;
 	uint64_t parent;
-	uint64_t name_position; /* in the NameSpool */
+	uint64_t name_position; /* in the NameBuffer */
 	uint64_t stamp;
 } MetDirectory;
 
@@ -46,7 +46,7 @@ struct NameFinder {
 	int64_t ahead_nsec;   /* when somebody began to read ahead; 0: nothing was read so */
 
 	/* Thread: the one that reads ahead, while there is one; else the worker. */
-	NameSpool *spool;
+	NameBuffer *spool;
 	DirectoryLevels *levels;
 	Sorter *names;  /* FoundName */
 	Sorter *met;    /* MetDirectory; NULL: the store is told at once */
@@ -104,7 +104,7 @@ static const char *path_of_top(const Filesystem *filesystem)
 	return filesystem->mount_point;
 }
 
-NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory)
+NameFinder *name_finder_new(Pass *pass, NameBuffer *names, const FileStat *state_directory)
 {
 	NameFinder *finder = g_new0(NameFinder, 1);
 
@@ -235,7 +235,7 @@ static bool meet_ahead(NameFinder *finder, uint64_t parent, const DirectoryEntry
 
 	if (!is_state_directory(finder, met.inode))
 		directory_levels_enter(finder->levels, entry, 0, &met.stamp);
-	return name_spool_add(finder->spool, entry->name, &met.name_position, error) &&
+	return name_buffer_add(finder->spool, entry->name, &met.name_position, error) &&
 	       sorter_add(finder->met, &met, error);
 }
 
@@ -270,7 +270,7 @@ static bool visit(NameFinder *finder, uint64_t parent, const DirectoryEntry *ent
 		.name_hash = XXH3_64bits(entry->name, strlen(entry->name)),
 	};
 
-	return name_spool_add(finder->spool, entry->name, &found.name_position, error) &&
+	return name_buffer_add(finder->spool, entry->name, &found.name_position, error) &&
 	       sorter_add(finder->names, &found, error);
 }
 
@@ -313,8 +313,8 @@ static void *read_ahead(void *data)
 	throttle_join(throttle);
 	if (xfs_inode_read(finder->pass->filesystem->fd, top.inode, &inode) &&
 	    directory_levels_enter_first(finder->levels, top.inode, inode.generation, &top.stamp))
-		(void)(name_spool_add(finder->spool, finder->top_path, &top.name_position,
-				      &finder->failed) &&
+		(void)(name_buffer_add(finder->spool, finder->top_path, &top.name_position,
+				       &finder->failed) &&
 		       sorter_add(finder->met, &top, &finder->failed) &&
 		       read_entered(finder, &finder->failed) &&
 		       sorter_sort(finder->met, &finder->failed));
@@ -365,7 +365,7 @@ static bool put_met(NameFinder *finder, Sorter *met, bool *ret_is_all, GError **
 		}
 		if (!next)
 			break;
-		if (!name_spool_get(finder->spool, next->name_position, &name, error) ||
+		if (!name_buffer_get(finder->spool, next->name_position, &name, error) ||
 		    !put_directory(finder, next->inode, next->parent, name, next->stamp, error))
 			return false;
 	}
@@ -536,7 +536,7 @@ bool name_finder_ask(NameFinder *finder, uint64_t inode, uint32_t generation, Fo
 		return true;
 
 	ret->name_hash = XXH3_64bits(name, strlen(name));
-	return name_spool_add(finder->spool, name, &ret->name_position, error);
+	return name_buffer_add(finder->spool, name, &ret->name_position, error);
 }
 
 bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)

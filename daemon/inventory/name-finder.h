@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/system/name-spool.h"
+#include "common/system/name-buffer.h"
 #include "daemon/context/pass.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -32,15 +32,15 @@ typedef struct {
 	uint64_t inode;
 	uint64_t parent;
 	uint64_t name_hash;
-	uint64_t name_position; /* in the NameSpool */
+	uint64_t name_position; /* in the NameBuffer */
 } FoundName;
 
 /* All are borrowed.  What lies in @state_directory is not looked at. */
-NameFinder *name_finder_new(Pass *pass, NameSpool *names, const FileStat *state_directory);
+NameFinder *name_finder_new(Pass *pass, NameBuffer *names, const FileStat *state_directory);
 void name_finder_free(NameFinder *finder);
 
 /*
- * Begin to read all directories, of which the store knows none, where that is faster.  The NameSpool is not
+ * Begin to read all directories, of which the store knows none, where that is faster.  The NameBuffer is not
  * to be used until name_finder_read_changed().
  */
 void name_finder_read_ahead(NameFinder *finder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/read-list.h"
 
-#include "common/system/name-spool.h"
+#include "common/system/name-buffer.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -10,14 +10,14 @@
 
 typedef struct {
 	uint64_t physical;
-	uint64_t name_position; /* in the NameSpool */
+	uint64_t name_position; /* in the NameBuffer */
 	ReadItem item;          /* without its name */
 } ReadRecord;
 
 struct ReadList {
 	Pass *pass;
 	FileOpener *opener;
-	NameSpool *names;
+	NameBuffer *names;
 	ExtentMap *extents;
 	Sorter *records;
 	ReadItem item;
@@ -48,7 +48,7 @@ ReadList *read_list_new(Pass *pass, FileOpener *opener)
 
 	list->pass = pass;
 	list->opener = opener;
-	list->names = name_spool_new(directory);
+	list->names = name_buffer_new(directory);
 	list->extents = extent_map_new();
 	list->records = sorter_new(sizeof(ReadRecord), compare_places,
 				   pass->settings->memory_bytes / 4, directory, pass->stop);
@@ -60,7 +60,7 @@ void read_list_free(ReadList *list)
 	if (!list)
 		return;
 
-	name_spool_free(list->names);
+	name_buffer_free(list->names);
 	extent_map_free(list->extents);
 	sorter_free(list->records);
 	g_free(list);
@@ -100,7 +100,7 @@ bool read_list_add(ReadList *list, const ReadItem *item, GError **error)
 		locate(list, &record, item->name);
 	list->files++;
 	list->bytes += item->stamp.size_bytes;
-	return name_spool_add(list->names, item->name, &record.name_position, error) &&
+	return name_buffer_add(list->names, item->name, &record.name_position, error) &&
 	       sorter_add(list->records, &record, error);
 }
 
@@ -120,7 +120,7 @@ bool read_list_next(ReadList *list, const ReadItem **ret, GError **error)
 		return true;
 
 	list->item = record->item;
-	if (!name_spool_get(list->names, record->name_position, &list->item.name, error))
+	if (!name_buffer_get(list->names, record->name_position, &list->item.name, error))
 		return false;
 
 	*ret = &list->item;

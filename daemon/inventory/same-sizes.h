@@ -34,7 +34,7 @@ typedef struct {
 	FileId id; /* generation 0: not known */
 	Stamp stamp;
 	uint64_t parent;
-	uint64_t name_position; /* in the NameSpool of who adds it, or SIZED_NAME_STORED */
+	uint64_t name_position; /* in the NameBuffer of who adds it, or SIZED_NAME_STORED */
 	uint64_t head;          /* 0: not known */
 	uint64_t physical;      /* where it begins on the disk; 0: not known */
 	uint32_t changes;       /* as in ReadItem */

@@ -12,7 +12,7 @@ typedef struct {
 } Quest;
 
 struct FilesystemSearch {
-	Errand *errand;
+	DetachedTask *errand;
 	FilesystemSearchDone done;
 	void *data;
 };
@@ -54,7 +54,7 @@ static void search_work(void *data)
 	uncount_thread(quest->purpose);
 }
 
-static const ErrandKind search_kind = {
+static const DetachedTaskKind search_kind = {
 	.thread_name = "search",
 	.work = search_work,
 	.free_work_data = quest_free,
@@ -64,7 +64,7 @@ static const ErrandKind search_kind = {
 static void on_done(void *data)
 {
 	FilesystemSearch *search = data;
-	Quest *quest = errand_work_data(search->errand);
+	Quest *quest = detached_task_work_data(search->errand);
 	g_autoptr(GPtrArray) found = g_steal_pointer(&quest->found);
 	g_autoptr(GError) error = g_steal_pointer(&quest->error);
 
@@ -89,7 +89,7 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 					FilesystemSearchDone done, void *data, GError **error)
 {
 	g_autoptr(FilesystemSearch) search = g_new0(FilesystemSearch, 1);
-	const ErrandListener listener = { on_done, on_late, search };
+	const DetachedTaskListener listener = { on_done, on_late, search };
 	Quest *quest;
 
 	if (!count_thread(purpose)) {
@@ -103,7 +103,7 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 	quest = g_new0(Quest, 1);
 	quest->purpose = purpose;
 	quest->paths = g_strdupv((char **)paths);
-	search->errand = errand_new(event, &search_kind, quest, &listener, error);
+	search->errand = detached_task_new(event, &search_kind, quest, &listener, error);
 	if (!search->errand) {
 		uncount_thread(purpose);
 		return NULL;
@@ -112,15 +112,16 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 	return g_steal_pointer(&search);
 }
 
-Errand *filesystem_search_leave(FilesystemSearch *search, const ErrandListener *listener)
+DetachedTask *filesystem_search_leave(FilesystemSearch *search,
+				      const DetachedTaskListener *listener)
 {
-	g_autoptr(Errand) errand = g_steal_pointer(&search->errand);
+	g_autoptr(DetachedTask) errand = g_steal_pointer(&search->errand);
 
 	filesystem_search_free(search);
-	if (errand_is_done(errand))
+	if (detached_task_is_done(errand))
 		return NULL;
 
-	errand_set_listener(errand, listener);
+	detached_task_set_listener(errand, listener);
 	return g_steal_pointer(&errand);
 }
 
@@ -129,6 +130,6 @@ void filesystem_search_free(FilesystemSearch *search)
 	if (!search)
 		return;
 
-	errand_free(search->errand);
+	detached_task_free(search->errand);
 	g_free(search);
 }

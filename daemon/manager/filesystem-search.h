@@ -2,12 +2,12 @@
 #pragma once
 
 #include "daemon/context/filesystem.h"
-#include "daemon/manager/errand.h"
+#include "daemon/manager/detached-task.h"
 
 /*
  * FilesystemSearch - finds the filesystems of paths without the main loop waiting for them.
  *
- * A path may lead to where nobody answers, so this is an Errand: when the search is given up, its thread is left
+ * A path may lead to where nobody answers, so this is an DetachedTask: when the search is given up, its thread is left
  * to itself, and what it holds goes with it.
  *
  * At most FILESYSTEM_SEARCHES_MAX threads search at a time for callers, who may name any path as often as they
@@ -41,7 +41,8 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
  * Give the search up, which is consumed, and know when its thread has ended, which @listener is told: returns it
  * to be freed; NULL: it has ended already.
  */
-Errand *filesystem_search_leave(FilesystemSearch *search, const ErrandListener *listener);
+DetachedTask *filesystem_search_leave(FilesystemSearch *search,
+				      const DetachedTaskListener *listener);
 
 /* Never waits. */
 void filesystem_search_free(FilesystemSearch *search);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "daemon/manager/filesystem-search.h"
-#include "daemon/manager/hardships.h"
 #include "daemon/manager/managed-filesystem.h"
+#include "daemon/manager/pass-conditions.h"
 #include "daemon/manager/stage-watch.h"
-#include "daemon/pass/disk-turn.h"
+#include "daemon/pass/disk-slot.h"
 #include "daemon/pass/worker.h"
 #include "daemon/settings/run-request.h"
 #include "kernel-ioctl/file/write-mark.h"
@@ -37,23 +37,23 @@ struct ManagedFilesystem {
 	/* What the schedule goes by. */
 	ScheduleState schedule;
 	ScheduleAnswer answer;
-	Hardships *hardships;
+	PassConditions *hardships;
 	char *waits_for; /* in words */
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
 
 	/* What a pass begins after, and what that saw; NULL: none is going on. */
-	Errand *look;
+	DetachedTask *look;
 	int64_t looked_usec; /* monotonic; 0: not since the last pass began */
 	bool is_being_scrubbed;
 	/* What was to be done in it and did not end in time, or was not waited for; NULL: nothing is left. */
-	Errand *left;
+	DetachedTask *left;
 
 	/* Somebody wants a pass over paths, which are looked up; all NULL: nobody does. */
 	struct {
 		FilesystemSearch *search;
 		RunRequest *request;
-		ManagedRunAnswer answer;
+		RequestedPassAnswer answer;
 		void *data;
 	} wanted;
 
@@ -65,7 +65,7 @@ struct ManagedFilesystem {
 	FilesystemSearch *search;
 	Filesystem *filesystem;
 	Worker *worker;
-	DiskTurn *turn;
+	DiskSlot *turn;
 	StageWatch *stages;
 	Settings *pass_settings;
 	int64_t begun_usec; /* since 1970 */
@@ -85,7 +85,7 @@ struct ManagedFilesystem {
 	/* What came of those before. */
 	bool has_last;
 	PassResult last;
-	int report_fd; /* a MemoryFile, which all who ask share; below 0: none */
+	int report_fd; /* a Memfd, which all who ask share; below 0: none */
 	uint64_t n_passes, freed_bytes, read_bytes;
 };
 
@@ -103,13 +103,13 @@ void managed_ask(ManagedFilesystem *managed);
 void managed_say_changed(ManagedFilesystem *managed);
 
 /* Nobody wants a pass over paths any more that are still looked up: who did is told @why. */
-void managed_run_drop(ManagedFilesystem *managed, const char *why);
+void requested_pass_drop(ManagedFilesystem *managed, const char *why);
 
 /*
  * Tell @state what is seen of the filesystem by opening it, which a thread does.  Returns false while it is being
  * looked at: when that has ended, or does not end in time, whoever listens has it looked at again.
  */
-bool managed_look_closer(ManagedFilesystem *managed, ScheduleState *state);
+bool managed_preflight_closer(ManagedFilesystem *managed, ScheduleState *state);
 
 /* Give up what a pass is over, and begin no other while the thread that looks for it hangs. */
 void managed_leave_search(ManagedFilesystem *managed);

@@ -2,7 +2,7 @@
 #include "daemon/manager/managed-filesystem.h"
 
 #include "daemon/manager/managed-filesystem-internal.h"
-#include "daemon/manager/schedule-facts.h"
+#include "daemon/manager/schedule-inputs.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/write-mark.h"
@@ -59,7 +59,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->uuid = g_strdup(uuid);
 	managed->event = sd_event_ref(event);
 	managed->disks = disks;
-	managed->hardships = hardships_new(disk_topology_system(), disks);
+	managed->hardships = pass_conditions_new(disk_topology_system(), disks);
 	managed->listener = *listener;
 	managed->finished_fd = -1;
 	managed->report_fd = -1;
@@ -155,9 +155,9 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	fd_close(&managed->report_fd);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_strfreev(managed->disk_names);
-	hardships_free(managed->hardships);
-	errand_free(managed->look);
-	errand_free(managed->left);
+	pass_conditions_free(managed->hardships);
+	detached_task_free(managed->look);
+	detached_task_free(managed->left);
 	g_free(managed->waits_for);
 	g_free(managed->refusal);
 	g_free(managed->mount_point);
@@ -194,9 +194,9 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	state.is_refused = managed->refusal;
 	state.is_silent = managed->left;
 	state.is_on_hold = managed->holds->len > 0;
-	schedule_facts_tell_windows(managed->settings, &managed->schedule, &state);
+	schedule_inputs_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
-	hardships_look(managed->hardships, &location, managed->lies_on, &state);
+	pass_conditions_look(managed->hardships, &location, managed->lies_on, &state);
 	return state;
 }
 
@@ -204,7 +204,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
 	return managed->pass_settings->on_battery == HARDSHIP_PAUSE && !managed->was_asked &&
-	       hardships_is_on_battery(managed->hardships);
+	       pass_conditions_is_on_battery(managed->hardships);
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)
@@ -233,12 +233,12 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 	ScheduleAnswer answer = schedule_next(policy, state);
 
 	if (answer.reason == WAIT_NOT) {
-		if (!managed_look_closer(managed, state))
+		if (!managed_preflight_closer(managed, state))
 			return false;
 		answer = schedule_next(policy, state);
 	}
 	if (answer.reason == WAIT_NOT) {
-		managed->turn = disk_turn_take(managed->disks, managed->lies_on);
+		managed->turn = disk_slot_take(managed->disks, managed->lies_on);
 		state->is_disk_taken = !managed->turn;
 		answer = schedule_next(policy, state);
 	}
@@ -264,7 +264,7 @@ static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy 
 static void say_what_it_waits_for(ManagedFilesystem *managed)
 {
 	WaitReason reason = managed->answer.reason;
-	const char *seen = hardships_text(managed->hardships, reason);
+	const char *seen = pass_conditions_text(managed->hardships, reason);
 	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);
@@ -301,7 +301,7 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	if (!managed->is_mounted || !managed->settings)
 		return pause_ends_usec;
 
-	policy = schedule_facts_policy(managed->settings);
+	policy = schedule_inputs_policy(managed->settings);
 	state = state_now(managed);
 	if (!ask_schedule(managed, &policy, &state))
 		return SCHEDULE_NEVER;
@@ -370,8 +370,8 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 {
 	if (reason == END_FOR_STOP || reason == END_FOR_SERVICE)
-		managed_run_drop(managed, reason == END_FOR_STOP ? "it was stopped meanwhile"
-								 : "the service ends");
+		requested_pass_drop(managed, reason == END_FOR_STOP ? "it was stopped meanwhile"
+								    : "the service ends");
 	if (reason == END_FOR_STOP) {
 		managed->schedule.is_asked = false;
 		managed->asked_again = false;

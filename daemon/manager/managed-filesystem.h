@@ -86,7 +86,7 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC
  * What came of the wish for a pass over paths: NULL: it is going to begin; else why not, which is a
  * FILESYSTEM_ERROR_IN_USE if a pass runs already, or is about to.
  */
-typedef void (*ManagedRunAnswer)(const GError *error, void *data);
+typedef void (*RequestedPassAnswer)(const GError *error, void *data);
 
 /*
  * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
@@ -94,7 +94,7 @@ typedef void (*ManagedRunAnswer)(const GError *error, void *data);
  * or later.
  */
 void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
-			    ManagedRunAnswer answer, void *data);
+			    RequestedPassAnswer answer, void *data);
 
 /*
  * Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept.  A pass over
@@ -133,7 +133,7 @@ typedef struct {
 
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed);
 
-/* A MemoryFile with the report of the last pass as JSON, which is borrowed; below 0: there is none. */
+/* A Memfd with the report of the last pass as JSON, which is borrowed; below 0: there is none. */
 int managed_filesystem_report_fd(const ManagedFilesystem *managed);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ManagedFilesystem, managed_filesystem_free)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/mounts/filesystem-lock.h"
-#include "common/system/memory-file.h"
+#include "common/system/memfd.h"
 #include "daemon/manager/managed-filesystem-internal.h"
 #include "daemon/report/journal.h"
 #include "daemon/report/report.h"
@@ -45,7 +45,7 @@ static void keep_report(ManagedFilesystem *managed)
 	char *json = report_json(managed->pass_settings, &pass, 1);
 
 	fd_close(&managed->report_fd);
-	managed->report_fd = memory_file_new(json);
+	managed->report_fd = memfd_new(json);
 	free(json);
 }
 
@@ -57,7 +57,7 @@ static void let_go(ManagedFilesystem *managed)
 	fd_close(&managed->finished_fd);
 	g_clear_pointer(&managed->stages, stage_watch_free);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
-	g_clear_pointer(&managed->turn, disk_turn_free);
+	g_clear_pointer(&managed->turn, disk_slot_free);
 	g_clear_pointer(&managed->pass_settings, settings_unref);
 }
 

@@ -10,7 +10,7 @@ struct MountSearch {
 	/* While one runs; else NULL. */
 	MountTable *table;
 	size_t index; /* of the one that is looked at */
-	Errand *errand;
+	DetachedTask *errand;
 
 	GPtrArray *hanging; /* HangingLook */
 };
@@ -24,7 +24,7 @@ typedef struct {
 /* A look that has not ended. */
 typedef struct {
 	MountSearch *search;
-	Errand *errand;
+	DetachedTask *errand;
 	uint32_t major, minor;
 } HangingLook;
 
@@ -38,7 +38,7 @@ static void look_free(void *data)
 
 static void hanging_look_free(HangingLook *hanging)
 {
-	errand_free(hanging->errand);
+	detached_task_free(hanging->errand);
 	g_free(hanging);
 }
 
@@ -49,7 +49,7 @@ static void look_work(void *data)
 	mounted_filesystem_examine(look->filesystem, look->look);
 }
 
-static const ErrandKind look_kind = {
+static const DetachedTaskKind look_kind = {
 	.thread_name = "look",
 	.work = look_work,
 	.free_work_data = look_free,
@@ -78,8 +78,8 @@ static void look_on(MountSearch *search);
 static void on_looked(void *data)
 {
 	MountSearch *search = data;
-	g_autoptr(Errand) errand = g_steal_pointer(&search->errand);
-	Look *look = errand_work_data(errand);
+	g_autoptr(DetachedTask) errand = g_steal_pointer(&search->errand);
+	Look *look = detached_task_work_data(errand);
 
 	mount_table_replace(search->table, search->index++, g_steal_pointer(&look->filesystem));
 	look_on(search);
@@ -99,13 +99,13 @@ static void on_late(void *data)
 	MountSearch *search = data;
 	MountedFilesystem *filesystem = looked_at(search);
 	HangingLook *hanging = g_new0(HangingLook, 1);
-	const ErrandListener listener = { .done = on_answered, .data = hanging };
+	const DetachedTaskListener listener = { .done = on_answered, .data = hanging };
 
 	hanging->search = search;
 	hanging->errand = g_steal_pointer(&search->errand);
 	hanging->major = filesystem->major;
 	hanging->minor = filesystem->minor;
-	errand_set_listener(hanging->errand, &listener);
+	detached_task_set_listener(hanging->errand, &listener);
 	g_ptr_array_add(search->hanging, hanging);
 
 	mounted_filesystem_set_silent(filesystem);
@@ -116,7 +116,7 @@ static void on_late(void *data)
 /* Returns false where it is not going to be looked at, which is said of it. */
 static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 {
-	const ErrandListener listener = { on_looked, on_late, search };
+	const DetachedTaskListener listener = { on_looked, on_late, search };
 	g_autoptr(GError) error = NULL;
 	Look *look;
 
@@ -128,7 +128,7 @@ static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 	look = g_new0(Look, 1);
 	look->filesystem = mounted_filesystem_copy(filesystem);
 	look->look = search->look;
-	search->errand = errand_new(search->event, &look_kind, look, &listener, &error);
+	search->errand = detached_task_new(search->event, &look_kind, look, &listener, &error);
 	if (!search->errand)
 		filesystem->refusal = g_strdup(error->message);
 	return search->errand;
@@ -181,7 +181,7 @@ void mount_search_free(MountSearch *search)
 	if (!search)
 		return;
 
-	errand_free(search->errand);
+	detached_task_free(search->errand);
 	mount_table_free(search->table);
 	g_ptr_array_unref(search->hanging);
 	sd_event_unref(search->event);

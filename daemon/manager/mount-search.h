@@ -2,12 +2,12 @@
 #pragma once
 
 #include "common/mounts/mount-table.h"
-#include "daemon/manager/errand.h"
+#include "daemon/manager/detached-task.h"
 
 /*
  * MountSearch - finds what is mounted without the main loop waiting for any of it.
  *
- * One filesystem after the other is looked at, each by an Errand.  Who does not answer in time is refused, and
+ * One filesystem after the other is looked at, each by an DetachedTask.  Who does not answer in time is refused, and
  * the others go on; it is not looked at again before that look has ended, so at most one thread hangs in each.
  *
  * Thread: main.

@@ -10,7 +10,7 @@
 #include "daemon/btrfs/plan/extent-guard.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "daemon/btrfs/share/extent-rounds.h"
-#include "daemon/btrfs/share/ledger.h"
+#include "daemon/btrfs/share/space-ledger.h"
 #include "daemon/context/object-table.h"
 #include "daemon/fingerprint/fingerprint.h"
 #include "hashstore/objects/objects.h"
@@ -214,7 +214,7 @@ static bool do_steps(Pass *pass, GError **error)
 	g_autoptr(ExtentSums) sums = NULL;
 	int fd = pass->filesystem->fd;
 	BtrfsInfo info;
-	Ledger ledger;
+	SpaceLedger ledger;
 
 	/* First of all it waits for a scrub, beside which a flush takes its time and cannot be ended. */
 	if (!pass_checkpoint(pass))
@@ -232,16 +232,16 @@ static bool do_steps(Pass *pass, GError **error)
 	 * What is not written out has no extents yet.  The flush ends the transaction that is read
 	 * before it, so that the look sees all of it, and the next pass may go on behind it.
 	 */
-	if (!btrfs_info_read(fd, &info, error) || !ledger_begin(pass, &info, &ledger, error))
+	if (!btrfs_info_read(fd, &info, error) || !space_ledger_begin(pass, &info, &ledger, error))
 		return false;
 
 	if (!snapshot_rotation_look(pass, error) ||
 	    !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
 	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
-	pass->btrfs.rests.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
-	pass->btrfs.rests.held_room_bytes = pass->btrfs.rests.held_most_bytes;
-	pass->btrfs.rests.generation = ledger.generation;
+	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
+	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
+	pass->btrfs.remainders.generation = ledger.generation;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	extent_sums_use_store(sums, pass->store);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
@@ -249,7 +249,7 @@ static bool do_steps(Pass *pass, GError **error)
 	if (pass_checkpoint(pass))
 		extent_limits_warn(pass);
 	return deferred_extents_end(pass->btrfs.deferred, error) &&
-	       ledger_end(pass, &ledger, error);
+	       space_ledger_end(pass, &ledger, error);
 }
 
 bool extent_pass_steps(Pass *pass, GError **error)

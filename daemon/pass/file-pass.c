@@ -3,15 +3,15 @@
 
 #include "common/content/run.h"
 #include "daemon/context/file-opener.h"
-#include "daemon/context/given-limits.h"
 #include "daemon/context/object-table.h"
+#include "daemon/context/one-off-limits.h"
 #include "daemon/fingerprint/fingerprint.h"
 #include "daemon/inventory/inventory.h"
 #include "daemon/match/match.h"
 #include "daemon/match/planner.h"
 #include "daemon/pass/space-count.h"
 #include "daemon/share/clone-pairs.h"
-#include "daemon/share/kept-files.h"
+#include "daemon/share/page-cache-drop.h"
 #include "daemon/share/share.h"
 #include "daemon/xfs/clone-scan.h"
 #include "daemon/xfs/clone-sharer.h"
@@ -80,7 +80,7 @@ static bool list_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
 
-	if (!given_limits_apply(pass, error))
+	if (!one_off_limits_apply(pass, error))
 		return false;
 
 	files->inventory = inventory_build(pass, files->opener, error);
@@ -112,7 +112,7 @@ static bool keep_read(FilePass *files, GError **error)
 		return hash_store_commit(pass->store, error);
 
 	files->is_done = true;
-	return kept_files_drop(pass, files->opener, error);
+	return page_cache_drop_drop(pass, files->opener, error);
 }
 
 /* Find the runs of blocks that are equal. */
@@ -129,7 +129,7 @@ static bool match_files(FilePass *files, GError **error)
 	progress_begin(pass->progress, STAGE_MATCH, 0);
 	files->runs = sorter_new(sizeof(Run), run_compare, settings->memory_bytes / 4,
 				 settings->state_directory, pass->stop);
-	hot_objects_tell(pass->hot, files->table);
+	cached_files_tell(pass->hot, files->table);
 	/* From here on objects are looked up: what a run is all of, and what each is whose turn comes. */
 	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
 		return false;
@@ -150,7 +150,7 @@ static bool share_files(FilePass *files, GError **error)
 						   settings->state_directory, pass->stop);
 	return share_all(pass, planner, files->opener, error) &&
 	       clones_share(pass, files->table, files->opener, error) &&
-	       clone_scan_note(pass, error) && kept_files_drop(pass, files->opener, error);
+	       clone_scan_note(pass, error) && page_cache_drop_drop(pass, files->opener, error);
 }
 
 /* Settle all that was matched, except what was postponed. */

@@ -13,8 +13,8 @@
 #include "daemon/btrfs/plan/extent-guard.h"
 #include "daemon/context/pass-devices.h"
 #include "daemon/context/pass-note.h"
-#include "daemon/fingerprint/reader-count.h"
-#include "daemon/pass/disk-turn.h"
+#include "daemon/fingerprint/io-parallelism.h"
+#include "daemon/pass/disk-slot.h"
 #include "daemon/pass/extent-pass.h"
 #include "daemon/pass/file-pass.h"
 #include "daemon/pass/fs-history.h"
@@ -131,8 +131,8 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);
-	pass->kept = kept_pages_new(NULL);
-	pass->hot = hot_objects_new();
+	pass->kept = page_cache_budget_new(NULL);
+	pass->hot = cached_files_new();
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
@@ -151,8 +151,8 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->watch, pass_watch_free);
-	g_clear_pointer(&pass->kept, kept_pages_free);
-	g_clear_pointer(&pass->hot, hot_objects_free);
+	g_clear_pointer(&pass->kept, page_cache_budget_free);
+	g_clear_pointer(&pass->hot, cached_files_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->room, store_room_free);
@@ -299,13 +299,13 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	bool is_lock_needed = !settings->dry_run || filesystem->identity.kind == FS_KIND_BTRFS;
 	bool may_work = (!is_lock_needed || filesystem_lock(filesystem->uuid, &lock, error)) &&
 			filesystem_hold_is_absent(filesystem->uuid, error);
-	g_autoptr(DiskTurn) turn = NULL;
+	g_autoptr(DiskSlot) turn = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
 	if (may_work && settings->once && !settings->dry_run) {
-		turn = disk_turn_wait(disks, filesystem->fd, filesystem->mount_point,
+		turn = disk_slot_wait(disks, filesystem->fd, filesystem->mount_point,
 				      filesystem->uuid, stop);
 		may_work = filesystem_hold_is_absent(filesystem->uuid, error);
 	}

@@ -6,7 +6,7 @@
 
 /*
  * SpaceCount - the filesystem's own count of space, before and after a pass that finds by reading.  A pass
- * by checksums has a Ledger.
+ * by checksums has a SpaceLedger.
  *
  * Thread: the filesystem's worker.
  */

@@ -203,7 +203,7 @@ static json_t *deferred_json(const PassResult *result)
 		"released_bytes", number(result->deferred.released_bytes));
 }
 
-static json_t *ledger_json(const PassResult *result)
+static json_t *space_ledger_json(const PassResult *result)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:s?, s:I}", "compared_bytes",
 			 number(result->compare_bytes), "shared_bytes",
@@ -262,7 +262,7 @@ static json_t *pass_json(const Settings *settings, const ReportedPass *pass)
 	json_object_set_new(json, "freed", freed_json(result));
 	json_object_set_new(json, "rewritten", rewritten_json(result));
 	json_object_set_new(json, "deferred", deferred_json(result));
-	json_object_set_new(json, "ledger", ledger_json(result));
+	json_object_set_new(json, "ledger", space_ledger_json(result));
 	json_object_set_new(json, "skipped", skips_json(result));
 	json_object_set_new(json, "pinned", pins_json(&result->pins));
 	json_object_set_new(json, "unmatched_patterns", unmatched_json(result));

@@ -7,7 +7,7 @@
 #include "daemon/report/pass-status.h"
 #include "daemon/report/progress-display.h"
 #include "daemon/report/report.h"
-#include "daemon/settings/named-filesystems.h"
+#include "daemon/settings/configured-filesystems.h"
 #include "daemon/settings/pass-settings.h"
 #include "kernel-ioctl/call/fd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/settings/pass-settings.h"
 
-#include "daemon/settings/named-filesystems.h"
+#include "daemon/settings/configured-filesystems.h"
 #include "daemon/settings/options.h"
 
 #include <string.h>

@@ -41,12 +41,12 @@ static bool make_relay(RangeSource *source, const OpenObject *target, SkipReason
 }
 
 bool range_source_choose(RangeSource *source, const Round *round, size_t first, size_t end,
-			 SharingCall *ret, size_t *ret_blocks, SkipReason *ret_reason)
+			 DedupeCall *ret, size_t *ret_blocks, SkipReason *ret_reason)
 {
 	uint32_t block_bytes = round->block_bytes;
 	uint64_t start = (round->first + first) * block_bytes;
 
-	*ret = (SharingCall){ .target = round->target->reader, .target_offset = start };
+	*ret = (DedupeCall){ .target = round->target->reader, .target_offset = start };
 	*ret_blocks = end - first;
 	if (round->source) {
 		ret->source = round->source->reader;
@@ -60,7 +60,7 @@ bool range_source_choose(RangeSource *source, const Round *round, size_t first, 
 		      start;
 	if (ret->source_fd < 0)
 		return false;
-	if (!sharing_call_needs_relay(source->filesystem, ret))
+	if (!dedupe_call_needs_relay(source->filesystem, ret))
 		return true;
 	if (!source->relay && !make_relay(source, round->target, ret_reason))
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/share/dedupe-call.h"
 #include "daemon/share/round.h"
-#include "daemon/share/sharing-call.h"
 #include "daemon/share/zero-filler.h"
 
 /*
@@ -24,6 +24,6 @@ void range_source_free(RangeSource *source);
  * is for.  False: there is no source, *ret_reason says why; the length is set all the same.
  */
 bool range_source_choose(RangeSource *source, const Round *round, size_t first, size_t end,
-			 SharingCall *ret, size_t *ret_blocks, SkipReason *ret_reason);
+			 DedupeCall *ret, size_t *ret_blocks, SkipReason *ret_reason);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RangeSource, range_source_free)

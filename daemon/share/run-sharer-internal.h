@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/share/freed-extents.h"
-#include "daemon/share/full-groups.h"
+#include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
 #include "daemon/share/round.h"
 #include "daemon/share/run-sharer.h"
@@ -22,7 +22,7 @@ struct RunSharer {
 	uint64_t begun_bytes; /* shared before the target was begun */
 	uint32_t min_blocks;
 	OpenObject *target; /* NULL until the first one is begun */
-	FullGroups *full;
+	FullAllocGroups *full;
 	uint64_t blocked_bytes; /* of the target in hand, that have a source there */
 	uint64_t costly_bytes;  /* of the run in hand, that cost more than the pass may compare */
 	CloneTarget clone;      /* which blocks alone are shared, or none: blocks is 0 */

@@ -3,10 +3,10 @@
 
 #include "daemon/context/object-skips.h"
 #include "daemon/share/block-set.h"
+#include "daemon/share/blocks-shared-before.h"
+#include "daemon/share/dedupe-failure.h"
 #include "daemon/share/extent-ceiling.h"
-#include "daemon/share/other-users.h"
 #include "daemon/share/range-source.h"
-#include "daemon/share/refusal.h"
 #include "daemon/share/run-sharer-internal.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	if (pass->result->found_by_checksums)
 		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
 						  pass->btrfs.ref_bound, pass->stop);
-	sharer->full = full_groups_new(pass->filesystem);
+	sharer->full = full_alloc_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
 }
@@ -51,7 +51,7 @@ void run_sharer_free(RunSharer *sharer)
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
-	full_groups_free(sharer->full);
+	full_alloc_groups_free(sharer->full);
 	open_object_free(sharer->target);
 	g_free(sharer);
 }
@@ -80,7 +80,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 		return;
 	if (sharer->freed && !sharer->pass->settings->dry_run)
 		freed_extents_begin(sharer->freed, target);
-	other_users_note(sharer->had_others, target, sharer->pass->block_bytes);
+	blocks_shared_before_note(sharer->had_others, target, sharer->pass->block_bytes);
 }
 
 void run_sharer_end_target(RunSharer *sharer)
@@ -100,12 +100,12 @@ void run_sharer_end_target(RunSharer *sharer)
 
 static GiveUp how_of(DedupeOutcome outcome)
 {
-	switch (refusal_kind(outcome)) {
-	case REFUSAL_STALE:
+	switch (dedupe_failure_kind(outcome)) {
+	case DEDUPE_FAILURE_STALE:
 		return GIVE_UP_AND_FORGET;
-	case REFUSAL_FOR_NOW:
+	case DEDUPE_FAILURE_FOR_NOW:
 		return GIVE_UP_FOR_NOW;
-	case REFUSAL_FOR_GOOD:
+	case DEDUPE_FAILURE_FOR_GOOD:
 		break;
 	}
 
@@ -128,7 +128,7 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 /* Nothing more is shared with what lies in full allocation groups; the next pass tries again. */
 static void leave_full_groups(RunSharer *sharer)
 {
-	uint64_t bytes = full_groups_leave(sharer->full, sharer->round);
+	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->round);
 
 	if (bytes > 0)
 		postpone(sharer);
@@ -142,7 +142,7 @@ static void leave_full_groups(RunSharer *sharer)
 static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
 			   GError **error)
 {
-	SkipReason reason = refusal_reason(asked->outcome);
+	SkipReason reason = dedupe_failure_reason(asked->outcome);
 
 	if (asked->outcome == DEDUPE_NOT_DONE)
 		return true;
@@ -174,7 +174,7 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 
 	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
 		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
-		SharingCall call;
+		DedupeCall call;
 		DedupeTarget target;
 
 		if (!range_source_choose(sharer->source, round, i, i + MIN(most_blocks, end - i),
@@ -183,8 +183,8 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 			return refuse_run(sharer, no_source, call.length, error);
 		}
 
-		target = sharing_call_make(sharer->pass, &call);
-		if (full_groups_add(sharer->full, round, i, end, target.error)) {
+		target = dedupe_call_make(sharer->pass, &call);
+		if (full_alloc_groups_add(sharer->full, round, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;
 		}
@@ -298,7 +298,7 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		other_users_recall(sharer->had_others, round);
+		blocks_shared_before_recall(sharer->had_others, round);
 	run_credit_same_place(sharer);
 	if (!run_limits_apply(sharer, error))
 		return false;

@@ -51,7 +51,7 @@ bool zero_filler_lay(ZeroFiller *filler, Round *round, BlockSet *settled, GError
 }
 
 size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, size_t end,
-			SharingCall *call, SkipReason *ret_reason)
+			DedupeCall *call, SkipReason *ret_reason)
 {
 	uint64_t start = (round->first + first) * round->block_bytes;
 	uint64_t stop =

@@ -3,8 +3,8 @@
 
 #include "common/files/skip.h"
 #include "daemon/share/block-set.h"
+#include "daemon/share/dedupe-call.h"
 #include "daemon/share/round.h"
-#include "daemon/share/sharing-call.h"
 
 /*
  * ZeroFiller - what takes the place of zeros in files that are read: a hole, or with --zeros=share the zeros
@@ -32,7 +32,7 @@ bool zero_filler_lay(ZeroFiller *filler, Round *round, BlockSet *settled, GError
  * Its source_fd is -1 where no hole can be made, and *ret_reason says why.
  */
 size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, size_t end,
-			SharingCall *call, SkipReason *ret_reason);
+			DedupeCall *call, SkipReason *ret_reason);
 
 /* Whether zeros of @target can be shared at all; *ret_reason says why not. */
 bool zero_filler_is_ready(ZeroFiller *filler, const OpenObject *target, SkipReason *ret_reason);

@@ -2,7 +2,7 @@
 #include "hashstore/anchors/groups.h"
 
 #include "hashstore/anchors/group-members.h"
-#include "hashstore/anchors/look-ahead.h"
+#include "hashstore/anchors/prefetch.h"
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/store-connection.h"
@@ -24,7 +24,7 @@ struct Groups {
 	GPtrArray *looked_up; /* settled segments in which only some are looked up; or none */
 	SegmentMerge *merge;  /* of the walked ones */
 	GPtrArray *lookups;   /* a SegmentCursor for each one of looked_up */
-	LookAhead *ahead;     /* of the lookups; or NULL */
+	Prefetch *ahead;      /* of the lookups; or NULL */
 	const Anchor *round;
 	size_t n_round;
 	size_t next; /* of the round */
@@ -35,7 +35,7 @@ struct Groups {
 /* Begin the walk. */
 static bool begin(Groups *groups, GError **error)
 {
-	g_clear_pointer(&groups->ahead, look_ahead_free);
+	g_clear_pointer(&groups->ahead, prefetch_free);
 	g_clear_pointer(&groups->merge, segment_merge_free);
 	g_ptr_array_set_size(groups->lookups, 0);
 	group_members_clear(&groups->gathered);
@@ -49,8 +49,8 @@ static bool begin(Groups *groups, GError **error)
 	for (guint i = 0; i < groups->looked_up->len; i++)
 		g_ptr_array_add(groups->lookups,
 				segment_cursor_new(groups->reader, groups->looked_up->pdata[i], 1));
-	groups->ahead = look_ahead_new(groups->store, groups->database, groups->walked,
-				       groups->looked_up, error);
+	groups->ahead = prefetch_new(groups->store, groups->database, groups->walked,
+				     groups->looked_up, error);
 
 	return groups->ahead;
 }
@@ -178,7 +178,7 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 /* Gather the settled members of @digest. */
 static bool look_up(Groups *groups, uint64_t digest, GError **error)
 {
-	if (groups->ahead && !look_ahead_reach(groups->ahead, digest, error))
+	if (groups->ahead && !prefetch_reach(groups->ahead, digest, error))
 		return false;
 	for (guint i = 0; i < groups->lookups->len; i++) {
 		if (!look_up_in(groups, groups->lookups->pdata[i], digest, error))
@@ -258,7 +258,7 @@ void groups_close(Groups *groups)
 	if (!groups)
 		return;
 
-	look_ahead_free(groups->ahead);
+	prefetch_free(groups->ahead);
 	segment_merge_free(groups->merge);
 	g_ptr_array_unref(groups->lookups);
 	g_ptr_array_unref(groups->walked);

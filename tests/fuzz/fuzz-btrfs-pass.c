@@ -104,8 +104,8 @@ static bool begin_pass(Work *work, bool is_damaged)
 	pass->room = store_room_new(pass->store, work->settings.state_directory, STORE_BYTES_MAX);
 	pass->throttle = disk_table_throttle(work->disks, &work->settings, work->filesystem.fd);
 	pass->filter = filter_new(work->settings.excludes, 2048);
-	pass->kept = kept_pages_new(NULL);
-	pass->hot = hot_objects_new();
+	pass->kept = page_cache_budget_new(NULL);
+	pass->hot = cached_files_new();
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(work->settings.read_only_snapshots);
 	work->result.started_usec = g_get_real_time();
@@ -123,8 +123,8 @@ static void end_pass(Work *work)
 	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
 	filter_free(pass->filter);
 	throttle_free(pass->throttle);
-	kept_pages_free(pass->kept);
-	hot_objects_free(pass->hot);
+	page_cache_budget_free(pass->kept);
+	cached_files_free(pass->hot);
 	postponed_free(pass->postponed);
 	read_only_subvolumes_free(pass->subvolumes);
 	store_room_free(pass->room);

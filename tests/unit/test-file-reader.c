@@ -316,7 +316,7 @@ static bool while_memory_is_free(void)
 static void test_a_wide_reader_drops_nothing_while_memory_is_free(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_autoptr(KeptPages) kept = kept_pages_new(while_memory_is_free);
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(while_memory_is_free);
 	g_auto(Fd) fd = create_cold_hole(fixture, 80 * WINDOW);
 	g_autoptr(FileReader) reader = open_reader(fixture, 80 * WINDOW);
 	uint64_t window = 0;
@@ -339,7 +339,7 @@ static void test_a_wide_reader_drops_nothing_while_memory_is_free(void)
 static void test_what_is_kept_is_dropped_by_the_next_reader(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(always);
 	g_auto(Fd) fd = create_cold(fixture, 3 * MIB);
 	FileReader *reader = open_reader(fixture, 3 * MIB);
 
@@ -363,7 +363,7 @@ static void test_what_is_kept_is_dropped_by_the_next_reader(void)
 static void test_who_keeps_nothing_drops_what_was_kept(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(always);
 	g_auto(Fd) fd = create_cold_hole(fixture, 6 * WINDOW);
 	FileReader *reader = open_reader(fixture, 6 * WINDOW);
 
@@ -467,13 +467,13 @@ static void assert_becomes_resident(int fd, uint64_t offset, uint64_t bytes)
 static void test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_autoptr(KeptPages) kept = kept_pages_new(always);
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(always);
 	g_auto(Fd) fd = create_cold(fixture, MIB);
 	g_autoptr(FileReader) reader = open_reader(fixture, MIB);
 
 	if (!can_drop(fixture))
 		return;
-	g_assert_true(kept_pages_add(kept, 5, 0));
+	g_assert_true(page_cache_budget_add(kept, 5, 0));
 	file_reader_keep(reader, kept, 5);
 	g_assert_cmpint(file_reader_fetch(reader, 0, MIB), ==, READ_DONE);
 	assert_becomes_resident(fd, 0, MIB);

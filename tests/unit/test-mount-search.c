@@ -99,7 +99,7 @@ static void search(Scene *scene)
 	g_assert_false(mount_search_runs(scene->search));
 }
 
-static const char *refusal_of(const Scene *scene, const char *target)
+static const char *dedupe_failure_of(const Scene *scene, const char *target)
 {
 	return mount_table_find_target(scene->mounts, target)->refusal;
 }
@@ -107,8 +107,8 @@ static const char *refusal_of(const Scene *scene, const char *target)
 static void test_all_are_found_and_identified_once(Scene *scene, const void *data)
 {
 	search(scene);
-	g_assert_null(refusal_of(scene, "/one"));
-	g_assert_null(refusal_of(scene, "/three"));
+	g_assert_null(dedupe_failure_of(scene, "/one"));
+	g_assert_null(dedupe_failure_of(scene, "/three"));
 	search(scene);
 	g_assert_cmpuint(mount_table_filesystems(scene->mounts)->len, ==, 3);
 	g_assert_cmpuint(atomic_load(&n_identified), ==, 3);
@@ -123,17 +123,17 @@ static void test_who_hangs_is_refused_and_looked_at_by_one_thread(Scene *scene, 
 	search(scene);
 	search(scene);
 	g_assert_cmpuint(atomic_load(&n_looks[33]), ==, 1);
-	g_assert_null(refusal_of(scene, "/one"));
-	g_assert_nonnull(strstr(refusal_of(scene, "/two"), "/two does not answer"));
+	g_assert_null(dedupe_failure_of(scene, "/one"));
+	g_assert_nonnull(strstr(dedupe_failure_of(scene, "/two"), "/two does not answer"));
 	g_assert_cmpstr(mount_table_find_target(scene->mounts, "/two")->uuid, ==, "");
-	g_assert_null(refusal_of(scene, "/three"));
+	g_assert_null(dedupe_failure_of(scene, "/three"));
 	g_assert_cmpuint(scene->n_answered, ==, 0);
 
 	atomic_store(&hanging_id, 0);
 	while (scene->n_answered == 0 && g_get_monotonic_time() < end_usec)
 		g_assert_cmpint(sd_event_run(scene->event, G_USEC_PER_SEC), >=, 0);
 	search(scene);
-	g_assert_null(refusal_of(scene, "/two"));
+	g_assert_null(dedupe_failure_of(scene, "/two"));
 }
 
 static void test_who_was_known_before_it_hangs_stays_known(Scene *scene, const void *data)
@@ -141,7 +141,7 @@ static void test_who_was_known_before_it_hangs_stays_known(Scene *scene, const v
 	search(scene);
 	atomic_store(&hanging_id, 34);
 	search(scene);
-	g_assert_nonnull(strstr(refusal_of(scene, "/three"), "does not answer"));
+	g_assert_nonnull(strstr(dedupe_failure_of(scene, "/three"), "does not answer"));
 	g_assert_cmpstr(mount_table_find_target(scene->mounts, "/three")->uuid, !=, "");
 }
 

@@ -7,7 +7,7 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/refs/extent-sharing.h"
-#include "daemon/btrfs/refs/own-files.h"
+#include "daemon/btrfs/refs/state-files.h"
 #include "hashstore/objects/differed.h"
 #include "hashstore/objects/objects.h"
 #include "hashstore/objects/open-extents.h"
@@ -24,8 +24,8 @@
 #define LOOK_DAYS       7
 
 /*
- * Old items of so many bytes to look through are worth a write, after which no pass sees them.  With the store
- * on this btrfs that is more than such a write itself changes, or each would be followed by another.
+ * A write is worth it once so many bytes of old items would be looked through again.  With the store on this
+ * filesystem the write itself changes fewer bytes, so that it causes no further one.
  */
 #define LOOKED_THROUGH_BYTES     (UINT64_C(128) << 10)
 #define LOOKED_THROUGH_BYTES_OWN (UINT64_C(512) << 10)
@@ -40,7 +40,7 @@ typedef struct {
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
 	ExtentSharing *sharing;
-	OwnFiles *own;
+	StateFiles *own;
 	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	uint64_t n_renewed;            /* extents that were pinned */
@@ -152,7 +152,7 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	}
 
 	/* A look at all is written down in any case, and then says of what is equal why it is left alone. */
-	if (item && !finder->looks_at_all && own_files_have_extent(finder->own, item))
+	if (item && !finder->looks_at_all && state_files_have_extent(finder->own, item))
 		return !stored || forget(finder, stored, error);
 
 	result->files.changed += stored != NULL;
@@ -418,7 +418,7 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 {
 	const PassResult *result = finder->pass->result;
 	uint64_t most =
-		own_files_are_here(finder->own) ? LOOKED_THROUGH_BYTES_OWN : LOOKED_THROUGH_BYTES;
+		state_files_are_here(finder->own) ? LOOKED_THROUGH_BYTES_OWN : LOOKED_THROUGH_BYTES;
 
 	return result->files.read + result->files.set_aside + result->files.gone +
 			       finder->n_renewed >
@@ -537,7 +537,8 @@ static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, 
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
 	g_autoptr(ExtentSharing) sharing = extent_sharing_new(pass->filesystem->fd);
-	g_autoptr(OwnFiles) own = own_files_new(pass->filesystem, pass->settings->state_directory);
+	const char *state = pass->settings->state_directory;
+	g_autoptr(StateFiles) own = state_files_new(pass->filesystem, state);
 	g_autoptr(StretchFinder) stretches = NULL;
 	ExtentFinder finder = {
 		.pass = pass,
@@ -551,8 +552,7 @@ static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, 
 
 	if (!hash_store_count_objects(pass->store, &stored, error))
 		return false;
-	stretches = stretch_finder_new(pass, info, fingerprinter, stored == 0);
-	finder.stretches = stretches;
+	finder.stretches = stretches = stretch_finder_new(pass, info, fingerprinter, stored == 0);
 	return step(&finder, error);
 }
 

@@ -3,7 +3,7 @@
 
 #include "common/content/zeros.h"
 #include "daemon/btrfs/find/unsummed-extents.h"
-#include "daemon/fingerprint/anchor-sink.h"
+#include "daemon/fingerprint/anchor-writer.h"
 #include "hashstore/objects/open-extents.h"
 #include "hashstore/objects/read-sums.h"
 
@@ -14,7 +14,7 @@ struct ExtentFingerprinter {
 	ExtentSums *sums;
 	UnsummedExtents *unsummed;
 	uint32_t block_bytes;
-	AnchorSink anchors;
+	AnchorWriter anchors;
 	GArray *joined; /* uint64_t: the sums of a stretch */
 	uint64_t piece[PIECE_BLOCKS];
 };
@@ -202,7 +202,7 @@ static bool put_whole(ExtentFingerprinter *fingerprinter, ObjectSums *sums, uint
 
 	whole.digest = object_sums_finish(sums, size_bytes, sink);
 	*ret_digest = whole.digest;
-	return anchor_sink_take_error(&fingerprinter->anchors, error) &&
+	return anchor_writer_take_error(&fingerprinter->anchors, error) &&
 	       (sums->n_data == 0 ||
 		hash_store_put_anchor(fingerprinter->pass->store, &whole, error));
 }

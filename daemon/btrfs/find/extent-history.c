@@ -4,7 +4,7 @@
 #include "daemon/btrfs/find/extent-finder.h"
 #include "daemon/btrfs/find/extent-fingerprint.h"
 #include "daemon/btrfs/find/inode-inventory.h"
-#include "daemon/btrfs/refs/own-files.h"
+#include "daemon/btrfs/refs/state-files.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
@@ -59,7 +59,7 @@ static bool hear(const Pass *pass, const Witnesses *witnesses, uint64_t *ret_pro
 typedef struct {
 	Pass *pass;
 	ExtentFingerprinter *fingerprinter;
-	OwnFiles *own;
+	StateFiles *own;
 	uint64_t proven;
 	uint64_t next; /* the store has all extents of earlier transactions */
 } Comparison;
@@ -79,8 +79,8 @@ static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 	    stored->size_bytes != extent->length) {
 		/* What files of the store showed is not recorded, and snapshots may show it by now. */
 		*ret = extent->generation >= comparison->next ||
-		       (!stored && own_files_are_here(comparison->own)) ||
-		       own_files_have_extent(comparison->own, item);
+		       (!stored && state_files_are_here(comparison->own)) ||
+		       state_files_have_extent(comparison->own, item);
 		return true;
 	}
 
@@ -135,7 +135,7 @@ bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_c
 	int fd = pass->filesystem->fd;
 	g_autoptr(ExtentSums) sums = NULL;
 	g_autoptr(ExtentFingerprinter) fingerprinter = NULL;
-	g_autoptr(OwnFiles) own = NULL;
+	g_autoptr(StateFiles) own = NULL;
 	Comparison comparison = { .pass = pass };
 	BtrfsInfo info;
 
@@ -151,7 +151,7 @@ bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_c
 
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	fingerprinter = extent_fingerprinter_new(pass, &info, sums);
-	own = own_files_new(pass->filesystem, pass->settings->state_directory);
+	own = state_files_new(pass->filesystem, pass->settings->state_directory);
 	comparison.fingerprinter = fingerprinter;
 	comparison.own = own;
 	if (!compare(&comparison, ret_is_continued, error))

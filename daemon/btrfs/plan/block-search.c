@@ -4,7 +4,7 @@
 #include "common/content/run.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/plan/extent-skips.h"
-#include "daemon/btrfs/plan/extent-turn.h"
+#include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "hashstore/objects/objects.h"
 
@@ -156,7 +156,7 @@ static bool add_source(BlockSearch *search, const GArray *runs, GError **error)
 {
 	const ExtentPin none = { .cause = PIN_NONE };
 	uint64_t blocks;
-	uint32_t id = extent_turn_main_source(search->table, runs, &blocks);
+	uint32_t id = role_swap_main_source(search->table, runs, &blocks);
 	Object source;
 	bool found;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-coverage.h"
 
-#include "daemon/btrfs/plan/doubts.h"
+#include "daemon/btrfs/plan/checksum-trust.h"
 #include "daemon/btrfs/plan/extent-tails.h"
 #include "daemon/btrfs/plan/extent-zeros.h"
 
@@ -163,9 +163,9 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 		.n_shown = source->shown->len,
 	};
 	bool whole = is_whole(coverage, run, source) && is_encoded_alike(coverage, source);
-	ExtentStamp mine = doubts_stamp(coverage->target);
-	ExtentStamp other = doubts_stamp(&source->object);
-	Belief belief;
+	ExtentStamp mine = checksum_trust_stamp(coverage->target);
+	ExtentStamp other = checksum_trust_stamp(&source->object);
+	ChecksumTrust belief;
 
 	/* What was copied for it equals part of it; and if the target stays held, too, nothing is gained. */
 	if (source->is_held && (!whole || coverage->is_target_held))
@@ -176,10 +176,10 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 			coverage->pass->settings->compressed != COMPRESSED_READ;
 		return true;
 	}
-	if (!doubts_ask(coverage->pass, &mine, &other, whole, &belief, error))
+	if (!checksum_trust_ask(coverage->pass, &mine, &other, whole, &belief, error))
 		return false;
-	coverage->lack.is_doubtful |= belief == BELIEF_NOT_NOW;
-	if (belief != BELIEF_YES)
+	coverage->lack.is_doubtful |= belief == CHECKSUM_TRUST_NOT_NOW;
+	if (belief != CHECKSUM_TRUST_YES)
 		return true;
 
 	if (whole)

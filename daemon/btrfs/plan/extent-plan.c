@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-plan.h"
 
-#include "common/content/extent-rest.h"
+#include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
 #include "daemon/btrfs/plan/extent-guard.h"
 #include "daemon/btrfs/refs/extent-choice.h"
@@ -17,7 +17,7 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	ExtentPlaces *places;
 	GArray *steps;
-	GArray *rest;          /* RestPiece: what is to be copied */
+	GArray *rest;          /* RemainderPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
@@ -27,7 +27,7 @@ struct ExtentPlan {
 	ObjectTable *table;
 	const Object *target;
 	ExtentPin pin; /* why it is pinned, and by what */
-	RestClaim claim;
+	RemainderClaim claim;
 };
 
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files)
@@ -44,7 +44,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->files = files;
 	plan->places = pass->btrfs.places;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
-	plan->rest = g_array_new(false, false, sizeof(RestPiece));
+	plan->rest = g_array_new(false, false, sizeof(RemainderPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
 	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->locked = g_array_new(false, false, sizeof(uint32_t));
@@ -89,7 +89,7 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 			.from = STEP_FROM_PLACE,
 			.target = *ref,
 			.target_offset = ref->offset + (position - ref->position),
-			.source_extent = doubts_stamp(&source->object),
+			.source_extent = checksum_trust_stamp(&source->object),
 			.is_whole = piece->is_whole,
 		};
 		uint64_t here;
@@ -139,7 +139,7 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 			       uint64_t length)
 {
-	const RestPiece *piece = extent_rest_find(plan->rest, position);
+	const RemainderPiece *piece = remainder_find(plan->rest, position);
 	ExtentStep step = {
 		.from = STEP_FROM_COPY,
 		.target = *ref,
@@ -162,7 +162,7 @@ static void plan_hole(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 		.target = *ref,
 		.target_offset = ref->offset + (position - ref->position),
 		.length = length,
-		.source_extent = DOUBTS_HOLE,
+		.source_extent = CHECKSUM_TRUST_HOLE,
 	};
 
 	g_array_append_val(plan->steps, step);
@@ -246,7 +246,7 @@ static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint
 static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 {
 	for (guint i = 0; i < plan->rest->len; i++) {
-		const RestPiece *piece = &g_array_index(plan->rest, RestPiece, i);
+		const RemainderPiece *piece = &g_array_index(plan->rest, RemainderPiece, i);
 
 		for (uint64_t done = 0; done < piece->length;) {
 			uint64_t position = piece->position + done;
@@ -268,7 +268,7 @@ static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 /* What the rest takes on the disk, which gives whole blocks. */
 static uint64_t rest_bytes(const ExtentPlan *plan)
 {
-	uint64_t bytes = extent_rest_bytes(plan->rest);
+	uint64_t bytes = remainder_bytes(plan->rest);
 
 	return (bytes + plan->block_bytes - 1) / plan->block_bytes * plan->block_bytes;
 }
@@ -294,17 +294,17 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		return false;
 	}
 	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
-	    !extent_rest_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !extent_rest_is_worth(&plan->pass->btrfs.rests, rest_bytes(plan),
-				  plan->target->size_bytes)) {
+	    !remainder_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
+	    !remainder_is_worth(&plan->pass->btrfs.remainders, rest_bytes(plan),
+				plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return false;
 	}
 
 	/* As long as snapshots hold the extent its copy takes space besides. */
-	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.rests.held_room_bytes) {
-		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.rests.held_most_bytes
+	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.remainders.held_room_bytes) {
+		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.remainders.held_most_bytes
 				      ? SKIP_CLONES
 				      : SKIP_NO_SPACE;
 		return false;
@@ -454,8 +454,9 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		extent_guard_judge(plan->pass->btrfs.guard, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
 	if (verdict == GUARD_WORTH) {
-		plan->claim = rest_account_claim(&plan->pass->btrfs.rests, gain.extent_bytes,
-						 gain.written_bytes, gain.is_held);
+		plan->claim =
+			remainder_account_claim(&plan->pass->btrfs.remainders, gain.extent_bytes,
+						gain.written_bytes, gain.is_held);
 		return;
 	}
 
@@ -481,7 +482,7 @@ static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
 	g_array_set_size(plan->rest_steps, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
-	plan->claim = (RestClaim){ 0 };
+	plan->claim = (RemainderClaim){ 0 };
 }
 
 static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, bool defers,
@@ -553,7 +554,7 @@ const GArray *extent_plan_locked(const ExtentPlan *plan)
 	return plan->locked;
 }
 
-RestClaim extent_plan_claim(const ExtentPlan *plan)
+RemainderClaim extent_plan_claim(const ExtentPlan *plan)
 {
 	return plan->claim;
 }

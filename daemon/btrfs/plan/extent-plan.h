@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/content/extent-rest.h"
 #include "common/content/extent-sums.h"
+#include "common/content/remainder.h"
 #include "common/content/run.h"
 #include "daemon/btrfs/pinned/extent-pin.h"
-#include "daemon/btrfs/plan/doubts.h"
+#include "daemon/btrfs/plan/checksum-trust.h"
 #include "daemon/btrfs/plan/extent-copy.h"
 #include "daemon/btrfs/plan/extent-sources.h"
 #include "daemon/btrfs/refs/extent-step.h"
@@ -75,7 +75,7 @@ uint64_t extent_plan_costly_bytes(const ExtentPlan *plan);
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);
 
 /* What it took of the pass's account when it was judged; to be given back if it comes to nothing. */
-RestClaim extent_plan_claim(const ExtentPlan *plan);
+RemainderClaim extent_plan_claim(const ExtentPlan *plan);
 
 /* What its copy is made of (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);

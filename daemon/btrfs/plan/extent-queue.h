@@ -21,7 +21,7 @@ typedef struct {
 	GArray *parts;   /* CopyPart: what is to be copied before */
 	GArray *runs;    /* Run: what can be tried if the kernel finds a step different */
 	GArray *holders; /* uint64_t, ascending: snapshots that keep the target after all steps */
-	RestClaim claim; /* to be given back unless the target goes */
+	RemainderClaim claim;   /* to be given back unless the target goes */
 	uint64_t memory_bytes;  /* of these, when it was added */
 	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;

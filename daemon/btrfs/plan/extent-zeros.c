@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-zeros.h"
 
-#include "common/content/extent-rest.h"
+#include "common/content/remainder.h"
 #include "common/content/zeros.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "daemon/context/provisioned-files.h"
@@ -10,7 +10,7 @@
 struct ExtentZeros {
 	Pass *pass;
 	ProvisionedFiles *provisioned;
-	GArray *rest; /* RestPiece */
+	GArray *rest; /* RemainderPiece */
 };
 
 ExtentZeros *extent_zeros_new(Pass *pass)
@@ -19,7 +19,7 @@ ExtentZeros *extent_zeros_new(Pass *pass)
 
 	zeros->pass = pass;
 	zeros->provisioned = provisioned_files_new(pass->filesystem->fd, pass->stop);
-	zeros->rest = g_array_new(false, false, sizeof(RestPiece));
+	zeros->rest = g_array_new(false, false, sizeof(RemainderPiece));
 	return zeros;
 }
 
@@ -37,9 +37,9 @@ void extent_zeros_free(ExtentZeros *zeros)
 static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const ExtentRef *refs,
 		      size_t n_refs, uint64_t *ret_bytes)
 {
-	bool found = extent_rest_lay(cover, refs, n_refs, zeros->pass->block_bytes, zeros->rest);
+	bool found = remainder_lay(cover, refs, n_refs, zeros->pass->block_bytes, zeros->rest);
 
-	*ret_bytes = extent_rest_bytes(zeros->rest);
+	*ret_bytes = remainder_bytes(zeros->rest);
 	return found;
 }
 
@@ -73,7 +73,7 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
 	       (with == 0 ||
 		(zeros->pass->settings->rewrite != REWRITE_NEVER &&
-		 extent_rest_is_worth(&zeros->pass->btrfs.rests, with, target->size_bytes)));
+		 remainder_is_worth(&zeros->pass->btrfs.remainders, with, target->size_bytes)));
 	extent_cover_remove_zeros(cover);
 	return done;
 }
@@ -110,9 +110,9 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 			const ExtentRef *refs, size_t n_refs, ZerosVerdict *ret,
 			const ExtentRef **ret_blamed, GError **error)
 {
-	ExtentStamp mine = doubts_stamp(target);
-	ExtentStamp other = DOUBTS_HOLE;
-	Belief belief;
+	ExtentStamp mine = checksum_trust_stamp(target);
+	ExtentStamp other = CHECKSUM_TRUST_HOLE;
+	ChecksumTrust belief;
 	bool kept;
 
 	*ret = ZEROS_OF_NO_USE;
@@ -123,11 +123,11 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 
 	if (shares(zeros))
 		other = zeros->pass->btrfs.zero_source->stamp;
-	if (!doubts_ask(zeros->pass, &mine, &other, false, &belief, error))
+	if (!checksum_trust_ask(zeros->pass, &mine, &other, false, &belief, error))
 		return false;
-	if (belief == BELIEF_NOT_NOW)
+	if (belief == CHECKSUM_TRUST_NOT_NOW)
 		*ret = ZEROS_DOUBTED;
-	if (belief != BELIEF_YES)
+	if (belief != CHECKSUM_TRUST_YES)
 		return true;
 
 	if (!are_kept(zeros, refs, n_refs, &kept, ret_blamed, error))

@@ -2,7 +2,7 @@
 #include "daemon/btrfs/plan/gone-extent.h"
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
-#include "daemon/btrfs/plan/extent-figures.h"
+#include "daemon/btrfs/plan/extent-counts.h"
 #include "hashstore/objects/open-extents.h"
 
 static bool drop(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
@@ -20,9 +20,9 @@ bool gone_extent_forget(Pass *pass, ObjectTable *table, const Object *extent, GE
 
 bool gone_extent_note_freed(Pass *pass, ObjectTable *table, PlannedTarget *planned, GError **error)
 {
-	planned->claim = (RestClaim){ 0 };
+	planned->claim = (RemainderClaim){ 0 };
 	if (!deferred_extents_take(pass->btrfs.deferred, planned->extent.inode, error))
 		return false;
-	extent_figures_add_freed(pass, &planned->extent, planned->steps);
+	extent_counts_add_freed(pass, &planned->extent, planned->steps);
 	return drop(pass, table, &planned->extent, error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/target-copy.h"
 
-#include "daemon/btrfs/plan/extent-figures.h"
+#include "daemon/btrfs/plan/extent-counts.h"
 
 static uint64_t kept_bytes(const TargetCopy *target)
 {
@@ -27,7 +27,7 @@ void target_copy_drop(TargetCopy *target, Pass *pass)
 	uint64_t bytes = kept_bytes(target);
 
 	if (bytes > 0)
-		extent_figures_add_rewritten(pass, bytes, target->is_for_deferred);
+		extent_counts_add_rewritten(pass, bytes, target->is_for_deferred);
 	g_clear_pointer(&target->copy, extent_copy_free);
 	target->is_kept = false;
 }
@@ -37,6 +37,7 @@ void target_copy_give_back(const TargetCopy *target, Pass *pass, PlannedTarget *
 	if (planned->claim.freed_bytes == 0)
 		return;
 
-	rest_account_give_back(&pass->btrfs.rests, &planned->claim);
-	rest_account_claim(&pass->btrfs.rests, 0, kept_bytes(target), target->is_for_deferred);
+	remainder_account_give_back(&pass->btrfs.remainders, &planned->claim);
+	remainder_account_claim(&pass->btrfs.remainders, 0, kept_bytes(target),
+				target->is_for_deferred);
 }

@@ -5,7 +5,7 @@
 #include "daemon/btrfs/plan/extent-queue.h"
 
 /*
- * TargetCopy - the copy of the target that is shared at the moment, and what of the pass's account (RestAccount)
+ * TargetCopy - the copy of the target that is shared at the moment, and what of the pass's account (RemainderAccount)
  * it takes.
  *
  * A copy stays where something was shared with it, even if the target is not freed after all.

@@ -255,7 +255,7 @@ static bool take(Chooser *chooser, const Object *extent, const CoverRange *range
 	g_autofree char *note = note_of(extent, range);
 
 	pass->btrfs.zero_source = g_new0(ZeroSource, 1);
-	*pass->btrfs.zero_source = (ZeroSource){ extent->id, doubts_stamp(extent), *range };
+	*pass->btrfs.zero_source = (ZeroSource){ extent->id, checksum_trust_stamp(extent), *range };
 	object_table_add_fact(chooser->table, extent->id, FACT_LOCKED);
 	return pass->settings->dry_run || g_strcmp0(chooser->last, note) == 0 ||
 	       hash_store_set_note(pass->store, SOURCE_NOTE, note, error);

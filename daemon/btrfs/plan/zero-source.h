@@ -3,7 +3,7 @@
 
 #include "common/content/extent-cover.h"
 #include "common/content/extent-sums.h"
-#include "daemon/btrfs/plan/doubts.h"
+#include "daemon/btrfs/plan/checksum-trust.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
 

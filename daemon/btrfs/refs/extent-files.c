@@ -2,7 +2,7 @@
 #include "daemon/btrfs/refs/extent-files.h"
 
 #include "common/files/file-key.h"
-#include "daemon/btrfs/refs/own-files.h"
+#include "daemon/btrfs/refs/state-files.h"
 #include "daemon/context/file-opener.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/call/fd.h"
@@ -26,7 +26,7 @@ struct ExtentFiles {
 	Pass *pass;
 	GHashTable *open; /* OpenFile by FileKey, of which this holds the key, too */
 	GQueue idle;      /* OpenFile, last used first: those that are not held */
-	OwnFiles *own;
+	StateFiles *own;
 };
 
 static void open_file_free(OpenFile *file)
@@ -43,7 +43,7 @@ ExtentFiles *extent_files_new(Pass *pass)
 	g_queue_init(&files->idle);
 	files->open = g_hash_table_new_full(file_key_hash, file_key_equal, NULL,
 					    (GDestroyNotify)open_file_free);
-	files->own = own_files_new(pass->filesystem, pass->settings->state_directory);
+	files->own = state_files_new(pass->filesystem, pass->settings->state_directory);
 	return files;
 }
 
@@ -54,13 +54,13 @@ void extent_files_free(ExtentFiles *files)
 
 	g_queue_clear(&files->idle);
 	g_hash_table_unref(files->open);
-	own_files_free(files->own);
+	state_files_free(files->own);
 	g_free(files);
 }
 
 bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref)
 {
-	return own_files_have(files->own, ref->root, ref->inode);
+	return state_files_have(files->own, ref->root, ref->inode);
 }
 
 bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref)

@@ -5,12 +5,12 @@
 #include "daemon/btrfs/find/stretch-runs.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/plan/block-search.h"
-#include "daemon/btrfs/share/begun-extent.h"
 #include "daemon/btrfs/share/extent-share.h"
+#include "daemon/btrfs/share/resume-point.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/match/match.h"
 #include "daemon/match/planner.h"
-#include "daemon/share/kept-files.h"
+#include "daemon/share/page-cache-drop.h"
 #include "daemon/share/share.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
@@ -86,7 +86,7 @@ static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, 
 		return false;
 
 	pass->n_file_runs += pass->result->shared.runs - before;
-	return kept_files_drop(pass, opener, error);
+	return page_cache_drop_drop(pass, opener, error);
 }
 
 /* Match all; *ret is NULL if the pass was told to stop. */
@@ -151,7 +151,7 @@ static bool first_round(ExtentRounds *rounds, GError **error)
 	if (!runs)
 		return true;
 	rounds->round.search = block_search_new(pass, rounds->sums, rounds->table);
-	if (!begun_extent_take(pass, &rounds->begun, error))
+	if (!resume_point_take(pass, &rounds->begun, error))
 		return false;
 	if (rounds->begun &&
 	    (!share_wanted(rounds, WANTS_BEGUN, runs, error) || !sorter_rewind(runs, error)))

@@ -3,17 +3,17 @@
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/doubts.h"
-#include "daemon/btrfs/plan/extent-figures.h"
+#include "daemon/btrfs/plan/checksum-trust.h"
+#include "daemon/btrfs/plan/extent-counts.h"
 #include "daemon/btrfs/plan/extent-queue.h"
 #include "daemon/btrfs/plan/extent-skips.h"
-#include "daemon/btrfs/plan/extent-turn.h"
 #include "daemon/btrfs/plan/gone-extent.h"
+#include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/target-copy.h"
-#include "daemon/btrfs/share/begun-extent.h"
 #include "daemon/btrfs/share/metadata-watch.h"
+#include "daemon/btrfs/share/resume-point.h"
 #include "daemon/btrfs/share/step-rounds.h"
-#include "daemon/share/refusal.h"
+#include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
 /* Runs of one target that are looked at, in the order of the planner. */
@@ -33,7 +33,7 @@ typedef struct {
 	StepRounds *rounds;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
-	ExtentTurn *turn;
+	RoleSwap *turn;
 	GArray *runs;   /* Run, of the target in hand */
 	bool has_zeros; /* one of them is from a hole */
 	ShareRound *round;
@@ -49,7 +49,7 @@ typedef struct {
 static bool note_difference(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 			    uint64_t done, uint64_t length, StepOutcome *ret, GError **error)
 {
-	ExtentStamp stamp = doubts_stamp(target);
+	ExtentStamp stamp = checksum_trust_stamp(target);
 	bool shown, kept;
 
 	/* The copy was equal when it was made. */
@@ -64,8 +64,8 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 		return true;
 	}
 
-	if (!doubts_add(sharer->pass, &stamp, &step->source_extent,
-			step_compared_bytes(step, length), &kept, error))
+	if (!checksum_trust_add(sharer->pass, &stamp, &step->source_extent,
+				step_compared_bytes(step, length), &kept, error))
 		return false;
 	if (kept)
 		*ret = STEP_DOUBTED;
@@ -91,7 +91,7 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 {
 	SharedRounds shared = share_rounds(sharer, step, files);
 
-	extent_figures_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	extent_counts_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
 		extent_skips_add(sharer->pass, target,
 				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
@@ -104,7 +104,7 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		extent_skips_add(sharer->pass, target, refusal_reason(shared.outcome),
+		extent_skips_add(sharer->pass, target, dedupe_failure_reason(shared.outcome),
 				 &step->target);
 	return true;
 }
@@ -131,24 +131,25 @@ static void share_joined(ExtentSharer *sharer)
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	extent_figures_add_shared(sharer->pass, done, done > 0);
+	extent_counts_add_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		     StepOutcome *ret, GError **error)
 {
-	ExtentStamp stamp = doubts_stamp(target);
+	ExtentStamp stamp = checksum_trust_stamp(target);
 	const ExtentRef *unopened;
 	SkipReason reason;
 	StepFiles files;
-	Belief belief = BELIEF_YES;
+	ChecksumTrust belief = CHECKSUM_TRUST_YES;
 
 	/* Since it was planned something may have differed. */
 	if (step->from != STEP_FROM_COPY &&
-	    !doubts_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief, error))
+	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief,
+				error))
 		return false;
-	*ret = belief == BELIEF_YES ? STEP_LEFT : STEP_DOUBTED;
-	if (belief != BELIEF_YES)
+	*ret = belief == CHECKSUM_TRUST_YES ? STEP_LEFT : STEP_DOUBTED;
+	if (belief != CHECKSUM_TRUST_YES)
 		return true;
 
 	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
@@ -224,7 +225,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 		deferred_extents_intend(sharer->pass->btrfs.deferred, target);
 	if (is_ahead)
 		planned_target_fetch(planned, sharer->files,
-				     doubts_ahead_bytes(sharer->pass, first->length));
+				     checksum_trust_ahead_bytes(sharer->pass, first->length));
 }
 
 /* What the plan in hand shares with stays, also if its own turn has not come. */
@@ -372,11 +373,11 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 		return false;
 	if (!done)
 		return pass_checkpoint(sharer->pass) ||
-		       begun_extent_note(sharer->pass, target, error);
+		       resume_point_note(sharer->pass, target, error);
 
 	atomic_fetch_add(&sharer->pass->progress->done_bytes, target->size_bytes);
 	if (planned->holders->len > 0) {
-		planned->claim = (RestClaim){ 0 };
+		planned->claim = (RemainderClaim){ 0 };
 		return deferred_extents_put(sharer->pass->btrfs.deferred, target, planned->holders,
 					    error);
 	}
@@ -490,8 +491,8 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		return true;
 	}
 	if (!make_plan(sharer, target, &outcome, &reason, error) ||
-	    (outcome == EXTENT_PLANNED && !extent_turn_try(sharer->turn, &sharer->plan, target,
-							   sharer->runs, &is_turned, error)))
+	    (outcome == EXTENT_PLANNED &&
+	     !role_swap_try(sharer->turn, &sharer->plan, target, sharer->runs, &is_turned, error)))
 		return false;
 	if (!is_turned)
 		extent_plan_judge(sharer->plan, &outcome, &reason);
@@ -514,7 +515,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		extent_figures_estimate(sharer->pass, target, sharer->plan);
+		extent_counts_estimate(sharer->pass, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;
@@ -579,7 +580,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
-	g_autoptr(ExtentTurn) turn = extent_turn_new(pass, table, other);
+	g_autoptr(RoleSwap) turn = role_swap_new(pass, table, other);
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	ExtentSharer sharer = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/share/step-rounds.h"
 
-#include "daemon/btrfs/plan/doubts.h"
+#include "daemon/btrfs/plan/checksum-trust.h"
+#include "daemon/share/dedupe-call.h"
 #include "daemon/share/hole-source.h"
-#include "daemon/share/sharing-call.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 struct StepRounds {
@@ -106,7 +106,7 @@ static void share_round(StepRounds *rounds, const ExtentStep *step, const StepFi
 			SharedRounds *shared)
 {
 	PassResult *result = rounds->pass->result;
-	SharingCall call = {
+	DedupeCall call = {
 		.target = files->to,
 		.target_offset = step->target_offset + shared->done,
 		.source = files->from,
@@ -124,7 +124,7 @@ static void share_round(StepRounds *rounds, const ExtentStep *step, const StepFi
 		return;
 
 	result->compare_bytes += step_compared_bytes(step, shared->length);
-	asked = sharing_call_make(rounds->pass, &call);
+	asked = dedupe_call_make(rounds->pass, &call);
 	if (asked.same_bytes > 0)
 		witness_sample_add(&rounds->pass->shared, step->target.root, step->target.inode,
 				   call.target_offset);
@@ -137,7 +137,7 @@ SharedRounds step_rounds_share(StepRounds *rounds, const ExtentStep *step, const
 	SharedRounds shared = { .outcome = DEDUPE_SAME, .no_source = SKIP_REASONS };
 
 	while (shared.outcome == DEDUPE_SAME && shared.done < step->length) {
-		shared.length = doubts_next_bytes(rounds->pass, step->length, shared.done);
+		shared.length = checksum_trust_next_bytes(rounds->pass, step->length, shared.done);
 		shared.outcome = DEDUPE_NOT_DONE;
 		shared.read = fetch_round(step, &shared, files);
 		if (shared.read == READ_DONE)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/mounts-with-timeout.h"
+
+#include "kernel-ioctl/call/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MSEC        2000
+#define DEDUPE_FAILURE_BYTES 8192
+
+/* What a look found, in memory that both processes have. */
+typedef struct {
+	FsIdentity identity;
+	char uuid[FS_UUID_TEXT_BYTES];
+	char refusal[DEDUPE_FAILURE_BYTES]; /* empty: none */
+	struct {
+		bool is_reachable;
+		int failure;
+	} mount_points[];
+} Sight;
+
+static size_t sight_bytes(const MountedFilesystem *filesystem)
+{
+	Sight *sight;
+
+	return sizeof(*sight) + filesystem->mount_points->len * sizeof(sight->mount_points[0]);
+}
+
+/* Tell what was seen of @filesystem. */
+static void put(Sight *sight, const MountedFilesystem *filesystem)
+{
+	sight->identity = filesystem->identity;
+	memcpy(sight->uuid, filesystem->uuid, sizeof(sight->uuid));
+	if (filesystem->refusal)
+		g_strlcpy(sight->refusal, filesystem->refusal, sizeof(sight->refusal));
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		const MountPoint *mount_point = filesystem->mount_points->pdata[i];
+
+		sight->mount_points[i].is_reachable = mount_point->is_reachable;
+		sight->mount_points[i].failure = mount_point->failure;
+	}
+}
+
+static void take(const Sight *sight, MountedFilesystem *filesystem)
+{
+	filesystem->identity = sight->identity;
+	memcpy(filesystem->uuid, sight->uuid, sizeof(filesystem->uuid));
+	if (sight->refusal[0] != '\0')
+		filesystem->refusal = g_strdup(sight->refusal);
+	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
+		MountPoint *mount_point = filesystem->mount_points->pdata[i];
+
+		mount_point->is_reachable = sight->mount_points[i].is_reachable;
+		mount_point->failure = sight->mount_points[i].failure;
+	}
+}
+
+/* Nobody who reads what dedupctl writes is to wait for a process that hangs. */
+static void let_go_of_output(void)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(nothing, fd);
+}
+
+/* Have another process look; @ended_fd is closed by its end.  Returns -1 if there can be none. */
+static pid_t start_look(Sight *sight, MountedFilesystem *filesystem, int *ret_ended_fd)
+{
+	int ends[2];
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+
+	child = fork();
+	if (child == 0) {
+		let_go_of_output();
+		mounted_filesystem_examine(filesystem, NULL);
+		put(sight, filesystem);
+		_exit(0);
+	}
+	fd_close(&ends[1]);
+	*ret_ended_fd = ends[0];
+	if (child < 0)
+		fd_close(ret_ended_fd);
+	return child;
+}
+
+static bool ends_in_time(int ended_fd)
+{
+	struct pollfd ended = { .fd = ended_fd };
+	int n_ready;
+
+	do
+		n_ready = poll(&ended, 1, PATIENCE_MSEC);
+	while (n_ready < 0 && errno == EINTR);
+	return n_ready > 0;
+}
+
+/* Returns false if it did not answer. */
+static bool look(Sight *sight, MountedFilesystem *filesystem)
+{
+	g_auto(Fd) ended_fd = -1;
+	pid_t child = start_look(sight, filesystem, &ended_fd);
+	int status = 0;
+
+	if (child < 0) {
+		mounted_filesystem_examine(filesystem, NULL);
+		return true;
+	}
+	if (!ends_in_time(ended_fd)) {
+		kill(child, SIGKILL);
+		return false;
+	}
+
+	waitpid(child, &status, 0);
+	if (status != 0)
+		return false;
+	take(sight, filesystem);
+	return true;
+}
+
+static void look_at(MountedFilesystem *filesystem)
+{
+	size_t n_bytes = sight_bytes(filesystem);
+	Sight *sight =
+		mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (sight == MAP_FAILED) {
+		mounted_filesystem_examine(filesystem, NULL);
+		return;
+	}
+	if (!look(sight, filesystem))
+		mounted_filesystem_set_silent(filesystem);
+	munmap(sight, n_bytes);
+}
+
+MountTable *mounts_with_timeout_read(GError **error)
+{
+	MountTable *mounts = mount_table_list(NULL, NULL, error);
+	const GPtrArray *all;
+
+	if (!mounts)
+		return NULL;
+
+	all = mount_table_filesystems(mounts);
+	for (size_t i = 0; i < all->len; i++)
+		look_at(all->pdata[i]);
+	mount_table_conclude(mounts);
+	return mounts;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/fingerprint/io-parallelism.h"
+
+#include "kernel-ioctl/machine/disk-topology.h"
+
+#define READERS_ROTATING 1
+#define READERS_SOLID    4
+
+/* Where it cannot be said that is no. */
+static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
+{
+	g_autoptr(GError) unknown = NULL;
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation location;
+
+	if (!fs_location_read(filesystem->fd, &location, &unknown))
+		return false;
+
+	disks = disk_topology_find(disk_topology_system(), &location);
+	for (size_t i = 0; i < disks->len; i++)
+		if (disk_table_is_rotating(table, disks->pdata[i]))
+			return true;
+
+	return false;
+}
+
+unsigned reader_count(DiskTable *table, const Filesystem *filesystem)
+{
+	return is_on_rotating(table, filesystem) ? READERS_ROTATING : READERS_SOLID;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/manager/detached-task.h"
+
+#include "kernel-ioctl/call/fd.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+
+/* What the errand and its thread share, whichever of them is longer there. */
+typedef struct {
+	/* Set at creation, never changed. */
+	const DetachedTaskKind *kind;
+	int finished_fd;
+
+	void *data; /* Thread: the errand's, until has_ended. */
+
+	atomic_bool has_ended;
+	atomic_uint n_holders; /* not of GLib, whose counts ThreadSanitizer does not see */
+} Work;
+
+struct DetachedTask {
+	Work *work;
+	DetachedTaskListener listener;
+	sd_event_source *finished;
+	sd_event_source *too_late;
+};
+
+static void work_unref(Work *work)
+{
+	if (atomic_fetch_sub(&work->n_holders, 1) > 1)
+		return;
+
+	work->kind->free_work_data(work->data);
+	fd_close(&work->finished_fd);
+	g_free(work);
+}
+
+static void *detached_task_main(void *data)
+{
+	Work *work = data;
+
+	work->kind->work(work->data);
+	atomic_store(&work->has_ended, true);
+	eventfd_write(work->finished_fd, 1);
+	work_unref(work);
+	return NULL;
+}
+
+static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	DetachedTask *errand = data;
+
+	if (!detached_task_is_done(errand))
+		return 0;
+
+	errand->finished = sd_event_source_unref(errand->finished);
+	errand->too_late = sd_event_source_unref(errand->too_late);
+	errand->listener.done(errand->listener.data);
+	return 0;
+}
+
+static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
+{
+	DetachedTask *errand = data;
+
+	errand->too_late = sd_event_source_unref(errand->too_late);
+	if (errand->listener.late)
+		errand->listener.late(errand->listener.data);
+	return 0;
+}
+
+static int add_sources(DetachedTask *errand, sd_event *event)
+{
+	int failed;
+
+	if (errand->work->finished_fd < 0)
+		return -errno;
+
+	failed = sd_event_add_io(event, &errand->finished, errand->work->finished_fd, EPOLLIN,
+				 on_finished, errand);
+	if (failed >= 0)
+		failed = sd_event_add_time_relative(event, &errand->too_late, CLOCK_MONOTONIC,
+						    errand->work->kind->patience_usec, 0,
+						    on_too_late, errand);
+	return failed;
+}
+
+static bool start_thread(Work *work, GError **error)
+{
+	GThread *thread;
+
+	atomic_fetch_add(&work->n_holders, 1);
+	thread = g_thread_try_new(work->kind->thread_name, detached_task_main, work, error);
+	if (!thread) {
+		work_unref(work);
+		return false;
+	}
+
+	g_thread_unref(thread);
+	return true;
+}
+
+DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, void *work_data,
+				const DetachedTaskListener *listener, GError **error)
+{
+	g_autoptr(DetachedTask) errand = g_new0(DetachedTask, 1);
+	int failed;
+
+	errand->listener = *listener;
+	errand->work = g_new0(Work, 1);
+	atomic_store(&errand->work->n_holders, 1);
+	errand->work->kind = kind;
+	errand->work->data = work_data;
+	errand->work->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	failed = add_sources(errand, event);
+	if (failed < 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
+			    "cannot wait for a thread: %s", g_strerror(-failed));
+		return NULL;
+	}
+
+	return start_thread(errand->work, error) ? g_steal_pointer(&errand) : NULL;
+}
+
+void detached_task_set_listener(DetachedTask *errand, const DetachedTaskListener *listener)
+{
+	errand->listener = *listener;
+}
+
+bool detached_task_is_done(const DetachedTask *errand)
+{
+	return atomic_load(&errand->work->has_ended);
+}
+
+void *detached_task_work_data(const DetachedTask *errand)
+{
+	return detached_task_is_done(errand) ? errand->work->data : NULL;
+}
+
+void detached_task_free(DetachedTask *errand)
+{
+	if (!errand)
+		return;
+
+	sd_event_source_unref(errand->finished);
+	sd_event_source_unref(errand->too_late);
+	work_unref(errand->work);
+	g_free(errand);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/manager/pass-conditions.h"
+
+#include "common/mounts/filesystem-hold.h"
+#include "common/mounts/filesystem-lock.h"
+#include "daemon/manager/disk-sleep.h"
+#include "kernel-ioctl/machine/device-health.h"
+#include "kernel-ioctl/machine/disk-stat.h"
+#include "kernel-ioctl/machine/power-supply.h"
+
+struct PassConditions {
+	/* Set at creation, never changed. */
+	const DiskTopology *topology;
+	DiskTable *table;
+
+	DeviceHealth health; /* as it was seen last */
+	char *work;          /* what goes on, in a sentence; NULL: nothing */
+	char *holder;        /* who works on it, in a sentence; NULL: nobody */
+	char *hold;          /* who has put it on hold, in a sentence; NULL: nobody */
+	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
+};
+
+PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table)
+{
+	PassConditions *hardships = g_new0(PassConditions, 1);
+
+	hardships->topology = topology;
+	hardships->table = table;
+	hardships->sleeps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	return hardships;
+}
+
+static void forget(PassConditions *hardships)
+{
+	device_health_clear(&hardships->health);
+	g_clear_pointer(&hardships->work, g_free);
+	g_clear_pointer(&hardships->holder, g_free);
+	g_clear_pointer(&hardships->hold, g_free);
+}
+
+void pass_conditions_free(PassConditions *hardships)
+{
+	if (!hardships)
+		return;
+
+	forget(hardships);
+	g_hash_table_unref(hardships->sleeps);
+	g_free(hardships);
+}
+
+static DiskSleep *sleep_of(PassConditions *hardships, const Disk *disk)
+{
+	DiskSleep *sleep = g_hash_table_lookup(hardships->sleeps, disk->name);
+
+	if (!sleep) {
+		sleep = g_new0(DiskSleep, 1);
+		g_hash_table_insert(hardships->sleeps, g_strdup(disk->name), sleep);
+	}
+	return sleep;
+}
+
+/* What does not turn does not sleep. */
+static bool is_asleep(PassConditions *hardships, const Disk *disk, int64_t now_usec)
+{
+	DiskStat stat;
+
+	if (!disk_stat_read(disk->stat_path, &stat))
+		return false;
+
+	return disk_sleep_look(sleep_of(hardships, disk), stat.reads + stat.writes, now_usec) &&
+	       disk_table_is_rotating(hardships->table, disk);
+}
+
+void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
+			  const GPtrArray *disks, ScheduleState *state)
+{
+	DeviceHealth *health = &hardships->health;
+	const char *work;
+
+	forget(hardships);
+	device_health_read(hardships->topology, location, health);
+	work = health->array_work ? health->array_work : health->btrfs_work;
+	if (work)
+		hardships->work = g_strdup_printf("%s is going on", work);
+
+	state->is_degraded = health->lack;
+	state->is_in_work = work;
+	state->is_held = false;
+	state->is_on_battery = pass_conditions_is_on_battery(hardships);
+	state->is_disk_asleep = false;
+	/* Each is looked at, or what it did meanwhile would be missed. */
+	for (size_t i = 0; i < disks->len; i++)
+		if (is_asleep(hardships, disks->pdata[i], state->now_usec))
+			state->is_disk_asleep = true;
+}
+
+void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
+				 bool is_being_scrubbed, ScheduleState *state)
+{
+	g_autofree char *holder = filesystem_lock_holder(uuid);
+	g_autofree char *hold = filesystem_hold_holder(uuid);
+
+	state->is_on_hold = hold;
+	if (hold)
+		hardships->hold = g_strdup_printf("%s has put it on hold", hold);
+	state->is_held = holder;
+	if (holder)
+		hardships->holder = g_strdup_printf("%s works on it", holder);
+	if (!is_being_scrubbed)
+		return;
+
+	state->is_in_work = true;
+	hardships->work = g_strdup("a scrub is going on");
+}
+
+const char *pass_conditions_text(const PassConditions *hardships, WaitReason reason)
+{
+	if (reason == WAIT_DEGRADED)
+		return hardships->health.lack;
+
+	if (reason == WAIT_HELD)
+		return hardships->holder;
+
+	if (reason == WAIT_ON_HOLD)
+		return hardships->hold;
+
+	return reason == WAIT_IN_WORK ? hardships->work : NULL;
+}
+
+bool pass_conditions_is_on_battery(const PassConditions *hardships)
+{
+	return power_supply_is_battery(hardships->topology->sysfs);
+}

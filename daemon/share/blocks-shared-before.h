@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/share/block-set.h"
+#include "daemon/share/round.h"
+
+/*
+ * Which blocks of a target others used too, before anything was shared onto it.
+ *
+ * btrfs calls an extent shared as soon as one file refers to it twice, so once a part of it was replaced:
+ * what counts is how it was before.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/* Have @others be those of @target, which is open.  Where that cannot be found out, all. */
+void blocks_shared_before_note(BlockSet *others, const OpenObject *target, uint32_t block_bytes);
+
+/* Have the round know them. */
+void blocks_shared_before_recall(const BlockSet *others, Round *round);

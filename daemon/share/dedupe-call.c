@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/dedupe-call.h"
+
+#define SHORT_BYTES   FILE_READER_PIECE_BYTES
+#define SCRATCH_BYTES (UINT64_C(128) << 10)
+#define AWAIT_TRIES   3
+
+/*
+ * A call of 1 MiB takes a third of a millisecond where its data is in memory.  Who waits for the lock
+ * meanwhile gets it in the pause behind: without one it is taken again before they wake up.
+ */
+#define PAUSE_USEC 100
+
+static DedupeSource source_of(const Filesystem *filesystem, const DedupeCall *call)
+{
+	const FsIdentity *identity = &filesystem->identity;
+
+	return (DedupeSource){
+		.fd = call->source_fd,
+		.offset_bytes = call->source_offset,
+		.hint_block_bytes = identity->kind == FS_KIND_XFS ? identity->block_bytes : 0,
+		.relay = call->relay,
+	};
+}
+
+bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *call)
+{
+	DedupeSource source = source_of(filesystem, call);
+
+	return dedupe_range_needs_relay(&source, file_reader_fd(call->target), call->target_offset);
+}
+
+static DedupeTarget call_once(Pass *pass, const DedupeCall *call)
+{
+	DedupeSource source = source_of(pass->filesystem, call);
+	DedupeTarget target = {
+		.fd = file_reader_fd(call->target),
+		.offset_bytes = call->target_offset,
+	};
+
+	pass->result->shared.calls +=
+		dedupe_range(&source, call->length, &target, 1, DEDUPE_ROUND_BYTES, pass->stop);
+	pass->result->restored_bytes +=
+		file_reader_restore(call->target, target.offset_bytes, call->length);
+	return target;
+}
+
+/* Whether others may have to wait for the call.  A short one is over before it matters. */
+static bool is_in_the_way(const Pass *pass, const DedupeCall *call)
+{
+	bool only_writers_wait = pass->filesystem->identity.kind == FS_KIND_BTRFS;
+
+	return call->length > SHORT_BYTES &&
+	       (file_reader_has_other_users(call->target, only_writers_wait) ||
+		(call->source && !call->source_is_ours &&
+		 file_reader_has_other_users(call->source, only_writers_wait)));
+}
+
+/*
+ * Have the range in memory, and not just on its way there.  What cannot be read the kernel will not be
+ * able to read either, and it says so better.
+ */
+static void await(FileReader *reader, uint64_t offset, uint64_t length, void *scratch)
+{
+	if (file_reader_fetch(reader, offset, length) != READ_DONE)
+		return;
+	for (uint64_t done = 0; done < length; done += SCRATCH_BYTES)
+		if (file_reader_read(reader, offset + done, MIN(length - done, SCRATCH_BYTES),
+				     scratch) != READ_DONE)
+			return;
+}
+
+/*
+ * Whether all of it is there still.  Where memory is short it may be gone, and the kernel would read it
+ * block by block, while it holds its locks and nobody can stop it.
+ */
+static bool is_in_memory(const DedupeCall *call)
+{
+	return file_reader_is_cached(call->target, call->target_offset, call->length) &&
+	       (!call->source ||
+		file_reader_is_cached(call->source, call->source_offset, call->length));
+}
+
+/* What is still on its way may push out what was waited for, so that it is waited for again. */
+static void await_both(const Pass *pass, const DedupeCall *piece, void *scratch)
+{
+	for (unsigned i = 0; i < AWAIT_TRIES && pass_checkpoint(pass); i++) {
+		await(piece->target, piece->target_offset, piece->length, scratch);
+		if (piece->source)
+			await(piece->source, piece->source_offset, piece->length, scratch);
+		if (is_in_memory(piece))
+			return;
+	}
+}
+
+static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
+{
+	g_autofree void *scratch = g_malloc(SCRATCH_BYTES);
+	DedupeTarget whole = { .outcome = DEDUPE_NOT_DONE };
+	uint64_t done = 0;
+
+	while (done < call->length && pass_checkpoint(pass)) {
+		uint64_t length = MIN(call->length - done, SHORT_BYTES);
+		DedupeCall part = *call;
+		DedupeTarget piece;
+
+		part.target_offset += done;
+		part.source_offset += done;
+		part.length = length;
+		await_both(pass, &part, scratch);
+		if (!pass_checkpoint(pass))
+			break;
+		piece = call_once(pass, &part);
+		whole.outcome = piece.outcome;
+		whole.error = piece.error;
+		whole.same_bytes += piece.same_bytes;
+		if (piece.outcome != DEDUPE_SAME)
+			return whole;
+
+		done += length;
+		g_usleep(PAUSE_USEC);
+	}
+
+	if (done < call->length)
+		whole.outcome = DEDUPE_NOT_DONE;
+	return whole;
+}
+
+/*
+ * What is gone is read twice, so rounds are halved; and grow again by a piece with each that was not.  They
+ * are whole pieces, as the kernel refuses what is no whole number of blocks.
+ */
+static void fit_rounds(Pass *pass, uint64_t length, bool was_in_memory)
+{
+	if (!was_in_memory)
+		pass->round_bytes =
+			MAX(pass->round_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
+	else if (length >= pass->round_bytes)
+		pass->round_bytes = MIN(pass->round_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+}
+
+DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
+{
+	bool is_others = is_in_the_way(pass, call);
+	bool was_in_memory = is_in_memory(call);
+
+	fit_rounds(pass, call->length, was_in_memory);
+	if (!is_others && was_in_memory)
+		return call_once(pass, call);
+
+	pass->result->shared.short_rounds += is_others;
+	return call_in_pieces(pass, call);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/dedupe-failure.h"
+
+SkipReason dedupe_failure_reason(DedupeOutcome outcome)
+{
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
+		return SKIP_DIFFERS;
+	case DEDUPE_DENIED:
+		return SKIP_DENIED;
+	case DEDUPE_READ_ONLY:
+		return SKIP_READ_ONLY;
+	case DEDUPE_SWAP_FILE:
+		return SKIP_SWAP_FILE;
+	case DEDUPE_NO_SPACE:
+		return SKIP_NO_SPACE;
+	case DEDUPE_UNREADABLE:
+		return SKIP_UNREADABLE;
+	case DEDUPE_INVALID:
+	case DEDUPE_UNSUPPORTED:
+		return SKIP_UNSUPPORTED;
+	case DEDUPE_NOT_DONE:
+	case DEDUPE_SAME:
+	case DEDUPE_BUSY:
+	case DEDUPE_FAILED:
+		break;
+	}
+
+	return SKIP_BUSY;
+}
+
+DedupeFailureKind dedupe_failure_kind(DedupeOutcome outcome)
+{
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
+		return DEDUPE_FAILURE_STALE;
+	case DEDUPE_BUSY:
+	case DEDUPE_NO_SPACE:
+	case DEDUPE_READ_ONLY:
+	case DEDUPE_FAILED:
+		return DEDUPE_FAILURE_FOR_NOW;
+	default:
+		return DEDUPE_FAILURE_FOR_GOOD;
+	}
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/files/skip.h"
+#include "kernel-ioctl/file/dedupe-range.h"
+
+/*
+ * What it means that the kernel would not share.
+ *
+ * Thread: any.
+ */
+typedef enum {
+	DEDUPE_FAILURE_FOR_GOOD, /* it stays like this for as long as the target does not change */
+	DEDUPE_FAILURE_FOR_NOW,  /* the cause may pass: try again in the next pass */
+	DEDUPE_FAILURE_STALE,    /* what is known of the data is not true any more */
+} DedupeFailureKind;
+
+SkipReason dedupe_failure_reason(DedupeOutcome outcome);
+DedupeFailureKind dedupe_failure_kind(DedupeOutcome outcome);

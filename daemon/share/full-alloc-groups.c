@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/share/full-alloc-groups.h"
+
+#include "kernel-ioctl/file/file-attributes.h"
+#include "kernel-ioctl/xfs/xfs-geometry.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+struct FullAllocGroups {
+	uint64_t group_bytes; /* 0: there are none */
+	GHashTable *full;     /* FullGroup: all of them */
+	GHashTable *owners;   /* Owner: those whose quota is used up */
+};
+
+/* A group that has no room for targets of a project; 0: of none. */
+typedef struct {
+	uint32_t number;
+	uint32_t project;
+} FullGroup;
+
+/* Whose quotas a file counts to. */
+typedef struct {
+	uint32_t user;
+	uint32_t group;
+	uint32_t project;
+} Owner;
+
+static guint hash_group(gconstpointer data)
+{
+	const FullGroup *group = data;
+
+	return group->number * 31 + group->project;
+}
+
+static gboolean is_same_group(gconstpointer data, gconstpointer other_data)
+{
+	const FullGroup *group = data;
+	const FullGroup *other = other_data;
+
+	return group->number == other->number && group->project == other->project;
+}
+
+static guint hash_owner(gconstpointer data)
+{
+	const Owner *owner = data;
+
+	return (owner->user * 31 + owner->group) * 31 + owner->project;
+}
+
+static gboolean is_same_owner(gconstpointer data, gconstpointer other_data)
+{
+	const Owner *owner = data;
+	const Owner *other = other_data;
+
+	return owner->user == other->user && owner->group == other->group &&
+	       owner->project == other->project;
+}
+
+FullAllocGroups *full_alloc_groups_new(const Filesystem *filesystem)
+{
+	FullAllocGroups *groups = g_new0(FullAllocGroups, 1);
+	g_autoptr(GError) unread = NULL;
+	XfsGeometry geometry;
+
+	groups->full = g_hash_table_new_full(hash_group, is_same_group, g_free, NULL);
+	groups->owners = g_hash_table_new_full(hash_owner, is_same_owner, g_free, NULL);
+	if (filesystem->identity.kind == FS_KIND_XFS &&
+	    xfs_geometry_read(filesystem->fd, &geometry, &unread))
+		groups->group_bytes = (uint64_t)geometry.group_blocks * geometry.block_bytes;
+	return groups;
+}
+
+void full_alloc_groups_free(FullAllocGroups *groups)
+{
+	if (!groups)
+		return;
+
+	g_hash_table_unref(groups->full);
+	g_hash_table_unref(groups->owners);
+	g_free(groups);
+}
+
+static uint32_t number_of(const FullAllocGroups *groups, uint64_t physical)
+{
+	return (uint32_t)(physical / groups->group_bytes);
+}
+
+/* Whose the round's target is; false: that cannot be told. */
+static bool read_owner(const Round *round, Owner *ret)
+{
+	int fd = file_reader_fd(round->target->reader);
+	struct stat stat;
+
+	if (fstat(fd, &stat) != 0 || !file_attributes_read_project(fd, &ret->project))
+		return false;
+
+	ret->user = stat.st_uid;
+	ret->group = stat.st_gid;
+	return true;
+}
+
+/* The first of the round's blocks [@first, @end) that is not shared yet is in a full group. */
+static bool add_group(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+		      uint32_t project)
+{
+	g_autoptr(GError) unmapped = NULL;
+	FullGroup *group;
+
+	if (!round->source || !round_map_again(round, &unmapped))
+		return false;
+
+	while (first < end && round_is_shared(round, first))
+		first++;
+	if (first == end)
+		return false;
+
+	group = g_new0(FullGroup, 1);
+	group->number = number_of(groups, round->source_places[first]);
+	group->project = project;
+	g_hash_table_add(groups->full, group);
+	return true;
+}
+
+bool full_alloc_groups_add(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+			   int error)
+{
+	Owner owner;
+
+	if (groups->group_bytes == 0 || (error != ENOSPC && error != EDQUOT) ||
+	    !read_owner(round, &owner))
+		return false;
+	if (error == ENOSPC)
+		return add_group(groups, round, first, end, owner.project);
+
+	g_hash_table_add(groups->owners, g_memdup2(&owner, sizeof(owner)));
+	return true;
+}
+
+static bool is_wanted(const Round *round, size_t i)
+{
+	return (round->states[i] == BLOCK_CANDIDATE || round->states[i] == BLOCK_EQUAL) &&
+	       !round_is_shared(round, i);
+}
+
+/* A hole lies in no group. */
+static bool is_in_full_group(const FullAllocGroups *groups, const Round *round, size_t i,
+			     uint32_t project)
+{
+	FullGroup group = { .project = project };
+
+	if (!round->source)
+		return false;
+
+	group.number = number_of(groups, round->source_places[i]);
+	return g_hash_table_contains(groups->full, &group);
+}
+
+uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, Round *round)
+{
+	uint64_t bytes = 0;
+	bool is_used_up;
+	Owner owner;
+
+	if (g_hash_table_size(groups->full) + g_hash_table_size(groups->owners) == 0 ||
+	    !read_owner(round, &owner))
+		return 0;
+
+	is_used_up = g_hash_table_contains(groups->owners, &owner);
+	for (size_t i = 0; i < round->n; i++) {
+		if (!is_wanted(round, i) ||
+		    !(is_used_up || is_in_full_group(groups, round, i, owner.project)))
+			continue;
+		round->states[i] = BLOCK_UNUSABLE;
+		bytes += round->block_bytes;
+	}
+	return bytes;
+}

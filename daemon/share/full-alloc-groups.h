@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/context/filesystem.h"
+#include "daemon/share/round.h"
+
+/*
+ * FullAllocGroups - where an XFS had no room to share in this pass: allocation groups, and owners whose quota is
+ * used up.
+ *
+ * The references to a block are counted in its own group, so sharing with it may fail for want of space
+ * while others have plenty (ENOSPC).  What lies in such a group is no source for the rest of the pass.
+ *
+ * Sharing may add extents to the target, and the kernel refuses it where the target's owner may have no
+ * further block: with EDQUOT for a user or a group, and with ENOSPC for a project.  So a group counts as full
+ * for targets of the same project alone, and no further target of an owner is tried that had EDQUOT.  Without
+ * that one user with a full quota would keep all others from being shared.
+ *
+ * Thread: the filesystem's worker.
+ */
+typedef struct FullAllocGroups FullAllocGroups;
+
+/* On other filesystems, and where the geometry cannot be read, no group is ever full. */
+FullAllocGroups *full_alloc_groups_new(const Filesystem *filesystem);
+void full_alloc_groups_free(FullAllocGroups *groups);
+
+/*
+ * The kernel refused to share all of the round's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note whose
+ * room that is.  False: it is another error, or that cannot be told.
+ */
+bool full_alloc_groups_add(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+			   int error);
+
+/*
+ * Leave alone what of the round the kernel would refuse for one of these reasons: it is unusable.  Returns the
+ * bytes.
+ */
+uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, Round *round);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FullAllocGroups, full_alloc_groups_free)
