@@ -124,66 +124,65 @@ static const BtrfsUntouched *find_untouched(const GArray *snapshots, uint64_t id
 }
 
 /*
- * The oldest of the references [@begin + 1, @end), if these are of snapshots that nobody wrote to, and @begin is of the
- * subvolume that they are of; else @begin.
+ * Whether the references [@begin + 1, @end) are of snapshots that nobody wrote to, the oldest first, and @begin is of the
+ * subvolume that they are of.
  */
-static guint find_oldest(const ExtentChoice *choice, guint begin, guint end)
+static bool is_history(const ExtentChoice *choice, guint begin, guint end)
 {
 	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
 	const GArray *snapshots =
 		btrfs_families_untouched(families, found_at(choice, begin)->ref.root);
-	uint64_t otransid = UINT64_MAX;
-	guint oldest = begin;
+	uint64_t otransid = 0;
 
 	for (guint i = begin + 1; snapshots && i < end; i++) {
 		const BtrfsUntouched *one =
 			find_untouched(snapshots, found_at(choice, i)->ref.root);
 
-		if (!one)
-			return begin;
-		if (one->otransid < otransid) {
-			otransid = one->otransid;
-			oldest = i;
-		}
+		if (!one || one->otransid < otransid)
+			return false;
+		otransid = one->otransid;
 	}
 
-	return oldest;
+	return snapshots;
 }
 
 /*
- * Add the references [@begin + 1, @end) of a group.  What the subvolume shows as its oldest snapshot does all those
- * between show, too.
+ * Add the references (@low, @high) of snapshots, the oldest first.  The place of @low was added, if there is one, and so
+ * was that of @newer, which is the next one behind them.  If the file did not change between these two, those between
+ * have it as they do.
  */
+static bool add_between(ExtentChoice *choice, const Object *extent, guint low, guint high,
+			guint newer, GError **error)
+{
+	const ExtentRef *first = place_of(choice, low), *last = place_of(choice, newer);
+	guint middle = low + (high - low) / 2;
+
+	if (high - low < 2)
+		return true;
+	if (first && last && extent_refs_is_unchanged(choice->refs, first, last)) {
+		ExtentRef like = *first;
+
+		for (guint i = low + 1; i < high; i++)
+			extent_refs_add_like(choice->refs, &like, found_at(choice, i)->ref.root);
+		return true;
+	}
+
+	return add_found(choice, extent, middle, error) &&
+	       add_between(choice, extent, low, middle, middle, error) &&
+	       add_between(choice, extent, middle, high, newer, error);
+}
+
+/* Add the references [@begin + 1, @end) of a group, of which the first was added. */
 static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, guint end,
 		      GError **error)
 {
-	guint oldest = end - begin > 2 ? find_oldest(choice, begin, end) : begin;
-	const ExtentRef *first, *other;
-	bool is_unchanged = false;
+	if (end - begin > 2 && is_history(choice, begin, end))
+		return add_found(choice, extent, begin + 1, error) &&
+		       add_between(choice, extent, begin + 1, end, begin, error);
 
-	if (oldest != begin) {
-		if (!add_found(choice, extent, oldest, error))
+	for (guint i = begin + 1; i < end; i++)
+		if (!add_found(choice, extent, i, error))
 			return false;
-		first = place_of(choice, begin);
-		other = place_of(choice, oldest);
-		is_unchanged =
-			first && other && extent_refs_is_unchanged(choice->refs, first, other);
-	}
-
-	for (guint i = begin + 1; i < end; i++) {
-		ExtentRef like;
-
-		if (i == oldest)
-			continue;
-		if (!is_unchanged) {
-			if (!add_found(choice, extent, i, error))
-				return false;
-			continue;
-		}
-		/* The list may move. */
-		like = *place_of(choice, begin);
-		extent_refs_add_like(choice->refs, &like, found_at(choice, i)->ref.root);
-	}
 
 	return true;
 }
