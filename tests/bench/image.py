@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "fs"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "fs/kit"))
 from filesystem import SECTOR_BYTES, LoopFilesystem  # noqa: E402 (the path is set above)
 
 # Room for metadata, and for what the first writes of a tool need.

@@ -14,7 +14,7 @@ import time
 
 from extent_map import extents_of, regular_files
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "fs"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "fs/kit"))
 import ioctls  # noqa: E402 (the path is set above)
 
 BLOCK_BYTES = 4096

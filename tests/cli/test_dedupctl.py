@@ -17,7 +17,7 @@ import termios
 
 import pytest
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "fs"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "fs/kit"))
 import schemas  # noqa: E402 (the path is set above)
 
 DEDUPCTL = os.environ.get("DEDUPCTL")

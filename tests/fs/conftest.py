@@ -6,9 +6,12 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 import tempfile
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 
 import harness
 from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
