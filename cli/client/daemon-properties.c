@@ -15,7 +15,7 @@ static const Property properties[] = {
 	{ "Kind", 's', offsetof(DaemonFilesystem, kind) },
 	{ "MountPoint", 's', offsetof(DaemonFilesystem, mount_point) },
 	{ "State", 's', offsetof(DaemonFilesystem, state) },
-	{ "DedupeFailure", 's', offsetof(DaemonFilesystem, refusal) },
+	{ "Refusal", 's', offsetof(DaemonFilesystem, refusal) },
 	{ "WaitsFor", 's', offsetof(DaemonFilesystem, waits_for) },
 	{ "Stage", 's', offsetof(DaemonFilesystem, stage) },
 	{ "LastOutcome", 's', offsetof(DaemonFilesystem, last_outcome) },

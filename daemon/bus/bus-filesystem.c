@@ -454,7 +454,7 @@ static const sd_bus_vtable vtable[] = {
 	TEXT("Kind", kind),
 	TEXT("MountPoint", mount_point),
 	TEXT("State", state),
-	TEXT("DedupeFailure", refusal),
+	TEXT("Refusal", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
 	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,

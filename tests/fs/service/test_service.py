@@ -64,6 +64,7 @@ def test_what_it_does_not_name_is_left_alone(twins, tree, service):
     assert twins.read_bytes() - read < MIB
 
 
+@pytest.mark.alone
 def test_nothing_is_done_again_until_something_changes(twins, tree, service):
     service.configure(tree, WakeBytes="4M", WakeInterval="1s")
     service.start()
