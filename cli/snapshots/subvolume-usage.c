@@ -31,8 +31,7 @@ struct SubvolumeUsage {
 	GArray *sums;           /* UsageBytes, by set */
 	uint64_t *live;         /* bits of those that are not deleted */
 	UsageBytes *referenced; /* by each place */
-	UsageBytes
-		*exclusive; /* the same, of sets with it as the only member that is not deleted */
+	UsageBytes *exclusive;  /* the same, of sets where only it is not deleted */
 	bool is_approximate;
 };
 

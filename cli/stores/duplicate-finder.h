@@ -18,8 +18,7 @@ typedef struct DuplicateFinder DuplicateFinder;
 typedef struct {
 	uint64_t stale; /* files that changed since, or are gone */
 	uint64_t fresh; /* files that were young then, so the next pass reads them again */
-	uint64_t
-		gone; /* extents of btrfs whose references were deduplicated onto others, or changed */
+	uint64_t gone;  /* extents of btrfs whose references were replaced, or changed */
 } DuplicatesLeftOut;
 
 typedef struct {

@@ -9,9 +9,8 @@
  * Thread: main.
  */
 void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
-void message_print_error(
-	const GError *error); /* an error of the configuration: each line separately */
-void message_print_lines(const char *text); /* each separately */
+void message_print_error(const GError *error); /* of the configuration: all lines, separately */
+void message_print_lines(const char *text);    /* each separately */
 
 /* Keep messages from now on, since another program uses the screen; and print them. */
 void message_hold(void);

@@ -33,7 +33,7 @@ static const char *cell(unsigned eighths, bool utf8)
 	return eighths < EIGHTHS / 2 ? "." : "#";
 }
 
-/* The part of a bar in the line @from_bottom, in eighths of a line. */
+/* The part of a bar from the line @from_bottom upwards, in eighths of a line. */
 static unsigned above(unsigned bar, unsigned from_bottom)
 {
 	return bar > from_bottom * EIGHTHS ? bar - from_bottom * EIGHTHS : 0;
