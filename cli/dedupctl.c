@@ -96,7 +96,7 @@ static char *verbs_text(void)
 	return g_string_free(list, FALSE);
 }
 
-/* The verb that begins @words, which end with NULL; *ret_n is how many of them it is. */
+/* The verb at the beginning of @words, which end with NULL; *ret_n is its number of words. */
 static const Verb *verb_find(char **words, size_t *ret_n)
 {
 	g_autofree char *two = words[1] ? g_strconcat(words[0], " ", words[1], NULL) : NULL;
@@ -112,7 +112,7 @@ static const Verb *verb_find(char **words, size_t *ret_n)
 	return NULL;
 }
 
-/* The words that may follow @word, by commas; NULL: none. */
+/* The words that may follow @word, separated by commas; NULL: none. */
 static char *words_after(const char *word)
 {
 	g_autofree char *beginning = g_strconcat(word, " ", NULL);
@@ -144,7 +144,10 @@ static void say_unknown(const char *name)
 		message_print("unknown verb '%s': 'dedupctl --help' lists the verbs", name);
 }
 
-/* Take devices and tags for the filesystems that they are of, where the verb takes any; disks have names of theirs. */
+/*
+ * Replace devices and tags with their filesystems, if the verb takes filesystems.  Disks have names of their
+ * own.
+ */
 static void replace_names(const Verb *verb, Options *options)
 {
 	bool takes_uuids = strstr(verb->arguments, "UUID");
@@ -155,7 +158,7 @@ static void replace_names(const Verb *verb, Options *options)
 		mounted_names_replace(options->names, true);
 }
 
-/* What goes on by itself is not for turning pages. */
+/* Output that continues by itself is not paged. */
 static bool wants_pager(const Verb *verb, const Options *options)
 {
 	return verb->table && !options->no_pager && !options->watch && !options->is_following;

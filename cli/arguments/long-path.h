@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Paths that may be longer than PATH_MAX, which no call of the kernel takes in one piece.
+ * Paths that may be longer than PATH_MAX.  The kernel's calls do not take such a path in one piece.
  *
  * Thread: any.
  */
 
 /*
- * Open the directory that the last name of @path lies in, as a place (O_PATH); links on the way are
- * followed.  *ret_name is that name, within @path.  -1 with errno.
+ * Open the parent directory of @path with O_PATH, following links on the way.  *ret_name is the last name,
+ * within @path.  Returns -1 and sets errno on error.
  */
 int long_path_open_above(const char *path, const char **ret_name);

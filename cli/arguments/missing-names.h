@@ -5,16 +5,16 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * MissingName - a section of the configuration whose filesystem or disk is not there: it is mistyped, or not mounted
- * now.
+ * MissingName - a section of the configuration whose filesystem or disk does not exist.  It is mistyped, or not
+ * mounted now.
  *
  * Thread: main.
  */
 typedef struct {
 	char *text;      /* file, line, section and what is wrong */
 	char *advice;    /* what to do */
-	bool is_mistake; /* most likely; else it may be there tomorrow */
+	bool is_mistake; /* most likely; else it may appear later */
 } MissingName;
 
-/* An array of all in @config, in the order in which it was read. */
+/* An array of all MissingNames in @config, in the order in which the configuration was read. */
 GPtrArray *missing_names_find(const Config *config, const MountTable *mounts);

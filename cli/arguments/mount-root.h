@@ -4,9 +4,9 @@
 #include <glib.h>
 
 /*
- * The uppermost directory above the file @path, absolute, that has one device with it: of a btrfs the
- * subvolume, as each has a number of its own, else where the filesystem is mounted.  To be freed with
- * g_free(); "(unreachable)" where @path does not lead to it.
+ * Find the uppermost directory above the absolute path @path that has the same device number.  On btrfs this is
+ * the subvolume, which has its own device number; elsewhere it is the mount point.  Returns "(unreachable)" if
+ * @path does not lead to it.  Free with g_free().
  *
  * Thread: any.
  */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-/* So many are named where none is near. */
+/* The number of mount points that a message lists if none is similar. */
 #define NAMES_SHOWN 8
 
 static char *resolved(const char *path)
@@ -64,7 +64,7 @@ void mounted_names_replace(char **names, bool are_paths)
 	}
 }
 
-/* All targets of mounts that can be reached, the table's. */
+/* The targets of all reachable mounts, owned by the table. */
 static GPtrArray *targets_of(const MountTable *mounts)
 {
 	const GPtrArray *all = mount_table_filesystems(mounts);
@@ -84,7 +84,9 @@ static GPtrArray *targets_of(const MountTable *mounts)
 	return targets;
 }
 
-/* The mount point of the btrfs or XFS that @path lies on, the table's; NULL: it lies on another kind. */
+/*
+ * The mount point of the btrfs or XFS filesystem of @path, owned by the table; NULL: it lies on another kind.
+ */
 static const char *mount_point_above(const GPtrArray *targets, const char *path)
 {
 	g_autofree char *real = resolved(path);
@@ -105,7 +107,7 @@ static const char *mount_point_above(const GPtrArray *targets, const char *path)
 	return above;
 }
 
-/* The kind of what @path lies on, if it is another than dedupd works on; NULL: there is no such path. */
+/* The kind of the filesystem of @path, if dedupd does not support it; NULL: there is no such path. */
 static char *other_kind_of(const char *path)
 {
 	g_autofree char *real = resolved(path);

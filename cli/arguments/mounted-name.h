@@ -4,22 +4,26 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * MountedName - which filesystem somebody means who types a name, of those that are mounted.
+ * MountedName - finds the mounted filesystem that a typed name means.
  *
  * Thread: main.
  */
 
-/* The one with this UUID, or with a mount on this path, if need be free of symlinks; NULL: none. */
+/*
+ * The filesystem with this UUID, or with a mount at this path.  Symlinks in the path are resolved if necessary.
+ * NULL: none.
+ */
 const MountedFilesystem *mounted_name_find(const MountTable *mounts, const char *typed);
 
 /*
- * Put the UUID of the mounted filesystem, or where @are_paths the path of a mount of it, in the place of each of
- * @names (NULL-terminated, each to be freed) that is a device or a tag, as in fstab(5).  What is of none stays.
+ * Replace each of @names that is a device or a tag, as in fstab(5), with the UUID of its mounted filesystem.
+ * If @are_paths, replace it with the path of a mount instead.  Names that match no mounted filesystem stay.
+ * The array is NULL-terminated, and each name can be freed.
  */
 void mounted_names_replace(char **names, bool are_paths);
 
-/* The mount point that was most likely meant by @typed, a path; NULL: none. */
+/* The mount point that the path @typed most likely means; NULL: none. */
 char *mounted_name_meant(const MountTable *mounts, const char *typed);
 
-/* Why @typed is none of them, for people, with what may have been meant; to be freed. */
+/* A message that says why @typed is no mounted filesystem, and what the user may have meant.  To be freed. */
 char *mounted_name_refusal(const MountTable *mounts, const char *typed);

@@ -15,7 +15,7 @@
 #define PATIENCE_MSEC        2000
 #define DEDUPE_FAILURE_BYTES 8192
 
-/* What a look found, in memory that both processes have. */
+/* The result of a look, in memory that both processes share. */
 typedef struct {
 	FsIdentity identity;
 	char uuid[FS_UUID_TEXT_BYTES];
@@ -33,7 +33,7 @@ static size_t sight_bytes(const MountedFilesystem *filesystem)
 	return sizeof(*sight) + filesystem->mount_points->len * sizeof(sight->mount_points[0]);
 }
 
-/* Tell what was seen of @filesystem. */
+/* Report the result for @filesystem. */
 static void put(Sight *sight, const MountedFilesystem *filesystem)
 {
 	sight->identity = filesystem->identity;
@@ -62,7 +62,7 @@ static void take(const Sight *sight, MountedFilesystem *filesystem)
 	}
 }
 
-/* Nobody who reads what dedupctl writes is to wait for a process that hangs. */
+/* A process that hangs must not keep dedupctl's output open, since its reader would wait. */
 static void let_go_of_output(void)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -71,7 +71,7 @@ static void let_go_of_output(void)
 		dup2(nothing, fd);
 }
 
-/* Have another process look; @ended_fd is closed by its end.  Returns -1 if there can be none. */
+/* Start a process that looks.  Its end closes @ended_fd.  Returns -1 if it cannot be started. */
 static pid_t start_look(Sight *sight, MountedFilesystem *filesystem, int *ret_ended_fd)
 {
 	int ends[2];

@@ -4,11 +4,11 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * What is mounted, as mount_table_read() has it, though a filesystem among it hangs: one that does not answer
- * within two seconds is refused for that.
+ * Read the mount table as mount_table_read() does, even if a filesystem hangs.  A filesystem that does not
+ * answer within 2 seconds is refused for that reason.
  *
- * Each is looked at by a process of its own, since one cannot end before all of its threads do.  What hangs is
- * left behind, and ends when the kernel lets it.
+ * A separate process examines each filesystem, since a process cannot end before all of its threads do.  A
+ * process that hangs is left behind, and ends when the kernel lets it.
  *
  * Thread: main, of a process that has no other.
  */

@@ -9,17 +9,17 @@
 #include <stdbool.h>
 
 /*
- * NamedFile - a regular file that somebody named on the command line, open for reading.
+ * NamedFile - a regular file named on the command line, open for reading.
  *
- * Links are followed, as typed names are; what is no regular file is never opened.  Paths may be longer
- * than PATH_MAX.
+ * Links are followed, as usual for typed names.  Only regular files are opened.  Paths may be longer than
+ * PATH_MAX.
  *
  * Thread: main.
  */
 typedef struct {
 	char *path; /* absolute, without links unless it is longer than PATH_MAX */
 	char *name; /* as typed, escaped */
-	char *text; /* the same, for messages */
+	char *text; /* @name, for messages */
 	int fd;
 	FileStat stat;
 	FsIdentity identity; /* btrfs or XFS */
@@ -30,17 +30,17 @@ typedef struct {
 NamedFile *named_file_open(const char *typed, GError **error);
 
 /*
- * A file of the filesystem @identity, on which @fd lies, by its number; NULL: it is not there, or may not
- * be read.  Consumes @path, of which it is one, and which is not looked at.
+ * Open a file by its number, on the filesystem @identity that @fd lies on.  NULL: the file does not exist, or
+ * may not be read.  Consumes @path, which is a path of the file and is not checked.
  */
 NamedFile *named_file_open_by_id_take(int fd, const FsIdentity *identity, const FileId *id,
 				      char *path);
 void named_file_close(NamedFile *file);
 
-/* Whether both lie on one mounted filesystem, so that they could share. */
+/* Whether both files lie on one mounted filesystem, so that they could share blocks. */
 bool named_files_are_neighbours(const NamedFile *one, const NamedFile *other);
 
-/* Whether both are one file, by whatever names. */
+/* Whether both are the same file, possibly under different names. */
 bool named_files_are_same(const NamedFile *one, const NamedFile *other);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NamedFile, named_file_close)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * NamedPlace - what somebody means who types a directory where a filesystem could stand: what lies
+ * NamedPlace - a command line argument that names a filesystem or a directory.  A directory means the files
  * below it.  Anything else is the name of a filesystem.
  *
  * Thread: main.
@@ -15,7 +15,7 @@ typedef struct {
 	char *below;      /* absolute, without links; NULL: all of the filesystem */
 } NamedPlace;
 
-/* Frees what is in it. */
+/* Frees the members. */
 void named_place_clear(NamedPlace *place);
 
 /* The error is for people. */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * A point in time as people type it: "2026-11-21", "2026-11-21 05:06", "2026-11-21 05:06:19", each in the
- * local time zone, "today", "yesterday", or how long ago it is, as duration_parse() has it: "90min".
- * Errors are of G_OPTION_ERROR.
+ * Parse a point in time as users type it: "2026-11-21", "2026-11-21 05:06" or "2026-11-21 05:06:19" in the
+ * local time zone; "today"; "yesterday"; or how long ago it was, as duration_parse() reads it: "90min".  Errors
+ * are of G_OPTION_ERROR.
  *
  * Thread: any.
  */

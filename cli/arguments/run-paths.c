@@ -51,7 +51,7 @@ static bool identify(const char *path, const char *name, FsIdentity *ret, GError
 	return false;
 }
 
-/* What a RunPaths is made of. */
+/* The parts of a RunPaths. */
 typedef struct {
 	RunPaths *run; /* of the array of all */
 	GPtrArray *paths;
@@ -67,7 +67,7 @@ static void part_free(void *data)
 	g_free(part);
 }
 
-/* The part of the filesystem that has room for @path: the last one, or another. */
+/* The part of the filesystem with room for @path: the last one, or a new one. */
 static Part *part_for(GPtrArray *all, GHashTable *parts, const FsIdentity *identity,
 		      const char *path)
 {

@@ -6,10 +6,10 @@
 #include "hashstore/objects/history.h"
 
 /*
- * StoreList - the stores of a directory, or those of them that were asked for, each opened to read
- * when its turn comes, in order of UUID.
+ * StoreList - all stores of a directory, or the requested ones, in order of UUID.  Each is opened for reading
+ * when its turn comes.
  *
- * What cannot be read is said on standard error, and the walk goes on with the next store.
+ * If a store cannot be read, the list reports it on standard error and goes on with the next store.
  *
  * Thread: main.
  */
@@ -17,17 +17,17 @@ typedef struct StoreList StoreList;
 
 typedef struct {
 	HashStore *store;     /* owned by the list, valid until the next call */
-	PassRecord last_pass; /* all zero when there was none */
+	PassRecord last_pass; /* all zero if there was none */
 	bool has_pass;
 } StoreEntry;
 
-/* Open the store of one filesystem, for who does without a list. */
+/* Open the store of one filesystem without a list. */
 bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 void store_entry_clear(StoreEntry *entry);
 
 /*
- * @names are UUIDs and mount points as typed, or NULL for all stores; a mount point is that of a
+ * @names are UUIDs and mount points as typed; NULL means all stores.  A mount point is matched with that of a
  * store's last pass.  A directory that does not exist has no stores.
  */
 StoreList *store_list_open(const char *directory, char *const *names, GError **error);
@@ -35,27 +35,30 @@ StoreList *store_list_open(const char *directory, char *const *names, GError **e
 /* The next store; NULL at the end. */
 const StoreEntry *store_list_next(StoreList *list);
 
-/* A store could not be read: call when a cursor on the present one failed; consumes @error. */
+/*
+ * Report that a store could not be read.  Call this when a cursor on the present store failed.  Consumes
+ * @error.
+ */
 void store_list_failed_take(StoreList *list, GError *error);
 
-/* At the end: says which names were of no store.  Returns false if anything at all went wrong. */
+/* Call this at the end.  It reports names that matched no store.  Returns false if anything went wrong. */
 bool store_list_finish(StoreList *list);
 
-/* The stores met so far that were asked for, readable or not. */
+/* The number of requested stores found so far, readable or not. */
 size_t store_list_count(const StoreList *list);
 
-/* Say on standard output that there is no store at all. */
+/* Print on standard output that there is no store. */
 void store_list_say_none(const StoreList *list);
 void store_list_say_none_in(const char *directory);
 
-/* Say on standard error that there is none, if that is so and none was named. */
+/* Print on standard error that there is no store, if that is so and none was named. */
 void store_list_note_none(const StoreList *list);
 
 void store_list_close(StoreList *list);
 
 /*
- * Have @look work on each store of @directory that @names name, or on all of them; it adds to what it
- * was given by @data.  Says what went wrong, and returns what to exit with.
+ * Call @look for each store of @directory that @names name, or for all of them.  @look adds its results to
+ * @data.  Reports what went wrong, and returns the exit status.
  */
 ExitStatus store_list_each(const char *directory, char *const *names,
 			   bool (*look)(const StoreEntry *entry, void *data, GError **error),

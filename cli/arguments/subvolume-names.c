@@ -43,7 +43,7 @@ static bool is_directory(const char *path)
 	return g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
-/* The directory that @last means behind @first; NULL: none. */
+/* The directory that @last means after @first; NULL: none. */
 static char *find_last(const char *first, const char *last)
 {
 	g_autofree char *directory = g_path_get_dirname(first);
@@ -88,7 +88,7 @@ static bool is_same(const uint8_t *one, const uint8_t *other)
 	return memcmp(one, unknown, FS_UUID_BYTES) != 0 && memcmp(one, other, FS_UUID_BYTES) == 0;
 }
 
-/* Of one transaction the one with the lower id was first. */
+/* In one transaction, the lower id was created first. */
 static int compare_age(const BtrfsSubvolume *a, const BtrfsSubvolume *b)
 {
 	if (a->otransid != b->otransid)
@@ -128,13 +128,13 @@ static bool find_parent(const GArray *subvolumes, guint place, guint *ret)
 	return false;
 }
 
-/* From @last back to @first; NULL if the way does not lead there. */
+/* Go from @last back to @first; NULL if the chain does not lead there. */
 static GArray *list_line(const GArray *subvolumes, guint first, guint last)
 {
 	g_autoptr(GArray) places = g_array_new(false, false, sizeof(guint));
 	guint place = last;
 
-	/* A way that is longer is a circle. */
+	/* A longer chain is a cycle. */
 	while (places->len < subvolumes->len) {
 		g_array_prepend_val(places, place);
 		if (place == first)

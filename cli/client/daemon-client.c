@@ -13,13 +13,13 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
-/* As long as it takes to answer at a prompt for a password. */
+/* Time enough to answer a password prompt. */
 #define CALL_USEC (UINT64_C(120) * G_USEC_PER_SEC)
 
-/* While somebody looks on, who wants to leave. */
+/* The timeout while a user watches, who may want to leave. */
 #define WATCHED_CALL_USEC (UINT64_C(3) * G_USEC_PER_SEC)
 
-/* How long we try to be let in, and how often. */
+/* How long and how often to retry the connection. */
 #define CROWDED_USEC       (UINT64_C(5) * G_USEC_PER_SEC)
 #define CROWDED_RETRY_USEC (G_USEC_PER_SEC / 20)
 
@@ -28,7 +28,7 @@ struct DaemonClient {
 	bool is_private;
 	PolkitAgent agent;
 
-	/* Of who watches. */
+	/* For watching. */
 	void (*changed)(void *data);
 	void (*gone)(void *data);
 	void *data;
@@ -47,8 +47,10 @@ static uint64_t call_usec(const DaemonClient *client)
 	return client->changed ? WATCHED_CALL_USEC : CALL_USEC;
 }
 
-/* What sd-bus says when the service hangs up on us before it hears anything; so it does while it
-   serves as many as it can. */
+/*
+ * The error of sd-bus if the service closes the connection before it hears anything.  The service does so while
+ * it already serves its maximum of connections.
+ */
 static bool is_hung_up(int failed)
 {
 	return failed == -ECONNRESET || failed == -ENOTCONN || failed == -EPIPE;
@@ -65,7 +67,7 @@ static int try_socket(sd_bus **ret)
 	if (failed >= 0)
 		failed = sd_bus_set_fd(bus, fd, fd);
 	if (failed >= 0)
-		fd_steal(&fd); /* now the bus's */
+		fd_steal(&fd); /* now owned by the bus */
 	if (failed >= 0)
 		failed = sd_bus_start(bus);
 	/* This waits until we are let in. */
@@ -91,7 +93,7 @@ static int connect_socket(sd_bus **ret)
 	return failed;
 }
 
-/* The system bus, if dedupd is on it. */
+/* Open the system bus, if dedupd is on it. */
 static int connect_system(sd_bus **ret)
 {
 	g_autoptr(Connection) bus = NULL;
@@ -112,7 +114,7 @@ DaemonClient *daemon_client_connect(GError **error)
 	g_autoptr(DaemonClient) client = g_new0(DaemonClient, 1);
 	bool is_crowded = false;
 
-	/* On the socket others than root may only look; on the bus polkit can let them do more. */
+	/* On the socket, only root may do more than look; on the bus, polkit can allow it to others. */
 	for (size_t i = 0; i < 2; i++) {
 		int failed;
 
@@ -170,7 +172,7 @@ static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
 		if (sd_bus_error_has_name(bus_error, known[i].name) > 0)
 			code = known[i].code;
-	/* Who may look alone is told by whom it can be done. */
+	/* Tell a caller who may only look who can do it. */
 	if ((sd_bus_error_has_name(bus_error, SD_BUS_ERROR_ACCESS_DENIED) > 0 ||
 	     sd_bus_error_has_name(bus_error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED) >
 		     0) &&
@@ -180,7 +182,7 @@ static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 		g_set_error_literal(error, DAEMON_CLIENT_ERROR, code, bus_error->message);
 }
 
-/* A call of @method, as sd-bus returns; on the private socket nobody is addressed. */
+/* Make a call of @method; returns as sd-bus does.  On the private socket, it has no destination. */
 static int new_call(DaemonClient *client, const char *path, const char *interface,
 		    const char *method, Message **ret)
 {
@@ -188,7 +190,7 @@ static int new_call(DaemonClient *client, const char *path, const char *interfac
 		client->bus, ret, client->is_private ? NULL : BUS_NAME, path, interface, method);
 }
 
-/* Whether polkit would allow what was refused to who gives a password, and somebody can be asked for it now. */
+/* Whether polkit would allow the refused call with a password, and a user can be asked for it now. */
 static bool can_be_authorized(DaemonClient *client, const sd_bus_error *refusal)
 {
 	return !client->is_private && client->agent.process == 0 &&
@@ -197,7 +199,7 @@ static bool can_be_authorized(DaemonClient *client, const sd_bus_error *refusal)
 	       polkit_agent_start(&client->agent);
 }
 
-/* Send @message, unless making it @failed before; the reply. */
+/* Send @message, unless making it @failed before.  Returns the reply. */
 static Message *send_call(DaemonClient *client, Message *message, int failed, GError **error)
 {
 	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
@@ -233,7 +235,7 @@ void daemon_disk_free(DaemonDisk *disk)
 	g_free(disk);
 }
 
-/* The next one of the reply; below 0: it is none that this knows, 0: there is none. */
+/* Read the next one of the reply.  Below 0: of an unknown form; 0: there is none. */
 static int read_disk(sd_bus_message *reply, GPtrArray *disks)
 {
 	DaemonDisk read = { 0 };
@@ -312,7 +314,7 @@ static int on_gone(sd_bus_message *message, void *data, sd_bus_error *unused)
 	return 0;
 }
 
-/* That the service's name has another owner, or none. */
+/* The service's name has another owner, or none. */
 static int on_owner(sd_bus_message *message, void *data, sd_bus_error *unused)
 {
 	const char *name, *from, *to;
@@ -338,7 +340,7 @@ bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(
 		failed = sd_bus_match_signal(client->bus, NULL, sender, BUS_PATH,
 					     BUS_MANAGER_INTERFACE, "FilesystemsChanged",
 					     on_changed, client);
-	/* What sd-bus says itself, on either transport. */
+	/* Messages of sd-bus itself, on either transport. */
 	if (failed >= 0)
 		failed = sd_bus_add_match(client->bus, NULL,
 					  "type='signal',sender='org.freedesktop.DBus.Local',"
@@ -358,7 +360,7 @@ bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(
 	return false;
 }
 
-/* What the service knows the filesystem @name by: that may be a link, relative, and of any bytes. */
+/* The service's name of the filesystem @name, which may be a link, relative, and of any bytes. */
 static char *find_uuid(DaemonClient *client, const char *name, GError **error)
 {
 	g_autoptr(GPtrArray) all =
@@ -418,7 +420,7 @@ bool daemon_client_pause_for(DaemonClient *client, const char *name, uint64_t us
 	return reply;
 }
 
-/* Names are bytes, which no string of the bus may be. */
+/* Names are bytes, which a string of the bus cannot hold. */
 static int append_paths(sd_bus_message *message, char *const *paths)
 {
 	int failed = sd_bus_message_open_container(message, SD_BUS_TYPE_ARRAY, "ay");
@@ -460,7 +462,7 @@ bool daemon_client_hold(DaemonClient *client, const char *name, const char *why,
 	*ret_fd = -1;
 	if (!reply)
 		return false;
-	/* The descriptor is the message's. */
+	/* The message owns the descriptor. */
 	if (sd_bus_message_read(reply, "h", &fd) >= 0)
 		*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0)
@@ -485,7 +487,7 @@ char *daemon_client_report(DaemonClient *client, const char *name, GError **erro
 		return NULL;
 	}
 
-	/* The descriptor is the message's, and others may read the same file. */
+	/* The message owns the descriptor, and others may read the same file. */
 	file = g_strdup_printf("/proc/self/fd/%d", fd);
 	return g_file_get_contents(file, &text, NULL, error) ? text : NULL;
 }

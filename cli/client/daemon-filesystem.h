@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who holds a filesystem, so that no pass is made over it. */
+/* DaemonHold - a hold of a filesystem, which keeps passes off it. */
 typedef struct {
 	uint32_t uid, pid; /* pid 0: not known */
 	uint64_t since_usec;
-	char *why; /* "" also for who may not know it */
+	char *why; /* "" also for a caller who may not know it */
 } DaemonHold;
 
 /*
- * DaemonFilesystem - what the running dedupd says of one filesystem; times in microseconds since 1970, 0:
+ * DaemonFilesystem - what the running dedupd says of one filesystem.  Times are microseconds since 1970, 0:
  * none.
  *
  * Thread: main.
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
 	char *uuid, *kind, *mount_point, *state, *refusal, *waits_for, *wait_reason, *stage;
 	char *last_outcome, *last_error, *state_directory;
-	char **disks; /* the kernel's names of those that it lies on; none unless it is enabled */
+	char **disks;     /* kernel names of its disks; none unless it is enabled */
 	GPtrArray *holds; /* DaemonHold */
 	bool is_paused, is_asked;
 	uint64_t waits_until_usec, deadline_usec, pass_started_usec, stage_started_usec;
@@ -30,20 +30,23 @@ typedef struct {
 	uint64_t freed_bytes, passes;
 } DaemonFilesystem;
 
-/* Append a copy of @hold with @why to *@holds, which is made if it is NULL. */
+/* Append a copy of @hold with @why to *@holds, which is created if it is NULL. */
 void daemon_filesystem_add_hold(GPtrArray **holds, const DaemonHold *hold, const char *why);
 
 void daemon_filesystem_free(DaemonFilesystem *filesystem);
 
-/* Whether @path is where the service says that it is mounted: of what is no UTF-8 it says so escaped. */
+/*
+ * Whether @path is the mount point that the service reports.  The service escapes mount points that are not
+ * UTF-8.
+ */
 bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path);
 
-/* Whether it is what somebody means by @typed: its UUID, or a path of its mount point. */
+/* Whether @typed means this filesystem: its UUID, or a path of its mount point. */
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed);
 
 /*
- * The one of @all (DaemonFilesystem) that somebody means by @typed; NULL: none.  A filesystem that was unmounted
- * keeps its mount point, so one that is mounted there by now is preferred.
+ * The filesystem among @all (DaemonFilesystem) that @typed means; NULL: none.  An unmounted filesystem keeps
+ * its mount point, so one that is mounted there now is preferred.
  */
 const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed);
 

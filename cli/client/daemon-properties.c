@@ -42,7 +42,7 @@ static const Property properties[] = {
 	{ "Passes", 't', offsetof(DaemonFilesystem, passes) },
 };
 
-/* As sd-bus writes it. */
+/* In the form of sd-bus. */
 static const char *type_of(const Property *property)
 {
 	switch (property->type) {
@@ -103,7 +103,7 @@ static int take_holds(sd_bus_message *message, GPtrArray **ret)
 	return failed < 0 ? failed : sd_bus_message_exit_container(message);
 }
 
-/* Take one property's value into its member; what is not known is passed over. */
+/* Store one property's value in its member.  Unknown properties are ignored. */
 static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
 {
 	const Property *property;
@@ -139,7 +139,7 @@ static int take_value(sd_bus_message *message, DaemonFilesystem *filesystem)
 	}
 }
 
-/* What a service of another version does not tell is empty. */
+/* Properties that a service of another version does not send are empty. */
 static void fill_in(DaemonFilesystem *filesystem)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(properties); i++) {

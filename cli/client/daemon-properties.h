@@ -6,8 +6,8 @@
 #include <systemd/sd-bus.h>
 
 /*
- * Read all properties of a filesystem, as GetAll() replies: what is not known is passed over, and what a service of
- * another version does not tell is empty.  Returns a negative errno.
+ * Read all properties of a filesystem from the reply of GetAll().  Unknown properties are ignored.  Properties
+ * that a service of another version does not send are empty.  Returns a negative errno.
  *
  * Thread: main.
  */

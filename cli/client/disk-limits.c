@@ -22,7 +22,7 @@ static GPtrArray *new_array(void)
 	return g_ptr_array_new_with_free_func((GDestroyNotify)daemon_disk_free);
 }
 
-/* What the service says of it; NULL: nothing. */
+/* The service's entry for it; NULL: none. */
 static DaemonDisk *known_disk(const GPtrArray *known, const char *name)
 {
 	for (guint i = 0; known && i < known->len; i++) {
@@ -60,7 +60,7 @@ GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names)
 	return disks;
 }
 
-/* What the configuration says of @disk, by whichever of its names. */
+/* The configuration of @disk, by any of its names. */
 static DaemonDisk *configured_disk(const Config *config, const Disk *disk)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();

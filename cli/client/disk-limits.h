@@ -7,8 +7,8 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * The disks of a filesystem and what they may be asked for, as arrays of DaemonDisk: by the service, if
- * there is one that works on them, else by the configuration.
+ * The disks of a filesystem and their limits, as arrays of DaemonDisk.  The limits come from the service if it
+ * works on the disks, else from the configuration.
  *
  * Thread: main.
  */
@@ -16,17 +16,17 @@
 /* Columns that a table of disks begins with. */
 enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE, DISK_COLUMNS };
 
-/* Those with these names; @known (DaemonDisk) is what the service says, NULL: there is none. */
+/* The disks with these names.  @known (DaemonDisk) is what the service says; NULL: there is no service. */
 GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
 
-/* Those under what is mounted; @config NULL: there is none to be read. */
+/* The disks under a mounted filesystem.  @config is NULL if it cannot be read. */
 GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
 			     const MountedFilesystem *mounted);
 
-/* "sda, sdb 50 MiB/s 200/s"; "-": no disk can be seen. */
+/* "sda, sdb 50 MiB/s 200/s"; "-": no disk is visible. */
 char *disk_limits_text(const GPtrArray *disks, bool in_bytes);
 
-/* Add @disk to a table that begins with the columns of disks, and set these. */
+/* Add a row for @disk to a table that begins with the columns of disks, and set these columns. */
 void disk_limits_add_row(Table *table, const DaemonDisk *disk);
 
 /* For JSON. */

@@ -24,7 +24,7 @@ FilesystemStatus *filesystem_status_new_take(DaemonFilesystem *live)
 	return status;
 }
 
-/* One that found nothing may be missing in the store, and one before the service began is only there. */
+/* A pass that found nothing may be missing in the store.  A pass before the service started is only there. */
 static void take_last_pass(FilesystemStatus *status, const PassRecord *pass)
 {
 	if (!status->mount_point)
@@ -125,7 +125,7 @@ static void append_pause(GString *text, const DaemonFilesystem *live)
 	append(text, what);
 }
 
-/* What the service finds wrong now. */
+/* The problem that the service reports now. */
 static void append_live(GString *text, const DaemonFilesystem *live)
 {
 	if (strcmp(live->state, "unmounted") == 0)
@@ -151,7 +151,7 @@ char *filesystem_status_trouble(const FilesystemStatus *status)
 				    "config --check'");
 	if (live)
 		append_live(text, live);
-	/* That it is tried again says why, too. */
+	/* The reason for the retry is included. */
 	if (live && live->last_error[0] != '\0' && strcmp(live->wait_reason, "retry") != 0)
 		append(text, live->last_error);
 	else if (status->has_last && strcmp(status->last_outcome, "failed") == 0 && text->len == 0)

@@ -4,8 +4,8 @@
 #include "cli/client/daemon-client.h"
 
 /*
- * Why a filesystem is in its state, in words: the stage of its pass and how far that is, what it waits
- * for, what is wrong.  Escaped for a terminal.
+ * Explain the state of a filesystem in words: the stage and progress of its pass, what it waits for, or what is
+ * wrong.  Escaped for a terminal.
  *
  * Thread: any.
  */

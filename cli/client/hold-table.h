@@ -5,7 +5,7 @@
 #include "cli/terminal/table.h"
 
 /*
- * Those who hold a filesystem (DaemonHold), as JSON and as text.
+ * The holds of a filesystem (DaemonHold), as JSON and as text.
  *
  * Thread: main.
  */

@@ -11,10 +11,10 @@
 struct JournalReader {
 	sd_journal *journal;
 	int64_t since_usec;
-	bool is_at_one; /* the next message is where the journal stands already */
+	bool is_at_one; /* the journal is already at the next message */
 };
 
-/* Of what is said by negative errno. */
+/* Make an error from a negative errno. */
 static bool check(int failed, const char *what, GError **error)
 {
 	if (failed >= 0)
@@ -38,7 +38,7 @@ JournalReader *journal_reader_open(const char *directory, GError **error)
 	if (!check(failed, "open the journal", error) ||
 	    !check(sd_journal_get_usage(reader->journal, &bytes), "look at the journal", error))
 		return NULL;
-	/* What may not be opened is passed over. */
+	/* Files that may not be opened are skipped. */
 	return bytes > 0 ? g_steal_pointer(&reader) : NULL;
 }
 
@@ -63,7 +63,9 @@ static int add_field(JournalReader *reader, const char *name, const char *value)
 	return add(reader, match);
 }
 
-/* What of dedupd is in it: a pass over one filesystem has a unit of that name, so the identifier tells. */
+/*
+ * Match dedupd's messages.  A pass over one filesystem has a unit of that name, so the identifier is matched.
+ */
 static int match_dedupd(JournalReader *reader)
 {
 	int failed = add(reader, "_SYSTEMD_UNIT=" SERVICE);
@@ -114,7 +116,7 @@ bool journal_reader_seek(JournalReader *reader, uint64_t n, int64_t since_usec, 
 	reader->since_usec = since_usec;
 	if (got >= 0 && n > 0)
 		got = sd_journal_previous_skip(reader->journal, n);
-	/* Behind the end of a journal without a match nothing would ever be found. */
+	/* After the end of a journal without a match, sd-journal would never find a message. */
 	if (got == 0 && n > 0)
 		got = sd_journal_seek_head(reader->journal);
 	reader->is_at_one = n > 0 && got > 0;

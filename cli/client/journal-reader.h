@@ -6,35 +6,39 @@
 #include <stdint.h>
 
 /*
- * JournalReader - the messages of dedupd in the journal: those of its units, and of systemd about these.
+ * JournalReader - reads dedupd's messages from the journal: those of its units, and systemd's about these
+ * units.
  *
  * Thread: main.
  */
 typedef struct JournalReader JournalReader;
 
-/* The system's journal, or that in @directory.  NULL without @error: there is none that may be read. */
+/* Open the system's journal, or the one in @directory.  NULL without @error: there is no readable journal. */
 JournalReader *journal_reader_open(const char *directory, GError **error);
 void journal_reader_close(JournalReader *reader);
 
 /*
- * Only those from here on that are of one of the filesystems with these UUIDs or mount points (char *);
- * empty: of any, and of none.  To be called once, before the others.
+ * Select the messages of filesystems with these UUIDs or mount points (char *).  If both are empty, select all
+ * messages, also those of no filesystem.  Call it once, before the functions below.
  */
 bool journal_reader_select(JournalReader *reader, const GPtrArray *uuids,
 			   const GPtrArray *mount_points, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Begin at the last @n messages, 0: at the first, and leave out those before @since_usec (since 1970). */
+/* Start at the last @n messages (0: at the first), without those before @since_usec (since 1970). */
 bool journal_reader_seek(JournalReader *reader, uint64_t n, int64_t since_usec, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Go to the next message; *ret_there is false if there is none, yet. */
+/* Go to the next message.  *ret_there is false if there is none yet. */
 bool journal_reader_next(JournalReader *reader, bool *ret_there, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Wait until there may be another one. */
+/* Wait until there may be another message. */
 bool journal_reader_wait(JournalReader *reader, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Of the message: when it was written, since 1970, and a field as raw bytes without NUL; NULL: it has none. */
+/*
+ * When the current message was written, since 1970.  The second function returns a field of it as raw bytes
+ * without NUL; NULL: the message does not have it.
+ */
 int64_t journal_reader_time(const JournalReader *reader);
 char *journal_reader_field(const JournalReader *reader, const char *name);
 

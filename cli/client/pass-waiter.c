@@ -11,16 +11,16 @@
 
 #define LOOK_USEC 200000
 
-/* Takes what is in the line to its end off the terminal (ECMA-48, EL). */
+/* Erases the line to its end (ECMA-48, EL). */
 #define ERASE_LINE "\r\033[K"
 
 typedef struct {
 	char *uuid;
-	uint64_t passes; /* that had ended before */
+	uint64_t passes; /* the pass that had ended before */
 	bool is_run;     /* over paths alone */
 	bool is_dry;
-	bool may_run_out;       /* of the time that was wished for it */
-	uint64_t deadline_usec; /* as was seen; 0: not yet */
+	bool may_run_out;       /* end of the requested time */
+	uint64_t deadline_usec; /* as seen last; 0: not yet */
 } Awaited;
 
 struct PassWaiter {
@@ -82,7 +82,7 @@ static Awaited *add(PassWaiter *waiter, const DaemonFilesystem *before)
 
 bool pass_waiter_start(PassWaiter *waiter, const char *name, GError **error)
 {
-	/* As it is before, since a pass may be over at once. */
+	/* Read the state before, since a pass may end at once. */
 	g_autoptr(DaemonFilesystem) before = daemon_client_get(waiter->client, name, error);
 
 	if (!before || !daemon_client_call(waiter->client, name, "Start", error))
@@ -125,14 +125,14 @@ static void erase(const PassWaiter *waiter)
 		fputs(ERASE_LINE, stderr);
 }
 
-/* Whether it was ended by the time that was wished for it, which is as it is to be. */
+/* Whether the requested time ended it, as intended. */
 static bool ran_out(const Awaited *awaited, const DaemonFilesystem *filesystem)
 {
 	return awaited->may_run_out && awaited->deadline_usec > 0 &&
 	       filesystem->last_ended_usec >= awaited->deadline_usec;
 }
 
-/* What came of the pass. */
+/* Report the result of the pass. */
 static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		       const DaemonFilesystem *filesystem)
 {
@@ -149,7 +149,7 @@ static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		waiter->status = EXIT_STATUS_FAILED;
 }
 
-/* That none is going to begin. */
+/* Report that no pass is going to begin. */
 static void say_hindered(PassWaiter *waiter, const DaemonFilesystem *filesystem)
 {
 	if (waiter->is_stopped)
@@ -169,7 +169,7 @@ static bool is_any(const char *word, const char *one, const char *other)
 	return strcmp(word, one) == 0 || strcmp(word, other) == 0;
 }
 
-/* Whether it was ended for a hold, and goes on after that. */
+/* Whether a hold ended it, so that it continues afterwards. */
 static bool goes_on(const DaemonFilesystem *filesystem)
 {
 	return filesystem->is_asked && !filesystem->is_paused &&
@@ -177,7 +177,7 @@ static bool goes_on(const DaemonFilesystem *filesystem)
 	       filesystem->last_exit_status == EXIT_STATUS_IN_USE;
 }
 
-/* Look once; false: there is nothing to wait for any more. */
+/* Look once; false: nothing is left to wait for. */
 static bool look(PassWaiter *waiter, Awaited *awaited)
 {
 	g_autoptr(GError) error = NULL;
@@ -209,7 +209,7 @@ static bool look(PassWaiter *waiter, Awaited *awaited)
 	return true;
 }
 
-/* Have the pass end that is waited for. */
+/* Stop the pass that is waited for. */
 static void stop(PassWaiter *waiter, const Awaited *awaited)
 {
 	g_autoptr(GError) error = NULL;

@@ -7,7 +7,8 @@
 #include <signal.h>
 
 /*
- * PassWaiter - has passes begin, waits for them, and shows how far they are: on a terminal in a line that is written over, else not at all.
+ * PassWaiter - starts passes, waits for them and shows their progress.  On a terminal it overwrites one line;
+ * elsewhere it shows nothing.
  *
  * Thread: main.
  */
@@ -16,26 +17,26 @@ typedef struct PassWaiter PassWaiter;
 PassWaiter *pass_waiter_new(DaemonClient *client);
 void pass_waiter_free(PassWaiter *waiter);
 
-/* Have a pass over @name begin, which is waited for with the others. */
+/* Start a pass over @name, and wait for it with the others. */
 bool pass_waiter_start(PassWaiter *waiter, const char *name, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same over @paths of it alone: see daemon_client_run(). */
+/* Start a pass over @paths of @name alone: see daemon_client_run(). */
 bool pass_waiter_start_run(PassWaiter *waiter, const char *name, char *const *paths,
 			   char *const *wishes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Have passes end when *@signal, which a handler sets, is not 0 any more; what each did is waited for and
- * said even so, and EXIT_STATUS_SIGNAL plus its number is what comes of it.
+ * Stop passes when *@signal, which a handler sets, is no longer 0.  The waiter still waits for each pass and
+ * reports what it did.  The result is then EXIT_STATUS_SIGNAL plus the signal's number.
  */
 void pass_waiter_heed(PassWaiter *waiter, const volatile sig_atomic_t *signal);
 
-/* Say nothing of what came of passes on standard output. */
+/* Do not print results of passes on standard output. */
 void pass_waiter_be_quiet(PassWaiter *waiter);
 
 /*
- * Wait for all.  Say what came of each pass when it has ended; not EXIT_STATUS_DONE unless all are
- * complete: then, of passes over paths alone, what they are to be exited with.
+ * Wait for all passes, and report the result of each when it has ended.  Returns EXIT_STATUS_DONE only if all
+ * are complete.  Otherwise, passes over paths alone return the exit status of these passes.
  */
 ExitStatus pass_waiter_run(PassWaiter *waiter);
 

@@ -4,8 +4,8 @@
 /*
  * Connect to the service's socket at @path.  Returns a descriptor or a negative errno.
  *
- * It waits up to 5 seconds while others have filled the socket's queue of connections.  sd-bus would not wait,
- * and connect() fails at once then (EAGAIN).
+ * It waits up to 5 seconds while others fill the socket's connection queue. sd-bus would not wait, and
+ * connect() fails at once in that case (EAGAIN).
  *
  * Thread: any.
  */

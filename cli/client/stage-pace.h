@@ -4,15 +4,15 @@
 #include "cli/client/daemon-client.h"
 
 /*
- * StagePace - how fast the stage of a pass goes, and how long it still takes at that: what was done of it,
- * divided by the time since it began.  Later stages are not in it.
+ * StagePace - the speed of the current stage of a pass, and the time it still takes at that speed.  The speed
+ * is the work done in the stage, divided by the time since it began.  Later stages are not included.
  *
  * Pure.  Thread: any.
  */
 typedef struct {
-	bool has_rate;       /* else it is too early to say */
+	bool has_rate;       /* false: it is too early to say */
 	uint64_t rate_bytes; /* per second */
-	bool has_left;       /* else how much there is to do is not known, or nothing is done yet */
+	bool has_left;       /* false: the total is not known, or nothing is done yet */
 	int64_t left_usec;
 } StagePace;
 

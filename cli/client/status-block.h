@@ -4,7 +4,7 @@
 #include "cli/client/status-list.h"
 
 /*
- * Print all that is known of one filesystem, a line of "name: value" each, as systemctl does.
+ * Print all that is known of one filesystem, one "name: value" per line, as systemctl does.
  *
  * Thread: main.
  */

@@ -4,11 +4,10 @@
 #include "cli/client/filesystem-status.h"
 
 /*
- * StatusList - the filesystems that were asked for, with all that the running service and the stores say
- * of them.
+ * StatusList - the requested filesystems, with all that the running service and the stores say of them.
  *
- * The service is asked unless --state-dir names stores.  Of what it knows that is left out which it does not
- * work on and which has no store, unless it was named.  What cannot be read is said on standard error.
+ * The service is asked unless --state-dir names stores.  A filesystem that is not enabled and has no store is
+ * left out, unless it was named.  Read errors are printed on standard error.
  *
  * Thread: main.
  */
@@ -17,7 +16,7 @@ typedef struct {
 	GPtrArray *
 		all; /* FilesystemStatus: the service's in the order of their mounts, then others */
 	GPtrArray *disks; /* DaemonDisk; NULL: there is no service */
-	size_t n_stores;  /* met, readable or not */
+	size_t n_stores;  /* found, readable or not */
 	bool config_is_wrong;
 	ExitStatus status;
 } StatusList;
@@ -25,7 +24,7 @@ typedef struct {
 StatusList *status_list_read(const Options *options);
 void status_list_free(StatusList *list);
 
-/* What the service says of a disk; NULL: nothing. */
+/* The service's entry for a disk; NULL: none. */
 const DaemonDisk *status_list_disk(const StatusList *list, const char *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StatusList, status_list_free)

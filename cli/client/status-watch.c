@@ -22,11 +22,11 @@ typedef struct {
 	DaemonClient *client;
 	sd_event *event;
 	sd_event_source *timer;
-	sd_event_source *again; /* look, once all that was told is taken */
-	FullScreen *screen;     /* NULL: it is no terminal, or a dumb one */
+	sd_event_source *again; /* looks, after all reports are taken */
+	FullScreen *screen;     /* NULL: not a terminal, or a dumb one */
 	WatchSamples samples;
 	unsigned n_refused; /* in a row */
-	char *shown;        /* what was printed or drawn last; NULL: nothing that is still there */
+	char *shown;        /* last output; NULL: none is on the screen */
 	ExitStatus status;
 } StatusWatch;
 
@@ -67,7 +67,7 @@ static bool is_named(const StatusWatch *watch, const DaemonFilesystem *filesyste
 	return false;
 }
 
-/* What is to be shown: what was named, or all that is worked on. */
+/* The filesystems to show: those named, or all that are enabled. */
 static void keep_shown(const StatusWatch *watch, GPtrArray *all)
 {
 	for (guint i = all->len; i > 0; i--) {
@@ -118,7 +118,7 @@ static void show(StatusWatch *watch, const GPtrArray *all)
 		end(watch, EXIT_STATUS_FAILED);
 }
 
-/* Ask again after the interval, while there is something that goes on. */
+/* Ask again after the interval, while a pass runs. */
 static void set_timer(StatusWatch *watch, bool is_busy)
 {
 	uint64_t interval_usec = (uint64_t)(watch->options->interval * G_USEC_PER_SEC);
@@ -131,8 +131,8 @@ static void set_timer(StatusWatch *watch, bool is_busy)
 }
 
 /*
- * A service that is about to end refuses what it is asked, and then closes the connection, which is told: so
- * it is asked again before that counts.
+ * A service that is about to end refuses requests and then closes the connection, which is reported.  So ask
+ * again before a refusal counts.
  */
 static void bear_refusal(StatusWatch *watch, const GError *error)
 {
@@ -157,7 +157,7 @@ static void look(StatusWatch *watch, bool is_sample)
 	watch->n_refused = 0;
 
 	keep_shown(watch, all);
-	/* Where something changed in between, the interval goes on. */
+	/* If something changed in between, the interval continues. */
 	if (is_sample || watch->samples.taken_usec == 0) {
 		take_sample(watch, all, disks);
 		set_timer(watch, watch_screen_is_busy(all));
@@ -276,7 +276,7 @@ static bool connect_to_service(StatusWatch *watch, GError **error)
 	       daemon_client_watch(watch->client, watch->event, on_changed, on_gone, watch, error);
 }
 
-/* That a name is of nothing the service knows is said before the page is taken. */
+/* Report unknown names before the page is entered. */
 static bool names_are_known(const StatusWatch *watch, GError **error)
 {
 	g_autoptr(GPtrArray) all = daemon_client_list(watch->client, error);

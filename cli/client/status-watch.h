@@ -5,10 +5,10 @@
 #include "common/text/exit-status.h"
 
 /*
- * Show what the service does until somebody ends it: on a terminal as one page, elsewhere as lines that are
- * printed anew whenever they changed.
+ * Show what the service does until the user ends it: on a terminal as one page, elsewhere as lines that are
+ * printed again whenever they change.
  *
- * What changes is told by the service; while a pass runs how far it is is asked for in each interval.
+ * The service reports changes.  While a pass runs, its progress is read once per interval.
  *
  * Thread: main.
  */

@@ -174,7 +174,7 @@ static void add_plot(const WatchView *view, GPtrArray *lines, const char *what,
 		g_ptr_array_add(lines, g_strdup(*line));
 }
 
-/* What does not fit is counted. */
+/* Filesystems that do not fit are counted. */
 static void keep_to_height(const WatchView *view, GPtrArray *lines)
 {
 	if (view->height == 0 || lines->len <= view->height)

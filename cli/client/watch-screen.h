@@ -5,8 +5,8 @@
 #include "cli/client/watch-samples.h"
 
 /*
- * WatchScreen - what 'status --watch' shows: each filesystem that the service works on, with a bar for
- * each pass that runs, and what was read and freed in the last minutes.
+ * WatchScreen - the page of 'status --watch': each enabled filesystem, a bar for each running pass, and the
+ * bytes read and freed in the last minutes.
  *
  * Pure.  Thread: main.
  */
@@ -15,13 +15,13 @@ typedef struct {
 	const WatchSamples *samples;
 	int64_t now_usec; /* since 1970 */
 	unsigned width;   /* columns */
-	unsigned height;  /* lines; 0: however many, and nothing is drawn */
+	unsigned height;  /* lines; 0: unlimited, and nothing is drawn */
 	bool utf8;
 	bool coloured;
 	bool in_bytes;
 } WatchView;
 
-/* The lines, none wider or more than that, NULL-terminated, to be freed with g_strfreev(). */
+/* The lines of the page, within @width and @height; NULL-terminated, to be freed with g_strfreev(). */
 char **watch_screen_lines(const WatchView *view);
 
 /* Whether a pass runs over any of @all. */

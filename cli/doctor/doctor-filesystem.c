@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Names that are looked at for their owners, in the top directory and in those below it. */
+/* The number of names whose owners are examined, in the top directory and in those below it. */
 #define NAMES_MOST 4096
-/* Users of people: what adduser(8) gives. */
+/* Ids of human users, as adduser(8) assigns them. */
 #define UID_FIRST  1000
 #define UID_NOBODY 65534
-/* Clocks of machines that share a disk may be apart by this. */
+/* The allowed difference between the clocks of machines that share a disk. */
 #define FUTURE_USEC (INT64_C(60) * G_USEC_PER_SEC)
 
 static const struct {
@@ -41,7 +41,7 @@ static const struct {
 	  "files that are accessed directly (DAX) are left alone", "mount without dax=always" },
 };
 
-/* Whether @word is @option, or that with a value. */
+/* Whether @word is @option, with or without a value. */
 static bool is_option(const char *word, const char *option)
 {
 	size_t length = strlen(option);
@@ -95,7 +95,7 @@ static void look_at_room(int directory_fd, Findings *findings)
 		findings_add(findings, FINDING_OK, "space", NULL, "%s of %s are left", left, all);
 }
 
-/* What was seen of names, in the top directory and one level below. */
+/* Statistics of names, in the top directory and one level below. */
 typedef struct {
 	GHashTable *users;
 	unsigned n_names;

@@ -6,10 +6,10 @@
 #include <linux/capability.h>
 #include <string.h>
 
-/* 2024-01-01; nothing of dedupd is older, so a clock that is before it is wrong. */
+/* 2024-01-01. dedupd is not older, so an earlier clock is wrong. */
 #define CLOCK_LEAST_USEC (INT64_C(1704067200) * G_USEC_PER_SEC)
 
-/* The number behind @key in /proc/self/status. */
+/* The number after @key in /proc/self/status. */
 static bool read_capabilities(const DoctorView *view, uint64_t *ret)
 {
 	static const char key[] = "\nCapEff:";
@@ -87,9 +87,9 @@ static void look_at_pressure(const DoctorView *view, Findings *findings)
 			     "the kernel keeps no %s", path);
 }
 
-/* What else shares data, or takes apart what is shared. */
+/* Other programs that share data, or undo sharing. */
 static const struct {
-	const char *name; /* as the kernel has it, 15 bytes at most */
+	const char *name; /* as in the kernel, at most 15 bytes */
 	FindingLevel level;
 	const char *advice;
 } others[] = {
@@ -135,7 +135,7 @@ static void look_for_deduplicators(const DoctorView *view, Findings *findings)
 		findings_add(findings, FINDING_OK, "deduplicators", NULL, "none but dedupd");
 }
 
-/* Whether a link below @units says that the unit is to be started. */
+/* Whether a link below @units enables the unit. */
 static bool is_enabled(const DoctorView *view, const char *wanted_by, const char *unit)
 {
 	g_autofree char *path = g_build_filename(view->units, wanted_by, unit, NULL);

@@ -36,7 +36,7 @@ static void look_at_last_pass(const DoctorView *view, const PassRecord *last, Fi
 			     "%s, %s", pass_outcome_name(last->outcome), ended);
 }
 
-/* Of a btrfs: how many of the objects are files, since these have no checksums, or are not plain. */
+/* On btrfs: how many objects are files, since these have no checksums, or are not plain. */
 static bool look_at_files_read(HashStore *store, uint64_t n_objects, Findings *findings,
 			       GError **error)
 {

@@ -9,58 +9,58 @@
 #include <stdint.h>
 
 /*
- * Doctor - looks whether dedupd can work here, and what would keep it from working well.
+ * Doctor - checks whether dedupd can work here, and what would keep it from working well.
  *
- * It changes nothing: what it tries, it tries on unnamed files of its own.
+ * It changes nothing: experiments use unnamed files of its own.
  *
  * Thread: main.
  */
 
-/* What it looks at; tests have their own. */
+/* The paths and settings that it examines.  Tests pass their own. */
 typedef struct {
 	const char *proc;     /* "/proc" */
 	const char *sysfs;    /* "/sys" */
-	const char *units;    /* "/etc/systemd/system": what is enabled there */
+	const char *units;    /* "/etc/systemd/system": the enabled units */
 	const char *dev;      /* "/dev" */
 	int64_t now_usec;     /* since 1970 */
 	const Config *config; /* NULL: it cannot be read */
 } DoctorView;
 
-/* Rights, clock, pressure, other deduplicators, units. */
+/* Check rights, clock, pressure, other deduplicators and units. */
 void doctor_look_at_machine(const DoctorView *view, bool service_runs, Findings *findings);
 
-/*
- * What the kernel and the filesystem of @directory_fd, of @kind, can do.  @uuid is what its lock is
- * named by.
- */
+/* Try what the kernel and the filesystem of @directory_fd, of @kind, can do.  Its lock is named after @uuid. */
 void doctor_try_kernel(int directory_fd, FsKind kind, const char *uuid, bool is_read_only,
 		       Findings *findings);
 
-/* What is known of the kernel @release on filesystems of @kind. */
+/* Report known bugs of the kernel @release on filesystems of @kind. */
 void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings);
 
-/* @options are the filesystem's own ones, as mountinfo has them; may be NULL. */
+/* @options are the filesystem's own options from mountinfo; may be NULL. */
 void doctor_look_at_options(const char *options, FsKind kind, Findings *findings);
 
-/* Quota groups of a btrfs, and what goes on that a pass waits for. */
+/* Check quota groups of a btrfs filesystem, and running operations that a pass waits for. */
 void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *uuid, Findings *findings);
 
-/* Subvolumes, snapshots and room for metadata of a btrfs. */
+/* Check subvolumes, snapshots and free space for metadata of a btrfs filesystem. */
 void doctor_look_at_btrfs(int directory_fd, Findings *findings);
 
-/* Room for data, and whose the files are; @across_owners is what is configured (NULL: that cannot be read). */
+/*
+ * Check free space for data, and the owners of files.  @across_owners is the configured policy (NULL: it cannot
+ * be read).
+ */
 void doctor_look_at_files(int directory_fd, const DoctorView *view,
 			  const OwnersPolicy *across_owners, Findings *findings);
 
-/* The disks below it: scheduler, what the kernel says of platters. */
+/* Check the disks below the filesystem: scheduler, and whether the kernel takes them for rotational. */
 void doctor_look_at_disks(const DoctorView *view, int directory_fd, Findings *findings);
 
-/* What is remembered of it, in @state_directory. */
+/* Check the filesystem's store in @state_directory. */
 void doctor_look_at_store(const DoctorView *view, const char *state_directory, const char *uuid,
 			  Findings *findings);
 
 /*
- * Those of @patterns, as Settings has them (NULL: none), that say where they begin, and match nothing at the
- * @mount_point by which passes work.
+ * Report @patterns (as in Settings; NULL: none) that are anchored to a directory and match nothing at the
+ * @mount_point that passes use.
  */
 void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings);

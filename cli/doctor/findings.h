@@ -4,23 +4,23 @@
 #include <glib.h>
 
 /*
- * Findings - what a look at the machine and its filesystems brought up, in the order in which it did.
+ * Findings - the results of the checks of the machine and its filesystems, in order.
  *
- * Texts are kept as they were given: who prints them makes them fit for a terminal.
+ * Texts are kept as given.  The caller escapes them for a terminal.
  *
  * Thread: one at a time.
  */
 typedef enum {
 	FINDING_OK,
 	FINDING_NOTE,    /* worth knowing; nothing needs to be done */
-	FINDING_WARNING, /* dedupd works, and would do better, or is at odds with something */
+	FINDING_WARNING, /* dedupd works, but could do better, or conflicts with something */
 	FINDING_ERROR,   /* dedupd cannot work here */
 } FindingLevel;
 
 typedef struct {
 	FindingLevel level;
-	char *subject;     /* what was looked at: "machine", or a mount point */
-	const char *check; /* what it was looked at for, in one word */
+	char *subject;     /* "machine", or a mount point */
+	const char *check; /* the check, in one word */
 	char *evidence;
 	char *advice; /* what to do; NULL: nothing */
 } Finding;
@@ -30,17 +30,17 @@ typedef struct Findings Findings;
 Findings *findings_new(void);
 void findings_free(Findings *findings);
 
-/* What the next ones are about; "machine" at first. */
+/* Set the subject of the following findings; initially "machine". */
 void findings_set_subject(Findings *findings, const char *subject);
 
-/* @check is borrowed for good.  @advice may be NULL; @evidence is a format. */
+/* @check must stay valid.  @advice may be NULL; @evidence is a format. */
 void findings_add(Findings *findings, FindingLevel level, const char *check, const char *advice,
 		  const char *evidence, ...) G_GNUC_PRINTF(5, 6);
 
-/* All of them (Finding); the list's. */
+/* All findings (Finding); owned by @findings. */
 const GPtrArray *findings_all(const Findings *findings);
 
-/* The worst level there is; FINDING_OK where there is none. */
+/* The worst level; FINDING_OK if there are no findings. */
 FindingLevel findings_worst(const Findings *findings);
 
 /* "ok", "note", "warning" or "error". */

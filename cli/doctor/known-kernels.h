@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 /*
- * What is known to be wrong with released kernels that matters to who shares data.
+ * Known bugs of released kernels that matter to deduplication.
  *
- * Distributions repair older kernels without another number, so this is what to look up, never a
- * reason to refuse work.
+ * Distributions repair older kernels without changing the number.  So this is advice, never a reason to refuse
+ * work.
  *
  * Pure.  Thread: any.
  */
@@ -23,8 +23,8 @@ typedef struct {
 	const char *advice;
 } KnownKernel;
 
-/* Comparable: of "6.18.44-1-amd64" 6018.  0 if it does not begin with two numbers. */
+/* A comparable number: 6018 for "6.18.44-1-amd64". 0 if @release does not begin with two numbers. */
 unsigned kernel_number(const char *release);
 
-/* The next thing known of @number on a filesystem of @kind behind @after (NULL: the first), or NULL. */
+/* The next known bug of @number on a filesystem of @kind after @after (NULL: the first); NULL: no more. */
 const KnownKernel *known_kernels_next(unsigned number, FsKind kind, const KnownKernel *after);

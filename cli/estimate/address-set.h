@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * AddressSet - which blocks of a filesystem were met: a bit for each, in a mapped temporary file, of
- * 32 MiB to a TiB of addresses that are in use.
+ * AddressSet - the set of blocks of a filesystem that were met.  It has one bit per block in a mapped temporary
+ * file: 32 MiB per TiB of used addresses.
  *
  * Thread: one at a time.
  */
@@ -18,7 +18,7 @@ void address_set_free(AddressSet *set);
 
 bool address_set_has(const AddressSet *set, uint64_t address);
 
-/* False: the temporary file has no room. */
+/* Returns false if the temporary file has no room. */
 bool address_set_add(AddressSet *set, uint64_t address, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AddressSet, address_set_free)

@@ -10,25 +10,25 @@
 #define SPAN_BYTES  (UINT64_C(1) << 20)
 #define SPAN_BLOCKS (SPAN_BYTES / 512)
 
-/* What zeros and holes have for a sum: a sparse file and its written-out twin are identical. */
+/* The sum of zeros and holes.  It makes a sparse file and its written-out twin identical. */
 #define SUM_OF_NOTHING UINT64_C(0)
 
 typedef struct {
 	uint64_t digest;
 	uint32_t n_blocks;
-	uint32_t class; /* a size, or ESTIMATE_BLOCK_SIZES: a file */
+	uint32_t class; /* index of a size, or ESTIMATE_BLOCK_SIZES: a file */
 } FixedBlock;
 
 struct EstimateBlocks {
 	uint32_t block_bytes;
 	Sorter *sorter;
-	/* Of the file. */
+	/* The current file. */
 	XXH3_state_t *whole;
-	uint64_t n_nothing;      /* zeros and holes since the last data, which @whole lacks */
+	uint64_t n_nothing;      /* zeros and holes since the last data, not yet in @whole */
 	uint64_t n_taking_space; /* blocks that are data or zeros */
 	bool is_known;           /* all of it, so far */
 	bool has_data;
-	/* The span at hand. */
+	/* The current span. */
 	size_t n_span;
 	uint64_t sums[SPAN_BLOCKS];
 	uint8_t kinds[SPAN_BLOCKS];
@@ -112,7 +112,10 @@ static bool end_span(EstimateBlocks *blocks, GError **error)
 	return true;
 }
 
-/* Of zeros and holes the file has so many: a length takes no longer for a petabyte than for a block. */
+/*
+ * Add the number of zeros and holes to the file's digest.  As a length, it takes no longer for a petabyte than
+ * for a block.
+ */
 static void end_nothing(EstimateBlocks *blocks)
 {
 	const uint64_t tagged[] = { SUM_OF_NOTHING, blocks->n_nothing };
@@ -122,7 +125,7 @@ static void end_nothing(EstimateBlocks *blocks)
 	blocks->n_nothing = 0;
 }
 
-/* What blocks of @kind are to the file; @sum is that of one block of data. */
+/* Add blocks of @kind to the file's digest; @sum is the sum of one data block. */
 static void add_to_file(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t sum,
 			uint64_t n_blocks)
 {
@@ -161,7 +164,7 @@ bool estimate_blocks_skip(EstimateBlocks *blocks, EstimateBlockKind kind, uint64
 {
 	uint64_t span = SPAN_BYTES / blocks->block_bytes;
 	uint64_t n_first = blocks->n_span > 0 ? MIN(n_blocks, span - blocks->n_span) : 0;
-	/* Spans of nothing but @kind make no blocks of any size. */
+	/* Spans of @kind alone make no blocks of any size. */
 	uint64_t n_listed = n_first + (n_blocks - n_first) % span;
 
 	add_to_file(blocks, kind, 0, n_blocks);

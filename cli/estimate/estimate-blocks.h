@@ -5,11 +5,11 @@
 #include "cli/estimate/sample-bounds.h"
 
 /*
- * EstimateBlocks - what fixed blocks of each size, and identical files, would save.
+ * EstimateBlocks - the space that deduplicating fixed blocks of each size, and identical files, would save.
  *
- * The blocks of a file are given in order.  Fixed blocks begin at multiples of their size in the file;
- * the last one ends with it.  Blocks of nothing but zeros are not among them, nor are those of which
- * another file shows a part already.
+ * The blocks of a file are added in order.  Fixed blocks begin at multiples of their size in the file; the last
+ * one ends with the file.  Blocks of zeros are excluded, as are fixed blocks of which another file already
+ * shares a part.
  *
  * Thread: one at a time.
  */
@@ -27,23 +27,23 @@ void estimate_blocks_free(EstimateBlocks *blocks);
 
 void estimate_blocks_begin_file(EstimateBlocks *blocks);
 
-/* The next block of the file; @sum is of data alone. */
+/* Add the next block of the file.  @sum is used for data alone. */
 bool estimate_blocks_add(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t sum,
 			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same of many blocks of a kind that has no sum. */
+/* Add many blocks of a kind that has no sum. */
 bool estimate_blocks_skip(EstimateBlocks *blocks, EstimateBlockKind kind, uint64_t n_blocks,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* A compressed extent of which a file shows something: @n_blocks on the disk with a digest over all. */
+/* Add a compressed extent that a file references: @n_blocks on the disk, with a digest over all of them. */
 bool estimate_blocks_add_compressed(EstimateBlocks *blocks, uint64_t digest, uint64_t n_blocks,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The file has @size_bytes. */
+/* End the file, which has @size_bytes. */
 bool estimate_blocks_end_file(EstimateBlocks *blocks, uint64_t size_bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Of each size, and behind them of files. */
+/* One count per block size, followed by one for files. */
 #define ESTIMATE_BLOCK_COUNTS (ESTIMATE_BLOCK_SIZES + 1)
 
 bool estimate_blocks_count(EstimateBlocks *blocks, SampleCount ret[ESTIMATE_BLOCK_COUNTS],

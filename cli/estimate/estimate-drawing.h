@@ -4,7 +4,7 @@
 #include "cli/estimate/estimate-table.h"
 
 /*
- * What fixed blocks of each size would free, as a drawing on standard output.
+ * Draw on standard output what fixed blocks of each size would free.
  *
  * Thread: main.
  */

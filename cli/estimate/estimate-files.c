@@ -19,7 +19,7 @@
 #define BTRFS_MIN_SIZE_BYTES 2048
 #define XFS_MIN_SIZE_BYTES   1
 
-/* Names above one another; a way that is longer is a circle. */
+/* The maximum depth of names; a longer chain is a cycle. */
 #define CLIMB_MAX 65536
 
 typedef struct {
@@ -35,7 +35,7 @@ struct EstimateFiles {
 	Filter *filter;
 	NameBuffer *names;
 	Sorter *sorter;
-	size_t root_bytes; /* of the directory that is walked */
+	size_t root_bytes; /* of the walked directory */
 	uint64_t last_subvolume;
 	uint64_t last_inode;
 	EstimateSnapshots *snapshots; /* NULL: they are walked */
@@ -108,7 +108,7 @@ static bool add_file(EstimateFiles *files, const NamedFile *file, GError **error
 	ListedFile listed = { .subvolume = file->subvolume, .inode = file->stat.inode };
 	g_autoptr(GError) unmapped = NULL;
 
-	/* A file that cannot be mapped, as its disk is damaged, is left alone. */
+	/* Skip a file that cannot be mapped since its disk is damaged. */
 	if (!find_first(file, &listed.physical, &unmapped)) {
 		g_autofree char *why =
 			g_strdup_printf("cannot read %s: %s", file->text, unmapped->message);
@@ -146,7 +146,7 @@ static bool look_at(EstimateFiles *files, const char *path, GError **error)
 	return !is_wanted(files, file, files->root_bytes) || add_file(files, file, error);
 }
 
-/* Leave out a subvolume that is excluded, and counts as one file, or that is looked at later. */
+/* Leave out a subvolume that is excluded (it counts as one file), or is examined later. */
 static bool leave_out(void *data, int fd, const char *path)
 {
 	EstimateFiles *files = data;
@@ -224,7 +224,7 @@ EstimateFiles *estimate_files_list(const EstimateTask *task, const AddressSet *m
 	return sorter_sort(files->sorter, error) ? g_steal_pointer(&files) : NULL;
 }
 
-/* The same inode may have been met by several names, and from several paths. */
+/* One inode may have been met under several names, and from several paths. */
 static bool is_repeated(EstimateFiles *files, const ListedFile *listed)
 {
 	bool repeated =
@@ -285,7 +285,7 @@ static bool find_path(EstimateFiles *files, const SnapshotFile *file, char **ret
 	return true;
 }
 
-/* Open the file of a snapshot; NULL: it is gone with that, or has no name. */
+/* Open the file of a snapshot; NULL: the snapshot was deleted, or the file has no name. */
 static bool open_found(EstimateFiles *files, const SnapshotFile *found, NamedFile **ret,
 		       GError **error)
 {

@@ -8,14 +8,14 @@
 #define OBJECT_BYTES    120
 #define STORE_MIN_BYTES (UINT64_C(160) << 10)
 
-/* What an item takes that a file gets: of btrfs as ExtentGuard has it, of XFS in its trees. */
+/* The size of an extent item that a file gets: on btrfs as in ExtentGuard, on XFS in its trees. */
 #define BTRFS_ITEM_BYTES 160
 #define XFS_ITEM_BYTES   48
 
-/* Disks that nobody limits and of which nothing was read are taken for common ones. */
+/* The assumed rate of disks without a limit of which nothing was read. */
 #define ASSUMED_RATE_BYTES (UINT64_C(100) << 20)
 
-/* Less says nothing of how fast it would go on. */
+/* A rate measured on less data is not meaningful. */
 #define MEASURED_MIN_BYTES (UINT64_C(64) << 20)
 
 const char *rate_origin_name(RateOrigin origin)

@@ -4,13 +4,13 @@
 #include "cli/estimate/estimate-result.h"
 
 /*
- * EstimateForecast - what a first pass would take: time, reads, memory, room.
+ * EstimateForecast - the cost of a first pass: time, reads, memory and space.
  *
  * Pure.  Thread: any.
  */
 typedef enum {
-	RATE_BUDGET,   /* what the disks may be asked for */
-	RATE_MEASURED, /* what the estimate read in a second */
+	RATE_BUDGET,   /* the limit of the disks */
+	RATE_MEASURED, /* the rate at which the estimate read */
 	RATE_ASSUMED,
 } RateOrigin;
 
@@ -21,14 +21,14 @@ typedef struct {
 	int64_t usec;
 	uint64_t memory_bytes; /* for sorting, at most */
 	uint64_t store_bytes;
-	uint64_t metadata_bytes; /* that the filesystem has to keep besides */
+	uint64_t metadata_bytes; /* additional metadata of the filesystem */
 } EstimateForecast;
 
 const char *rate_origin_name(RateOrigin origin);
 
-/* What a store takes with so many anchors. */
+/* The size of a store with @n_anchors and @n_files. */
 uint64_t estimate_store_bytes(uint64_t n_anchors, uint64_t n_files);
 
-/* @budget_bytes is what the disks may be asked for in a second, 0: whatever they can. */
+/* @budget_bytes is the limit of the disks per second; 0: none. */
 EstimateForecast estimate_forecast(const Estimate *estimate, const Settings *settings,
 				   uint64_t budget_bytes);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Between two looks whether it has ended. */
+/* The interval between checks whether it has ended. */
 #define LOOK_USEC (G_USEC_PER_SEC / 50)
 
 static void fail(GError **error, const char *cause)
@@ -22,7 +22,7 @@ static void fail(GError **error, const char *cause)
 	g_set_error(error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "cannot make a dry run: %s", cause);
 }
 
-/* A directory for the store of one dry run; NULL: none. */
+/* Create a directory for the store of one dry run; NULL: failed. */
 typedef char StateDirectory;
 
 static StateDirectory *state_directory_new(const char *above, GError **error)
@@ -66,14 +66,14 @@ static GStrv words_of(const EstimateTask *task, const char *program, const char 
 	return g_strv_builder_end(words);
 }
 
-/* It has nothing to do without who asked. */
+/* End it together with this process. */
 static void die_with_parent(void *data)
 {
 	(void)data;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-/* Wait for the process, which is asked to end when this one is. */
+/* Wait for the process.  If this one is asked to end, ask that one, too. */
 static void wait_for(GPid process, const atomic_bool *stop)
 {
 	bool is_asked = false;
@@ -85,7 +85,7 @@ static void wait_for(GPid process, const atomic_bool *stop)
 	}
 }
 
-/* What it says for itself is for people who watch; the report names what failed. */
+/* Its own output is for users who watch; the report names the failure. */
 static bool run(char **words, int output, const atomic_bool *stop, GError **error)
 {
 	g_auto(Fd) nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

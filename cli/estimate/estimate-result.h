@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 /*
- * EstimateTask and Estimate - what is asked for, and what came of it.
+ * EstimateTask and Estimate - the request for an estimate, and its result.
  *
  * Thread: main.
  */
@@ -16,7 +16,7 @@
 
 extern const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES];
 
-/* What is asked for. */
+/* The request. */
 typedef struct {
 	const char *const *paths; /* directories of one filesystem; NULL-terminated */
 	const char *mount_point;
@@ -30,26 +30,26 @@ typedef struct {
 	const atomic_bool *stop;
 } EstimateTask;
 
-/* Whether equal data is found from checksums: it is a btrfs whose trees can be read. */
+/* Whether equal data is found by checksums: it is a btrfs filesystem whose trees can be read. */
 bool estimate_is_by_checksums(const EstimateTask *task);
 
 typedef struct {
 	bool by_checksums;
-	double fraction; /* 1: nothing was left to chance */
+	double fraction; /* 1: no sampling */
 	uint64_t n_files;
 	uint64_t n_left_out; /* too small, or excluded */
 	uint64_t n_unreadable;
 	char *unreadable;      /* the first of these, and why; NULL: there is none */
-	uint64_t data_bytes;   /* on the disk, each block once */
-	uint64_t shared_bytes; /* that files show besides, and take no space */
-	uint64_t read_bytes;   /* for this: of files, or of checksums */
-	int64_t usec;          /* that reading took */
-	/* By a dry run; without one all but the store are 0: */
+	uint64_t data_bytes;   /* on the disk, each block counted once */
+	uint64_t shared_bytes; /* further references to these, which take no space */
+	uint64_t read_bytes;   /* by the estimate: of files, or of checksums */
+	int64_t usec;          /* duration of reading */
+	/* From a dry run; without one, all but the store are 0: */
 	uint64_t deferred_bytes;         /* freed when read-only snapshots are deleted */
-	uint64_t deferred_written_bytes; /* written for these */
-	uint64_t n_runs;                 /* items that files get of a pass */
+	uint64_t deferred_written_bytes; /* written to free these */
+	uint64_t n_runs;                 /* extent items that a pass adds to files */
 	uint64_t store_bytes;
-	Bounded pass; /* with zeros that become holes */
+	Bounded pass; /* including zeros that become holes */
 	Bounded zeros;
 	Bounded identical;
 	Bounded blocks[ESTIMATE_BLOCK_SIZES];

@@ -37,7 +37,7 @@ static void snapshot_clear(void *data)
 	g_free(snapshot->path);
 }
 
-/* What waits in memory is in no tree. */
+/* Write out dirty data, which is in no tree yet. */
 static bool write_out(const EstimateTask *task, GError **error)
 {
 	if (syncfs(task->fd) == 0)
@@ -119,8 +119,9 @@ static int compare_creation(const void *a, const void *b)
 }
 
 /*
- * Whether what @younger shows, and was written before @older->generation, is in @older, too: @older was last changed
- * before @younger was made of it; or both were made of the same, and nobody wrote to @older since.
+ * Whether all data of @younger that was written before @older->generation is in @older, too.  Either @older was
+ * last changed before @younger was made from it; or both have the same source, and nobody wrote to @older
+ * since.
  */
 static bool is_base(const BtrfsSubvolume *older, const BtrfsSubvolume *younger)
 {
@@ -130,7 +131,7 @@ static bool is_base(const BtrfsSubvolume *older, const BtrfsSubvolume *younger)
 	       older->generation == older->otransid;
 }
 
-/* The transaction since which the snapshot may show what none of those before it does; 0: all of it. */
+/* The transaction since which the snapshot may have data that no earlier snapshot has; 0: all of it. */
 static uint64_t changed_since(const EstimateSnapshots *snapshots, guint number)
 {
 	const Snapshot *taken = (const Snapshot *)(const void *)snapshots->taken->data;
@@ -162,7 +163,7 @@ static void search_next(EstimateSnapshots *snapshots)
 	snapshots->next++;
 }
 
-/* Whether the item shows a block that was not met. */
+/* Whether the item references a block that was not met. */
 static bool is_new(const EstimateSnapshots *snapshots, const BtrfsTreeItem *item)
 {
 	uint64_t block = snapshots->task->identity.block_bytes;
@@ -197,7 +198,7 @@ bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **
 			search_next(snapshots);
 			continue;
 		}
-		/* One that was left out stays left out. */
+		/* Files that the walk left out stay left out. */
 		if (item->key.objectid == snapshots->file.inode || !is_new(snapshots, item))
 			continue;
 

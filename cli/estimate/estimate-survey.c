@@ -12,10 +12,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* What is read at once; also a cluster of a sample, which begins at multiples of it. */
+/* The size of one read.  It is also the size of a sample's clusters, which begin at multiples of it. */
 #define PIECE_BYTES FILE_READER_PIECE_BYTES
 
-/* Of blocks in which a file ends the length counts, too. */
+/* For a block in which a file ends, the length counts, too. */
 #define TAIL_SEED UINT64_C(0x7461696c)
 
 struct EstimateSurvey {
@@ -27,7 +27,7 @@ struct EstimateSurvey {
 	uint64_t block_bytes;
 	ExtentSums *extents;                     /* NULL: files are read */
 	uint64_t sum_bytes;                      /* of one checksum */
-	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* of this estimate alone */
+	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* used by this estimate alone */
 	BlockSums *sums;
 	AddressSet *met;
 	CompressedPlaces *compressed;
@@ -35,13 +35,13 @@ struct EstimateSurvey {
 	uint64_t n_files;
 	uint64_t zeros_bytes;
 	double squares;   /* see SampleFrame */
-	uint64_t cluster; /* of the file at hand */
+	uint64_t cluster; /* of the current file */
 	uint64_t cluster_bytes;
-	/* The file at hand. */
+	/* The current file. */
 	const NamedFile *file;
 	FileReader *reader;
-	uint64_t next;  /* byte in the file up to which blocks were told of */
-	bool is_unread; /* it cannot be read any more */
+	uint64_t next;  /* byte in the file up to which blocks were reported */
+	bool is_unread; /* it can no longer be read */
 	uint64_t piece_sums[PIECE_BYTES / 512];
 	uint8_t buffer[PIECE_BYTES];
 };
@@ -105,7 +105,7 @@ static bool is_in_sample(const EstimateSurvey *survey, uint64_t offset)
 	       hash / (double)(UINT64_C(1) << 53) < survey->task->fraction;
 }
 
-/* Blocks of which nothing is known come. */
+/* Report blocks of which nothing is known. */
 static bool skip(EstimateSurvey *survey, EstimateBlockKind kind, uint64_t length, GError **error)
 {
 	survey->next += length;
@@ -118,7 +118,7 @@ static bool add_zeros(EstimateSurvey *survey, GError **error)
 	return estimate_blocks_add(survey->blocks, ESTIMATE_BLOCK_ZEROS, 0, error);
 }
 
-/* Tell of blocks whose sums are at hand. */
+/* Report blocks whose sums are known. */
 static bool tell(EstimateSurvey *survey, size_t n_blocks, uint64_t zeros, GError **error)
 {
 	for (size_t i = 0; i < n_blocks; i++) {
@@ -141,7 +141,7 @@ static bool tell(EstimateSurvey *survey, size_t n_blocks, uint64_t zeros, GError
 	return true;
 }
 
-/* Make the sums of the @length bytes that were read. */
+/* Compute the sums of the @length bytes read. */
 static void sum_data(EstimateSurvey *survey, uint64_t length)
 {
 	uint64_t block = survey->block_bytes;
@@ -152,7 +152,7 @@ static void sum_data(EstimateSurvey *survey, uint64_t length)
 	for (uint64_t i = 0; i < n; i++)
 		survey->piece_sums[i] =
 			block_sums_of_data(survey->sums, survey->buffer + i * block, false);
-	/* Part of a block can be shared only with the end of a file that is as long. */
+	/* Part of a block can be shared only with the end of a file with the same length there. */
 	if (tail > 0 && survey->piece_sums[n - 1] != block_sums_of_zeros(survey->sums, false))
 		survey->piece_sums[n - 1] = XXH3_64bits_withSeed(
 			&survey->piece_sums[n - 1], sizeof(uint64_t), TAIL_SEED + tail);
@@ -197,7 +197,7 @@ static bool read_checksums(EstimateSurvey *survey, uint64_t address, uint64_t le
 	return extent_sums_read(survey->extents, address, n_blocks, survey->piece_sums, error);
 }
 
-/* A stretch that nobody told of yet, within one cluster. */
+/* Survey a range within one cluster that was not reported yet. */
 static bool look_at_new(EstimateSurvey *survey, uint64_t offset, uint64_t length, uint64_t address,
 			GError **error)
 {
@@ -234,7 +234,7 @@ static void begin_cluster(EstimateSurvey *survey, uint64_t cluster)
 	survey->cluster = cluster;
 }
 
-/* How many bytes from @address on, @most at most, were all met before, or were not. */
+/* The number of bytes from @address on, at most @most, that were all met before, or all not. */
 static uint64_t count_alike(const EstimateSurvey *survey, uint64_t address, uint64_t most)
 {
 	bool is_met = address_set_has(survey->met, address);
@@ -245,7 +245,7 @@ static uint64_t count_alike(const EstimateSurvey *survey, uint64_t address, uint
 	return length;
 }
 
-/* A piece that is as it lies on the disk. */
+/* Survey an uncompressed piece. */
 static bool look_at_plain(EstimateSurvey *survey, const FilePiece *piece, GError **error)
 {
 	uint64_t end = piece->logical + piece->length;
@@ -283,8 +283,8 @@ static bool are_known(const uint64_t *sums, size_t n)
 }
 
 /*
- * Tell of all of a compressed extent: that is matched as a whole, by what lies on the disk, so one of which
- * any sum is missing equals nothing.  btrfs makes none of more than 128 KiB.
+ * Report all of a compressed extent, which is matched as a whole, by its data on the disk.  So an extent with a
+ * missing checksum equals nothing. btrfs makes no compressed extents of more than 128 KiB.
  */
 static bool tell_compressed(EstimateSurvey *survey, const FilePiece *piece, GError **error)
 {
@@ -306,7 +306,7 @@ static bool look_at_compressed(EstimateSurvey *survey, const FilePiece *piece, G
 {
 	bool is_known = survey->extents;
 
-	/* Without the trees nobody says where it lies. */
+	/* Without the trees, its address is not known. */
 	if (!is_known)
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
 	if (!compressed_places_add(survey->compressed, piece->extent, piece->extent_bytes,

@@ -7,35 +7,33 @@
 #include "common/disks/throttle.h"
 
 /*
- * EstimateSurvey - looks at the blocks of files, one file after another: reads them, or their checksums,
- * and tells what they are.  A block of the disk is looked at where it is met first.
+ * EstimateSurvey - examines the blocks of files, one file after another: it reads them, or their checksums, and
+ * classifies them.  A block of the disk is examined where it is met first.
  *
- * Where only a sample is read, that is a share of the pieces of 1 MiB of all files, chosen by a hash of
- * inode and offset.  The disks' budgets hold for what is read, and nothing is left in the page cache.
+ * A sample is a share of the 1 MiB pieces of all files, chosen by a hash of inode and offset.  The disks'
+ * budgets limit the reads, and no data is left in the page cache.
  *
  * Thread: one at a time.
  */
 typedef struct EstimateSurvey EstimateSurvey;
 
-/* All is borrowed.  What is looked at is added to @met. */
+/* All pointers are borrowed.  Examined blocks are added to @met. */
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
 				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
 				    GError **error);
 void estimate_survey_free(EstimateSurvey *survey);
 
-/*
- * Look at one file.  One that cannot be read is counted, and left alone from there on.
- */
+/* Examine one file.  If it cannot be read, it is counted, and the rest of it is skipped. */
 bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* All files were looked at: what compressed extents share is counted now. */
+/* Call this after all files.  It counts what compressed extents share. */
 bool estimate_survey_end(EstimateSurvey *survey, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What the sample was taken from. */
+/* The data from which the sample was taken. */
 SampleFrame estimate_survey_frame(const EstimateSurvey *survey);
 
-/* Zeros that were seen. */
+/* The zeros found. */
 uint64_t estimate_survey_zeros_bytes(const EstimateSurvey *survey);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EstimateSurvey, estimate_survey_free)

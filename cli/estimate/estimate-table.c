@@ -169,7 +169,7 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 	table_set_size(table, ESTIMATE_PASS, pass->bytes);
 	table_set_size(table, ESTIMATE_LOW, pass->low);
 	table_set_size(table, ESTIMATE_HIGH, pass->high);
-	/* Who cannot read the trees cannot tell. */
+	/* Without access to the trees, this is not known. */
 	if (estimate->by_checksums) {
 		table_set_size(table, ESTIMATE_DEFERRED, estimate->deferred_bytes);
 		table_set_size(table, ESTIMATE_DEFERRED_WRITTEN, estimate->deferred_written_bytes);

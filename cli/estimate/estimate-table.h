@@ -5,12 +5,12 @@
 #include "cli/terminal/table.h"
 
 /*
- * EstimateTable - estimates as rows, a filesystem each, and their curves as tables of their own.
+ * EstimateTable - estimates as rows, one per filesystem.  Their curves are tables of their own.
  *
  * Thread: main.
  */
 
-/* What an estimate is of. */
+/* The filesystem of an estimate. */
 typedef struct {
 	const char *mount_point;
 	const char *uuid;
@@ -22,6 +22,6 @@ extern const TableKind table_of_estimate;
 void estimate_table_add(Table *table, const Options *options, const EstimateSubject *subject,
 			const Estimate *estimate, const EstimateForecast *forecast);
 
-/* For people: the curves and the forecast. */
+/* Print the curves and the forecast as text. */
 void estimate_table_print_curves(const Options *options, const EstimateSubject *subject,
 				 const Estimate *estimate, const EstimateForecast *forecast);

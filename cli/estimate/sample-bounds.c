@@ -40,7 +40,7 @@ Bounded sample_savings(const SampleFrame *frame, const SampleCount *count)
 
 	if (q >= 1)
 		return bounded_exactly(count->saved_bytes);
-	/* What was seen is there, and as many different blocks stay as were seen. */
+	/* The data seen exists, and at least the different blocks seen remain. */
 	return within(guess, (saved - deviation) / q, (saved + deviation) / (q * q), saved,
 		      (double)frame->total_bytes - distinct);
 }

@@ -4,27 +4,26 @@
 #include <stdint.h>
 
 /*
- * SampleBounds - what a sample of the data says of all of it, with bounds.
+ * SampleBounds - extrapolates from a sample of the data to all of it, with bounds.
  *
- * The data is cut into clusters, at most 1 MiB of one file each, and every cluster is in the sample with
- * the same chance q, independently.  Let s be what blocks of the sample would save among themselves.
- * Of a block with m copies in all m - 1 can be freed; of these copies a sample has so many that its
- * expectation E lies between q^2 (m - 1), which two copies in two clusters have, and q (m - 1), which
- * copies in one cluster have.  So the truth lies between E / q and E / q^2.  s is not E: but one cluster
- * more or less changes s by its own bytes at most, so by the inequality of bounded differences
- * (McDiarmid, "On the method of bounded differences", 1989) |s - E| is more than t with a chance of
- * 2 exp(-2 t^2 / sum of squares of the clusters' bytes) at most.  The number within these bounds is the
- * guaranteed-error estimator of distinct values (Charikar, Chaudhuri, Motwani, Narasayya, "Towards
- * estimation error guarantees for distinct values", PODS 2000), which takes a block that the sample has
- * once for sqrt(1/q) different ones.
+ * The data is cut into clusters of at most 1 MiB of one file each.  Every cluster is in the sample with the
+ * same probability q, independently.  Let s be what blocks of the sample would save among themselves.  If a
+ * block has m copies, m - 1 of them can be freed.  The expected savings E in the sample lie between q^2 (m -
+ * 1), for two copies in two clusters, and q (m - 1), for copies in one cluster.  So the truth lies between E /
+ * q and E / q^2. s differs from E, but adding or removing one cluster changes s by at most its own bytes.  By
+ * the inequality of bounded differences (McDiarmid, "On the method of bounded differences", 1989), |s - E|
+ * exceeds t with a probability of at most 2 exp(-2 t^2 / sum of squares of the clusters' bytes).  The number
+ * within these bounds is the guaranteed-error estimator of distinct values (Charikar, Chaudhuri, Motwani,
+ * Narasayya, "Towards estimation error guarantees for distinct values", PODS 2000).  It counts a block that
+ * occurs once in the sample as sqrt(1/q) different ones.
  *
  * Pure.  Thread: any.
  */
 
-/* All bounds of one estimate hold together with this chance at least, so each with more. */
+/* All bounds of one estimate hold together with at least this probability, so each one with a higher one. */
 #define SAMPLE_CONFIDENCE 0.95
 
-/* Bounds of so many numbers have to hold together. */
+/* The number of bounds that have to hold together. */
 #define SAMPLE_NUMBERS 8
 
 typedef struct {
@@ -34,26 +33,26 @@ typedef struct {
 } Bounded;
 
 typedef struct {
-	double fraction;      /* q, more than 0, and 1 at most */
-	double squares;       /* sum over all clusters, read or not, of their bytes squared */
+	double fraction;      /* q, above 0 and at most 1 */
+	double squares;       /* sum of the squared bytes of all clusters, read or not */
 	uint64_t total_bytes; /* of all clusters */
 } SampleFrame;
 
 /* Blocks of one size in the sample. */
 typedef struct {
 	uint64_t bytes;        /* of all of them */
-	uint64_t saved_bytes;  /* of those that equal an earlier one */
-	uint64_t single_bytes; /* of those that none equals */
+	uint64_t saved_bytes;  /* of blocks that equal an earlier one */
+	uint64_t single_bytes; /* of blocks without an equal */
 } SampleCount;
 
-/* Known for sure. */
+/* A known number, without uncertainty. */
 Bounded bounded_exactly(uint64_t bytes);
 
-/* How far a sum over the sample may lie from its expectation, in bytes. */
+/* How far a sum over the sample may deviate from its expectation, in bytes. */
 double sample_deviation(const SampleFrame *frame);
 
-/* What equal blocks would save in all of the data. */
+/* What deduplicating equal blocks would save in all of the data. */
 Bounded sample_savings(const SampleFrame *frame, const SampleCount *count);
 
-/* What there is in all of the data of something that blocks are by themselves, as zeros are. */
+/* Extrapolate a property of single blocks, such as being zero, to all of the data. */
 Bounded sample_total(const SampleFrame *frame, uint64_t sample_bytes);

@@ -15,12 +15,12 @@
 typedef struct {
 	HashStore *store; /* not owned */
 	StoreSnapshot *snapshot;
-	ObjectIndex *index; /* of what is exported */
-	/* The directory that was asked for last: files of one follow each other. */
+	ObjectIndex *index; /* of the exported objects */
+	/* The directory looked up last, since files of one directory follow each other. */
 	char *path;
 	uint64_t path_subvolume;
 	uint64_t path_inode;
-	/* What was printed. */
+	/* Counters of printed lines. */
 	uint64_t n_directories;
 	uint64_t n_objects;
 	uint64_t n_anchors;
@@ -92,7 +92,7 @@ static bool print_directories(Writer *writer, GError **error)
 	return true;
 }
 
-/* Where the file was when it was last seen, escaped. */
+/* The path at which the file was last seen, escaped. */
 static char *path_of(Writer *writer, const Object *object)
 {
 	bool is_known = writer->path && writer->path_subvolume == object->subvolume &&
@@ -186,7 +186,7 @@ static bool print_anchors(Writer *writer, GError **error)
 			return false;
 		if (n == 0)
 			break;
-		/* What objects left there that are gone, or are read anew, is left out. */
+		/* Anchors of objects that are gone, or are being read again, are left out. */
 		for (size_t i = 0; i < n; i++)
 			if (object_index_find(writer->index, anchors[i].object, anchors[i].block,
 					      &ignored))

@@ -6,11 +6,10 @@
 #include <stdbool.h>
 
 /*
- * ExportWriter - prints what a store knows of fingerprints on standard output, as lines of JSON: see
- * docs/export.md.
+ * ExportWriter - prints the fingerprints of a store on standard output, as lines of JSON: see docs/export.md.
  *
  * Thread: main.
  */
 
-/* The whole store as it stands now; what is printed ends early when standard output fails. */
+/* Print the whole store as it is now.  Printing ends early if standard output fails. */
 bool export_write(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -16,7 +16,7 @@
 
 #define MEMORY_BYTES ((size_t)64 << 20)
 
-/* What waits in the store's WAL is bounded by committing so often. */
+/* The number of lines per commit, which bounds the store's WAL. */
 #define COMMIT_LINES (1 << 20)
 
 struct ImportReader {
@@ -26,16 +26,16 @@ struct ImportReader {
 	char *directory;
 	bool replace;
 
-	char *text; /* of the line, LINE_BYTES_MOST */
+	char *text; /* the line, LINE_BYTES_MOST */
 	uint64_t n_lines;
 	GByteArray *bytes; /* the name in the line */
 	ProgressLine progress;
 
-	/* Of the store that is being made. */
+	/* The store that is being made. */
 	HashStoreAbout about;
 	StoreImport *import;
 	ObjectIndex *index;
-	bool is_sorted; /* anchors came: no more objects may */
+	bool is_sorted; /* anchors began, so no more objects may follow */
 	uint64_t n_directories;
 	uint64_t n_objects;
 	uint64_t n_anchors;
@@ -56,7 +56,7 @@ ImportReader *import_reader_new(FILE *file, const char *name, const char *direct
 	return reader;
 }
 
-/* Forget the store that was being made. */
+/* Drop the store that is being made. */
 static void end_store(ImportReader *reader)
 {
 	g_clear_pointer(&reader->index, object_index_free);
@@ -119,7 +119,7 @@ static bool read_text(ImportReader *reader, size_t *ret_length, bool *ret_found,
 	return length <= LINE_BYTES_MOST || refuse(error, "it is longer than 1 MiB");
 }
 
-/* The next line that is not blank; NULL at the end, and when it is not right. */
+/* The next line that is not blank; NULL at the end, and if the line is invalid. */
 static json_t *read_line(ImportReader *reader, GError **error)
 {
 	json_error_t cause;
@@ -157,7 +157,7 @@ static bool take_secret(const json_t *line, uint8_t *ret, GError **error)
 	return is_whole || export_set_wrong("secret", "384 hexadecimal digits", error);
 }
 
-/* A number of the head, which must not lack. */
+/* Read a required number of the head. */
 static bool take_number(const json_t *line, const char *name, uint32_t least, uint32_t most,
 			uint32_t *ret, GError **error)
 {
@@ -202,7 +202,7 @@ static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 		return export_set_wrong("uuid", "the UUID of a filesystem", error);
 	if (strcmp(kind, "btrfs") != 0 && strcmp(kind, "XFS") != 0)
 		return export_set_wrong("kind", "\"btrfs\" or \"XFS\"", error);
-	/* As passes name the file. */
+	/* Use the file name that passes use. */
 	g_autofree char *lower = g_ascii_strdown(uuid, -1);
 	g_strlcpy(ret->uuid, lower, sizeof(ret->uuid));
 	g_strlcpy(ret->kind, kind, sizeof(ret->kind));
@@ -249,7 +249,7 @@ static bool take_directory(ImportReader *reader, const json_t *line, GError **er
 	return hash_store_put_directory(store, &directory, error);
 }
 
-/* Ids are given anew: what is kept of each one should not depend on what a file says. */
+/* Assign new ids, so that the memory per id does not depend on the file. */
 static bool take_object(ImportReader *reader, const json_t *line, GError **error)
 {
 	HashStore *store = store_import_store(reader->import);
@@ -287,7 +287,7 @@ static bool sort_objects(ImportReader *reader, GError **error)
 	return false;
 }
 
-/* A number that fits, of the two that a place has. */
+/* Read one of the two numbers of a place, if it fits. */
 static bool read_half(const json_t *place, size_t which, uint32_t *ret)
 {
 	const json_t *half = json_array_get(place, which);
@@ -410,13 +410,13 @@ static bool keep_going(ImportReader *reader, GError **error)
 	       hash_store_commit(store_import_store(reader->import), error);
 }
 
-/* Unless the line could not be read, which has its own error. */
+/* Keep the error of a line that could not be read. */
 static bool cut_short(GError **error)
 {
 	return !*error && refuse(error, "the store has no end: the file was cut short");
 }
 
-/* One more line of the store; *ret_is_end: the last one. */
+/* Read one more line of the store; *ret_is_end: it was the last one. */
 static bool read_part(ImportReader *reader, Imported *ret, bool *ret_is_end, GError **error)
 {
 	g_autoptr(json_t) line = read_line(reader, error);
@@ -434,7 +434,7 @@ static bool read_part(ImportReader *reader, Imported *ret, bool *ret_is_end, GEr
 	return take_line(reader, type, line, error) && keep_going(reader, error);
 }
 
-/* All lines of one store, to its end. */
+/* Read all lines of one store. */
 static bool read_store(ImportReader *reader, Imported *ret, bool *ret_found, bool *ret_is_end,
 		       GError **error)
 {
@@ -452,7 +452,7 @@ static bool read_store(ImportReader *reader, Imported *ret, bool *ret_found, boo
 	return true;
 }
 
-/* The rest of a store of which nothing is taken, whatever its lines are. */
+/* Skip the remaining lines of a store that is not imported, without checking them. */
 static void pass_over(ImportReader *reader)
 {
 	bool is_end = false;
@@ -476,7 +476,7 @@ bool import_reader_next(ImportReader *reader, Imported *ret, bool *ret_found, GE
 	}
 
 	end_store(reader);
-	/* What a store says of itself names its file. */
+	/* Errors of the store already name its file. */
 	if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_INVAL))
 		g_prefix_error(&cause, "%s, line %" PRIu64 ": ", reader->name, reader->n_lines);
 	if (!is_end)

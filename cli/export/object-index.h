@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * ObjectIndex - ids of objects, how many blocks each has, and what number it was added with: 12 bytes an
- * object.
+ * ObjectIndex - maps an object's id to its number of blocks and the number with which it was added. 12 bytes
+ * per object.
  *
- * First all are added, then it is sorted, then they are looked up.
+ * First add all objects, then sort the index, then look them up.
  *
  * Thread: one at a time.
  */
@@ -20,12 +20,12 @@ void object_index_free(ObjectIndex *index);
 
 void object_index_add(ObjectIndex *index, uint32_t id, uint64_t size_bytes, uint32_t number);
 
-/* 0, or an id that was added twice. */
+/* Returns 0, or an id that was added twice. */
 uint32_t object_index_sort(ObjectIndex *index);
 
 /*
- * Whether there is such an object, and it has @block; ANCHOR_WHOLE_BLOCK each one has.  *ret_number is that
- * which it was added with.
+ * Whether there is such an object, and it has @block.  Every object has ANCHOR_WHOLE_BLOCK.  *ret_number is the
+ * number with which it was added.
  */
 bool object_index_find(const ObjectIndex *index, uint32_t id, uint32_t block, uint32_t *ret_number);
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What an object may be, by its subvolume. */
+/* The kinds of objects, by their subvolume. */
 typedef enum {
 	OF_FILE = 1 << 0,
 	OF_EXTENT = 1 << 1,
@@ -44,7 +44,7 @@ typedef struct {
 #define OBJECT(member)    offsetof(Object, member)
 #define DIRECTORY(member) offsetof(DirectoryName, member)
 
-/* What the members are of each kind says objects.h. */
+/* objects.h describes the members of each kind. */
 static const Field fields[] = {
 	{ "id", NUMBER_32, OBJECT(id), OF_OBJECT },
 	{ "subvolume", NUMBER_64, OBJECT(subvolume), OF_FILE },
@@ -180,7 +180,7 @@ bool object_line_takes(const Object *object)
 {
 	SkipReason ignored;
 
-	/* Reasons that are not given any more have no name. */
+	/* Reasons that are no longer used have no name. */
 	return object->state != OBJECT_HALF &&
 	       (object->state != OBJECT_SKIPPED ||
 		skip_reason_parse(skip_reason_name(object->skip_reason), &ignored));
@@ -338,7 +338,7 @@ static bool read_state(const json_t *line, Object *ret, GError **error)
 	return export_set_wrong("state", "done, skipped or seen", error);
 }
 
-/* What no object is, whatever its members are. */
+/* Check combinations of members that no object has. */
 static bool check(const Object *object, Kind kind, bool has_extents, GError **error)
 {
 	if (object->id == 0 || object->id == UINT32_MAX)

@@ -6,29 +6,28 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * ObjectLine - objects and directories of a store as the lines of `dedupctl export` say them; see
- * docs/export.md.
+ * ObjectLine - objects and directories of a store as lines of `dedupctl export`; see docs/export.md.
  *
- * Numbers that are 0 are left out.  What a double cannot hold (times, digests) is text.
+ * Zero numbers are left out.  Numbers that a double cannot hold (times, digests) are text.
  *
  * Thread: any.
  */
 
-/* Whether the object is one that is exported: not what is read half, or left alone for a forgotten reason. */
+/* Whether the object is exported.  Half-read objects, and objects skipped for a forgotten reason, are not. */
 bool object_line_takes(const Object *object);
 
 /*
- * @has_extents: of a btrfs, where objects may be extents.  @path, where the file was when it was last seen,
- * is for people and other tools: NULL, or escaped.  One that is very long is left out.
+ * @has_extents: a btrfs filesystem, where objects may be extents.  @path is where the file was last seen, for
+ * people and other tools: NULL, or escaped.  A very long path is left out.
  */
 json_t *object_line_write(const Object *object, bool has_extents, const char *path);
 
-/* Whether lines of @type are of objects. */
+/* Whether lines of @type describe objects. */
 bool object_line_is_type(const char *type);
 
 /*
- * The object that @line says, whose type is of objects.  Its name is valid until the next call with
- * @name, to which it is written.
+ * Read the object in @line, whose type is one of objects.  Its name is written to @name, and is valid until the
+ * next call with @name.
  */
 bool object_line_read(const json_t *line, bool has_extents, GByteArray *name, Object *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;

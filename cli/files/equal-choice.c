@@ -5,10 +5,10 @@
 
 #include <fcntl.h>
 
-/* Of so many files the owner is asked. */
+/* The maximum number of files whose owner is looked up. */
 #define OWNERS_MOST 64
 
-/* One that cannot be looked at is taken for one of another user. */
+/* A file that cannot be examined is taken for another user's. */
 static bool is_foreign(const NamedFile *file, const char *path)
 {
 	FileStat stat;

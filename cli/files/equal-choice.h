@@ -5,19 +5,19 @@
 #include "cli/files/file-rules.h"
 
 /*
- * EqualChoice - which of the files that equal one is to be named, and what keeps them apart.
+ * EqualChoice - chooses which of a file's equals to name, and why they do not share data.
  *
  * Thread: main.
  */
 typedef enum {
-	EQUAL_LEFT,     /* nothing that is seen here */
+	EQUAL_LEFT,     /* no cause found here */
 	EQUAL_EXCLUDED, /* all of them are excluded by the configuration */
-	EQUAL_FOREIGN,  /* those that are not are of other users */
+	EQUAL_FOREIGN,  /* those not excluded belong to other users */
 } EqualCause;
 
 typedef struct {
 	EqualCause cause;
-	const char *path;    /* the report's; NULL: no name is known */
+	const char *path;    /* owned by the report; NULL: no name is known */
 	const char *pattern; /* that excludes it, borrowed */
 } EqualChoice;
 

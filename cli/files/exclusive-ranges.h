@@ -4,10 +4,10 @@
 #include "cli/files/file-pieces.h"
 
 /*
- * ExclusiveRanges - the pieces of one file whose place on the disk the file itself shows no second time.
+ * ExclusiveRanges - the pieces of one file whose blocks the file itself does not reference a second time.
  *
- * The kernel says "shared" of what any two places in files show, also where both are in one file: such
- * data is gone with it all the same.
+ * The kernel reports "shared" for any two references, even if both are in one file.  Such data is still freed
+ * with the file.
  *
  * Thread: main.
  */
@@ -19,7 +19,7 @@ void exclusive_ranges_free(ExclusiveRanges *ranges);
 bool exclusive_ranges_add(ExclusiveRanges *ranges, const FilePiece *piece, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Bytes of the pieces that overlap no other one; once, when all are added. */
+/* Count the bytes of pieces that overlap no other piece.  Call it once, after all are added. */
 bool exclusive_ranges_count(ExclusiveRanges *ranges, uint64_t *ret_bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

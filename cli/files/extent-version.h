@@ -5,8 +5,8 @@
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*
- * Whether a place still shows the version of a btrfs's extent that the store knows.  @items is for the
- * look; @fd lies on the filesystem.
+ * Whether a place still references the version of the btrfs extent that the store knows.  @items is used for
+ * the search; @fd lies on the filesystem.
  *
  * Needs CAP_SYS_ADMIN.  Thread: main.
  */

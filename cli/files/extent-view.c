@@ -13,15 +13,15 @@
 
 #include <fcntl.h>
 
-/* So many places of one extent in other files, and extents equal to it, are looked at. */
+/* Limits of references in other files, and of equal extents, that are examined per extent. */
 #define PLACES_MOST 65536
 #define EQUALS_MOST 64
 
-/* Of extents that so many equal, the places are kept in mind for these, and so many in all. */
+/* From this number of equal extents on, their references are cached; and the limit of cached references. */
 #define KEPT_LEAST  8
 #define KEPT_PLACES 65536
 
-/* A place in another file that shows an extent. */
+/* A reference from another file to an extent. */
 typedef struct {
 	uint32_t id; /* of the extent */
 	bool is_deleted;
@@ -48,18 +48,18 @@ struct ExtentView {
 	BtrfsFileExtents *items;
 	FilesystemLook *look;
 
-	/* Of the file in question: */
+	/* The current file: */
 	const NamedFile *file;
 	bool is_in_use; /* a pass works on the filesystem, so no more is asked */
 	OtherFiles *others;
-	GHashTable *equal; /* EqualSet by its digest: those of many extents */
-	guint n_places;    /* in all of these */
+	GHashTable *equal; /* EqualSet by digest, for sets of many extents */
+	guint n_places;    /* in all sets */
 	bool any_known;
 	bool any_skipped;
 	bool any_stale;
 
-	/* Of the extent in question, the bytes that are shown: */
-	SpanMeasure *own;    /* by the file, as often as it shows them */
+	/* Bytes of the current extent that are referenced: */
+	SpanMeasure *own;    /* by the file, as often as it references them */
 	SpanMeasure *shared; /* by other files */
 	SpanMeasure *twice;  /* by other files, or twice by this one */
 	SpanMeasure *kept;   /* by other files that are not deleted, or of an equal extent */
@@ -74,7 +74,7 @@ static void equal_set_free(void *data)
 	g_free(set);
 }
 
-/* A pass is no error: from then on nothing is asked. */
+/* A pass is no error: nothing more is looked up from then on. */
 static bool begin_look(ExtentView *view, bool *ret_may, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
@@ -175,7 +175,7 @@ static uint64_t position_in_extent(const FilePiece *piece)
 	return piece->flags & PIECE_ENCODED ? piece->position : piece->position - piece->extent;
 }
 
-/* List the places that other files show the extent in, and one of this file. */
+/* List references from other files to the extent, and one from this file. */
 static bool list_places(ExtentView *view, const Object *extent, GError **error)
 {
 	ExtentRefsOutcome outcome;
@@ -201,7 +201,7 @@ static bool list_places(ExtentView *view, const Object *extent, GError **error)
 	return true;
 }
 
-/* Who else shows the extent. */
+/* Find the other references to the extent. */
 static bool look_at_places(ExtentView *view, const Object *object, ReportedExtent *extent,
 			   GError **error)
 {
@@ -230,7 +230,7 @@ static bool look_at_places(ExtentView *view, const Object *object, ReportedExten
 	return true;
 }
 
-/* Add an extent, and the places that were listed of it. */
+/* Add an extent, and its listed references. */
 static void add_to_set(ExtentView *view, EqualSet *set, uint32_t id)
 {
 	size_t n;
@@ -250,7 +250,7 @@ static void add_to_set(ExtentView *view, EqualSet *set, uint32_t id)
 	}
 }
 
-/* Add one extent that had the same checksums, if it has them still. */
+/* Add one extent that had the same checksums, if it still has them. */
 static bool add_equal(ExtentView *view, EqualSet *set, uint32_t id, GError **error)
 {
 	const ExtentRef *places;
@@ -274,7 +274,7 @@ static bool add_equal(ExtentView *view, EqualSet *set, uint32_t id, GError **err
 	return true;
 }
 
-/* Fill @set with the extent, of which the places were listed just now, and with what equals it. */
+/* Fill @set with the extent, whose references were just listed, and with its equals. */
 static bool fill_set(ExtentView *view, EqualSet *set, const Object *known, GError **error)
 {
 	const GArray *found;
@@ -294,7 +294,7 @@ static bool fill_set(ExtentView *view, EqualSet *set, const Object *known, GErro
 	return true;
 }
 
-/* What the others of @set show of the extent. */
+/* Measure what the others of @set have of the extent. */
 static void take_set(ExtentView *view, const EqualSet *set, uint32_t id, ReportedExtent *extent)
 {
 	extent->equals = set->ids->len;
@@ -327,7 +327,7 @@ static void keep_set_take(ExtentView *view, EqualSet *set)
 	g_hash_table_replace(view->equal, &set->digest, set);
 }
 
-/* Where many extents have one digest, what equals each of them is found once for all. */
+/* If many extents have one digest, their equals are found once for all of them. */
 static bool look_for_equals(ExtentView *view, const Object *known, ReportedExtent *extent,
 			    GError **error)
 {
@@ -348,7 +348,7 @@ static bool look_for_equals(ExtentView *view, const Object *known, ReportedExten
 	return true;
 }
 
-/* What keeps the extent from being freed, by what the last passes found. */
+/* Find what pins the extent, by the results of the last passes. */
 static bool look_at_pin(ExtentView *view, const FilePiece *piece, FileReport *report,
 			ReportedExtent *extent, GError **error)
 {
@@ -389,7 +389,7 @@ static bool look_at_differences(ExtentView *view, const FilePiece *piece, Report
 	return true;
 }
 
-/* What the store knows of the extent. */
+/* Look up the extent in the store. */
 static bool look_into_store(ExtentView *view, const FilePiece *piece, FileReport *report,
 			    ReportedExtent *extent, Object *ret, GError **error)
 {
@@ -418,7 +418,7 @@ static bool look_into_store(ExtentView *view, const FilePiece *piece, FileReport
 	       look_at_differences(view, piece, extent, error);
 }
 
-/* Which files show the extent, and what equals it; left out while a pass works on the filesystem. */
+/* Find the references and equals of the extent.  This is left out while a pass works on the filesystem. */
 static bool look_into_filesystem(ExtentView *view, const FilePiece *piece, const Object *known,
 				 ReportedExtent *extent, GError **error)
 {

@@ -7,21 +7,21 @@
 #include "hashstore/hash-store.h"
 
 /*
- * ExtentView - what the store and the filesystem know of a btrfs's extents: which files show them,
- * which others equal them, and what keeps them.
+ * ExtentView - what the store and the filesystem know of btrfs extents: which files reference them, which other
+ * extents equal them, and what pins them.
  *
- * It serves any number of files of one filesystem, one after another.  Each extent is asked about in a
- * FilesystemLook of its own.  Where a pass works, or begins, no more is asked of the file.
+ * It serves any number of files of one filesystem, one after another.  Each extent is examined in a
+ * FilesystemLook of its own.  If a pass works or begins, no more extents of the file are examined.
  *
  * Needs CAP_SYS_ADMIN.  Thread: main.
  */
 typedef struct ExtentView ExtentView;
 
-/* @fd is of any file of the filesystem, and stays the caller's; @store is borrowed. */
+/* @fd is any file of the filesystem, and stays the caller's; @store is borrowed. */
 ExtentView *extent_view_open(int fd, HashStore *store, GError **error);
 void extent_view_close(ExtentView *view);
 
-/* The view's. */
+/* Owned by @view. */
 BtrfsPaths *extent_view_paths(const ExtentView *view);
 
 /* Begin with @file, which is borrowed. */
@@ -32,13 +32,13 @@ bool extent_view_begin(ExtentView *view, const NamedFile *file, GError **error)
 bool extent_view_is_in_use(const ExtentView *view);
 
 /*
- * Say in @report, and in @ret of each piece, what is known of an extent.  @pieces are all @n of the file that show
- * it: looking at each alone would take the square of their number.
+ * Store in @report, and in @ret for each piece, what is known of an extent.  @pieces are all @n pieces of the
+ * file that reference it.  Examining each piece alone would take time quadratic in their number.
  */
 bool extent_view_look(ExtentView *view, const FilePiece *pieces, size_t n, FileReport *report,
 		      ReportedExtent *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* After the last piece: list the other files. */
+/* Call this after the last piece.  It lists the other files. */
 void extent_view_finish(ExtentView *view, FileReport *report);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentView, extent_view_close)

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The file in question, and what was found so far. */
+/* The file, and the results so far. */
 typedef struct {
 	const NamedFile *file;
 	const FileReport *report;
@@ -22,11 +22,11 @@ typedef struct {
 	EqualChoice equal;
 	bool is_excluded;
 	bool is_small;
-	bool has_asked; /* what the store and the filesystem have of its extents */
-	bool is_no_cow; /* if it is left alone, for @no_cow_reason */
+	bool has_asked; /* its extents in the store and on the filesystem */
+	bool is_no_cow; /* if it is skipped for @no_cow_reason */
 	SkipReason no_cow_reason;
 	uint64_t shared_bytes;
-	uint64_t others_bytes; /* of these, that other files show for certain */
+	uint64_t others_bytes; /* of these, certainly referenced by other files */
 
 	GPtrArray *list;   /* FileReason */
 	GHashTable *known; /* those by themselves */
@@ -56,7 +56,7 @@ static gboolean reason_equal(const void *a, const void *b)
 	       strcmp(one->evidence, other->evidence) == 0;
 }
 
-/* The reason that equals @wanted, of which the evidence is consumed. */
+/* Find or add the reason that equals @wanted.  Consumes its evidence. */
 static FileReason *find_take(Reasons *reasons, const FileReason *wanted)
 {
 	FileReason *known = g_hash_table_lookup(reasons->known, wanted);
@@ -85,7 +85,7 @@ static void add(Reasons *reasons, const char *reason, uint64_t bytes, const char
 	add_take(reasons, reason, bytes, g_strdup(evidence));
 }
 
-/* What the configuration says.  As everywhere, bytes are those of data, without holes. */
+/* Find reasons in the configuration.  As everywhere, bytes are those of data, without holes. */
 static void judge_settings(Reasons *reasons)
 {
 	const FileRules *rules = reasons->rules;
@@ -115,7 +115,7 @@ static bool has_reason(const GPtrArray *reasons, const char *name)
 	return false;
 }
 
-/* A pass left it alone for this. */
+/* A pass skipped it for this reason. */
 static void add_skip(Reasons *reasons, SkipReason reason, uint64_t bytes)
 {
 	bool is_over = reason == SKIP_IMMUTABLE && !reasons->file->stat.is_immutable;
@@ -127,7 +127,7 @@ static void add_skip(Reasons *reasons, SkipReason reason, uint64_t bytes)
 		 g_strdup_printf("a pass left it alone: %s", text));
 }
 
-/* Whether it is clear without the last pass. */
+/* Whether the reason is clear without the last pass. */
 static bool is_told(const Reasons *reasons, const char *name)
 {
 	SkipReason reason;
@@ -148,7 +148,7 @@ static void drop_reason(Reasons *reasons, const char *name)
 			g_ptr_array_remove_index(reasons->list, i - 1);
 }
 
-/* If the last pass left it alone and named it as an example, say so unless that is clear already. */
+/* If the last pass skipped the file and named it as an example, report that, unless it is clear already. */
 static bool judge_examples(Reasons *reasons, GError **error)
 {
 	g_autofree char *name = name_text(reasons->file->path, strlen(reasons->file->path));
@@ -220,10 +220,10 @@ static void judge_pinned(Reasons *reasons, const ReportedExtent *extent)
 	it->places = MAX(it->places, extent->pin_places);
 }
 
-/* What was not matched with everything, with what is known of it, or NULL. */
+/* Count data that was not matched with the whole store, with what is known of it, or NULL. */
 static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *known)
 {
-	/* Of an excluded file that is as it is to be. */
+	/* For an excluded file, this is intended. */
 	if (reasons->is_excluded)
 		return;
 	add_take(reasons, "unsettled", bytes,
@@ -233,7 +233,7 @@ static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *known)
 			 known ? known : "", known ? "; " : ""));
 }
 
-/* Something equals it, and is not shared. */
+/* Equal data exists, and is not shared. */
 static void add_equal(Reasons *reasons, bool is_unsettled, uint64_t bytes)
 {
 	bool is_limited = reasons->rules->settings->across_owners == WITHIN_OWNERS;
@@ -261,7 +261,7 @@ static void add_equal(Reasons *reasons, bool is_unsettled, uint64_t bytes)
 	}
 }
 
-/* As far as is known nothing equals it. */
+/* No equal data is known. */
 static void add_unique(Reasons *reasons, const ReportedExtent *extent, uint64_t bytes)
 {
 	const FileReport *report = reasons->report;
@@ -293,7 +293,7 @@ static void add_unique(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 					n_changed == 1 ? "is" : "are"));
 }
 
-/* What is known, shared with nothing, and nothing keeps it from being shared. */
+/* Count data that is known and not shared, though nothing prevents sharing. */
 static void judge_lone(Reasons *reasons, const ReportedExtent *extent, uint64_t bytes)
 {
 	const FileReport *report = reasons->report;
@@ -319,7 +319,7 @@ static void judge_lone(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 		add_unique(reasons, extent, bytes);
 }
 
-/* What no other file shows, of a file, or an extent, in that state. */
+/* Count data without other references, of a file or an extent in that state. */
 static void judge_state(Reasons *reasons, const ReportedExtent *extent, FileState state,
 			uint32_t skip_reason, uint64_t bytes)
 {
@@ -353,7 +353,7 @@ static void judge_state(Reasons *reasons, const ReportedExtent *extent, FileStat
 	}
 }
 
-/* Whether it is left alone by the configuration, or was by the last pass, as it is overwritten in place. */
+/* Whether the configuration skips it, or the last pass skipped it since it is overwritten in place. */
 static bool is_left_no_cow(const Reasons *reasons, const ReportedExtent *extent)
 {
 	if (!reasons->is_no_cow || extent->state == FILE_NO_STORE)
@@ -363,7 +363,7 @@ static bool is_left_no_cow(const Reasons *reasons, const ReportedExtent *extent)
 	       (extent->state == FILE_SKIPPED && !reasons->report->is_version);
 }
 
-/* What equals all of it cannot cover it. */
+/* An equal of all of it cannot cover it. */
 static bool is_pinned_by_policy(const ReportedExtent *extent)
 {
 	return extent->pin_cause == PIN_UNCOVERED && extent->equals > 0 &&
@@ -374,7 +374,7 @@ static void judge_extent(Reasons *reasons, const ReportedExtent *extent)
 {
 	const FileReport *report = reasons->report;
 	uint64_t bytes = extent->length - extent->shared_bytes;
-	/* Of a btrfs: then the file is known as such, or left alone. */
+	/* On btrfs, the file is then known as a file, or skipped. */
 	bool has_no_sums = extent->extent_bytes > 0 && extent->state == FILE_SKIPPED;
 
 	reasons->has_asked |= extent->extent_bytes > 0;
@@ -400,7 +400,7 @@ static void judge_extent(Reasons *reasons, const ReportedExtent *extent)
 		judge_state(reasons, extent, extent->state, extent->skip_reason, bytes);
 }
 
-/* With whom it is shared, before all that is said of the rest. */
+/* Say first with whom it is shared. */
 static void add_shared(Reasons *reasons, guint place)
 {
 	guint n_before = reasons->list->len;
@@ -433,13 +433,13 @@ static char *text_of_pin(const Reasons *reasons, const FileReason *it, const cha
 	if (!text)
 		text = advice_of_extents((PinCause)it->pin_cause, it->extents, it->uncovered_bytes,
 					 it->places, by[0] != '\0' ? by : NULL);
-	/* What is copied is up to more than the setting. */
+	/* More than the setting decides what is copied. */
 	if (it->is_own_pin && reasons->rules->settings->rewrite == REWRITE_AUTO)
 		return g_steal_pointer(&text);
 	return setting_text_of_advice(&reasons->rules->origins, text);
 }
 
-/* Make the sentences of what is pinned, of which the evidence is the path of the file until now. */
+/* Make the sentences of pinned reasons, whose evidence was the path of the file until now. */
 static void explain_pinned(Reasons *reasons)
 {
 	for (guint i = 0; i < reasons->list->len; i++) {
@@ -482,7 +482,7 @@ static bool judge(Reasons *reasons, FileReport *report, GError **error)
 	g_hash_table_remove_all(reasons->known);
 	explain_pinned(reasons);
 
-	/* Of a file that shares all there is nothing more to say. */
+	/* A file that shares all of its data needs no more reasons. */
 	if (report->data_bytes > 0 && reasons->shared_bytes == report->data_bytes)
 		return true;
 	if (reasons->file->stat.is_immutable)

@@ -35,7 +35,7 @@ static bool add_extent(FileReport *report, const FilePiece *piece, ReportedExten
 	return sorter_add(report->extents, extent, error);
 }
 
-/* What only FIEMAP says anything of. */
+/* Data known only from FIEMAP. */
 static bool add_mapped(FileReport *report, const FilePiece *piece, ExclusiveRanges *lone,
 		       XfsSharers *sharers, GError **error)
 {
@@ -84,7 +84,7 @@ static bool look_at_extent(FileReporter *reporter, FileReport *report, const GAr
 	return true;
 }
 
-/* Extent by extent, in the order of addresses: there the store and the trees have what is asked for. */
+/* Go extent by extent, in the order of addresses, which is the order of the store and the trees. */
 static bool look_at_extents(FileReporter *reporter, FileReport *report, Sorter *pieces,
 			    GError **error)
 {
@@ -121,7 +121,7 @@ static int compare_places(const void *a, const void *b)
 	return (one->logical > other->logical) - (one->logical < other->logical);
 }
 
-/* Where the filesystem told who shares the file, nothing else has to. */
+/* The filesystem already reported who shares the file. */
 static void take_sharers(FileReporter *reporter, FileReport *report, const XfsSharers *sharers)
 {
 	uint64_t bytes = xfs_sharers_bytes(sharers);
@@ -134,7 +134,7 @@ static void take_sharers(FileReporter *reporter, FileReport *report, const XfsSh
 	xfs_sharers_report(sharers, reporter->store, report);
 }
 
-/* Go over the pieces; the view, where there is one, says more of btrfs's extents. */
+/* Go over the pieces; the view, if there is one, adds details of btrfs extents. */
 static bool look_at_pieces(FileReporter *reporter, FileReport *report, const NamedFile *file,
 			   bool has_view, GError **error)
 {
@@ -186,7 +186,7 @@ static FileState state_of(const Object *known, const NamedFile *file)
 	return known->state == OBJECT_SEEN ? FILE_SEEN : FILE_KNOWN;
 }
 
-/* Note one that has all data of the file on the disk, or equals it, or did. */
+/* Add a file that shares all data of this one, or equals it, or did. */
 static void add_version_take(FileReport *report, OtherRelation relation, bool is_listed, char *path)
 {
 	uint64_t bytes = relation <= OTHER_EQUALS ? report->data_bytes : 0;
@@ -194,7 +194,7 @@ static void add_version_take(FileReport *report, OtherRelation relation, bool is
 	report->elsewhere_bytes = MAX(report->elsewhere_bytes, bytes);
 	if (relation == OTHER_SHARES)
 		report->mapped_others_bytes = report->data_bytes;
-	/* Who shares extents, or blocks, is listed with these. */
+	/* Files that share extents, or blocks, are listed with these. */
 	if (relation == OTHER_SHARES && is_listed)
 		g_free(path);
 	else
@@ -204,7 +204,7 @@ static void add_version_take(FileReport *report, OtherRelation relation, bool is
 static OtherRelation relation_of(const FileReport *report, KnownVersion version,
 				 const SharedBytes *count)
 {
-	/* That is seen on the disk, whatever became of either. */
+	/* The disk shows this, whatever happened to either file. */
 	if (report->data_bytes > 0 && count->shared_bytes[0] == report->data_bytes)
 		return OTHER_SHARES;
 	if (version == KNOWN_SAME)
@@ -227,7 +227,7 @@ static bool look_at_equal(FileReporter *reporter, FileReport *report, const Name
 		return false;
 	if (version == KNOWN_FORGOTTEN)
 		return true;
-	/* On a btrfs only root is told where it lies. */
+	/* On btrfs, only root learns where it lies. */
 	if (!path) {
 		report->n_others++;
 		return true;
@@ -248,7 +248,7 @@ static bool look_at_equal(FileReporter *reporter, FileReport *report, const Name
 	return true;
 }
 
-/* The files that equal it as a whole. */
+/* Find the files that equal it as a whole. */
 static bool look_for_equals(FileReporter *reporter, FileReport *report, const NamedFile *file,
 			    const Object *known, bool has_view, GError **error)
 {
@@ -298,7 +298,7 @@ void file_reporter_clear_progress(FileReporter *reporter)
 	progress_line_clear(&reporter->progress);
 }
 
-/* *ret_has_view is false where extents cannot be asked about. */
+/* *ret_has_view is false if extents cannot be examined. */
 static bool begin_view(FileReporter *reporter, const NamedFile *file, bool *ret_has_view,
 		       GError **error)
 {

@@ -6,9 +6,9 @@
 #include "hashstore/hash-store.h"
 
 /*
- * FileReporter - makes reports of files of one filesystem, and shows how far it is.
+ * FileReporter - makes reports of files of one filesystem, and shows its progress.
  *
- * It compares what the store knows with the filesystem: what changed since is stale, and equals nothing.
+ * It compares the store with the filesystem.  Objects that changed since are stale, and equal nothing.
  *
  * Thread: main.
  */
@@ -18,13 +18,13 @@ typedef struct FileReporter FileReporter;
 FileReporter *file_reporter_new(HashStore *store);
 void file_reporter_free(FileReporter *reporter);
 
-/* Have who shares files of an XFS asked: of each file up to 4096 references are looked at. */
+/* Ask an XFS filesystem who shares each file, for up to 4096 references per file. */
 void file_reporter_ask_sharers(FileReporter *reporter);
 
-/* Before something else is printed. */
+/* Call this before printing something else. */
 void file_reporter_clear_progress(FileReporter *reporter);
 
-/* Memory: 48 MiB for sorting at most, what does not fit goes to temporary files; and all pieces of one extent. */
+/* Memory: at most 48 MiB for sorting (more goes to temporary files), and all pieces of one extent. */
 FileReport *file_reporter_report(FileReporter *reporter, const NamedFile *file, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileReporter, file_reporter_free)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What swap files and others are known by. */
+/* Signatures of swap files and others. */
 #define HEAD_BYTES ((size_t)64 << 10)
 
 FileRules *file_rules_new(const Settings *settings, const SettingOrigins *origins,

@@ -8,7 +8,7 @@
 #include "common/files/skip.h"
 
 /*
- * FileRules - what the configuration in force makes of files of one filesystem.
+ * FileRules - applies the configuration in force to files of one filesystem.
  *
  * Thread: main.
  */
@@ -16,10 +16,10 @@ typedef struct {
 	const Settings *settings;
 	SettingOrigins origins;
 	Filter *filter;
-	char *top; /* where patterns begin */
+	char *top; /* the directory where patterns begin */
 } FileRules;
 
-/* All is borrowed.  @mount_point NULL: not known. */
+/* All pointers are borrowed.  @mount_point is NULL if it is not known. */
 FileRules *file_rules_new(const Settings *settings, const SettingOrigins *origins,
 			  const char *mount_point);
 void file_rules_free(FileRules *rules);
@@ -30,12 +30,12 @@ const char *file_rules_find_pattern(const FileRules *rules, const char *path);
 bool file_rules_make_small(const FileRules *rules, const NamedFile *file);
 
 /*
- * Whether it is a file of a btrfs without copy-on-write; and for what such a one is left alone: for that, or, by
- * what it begins with, as a swap file.
+ * Whether it is a btrfs file without copy-on-write.  *ret_reason is why such a file is skipped: for that, or as
+ * a swap file, which its first bytes tell.
  */
 bool file_rules_has_no_cow(const NamedFile *file, SkipReason *ret_reason);
 
-/* Why a pass left a file alone for @reason, and what would change that.  To be freed with g_free(). */
+/* Explain why a pass skipped a file for @reason, and what would change that.  To be freed with g_free(). */
 char *file_rules_text(const FileRules *rules, SkipReason reason);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileRules, file_rules_free)

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-/* So many other files are kept in mind. */
+/* The maximum number of other files stored. */
 #define OTHERS_MOST 65536
 
-/* A file that has to do with the one in question. */
+/* A file related to the current one. */
 typedef struct {
 	uint64_t root;
 	uint64_t inode;
@@ -14,7 +14,7 @@ typedef struct {
 	uint64_t bytes;
 } Other;
 
-/* A stretch of the extent, or of one that equals it, that another file shows. */
+/* A range of the extent, or of an equal one, that another file references. */
 typedef struct {
 	uint64_t root;
 	uint64_t inode;
@@ -25,7 +25,7 @@ typedef struct {
 
 struct OtherFiles {
 	GHashTable *others; /* Other by itself */
-	GArray *met;        /* Met, of the extent in question */
+	GArray *met;        /* Met, of the current extent */
 	uint64_t n_left_out;
 };
 
@@ -111,7 +111,7 @@ static int compare_met(const void *a, const void *b)
 	return (one->position > other->position) - (one->position < other->position);
 }
 
-/* What a file shows in several places counts once. */
+/* Bytes that a file references several times count once. */
 void other_files_count(OtherFiles *files, const SpanMeasure *own)
 {
 	g_array_sort(files->met, compare_met);

@@ -6,12 +6,11 @@
 #include "cli/files/span-measure.h"
 
 /*
- * OtherFiles - which other files share data of a file of a btrfs, or equal it, and how many bytes.
+ * OtherFiles - the other files that share data with a file on btrfs, or equal it, and how many bytes.
  *
- * For each extent of the file they are met, in any order, and then counted.
+ * For each extent of the file, first add them in any order, then count them.
  *
- * Memory: 32 bytes for each of 65536 files, and 40 for each place that is met of one extent.
- * Thread: main.
+ * Memory: 32 bytes for each of 65536 files, and 40 bytes for each reference to one extent.  Thread: main.
  */
 typedef struct OtherFiles OtherFiles;
 
@@ -21,12 +20,15 @@ void other_files_free(OtherFiles *files);
 /* Begin with another file. */
 void other_files_clear(OtherFiles *files);
 
-/* A file shows the bytes from @position to @end of the extent, or of one that equals it. */
+/* Add a file that references the bytes from @position to @end of the extent, or of an equal one. */
 void other_files_meet(OtherFiles *files, uint64_t root, uint64_t inode, OtherRelation relation,
 		      uint64_t position, uint64_t end);
 
-/* No more are met of this extent.  @own is what the file itself shows of it: that is counted, once for each other file. */
+/*
+ * Finish this extent.  @own is what the file itself references of it.  These bytes are counted once per other
+ * file.
+ */
 void other_files_count(OtherFiles *files, const SpanMeasure *own);
 
-/* List them in @report: those first that share, and those with most bytes. */
+/* List the files in @report: sharing files first, then by descending bytes. */
 void other_files_report(const OtherFiles *files, BtrfsPaths *paths, FileReport *report);

@@ -7,7 +7,7 @@
 
 #define MEMORY_BYTES ((size_t)16 << 20)
 
-/* Where a piece of a file begins or ends among the addresses. */
+/* An address at which a piece of a file begins or ends. */
 typedef struct {
 	uint64_t space;
 	uint64_t position;
@@ -32,7 +32,7 @@ static bool add_edges(Sorter *edges, const FilePiece *piece, uint32_t file, GErr
 	return sorter_add(edges, &begin, error) && sorter_add(edges, &end, error);
 }
 
-/* What is counted of two files, and how far that is. */
+/* The counters of two files, and the progress. */
 typedef struct {
 	Sorter *edges; /* NULL: only their data is counted */
 	SharedBytes *count;
@@ -142,7 +142,7 @@ bool shared_bytes_count(const NamedFile *one, const NamedFile *other, SharedByte
 	g_auto(Counting) counting = { .count = ret };
 
 	*ret = (SharedBytes){ 0 };
-	/* Else equal addresses mean nothing. */
+	/* On different filesystems, equal addresses mean nothing. */
 	if (named_files_are_neighbours(one, other))
 		counting.edges = sorter_new(sizeof(Edge), compare_edges, MEMORY_BYTES,
 					    g_get_tmp_dir(), NULL);

@@ -4,19 +4,18 @@
 #include "cli/arguments/named-file.h"
 
 /*
- * SharedBytes - how much of two files is the same data on the disk, by its addresses.  On different
- * filesystems that is nothing.
+ * SharedBytes - counts how much of two files is the same data on the disk, by address.  Files on different
+ * filesystems share nothing.
  *
  * Memory: 16 MiB, whatever the number of extents; more goes to temporary files.
  *
  * Thread: main.
  */
 typedef struct {
-	uint64_t data_bytes[2]; /* of each file, without holes */
-	uint64_t
-		shared_bytes[2]; /* of these, that the other file has as well, at whatever offset */
-	uint64_t in_place_bytes; /* that both have at the same offset */
-	uint64_t disk_bytes;     /* of addresses that both have; of compressed data what it holds */
+	uint64_t data_bytes[2];   /* of each file, without holes */
+	uint64_t shared_bytes[2]; /* of these, also in the other file, at any offset */
+	uint64_t in_place_bytes;  /* in both at the same offset */
+	uint64_t disk_bytes;      /* addresses in both; compressed data counts uncompressed */
 } SharedBytes;
 
 bool shared_bytes_count(const NamedFile *one, const NamedFile *other, SharedBytes *ret,

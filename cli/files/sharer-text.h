@@ -5,8 +5,8 @@
 #include "cli/files/file-report.h"
 
 /*
- * SharerText - "it shares this with /srv/a and 3 other files": who shares data of a file, by its report, or why that
- * cannot be told.
+ * SharerText - says who shares data of a file, by its report: "it shares this with /srv/a and 3 other files".
+ * Or it says why that is not known.
  *
  * Thread: main.
  */

@@ -12,19 +12,19 @@
 
 #include <string.h>
 
-/* So many files are noted at once, and so many are known at a time. */
+/* Limits of files added between two takes, and of files known at a time. */
 #define FILES_MOST 65536
 #define KNOWN_MOST (1U << 20)
 
-/* Of a file that is not there, or has data that cannot be told by what the store has. */
+/* The fingerprint of a file that does not exist, or has data that the store cannot identify. */
 #define NO_FINGERPRINT UINT64_MAX
 
-/* A file that was noted once. */
+/* A file that was added once. */
 typedef struct {
 	FileKey key;
 	uint32_t generation;
 	bool is_deleted;
-	bool has_fingerprint; /* it was asked for */
+	bool has_fingerprint; /* it was looked up */
 	uint64_t fingerprint;
 } KnownFile;
 
@@ -38,7 +38,7 @@ struct ShownFiles {
 	ExtentRefs *refs;
 	BtrfsFileExtents *items;
 	GHashTable *known; /* KnownFile by its key */
-	GHashTable *noted; /* some of these, by their addresses */
+	GHashTable *noted; /* some of these, by address */
 	GHashTable *given; /* fingerprints, 64 bits of each */
 	ProgressLine *progress;
 };
@@ -103,7 +103,7 @@ void shown_files_close(ShownFiles *shown)
 	g_free(shown);
 }
 
-/* Look at one place that shows the extent, for what is to be known of its file; *ret is NULL if it does not. */
+/* Examine one reference to the extent, and find its file; *ret is NULL if it does not reference the extent. */
 static bool know_file(ShownFiles *shown, const BtrfsRef *found, const Object *extent,
 		      KnownFile **ret, GError **error)
 {
@@ -127,7 +127,7 @@ static bool know_file(ShownFiles *shown, const BtrfsRef *found, const Object *ex
 	return true;
 }
 
-/* Whether the place shows the extent as it was when it was remembered. */
+/* Whether the place still references the stored version of the extent. */
 static bool is_shown(ShownFiles *shown, const BtrfsRef *found, const Object *extent, bool *ret,
 		     GError **error)
 {
@@ -138,7 +138,7 @@ static bool is_shown(ShownFiles *shown, const BtrfsRef *found, const Object *ext
 	return extent_version_is_shown(shown->items, shown->fd, &place, extent, ret, error);
 }
 
-/* Each file is looked at once, however many places of it show extents. */
+/* Each file is examined once, however many references it has. */
 static bool note_files(ShownFiles *shown, const Object *extent, bool *ret_is_there, GError **error)
 {
 	ExtentRefsOutcome outcome;
@@ -181,7 +181,7 @@ static void add_number(GChecksum *fingerprint, uint64_t number)
 	g_checksum_update(fingerprint, (const uint8_t *)&number, sizeof(number));
 }
 
-/* Add a piece by what it holds, or, of an extent that the store does not know, by where it lies. */
+/* Add a piece by its content, or by its address if the store does not know its extent. */
 static bool add_piece(ShownFiles *shown, GChecksum *fingerprint, const FilePiece *piece,
 		      GError **error)
 {
@@ -247,7 +247,7 @@ const KnownWays *shown_files_ways(const ShownFiles *shown)
 	return &shown->ways;
 }
 
-/* The same of a file that was noted; asked once. */
+/* The same for an added file; computed once. */
 static bool know_fingerprint(ShownFiles *shown, KnownFile *known, GError **error)
 {
 	const FileId id = { known->key.root, known->key.inode, known->generation };
@@ -288,7 +288,7 @@ static int compare_ids(const void *a, const void *b)
 	return (one->inode > other->inode) - (one->inode < other->inode);
 }
 
-/* What is known is taken from the filesystem anew when there is too much of it. */
+/* If too many files are known, drop them; they are read from the filesystem again. */
 static void forget_noted(ShownFiles *shown)
 {
 	g_hash_table_remove_all(shown->noted);

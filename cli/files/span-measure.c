@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/files/span-measure.h"
 
-/* Where spans begin or end. */
+/* A position at which spans begin or end. */
 typedef struct {
 	uint64_t position;
 	int64_t step; /* by which the depth changes */
 } Edge;
 
-/* From here to the next point each byte counts so often. */
+/* How often each byte counts from here to the next point. */
 typedef struct {
 	uint64_t position;
 	uint64_t weight;
-	uint64_t before; /* what all bytes before it count */
+	uint64_t before; /* count of all bytes before it */
 } Point;
 
 struct SpanMeasure {
@@ -76,7 +76,7 @@ void span_measure_finish(SpanMeasure *measure, unsigned least)
 	}
 }
 
-/* What all bytes before @position count. */
+/* The count of all bytes before @position. */
 static uint64_t bytes_before(const SpanMeasure *measure, uint64_t position)
 {
 	const Point *points = (const Point *)(const void *)measure->points->data;

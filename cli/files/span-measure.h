@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * SpanMeasure - how many bytes of a range lie in some spans.
+ * SpanMeasure - measures how many bytes of a range lie in a set of spans.
  *
- * First all spans are added, then it is finished, then ranges are measured: n log n for all of that.
+ * First add all spans, then finish, then measure ranges.  The total cost is O(n log n).
  *
  * Pure.  Thread: one at a time.
  */
@@ -23,7 +23,10 @@ void span_measure_clear(SpanMeasure *measure);
 /* Add the bytes from @begin to @end, @times. */
 void span_measure_add(SpanMeasure *measure, uint64_t begin, uint64_t end, unsigned times);
 
-/* From here on each byte counts once, if @least spans have it; with 0 once for each span that has it. */
+/*
+ * Finish adding.  Each byte counts once if at least @least spans have it.  If @least is 0, it counts once for
+ * each span that has it.
+ */
 void span_measure_finish(SpanMeasure *measure, unsigned least);
 
 uint64_t span_measure_bytes(const SpanMeasure *measure, uint64_t begin, uint64_t end);

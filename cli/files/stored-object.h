@@ -6,40 +6,43 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * StoredObject - a version of a file as the store remembers it, held against the file as it is.
+ * StoredObject - compares a file's version in the store with the file as it is.
  *
  * Thread: main.
  */
 
-/* The store of the filesystem @identity in @directory; the error names it. */
+/* Open the store of the filesystem @identity in @directory.  The error names the store. */
 HashStore *known_store_open(const char *directory, const FsIdentity *identity, GError **error);
 
-/* The absolute path by the names in the store, as raw bytes; NULL: they do not lead to it. */
+/* The absolute path by the names in the store, as raw bytes; NULL: the store has no complete path. */
 char *stored_object_path(HashStore *store, const Object *object);
 
-/* Whether the file is the one that is known, and has not been touched since: not even its ctime. */
+/* Whether the file is the stored one, and was not touched since.  Even its ctime is unchanged. */
 bool stored_object_is(const Object *object, const NamedFile *file);
 
-/* Whether the file is the one that is known, though it might have been written once more unseen: it was young then. */
+/*
+ * Whether the file is the stored one, but was young when it was read, so a later write may have gone unnoticed.
+ */
 bool stored_object_is_fresh(const Object *object, const NamedFile *file);
 
 typedef enum {
-	KNOWN_FORGOTTEN, /* the store has it no more */
+	KNOWN_FORGOTTEN, /* the store no longer has it */
 	KNOWN_SAME,
 	KNOWN_FRESH, /* see stored_object_is_fresh() */
 	KNOWN_STALE, /* it changed since, is gone, or cannot be found */
 } KnownVersion;
 
-/* How a file of a btrfs is found, as the store names no directories there; needs CAP_SYS_ADMIN. */
+/* How to find a file on btrfs, where the store names no directories; needs CAP_SYS_ADMIN. */
 typedef struct {
-	int fd; /* of any file of the filesystem */
+	int fd; /* any file of the filesystem */
 	const FsIdentity *identity;
 	BtrfsPaths *paths;
 } KnownWays;
 
 /*
- * The file of the object @id, by @ways, or, if these are NULL, by the names in the store.  *ret is NULL where
- * that is not there; it may be another one where it is KNOWN_STALE.  *ret_path, unless that is NULL, is where it was, or NULL.
+ * Open the file of the object @id by @ways, or by the names in the store if @ways is NULL.  *ret is NULL if the
+ * file does not exist.  With KNOWN_STALE, it may be another file.  *ret_path, unless @ret_path is NULL, is the
+ * last known path, or NULL.
  */
 bool stored_object_open(HashStore *store, uint32_t id, const KnownWays *ways, NamedFile **ret,
 			char **ret_path, KnownVersion *ret_version, GError **error)

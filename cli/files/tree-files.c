@@ -15,7 +15,7 @@
 #define EMPTY_SUBVOLUME_INODE 2   /* BTRFS_EMPTY_SUBVOL_DIR_OBJECTID */
 #define SUBVOLUME_INODE       256 /* BTRFS_FIRST_FREE_OBJECTID */
 
-/* A directory that is gone through: what is in it, in the order of names. */
+/* A directory being read: its entries, in the order of names. */
 typedef struct {
 	struct dirent **entries;
 	int n_entries;
@@ -64,7 +64,7 @@ static int compare_names(const struct dirent **one, const struct dirent **other)
 	return strcmp((*one)->d_name, (*other)->d_name);
 }
 
-/* -1 with errno. */
+/* Returns -1 and sets errno on error. */
 static int open_directory(const char *path, int more_flags)
 {
 	const char *name;
@@ -75,7 +75,7 @@ static int open_directory(const char *path, int more_flags)
 				  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY | more_flags);
 }
 
-/* A subvolume has a device number of its own, as what is mounted has. */
+/* A subvolume has its own device number, as a mounted filesystem has. */
 static bool belongs(const TreeFiles *files, int fd, const struct stat *stat, bool *ret,
 		    GError **error)
 {
@@ -84,7 +84,7 @@ static bool belongs(const TreeFiles *files, int fd, const struct stat *stat, boo
 	*ret = stat->st_dev == innermost(files)->device;
 	if (*ret)
 		return true;
-	/* Where a snapshot had a subvolume it has an empty directory, which knows no ioctls. */
+	/* A snapshot has an empty directory in place of a nested subvolume, which knows no ioctls. */
 	if (files->identity.kind == FS_KIND_BTRFS && stat->st_ino == EMPTY_SUBVOLUME_INODE)
 		return true;
 	if (!fs_identity_read(fd, &identity, error))
@@ -95,7 +95,7 @@ static bool belongs(const TreeFiles *files, int fd, const struct stat *stat, boo
 	return true;
 }
 
-/* Go on in the open directory that the path at hand is of. */
+/* Continue in the open directory of the current path. */
 static bool enter(TreeFiles *files, int fd, dev_t device, GError **error)
 {
 	Level level = { .path_bytes = files->path->len, .device = device };
@@ -133,7 +133,7 @@ static bool enter_directory(TreeFiles *files, GError **error)
 	return !is_part || is_left_out(files, fd, &stat) || enter(files, fd, stat.st_dev, error);
 }
 
-/* A link that was typed is followed, those below it are not. */
+/* A typed link is followed, links below it are not. */
 static bool enter_root(TreeFiles *files, GError **error)
 {
 	const char *directory = files->path->str;
@@ -187,7 +187,7 @@ void tree_files_close(TreeFiles *files)
 	g_free(files);
 }
 
-/* Not all filesystems say the type beside the name. */
+/* Not all filesystems return the type with the name. */
 static bool read_type(const TreeFiles *files, const struct dirent *entry, unsigned char *ret,
 		      GError **error)
 {
@@ -210,7 +210,7 @@ static bool read_type(const TreeFiles *files, const struct dirent *entry, unsign
 	return status == 0;
 }
 
-/* Have the path be that of the next entry; NULL: there is none. */
+/* Set the path to that of the next entry; NULL: there is none. */
 static const struct dirent *next_entry(TreeFiles *files)
 {
 	while (files->levels->len > 0) {

@@ -9,11 +9,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-/* So many pieces are asked about, and so many references to all of them are looked at. */
+/* Limits of pieces that are looked up, and of references examined in all. */
 #define PIECES_MOST     64
 #define REFERENCES_MOST 4096
 
-/* Of so many files names are looked up. */
+/* The maximum number of files whose names are looked up. */
 #define NAMES_MOST 64
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
 	uint64_t bytes;
 } Sharer;
 
-/* A stretch of the piece in question that another file shows. */
+/* A range of the current piece that another file references. */
 typedef struct {
 	uint64_t inode;
 	uint64_t begin;
@@ -83,7 +83,7 @@ static int compare_met(const void *a, const void *b)
 	return (one->begin > other->begin) - (one->begin < other->begin);
 }
 
-/* What a file shows in several places counts once. */
+/* Bytes that a file references several times count once. */
 static void count_met(XfsSharers *sharers)
 {
 	uint64_t inode = 0, end = 0;
@@ -101,7 +101,7 @@ static void count_met(XfsSharers *sharers)
 	g_array_set_size(sharers->met, 0);
 }
 
-/* False: the filesystem does not tell, or there are too many. */
+/* Returns false if the filesystem does not tell, or there are too many. */
 static bool look_at(XfsSharers *sharers, uint64_t begin, uint64_t end)
 {
 	g_autoptr(XfsFsmap) map = xfs_fsmap_new(sharers->file->fd);

@@ -6,9 +6,10 @@
 #include "hashstore/hash-store.h"
 
 /*
- * XfsSharers - which other files show data of a file of an XFS, by what the filesystem keeps of who owns its blocks.
+ * XfsSharers - finds the other files that share data of a file on XFS, by the filesystem's reverse mapping of
+ * blocks.
  *
- * That is told to who has CAP_SYS_ADMIN, of filesystems made with rmapbt.  Names are those of the store.
+ * This needs CAP_SYS_ADMIN, and a filesystem made with rmapbt.  Names come from the store.
  *
  * Thread: main.
  */
@@ -18,16 +19,16 @@ typedef struct XfsSharers XfsSharers;
 XfsSharers *xfs_sharers_new(const NamedFile *file);
 void xfs_sharers_free(XfsSharers *sharers);
 
-/* Ask who else shows the piece.  No more is asked after so many pieces, or references. */
+/* Ask who else references the piece.  The number of pieces and references that are examined is limited. */
 void xfs_sharers_add(XfsSharers *sharers, const FilePiece *piece);
 
-/* Whether the answers are whole: all that was added was asked, and the filesystem knew of each piece who shows it. */
+/* Whether the answers are complete: all pieces were examined, and the filesystem knew the owners of each. */
 bool xfs_sharers_are_whole(const XfsSharers *sharers);
 
-/* Bytes of the pieces that other files show, as far as was told. */
+/* Bytes of the pieces that other files reference, as far as is known. */
 uint64_t xfs_sharers_bytes(const XfsSharers *sharers);
 
-/* List them in @report, those first that have most bytes. */
+/* List the files in @report, by descending bytes. */
 void xfs_sharers_report(const XfsSharers *sharers, HashStore *store, FileReport *report);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsSharers, xfs_sharers_free)

@@ -5,11 +5,14 @@
 #include "common/config/config.h"
 
 /*
- * The configuration that is asked about: of the system, or what --config names.
+ * Read the configuration in question: the system's, or the one that --config names.
  *
  * Thread: main.
  */
 Config *configuration_read(const Options *options, GError **error);
 
-/* Whether it is refused, so that no command makes a pass; one that the caller may not read is not. */
+/*
+ * Whether the configuration is refused, so that no command makes a pass.  A configuration that the caller may
+ * not read does not count as refused.
+ */
 bool configuration_is_wrong(const Options *options);

@@ -11,7 +11,7 @@
 
 #define FIRST_LINE "# Written by dedupctl, which replaces and removes it.\n"
 
-/* Of the name of a file (255), with what is put at its end while it is written. */
+/* The maximum length of a file name (255), less the suffix that it has while it is written. */
 #define NAME_BYTES_MAX 240
 
 G_DEFINE_QUARK(dedupctl - drop - in - error - quark, drop_in_error)
@@ -88,7 +88,7 @@ static bool check_value(const char *assignment, GError **error)
 	return true;
 }
 
-/* Whether @text is read as it was meant: some bytes have a meaning in files. */
+/* Whether @text keeps its meaning in a file, where some bytes are special. */
 static bool is_read_as_meant(const char *text, const char *name, char *const *values)
 {
 	g_autoptr(Config) config = config_new();
@@ -136,14 +136,14 @@ char *drop_in_text(const char *name, bool enables, char *const *values, GError *
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* What @text, a drop-in, says for its filesystem, as "KEY=VALUE". */
+/* The settings of @text, a drop-in, for its filesystem, as "KEY=VALUE". */
 static GPtrArray *values_in(const char *text)
 {
 	g_autoptr(Config) config = config_new();
 	const GPtrArray *entries = config_entries(config);
 	GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
 
-	/* Whoever writes it anew has checked the configuration. */
+	/* A caller that writes it again has checked the configuration. */
 	if (!config_add(config, "", text, strlen(text), NULL))
 		return values;
 	for (guint i = 0; i < entries->len; i++) {
@@ -163,7 +163,7 @@ static const ConfigKey *key_of(const char *assignment)
 	return config_key_find(name);
 }
 
-/* Remove all that says something of the value of @key from @values, and say so unless @new does. */
+/* Remove all that sets the value of @key from @values, and report each removal unless @new sets it, too. */
 static void drop_values(GPtrArray *values, const ConfigKey *key, const char *new,
 			GPtrArray *changes)
 {
@@ -178,12 +178,12 @@ static void drop_values(GPtrArray *values, const ConfigKey *key, const char *new
 	}
 }
 
-/* Put @value, as "KEY=VALUE", at the end of @values: to lists it is added, else it replaces. */
+/* Append @value ("KEY=VALUE") to @values: it is added to lists, and replaces other values. */
 static void add_value(GPtrArray *values, const char *value, GPtrArray *changes)
 {
 	const char *equals = strchr(value, '=');
 	const ConfigKey *key = equals ? key_of(value) : NULL;
-	/* What is none of a filesystem is refused later. */
+	/* Keys that are not of filesystems are refused later. */
 	bool is_known = key && key->sections & CONFIG_FILESYSTEM;
 	bool empties = is_known && equals[1] == '\0';
 	guint index;
@@ -191,13 +191,13 @@ static void add_value(GPtrArray *values, const char *value, GPtrArray *changes)
 	if (is_known && (empties || !config_key_is_list(key)))
 		drop_values(values, key, value, changes);
 	else if (g_ptr_array_find_with_equal_func(values, value, g_str_equal, &index))
-		/* Of patterns the last one decides. */
+		/* The last pattern decides. */
 		g_ptr_array_remove_index(values, index);
 	if (!empties || config_key_is_list(key))
 		g_ptr_array_add(values, g_strdup(value));
 }
 
-/* The KEY=VALUE that @assignment, KEY-=VALUE, takes out of a list; NULL: it is none such. */
+/* The KEY=VALUE that @assignment, KEY-=VALUE, removes from a list; NULL: it has another form. */
 static char *taken_back_by(const char *assignment)
 {
 	size_t length = strcspn(assignment, "=");
@@ -207,7 +207,7 @@ static char *taken_back_by(const char *assignment)
 			: NULL;
 	const ConfigKey *key = name ? config_key_find(name) : NULL;
 
-	/* What is none of a filesystem, or no list, is refused later. */
+	/* Keys that are not of filesystems, or not lists, are refused later. */
 	return key && config_key_is_list(key) && key->sections & CONFIG_FILESYSTEM
 		       ? g_strconcat(name, assignment + length, NULL)
 		       : NULL;
@@ -295,7 +295,7 @@ bool drop_in_write(const char *path, const char *text, GError **error)
 		return false;
 	}
 
-	/* Whatever the umask: who may ask what is configured may read it. */
+	/* Set the mode regardless of the umask: all who may ask for the configuration may read it. */
 	chmod(path, 0644);
 	return true;
 }

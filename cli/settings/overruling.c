@@ -50,7 +50,10 @@ static bool covers(const char *later, const char *pattern)
 
 	if (strcmp(later, pattern) == 0)
 		return true;
-	/* A star matches the text of any pattern, but a question mark that of more than it stands for. */
+	/*
+	 * A star matches the text of any pattern.  A question mark would match more than the other pattern
+	 * means.
+	 */
 	if (strpbrk(later, "?[\\"))
 		return false;
 
@@ -58,7 +61,7 @@ static bool covers(const char *later, const char *pattern)
 	return ignore_rules_ignore(rules, pattern, g_str_has_suffix(pattern, "/"));
 }
 
-/* What overrules @own once @entry is read, too, if @before did until then. */
+/* The entry that overrides @own after @entry is read, too, if @before did so until then. */
 static const ConfigEntry *judge(const ConfigEntry *own, const ConfigEntry *entry,
 				const ConfigEntry *before)
 {
@@ -95,7 +98,7 @@ const ConfigEntry *overruling_find(const Config *config, const char *const *name
 		}
 	}
 
-	/* An empty list is no less empty for what is added to it. */
+	/* Additions do not change an empty list. */
 	return own && *own->text != '\0' ? found : NULL;
 }
 

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * BlockHolders - for each block of trees the set of subvolumes that hold it.
+ * BlockHolders - maps each block of trees to the set of subvolumes that hold it.
  *
- * A table in memory: 12 bytes for each place in it, of which half to three quarters are in use.
+ * It is a table in memory with 12 bytes per slot.  Half to three quarters of the slots are in use.
  *
  * Thread: any, one at a time.
  */
@@ -20,13 +20,13 @@ typedef struct BlockHolders BlockHolders;
 BlockHolders *block_holders_new(RootSets *sets);
 void block_holders_free(BlockHolders *holders);
 
-/* Have the block at @bytenr held by those of @set as well; no block lies at 0. */
+/* Add the subvolumes of @set to the holders of the block at @bytenr.  No block lies at 0. */
 void block_holders_add(BlockHolders *holders, uint64_t bytenr, RootSet set);
 
-/* Who holds the block at @bytenr.  False: it is not known. */
+/* Find the holders of the block at @bytenr.  Returns false if the block is not known. */
 bool block_holders_find(const BlockHolders *holders, uint64_t bytenr, RootSet *ret);
 
-/* How many blocks each set holds, by its number; to be unref'd. */
+/* The number of blocks that each set holds, indexed by set; to be unref'd. */
 GArray *block_holders_counts(const BlockHolders *holders);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BlockHolders, block_holders_free)

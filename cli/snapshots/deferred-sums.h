@@ -5,14 +5,17 @@
 #include <stdint.h>
 
 /*
- * DeferredSums - what passes deferred to the deletion of each snapshot of a btrfs, as its store remembers it: bytes of
- * extents that the snapshot holds, alone or with others, and nothing writable shows.
+ * DeferredSums - bytes that passes deferred to the deletion of each snapshot of a btrfs filesystem, from its
+ * store.  The snapshot holds their extents, alone or with others, and no writable file references them.
  *
  * Thread: main.
  */
 typedef struct DeferredSums DeferredSums;
 
-/* From the store of the filesystem @uuid in @directory; NULL: there is none, or it cannot be read. */
+/*
+ * Read them from the store of the filesystem @uuid in @directory.  NULL: there is no store, or it cannot be
+ * read.
+ */
 DeferredSums *deferred_sums_read(const char *directory, const char *uuid);
 void deferred_sums_free(DeferredSums *sums);
 

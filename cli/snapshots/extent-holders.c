@@ -4,12 +4,12 @@
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* What a compressed extent may show is longer than itself, but not longer than this. */
+/* The maximum uncompressed length of a compressed extent. */
 #define COMPRESSED_SHOWN_MAX (UINT64_C(128) << 10)
 
 /*
- * Items that are looked up in all.  Whoever clones pieces of large extents in great numbers makes
- * each of them a search through many.
+ * The maximum number of items looked up in all.  Many clones of pieces of large extents make each lookup a
+ * search through many items.
  */
 #define LOOKED_UP_MAX UINT64_C(20000000)
 
@@ -21,7 +21,7 @@ typedef struct {
 	uint64_t n_looked_up;
 	ProgressLine *progress;
 	ExtentHolders *result;
-	/* The extent whose holders are being gathered. */
+	/* The current extent, whose holders are being gathered. */
 	uint64_t bytenr;
 	uint64_t disk_bytes; /* 0: there is none */
 } Scan;
@@ -41,7 +41,7 @@ static void hold(Scan *scan, uint64_t leaf)
 		scan->result->n_unsure++;
 }
 
-/* All leaves of the subvolume that may have the keys; returns how many. */
+/* List all leaves of the subvolume that may have the keys; returns their number. */
 static guint hold_all(Scan *scan, guint member, const BtrfsKey *first, const BtrfsKey *last)
 {
 	OwnLeaves leaves;
@@ -64,8 +64,8 @@ static bool is_meant(const Scan *scan, const BtrfsExtentRef *ref, const BtrfsTre
 }
 
 /*
- * Hold all leaves in question, as which of them show the extent cannot be found out.  That is certain only if the same
- * subvolumes hold each of these.
+ * Add the holders of all candidate leaves, since the leaves that reference the extent cannot be determined.
+ * The result is certain only if the same subvolumes hold each of them.
  */
 static void hold_any(Scan *scan, guint member, const BtrfsKey *first, const BtrfsKey *last)
 {
@@ -90,8 +90,8 @@ static void hold_any(Scan *scan, guint member, const BtrfsKey *first, const Btrf
 }
 
 /*
- * The leaves whose items show the extent.  False if they are not all found: the subvolume is being
- * deleted, so that its tree cannot be searched, or its files change.
+ * Find the leaves whose items reference the extent.  Returns false if some are missing: the subvolume is being
+ * deleted, so its tree cannot be searched, or its files change.
  */
 static bool look_up(Scan *scan, guint member, const BtrfsExtentRef *ref, const BtrfsKey *first,
 		    const BtrfsKey *last)
@@ -142,7 +142,7 @@ static void add_file_ref(Scan *scan, const BtrfsExtentRef *ref)
 	uint64_t leaf;
 	guint member, n;
 
-	/* The trees of other roots hold caches and logs, which are no subvolume's. */
+	/* The trees of other roots hold caches and logs, which belong to no subvolume. */
 	if (!subvolume_trees_find(scan->trees, ref->root, &member))
 		return;
 

@@ -6,27 +6,27 @@
 
 #define WORD_BITS 64
 
-/* Unions that are remembered; a power of two. */
+/* The number of cached unions; a power of two. */
 #define MEMORY_ENTRIES 65536
 
-/* Of the table; a power of two. */
+/* Initial slots of the table; a power of two. */
 #define SLOTS_LEAST 1024
 
 typedef struct {
 	RootSet a;
 	RootSet b;
-	RootSet result; /* empty: nothing is remembered here, as no union of others is */
+	RootSet result; /* empty: unused slot, since no union of other sets is empty */
 } Union;
 
 struct RootSets {
 	guint n_words;
 	GArray *bits; /* uint64_t, n_words of each set */
 	guint n_sets;
-	RootSet *slots; /* of what the bits hash to; empty: none, or the empty set */
+	RootSet *slots; /* indexed by the hash of bits; empty: none, or the empty set */
 	guint n_slots;
 	Union *memory;
 	uint64_t *scratch; /* one set */
-	RootSet gathered;  /* that was gathered alone; empty: none, or several were, in bits */
+	RootSet gathered;  /* the only gathered set; empty: none, or several, in bits */
 	uint64_t *gathered_bits;
 	bool has_several;
 };
@@ -75,7 +75,7 @@ const uint64_t *root_sets_bits(const RootSets *sets, RootSet set)
 	return &g_array_index(sets->bits, uint64_t, (size_t)set * sets->n_words);
 }
 
-/* The slot that has the set with these bits, or the free one where it belongs. */
+/* The slot of the set with these bits, or the free slot where it belongs. */
 static RootSet *find_slot(const RootSets *sets, const uint64_t *bits)
 {
 	size_t bytes = sets->n_words * sizeof(*bits);
@@ -96,7 +96,7 @@ static void grow(RootSets *sets)
 		*find_slot(sets, root_sets_bits(sets, set)) = set;
 }
 
-/* The set with the bits in scratch, of which one at least is set. */
+/* The set with the bits in scratch, of which at least one is set. */
 static RootSet intern(RootSets *sets)
 {
 	RootSet *slot = find_slot(sets, sets->scratch);

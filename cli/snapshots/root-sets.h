@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 /*
- * RootSets - sets of the subvolumes that hold something, each kept once.
+ * RootSets - sets of subvolumes, each stored once.
  *
- * Millions of blocks and extents are held by few different sets, so each of them has the number of
- * its set.  A set takes a bit for each subvolume; a union that was asked for lately is remembered.
+ * Few different sets hold millions of blocks and extents, so each block or extent stores the number of its set.
+ * A set takes one bit per subvolume.  Recent unions are cached.
  *
  * Thread: any, one at a time.
  */
 typedef struct RootSets RootSets;
 
-/* The number of a set: 0 is the empty one, others follow without gaps. */
+/* The number of a set: 0 is the empty set, others follow without gaps. */
 typedef uint32_t RootSet;
 
 #define ROOT_SET_EMPTY 0
@@ -28,18 +28,16 @@ RootSet root_sets_of_one(RootSets *sets, guint member);
 RootSet root_sets_union(RootSets *sets, RootSet a, RootSet b);
 
 /*
- * The union of many, without keeping those on the way: gather each, then take the union, which begins the next.
+ * The union of many sets, without storing intermediate ones.  Gather each set, then take the union, which also
+ * resets the gathering.
  */
 void root_sets_gather(RootSets *sets, RootSet set);
 RootSet root_sets_gathered(RootSets *sets);
 
-/* How many there are, the empty one too. */
+/* The number of sets, including the empty one. */
 guint root_sets_count(const RootSets *sets);
 
-/*
- * The bits of a set, in words of 64 of which the lowest is the first; root_sets_words() of them.
- * Valid until a set is made.
- */
+/* The bits of a set, in root_sets_words() words of 64 bits, lowest bit first.  Valid until a set is made. */
 const uint64_t *root_sets_bits(const RootSets *sets, RootSet set);
 guint root_sets_words(const RootSets *sets);
 

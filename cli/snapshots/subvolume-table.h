@@ -11,19 +11,19 @@
 #include <stdint.h>
 
 /*
- * SubvolumeTable - the subvolumes of btrfs filesystems as rows: what each holds, and what deleting it
- * would free.
+ * SubvolumeTable - the subvolumes of btrfs filesystems as rows: what each holds, and what its deletion would
+ * free.
  *
  * Thread: main.
  */
 extern const TableKind table_of_snapshots;
 
-/* @columns of --output are those of @options; to be freed with table_free(). */
+/* The columns are those of --output in @options.  To be freed with table_free(). */
 Table *subvolume_table_new(const Options *options);
 
 /*
- * Add rows of the subvolumes at @places, @n of them, those first that would free most; @places NULL:
- * of all that are not being deleted.  @uuid is the filesystem's; @deferred is NULL where nothing is known.
+ * Add rows for the @n subvolumes at @places, by descending bytes that their deletion would free.  If @places is
+ * NULL, add all that are not being deleted.  @uuid is the filesystem's.  @deferred is NULL if nothing is known.
  */
 void subvolume_table_add(Table *table, const SubvolumeUsage *usage, BtrfsPaths *paths,
 			 const DeferredSums *deferred, const char *uuid, const guint *places,

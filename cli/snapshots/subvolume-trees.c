@@ -5,7 +5,7 @@
 
 #define WORD_BITS 64
 
-/* So often it is looked for what came in the stead of reused nodes, and for so many of these. */
+/* Limits of searches for replacements of reused nodes, and of such nodes. */
 #define LOST_TRIES 4
 #define LOST_MAX   4096
 
@@ -16,7 +16,7 @@ typedef struct {
 	BtrfsKey first; /* no key below it is smaller */
 	BtrfsKey end;   /* all keys below it are smaller */
 	/*
-	 * Whether somebody who is not deleted refers to it so.  The kernel gives back blocks of a
+	 * Whether a subvolume that is not deleted refers to it in this way.  The kernel frees blocks of a
 	 * deleted subvolume while nodes above still refer to them, and others may have reused them.
 	 */
 	bool is_live;
@@ -39,14 +39,14 @@ struct SubvolumeTrees {
 	RootSets *sets;
 	const TreeSource *source;
 	BlockHolders *blocks;
-	GArray *visits[BTRFS_NODE_LEVELS]; /* Visit; of level 0 none */
-	uint64_t *live;                    /* bits of those that are not deleted */
+	GArray *visits[BTRFS_NODE_LEVELS]; /* Visit; none of level 0 */
+	uint64_t *live;                    /* bits of subvolumes that are not deleted */
 	GArray *leaves;                    /* Leaf */
 	GArray *lists;                     /* LeafList */
-	GArray *lost;                      /* Visit: those of the level in hand that were reused */
+	GArray *lost;                      /* Visit: nodes of the current level that were reused */
 	guint n_lost;                      /* on all levels */
-	guint n_searched;                  /* nodes that were read for these */
-	GArray **own;                      /* of each subvolume: guint, lists by their first key */
+	guint n_searched;                  /* nodes read to replace them */
+	GArray **own;                      /* per subvolume: guint, lists by their first key */
 };
 
 static const BtrfsKey key_least = { 0, 0, 0 };
@@ -183,7 +183,7 @@ static bool begin(SubvolumeTrees *trees, GError **error)
 	return true;
 }
 
-/* In the order of the disk; of one address what is true for certain first, then the nearest end. */
+/* In the order of the disk.  For one address, certain visits come first, then the nearest end. */
 static int compare_visits(const void *one, const void *other)
 {
 	const Visit *a = one, *b = other;
@@ -198,8 +198,8 @@ static int compare_visits(const void *one, const void *other)
 }
 
 /*
- * What a node is to its owner: the leaves below it are named by that one's references.  Relocation
- * makes nodes that belong to none, over leaves that may still be named by their owners.
+ * Record a node for its owner, whose references name the leaves below.  Relocation makes nodes without an
+ * owner, above leaves that their owners may still name.
  */
 static void keep_list(SubvolumeTrees *trees, const BtrfsNode *node, RootSet set, guint list)
 {
@@ -305,7 +305,7 @@ static bool visit_all(SubvolumeTrees *trees, GArray *visits, uint8_t level, GErr
 	return true;
 }
 
-/* What the tree of a subvolume shows in the stead of a node that was reused. */
+/* The replacement of a reused node in the tree of a subvolume. */
 typedef struct {
 	const Visit *lost;
 	uint8_t level;
@@ -326,7 +326,7 @@ static void take_found(SubvolumeTrees *trees, const Search *search, const Visit 
 		add_only_leaf(trees, search->member, found->bytenr);
 }
 
-/* The children of @node that may have keys which the lost one had (Visit). */
+/* The children of @node that may have keys of the lost node (Visit). */
 static GArray *children_in(const BtrfsNode *node, const Visit *above, const Visit *lost)
 {
 	GArray *children = g_array_new(false, false, sizeof(Visit));
@@ -351,7 +351,10 @@ static GArray *children_in(const BtrfsNode *node, const Visit *above, const Visi
 	return children;
 }
 
-/* Go down from @from, a node of the level @level; false, without an error, if one on the way was reused, too. */
+/*
+ * Descend from @from, a node of the level @level.  Returns false without an error if a node on the way was
+ * reused, too.
+ */
 static bool search_below(SubvolumeTrees *trees, const Search *search, const Visit *from,
 			 uint8_t level)
 {
@@ -367,7 +370,7 @@ static bool search_below(SubvolumeTrees *trees, const Search *search, const Visi
 				      &node, NULL))
 		return false;
 
-	/* The node is there until the next one is read. */
+	/* The node is valid until the next one is read. */
 	children = children_in(&node, from, search->lost);
 	for (guint i = 0; i < children->len; i++)
 		if (!search_below(trees, search, &g_array_index(children, Visit, i), level - 1))
@@ -375,7 +378,7 @@ static bool search_below(SubvolumeTrees *trees, const Search *search, const Visi
 	return true;
 }
 
-/* Look for what each of its holders has by now in the stead of search->lost; who is deleted has nothing. */
+/* Search the current trees of all holders for replacements of search->lost.  Deleted holders have none. */
 static bool search_all(SubvolumeTrees *trees, Search *search, const GArray *now)
 {
 	RootSet set = ROOT_SET_EMPTY;
@@ -400,7 +403,7 @@ static bool search_all(SubvolumeTrees *trees, Search *search, const GArray *now)
 	return true;
 }
 
-/* Read what came in the stead of those that were reused; what is reused by then, too, is lost again. */
+/* Read the replacements of reused nodes.  Replacements that are reused by then are lost again. */
 static bool replace_lost(SubvolumeTrees *trees, uint8_t level, GError **error)
 {
 	g_autoptr(GArray) lost = g_steal_pointer(&trees->lost);
@@ -482,7 +485,7 @@ SubvolumeTrees *subvolume_trees_read(const GArray *subvolumes, RootSets *sets,
 	return g_steal_pointer(&trees);
 }
 
-/* The last list that begins at or before @key; 0 if none does. */
+/* The last list that begins at or before @key; 0 if there is none. */
 static guint find_list(const SubvolumeTrees *trees, guint member, const BtrfsKey *key)
 {
 	guint low = 0, high = trees->own[member]->len;
@@ -500,7 +503,7 @@ static guint find_list(const SubvolumeTrees *trees, guint member, const BtrfsKey
 	return low > 0 ? low - 1 : 0;
 }
 
-/* The same of the leaves in a list. */
+/* The same for the leaves in a list. */
 static guint find_leaf(const SubvolumeTrees *trees, const LeafList *list, const BtrfsKey *key)
 {
 	guint low = 0, high = list->n;

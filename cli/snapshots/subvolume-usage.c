@@ -13,8 +13,11 @@
 
 #define WORD_BITS 64
 
-/* A look that met a change is repeated, after pauses that double; for this long at most, since on a busy filesystem each
-   one meets one.  One that found nothing at all is repeated a few times in any case. */
+/*
+ * A measurement disturbed by a change is repeated, after pauses that double.  The total time is limited, since
+ * on a busy filesystem each one is disturbed.  A measurement that found nothing at all is repeated a few times
+ * in any case.
+ */
 #define LOOKS_USEC       (2 * G_USEC_PER_SEC)
 #define FIRST_PAUSE_USEC (10 * 1000)
 #define LOOKS_MIN        4
@@ -28,7 +31,7 @@ struct SubvolumeUsage {
 	GArray *sums;           /* UsageBytes, by set */
 	uint64_t *live;         /* bits of those that are not deleted */
 	UsageBytes *referenced; /* by each place */
-	UsageBytes *exclusive;  /* the same, of sets of which it alone is not deleted */
+	UsageBytes *exclusive;  /* the same, of sets where only it is not deleted */
 	bool is_approximate;
 };
 
@@ -109,7 +112,7 @@ UsageBytes subvolume_usage_referenced(const SubvolumeUsage *usage, guint place)
 	return usage->referenced[place];
 }
 
-/* What is held by none who lives but those of @within, and, unless @within is empty, by one of these. */
+/* What no live subvolume outside @within holds, and, unless @within is empty, one of @within holds. */
 static UsageBytes sum_within(const SubvolumeUsage *usage, const uint64_t *within, bool is_empty)
 {
 	const guint n_words = root_sets_words(usage->sets);
@@ -148,7 +151,7 @@ UsageBytes subvolume_usage_being_freed(const SubvolumeUsage *usage)
 	return sum_within(usage, within, true);
 }
 
-/* What trees are read from. */
+/* The source of trees. */
 typedef struct {
 	int fd;
 	BtrfsBlocks *blocks;
@@ -179,7 +182,7 @@ static bool read_subvolumes(void *data, GArray **ret, GError **error)
 	return btrfs_subvolumes_read(disk->fd, ret, error);
 }
 
-/* What each set holds, of data and of blocks of trees. */
+/* The data and the blocks of trees that each set holds. */
 static GArray *add_up(const ExtentHolders *extents, const SubvolumeTrees *trees,
 		      uint32_t block_bytes)
 {

@@ -6,7 +6,7 @@
 #include "common/text/path.h"
 #include "hashstore/objects/equal-groups.h"
 
-/* For what there are of files and of extents each; half of it while they are sorted by digest only. */
+/* Memory for files and for extents each; half of it while they are sorted by digest only. */
 #define MEMORY_BYTES ((size_t)64 << 20)
 
 struct DuplicateFinder {
@@ -16,9 +16,9 @@ struct DuplicateFinder {
 	EqualGroups *extents;
 	const EqualGroup *next_files; /* NULL at the end */
 	const EqualGroup *next_extents;
-	ShownFiles *shown; /* NULL where extents are not known */
+	ShownFiles *shown; /* NULL if extents are not known */
 	ProgressLine progress;
-	uint64_t n_groups; /* that were taken */
+	uint64_t n_groups; /* taken so far */
 	DuplicatesLeftOut left_out;
 };
 
@@ -34,7 +34,7 @@ DuplicateFinder *duplicate_finder_open(HashStore *store, const DuplicateLimits *
 		equal_groups_open(store, EQUAL_FILES, limits->min_bytes, MEMORY_BYTES, error);
 	if (!finder->files || !equal_groups_next(finder->files, &finder->next_files, error))
 		return NULL;
-	/* Extents are smaller than the files that they are of. */
+	/* Extents are smaller than their files. */
 	finder->extents = equal_groups_open(
 		store, limits->with_shared ? EQUAL_OR_ALONE_EXTENTS : EQUAL_EXTENTS, 0,
 		MEMORY_BYTES, error);
@@ -180,7 +180,7 @@ bool duplicate_finder_next(DuplicateFinder *finder, GPtrArray *groups, bool *ret
 			       spare_bytes(finder->next_files) >= spare_bytes(finder->next_extents)
 		       ? take_files(finder, groups, error)
 		       : take_extents(finder, groups, error);
-	/* What is printed now may wait for who reads it. */
+	/* Printing may block until the output is read. */
 	if (groups->len > 0) {
 		hash_store_end_reads(finder->store);
 		progress_line_clear(&finder->progress);

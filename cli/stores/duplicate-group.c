@@ -38,8 +38,8 @@ void duplicate_group_free(DuplicateGroup *group)
 }
 
 /*
- * What of the file's data none of those that are open has; 0: one of them has all of it.  And what the one
- * has that has most of it.
+ * Count the file's data that no open file has; 0: one of them has all of it.  Also count the data that the file
+ * shares with the most similar one.
  */
 static bool count_own(const DuplicateGroup *group, const NamedFile *file, uint64_t *ret_own,
 		      uint64_t *ret_shared, GError **error)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows that a table is made of, before it is printed and goes on with the next. */
+/* The number of rows of a table before it is printed, and the next one begins. */
 #define TABLE_ROWS 4096
 
 struct DuplicatePrinter {
@@ -58,7 +58,7 @@ static const char *state_of(const DuplicateGroup *group, guint number)
 	return file->is_shared ? "shared" : "own";
 }
 
-/* Fit for a terminal. */
+/* Escaped for a terminal. */
 static char *name_of(const DuplicateFile *file)
 {
 	return name_text(file->path, strlen(file->path));
@@ -105,7 +105,7 @@ static void print_names(const DuplicatePrinter *printer, const DuplicateGroup *g
 	putchar(printer->format == DUPLICATES_NUL ? '\0' : '\n');
 }
 
-/* What is escaped has neither control characters nor broken UTF-8. */
+/* Escaped text has neither control characters nor invalid UTF-8. */
 static void print_json_text(const char *text)
 {
 	json_t *json = json_string(text);

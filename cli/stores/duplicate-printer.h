@@ -5,8 +5,8 @@
 #include "cli/terminal/table.h"
 
 /*
- * DuplicatePrinter - groups of equal files on standard output, one after the other: nothing is kept
- * but some rows of a table.
+ * DuplicatePrinter - prints groups of equal files on standard output, one after another.  It keeps only some
+ * rows of a table.
  *
  * Thread: main.
  */
@@ -14,8 +14,8 @@ typedef struct DuplicatePrinter DuplicatePrinter;
 
 typedef enum {
 	DUPLICATES_TABLE,
-	DUPLICATES_FDUPES, /* a name a line, an empty line after each group */
-	DUPLICATES_NUL,    /* names as they are, ended by NUL, an empty one after each group */
+	DUPLICATES_FDUPES, /* one name per line, an empty line after each group */
+	DUPLICATES_NUL,    /* unescaped names that end with NUL, an empty one after each group */
 	DUPLICATES_JSON,
 	DUPLICATES_CSV,
 } DuplicateFormat;
@@ -28,10 +28,10 @@ void duplicate_printer_free(DuplicatePrinter *printer);
 void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *group,
 			     const char *uuid);
 
-/* The end of what began; JSON has the numbers of what was left out. */
+/* Finish the output.  JSON includes the numbers of what was left out. */
 void duplicate_printer_finish(DuplicatePrinter *printer, const DuplicatesLeftOut *left_out);
 
-/* The columns of a table of duplicates, for who describes it. */
+/* The columns of a table of duplicates. */
 enum {
 	DUPLICATE_RECLAIMABLE,
 	DUPLICATE_SIZE,

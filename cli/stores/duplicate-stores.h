@@ -11,9 +11,9 @@
  */
 
 /*
- * Have @look take from the groups of each store of @directory that @names name, or of all, what it wants,
- * and add it to @data; adds to *left_out what was left out.  Says what went wrong, and returns what to
- * exit with: EXIT_STATUS_IN_USE where a pass was in the way.
+ * Call @look for the groups of each store of @directory that @names name, or of all stores.  @look adds its
+ * results to @data.  Adds to *left_out what was left out.  Reports what went wrong, and returns the exit
+ * status: EXIT_STATUS_IN_USE if a pass prevented it.
  */
 ExitStatus duplicate_stores_each(const char *directory, char *const *names,
 				 const DuplicateLimits *limits,
@@ -21,5 +21,5 @@ ExitStatus duplicate_stores_each(const char *directory, char *const *names,
 					      GError **error),
 				 void *data, DuplicatesLeftOut *left_out);
 
-/* Say what was left out, and why. */
+/* Report what was left out, and why. */
 void duplicate_stores_say_left_out(const DuplicatesLeftOut *left_out);

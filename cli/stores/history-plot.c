@@ -12,10 +12,10 @@
 #include <string.h>
 
 #define HEIGHT 8
-/* Of the sizes beside the plot, and a blank. */
+/* Width of the sizes beside the plot, and a blank. */
 #define LABEL_COLUMNS 15
 
-/* What is shown of passes, the oldest first. */
+/* The plotted values of passes, the oldest first. */
 typedef struct {
 	GArray *freed; /* uint64_t */
 	GArray *read;
@@ -113,7 +113,7 @@ static void print_days(const Series *series)
 	g_autofree char *last = time_text_local(series->last_usec);
 	size_t day = strlen("2026-11-21");
 
-	/* No dates at all, of a store that is damaged. */
+	/* A damaged store may have invalid dates. */
 	if (!first || !last)
 		return;
 	first[MIN(day, strlen(first))] = '\0';

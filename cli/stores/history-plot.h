@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Print what the passes over a filesystem freed and read, as plots in order of time.  Of more passes
- * than the terminal has columns the last are shown.
+ * Plot what the passes over a filesystem freed and read, in order of time.  If there are more passes than
+ * columns, the last ones are shown.
  *
  * Thread: main.
  */

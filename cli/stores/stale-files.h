@@ -5,10 +5,9 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * StaleFiles - files that a store remembers, and that their filesystem has no more, or has another file
- * in place of.
+ * StaleFiles - finds files in a store that no longer exist on the filesystem, or were replaced by another file.
  *
- * Extents of a btrfs are none of them: each pass by itself forgets those that are gone.
+ * It excludes extents of btrfs: each pass forgets those that are gone.
  *
  * Thread: main.
  */
@@ -18,8 +17,8 @@ typedef struct {
 } GoneFile;
 
 /*
- * *ret is an array of GoneFile, to be unref'd: 16 bytes for each.  @fd is a directory of the mounted
- * filesystem; which needs CAP_SYS_ADMIN.
+ * *ret is an array of GoneFile, 16 bytes each, to be unref'd.  @fd is a directory of the mounted filesystem.
+ * Needs CAP_SYS_ADMIN.
  */
 bool stale_files_find(HashStore *store, int fd, GArray **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

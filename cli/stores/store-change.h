@@ -10,7 +10,7 @@
  */
 
 /*
- * Open the store of @entry for writing as well.  A pass that runs is not in the way, nor is it
- * disturbed: HASH_STORE_ERROR_IN_USE.  One that begins meanwhile is refused the same way.
+ * Open the store of @entry for reading and writing.  While a pass runs, it fails with HASH_STORE_ERROR_IN_USE,
+ * and the pass is not disturbed.  A pass that begins while the store is open is refused the same way.
  */
 HashStore *store_change_open(const StoreEntry *entry, const char *directory, GError **error);

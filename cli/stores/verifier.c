@@ -24,7 +24,7 @@ struct Verifier {
 	FsKind kind;
 	uint32_t block_bytes;
 	uint64_t rate_bytes;
-	ExtentSums *extents; /* NULL: not a btrfs */
+	ExtentSums *extents; /* NULL: not on btrfs */
 	BlockSums *sums;
 
 	BtrfsTree *tree;
@@ -102,7 +102,7 @@ bool verifier_takes(const Verifier *verifier, const Object *object)
 					    : object->generation != 0);
 }
 
-/* Wait until what was read so far is no more than the rate allows. */
+/* Wait until the rate allows the reads so far. */
 static void keep_to_rate(const Verifier *verifier)
 {
 	if (verifier->rate_bytes == 0)
@@ -123,7 +123,7 @@ static void add_sum(ObjectSums *sums, uint64_t sum, uint64_t of_zeros)
 		object_sums_add(sums, sum, &nowhere);
 }
 
-/* The digests of a file, by its data and by the checksums of that, as either may have been stored. */
+/* The digests of a file, by its data and by the checksums of the data, since either may be stored. */
 typedef struct {
 	ObjectSums by_data;
 	ObjectSums by_checksum;
@@ -155,7 +155,7 @@ static void add_hole(Verifier *verifier, FileSums *sums, uint64_t length)
 		object_sums_add_hole(&sums->by_checksum, n_blocks, &nowhere);
 }
 
-/* Read the bytes from @offset to @end; false with errno. */
+/* Read the bytes from @offset to @end.  Returns false and sets errno on error. */
 static bool read_data(Verifier *verifier, int fd, uint64_t offset, uint64_t end, FileSums *sums)
 {
 	for (; offset < end; offset += PIECE_BYTES) {
@@ -165,7 +165,7 @@ static bool read_data(Verifier *verifier, int fd, uint64_t offset, uint64_t end,
 
 		if (got < 0)
 			return false;
-		/* What is missing was cut off meanwhile, which the stamp will show. */
+		/* The missing end was truncated meanwhile, which the stamp will show. */
 		memset(verifier->buffer + got, 0, n_blocks * verifier->block_bytes - (size_t)got);
 		add_blocks(verifier, sums, n_blocks);
 		verifier->read_bytes += wanted;
@@ -181,7 +181,7 @@ static uint64_t data_end(const Verifier *verifier, int fd, uint64_t start, uint6
 	uint64_t block_bytes = verifier->block_bytes;
 	uint64_t end = MIN(extent_map_skip_data(fd, start), size_bytes);
 
-	/* A file that is cut off meanwhile has no data at @start any more. */
+	/* A file truncated meanwhile has no data at @start any more. */
 	end = MAX((end + block_bytes - 1) / block_bytes * block_bytes, start + block_bytes);
 	return MIN(end, size_bytes);
 }
@@ -254,7 +254,7 @@ static Verified look_at_file(Verifier *verifier, const Object *object)
 		return VERIFIED_UNREADABLE;
 	}
 
-	/* What was stored to memory alone shows in the times once it is written out. */
+	/* Writes in memory show in the times after they are written out. */
 	if (fdatasync(fd) != 0)
 		return VERIFIED_UNREADABLE;
 	return has_stamp(fd, object) ? look_into_file(verifier, fd, object) : VERIFIED_STALE;
@@ -326,7 +326,7 @@ static bool look_at_extent(Verifier *verifier, const Object *object, Verified *r
 		*ret = VERIFIED_RIGHT;
 		return true;
 	}
-	/* It may have been freed, and its place given to another, while it was looked at. */
+	/* The extent may have been freed and its address reused meanwhile. */
 	if (!find_extent(verifier, object, &is_there, error))
 		return false;
 	if (is_there && n_known == (uint64_t)object->mtime_nsec)

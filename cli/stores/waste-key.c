@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Without the dot; what is longer is part of a name. */
+/* The maximum length of an extension without the dot.  A longer one is part of the name. */
 #define TYPE_LETTERS_MOST 12
 
 #define DAY_NSEC INT64_C(86400000000000)
@@ -32,7 +32,7 @@ char *waste_key_directory(const char *path, const GPtrArray *bases, unsigned dep
 {
 	const char *base = base_of(path, bases);
 	const char *end = strrchr(path, '/');
-	/* What no mount shows does not begin with a slash. */
+	/* Paths of unmounted subvolumes do not begin with a slash. */
 	const char *cut = strcmp(base, "/") == 0 ? strchr(path, '/') : path + strlen(base);
 
 	/* The place is a file. */
@@ -44,7 +44,7 @@ char *waste_key_directory(const char *path, const GPtrArray *bases, unsigned dep
 	return cut == path ? g_strdup("/") : g_strndup(path, (size_t)(cut - path));
 }
 
-/* Whether it looks like the ending of a name, and no part of a sentence or a version. */
+/* Whether it looks like an extension, not like part of a sentence or a version. */
 static bool is_type(const char *ending)
 {
 	size_t n_letters = 0;

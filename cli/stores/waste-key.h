@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * What files are counted under when space is looked for: pure functions, and the words for them.
+ * WasteKey - the keys under which wasted space is counted.  The functions are pure.
  *
- * All texts that are returned are to be freed with g_free(); names in them are raw bytes.
+ * Returned texts are to be freed with g_free().  Names in them are raw bytes.
  *
  * Thread: any.
  */
@@ -23,16 +23,16 @@ typedef enum {
 extern const char *const waste_by_names[];
 
 /*
- * The directory of the file @path, absolute, at most @depth levels below that of @bases (texts) which it
- * lies in, the longest if in several; below "/" if in none.
+ * The directory of the file @path (absolute), cut to @depth levels below the directory of @bases (texts) in
+ * which it lies.  The longest base counts if several match; "/" if none does.
  */
 char *waste_key_directory(const char *path, const GPtrArray *bases, unsigned depth);
 
-/* ".jpg", in lower case; "(none)" for a name without an ending that looks like one. */
+/* ".jpg", in lower case; "(none)" for a name without a plausible extension. */
 char *waste_key_type(const char *path);
 
-/* How long ago, in words: "7 to 30 days". */
+/* The age in words: "7 to 30 days". */
 char *waste_key_age(int64_t mtime_nsec, int64_t now_nsec);
 
-/* The name of a user, or the number where there is none. */
+/* The name of a user, or the number if there is no name. */
 char *waste_key_owner(uint32_t uid);

@@ -5,19 +5,19 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * WasteScope - which files of one filesystem are counted, and what the levels of their directories are
- * counted from.
+ * WasteScope - which files of one filesystem count, and the base directories for the levels of their
+ * directories.
  *
  * Thread: main.
  */
 typedef struct {
 	GPtrArray *bases; /* directories, absolute */
-	bool is_whole;    /* files that lie in none of them are counted, too */
+	bool is_whole;    /* files outside of them count, too */
 } WasteScope;
 
 /*
- * Of the filesystem @uuid, with what of @places (NamedPlace) lies on it: all of it where the filesystem
- * itself is named, or a mount of its top, or nothing is.
+ * Make the scope of the filesystem @uuid from those of @places (NamedPlace) that lie on it.  The scope is the
+ * whole filesystem if @places name the filesystem itself or a mount of its top, or are empty.
  */
 void waste_scope_make(WasteScope *scope, const GArray *places, const char *uuid,
 		      const MountTable *mounts);

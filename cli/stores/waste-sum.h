@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * WasteSum - what could be freed, and what is shared, added up by keys.
+ * WasteSum - sums of reclaimable and shared bytes by key.
  *
- * At most WASTE_KEYS_MOST keys are told apart; what comes under others later is under WASTE_OTHERS.
+ * It has at most WASTE_KEYS_MOST keys.  Later keys count as WASTE_OTHERS.
  *
  * Pure.  Thread: any.
  */
@@ -20,7 +20,7 @@ typedef struct {
 	char *key; /* raw bytes */
 	uint64_t reclaimable_bytes;
 	uint64_t shared_bytes;
-	uint64_t files; /* that have something to reclaim */
+	uint64_t files; /* files with reclaimable bytes */
 } WasteEntry;
 
 WasteSum *waste_sum_new(void);
@@ -30,10 +30,10 @@ void waste_sum_free(WasteSum *sum);
 void waste_sum_add(WasteSum *sum, const char *key, uint64_t reclaimable_bytes,
 		   uint64_t shared_bytes);
 
-/* All there is, under no key. */
+/* The total, without a key. */
 const WasteEntry *waste_sum_total(const WasteSum *sum);
 
-/* The entries (WasteEntry, of the sum), those with most to reclaim first, then those that share most. */
+/* The entries (WasteEntry, owned by @sum), by descending reclaimable, then shared bytes. */
 GPtrArray *waste_sum_sorted(const WasteSum *sum);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WasteSum, waste_sum_free)

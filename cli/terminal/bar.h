@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * A number as a bar that lies in a line of a table: @largest takes all of the @width columns, and what is not
- * 0 can be seen.  In eighths of a column with @utf8, else in '#'.  To be freed with g_free().
+ * A number as a horizontal bar in a line of a table.  @largest takes all @width columns, and every nonzero
+ * value is visible.  The bar is drawn in eighths of a column with @utf8, else in '#'.  To be freed with
+ * g_free().
  *
  * Pure.  Thread: any.
  */

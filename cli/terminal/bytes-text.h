@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Sizes outside of tables, for people or, with --bytes, exactly.
+ * Sizes outside of tables, rounded for users or, with --bytes, exact.
  *
  * Thread: any.
  */

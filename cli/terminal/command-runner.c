@@ -11,7 +11,7 @@
 
 static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT };
 
-/* What was blocked before is so for the command. */
+/* Signals blocked before stay blocked for the command. */
 static void block_signals(sigset_t *ret_waited, sigset_t *ret_before)
 {
 	sigemptyset(ret_waited);
@@ -19,7 +19,7 @@ static void block_signals(sigset_t *ret_waited, sigset_t *ret_before)
 	for (size_t i = 0; i < G_N_ELEMENTS(passed_on); i++)
 		sigaddset(ret_waited, passed_on[i]);
 	sigprocmask(SIG_BLOCK, ret_waited, ret_before);
-	/* Who ignores it, as the caller may, is not told, and the child cannot be waited for. */
+	/* If SIGCHLD is ignored, as the caller may do, the child cannot be waited for. */
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -63,7 +63,7 @@ static int wait_for(pid_t child, const sigset_t *waited)
 	return status;
 }
 
-/* Why the command could not be begun; 0: it was.  Its end of the pipe is closed by then. */
+/* Why the command could not start; 0: it did.  Its end of the pipe is closed by then. */
 static int read_cause(int fd)
 {
 	int cause = 0;

@@ -4,13 +4,13 @@
 #include "common/text/exit-status.h"
 
 /*
- * Run @words, a command and its arguments up to NULL, and wait until it ends.  Returns its exit status; 128 and the
- * number of the signal that ended it; or EXIT_STATUS_NO_COMMAND or EXIT_STATUS_CANNOT_RUN with *@ret_cause, an errno,
- * which is 0 otherwise.
+ * Run @words, a command and its arguments up to NULL, and wait until it ends.  Returns its exit status, or 128
+ * plus the number of the signal that ended it.  If it cannot be run, returns EXIT_STATUS_NO_COMMAND or
+ * EXIT_STATUS_CANNOT_RUN, and *@ret_cause is an errno.  Otherwise *@ret_cause is 0.
  *
- * Signals that this process gets meanwhile are passed on, but those that a terminal sends to the command as well.
- * The command gets standard input, output and error, and no other descriptor that closes itself.
+ * Signals to this process are passed on meanwhile, except those that a terminal also sends to the command.  The
+ * command inherits standard input, output and error, and no close-on-exec descriptor.
  *
- * Thread: main, and no other runs.
+ * Thread: main, while no other thread runs.
  */
 ExitStatus command_run(char *const *words, int *ret_cause);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Where dedupd is: beside this dedupctl as both are installed, in the same directory, in the
- * tree that both were built in, or where they were built to be installed.  To be freed with g_free(); NULL: there is none.
+ * The path of dedupd: as installed together with this dedupctl, in the same directory, in the tree in which
+ * both were built, or at the place of installation chosen at build time.  To be freed with g_free(); NULL:
+ * there is none.
  *
  * Thread: any.
  */

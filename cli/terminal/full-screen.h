@@ -4,25 +4,26 @@
 #include <stdbool.h>
 
 /*
- * FullScreen - the terminal as one page that is drawn anew in place, and as it was before afterwards.
+ * FullScreen - the terminal as one page that is redrawn in place.  The previous contents are restored
+ * afterwards.
  *
- * It is the terminal's other page, without a cursor; what is typed is not shown.
+ * It uses the terminal's alternate screen, without cursor and without echo.
  *
  * Thread: main.
  */
 typedef struct FullScreen FullScreen;
 
-/* Whether standard output is a terminal that can do that. */
+/* Whether standard output is a terminal with this ability. */
 bool full_screen_can_be(void);
 
 FullScreen *full_screen_new(void);
 
-/* Leaves it. */
+/* Leaves the page. */
 void full_screen_free(FullScreen *screen);
 
-/* To be undone and done again as the program is stopped and goes on. */
+/* Leave the page when the program is stopped, and enter it again when it continues. */
 void full_screen_enter(FullScreen *screen);
 void full_screen_leave(FullScreen *screen);
 
-/* The lines fit, and are NULL-terminated. */
+/* The lines must fit, and are NULL-terminated. */
 void full_screen_draw(FullScreen *screen, char *const *lines);

@@ -4,26 +4,26 @@
 #include <glib.h>
 
 /*
- * What dedupctl says on standard error, and texts from a store made fit for a terminal.
+ * Messages of dedupctl on standard error, and escaping of texts for a terminal.
  *
  * Thread: main.
  */
 void message_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
-void message_print_error(const GError *error); /* of the configuration all lines, each by itself */
-void message_print_lines(const char *text);    /* each by itself */
+void message_print_error(const GError *error); /* of the configuration: all lines, separately */
+void message_print_lines(const char *text);    /* each separately */
 
-/* Keep what is said from now on, as the screen is somebody else's; and say it. */
+/* Keep messages from now on, since another program uses the screen; and print them. */
 void message_hold(void);
 void message_release(void);
 
 /*
- * A text that was escaped before stays as it is; one that a terminal should not see is escaped as a
- * whole, so that no store and no argument can move the cursor.  "" for NULL.
+ * Escape a text as a whole if a terminal should not see it, so that no store and no argument can move the
+ * cursor.  An escaped text stays as it is.  Returns "" for NULL.
  */
 char *message_text(const char *text);
 
 /*
- * The same for what is printed outside of tables: where the locale is not UTF-8, a byte that only
- * UTF-8 makes harmless is escaped too.
+ * The same for text outside of tables.  If the locale is not UTF-8, bytes that are harmless only in UTF-8 are
+ * escaped, too.
  */
 char *message_terminal_text(const char *text);

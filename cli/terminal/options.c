@@ -64,7 +64,7 @@ static void add_common_entries(GOptionContext *context, Options *options)
 	g_option_context_add_main_entries(context, entries, NULL);
 }
 
-/* What -n is short for in journalctl it is in 'log', too. */
+/* In 'log', -n has the same meaning as in journalctl. */
 static void add_table_entries(GOptionContext *context, Options *options, VerbOptions takes)
 {
 	char for_headings = takes & VERB_TAKES_LOG ? 0 : 'n';
@@ -417,7 +417,7 @@ bool options_parse_common(Options *options, char ***arguments, const char *descr
 	return g_option_context_parse_strv(context, arguments, error);
 }
 
-/* Where dedupd keeps the stores; what is wrong with the configuration `dedupctl config` says. */
+/* The directory where dedupd keeps the stores. `dedupctl config` reports errors of the configuration. */
 static char *find_state_directory(void)
 {
 	g_autoptr(Config) config = config_read(config_places_standard(), NULL);
@@ -451,7 +451,7 @@ static bool check(Options *options, GError **error)
 	return true;
 }
 
-/* Of bare names there is nothing else to say. */
+/* There is nothing else to say about bare names. */
 static bool check_null(const Options *options, GError **error)
 {
 	if (!options->nul || options->files_from || (!options->json && !options->columns))
@@ -483,7 +483,7 @@ static bool check_counts(const Options *options, const VerbUsage *usage, GError 
 	       check_count("--limit", options->limit, error);
 }
 
-/* What contradicts itself, or has no meaning. */
+/* Refuse combinations that contradict each other, or have no meaning. */
 static bool check_together(const Options *options, const VerbUsage *usage, GError **error)
 {
 	if (options->full && options->sample) {
@@ -527,7 +527,7 @@ static bool take_interval(Options *options, GError **error)
 	return false;
 }
 
-/* Take what stands behind "--" off @arguments: GLib would mix it with the names before. */
+/* Remove all words after "--" from @arguments: GLib would mix them with the names before. */
 static void take_command(Options *options, char **arguments)
 {
 	for (char **word = arguments; *word; word++) {

@@ -8,7 +8,7 @@
 /*
  * Options - the command line of dedupctl, checked.
  *
- * Options stand before the verb or behind it; those of one verb stand behind it.
+ * Common options may precede or follow the verb.  Options of one verb follow it.
  *
  * Thread: main.
  */
@@ -21,41 +21,41 @@ typedef enum {
 	VERB_TAKES_KEEP = 1 << 5,
 	VERB_TAKES_PLOT = 1 << 6,
 	VERB_TAKES_SAMPLE = 1 << 7,     /* --sample and --limit-rate */
-	VERB_TAKES_DUPLICATES = 1 << 8, /* those of 'duplicates' alone */
+	VERB_TAKES_DUPLICATES = 1 << 8, /* options of 'duplicates' alone */
 	VERB_TAKES_WAIT = 1 << 9,
 	VERB_TAKES_WASTE = 1 << 10,    /* --by, --depth, --min and --limit */
-	VERB_TAKES_RUN = 1 << 11,      /* those of 'run' alone, --min-size, --exclude and -0 */
-	VERB_TAKES_NULL = 1 << 12,     /* -0, of a verb that lists files */
+	VERB_TAKES_RUN = 1 << 11,      /* options of 'run' alone, --min-size, --exclude and -0 */
+	VERB_TAKES_NULL = 1 << 12,     /* -0, for a verb that lists files */
 	VERB_TAKES_WATCH = 1 << 13,    /* --watch and --interval */
-	VERB_TAKES_LOG = 1 << 14,      /* those of 'log' alone */
-	VERB_TAKES_ESTIMATE = 1 << 15, /* those of 'estimate' alone */
+	VERB_TAKES_LOG = 1 << 14,      /* options of 'log' alone */
+	VERB_TAKES_ESTIMATE = 1 << 15, /* options of 'estimate' alone */
 	VERB_TAKES_REPLACE = 1 << 16,
-	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command behind "--" */
+	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command after "--" */
 	VERB_TAKES_DELETE = 1 << 18,
 	VERB_TAKES_RESUME = 1 << 19,
 	VERB_TAKES_ALL = 1 << 20,
 } VerbOptions;
 
-/* What a verb takes, and says of that. */
+/* The options and arguments of a verb, and its help. */
 typedef struct {
 	const char *summary;   /* the beginning of --help */
-	const char *arguments; /* behind the options: "FILE…"; "": none are meant */
-	const char *columns;   /* the end of --help, of a verb that prints a table; else NULL */
+	const char *arguments; /* after the options: "FILE…"; "": none */
+	const char *columns;   /* the end of --help, if the verb prints a table; else NULL */
 	VerbOptions takes;
 } VerbUsage;
 
-/* Strings are as typed, and NULL when not given. */
+/* Strings are as typed, or NULL if not given. */
 typedef struct {
-	char *state_directory; /* set in any case */
+	char *state_directory; /* always set */
 	bool state_directory_is_given;
-	char *config;           /* a file, or "none"; NULL: that of the system */
-	char *config_directory; /* NULL: that of the system */
+	char *config;           /* a file, or "none"; NULL: the system's */
+	char *config_directory; /* NULL: the system's */
 	char *rate;
 	char *iops;
 	gboolean check;
 	gboolean json;
 	gboolean bytes;
-	char *columns; /* by commas; NULL: those that are shown by themselves */
+	char *columns; /* separated by commas; NULL: the default columns */
 	gboolean raw;
 	gboolean no_headings;
 	gboolean no_pager;
@@ -69,7 +69,7 @@ typedef struct {
 	char *since;
 	char *directory;
 	char *keep;
-	uint64_t keep_usec; /* what that says; 0: for ever */
+	uint64_t keep_usec; /* parsed @keep; 0: for ever */
 	char *sample;
 	char *limit_rate;
 	char *min_size;
@@ -95,25 +95,24 @@ typedef struct {
 	gboolean resume;
 	gboolean all;
 	char *why;
-	char **command; /* behind "--", NULL-terminated; NULL: there is no "--" */
+	char **command; /* after "--", NULL-terminated; NULL: there is no "--" */
 	gboolean version;
 	char **names; /* UUIDs, mount points or files; NULL-terminated, may be NULL: all */
 } Options;
 
 void options_clear(Options *options);
 
-/* Whether programs read the table, or people who say what they want of it: then it stands alone. */
+/* Whether a program, or a user who chose its format, reads the table.  The verb then prints nothing else. */
 bool options_are_for_programs(const Options *options);
 
 /*
- * Take the options before the verb from *@arguments, a program name and what follows it; leaves the
- * program name, the verb and what follows that.  @description is the end of --help, which is printed
- * and ends the process when asked for.
+ * Take the options before the verb from *@arguments, which begins with a program name.  The program name, the
+ * verb and its arguments stay.  @description is the end of --help, which prints the help and ends the process.
  */
 bool options_parse_common(Options *options, char ***arguments, const char *description,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take all options and names that follow a verb; *@arguments begins with the verb. */
+/* Take all options and names after a verb.  *@arguments begins with the verb. */
 bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *usage, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

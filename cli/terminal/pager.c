@@ -12,14 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Quits where all fits, is ended by Ctrl-C, keeps colours and what is on the screen, cuts lines. */
+/* less quits if all fits, ends on Ctrl-C, keeps colours and the screen's contents, and cuts lines. */
 #define LESS_OPTIONS "FRSXMK"
 
 struct Pager {
 	GPid pid;
 };
 
-/* Somebody was given root's rights for this program alone, it may be: they are not for a shell. */
+/* The user may have root's rights for this program alone, so do not offer a shell. */
 static bool has_lent_rights(void)
 {
 	return geteuid() == 0 && (g_getenv("SUDO_UID") || g_getenv("PKEXEC_UID"));
@@ -30,17 +30,17 @@ static bool is_installed(const char *command)
 	g_auto(GStrv) words = NULL;
 	g_autofree char *path = NULL;
 
-	/* What is no list of words is the shell's to understand. */
+	/* The shell interprets anything that is not a list of words. */
 	if (!g_shell_parse_argv(command, NULL, &words, NULL))
 		return true;
 	path = g_find_program_in_path(words[0]);
 	return path;
 }
 
-/* A command for a shell; NULL: none is wanted, or to be had. */
+/* A command for a shell; NULL: none is wanted, or available. */
 static const char *find_command(void)
 {
-	/* The first one alone can be told to start no others. */
+	/* Only the first one can be told to start no other programs. */
 	static const char *const programs[] = { "less", "pager", "more" };
 	size_t n_programs = has_lent_rights() ? 1 : G_N_ELEMENTS(programs);
 	const char *own = g_getenv("DEDUPCTL_PAGER");
@@ -94,7 +94,7 @@ Pager *pager_start(void)
 	pager->pid = pid;
 	terminal_keep();
 	message_hold();
-	/* It cannot fail: both are open, and who has closed standard output has no terminal. */
+	/* It cannot fail: both are open, since a closed standard output is no terminal. */
 	dup2(fd, STDOUT_FILENO);
 	return pager;
 }
@@ -104,7 +104,7 @@ void pager_finish(Pager *pager)
 	if (!pager)
 		return;
 
-	/* Who has seen enough ends it before all is printed, which is no failure: what is said is said. */
+	/* The user may end the pager before all is printed, which is no failure. */
 	signal(SIGPIPE, SIG_IGN);
 	fflush(stdout);
 	clearerr(stdout);

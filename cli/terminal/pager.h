@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * Pager - a program that shows what is printed page by page, as systemctl has it.
+ * Pager - a program that shows the output page by page, as in systemctl.
  *
- * $DEDUPCTL_PAGER says which, else $PAGER, else one that is installed; "" and "cat" are none.  less is
- * told to end at once where all fits on the screen ($DEDUPCTL_LESS has it do otherwise), and to start no
- * other programs, as it may be root's: with rights that were lent by sudo or pkexec it alone is used.
+ * $DEDUPCTL_PAGER names the program, else $PAGER; else an installed one is used.  "" and "cat" mean none. less
+ * is told to end at once if all fits on the screen, unless $DEDUPCTL_LESS says otherwise.  It is also told to
+ * start no other programs, since it may run as root.  With rights lent by sudo or pkexec, only less is used.
  *
  * Thread: main.
  */
 typedef struct Pager Pager;
 
 /*
- * From now on standard output is what the pager shows, and messages wait until it has ended.  NULL:
- * standard output is no terminal that can be paged on, or there is no pager.
+ * Send standard output to a pager from now on; messages wait until it has ended.  NULL: standard output is not
+ * a terminal suited to paging, or there is no pager.
  */
 Pager *pager_start(void);
 
-/* Wait until who reads has seen enough. */
+/* Wait until the user ends the pager. */
 void pager_finish(Pager *pager);

@@ -4,7 +4,7 @@
 #include "hashstore/objects/history.h"
 
 /*
- * The words for a pass, the same for every verb.
+ * Texts about a pass, the same for every verb.
  *
  * Thread: any.
  */

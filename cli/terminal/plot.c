@@ -14,7 +14,7 @@ uint64_t plot_largest(const uint64_t *values, size_t n_values)
 	return largest;
 }
 
-/* How high a bar is, in eighths of a line. */
+/* The height of a bar, in eighths of a line. */
 static unsigned bar_eighths(uint64_t value, uint64_t largest, unsigned height)
 {
 	if (value == 0)
@@ -33,7 +33,7 @@ static const char *cell(unsigned eighths, bool utf8)
 	return eighths < EIGHTHS / 2 ? "." : "#";
 }
 
-/* What of a bar is above the line @from_bottom, in eighths of one. */
+/* The part of a bar from the line @from_bottom upwards, in eighths of a line. */
 static unsigned above(unsigned bar, unsigned from_bottom)
 {
 	return bar > from_bottom * EIGHTHS ? bar - from_bottom * EIGHTHS : 0;

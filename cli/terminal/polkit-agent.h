@@ -15,10 +15,10 @@ typedef struct {
 } PolkitAgent;
 
 /*
- * Start one for this process, and wait until polkit knows it.  Returns false if there is no terminal, or no
- * pkttyagent.
+ * Start an agent for this process, and wait until polkit knows it.  Returns false if there is no terminal, or
+ * no pkttyagent.
  */
 bool polkit_agent_start(PolkitAgent *agent);
 
-/* End it, if it was started: the terminal is as it was before. */
+/* End the agent if it was started, and restore the terminal. */
 void polkit_agent_stop(PolkitAgent *agent);

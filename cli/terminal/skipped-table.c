@@ -32,7 +32,7 @@ static char *join_examples(const char *const *examples, size_t most)
 
 static void add_skip(Table *table, const SkipRecord *skip, const Options *options)
 {
-	/* To a person one example says what is meant. */
+	/* In text, one example is enough. */
 	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
 	g_autofree char *reason = message_text(skip->reason);
 	SkipReason known;
@@ -41,7 +41,7 @@ static void add_skip(Table *table, const SkipRecord *skip, const Options *option
 	table_add_row(table);
 	table_set_text(table, SKIPPED_REASON, reason);
 	table_set_count(table, SKIPPED_COUNT, skip->count);
-	/* What was not entered or opened has no size that is known. */
+	/* Directories and files that were not opened have no known size. */
 	if (skip->bytes > 0 || options_are_for_programs(options))
 		table_set_size(table, SKIPPED_BYTES, skip->bytes);
 	else

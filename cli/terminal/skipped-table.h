@@ -4,5 +4,5 @@
 #include "cli/terminal/table.h"
 #include "hashstore/objects/history.h"
 
-/* What the last pass left alone, as a table: as JSON and for --verbose with all examples. */
+/* What the last pass skipped, as a table.  JSON and --verbose include all examples. */
 Table *skipped_table_read(HashStore *store, const Options *options, GError **error);

@@ -16,15 +16,15 @@
 struct Table {
 	struct libscols_table *rows;
 	struct libscols_line *row;
-	struct libscols_column **columns; /* NULL for one that is not shown */
+	struct libscols_column **columns; /* NULL if not shown */
 	ColumnKind *kinds;                /* of all */
 	size_t n_columns;
-	char *json_head; /* NULL: it is no JSON, or no document by itself */
+	char *json_head; /* NULL: no JSON, or not a document by itself */
 	bool json;
 	bool bytes;
 };
 
-/* As everywhere, being out of memory ends the process; nothing else can fail. */
+/* Running out of memory ends the process, as everywhere.  Nothing else can fail. */
 static void check(int status)
 {
 	if (status < 0)
@@ -112,13 +112,13 @@ Table *table_new(const TableKind *kind, const Options *options)
 	return table;
 }
 
-/* What --output can name: a table in a table is for programs. */
+/* Whether --output can name the column.  Nested tables are for programs. */
 static bool can_be_shown(const TableColumn *column, bool json)
 {
 	return column->key && (json || column->kind != COLUMN_TABLE);
 }
 
-/* The column that is called @name; kind->n_columns: none. */
+/* The column with the name @name; kind->n_columns: none. */
 static size_t find_column(const TableKind *kind, const char *name, bool json)
 {
 	size_t i = 0;
@@ -129,7 +129,7 @@ static size_t find_column(const TableKind *kind, const char *name, bool json)
 	return i;
 }
 
-/* What --output says, without the '+' at the beginning; NULL: nothing. */
+/* The value of --output without the leading '+'; NULL: none. */
 static char **split_columns(const char *typed, bool *ret_adds)
 {
 	*ret_adds = typed && *typed == '+';
@@ -263,7 +263,7 @@ size_t table_count_rows(const Table *table)
 	return scols_table_get_nlines(table->rows);
 }
 
-/* By libsmartcols an array without lines would be one of null. */
+/* libsmartcols would print an array without lines as [null]. */
 static void set_array(Table *table, size_t column, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -278,7 +278,7 @@ static void set_array(Table *table, size_t column, const char *text)
 	free(json);
 }
 
-/* Fit for terminals; most of it is already, and stays as it is. */
+/* Escape the text for terminals.  Most of it is escaped already, and stays as it is. */
 static char *shown_text(ColumnKind kind, const char *text)
 {
 	if (kind != COLUMN_LINES)
@@ -361,7 +361,7 @@ void table_set_table(Table *table, size_t column, Table *rows)
 	if (!table->columns[column])
 		return;
 
-	/* libsmartcols prints whole documents, { "name": [ … ] }, of which the array is wanted. */
+	/* libsmartcols prints whole documents, { "name": [ … ] }.  Only the array is needed. */
 	check(scols_print_table_to_string(rows->rows, &printed));
 	const char *begin = strchr(printed, '[');
 	const char *end = strrchr(printed, ']');
@@ -380,13 +380,13 @@ void table_hide(Table *table, size_t column)
 					     scols_column_get_flags(shown) | SCOLS_FL_HIDDEN));
 }
 
-/* What libsmartcols prints of @table, with the head before its only key. */
+/* Print the document of libsmartcols, with the head before its only key. */
 static char *print_json(Table *table)
 {
 	char *printed;
 
 	check(scols_print_table_to_string(table->rows, &printed));
-	/* An object in any case, of no rows, too. */
+	/* It is always an object, even without rows. */
 	char *json = g_strconcat(table->json_head, strchr(printed, '{') + 1, NULL);
 	free(printed);
 	return json;

@@ -16,7 +16,7 @@
 #define HEIGHT_USUAL 24
 #define HEIGHT_LEAST 2
 
-/* Where what is printed ends up. */
+/* The terminal where the output ends up. */
 static int screen_fd = STDOUT_FILENO;
 
 bool terminal_is(void)

@@ -4,23 +4,23 @@
 #include <stdbool.h>
 
 /*
- * What standard output is, and may be sent; with a pager before it, what that shows it on.
+ * Properties of the terminal on standard output, or behind the pager.
  *
  * Thread: main.
  */
 
 bool terminal_is(void);
 
-/* One that can do more than print lines. */
+/* A terminal that can move the cursor. */
 bool terminal_moves_cursor(void);
 
-/* Whether a page can be shown there, and somebody can turn it. */
+/* Whether a page can be shown there, and a user can turn it. */
 bool terminal_can_page(void);
 
-/* Remember the terminal, as standard output is about to be something else. */
+/* Remember the terminal before standard output is redirected. */
 void terminal_keep(void);
 
-/* Have it be standard output again. */
+/* Make the terminal standard output again. */
 void terminal_give_back(void);
 
 /* Columns: of the terminal, or as $COLUMNS says, or 80; at least 20. */
@@ -32,5 +32,5 @@ unsigned terminal_height(void);
 /* A terminal whose locale is UTF-8. */
 bool terminal_takes_utf8(void);
 
-/* A terminal that knows colours, and nobody asked for none (https://no-color.org). */
+/* A terminal with colours, which the user did not switch off (https://no-color.org). */
 bool terminal_takes_colours(void);

@@ -9,7 +9,7 @@
 #define HOUR_USEC   (60 * MINUTE_USEC)
 #define DAY_USEC    (24 * HOUR_USEC)
 
-/* What a damaged store says may be no date at all. */
+/* A damaged store may have invalid dates. */
 static char *format(GDateTime *time, const char *how)
 {
 	return time ? g_date_time_format(time, how) : NULL;

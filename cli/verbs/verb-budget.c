@@ -23,7 +23,7 @@ static const TableColumn columns[] = {
 
 const TableKind table_of_budget = { "disks", columns, G_N_ELEMENTS(columns), "dedupctl-budget", 1 };
 
-/* What stands for no limit. */
+/* The word for no limit. */
 static bool is_none(const char *text)
 {
 	return strcmp(text, "none") == 0;
@@ -63,7 +63,7 @@ static void add_row(Table *table, const DaemonDisk *disk)
 	table_set_size(table, BUDGET_CHARGED, disk->charged_bytes);
 }
 
-/* By the name that the kernel has for it; NULL: there is none of the name. */
+/* The disk by its kernel name; NULL: none has this name. */
 static const DaemonDisk *find_disk(const GPtrArray *all, const char *name)
 {
 	g_autofree char *known = config_name_of_disk(name);
@@ -101,7 +101,7 @@ static ExitStatus show(const GPtrArray *all, const Options *options)
 	return status;
 }
 
-/* What is not given stays as it is. */
+/* Limits that are not given stay as they are. */
 static ExitStatus set(DaemonClient *client, const GPtrArray *all, const Options *options)
 {
 	for (char **name = options->names; *name; name++) {

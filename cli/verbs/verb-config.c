@@ -62,7 +62,7 @@ static void add_value(Table *table, const char *section, const ConfigKey *key,
 	table_set_count(table, CONFIG_LINE, origin->line);
 }
 
-/* Whether a section is of what goes by @names. */
+/* Whether a section applies to the filesystem or disk with @names. */
 static bool has_section(const Config *config, ConfigSection section, const char *const *names)
 {
 	const GPtrArray *entries = config_entries(config);
@@ -77,8 +77,8 @@ static bool has_section(const Config *config, ConfigSection section, const char 
 }
 
 /*
- * All keys that may stand in @section, as they are for what goes by @names; those that ask for a section
- * only where there is one.
+ * Print all keys allowed in @section, with their values for @names.  Keys that require a section appear only if
+ * there is one.
  */
 static void add_keys(Table *table, const Config *config, ConfigSection section,
 		     const char *const *names, const char *title)
@@ -100,7 +100,7 @@ static void add_keys(Table *table, const Config *config, ConfigSection section,
 	}
 }
 
-/* What is said of single filesystems and disks. */
+/* Print the sections of single filesystems and disks. */
 static void add_sections(Table *table, const Config *config)
 {
 	const GPtrArray *entries = config_entries(config);
@@ -115,7 +115,7 @@ static void add_sections(Table *table, const Config *config)
 	}
 }
 
-/* Add by which other names the stores know the filesystem @name. */
+/* Add the other names by which the stores know the filesystem @name. */
 static void add_names_of_stores(const Options *options, const char *name, GPtrArray *names)
 {
 	char *const asked[] = { (char *)name, NULL };
@@ -129,7 +129,7 @@ static void add_names_of_stores(const Options *options, const char *name, GPtrAr
 	}
 }
 
-/* What is in force for the filesystem or disk @name. */
+/* Print the settings in force for the filesystem or disk @name. */
 static void add_named(Table *table, const Config *config, const Options *options, const char *name)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -150,7 +150,7 @@ static void add_named(Table *table, const Config *config, const Options *options
 	add_keys(table, config, section, (const char *const *)names->pdata, title);
 }
 
-/* What names no filesystem and no disk is no error: it may be there later. */
+/* A section without a present filesystem or disk is no error: it may appear later. */
 static void warn_of_names(const Config *config)
 {
 	g_autoptr(MountTable) mounts = mounts_with_timeout_read(NULL);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The verbs that have the running service do something with filesystems that are named. */
+/* The verbs that make the running service act on named filesystems. */
 
 static ExitStatus status_of(const GError *error)
 {
@@ -17,7 +17,7 @@ static ExitStatus status_of(const GError *error)
 		       : EXIT_STATUS_FAILED;
 }
 
-/* The service, if filesystems are named that it can do something with. */
+/* Connect to the service, if filesystems are named on which it can act. */
 static DaemonClient *connect_for(const Options *options, ExitStatus *ret_status)
 {
 	g_autoptr(GError) error = NULL;
@@ -39,7 +39,7 @@ static DaemonClient *connect_for(const Options *options, ExitStatus *ret_status)
 	return client;
 }
 
-/* What is named, or all that the service knows. */
+/* The named filesystems, or all that the service knows. */
 static GStrv names_of(DaemonClient *client, const Options *options, GError **error)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -61,7 +61,7 @@ static GStrv names_of(DaemonClient *client, const Options *options, GError **err
 
 typedef bool (*Call)(DaemonClient *client, const char *name, const void *data, GError **error);
 
-/* Make @call for each that is named; one that fails does not keep the others. */
+/* Make @call for each named filesystem.  A failure does not prevent the others. */
 static ExitStatus call_each(const Options *options, Call call, const void *data)
 {
 	ExitStatus status = EXIT_STATUS_DONE;
@@ -145,7 +145,7 @@ ExitStatus verb_stop(const Options *options)
 	return call_each(options, call_method, "Stop");
 }
 
-/* The time at the end of the names, which is no path; NULL: there is none. */
+/* The time at the end of the names, if it is not a path; NULL: there is none. */
 static const char *find_time(const Options *options)
 {
 	guint n = options->names ? g_strv_length(options->names) : 0;
@@ -195,7 +195,7 @@ ExitStatus verb_reload(const Options *options)
 	if (client && daemon_client_reload(client, &error))
 		return EXIT_STATUS_DONE;
 
-	/* All that is wrong with the configuration. */
+	/* Print all errors of the configuration. */
 	message_print_lines(error->message);
 	return status_of(error);
 }

@@ -21,10 +21,10 @@ static const TableColumn columns[] = {
 const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns),
 					"dedupctl-duplicates", 1 };
 
-/* Of a table, so many groups are shown by themselves. */
+/* The number of groups in a table by default. */
 #define TABLE_LIMIT 100
 
-/* So many groups wait for what may have more to reclaim. */
+/* The maximum number of groups that wait for groups with more to reclaim. */
 #define WAITING_MOST 1000
 
 static const char *const format_names[] = { "table", "fdupes", "json", "csv" };
@@ -36,13 +36,13 @@ typedef struct {
 	DuplicateFormat format;
 	DuplicateLimits limits;
 	uint64_t n_left; /* groups that may still be printed */
-	char *under;     /* of the limits */
-	/* The only filesystem, or none; a file of each group is below its directory. */
+	char *under;     /* from the limits */
+	/* The only filesystem, or none.  Each group has a file below its directory. */
 	NamedPlace place;
 	DuplicatePrinter *printer;
-	bool has_store; /* one was looked through */
+	bool has_store; /* a store was searched */
 	uint64_t n_printed;
-	uint64_t n_hidden; /* groups that have nothing to reclaim */
+	uint64_t n_hidden; /* groups with nothing to reclaim */
 } Query;
 
 static void query_clear(Query *query)
@@ -76,7 +76,7 @@ static bool take_format(Query *query, const Options *options)
 	return false;
 }
 
-/* The filesystem that the directory lies on, if it is one. */
+/* The filesystem of the directory, if it is a directory. */
 static bool take_place(Query *query, const char *typed)
 {
 	g_autoptr(GError) error = NULL;
@@ -146,8 +146,7 @@ static bool is_wanted(Query *query, const DuplicateGroup *group)
 }
 
 /*
- * Have the group with most to reclaim at the end of @waiting: what is remembered tells how much
- * others have at most.
+ * Keep the group with most to reclaim at the end of @waiting.  The store bounds how much other groups can have.
  */
 static bool fill(DuplicateFinder *finder, Query *query, GPtrArray *waiting, GError **error)
 {

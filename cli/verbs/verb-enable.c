@@ -11,18 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The verbs that name filesystems in the configuration, and take that back. */
+/* The verbs that add filesystems to the configuration, and remove them. */
 
-/* What the verbs work on; all is the verb's. */
+/* The data of a verb, which owns all of it. */
 typedef struct {
 	const Options *options;
 	ConfigPlaces places;
 	char *file;
 	char *directories[2];
 	MountTable *mounts;
-	const MountedFilesystem *mounted; /* NULL: it is not */
-	char *name;                       /* by which a section is written */
-	char **names;                     /* all by which there may be sections */
+	const MountedFilesystem *mounted; /* NULL: not mounted */
+	char *name;                       /* the name in the written section */
+	char **names;                     /* all names that sections may have */
 } Naming;
 
 static void naming_clear(Naming *naming)
@@ -36,7 +36,7 @@ static void naming_clear(Naming *naming)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Naming, naming_clear)
 
-/* Where the configuration is, and where drop-ins are written: the strongest directory. */
+/* Find the configuration, and the directory with the highest priority, where drop-ins are written. */
 static void find_places(Naming *naming)
 {
 	const char *directory = naming->options->config_directory;
@@ -62,7 +62,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 	puts(text);
 }
 
-/* Find what is meant by the first name. */
+/* Find the filesystem that the first name means. */
 static bool find(Naming *naming)
 {
 	g_autoptr(GError) error = NULL;
@@ -91,7 +91,7 @@ static bool find(Naming *naming)
 	return true;
 }
 
-/* What the configuration says of it last: the entry, the configuration's; NULL: nothing. */
+/* The last entry of the configuration for it, owned by the configuration; NULL: none. */
 static const ConfigEntry *last_word(const Config *config, const Naming *naming)
 {
 	const GPtrArray *entries = config_entries(config);
@@ -122,7 +122,7 @@ static Config *read_config(const Naming *naming)
 	return config;
 }
 
-/* Have the service know, if it is about its configuration and it runs. */
+/* Tell the service, if it runs and this is its configuration. */
 static ExitStatus reload(const Naming *naming, bool has_work)
 {
 	g_autoptr(GError) error = NULL;
@@ -169,7 +169,7 @@ static bool may_have_drop_in(const char *name)
 	return *name == '/' || !strchr(name, '=');
 }
 
-/* Add what the drop-in of @name says. */
+/* Add the values of the drop-in of @name. */
 static bool add_drop_in(const Naming *naming, const char *name, GString *text, GError **error)
 {
 	g_autofree char *path = drop_in_path(naming->places.directories[0], name);
@@ -182,7 +182,10 @@ static bool add_drop_in(const Naming *naming, const char *name, GString *text, G
 	return true;
 }
 
-/* The values that 'enable' has to write, as it wrote some before under any name; what changes is told. */
+/*
+ * The values that 'enable' has to write, including those that it wrote before under any name.  Changes are
+ * reported.
+ */
 static char **merge_values(const Naming *naming, GPtrArray *changes, GError **error)
 {
 	g_autoptr(GString) old = g_string_new(NULL);
@@ -197,7 +200,7 @@ static char **merge_values(const Naming *naming, GPtrArray *changes, GError **er
 		       : NULL;
 }
 
-/* An empty value of a list is for good, so whoever meant to take back what they said shall know. */
+/* An empty value of a list stays, so tell users who meant to remove their values. */
 static void tell_emptying(const Naming *naming, const char *value)
 {
 	g_autofree char *name = g_strndup(value, strcspn(value, "="));
@@ -222,7 +225,7 @@ static void tell_changes(const Naming *naming, const GPtrArray *changes, char *c
 	}
 }
 
-/* Say which of the values on the command line have no effect, as a later file says otherwise. */
+/* Report values on the command line that have no effect, since a later file overrides them. */
 static bool are_in_force(const Naming *naming, const Config *config)
 {
 	g_autofree char *path = drop_in_path(naming->places.directories[0], naming->name);
@@ -242,7 +245,7 @@ static bool are_in_force(const Naming *naming, const Config *config)
 	return are_all;
 }
 
-/* Whether what was written has the effect that it is meant to have: a later file may say otherwise. */
+/* Whether the written file has its intended effect: a later file may override it. */
 static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 {
 	g_autoptr(Config) config = read_config(naming);
@@ -262,7 +265,7 @@ static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 	return EXIT_STATUS_FAILED;
 }
 
-/* What is mounted on the mount point of a disk that is carried about may be another one tomorrow. */
+/* The mount point of a portable disk may have another filesystem tomorrow. */
 static void prefer_uuid(Naming *naming)
 {
 	if (*naming->name != '/' || !mounted_filesystem_is_removable(naming->mounted))
@@ -283,7 +286,7 @@ static bool is_one_named(const Options *options)
 	return false;
 }
 
-/* Remove what 'enable' wrote, under whichever name but @kept. */
+/* Remove the files that 'enable' wrote, under any name but @kept. */
 static bool remove_drop_ins(const Naming *naming, const char *kept, bool *ret_removed)
 {
 	*ret_removed = false;
@@ -343,13 +346,13 @@ ExitStatus verb_enable(const Options *options)
 			       ? EXIT_STATUS_USAGE
 			       : EXIT_STATUS_FAILED;
 	}
-	/* Where it is faulty already, more of it helps nobody. */
+	/* Do not add to a configuration that is already faulty. */
 	config = read_config(&naming);
 	if (!config || !write_drop_in(&naming, true, values))
 		return EXIT_STATUS_FAILED;
 
 	tell_changes(&naming, changes, values);
-	/* What other names had is in this one now. */
+	/* This file now has the values of the other names. */
 	if (!remove_drop_ins(&naming, naming.name, &has_removed))
 		return EXIT_STATUS_FAILED;
 	return check_effect(&naming, true);

@@ -17,14 +17,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where files are read, so much of the data is, and no less than that. */
+/* The default share of data to read if files are read, and the minimum amount. */
 #define SAMPLE_FRACTION  (1.0 / 16)
 #define SAMPLE_MIN_BYTES (UINT64_C(1) << 30)
 
 static atomic_bool stop;
 static volatile sig_atomic_t stop_signal;
 
-/* What is asked for, of all filesystems. */
+/* The request, for all filesystems. */
 typedef struct {
 	const Options *options;
 	Config *config;
@@ -36,11 +36,11 @@ typedef struct {
 	ExitStatus status;
 } Request;
 
-/* A filesystem, and what of it is asked for. */
+/* A filesystem, and the request for it. */
 typedef struct {
 	FsIdentity identity;
 	char uuid[FS_UUID_TEXT_BYTES];
-	GPtrArray *paths; /* of char, ended by NULL when they are all there */
+	GPtrArray *paths; /* of char *, NULL-terminated when complete */
 } Subject;
 
 static void request_clear(Request *request)
@@ -122,7 +122,7 @@ static void add_path(GPtrArray *subjects, const FsIdentity *identity, const char
 	g_ptr_array_add(subject->paths, g_strdup(path));
 }
 
-/* What was named; or all filesystems that are mounted and can share. */
+/* The named filesystems, or all mounted ones that can share. */
 static GPtrArray *list_subjects(Request *request)
 {
 	GPtrArray *subjects = g_ptr_array_new_with_free_func(subject_free);
@@ -165,7 +165,7 @@ static void add_excludes(Settings *settings, char *const *more)
 	settings->excludes = (char **)g_ptr_array_free(g_steal_pointer(&all), FALSE);
 }
 
-/* What a pass over the filesystem would obey, and what the command line says besides. */
+/* The settings of a pass over the filesystem, with those of the command line. */
 static void make_settings(const Request *request, const Subject *subject,
 			  const MountedFilesystem *mounted, Settings *ret)
 {
@@ -180,7 +180,7 @@ static void make_settings(const Request *request, const Subject *subject,
 		ret->rate_bytes = request->rate_bytes;
 }
 
-/* What the disks may be asked for in a second; 0: no limit. */
+/* The limit of the disks per second; 0: none. */
 static uint64_t budget_of(DiskTable *disks, const Settings *settings)
 {
 	g_autoptr(GPtrArray) views = disk_table_views(disks);
@@ -195,7 +195,7 @@ static uint64_t budget_of(DiskTable *disks, const Settings *settings)
 	return least == UINT64_MAX ? 0 : least;
 }
 
-/* How much is to be read, where files are. */
+/* How much to read, if files are read. */
 static double fraction_of(const Request *request, const FsIdentity *identity, int fd)
 {
 	uint64_t used_bytes;
@@ -209,13 +209,13 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
 }
 
-/* For people, who asked for no columns of their own. */
+/* Print text, if no columns were requested. */
 static bool wants_curves(const Options *options)
 {
 	return !options_are_for_programs(options);
 }
 
-/* Print what there is to say of one filesystem alone. */
+/* Print what concerns this filesystem alone. */
 static void print_rest(const Request *request, const EstimateSubject *subject,
 		       const Estimate *estimate, const EstimateForecast *forecast)
 {
@@ -245,7 +245,7 @@ static void add_option(GStrvBuilder *words, const char *name, const char *value)
 		g_strv_builder_add_many(words, name, value, NULL);
 }
 
-/* What is asked for, as dedupd takes it. */
+/* The request in the form of dedupd's options. */
 static GStrv dedupd_words(const Options *options)
 {
 	g_autoptr(GStrvBuilder) words = g_strv_builder_new();
@@ -305,7 +305,7 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 	return true;
 }
 
-/* "25%" or "6.25"; more than 0, and 100 at most. */
+/* Parse "25%" or "6.25"; above 0, and at most 100. */
 static bool percent_parse(const char *text, double *ret)
 {
 	char *end;
@@ -351,7 +351,7 @@ static void estimate_all(Request *request, const GPtrArray *subjects)
 	for (guint i = 0; i < subjects->len && !atomic_load(&stop); i++) {
 		g_autoptr(GError) error = NULL;
 
-		/* People get a table for each, beside its curves. */
+		/* In text, each filesystem has a table beside its curves. */
 		if (wants_curves(request->options)) {
 			g_clear_pointer(&request->table, table_free);
 			request->table = table_new_asked(&table_of_estimate, request->options);

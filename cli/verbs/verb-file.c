@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many extents are listed. */
+/* The maximum number of extents listed. */
 #define EXTENTS_MOST 10000
 
 enum {
@@ -202,7 +202,7 @@ static void print_details(Table *extents, Table *others, const FileReport *repor
 		printf("… and more: %" G_GUINT64_FORMAT " in all at least\n", report->n_others);
 }
 
-/* The store of the file's filesystem; NULL: there is none, which is said unless it is plain. */
+/* Open the store of the file's filesystem; NULL: there is none, which is reported unless it is obvious. */
 static HashStore *open_store(const NamedFile *file, const Options *options, ExitStatus *status)
 {
 	g_autoptr(GError) error = NULL;
@@ -215,7 +215,7 @@ static HashStore *open_store(const NamedFile *file, const Options *options, Exit
 	return store;
 }
 
-/* The other files that share with it or equal it now. */
+/* Print the other files that share with it or equal it now. */
 static void print_others(const FileReport *report)
 {
 	for (guint i = 0; i < report->others->len; i++) {
@@ -229,7 +229,7 @@ static void print_others(const FileReport *report)
 			      report->n_others);
 }
 
-/* Add what is known of one file; with @is_detailed print what does not fit the table. */
+/* Add all about one file; with @is_detailed, print what does not fit the table. */
 static void show(const char *name, Table *table, const Options *options, bool is_detailed,
 		 ExitStatus *status)
 {

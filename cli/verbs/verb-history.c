@@ -98,7 +98,7 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }
 
-/* What any pass has: other columns are not shown to people. */
+/* Columns with a value in any pass.  Text omits other columns. */
 typedef struct {
 	bool files, extents, net, deferred;
 } Shown;
@@ -143,7 +143,7 @@ static void hide_empty(Table *table, const Shown *shown, const Options *options)
 			table_hide(table, columns[i].column);
 }
 
-/* One below the other; what cannot be read is said. */
+/* Print one plot below the other, and report read errors. */
 static ExitStatus print_plots(StoreList *list, const Options *options)
 {
 	const StoreEntry *entry;

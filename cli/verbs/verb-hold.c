@@ -12,21 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the service does: passes end within two seconds, unless their disk does not answer. */
+/* The time that the service waits, too: passes end within 2 seconds, if their disk answers. */
 #define WAIT_USEC (20 * G_USEC_PER_SEC)
 #define LOOK_USEC (G_USEC_PER_SEC / 20)
 
-/* What the service takes as a reason. */
+/* The maximum length of a reason in the service. */
 #define WHY_BYTES_MAX 256
 
-/* Descriptors that hold the filesystems, and end with the process; they are never closed before. */
+/* Descriptors that hold the filesystems until the process ends.  They are never closed before. */
 typedef struct {
 	GArray *fds;
 	DaemonClient *client; /* NULL: the service does not run */
 	const char *why;
 } Holder;
 
-/* A mistyped UUID is nobody's, and root's lock of it would protect nothing. */
+/* A mistyped UUID belongs to no filesystem, so root's lock of it would protect nothing. */
 static bool check_mounted(const char *uuid, GError **error)
 {
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
@@ -41,7 +41,7 @@ static bool check_mounted(const char *uuid, GError **error)
 	return true;
 }
 
-/* UUIDs of the filesystems that are named, each once. */
+/* UUIDs of the named filesystems, each once. */
 static GStrv find_uuids(char *const *names, GError **error)
 {
 	g_autoptr(GStrvBuilder) uuids = g_strv_builder_new();
@@ -69,7 +69,7 @@ static GStrv find_uuids(char *const *names, GError **error)
 	return g_strv_builder_end(uuids);
 }
 
-/* Root's own, which outlives a service that is restarted meanwhile, and ends the passes of all processes of root. */
+/* Take root's own lock.  It survives a restart of the service, and ends the passes of all processes of root. */
 static bool hold_by_lock(Holder *holder, const char *uuid, GError **error)
 {
 	int fd;
@@ -124,7 +124,7 @@ static bool hold(Holder *holder, const char *uuid, GError **error)
 		return false;
 	if (holder->client && hold_by_service(holder, uuid, &failure))
 		return true;
-	/* Root's lock does without a service that does not answer. */
+	/* Root's lock does not need a service that does not answer. */
 	if (is_root &&
 	    (g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_SILENT) ||
 	     g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED))) {

@@ -23,7 +23,7 @@ static void say(const Imported *imported, const char *directory)
 	}
 }
 
-/* What was wrong with one store; the others are none the worse. */
+/* Report the error of one store.  It does not affect the others. */
 static ExitStatus say_failed(const GError *error)
 {
 	message_print_error(error);
@@ -59,7 +59,7 @@ static ExitStatus read_all(ImportReader *reader, const char *name, const char *d
 	return EXIT_STATUS_FAILED;
 }
 
-/* A directory opens, and cannot be read. */
+/* A directory can be opened, but not read. */
 static FILE *open_file(const char *name)
 {
 	FILE *file = fopen(name, "re");

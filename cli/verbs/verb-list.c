@@ -57,11 +57,11 @@ static const TableColumn columns[] = {
 
 const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS, "dedupctl-list", 1 };
 
-/* To people, by themselves, with the service and without. */
+/* The default columns in text, with the service and without. */
 static const uint8_t of_mounts[] = { LIST_ELIGIBLE, LIST_ENABLED };
 static const uint8_t of_service[] = { LIST_STATE, LIST_NEXT, LIST_LAST_FREED, LIST_FREED };
 
-/* What the verb works on; all is the verb's. */
+/* The data of the verb, which owns all of it. */
 typedef struct {
 	const Options *options;
 	bool has_service;
@@ -85,7 +85,7 @@ static void listing_clear(Listing *listing)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Listing, listing_clear)
 
-/* Whether what goes by @names, NULL-terminated, is to be shown. */
+/* Whether to show the filesystem with @names, which are NULL-terminated. */
 static bool is_wanted(const Listing *listing, const char *const *names)
 {
 	char *const *asked = listing->options->names;
@@ -137,7 +137,7 @@ static void set_eligible(Table *table, const char *refusal, const char *enabled)
 	table_set_text(table, LIST_ENABLED, enabled);
 }
 
-/* What would have it worked on: 'enable' is refused where the configuration is wrong. */
+/* What would enable it: 'enable' is refused if the configuration is wrong. */
 static char *how_to_enable(const Listing *listing, const char *mount_point)
 {
 	g_autofree char *name = message_text(mount_point);
@@ -170,7 +170,7 @@ static void set_live(Table *table, const DaemonFilesystem *live)
 	table_set_size(table, LIST_LAST_FREED, live->last_freed_bytes);
 }
 
-/* One that the service knows. */
+/* Add a filesystem that the service knows. */
 static void add_live(const Listing *listing, const DaemonFilesystem *live)
 {
 	const MountedFilesystem *mounted =
@@ -198,7 +198,7 @@ static void add_live(const Listing *listing, const DaemonFilesystem *live)
 	table_set_text(listing->table, LIST_WHY, why);
 }
 
-/* One that is mounted, of which the service says nothing. */
+/* Add a mounted filesystem that the service does not list. */
 static void add_mounted(const Listing *listing, const MountedFilesystem *mounted)
 {
 	const MountPoint *first = mounted->mount_points->pdata[0];
@@ -226,7 +226,7 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 	set_disks(listing, disks);
 }
 
-/* Whether the service knows what is mounted there, be it that the caller may not ask the filesystem. */
+/* Whether the service knows the filesystem that is mounted there, even if the caller may not query it. */
 static bool is_known(const Listing *listing, char *const *names)
 {
 	for (guint i = 0; listing->all && i < listing->all->len; i++) {
@@ -268,7 +268,7 @@ static Table *new_table(const Listing *listing)
 	return table_new_hiding(&table_of_list, listing->options, hidden, n_hidden);
 }
 
-/* Say which names were of no filesystem; returns whether there were none. */
+/* Report names that match no filesystem.  Returns whether all matched. */
 static bool all_were_found(const Listing *listing)
 {
 	char *const *names = listing->options->names;
@@ -287,7 +287,7 @@ static bool all_were_found(const Listing *listing)
 	return found_all;
 }
 
-/* Ask the service; returns what to exit with if all else goes well. */
+/* Ask the service.  Returns the exit status if all else succeeds. */
 static ExitStatus ask(Listing *listing)
 {
 	g_autoptr(GError) error = NULL;
@@ -305,7 +305,7 @@ static ExitStatus ask(Listing *listing)
 	return client ? EXIT_STATUS_FAILED : EXIT_STATUS_NEEDS_DAEMON;
 }
 
-/* Look at what is mounted and configured; false: it cannot be, which is said. */
+/* Read the mounts and the configuration.  Returns false if that failed, and reports it. */
 static bool look(Listing *listing)
 {
 	g_autoptr(GError) error = NULL;
@@ -316,7 +316,7 @@ static bool look(Listing *listing)
 		return false;
 	}
 	listing->config = configuration_read(listing->options, &error);
-	/* The service holds to the one that it has. */
+	/* The service keeps its present configuration. */
 	if (!listing->config && !listing->has_service)
 		message_print_lines(error->message);
 	return listing->config || listing->has_service;

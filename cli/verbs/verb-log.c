@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many of the last are shown unless something else is asked for. */
+/* The default number of last messages. */
 #define LINES_USUAL        100
 #define LINES_WHEN_FOLLOWS 10
 
@@ -157,8 +157,8 @@ static bool print_all(JournalReader *reader, const Options *options, GError **er
 }
 
 /*
- * By what messages are about what was named: a UUID, or a mount point and what is mounted there now.
- * False: a name is neither, which is said.
+ * Find what to match for the names: a UUID, or a mount point and what is mounted there now.  False: a name is
+ * neither, which is reported.
  */
 static bool resolve(const Options *options, GPtrArray *uuids, GPtrArray *mount_points)
 {
@@ -188,7 +188,7 @@ static bool resolve(const Options *options, GPtrArray *uuids, GPtrArray *mount_p
 	return true;
 }
 
-/* Where to begin, checked; false: it is bad use, which is said. */
+/* Check where to begin.  False: wrong usage, which is reported. */
 static bool find_begin(const Options *options, uint64_t *ret_n, int64_t *ret_since_usec)
 {
 	g_autoptr(GError) error = NULL;

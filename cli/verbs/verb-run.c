@@ -17,7 +17,7 @@
 /* The service does not say when a pass may begin. */
 #define QUEUE_LOOK_USEC (G_USEC_PER_SEC / 5)
 
-/* That asked for the passes to end; 0: none did. */
+/* The signal that requested the end of passes; 0: none. */
 static volatile sig_atomic_t signal_got;
 
 static void on_signal(int number)
@@ -34,7 +34,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* What is wrong with options is said here, whoever makes the pass. */
+/* Check the options here, whether the service or dedupd makes the pass. */
 static bool check(const Options *options, GError **error)
 {
 	uint64_t number;
@@ -75,7 +75,7 @@ static void add_wish(GStrvBuilder *wishes, const char *name, const char *value)
 		g_strv_builder_add(wishes, wish);
 }
 
-/* The options as RunRequest of the service takes them, and with dashes dedupd. */
+/* The options in the form of the service's RunRequest; with dashes, in dedupd's. */
 static char **wishes_of(const Options *options)
 {
 	g_autoptr(GStrvBuilder) wishes = g_strv_builder_new();
@@ -92,7 +92,7 @@ static char **wishes_of(const Options *options)
 	return g_strv_builder_end(wishes);
 }
 
-/* The words of a command that has dedupd work on @paths; NULL: there is none, which was said. */
+/* The command line that runs dedupd on @paths; NULL: there is no dedupd, which was reported. */
 static GStrv dedupd_command(const Options *options, char *const *wishes, char *const *paths)
 {
 	g_autofree char *program = dedupd_program_find();
@@ -165,7 +165,7 @@ static ExitStatus make_pass(const GPtrArray *all, const Options *options, char *
 	return say_cannot_run(command[0], errno);
 }
 
-/* Whether nobody paused it, or @options end the pause. */
+/* Whether it is not paused, or @options end the pause. */
 static bool is_not_paused(DaemonClient *client, const DaemonFilesystem *known,
 			  const Options *options, GError **error)
 {
@@ -180,7 +180,7 @@ static bool is_not_paused(DaemonClient *client, const DaemonFilesystem *known,
 	return false;
 }
 
-/* Whether the service works on all of @all. */
+/* Whether all of @all are enabled in the service. */
 static bool are_looked_after(DaemonClient *client, const GPtrArray *all, const Options *options,
 			     bool *ret, GError **error)
 {
@@ -213,7 +213,7 @@ static bool print_report(DaemonClient *client, const char *uuid, GError **error)
 	return report;
 }
 
-/* Have it begin; with --queue when no other is in the way, unless a signal comes first. */
+/* Start the pass; with --queue, when no other pass prevents it, unless a signal comes first. */
 static bool start(PassWaiter *waiter, const RunPaths *paths, char *const *wishes,
 		  const Options *options, GError **error)
 {
@@ -231,7 +231,7 @@ static bool start(PassWaiter *waiter, const RunPaths *paths, char *const *wishes
 	}
 }
 
-/* Have the service make the pass over one filesystem, and wait for it. */
+/* Make the service run the pass over one filesystem, and wait for it. */
 static ExitStatus have_pass_made(DaemonClient *client, const RunPaths *paths, char *const *wishes,
 				 const Options *options)
 {
@@ -270,11 +270,14 @@ static ExitStatus have_passes_made(DaemonClient *client, const GPtrArray *all, c
 			status = came;
 	}
 
-	/* It may have come when a pass was done, and others were not begun for it. */
+	/* The signal may have come after a pass, and kept others from starting. */
 	return signal_got ? (ExitStatus)(EXIT_STATUS_SIGNAL + signal_got) : status;
 }
 
-/* What is named on the command line and in the list; *@ret_is_whole: nothing of the list was left out, which is said. */
+/*
+ * Find the names on the command line and in the list.  *@ret_is_whole: no name of the list was left out;
+ * omissions are reported.
+ */
 static GPtrArray *find_paths(const Options *options, bool *ret_is_whole, GError **error)
 {
 	g_auto(GStrv) listed = NULL;
@@ -306,8 +309,8 @@ static GPtrArray *find_paths(const Options *options, bool *ret_is_whole, GError 
 }
 
 /*
- * On btrfs a pass over paths shares what these show with each other only, so two passes would miss what one finds.
- * XFS shares them with everything.
+ * On btrfs, a pass over paths shares data of these paths with each other only.  So two passes would miss what
+ * one finds.  XFS shares them with everything.
  */
 static bool are_whole(const GPtrArray *all)
 {
@@ -343,7 +346,7 @@ static ExitStatus run(const Options *options)
 	if (!are_whole(all))
 		return EXIT_STATUS_USAGE;
 
-	/* Another store than the service's is nothing that this could keep. */
+	/* This cannot keep a store other than the service's. */
 	if (!options->state_directory_is_given)
 		client = daemon_client_connect(NULL);
 	if (client && !are_looked_after(client, all, options, &are_its, &error)) {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is around the subvolumes of one filesystem, for programs. */
+/* The document around the subvolumes of one filesystem, for programs. */
 enum {
 	FILESYSTEM_UUID,
 	FILESYSTEM_APPROXIMATE,
@@ -42,17 +42,17 @@ static const TableKind table_of_filesystems = { "snapshots", filesystem_columns,
 
 typedef struct {
 	const Options *options;
-	Table *table;       /* for people: subvolumes of all filesystems */
+	Table *table;       /* for text: subvolumes of all filesystems */
 	Table *filesystems; /* for programs */
 	GString *summary;   /* below the table */
 	ExitStatus status;
 } Request;
 
-/* A filesystem, and what of it is to be deleted. */
+/* A filesystem, and the subvolumes to delete from it. */
 typedef struct {
 	int fd;
 	char uuid[FS_UUID_TEXT_BYTES];
-	GArray *ids; /* uint64_t; a range as 0, its first and its last.  NULL: it is not asked */
+	GArray *ids; /* uint64_t; a range as 0, its first and its last. NULL: not requested */
 } Subject;
 
 static void request_clear(Request *request)
@@ -84,7 +84,7 @@ static void fail(Request *request, const GError *error)
 	request->status = EXIT_STATUS_FAILED;
 }
 
-/* The subject that the descriptor, which is consumed, lies on; it is made if it is not there. */
+/* Find or make the subject for the filesystem of the descriptor, which is consumed. */
 static Subject *subject_of(GPtrArray *subjects, int fd, const FsIdentity *identity)
 {
 	char uuid[FS_UUID_TEXT_BYTES];
@@ -133,7 +133,7 @@ static bool take_filesystem(GPtrArray *subjects, const MountTable *mounts, const
 	return true;
 }
 
-/* What cannot be looked at is said, and does not keep others from being shown. */
+/* Report filesystems that cannot be examined, and show the others. */
 static void add_filesystem(Request *request, GPtrArray *subjects, const MountTable *mounts,
 			   const char *name)
 {
@@ -160,7 +160,7 @@ static bool list_filesystems(Request *request, GPtrArray *subjects, GError **err
 	return mounts;
 }
 
-/* Note the subvolume, which has to be of the same filesystem as those before. */
+/* Add the subvolume, which must be on the same filesystem as those before. */
 static bool take_subvolume(GPtrArray *subjects, const char *path, GError **error)
 {
 	g_autofree char *safe = message_text(path);
@@ -234,7 +234,7 @@ static void add_place(GArray *places, guint place)
 	g_array_append_val(places, place);
 }
 
-/* The places of what is to be deleted, each once; NULL on error. */
+/* The places of the subvolumes to delete, each once; NULL on error. */
 static GArray *resolve(const GArray *subvolumes, const GArray *ids, GError **error)
 {
 	g_autoptr(GArray) places = g_array_new(false, false, sizeof(guint));
@@ -272,7 +272,7 @@ static bool has_place(const GArray *places, guint place)
 	return false;
 }
 
-/* A subvolume with others in it cannot be deleted before these. */
+/* A subvolume cannot be deleted before the subvolumes in it. */
 static void warn_of_nested(const GArray *subvolumes, const GArray *places, BtrfsPaths *paths)
 {
 	for (guint i = 0; i < subvolumes->len; i++) {

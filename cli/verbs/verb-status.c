@@ -100,7 +100,7 @@ static const TableColumn status_columns[] = {
 const TableKind table_of_status = { "filesystems", status_columns, STATUS_COLUMNS,
 				    "dedupctl-status", 1 };
 
-/* To people, by themselves, with the service and without. */
+/* The default columns in text, with the service and without. */
 static const uint8_t of_service[] = { STATUS_STATE, STATUS_WHY,  STATUS_RATE,
 				      STATUS_LEFT,  STATUS_NEXT, STATUS_TROUBLE };
 static const uint8_t of_stores[] = { STATUS_KIND, STATUS_OUTCOME, STATUS_OBJECTS,
@@ -125,7 +125,7 @@ static void set_pass(Table *table, const DaemonFilesystem *live)
 		table_set_duration(table, STATUS_LEFT, pace.left_usec);
 }
 
-/* For people a dash says that there is nothing to know. */
+/* In text, a dash means that there is nothing to know. */
 static void set_dashes(Table *table, const Options *options)
 {
 	if (options->json)
@@ -212,7 +212,7 @@ static void add_status(Table *table, const StatusList *list, const FilesystemSta
 		table_set_difference(table, STATUS_NET, status->last_net_bytes);
 }
 
-/* To be shown below the filesystems. */
+/* Shown below the filesystems. */
 static void print_left_alone(const FilesystemStatus *status)
 {
 	g_autofree char *mount_point = message_text(status->mount_point);
@@ -239,7 +239,7 @@ static void print_table(const StatusList *list, const Options *options)
 	table_print(table);
 }
 
-/* As a table, and what was left alone. */
+/* Print the table, and what was skipped. */
 static void print_all(const StatusList *list, const Options *options)
 {
 	print_table(list, options);
@@ -260,7 +260,7 @@ static void print_blocks(const StatusList *list, const Options *options)
 	}
 }
 
-/* What --watch shows is a page of its own. */
+/* --watch shows a page of its own. */
 static ExitStatus watch(const Options *options)
 {
 	if (!options_are_for_programs(options))
@@ -270,7 +270,7 @@ static ExitStatus watch(const Options *options)
 	return EXIT_STATUS_USAGE;
 }
 
-/* Without the service people get no column of troubles. */
+/* Without the service, text has no column of troubles. */
 static bool shows_trouble(const StatusList *list, const Options *options)
 {
 	return list->all->len > 0 &&

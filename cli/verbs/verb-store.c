@@ -38,7 +38,7 @@ static const TableColumn size_columns[] = {
 const TableKind table_of_store_size = { "parts", size_columns, G_N_ELEMENTS(size_columns),
 					"dedupctl-store-size", 1 };
 
-/* What @bytes of the store would be for 1 TiB of data. */
+/* Scale @bytes of the store to 1 TiB of data. */
 static void set_per_tib(Table *table, uint64_t bytes, uint64_t data_bytes)
 {
 	if (data_bytes > 0)
@@ -121,7 +121,7 @@ typedef struct {
 	bool found_problems;
 } Check;
 
-/* A line each; what SQLite says of a damaged file may hold any bytes. */
+/* Print one per line.  SQLite's messages about a damaged file may contain any bytes. */
 static char *lines_of(const GPtrArray *problems)
 {
 	GString *lines = g_string_new(NULL);
@@ -324,7 +324,7 @@ ExitStatus verb_store_vacuum(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_store_vacuum, options);
 	Vacuum vacuum = { table, options->state_directory };
 
-	/* Where the room for it was looked for. */
+	/* The directory that lacks space for it. */
 	g_setenv("SQLITE_TMPDIR", options->state_directory, true);
 	ExitStatus status =
 		store_list_each(options->state_directory, options->names, vacuum_store, &vacuum);

@@ -26,12 +26,12 @@ static const TableColumn columns[] = {
 const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns),
 				    "dedupctl-unique", 1 };
 
-/* What is asked, and what came of it so far. */
+/* The request, and its results so far. */
 typedef struct {
-	FileReporter *reporter; /* where there is no store all are unique as far as can be told */
+	FileReporter *reporter; /* without a store, all are unique as far as is known */
 	Table *table;
 	ExitStatus status;
-	bool is_in_use; /* that was said */
+	bool is_in_use; /* already reported */
 	bool names_only;
 	uint64_t n_found;
 } Search;
@@ -55,7 +55,7 @@ static void fail(Search *search, const GError *error)
 	search->status = EXIT_STATUS_FAILED;
 }
 
-/* Add the file unless all of its data is elsewhere, too; without data it is neither. */
+/* Add the file unless all of its data is elsewhere, too.  A file without data is neither. */
 static void look_at(Search *search, const char *path)
 {
 	g_autoptr(GError) error = NULL;

@@ -46,7 +46,7 @@ static const TableColumn columns[] = {
 const TableKind table_of_verify = { "stores", columns, G_N_ELEMENTS(columns), "dedupctl-verify",
 				    1 };
 
-/* What is asked for. */
+/* The request. */
 typedef struct {
 	const MountTable *mounts;
 	Table *table;
@@ -55,7 +55,7 @@ typedef struct {
 	bool found_wrong;
 } Verify;
 
-/* What was found in one store. */
+/* The results for one store. */
 typedef struct {
 	uint64_t n_objects; /* that can be verified */
 	uint64_t n_checked;
@@ -73,7 +73,7 @@ static void result_clear(Result *result)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Result, result_clear)
 
-/* Another sample in each run, and each object as likely as any. */
+/* Each run has another sample, in which all objects are equally likely. */
 static bool is_in_sample(const Result *result, uint32_t object, double percent)
 {
 	uint64_t mixed = ((uint64_t)object ^ result->seed) * UINT64_C(0x9e3779b97f4a7c15);
@@ -192,7 +192,7 @@ static bool verify_store(const StoreEntry *entry, void *data, GError **error)
 	return true;
 }
 
-/* "5%" or "0.1"; more than 0, and 100 at most. */
+/* Parse "5%" or "0.1"; above 0, and at most 100. */
 static bool percent_parse(const char *text, double *ret)
 {
 	char *end;

@@ -25,7 +25,7 @@
 
 #define BAR_COLUMNS 20
 
-/* So many keys are shown by themselves, to people. */
+/* The default number of keys in text. */
 #define TABLE_LIMIT 20
 
 enum {
@@ -49,7 +49,7 @@ static const TableColumn columns[] = {
 
 const TableKind table_of_waste = { "keys", columns, G_N_ELEMENTS(columns), NULL, 0 };
 
-/* What is around the keys, for programs. */
+/* The document around the keys, for programs. */
 enum {
 	TOTAL_BY,
 	TOTAL_RECLAIMABLE,
@@ -88,11 +88,11 @@ typedef struct {
 	int64_t now_nsec;
 	GHashTable *owners; /* names by number */
 	WasteSum *sum;
-	/* Of filesystems that are asked for as a whole. */
+	/* For filesystems that are examined as a whole. */
 	PinnedSum pinned[PIN_CAUSES];
 	uint64_t freed_bytes; /* by passes */
 	DuplicatesLeftOut left_out;
-	int64_t known_usec; /* when the last pass began, of several filesystems the oldest one; 0: none did */
+	int64_t known_usec; /* when the last pass began; the oldest of several filesystems; 0: never */
 } Query;
 
 static void query_clear(Query *query)
@@ -172,7 +172,7 @@ static bool take_places(Query *query, GError **error)
 	return query->mounts;
 }
 
-/* Who has the number is asked for once, as that may be far away. */
+/* Look up the user of each number once, since the answer may come from a distant server. */
 static const char *owner_of(const Query *query, uint32_t uid)
 {
 	char *name = g_hash_table_lookup(query->owners, GUINT_TO_POINTER(uid));
@@ -184,7 +184,7 @@ static const char *owner_of(const Query *query, uint32_t uid)
 	return name;
 }
 
-/* What the file is counted under. */
+/* The key of the file. */
 static char *key_of(const Query *query, const WasteScope *scope, const DuplicateFile *file)
 {
 	switch (query->by) {
@@ -215,7 +215,7 @@ static void add_group(const Query *query, const WasteScope *scope, const Duplica
 	}
 }
 
-/* What is known of a filesystem as a whole. */
+/* Add what is known of a filesystem as a whole. */
 static bool add_whole(Query *query, HashStore *store, GError **error)
 {
 	PassTotals totals;
@@ -246,7 +246,7 @@ static PinnedSum all_pinned(const Query *query)
 	return all;
 }
 
-/* What came after the last pass began may be missing. */
+/* Data written after the last pass began may be missing. */
 static bool note_last_pass(Query *query, HashStore *store, GError **error)
 {
 	g_autoptr(PassCursor) passes = pass_cursor_open(store, error);
@@ -305,7 +305,7 @@ static void add_row(Table *table, const WasteEntry *entry, const WasteEntry *fir
 	table_set_text(table, WASTE_KEY, key);
 }
 
-/* The table of @kind, which is made to go with what is asked. */
+/* Make the table of @kind for the request. */
 static Table *make_table(const Query *query, TableKind *kind, TableColumn *own)
 {
 	g_autofree char *heading = g_ascii_strup(waste_by_names[query->by], -1);
@@ -349,7 +349,7 @@ static void print_json(const Query *query, Table *keys)
 	table_print(table);
 }
 
-/* What duplicates other data and stays, and what would change that. */
+/* Print pinned data, and what would change that. */
 static void say_pinned(const Query *query)
 {
 	PinnedSum all = all_pinned(query);

@@ -26,7 +26,7 @@ static const TableColumn columns[] = {
 
 const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "dedupctl-why", 1 };
 
-/* All that is asked of one file. */
+/* The inputs for one file. */
 typedef struct {
 	NamedFile *file;
 	HashStore *store;
@@ -36,7 +36,7 @@ typedef struct {
 	bool has_pass;
 	Config *config;
 	char uuid[FS_UUID_TEXT_BYTES];
-	const char *names[3]; /* by which the filesystem goes */
+	const char *names[3]; /* names of the filesystem */
 	bool is_compressing;
 	Settings settings;
 } Case;
@@ -70,7 +70,7 @@ static bool load_last_pass(Case *it, GError **error)
 	return true;
 }
 
-/* What is configured for the filesystem. */
+/* Read the configuration of the filesystem. */
 static bool load_settings(Case *it, const Options *options, GError **error)
 {
 	it->config = configuration_read(options, error);
@@ -84,7 +84,7 @@ static bool load_settings(Case *it, const Options *options, GError **error)
 	return true;
 }
 
-/* Whether what is written to the filesystem is compressed. */
+/* Whether the filesystem compresses written data. */
 static bool is_mounted_compressing(const Case *it)
 {
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, NULL);

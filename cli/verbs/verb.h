@@ -6,18 +6,17 @@
 #include "common/text/exit-status.h"
 
 /*
- * Verb - one thing that dedupctl can be asked for; each has a file verb-NAME.c.  A name may be of two
- * words.
+ * Verb - one command of dedupctl, in a file verb-NAME.c.  A name may consist of two words.
  *
  * Thread: main.
  */
 typedef struct {
 	const char *name;
-	const char *arguments;  /* behind the options, for --help; "": none */
+	const char *arguments;  /* after the options, for --help; "": none */
 	const char *summary;    /* one line for --help */
-	VerbOptions takes;      /* options beyond those of all verbs */
-	const TableKind *table; /* that it prints; NULL: none */
-	/* Prints on standard output; says on standard error what went wrong. */
+	VerbOptions takes;      /* options beyond the common ones */
+	const TableKind *table; /* the table that it prints; NULL: none */
+	/* Prints results on standard output, and errors on standard error. */
 	ExitStatus (*run)(const Options *options);
 } Verb;
 
