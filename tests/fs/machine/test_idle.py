@@ -95,6 +95,7 @@ def make_service(program, tmp_path):
         one.close()
 
 
+@pytest.mark.alone
 def test_an_idle_service_asks_nothing_of_any_disk(watched, make_service):
     trees = [filesystem.mount_point for filesystem in watched]
     service = make_service(pathlib.Path(trees[0], "own"))
