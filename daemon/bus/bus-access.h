@@ -51,8 +51,8 @@ BusAccess *bus_access_new(void *data);
 void bus_access_free(BusAccess *access);
 
 /*
- * Have @action done if the caller may, now or later; returns what a method handler is to return.
- * What it needs to find again then is in the message.
+ * Do @action if the caller may, now or later; returns the result for a method handler.  The data that the action
+ * needs later must be in the message.
  */
 int bus_access_run(BusAccess *access, const BusCaller *caller, sd_bus_message *message,
 		   AccessLevel level, BusAction action, sd_bus_error *error);

@@ -4,8 +4,7 @@
 #include <systemd/sd-bus.h>
 
 /*
- * What the manager's object on the bus tells of disks, and does with their budgets: handlers for its
- * table, whose data is the Bus.
+ * Disks and their budgets on the manager's bus object: handlers for its table, whose data is the Bus.
  *
  * Thread: main.
  */

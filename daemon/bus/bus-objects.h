@@ -10,8 +10,8 @@
  */
 
 /*
- * What a filesystem's properties are at the moment, laid out as sd-bus reads them by itself.
- * Times are microseconds since 1970; 0: there is none.
+ * A filesystem's present properties, laid out as sd-bus reads them by itself.  Times are microseconds since 1970;
+ * 0: there is none.
  */
 typedef struct BusFilesystem {
 	Bus *bus;
@@ -59,7 +59,7 @@ int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char
 int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		  sd_bus_error *error);
 
-/* Who holds a filesystem, as a property; @data is its BusFilesystem. */
+/* The holders of a filesystem, as a property; @data is its BusFilesystem. */
 #define BUS_HOLDS_TYPE "a(uuts)"
 int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
 		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);

@@ -10,12 +10,12 @@
 /*
  * BusQueries - answers that have to be read from stores, given as descriptors.
  *
- * A thread reads, so that nobody waits for a disk but who asks; of one kind and filesystem one at a
- * time, whose answer goes to all who asked meanwhile, and to who asks within ANSWER_FRESH_USEC after
- * it.  What has not changed since is the same file in memory, however many hold it: else who asked
- * often enough and kept all answers would have the service run out of memory.  At most
- * BUS_QUERIES_MAX threads read at a time, and BUS_WAITING_MAX messages wait for one; for callers who may do all,
- * twice as many, so that nobody else keeps them from an answer.
+ * A thread reads, so that only the caller waits for a disk.  Queries of one kind and filesystem run one at a time.
+ * The answer goes to all who asked meanwhile, and to callers within ANSWER_FRESH_USEC after it.  An unchanged
+ * answer is the same file in memory, however many hold it.  Otherwise a caller who asked often and kept all
+ * answers would have the service run out of memory.  At most BUS_QUERIES_MAX threads read at a time, and
+ * BUS_WAITING_MAX messages wait for one.  Callers who may do all have twice as many, so that nobody else keeps
+ * them from an answer.
  *
  * Thread: main.
  */
@@ -30,7 +30,7 @@ BusQueries *bus_queries_new(sd_event *event);
 /* Waits for what reads, which ends soon; what waits for it is never answered. */
 void bus_queries_free(BusQueries *queries);
 
-/* What a message asks for. */
+/* The query of a message. */
 typedef struct {
 	const char *directory; /* of the stores */
 	const char *uuid;
@@ -42,7 +42,7 @@ typedef struct {
 int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,
 		    sd_bus_error *error);
 
-/* What the store of the filesystem says may have changed. */
+/* The answers from the filesystem's store may have changed. */
 void bus_queries_changed(BusQueries *queries, const char *uuid);
 
 /* Forget what the connection waits for, since it is closed. */

@@ -26,7 +26,7 @@ typedef struct Manager Manager;
 #define BUS_PEERS_OF_USER_MAX   8
 #define BUS_BACKLOG_MAX         256
 
-/* Who may only look names a filesystem at most, by a path. */
+/* Callers with read access only: their messages name a filesystem at most, by a path. */
 #define BUS_OTHERS_MESSAGE_BYTES_MAX (64 << 10)
 
 /* Run with as many paths as it takes (RUN_PATHS_MOST), each as long as one can be. */

@@ -18,7 +18,7 @@ typedef enum {
 
 #define STORE_QUERY_KINDS (STORE_QUERY_SKIPPED_TOTALS + 1)
 
-/* Of more passes nothing is said. */
+/* Limit of the passes reported. */
 #define STORE_QUERY_PASSES_MAX 1000
 
 /*

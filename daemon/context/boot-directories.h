@@ -5,16 +5,16 @@
 #include <stddef.h>
 
 /*
- * The directories of the running system whose files boot loaders may read by block address: /boot,
- * /boot/efi and /efi.
+ * The directories of the running system whose files boot loaders may read by block address: /boot, /boot/efi and
+ * /efi.
  *
- * They are left alone under whatever name they are met, unless they were named by the user.
+ * The pass skips them under any name, unless the user named them.
  *
  * Thread: any.
  */
 #define BOOT_DIRECTORIES 3
 
-/* Open the one with @number, as O_PATH: that alone mounts nothing where an automount waits.  -1: none. */
+/* Open the one with @number as O_PATH, which does not trigger an automount.  -1: none. */
 int boot_directory_open(size_t number);
 
 /* Whether the absolute @path is the one with @number, or lies in it, by its name. */

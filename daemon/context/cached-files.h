@@ -4,10 +4,10 @@
 #include "daemon/context/object-table.h"
 
 /*
- * CachedFiles - files that were mostly in the page cache when the pass read them, for others to use.
+ * CachedFiles - files that were mostly in the page cache when the pass read them, because others use them.
  *
- * What is shared onto loses its cached pages on XFS, so a hot file is better a source.  At most 128 Ki
- * of them are remembered, for one pass.
+ * On XFS, a target loses its cached pages, so a cached file is better a source.  CachedFiles remembers at most 128
+ * Ki files, for one pass.
  *
  * Thread: the filesystem's worker.
  */
@@ -18,7 +18,7 @@ void cached_files_free(CachedFiles *hot);
 
 void cached_files_add(CachedFiles *hot, uint32_t object);
 
-/* Have @table know which they are (FACT_HOT), before it ranks any. */
+/* Tell @table which files they are (FACT_HOT), before it ranks any. */
 void cached_files_tell(const CachedFiles *hot, ObjectTable *table);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CachedFiles, cached_files_free)

@@ -36,7 +36,7 @@ bool compare_account_allows(const CompareAccount *account, uint64_t cost_bytes,
 bool compare_account_is_low(const CompareAccount *account);
 
 /*
- * What it costs to redirect @n_references references to @bytes.  The source is read once: it stays in the
- * page cache from one reference to the next.  A hole is not read.
+ * The bytes to compare in order to redirect @n_references references to @bytes.  The source is read once: it stays
+ * in the page cache from one reference to the next.  A hole is not read.
  */
 uint64_t compare_account_cost(uint64_t bytes, uint64_t n_references, bool is_hole);

@@ -9,15 +9,14 @@
 #include <stdatomic.h>
 
 /*
- * ExtentDirectories - which directories of a btrfs lie below the roots of a pass, and whether a walk
+ * ExtentDirectories - which directories of a btrfs filesystem lie below the roots of a pass, and whether a walk
  * from there would enter them.
  *
- * Each directory is judged once and remembered, with the directories above it: a directory has one
- * name only.  Hard links are names of files, so a file with many names costs one look-up of a
- * directory for each of them.
+ * Each directory is judged once and remembered, with the directories above it: a directory has one name only.
+ * Hard links are names of files, so a file with many names costs one look-up of a directory for each of them.
  *
- * Roots and directories are compared by subvolume and inode, never by name.  Of paths of more than
- * FILTER_PATH_BYTES_MAX no glob is tried: what lies there is too deep.
+ * Roots and directories are compared by subvolume and inode, never by name.  No glob is tried on a path of more
+ * than FILTER_PATH_BYTES_MAX: its file counts as too deep.
  *
  * Thread: the filesystem's worker.
  */
@@ -58,7 +57,7 @@ bool extent_directories_find(ExtentDirectories *directories, const InodeKey *key
 /* The roots above the directory, the nearest first. */
 const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t *ret_n);
 
-/* Whether @root, which is a file in the directory, must be left alone because of it. */
+/* Whether the pass must skip @root, which is a file in the directory, because of the directory. */
 bool extent_directories_leave_file(const ExtentDirectories *directories, const InodeKey *directory,
 				   const FilesystemRoot *root, SkipReason *ret_reason);
 

@@ -10,26 +10,26 @@
 #include <stdatomic.h>
 
 /*
- * ExtentPlaces - which places of a btrfs's data extents are part of a pass, and what they are called.
+ * ExtentPlaces - which references to data extents of a btrfs filesystem are part of a pass, and the paths of their
+ * files.
  *
- * A file is part of the pass if a walk from one of the pass's roots would come to it by one of its
- * names: see walk.h.  Roots and directories are compared by subvolume and inode, never by name, so it
- * makes no difference which mounts show them, or whether any does; what other mounts hide below a root
- * is part of the pass, too.
+ * A file is part of the pass if a walk from one of the pass's roots would come to it by one of its names: see
+ * walk.h.  Roots and directories are compared by subvolume and inode, never by name.  So it makes no difference
+ * which mounts show them, or whether any does.  Files that other mounts hide below a root are part of the pass,
+ * too.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct ExtentPlaces ExtentPlaces;
 
 /*
- * References to an extent that are looked at for one that is part of a limited pass: there may be many
- * snapshots that are not.
+ * Limit of the references to an extent that are examined for one that is part of a limited pass: many others may
+ * lie in snapshots outside it.
  */
 #define EXTENT_PLACES_MOST 1024
 
 /*
- * All arguments are borrowed.  When @stop is raised, each function returns at once; what it answers then
- * means nothing.
+ * All arguments are borrowed.  When @stop is raised, each function returns at once, and its result means nothing.
  */
 ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
 				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop);
@@ -42,8 +42,8 @@ bool extent_places_is_limited(const ExtentPlaces *places);
 char *extent_places_limits(const ExtentPlaces *places);
 
 /*
- * Whether the place is part of the pass; *ret_reason is why not.  Work is bounded (WorkBudget): a file
- * with too many names, too deep, to be looked at is not part of the pass.
+ * Whether the reference is part of the pass; *ret_reason is why not.  Work is limited (WorkBudget): a file with
+ * too many names, too deep, is not part of the pass.
  */
 bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 		       SkipReason *ret_reason, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -52,9 +52,9 @@ bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 uint64_t extent_places_files(const ExtentPlaces *places);
 
 /*
- * The absolute path of the place's file: below a root of the pass, else below the mount point, else,
- * as no mount known here shows it, from the top level on, which is called "<FS_TREE>".  A long one is
- * cut: see ShortPath.  NULL where it has none, or none can be found out.  To be freed.
+ * The absolute path of the reference's file: below a root of the pass, else below the mount point.  If no mount
+ * known here shows it, the path begins at the top level, "<FS_TREE>".  A long one is cut: see ShortPath.  NULL if
+ * the file has no path, or none can be found.  To be freed.
  */
 char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
 
@@ -62,8 +62,8 @@ char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
 char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume);
 
 /*
- * The same for a file that shows the extent.  It looks for references, so it must not be called while
- * the pass shares.
+ * The same for a file that refers to the extent.  It searches for references, so it must not be called while the
+ * pass deduplicates.
  */
 char *extent_places_example(ExtentPlaces *places, const Object *extent);
 

@@ -27,22 +27,22 @@ FileOpener *file_opener_new(const Filesystem *filesystem, HashStore *store);
 void file_opener_free(FileOpener *opener);
 
 /*
- * What was opened may be another file if names were used: the caller compares inode and stamp.
- * *ret_errno as for open_file_at().
+ * If names were used, the opened file may be another one: the caller compares inode and stamp.  *ret_errno as for
+ * open_file_at().
  */
 OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd,
 			     int *ret_errno);
 
 /*
- * A directory of the store's names, open as O_PATH and owned by the opener until the next call; -1:
- * the names do not lead to it, or lead to another directory by now.
+ * A directory of the store's names, open as O_PATH and owned by the opener until the next call.  -1: the names do
+ * not lead to it, or lead to another directory by now.
  */
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
 
 /* The absolute path by the names in the store, "?/name" where they do not reach a root. */
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
 
-/* Why a file that did not open is left alone. */
+/* Why a file that did not open is skipped. */
 SkipReason file_opener_skip_reason(OpenOutcome outcome);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileOpener, file_opener_free)

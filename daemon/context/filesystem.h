@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 /*
- * Filesystem - one mounted btrfs or XFS that a pass works on, and where in it.
+ * Filesystem - one mounted btrfs or XFS filesystem that a pass works on, and its roots there.
  *
- * Paths given by the user are grouped by UUID: one Filesystem has all of them, made absolute, free
- * of symlinks, and without those that lie inside another one.
+ * Paths given by the user are grouped by UUID.  One Filesystem has all paths of its UUID: absolute, free of
+ * symlinks, and without those that lie inside another one.
  *
- * Set when found, never changed but by filesystem_close().  Thread: any.
+ * Set when found; only filesystem_close() changes it.  Thread: any.
  */
 #define FILESYSTEM_ERROR (filesystem_error_quark())
 GQuark filesystem_error_quark(void);
@@ -32,7 +32,7 @@ typedef struct {
 	int64_t btime_nsec; /* an inode number may be given to another file */
 	bool is_mount_root; /* all that the mount shows */
 	bool is_file;       /* a single regular file */
-	bool is_top;        /* the top directory of the subvolume, or of the XFS */
+	bool is_top;        /* the top directory of the subvolume, or of the XFS filesystem */
 } FilesystemRoot;
 
 typedef struct {
@@ -44,18 +44,18 @@ typedef struct {
 	bool opens_by_id;
 	bool counts_quota; /* XFS: of users, groups or projects */
 	GPtrArray *roots;  /* FilesystemRoot */
-	GError *refusal;   /* why nothing can be shared here; NULL: it can */
+	GError *refusal;   /* why nothing can be deduplicated here; NULL: it can */
 } Filesystem;
 
 /*
- * The filesystems of @paths, in the order in which they are first named (Filesystem).  One that
- * cannot share, or is mounted read-only, is among them with its refusal; a path that does not
- * exist or lies on another kind of filesystem is an error.
+ * The filesystems of @paths, in the order in which they are first named (Filesystem).  One that cannot share
+ * extents, or is mounted read-only, is included with its refusal.  A path that does not exist or lies on another
+ * kind of filesystem is an error.
  */
 GPtrArray *filesystems_find(char *const *paths, GError **error);
 
 /*
- * Open the directory of a root, or of a root that is a file the directory above it, with @flags.  -1 with errno; ESTALE
+ * Open the directory of a root with @flags; if the root is a file, the directory above it.  -1 with errno; ESTALE
  * if the path names something else by now: another user may own a part of it.
  */
 int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags);
@@ -65,12 +65,15 @@ bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat);
 
 void filesystem_free(Filesystem *filesystem);
 
-/* Close it, which its last user does: where it was unmounted lazily meanwhile, that is done now and may take long. */
+/*
+ * Close it; its last user calls this.  If the filesystem was unmounted lazily meanwhile, the unmount ends here and
+ * may take long.
+ */
 void filesystem_close(Filesystem *filesystem);
 
 /*
- * Whether it may be the one that is mounted from @device, as mountinfo has it: a copy of an XFS, which has the
- * same UUID, is not.  On btrfs each subvolume shows a device of its own.
+ * Whether it may be the one that is mounted from @device, as in mountinfo.  A copy of an XFS filesystem has the
+ * same UUID but another device.  On btrfs each subvolume shows a device of its own.
  */
 bool filesystem_may_be_on(const Filesystem *filesystem, dev_t device);
 

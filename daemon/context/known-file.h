@@ -6,7 +6,7 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * What the store knows of a file, beside what is seen of it now.
+ * The store's record of a file, compared with the file's present state.
  *
  * Pure.  Thread: any.
  */
@@ -14,9 +14,7 @@
 /* The stamp that the file had when it was read. */
 Stamp known_file_stamp(const Object *known);
 
-/*
- * Whether another file has got the inode's number, by a @generation that was seen; 0: it was not.
- */
+/* Whether the inode's number belongs to another file now, by a @generation that was seen; 0: it was not. */
 bool known_file_is_other(const Object *known, uint32_t generation);
 
 /*
@@ -25,21 +23,20 @@ bool known_file_is_other(const Object *known, uint32_t generation);
 uint32_t known_file_changes(const Object *known, const Stamp *seen);
 
 /*
- * Whether a file that has to be read is left alone still at @now_sec (since 1970), since it changes all
- * the time.
+ * Whether a file that has to be read is still deferred at @now_sec (since 1970), because it changes all the time.
  */
 bool known_file_waits(const Object *known, const Stamp *seen, const Settings *settings,
 		      uint64_t now_sec);
 
 /*
- * Whether the store is to know that the file, which was found unchanged, has settled down: for as long as
- * it would have been left alone if it had changed.
+ * Whether to record that the file, which was found unchanged, has settled down.  It has if it stayed unchanged for
+ * as long as a change would have deferred it.
  */
 bool known_file_has_settled(const Object *known, uint64_t now_sec);
 
 /*
- * Whether what is known still holds on day @today (days since 1970): STAMP_CHANGED if the file must be
- * read again, be it since it changed, or may have, or since @settings want something else of it.
+ * Whether the record still holds on day @today (days since 1970).  STAMP_CHANGED if the file must be read again:
+ * it changed, or may have changed, or @settings require other data of it.
  */
 StampVerdict known_file_compare(const Object *known, const Stamp *seen, const Settings *settings,
 				uint32_t today);

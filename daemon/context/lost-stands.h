@@ -6,26 +6,26 @@
 /*
  * LostStands - files that are gone or changed, and may have stood for blocks of others (CloneStands).
  *
- * What relied on them has to be read again, or its data would never be found.
+ * Files that relied on them must be read again, or their data would never be found.
  *
- * Memory: 8 bytes per file, up to 2 MiB; when there are more, all that relies on any is read again.
- * Thread: the filesystem's worker.
+ * Memory: 8 bytes per file, up to 2 MiB.  If there are more, all files that rely on any are read again.  Thread:
+ * the filesystem's worker.
  */
 typedef struct LostStands LostStands;
 
 LostStands *lost_stands_new(void);
 void lost_stands_free(LostStands *lost);
 
-/* What the store knows as @object is not true any more. */
+/* The store's record of @object is not true any more. */
 void lost_stands_add(LostStands *lost, const Object *object);
 
 /* All stands may be lost. */
 void lost_stands_add_all(LostStands *lost);
 
-/* No more come: whether any is lost. */
+/* No more come.  Returns whether any is lost. */
 bool lost_stands_end(LostStands *lost);
 
-/* Whether @object has to be read again.  It is not one that was added itself. */
+/* Whether @object has to be read again.  It must not be one that was added itself. */
 bool lost_stands_concern(const LostStands *lost, const Object *object);
 
 /* From here on objects in the store rely on others. */

@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 /*
- * PassWatch - looks once a second at the devices that a pass works on: has it wait while an array is
- * synchronized or a btrfs is balanced, scrubbed or given other devices, and end when they are failing or gone, or when
- * somebody holds the filesystem (FilesystemHold).
+ * PassWatch - looks at the devices of a pass once a second.
  *
- * These count as failing: an array or a btrfs that lacks a device; errors of a btrfs's devices that were not there when
- * the last pass ended; on XFS, PASS_WATCH_UNREADABLE files that could not be read.  On btrfs no number of unreadable
- * files is a failure of a device: any user can create such files.
+ * The pass waits while an array is synchronized, or while a btrfs filesystem is balanced, scrubbed or given other
+ * devices.  The pass ends if the devices are failing or gone, or if somebody holds the filesystem
+ * (FilesystemHold).
+ *
+ * These count as failing: an array or a btrfs filesystem that lacks a device; errors of btrfs devices that were
+ * not there when the last pass ended; on XFS, PASS_WATCH_UNREADABLE files that could not be read.  On btrfs no
+ * number of unreadable files is a failure of a device: any user can create such files.
  *
  * Thread: the one that made it; in others nothing happens.
  */
@@ -28,30 +30,30 @@ typedef struct {
 	FsLocation location;
 	int fd; /* on the filesystem; -1: none */
 	const char *mount_point;
-	const char *uuid;   /* NULL: of no filesystem that anybody holds */
+	const char *uuid;   /* NULL: a filesystem that nobody holds */
 	Throttle *throttle; /* held while the pass waits; NULL: none */
-	bool runs_degraded; /* whatever fails: only what is gone ends the pass */
+	bool runs_degraded; /* failures do not end the pass, only missing devices do */
 } PassWatchOptions;
 
-/* @options are borrowed for the call, what they point to for as long as the watch lives. */
+/* @options are borrowed for the call; the objects they point to, for as long as the watch lives. */
 PassWatch *pass_watch_new(const PassWatchOptions *options);
 void pass_watch_free(PassWatch *watch);
 
-/* Errors that its devices had given when the last pass ended; until that is said those of now. */
+/* Set the number of device errors when the last pass ended.  Until then the present number counts. */
 void pass_watch_set_known_errors(PassWatch *watch, uint64_t errors);
 
-/* Those that they have given by now. */
+/* The number of device errors by now. */
 uint64_t pass_watch_errors(const PassWatch *watch);
 
 /*
- * Look, if it is time to, and wait for what is waited for, or for @stop; @n_unreadable files could not
- * be read so far.  Why the pass has to end, to be freed; NULL: it may go on.  *@ret_is_on_hold: nothing fails, but
+ * Look, if it is time to, and wait until the pass may go on, or for @stop.  @n_unreadable files could not be read
+ * so far.  Returns why the pass has to end, to be freed; NULL: it may go on.  *@ret_is_on_hold: nothing fails, but
  * somebody holds the filesystem.
  */
 char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
 		      bool *ret_is_on_hold);
 
-/* The same at once, and without waiting: for who has failed and wants to know why. */
+/* The same at once, and without waiting: for a caller that has failed and looks for the cause. */
 char *pass_watch_find_trouble(const PassWatch *watch, uint64_t n_unreadable);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassWatch, pass_watch_free)

@@ -22,22 +22,22 @@
 
 #include <stdatomic.h>
 
-/* What only a pass by the extents of btrfs has.  Each pointer is NULL in other passes. */
+/* State of a pass over extents of btrfs only.  Each pointer is NULL in other passes. */
 typedef struct {
 	BtrfsRefBound *ref_bound;
 	ExtentPlaces *places;
 	struct ExtentGuard *guard;
 	struct PinnedExtents *pinned;
 	struct DeferredExtents *deferred;
-	struct ZeroSource *zero_source; /* NULL: zeros are not shared */
+	struct ZeroSource *zero_source; /* NULL: zeros are not deduplicated */
 	RemainderAccount remainders;
 	uint64_t compare_factor; /* bytes that may be compared per byte freed */
 	bool snapshots_rotate;   /* read-only ones were deleted since an earlier pass */
-	uint64_t n_revived;      /* extents that were deferred, and are shown again */
+	uint64_t n_revived;      /* extents that were deferred, and are referenced again */
 	uint64_t n_turned;       /* extents that are to be planned for once more */
 } BtrfsPass;
 
-/* What only a pass over an XFS filesystem has. */
+/* State of a pass over an XFS filesystem only. */
 typedef struct {
 	struct ClonePairs *clones; /* NULL before runs are deduplicated */
 } XfsPass;
@@ -69,12 +69,12 @@ typedef struct {
 	CachedFiles *hot;
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
-	bool keeps_left_out;    /* what the limits leave out, and what is gone, is not forgotten */
+	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t round_bytes;   /* how much is read of a file before it is shared (dedupe-call.h) */
+	uint64_t round_bytes;   /* bytes read of a file before it is deduplicated (dedupe-call.h) */
 	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
-	WitnessSample shared;   /* of the places that were shared onto */
+	WitnessSample shared;   /* of the targets */
 	BtrfsPass btrfs;
 	XfsPass xfs;
 
@@ -82,12 +82,12 @@ typedef struct {
 } Pass;
 
 /*
- * Keep what was learned so far; but nothing if the devices are failing, since what could not be read then is
- * no worse for it.
+ * Commit the results so far; but nothing if the devices are failing, since files that could not be read then may
+ * be sound.
  */
 bool pass_commit(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same, if that was not done for half a minute. */
+/* The same, if the last commit was half a minute ago. */
 bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
@@ -96,11 +96,11 @@ bool pass_commit_when_due(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
  */
 void pass_note_unmatched(const Pass *pass, bool looked_at_all);
 
-/* The day on which it began, counted from 1970. */
+/* The day on which the pass began, counted from 1970. */
 uint32_t pass_day(const Pass *pass);
 
 /*
- * Pay the throttle for what the calling thread had disks do beside the data that was paid for before, which may
- * sleep; look whether the devices are well; return whether the pass goes on.  Every long loop calls this.
+ * Pay the throttle for the calling thread's disk I/O that was not paid for before, which may sleep.  Check the
+ * devices.  Return whether the pass goes on.  Every long loop calls this.
  */
 bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;

@@ -4,11 +4,11 @@
 #include "hashstore/hash-store.h"
 
 /*
- * Postponed - targets that a pass leaves alone for a reason that may pass, so that the next one tries
- * again: a file that is being sent or leased, a source that changed, want of space.
+ * Postponed - targets that a pass defers for a temporary reason, so that the next one tries again: a file is being
+ * sent or leased, a source changed, space is short.
  *
- * They keep their fingerprints.  When all others are settled they alone are not, so the next pass
- * matches them again and reads nothing to find what they share.
+ * They keep their fingerprints.  When all others are settled, only they are not.  So the next pass matches them
+ * again and finds their duplicates without reading.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,27 +17,27 @@ typedef struct Postponed Postponed;
 Postponed *postponed_new(void);
 void postponed_free(Postponed *postponed);
 
-/* Unless the object is settled: then it is no target. */
+/* Add the object unless it is settled: then it is no target. */
 void postponed_add(Postponed *postponed, const HashStore *store, uint32_t object);
 
-/* Whether the object was added, be it under the id that it had before it was renewed. */
+/* Whether the object was added, also under the id that it had before it was renewed. */
 bool postponed_has(const Postponed *postponed, uint32_t object);
 
-/* All that is still to be shared, since nothing can be any more. */
+/* Add all targets that remain, because none can be deduplicated any more. */
 void postponed_add_rest(Postponed *postponed);
 bool postponed_has_rest(const Postponed *postponed);
 
 /*
- * Whether the store need not be settled, as what is unsettled is to stay so: all of it (also when
- * more was added than is remembered one by one), or just the @n_unsettled objects that there are.
+ * Whether the store need not be settled, because all unsettled objects are to stay so.  These are all objects
+ * (also if more were added than are remembered one by one), or just the @n_unsettled ones.
  */
 bool postponed_is_all(const Postponed *postponed, uint64_t n_unsettled);
 
-/* Add the stretches that extents among them are part of: by these they are matched. */
+/* Add the stretches that extents among them are part of: the match uses these. */
 bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take them out of what was settled, and forget them: they have other ids by then. */
+/* Take them out of the settled objects, and forget them: they have other ids by then. */
 bool postponed_renew(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

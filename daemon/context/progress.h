@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Progress - how far a pass is, written by its worker and read by whoever shows it.
+ * Progress - how far a pass is, written by its worker and read by any display.
  *
  * Thread: any; each field by itself.
  */

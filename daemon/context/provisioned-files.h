@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 
 /*
- * ProvisionedFiles - which files of a btrfs look as if their space was set aside on purpose, by their
- * extents and all of their names; see zeros_look_provisioned().
+ * ProvisionedFiles - which files of a btrfs filesystem look as if their space was set aside on purpose.  Their
+ * extents and all of their names decide; see zeros_look_provisioned().
  *
- * The last ones asked for are remembered as they were then.
+ * It remembers the results for the latest files.
  *
  * Thread: the filesystem's worker.
  */
@@ -19,7 +19,7 @@ typedef struct ProvisionedFiles ProvisionedFiles;
 ProvisionedFiles *provisioned_files_new(int fd, const atomic_bool *stop);
 void provisioned_files_free(ProvisionedFiles *files);
 
-/* Whether the file of @place does; so does one of which it cannot be found out any more. */
+/* Whether the file of @place looks provisioned; true also if this cannot be found out any more. */
 bool provisioned_files_has(ProvisionedFiles *files, const ExtentRef *place, bool *ret,
 			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

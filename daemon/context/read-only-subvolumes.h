@@ -4,10 +4,10 @@
 #include "common/config/settings.h"
 
 /*
- * ReadOnlySubvolumes - what --read-only-snapshots makes of the subvolumes and snapshots of a btrfs that
- * are read-only: whether files in them may be shared onto, and be shared with.
+ * ReadOnlySubvolumes - how --read-only-snapshots treats the read-only subvolumes and snapshots of a btrfs
+ * filesystem: whether files in them may be targets, and sources.
  *
- * Each subvolume is looked at once a pass: one that becomes read-only meanwhile counts as it was.
+ * Each subvolume is examined once a pass.  One that becomes read-only meanwhile counts as it was.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,8 +17,8 @@ ReadOnlySubvolumes *read_only_subvolumes_new(SnapshotPolicy policy);
 void read_only_subvolumes_free(ReadOnlySubvolumes *subvolumes);
 
 /*
- * Look at all subvolumes of the filesystem that @fd lies on (needs CAP_SYS_ADMIN), now and when asked
- * of one that is new.  With a policy that treats all alike it does nothing.
+ * Look at all subvolumes of the filesystem that @fd lies on (needs CAP_SYS_ADMIN), now and when asked about a new
+ * one.  With a policy that treats all alike it does nothing.
  */
 bool read_only_subvolumes_read(ReadOnlySubvolumes *subvolumes, int fd, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -31,8 +31,8 @@ bool read_only_subvolumes_meet(ReadOnlySubvolumes *subvolumes, uint64_t id, int 
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * What was never looked at may be both, save where all were: then it is gone, or could not be looked at,
- * and is left alone.
+ * A subvolume that was never examined may be both.  But if all were examined, it is gone or could not be examined,
+ * and is skipped.
  */
 bool read_only_subvolumes_may_be_target(ReadOnlySubvolumes *subvolumes, uint64_t id);
 bool read_only_subvolumes_may_be_source(ReadOnlySubvolumes *subvolumes, uint64_t id);

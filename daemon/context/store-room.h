@@ -8,17 +8,17 @@
 /*
  * StoreRoom - how much more the store may record.
  *
- * Two limits hold.  The content of the store stays below StoreLimit=.  The filesystem of the state
- * directory keeps a reserve free: a twentieth of it, at most 1 GiB.  Of less than that a pass takes a
- * sixteenth, since a full filesystem is the one that needs deduplication most.  As much as the
- * store holds stays free in any case, since merging segments writes anchors once more.
+ * Two limits hold.  The content of the store stays below StoreLimit=.  The filesystem of the state directory keeps
+ * a reserve free: a twentieth of it, at most 1 GiB.  If less than that is free, a pass takes a sixteenth of the
+ * free space, since a full filesystem needs deduplication most.  In any case as much as the store holds stays
+ * free, since merging segments writes anchors once more.
  *
- * Files that share data with others get no more once the store is half as large as it may become: one user
+ * Files that share data with others get no more room once the store is half as large as it may become.  One user
  * can make any number of those, and they leave room for the data of others.
  *
- * Users ask before they read a file or record an extent.  What a file will take is estimated from its
- * data, so that a file that does not fit is not read.  The limits are read from SQLite and statvfs(3)
- * again after every 4 MiB of such estimates.
+ * Callers ask before they read a file or record an extent.  The room for a file is estimated from its data, so
+ * that a file that does not fit is not read.  The limits are read from SQLite and statvfs(3) again after every 4
+ * MiB of such estimates.
  *
  * Thread: the filesystem's worker.
  */
@@ -35,9 +35,9 @@ void store_room_free(StoreRoom *room);
 uint64_t store_room_default_bytes(uint64_t filesystem_bytes);
 
 /*
- * Take room for one object with @data_bytes of data.  Returns false, with the reason, if it does not fit.
- * Else *ret_taken is to be given back by store_room_give_back() once the object is recorded, as from then
- * on the store itself counts it.  @has_anchors: false for one that is recorded by its digest alone.
+ * Take room for one object with @data_bytes of data.  Returns false, with the reason, if it does not fit.  Else
+ * give *ret_taken back by store_room_give_back() once the object is recorded: from then on the store counts it.
+ * @has_anchors: false for an object that is recorded by its digest alone.
  */
 bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uint64_t *ret_taken,
 		     SkipReason *ret_reason);

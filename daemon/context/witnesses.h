@@ -34,7 +34,7 @@ typedef struct {
 Witnesses *witnesses_new(void);
 void witnesses_free(Witnesses *witnesses);
 
-/* Those that are noted under @name; what is damaged is left out. */
+/* Load those that are noted under @name; damaged ones are dropped. */
 bool witnesses_load(HashStore *store, const char *name, Witnesses **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool witnesses_save(const Witnesses *witnesses, HashStore *store, const char *name, GError **error)

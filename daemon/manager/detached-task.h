@@ -9,12 +9,12 @@
 /*
  * DetachedTask - work that may hang for good, done by a thread while the main loop goes on.
  *
- * Whoever touches a filesystem may hang beyond any signal: a disk that died, a network or FUSE filesystem that
- * nobody answers for.  So a thread does that nobody ever joins.  Who does not want the outcome any more frees
- * the errand, and the thread is left to itself; what it works on goes with the last of both.  The process
- * cannot end before a thread does that the kernel holds.
+ * A call into a filesystem may hang beyond any signal: on a disk that died, or on a network or FUSE filesystem
+ * without a server.  So a thread that nobody ever joins makes the call.  A caller that does not want the result
+ * any more frees the task, and the thread is left to itself.  The task's data is freed with the last of both.  The
+ * process cannot end before a thread that the kernel holds.
  *
- * Thread: main, save for what is said of @work.
+ * Thread: main, except for @work, as said there.
  */
 typedef struct DetachedTask DetachedTask;
 
@@ -42,7 +42,7 @@ void detached_task_set_listener(DetachedTask *errand, const DetachedTaskListener
 
 bool detached_task_is_done(const DetachedTask *errand);
 
-/* What the work was done on, the errand's; NULL: it is not done yet. */
+/* The data that the work was done on, owned by the task; NULL: it is not done yet. */
 void *detached_task_work_data(const DetachedTask *errand);
 
 /* Never waits. */

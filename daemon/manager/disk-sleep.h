@@ -7,10 +7,10 @@
 /*
  * DiskSleep - whether a disk has been idle for so long that it may have stopped turning.
  *
- * By the counters of all that it was asked for, which sysfs has without asking the disk.  It counts as
- * awake when it is seen first.  What passes ask for counts, too: the disk turns after that.
+ * It uses the counters of all requests to the disk, which sysfs has without asking the disk.  The disk counts as
+ * awake when it is seen first.  Requests of passes count, too: the disk turns after them.
  *
- * Pure.  Thread: whoever owns it.
+ * Pure.  Thread: the owner's.
  */
 typedef struct {
 	uint64_t requests;   /* that it had completed when it was seen last */

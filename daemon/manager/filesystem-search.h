@@ -23,8 +23,8 @@ typedef struct FilesystemSearch FilesystemSearch;
 #define FILESYSTEM_SEARCH_USEC (UINT64_C(20) * G_USEC_PER_SEC)
 
 /*
- * What filesystems_find() returned: @found, of which elements may be stolen, or NULL and why.  The search may be
- * freed in here.
+ * The result of filesystems_find(): @found, of which elements may be stolen, or NULL and the error.  The search
+ * may be freed in here.
  */
 typedef void (*FilesystemSearchDone)(GPtrArray *found, const GError *error, void *data);
 

@@ -11,7 +11,7 @@
 #include "kernel-ioctl/file/write-mark.h"
 
 /*
- * What the files that implement ManagedFilesystem share.
+ * The state that the files that implement ManagedFilesystem share.
  *
  * Thread: main.
  */
@@ -22,7 +22,7 @@ struct ManagedFilesystem {
 	DiskTable *disks;
 	ManagedListener listener;
 
-	/* What is mounted, when that was last looked at. */
+	/* The mount, when that was last looked at. */
 	bool is_mounted;
 	FsIdentity identity;
 	dev_t device;
@@ -34,7 +34,7 @@ struct ManagedFilesystem {
 
 	Settings *settings; /* NULL: it is not to be worked on */
 
-	/* What the schedule goes by. */
+	/* The state that the schedule uses. */
 	ScheduleState schedule;
 	ScheduleAnswer answer;
 	PassConditions *hardships;
@@ -42,11 +42,11 @@ struct ManagedFilesystem {
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
 
-	/* What a pass begins after, and what that saw; NULL: none is going on. */
+	/* The look before a pass, and its result; NULL: none is going on. */
 	DetachedTask *look;
 	int64_t looked_usec; /* monotonic; 0: not since the last pass began */
 	bool is_being_scrubbed;
-	/* What was to be done in it and did not end in time, or was not waited for; NULL: nothing is left. */
+	/* The task that did not end in time, or was not waited for; NULL: none is left. */
 	DetachedTask *left;
 
 	/* Somebody wants a pass over paths, which are looked up; all NULL: nobody does. */
@@ -82,7 +82,7 @@ struct ManagedFilesystem {
 	int finished_fd;
 	sd_event_source *finished;
 
-	/* What came of those before. */
+	/* The result of the passes before. */
 	bool has_last;
 	PassResult last;
 	int report_fd; /* a Memfd, which all who ask share; below 0: none */
@@ -106,8 +106,8 @@ void managed_say_changed(ManagedFilesystem *managed);
 void requested_pass_drop(ManagedFilesystem *managed, const char *why);
 
 /*
- * Tell @state what is seen of the filesystem by opening it, which a thread does.  Returns false while it is being
- * looked at: when that has ended, or does not end in time, whoever listens has it looked at again.
+ * Tell @state the facts that need the filesystem opened, which a thread does.  Returns false while that goes on:
+ * when it has ended, or does not end in time, the listener has the filesystem looked at again.
  */
 bool managed_preflight_closer(ManagedFilesystem *managed, ScheduleState *state);
 
@@ -126,7 +126,7 @@ void managed_pass_end(ManagedFilesystem *managed, EndReason reason);
 /* Wait for the end of the pass that was told to end, if one runs. */
 void managed_pass_finish(ManagedFilesystem *managed);
 
-/* What was asked for is done, or cannot be; a pass over all is another matter. */
+/* The request is done, or cannot be; a pass over all is another matter. */
 void managed_drop_request(ManagedFilesystem *managed);
 
 /* Nobody holds it at first. */
@@ -135,5 +135,5 @@ void managed_holds_init(ManagedFilesystem *managed);
 /* End all holds, as the service ends. */
 void managed_holds_clear(ManagedFilesystem *managed);
 
-/* Who holds it, and why, in words that may name files; somebody does. */
+/* The holders, and their reasons, in words that may name files.  There must be a holder. */
 char *managed_holds_text(const ManagedFilesystem *managed);

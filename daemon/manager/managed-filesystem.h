@@ -58,7 +58,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 /* Ends the pass, waiting for it: see managed_filesystem_end(). */
 void managed_filesystem_free(ManagedFilesystem *managed);
 
-/* What is mounted now: copied; NULL: nothing, and a pass that runs is asked to end. */
+/* The present mount: copied; NULL: none, and a pass that runs is asked to end. */
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
 
 /* How to treat it from the next pass on: a reference is kept; NULL: it is not to be worked on. */
@@ -67,7 +67,7 @@ void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *setti
 /* Whether it has settings, and so is to be worked on. */
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
 
-/* Where its store is; NULL: it is not to be worked on. */
+/* The directory of its store; NULL: it is not enabled. */
 const char *managed_filesystem_state_directory(const ManagedFilesystem *managed);
 
 /*
@@ -83,7 +83,7 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed);
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * What came of the wish for a pass over paths: NULL: it is going to begin; else why not, which is a
+ * The answer to a request for a pass over paths.  NULL: it is going to begin; else why not.  That is
  * FILESYSTEM_ERROR_IN_USE if a pass runs already, or is about to.
  */
 typedef void (*RequestedPassAnswer)(const GError *error, void *data);
@@ -110,7 +110,7 @@ void managed_filesystem_resume(ManagedFilesystem *managed);
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What there is to see; strings are valid until the main loop goes on. */
+/* The visible state; strings are valid until the main loop goes on. */
 typedef struct {
 	const char *uuid;
 	const char *kind;

@@ -22,7 +22,7 @@ typedef struct {
 	int64_t since_usec; /* since 1970 */
 } ManagedHold;
 
-/* What one may say. */
+/* The longest reason of one holder. */
 #define MANAGED_HOLD_WHY_BYTES_MAX 256
 
 /* At a time over one filesystem; only root and the service's user have all of them. */

@@ -22,7 +22,7 @@ typedef struct Manager Manager;
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
 		     sd_event *event, GError **error);
 
-/* Who is told of changes, and may ask about them at once. */
+/* The listener for changes, which may ask about them at once. */
 typedef struct {
 	void (*changed)(ManagedFilesystem *managed, void *data); /* a filesystem's state changed */
 	void (*list_changed)(void *data);                        /* filesystems came or went */

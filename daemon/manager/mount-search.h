@@ -5,20 +5,21 @@
 #include "daemon/manager/detached-task.h"
 
 /*
- * MountSearch - finds what is mounted without the main loop waiting for any of it.
+ * MountSearch - finds mounted filesystems without the main loop waiting for any of them.
  *
- * One filesystem after the other is looked at, each by an DetachedTask.  Who does not answer in time is refused, and
- * the others go on; it is not looked at again before that look has ended, so at most one thread hangs in each.
+ * It looks at one filesystem after the other, each by a DetachedTask.  A filesystem that does not answer in time
+ * is refused, and the search goes on.  It is not looked at again before that look has ended, so at most one thread
+ * hangs in each.
  *
  * Thread: main.
  */
 typedef struct MountSearch MountSearch;
 
-/* Who does not answer within that is said not to. */
+/* A filesystem that does not answer within this time counts as unresponsive. */
 #define MOUNT_LOOK_USEC (2 * G_USEC_PER_SEC)
 
 typedef struct {
-	/* What a search found; @mounts is consumed. */
+	/* The result of a search; @mounts is consumed. */
 	void (*found)(MountTable *mounts, void *data);
 	/* One that did not answer has: it is to be searched anew. */
 	void (*answered)(void *data);
@@ -30,8 +31,8 @@ MountSearch *mount_search_new(sd_event *event, const MountLook *look,
 			      const MountSearchListener *listener);
 
 /*
- * What is found is told from the loop, or before this returns.  @mountinfo and @earlier as in mount_table_read(),
- * borrowed until this returns.  None may run.
+ * The result is reported from the loop, or before this returns.  @mountinfo and @earlier as in mount_table_read(),
+ * borrowed until this returns.  No search may run.
  */
 bool mount_search_start(MountSearch *search, const char *mountinfo, const MountTable *earlier,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -25,14 +25,14 @@ void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
 			  const GPtrArray *disks, ScheduleState *state);
 
 /*
- * What is looked at only when nothing else stands against a pass, since it needs more than sysfs: whether another
- * process works on the filesystem @uuid or holds it, and whether it is being scrubbed, which btrfs alone knows and the caller
- * has asked it.
+ * Check the conditions that need more than sysfs, when nothing else stands against a pass: whether another process
+ * works on the filesystem @uuid or holds it, and whether it is being scrubbed.  Only btrfs knows that, so the
+ * caller has asked it.
  */
 void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
 				 bool is_being_scrubbed, ScheduleState *state);
 
-/* What was seen of @reason, in words that say more than wait_reason_text(); NULL: nothing more. */
+/* Details of @reason in words, beyond wait_reason_text(); NULL: none. */
 const char *pass_conditions_text(const PassConditions *hardships, WaitReason reason);
 
 /* Whether the machine runs on battery now. */

@@ -5,7 +5,7 @@
 #include "daemon/manager/schedule.h"
 
 /*
- * What the schedule is told of a filesystem's settings, and of the time of the day.
+ * The schedule's inputs from a filesystem's settings, and from the time of the day.
  *
  * Thread: main.
  */

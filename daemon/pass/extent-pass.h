@@ -4,9 +4,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * The steps of a pass over a btrfs whose equal data is found from its own checksums: which data
- * extents are new, what is equal, what can be freed.  No file is walked to and no data is read but
- * what is shared.
+ * The steps of a pass over a btrfs filesystem that uses the filesystem's own checksums.  They find new data
+ * extents, equal ones, and those that can be freed.  They walk to no file, and read only data that is
+ * deduplicated.
  *
  * Thread: the filesystem's worker.
  */

@@ -25,7 +25,7 @@ void block_set_add(BlockSet *set, uint64_t first, uint64_t end);
 bool block_set_gap(const BlockSet *set, uint64_t first, uint64_t end, uint64_t *ret_first,
 		   uint64_t *ret_end);
 
-/* Where the range begins and ends that @block lies in; @block itself if it is not in the set. */
+/* The beginning and the end of the range that @block lies in; @block itself if it is not in the set. */
 uint64_t block_set_start(const BlockSet *set, uint64_t block);
 uint64_t block_set_end(const BlockSet *set, uint64_t block);
 

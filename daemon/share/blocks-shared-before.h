@@ -13,7 +13,10 @@
  * Thread: the filesystem's worker.
  */
 
-/* Have @others be those of @target, which is open.  Where that cannot be found out, all. */
+/*
+ * Put the blocks of @target, which is open, that were shared before into @others; all blocks if this cannot be
+ * found out.
+ */
 void blocks_shared_before_note(BlockSet *others, const OpenObject *target, uint32_t block_bytes);
 
 /* Have the round know them. */

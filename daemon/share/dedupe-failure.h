@@ -5,7 +5,7 @@
 #include "kernel-ioctl/file/dedupe-range.h"
 
 /*
- * What it means that the kernel would not share.
+ * The meaning of an error of the kernel's deduplication.
  *
  * Thread: any.
  */

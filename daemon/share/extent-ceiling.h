@@ -4,10 +4,11 @@
 #include "daemon/context/filesystem.h"
 
 /*
- * How many extents a file of an XFS may have and still be shared onto, which can cut it into more.
+ * The most extents that a file of an XFS filesystem may have and still be a target: deduplication can cut it into
+ * more.
  *
- * It could have 2^31, or 2^48 with nrext64; but the kernel has all of them in memory while the file is
- * in use.  What btrfs files are cut into ExtentGuard weighs.
+ * XFS allows 2^31, or 2^48 with nrext64; but the kernel keeps all of them in memory while the file is in use.  On
+ * btrfs, ExtentGuard limits the pieces of files.
  *
  * Thread: any.
  */

@@ -5,16 +5,16 @@
 #include "daemon/share/round.h"
 
 /*
- * FullAllocGroups - where an XFS had no room to share in this pass: allocation groups, and owners whose quota is
- * used up.
+ * FullAllocGroups - where an XFS filesystem had no room to share in this pass: allocation groups, and owners whose
+ * quota is used up.
  *
- * The references to a block are counted in its own group, so sharing with it may fail for want of space
- * while others have plenty (ENOSPC).  What lies in such a group is no source for the rest of the pass.
+ * XFS counts the references to a block in the block's own group.  So sharing with it may fail with ENOSPC while
+ * other groups have plenty of space.  Blocks in such a group are no sources for the rest of the pass.
  *
- * Sharing may add extents to the target, and the kernel refuses it where the target's owner may have no
- * further block: with EDQUOT for a user or a group, and with ENOSPC for a project.  So a group counts as full
- * for targets of the same project alone, and no further target of an owner is tried that had EDQUOT.  Without
- * that one user with a full quota would keep all others from being shared.
+ * Sharing may add extents to the target.  The kernel refuses it if the target's owner may have no further block:
+ * with EDQUOT for a user or a group, and with ENOSPC for a project.  So a group counts as full only for targets of
+ * the same project, and after EDQUOT the pass tries no further target of that owner.  Otherwise one user with a
+ * full quota would keep all others from being shared.
  *
  * Thread: the filesystem's worker.
  */

@@ -15,15 +15,15 @@
 typedef struct HoleSource HoleSource;
 
 /*
- * Both are borrowed.  @opener may be NULL for a btrfs: then the first directory is its topmost one, and
- * the file has checksums whatever the mount's options are.
+ * Both are borrowed.  @opener may be NULL on btrfs: then the first directory is its topmost one, and the file has
+ * checksums whatever the mount's options are.
  */
 HoleSource *hole_source_new(const Filesystem *filesystem, FileOpener *opener);
 void hole_source_free(HoleSource *hole);
 
 /*
- * Where the hole begins: behind offset 0, so that XFS copies no CoW extent size hint of this file, which it
- * may have from its directory, to a target (see RelayFile).
+ * The offset of the hole.  It is behind offset 0, so that XFS copies no CoW extent size hint of this file to a
+ * target (see RelayFile).  The file may have the hint from its directory.
  */
 uint64_t hole_source_offset(const HoleSource *hole);
 

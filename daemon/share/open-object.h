@@ -26,14 +26,14 @@ typedef struct {
 	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
 } OpenObject;
 
-/* What becomes of an object that a pass cannot use. */
+/* The outcome for an object that a pass cannot use. */
 typedef enum {
 	GIVE_UP_FOR_GOOD,   /* it stays as it is for as long as it does not change */
 	GIVE_UP_FOR_NOW,    /* the next pass tries it again, and knows it already: see Postponed */
 	GIVE_UP_AND_FORGET, /* it is not what the store says: the next pass reads it again */
 } GiveUp;
 
-/* Open the object @id.  What cannot be used is counted as skipped. */
+/* Open the object @id.  An object that cannot be used is counted as skipped. */
 bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -43,7 +43,7 @@ void open_object_free(OpenObject *object);
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
 			 uint64_t bytes, GiveUp how, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What became of the usable object since it was opened; costs one statx. */
+/* Whether the usable object changed since it was opened; costs one statx. */
 StampVerdict open_object_compare(const OpenObject *object);
 
 /* The byte at which the blocks before @end_block end: the end of file cuts the last one. */

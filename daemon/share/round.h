@@ -74,8 +74,8 @@ bool round_becomes_hole(const Round *round, size_t i);
 bool round_is_shared(const Round *round, size_t i);
 
 /*
- * Where @n blocks of @object lie from block @first on, in the terms of the round; *ret_usable: all of them are
- * written, at addresses of their own.
+ * The places of @n blocks of @object from block @first on, in the terms of the round.  *ret_usable: all of them
+ * are written, at addresses of their own.
  */
 bool round_places(Round *round, const OpenObject *object, uint64_t first, size_t n,
 		  uint64_t *places, bool *ret_usable, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -8,7 +8,7 @@
 #include "daemon/share/run-sharer.h"
 #include "daemon/share/zero-filler.h"
 
-/* What RunSharer is made of, for the files of it. */
+/* The state of RunSharer, for the files that implement it. */
 
 struct RunSharer {
 	Pass *pass;
@@ -41,7 +41,7 @@ void run_credit_stretch(RunSharer *sharer, size_t first, size_t end);
 /* Blocks [@first, @end) of the round need no more work. */
 void run_credit_settle(RunSharer *sharer, size_t first, size_t end);
 
-/* What is shared already needs no work now or later. */
+/* A range that is shared already needs no work now or later. */
 void run_credit_same_place(RunSharer *sharer);
 
 /* With --dry-run: the equal blocks of the round would be shared. */

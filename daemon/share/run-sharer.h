@@ -7,16 +7,15 @@
 #include "daemon/share/round.h"
 
 /*
- * RunSharer - shares the runs of one target after another.
+ * RunSharer - deduplicates the runs of one target after another.
  *
- * What is shared already is recognised by its place, the rest is compared, and maximal equal
- * stretches are given to the kernel; what it shared is seen by its place again.  A run is extended
- * both ways for as long as the data is equal.
+ * It recognises shared ranges by their place and compares the remainder.  It gives maximal equal ranges to the
+ * kernel, then looks at their places again to see what the kernel shared.  A run is extended both ways for as long
+ * as the data is equal.
  *
- * Stretches shorter than an anchor are left alone, unless they continue others: each would be an
- * extent of its own.
+ * It skips ranges shorter than an anchor, unless they continue others: each would be an extent of its own.
  *
- * On XFS blocks of a target that have other references are put into the pass's ClonePairs instead.
+ * On XFS, blocks of a target that have other references are put into the pass's ClonePairs instead.
  *
  * Thread: the filesystem's worker.
  */

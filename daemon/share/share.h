@@ -6,11 +6,11 @@
 #include "daemon/match/planner.h"
 
 /*
- * Sharing - carries out all plans, one after another, with the next ones looked at ahead so that the
- * disk has several requests at a time.  Sources last used stay open.
+ * Sharing - carries out all plans, one after another.  It prefetches the next ones so that the disk has several
+ * requests at a time.  Sources last used stay open.
  *
- * With --dry-run nothing is shared, and read only where runs of zeros end: only where they begin is
- * known.  What would be shared is estimated from the places.
+ * With --dry-run it deduplicates nothing.  It reads only to find where runs of zeros end: only their beginnings
+ * are known.  It estimates the result from the places.
  *
  * Thread: the filesystem's worker.
  */

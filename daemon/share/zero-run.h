@@ -21,9 +21,9 @@ ZeroRun *zero_run_new(Pass *pass, FileOpener *opener);
 void zero_run_free(ZeroRun *zeros);
 
 /*
- * The blocks [@first, @end) of @round, compared with no source, are zeros: see what becomes of them.
- * What stays, or is shared with the run already, is BLOCK_SAME_PLACE from then on; of the others the
- * round's source places are set.
+ * Decide what to do with the blocks [@first, @end) of @round: they are zeros, compared with no source.  Blocks
+ * that stay, or are shared with the run already, become BLOCK_SAME_PLACE.  The others get the round's source
+ * places.
  */
 bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -5,13 +5,13 @@
 #include "daemon/context/pass.h"
 
 /*
- * Bring the store up to date with the data extents of a btrfs, each with the fingerprint that its
- * checksums give: no data is read.
+ * Bring the store up to date with the data extents of a btrfs filesystem, each with the fingerprint from its
+ * checksums: no data is read.
  *
- * What changed since the last pass is found by the transaction that wrote it, in those leaves of the
- * extent tree and of the checksum tree that are at least as new.  That an extent is gone nothing
- * tells: it is noticed when it is to be shared, and by a look at all extents, which is due once a
- * week and whenever the store has no point to start from.
+ * Changes since the last pass are found by the transaction that wrote them, in those leaves of the extent tree and
+ * of the checksum tree that are at least as new.  Nothing tells that an extent is gone.  This is noticed when it
+ * is to be deduplicated, and by a look at all extents, which is due once a week and whenever the store has no
+ * point to start from.
  *
  * In the result extents are counted as files.  Nothing is written when nothing changed.
  *

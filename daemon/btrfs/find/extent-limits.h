@@ -5,17 +5,17 @@
 #include "daemon/context/pass.h"
 
 /*
- * What the limits of a pass (its paths, --exclude, --min-size, what is left alone by its place) mean for
- * data extents of btrfs, which are found over the whole filesystem whatever they are.
+ * Applies the limits of a pass (its paths, --exclude, --min-size, places that are skipped) to data extents of
+ * btrfs, which are found over the whole filesystem whatever the limits are.
  *
- * Only extents that look equal to others are placed, since that takes a look for all files that show
- * them.  One with no place in the pass is neither source nor target; one with some has those as
- * sources, and is no target, as it would stay in the others.
+ * Only extents that look equal to others are placed, since that takes a look at all files that refer to them.  An
+ * extent with no reference in the pass is neither source nor target.  An extent with some references in the pass
+ * has those as sources.  It is no target, as its other references would keep it.
  *
- * Such extents, and what looks equal to them, are not settled: a pass with other limits can share
- * them, and so can one with the same when files were renamed.  A few are therefore taken up again
- * by every pass.  Many are settled nevertheless, with a note of the limits; a pass with others, or
- * one a week later, matches everything anew.
+ * Such extents, and those that look equal to them, are not settled: a pass with other limits can deduplicate them,
+ * and so can one with the same limits after files were renamed.  A few are therefore taken up again by every pass.
+ * Many are settled nevertheless, with a note of the limits; a pass with other limits, or one a week later, matches
+ * everything anew.
  *
  * Thread: the filesystem's worker.
  */

@@ -5,19 +5,19 @@
 #include "kernel-ioctl/btrfs/btrfs-info.h"
 
 /*
- * InodeInventory - which files of a btrfs have to be read since their data has no checksums: those made
- * with nodatacow or nodatasum.
+ * InodeInventory - which files of a btrfs filesystem have to be read because their data has no checksums: those
+ * made with nodatacow or nodatasum.
  *
- * They are found from inode items, without a walk over names, in the leaves of all subvolumes' trees that
- * were written since the last pass looked.  Where no data lacks checksums, nothing is looked at.  What
- * changed is told by the inode's transid, since such a file can be overwritten without any trace in its
- * extents; sharing changes that too, so the file's times decide whether it is read again.
+ * It finds them from inode items, without a walk over names, in the leaves of all subvolumes' trees that were
+ * written since the last pass.  If all data has checksums, it examines nothing.  The inode's transid tells of a
+ * change, since such a file can be overwritten without any trace in its extents.  Deduplication changes the
+ * transid, too, so the file's times decide whether it is read again.
  *
- * With --compressed=read all other files are listed, too: compressed ones to be read, and those with which
- * these may be shared, of which the checksums are enough.
+ * With --compressed=read all other files are listed, too.  Compressed ones are read; for the others, which these
+ * may be shared with, the checksums are enough.
  *
  * Memory: a quarter of the pass's limit.
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct InodeInventory InodeInventory;
 

@@ -4,11 +4,11 @@
 #include "daemon/context/pass.h"
 
 /*
- * Find out whether read-only snapshots of the pass's btrfs are deleted from time to time, for
- * pass->btrfs.snapshots_rotate: one that an earlier pass saw is gone, be it that this is up to 60 days ago.
+ * Find out whether read-only snapshots of the pass's btrfs filesystem are deleted from time to time, for
+ * pass->btrfs.snapshots_rotate: one that an earlier pass saw is gone, at most 60 days ago.
  *
- * What is shared with a snapshot that is deleted soon was compared in vain.  Ids of subvolumes are never used again,
- * so that two numbers in the store tell: how many there were, and up to which.
+ * Comparing with a snapshot that is deleted soon is in vain.  Ids of subvolumes are never used again, so two
+ * numbers in the store suffice: how many there were, and up to which id.
  *
  * Thread: the filesystem's worker.
  */

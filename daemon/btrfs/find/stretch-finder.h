@@ -30,7 +30,7 @@ bool stretch_finder_wants(const StretchFinder *finder, const DataExtent *extent)
 bool stretch_finder_add(StretchFinder *finder, const DataExtent *extent,
 			const BtrfsExtentItem *item, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Put all that were added.  What is not yet when the pass is asked to stop stays new. */
+/* Put all that were added.  Those that remain when the pass is asked to stop stay new. */
 bool stretch_finder_finish(StretchFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Whether the stretch @key, where its file has it, still shows the extent at @address. */

@@ -7,12 +7,11 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * Say of extents what was matched of stretches.
+ * Translate matches of stretches to their extents.
  *
- * A run of which one side is a stretch is followed over the sums as far as these are equal, and cut
- * wherever one side goes on with another extent.  The roles are those of the run, so that one copy
- * stays as a whole however both are cut; save that an extent that cannot be a target is the source of
- * the other.
+ * A run with a stretch on one side is followed over the checksums as far as these are equal, and cut wherever one
+ * side goes on with another extent.  The roles are those of the run, so that one copy stays as a whole however
+ * both are cut.  Exception: an extent that cannot be a target is the source of the other.
  *
  * Thread: the filesystem's worker.
  */

@@ -8,13 +8,13 @@
 /*
  * Stretch - small data extents that follow each other in one file.
  *
- * Equal data may be cut into extents at other places, and an extent shorter than two windows of
- * anchors need not have one in common with another.  The sums of a stretch, joined in the order of
- * the file, have: a stretch is an object of the store that is only matched.  What it matches is
- * said of the extents it is made of before anything is planned (stretch-runs.h).
+ * Equal data may be cut into extents at other places, and an extent shorter than two windows of anchors need not
+ * have one in common with another.  The checksums of a stretch, joined in the order of the file, do have common
+ * anchors: a stretch is an object of the store that is only matched.  Its matches are translated to its extents
+ * before anything is planned (stretch-runs.h).
  *
- * A file is cut into cells, so that a change touches little; a stretch begins in one cell, and goes on
- * into the next one so far that no run is lost between them.
+ * A file is cut into cells, so that a change affects little.  A stretch begins in one cell, and goes on into the
+ * next one so far that no run is lost between them.
  *
  * Thread: the filesystem's worker.
  */
@@ -27,7 +27,7 @@
 /* For Stretch.rank_bytes: more than any extent has. */
 #define STRETCH_RANK_KNOWN (UINT32_C(1) << 30)
 
-/* What a file shows of one data extent; all numbers are bytes. */
+/* A file's reference to one data extent; all numbers are bytes. */
 typedef struct {
 	uint64_t offset; /* in the file */
 	uint64_t length;
@@ -47,8 +47,8 @@ typedef struct {
 } Stretch;
 
 /*
- * Where the object @stretch was found; whether its file is still there and looks the same, nothing
- * says but reading it.
+ * The place where the object @stretch was found.  Only reading the file tells whether it still exists and looks
+ * the same.
  */
 typedef struct {
 	uint64_t root;
@@ -62,8 +62,8 @@ Object stretch_object(const Stretch *stretch);
 StretchPlace stretch_place(const Object *stretch);
 
 /*
- * What of @place is data that is not compressed, as StretchPart, clipped to it; nothing if the file
- * is gone.  Parts are in the order of the file and never overlap.
+ * The data of @place that is not compressed, as StretchPart, clipped to it; nothing if the file is gone.  Parts
+ * are in the order of the file and never overlap.
  */
 bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *place, GArray *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,17 +5,17 @@
 #include "hashstore/objects/pinned.h"
 
 /*
- * DeferredExtents - extents of btrfs that the pass shared away wherever something writable showed them: they are
- * freed when the read-only snapshots that still show them are deleted.
+ * DeferredExtents - extents of btrfs to which the pass redirected all writable references.  They are freed when
+ * the read-only snapshots that still refer to them are deleted.
  *
- * Nothing of them counts as freed.  The store remembers them among the pinned extents, with the set of
- * snapshots that hold each (its holders).  When the newest of these is gone the kernel is asked who shows the
- * extent now: that takes one call, and nothing is read.  What is gone counts as released.
+ * They do not count as freed.  The store remembers them among the pinned extents, with the set of snapshots that
+ * hold each (its holders).  When the newest of these is gone, the pass asks the kernel for the present references.
+ * That takes one call and reads nothing.  An extent that is gone counts as released.
  *
- * What is to be shared away is noted before the first byte is (its intent), as a pass may be killed between sharing
- * and its commit.  The next pass would not know that it is held, and share the copy of its rest back onto it.
+ * The intent is recorded before the first byte is shared, as a pass may be killed between that and its commit.
+ * The next pass would not know that the extent is held, and would share the copy of its remainder back onto it.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct DeferredExtents DeferredExtents;
 
@@ -41,7 +41,7 @@ bool deferred_extents_is_noted(const DeferredExtents *deferred);
 /* Write and commit what is intended, if it is not. */
 bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What became of @extent is in the store, or nothing did. */
+/* The outcome for @extent is in the store, or there was none. */
 void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent);
 
 /* Put what a pass before intended and did, and did not come to say.  Read-only subvolumes are known. */
@@ -55,13 +55,13 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *subvolumes, bool *ret,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What was deferred of the extent at @address ends otherwise than by the deletion of snapshots. */
+/* The deferral of the extent at @address ends otherwise than by the deletion of snapshots. */
 bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The extent at @address is not there any more, or another one is.  What snapshots that are there still held was
- * moved, as by a balance: it was not freed.
+ * The extent at @address is gone, or another one is there.  If snapshots that exist still held it, it was moved,
+ * as by a balance, and not freed.
  */
 bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

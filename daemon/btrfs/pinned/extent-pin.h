@@ -7,11 +7,9 @@
 #include "common/files/skip.h"
 
 /*
- * ExtentPin - why one extent stays, and a place in a file by which it can be seen whether that still
- * holds.
+ * ExtentPin - why one extent stays, and a place in a file that tells whether the cause still holds.
  *
- * Of several places that keep an extent one is named: as long as that one does, the others do not
- * matter.
+ * If several places keep an extent, the pin names one: while that one does, the others do not matter.
  *
  * Pure.  Thread: any.
  */

@@ -6,12 +6,12 @@
 #include "hashstore/objects/pinned.h"
 
 /*
- * PinWatch - whether what pins an extent still does, as far as one look tells.
+ * PinWatch - whether the cause that pins an extent still holds, as far as one look tells.
  *
- * Where a place was named it is that place: that it is as it was means that the extent stays, whatever
- * else changed.  All that is looked at are items of btrfs's trees.
+ * If the pin names a reference, that one decides: while it is unchanged the extent stays, whatever else changed.
+ * The watch reads only items of btrfs's trees.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct PinWatch PinWatch;
 

@@ -5,16 +5,15 @@
 #include "daemon/context/pass.h"
 
 /*
- * PinnedExtents - the extents of which sharing would free nothing, remembered with what keeps them, so that
- * they are planned again when that ends.
+ * PinnedExtents - extents whose deduplication would free nothing.  They are remembered with their causes, so that
+ * they are planned again when a cause ends.
  *
- * What is looked at, of extents that are pinned only: those whose items lie in leaves of the extent
- * tree that changed; the files that keep some, in leaves of their subvolumes' trees that changed; and
- * the subvolumes, of which one may be gone.  While nothing is pinned nothing is looked at.  An extent of
- * which the cause may have ended gets a new id, with copies of its anchors, so that it is matched again
- * and nothing is read for that.  One that is pinned as before is not touched.
+ * A pass examines pinned extents only: those whose items lie in leaves of the extent tree that changed; the files
+ * that keep some, in leaves of their subvolumes' trees that changed; and the subvolumes, of which one may be gone.
+ * While nothing is pinned it examines nothing.  An extent whose cause may have ended gets a new id, with copies of
+ * its anchors, so that it is matched again without reading.  An extent that is pinned as before is not touched.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct PinnedExtents PinnedExtents;
 

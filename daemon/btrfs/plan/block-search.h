@@ -8,18 +8,18 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * BlockSearch - finds each block of some extents of btrfs wherever else on the filesystem it is.
+ * BlockSearch - finds other copies of each block of some extents, anywhere on the btrfs filesystem.
  *
- * Anchors find what two extents have in common from some 19 blocks on.  An image of a filesystem is equal to very many
- * small files, each of which is shorter; so nearly all of it is elsewhere, and too little of that is known.
- * For such extents all checksums are looked through once more.
+ * Anchors find common data of two extents from some 19 blocks on.  An image of a filesystem is equal to very many
+ * small files, each of which is shorter.  So nearly all of its data has copies elsewhere, but anchors find too few
+ * of them.  For such extents all checksums are searched once more.
  *
- * That costs a read of the checksum tree, 1/1024 of the data where checksums have 4 bytes.  So it is done only where the
- * extents that it is for come to four times as much; where they do not fit into memory it is done as often as they fill
- * that, with those first of which most is known.
+ * That costs a read of the checksum tree, 1/1024 of the data if checksums have 4 bytes.  So it is done only if the
+ * extents concerned come to four times as much.  If they do not fit into memory, the search is repeated as often
+ * as they fill it, beginning with those of which most is known.
  *
  * Memory: a quarter of the pass's limit for blocks, and a sixteenth for the list of extents; more are left out.
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct BlockSearch BlockSearch;
 

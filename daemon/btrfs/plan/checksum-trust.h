@@ -6,23 +6,23 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * ChecksumTrust - how far equal checksums of btrfs are believed.
+ * ChecksumTrust - how far a pass believes equal checksums of btrfs.
  *
- * Anyone can make a block with the CRC-32C of another one, so equal sums nominate and prove nothing.
- * What follows from a pair of extents that the kernel found different:
- * - it is not tried again, in this pass or a later one, while both extents stay as they are;
- * - an extent with CHECKSUM_TRUST_DIFFERED_MAX such pairs is believed of as a whole only: another one of
- *   its length all of whose sums are equal;
+ * Anyone can make a block with the CRC-32C of another one, so equal checksums nominate and prove nothing.  If the
+ * kernel finds a pair of extents different:
+ * - no pass tries the pair again while both extents stay as they are;
+ * - after CHECKSUM_TRUST_DIFFERED_MAX such pairs an extent is trusted as a whole only: with another one of its
+ *   length if all of their checksums are equal;
  * - once more was compared in vain than a pass may waste, that holds for all extents until it ends;
- * - from an eighth of that on, what is tried is tried block by block at first.
+ * - from an eighth of that on, ranges are tried block by block at first.
  *
  * Thread: the filesystem's worker.
  */
 #define CHECKSUM_TRUST_DIFFERED_MAX 3
 
 /*
- * What a pass may waste: a twentieth of what it compares, and always one full round of both sides,
- * so that a single difference late in a long extent does not stop a small pass.
+ * The waste that a pass may make: a twentieth of what it compares, and always one full round of both sides.  So a
+ * single difference late in a long extent does not stop a small pass.
  */
 #define CHECKSUM_TRUST_WASTE_SHARE 20
 #define CHECKSUM_TRUST_WASTE_BYTES (2 * DEDUPE_ROUND_BYTES)
@@ -42,8 +42,8 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The kernel compared @bytes of these two and found them different.  *ret_kept is false if that
- * cannot be remembered: then nothing else may be tried for the target, lest it be the same again.
+ * The kernel compared @bytes of these two and found them different.  *ret_kept is false if that cannot be
+ * remembered.  Then nothing else may be tried for the target, because it could be the same again.
  */
 bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp *source,
 			uint64_t bytes, bool *ret_kept, GError **error) G_GNUC_WARN_UNUSED_RESULT;

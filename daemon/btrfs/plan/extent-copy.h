@@ -6,22 +6,21 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentCopy - the remainder of a data extent, copied to an unnamed file of the same btrfs (O_TMPFILE), to
- * be shared with by FIDEDUPERANGE: the kernel compares, so what changed meanwhile is not replaced.
- * Nothing else is ever written.
+ * ExtentCopy - the remainder of a data extent, copied to an unnamed file of the same btrfs filesystem (O_TMPFILE),
+ * as a source for FIDEDUPERANGE.  The kernel compares, so data that changed meanwhile is not replaced.  The pass
+ * writes no other data.
  *
- * The file is made in the subvolume that simple quotas charge for the extent, so that the same one is
- * charged for the remainder.  Where they charge none, or that one is read-only or gone, it is made in a
- * subvolume that shows the extent; and in the top level only if all of these are read-only and simple
- * quotas are off.
+ * The file is made in the subvolume that simple quotas charge for the extent, so that the same one is charged for
+ * the remainder.  If they charge none, or that one is read-only or gone, it is made in a subvolume that refers to
+ * the extent.  It is made in the top level only if all of these are read-only and simple quotas are off.
  *
- * What of it is shared stays; the rest goes with the file, also when the process is killed.
+ * The shared part of the copy stays; the remainder goes with the file, also when the process is killed.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct ExtentCopy ExtentCopy;
 
-/* What is copied from one place in a file. */
+/* A range that is copied from one place in a file. */
 typedef struct {
 	ExtentRef place;
 	uint64_t place_offset; /* byte in the place's file */
@@ -41,7 +40,7 @@ void extent_copy_free(ExtentCopy *copy);
 /* To compare with. */
 FileReader *extent_copy_reader(const ExtentCopy *copy);
 
-/* What it takes on the disk. */
+/* The bytes that the copy takes on the disk. */
 uint64_t extent_copy_disk_bytes(const ExtentCopy *copy);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCopy, extent_copy_free)

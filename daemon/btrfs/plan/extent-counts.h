@@ -5,12 +5,13 @@
 #include "daemon/context/pass.h"
 
 /*
- * What a pass shares, writes and frees of the extents of a btrfs, in its result and its progress.
+ * Counts of the extents of a btrfs filesystem that a pass shares, writes and frees, in its result and its
+ * progress.
  *
  * Thread: the filesystem's worker.
  */
 
-/* So many bytes were shared; @is_run: they end a stretch that was planned as one. */
+/* Count @bytes as shared; @is_run: they end a stretch that was planned as one. */
 void extent_counts_add_shared(Pass *pass, uint64_t bytes, bool is_run);
 
 /*
@@ -22,5 +23,5 @@ void extent_counts_add_rewritten(Pass *pass, uint64_t bytes, bool is_deferred);
 /* @extent was freed by @steps (ExtentStep). */
 void extent_counts_add_freed(Pass *pass, const Object *extent, const GArray *steps);
 
-/* What @plan would do. */
+/* Count the expected effect of @plan. */
 void extent_counts_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan);

@@ -37,7 +37,7 @@ void extent_coverage_free(ExtentCoverage *coverage);
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool is_held,
 			  const GArray *runs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What was found; owned by @coverage. */
+/* The cover that was found; owned by @coverage. */
 ExtentCover *extent_coverage_cover(const ExtentCoverage *coverage);
 
 /* Whether all that is shown is covered. */

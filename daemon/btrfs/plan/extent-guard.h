@@ -4,20 +4,19 @@
 #include "daemon/btrfs/refs/extent-step.h"
 
 /*
- * ExtentGuard - whether freeing an extent is worth what it does to files and to metadata.
+ * ExtentGuard - whether freeing an extent is worth its cost to files and to metadata.
  *
- * An extent that is covered by many small pieces of others leaves a file in as many pieces, each with an
- * item in a leaf of btrfs's trees.  So for each file it is counted how many items the pass has added
- * to it, beside what was freed for that: on average, an item more has to free as much as a run is to
- * be long at least.  Where few items are added to a file nobody is hurt, so that many are free.
+ * If many small pieces of other extents replace an extent, its file has as many pieces, each with an item in a
+ * leaf of btrfs's trees.  So the guard counts for each file the items that the pass added, and the bytes freed for
+ * them.  On average, each added item has to free at least the minimum length of a run.  Few added items hurt
+ * nobody, so a number of them is free.
  *
- * Leaves that snapshots have in common are copied for each of them when something in it is shared.
- * How many others use the same copy is not known beforehand: it is taken to be as many as so far in
- * the pass.
+ * When an item in a leaf that snapshots have in common changes, the leaf is copied for each of them.  The number
+ * of snapshots that use the same copy is not known beforehand: the guard assumes the average of the pass so far.
  *
- * What items and copies of leaves take, as many times as the filesystem keeps copies of metadata, is set
- * against what is gained, as many times as it keeps copies of data: what is freed less what is written
- * for it.  Where something is written half of that must be left, since a write costs more than its space.
+ * The guard compares cost and gain.  The cost is the space of items and copies of leaves, times the filesystem's
+ * copies of metadata.  The gain is the bytes freed less the bytes written, times its copies of data.  If data is
+ * written, half of the gain must remain, since a write costs more than its space.
  *
  * Pure.  Thread: the filesystem's worker.
  */
@@ -27,7 +26,7 @@ typedef struct ExtentGuard ExtentGuard;
 #define EXTENT_GUARD_FREE_ITEMS 16
 #define EXTENT_GUARD_ITEMS_MAX  (1 << 18)
 
-/* What an item takes with the reference to its extent; 75 to 160 bytes were measured (Linux 6.18). */
+/* The space of an item with the reference to its extent; 75 to 160 bytes were measured (Linux 6.18). */
 #define EXTENT_GUARD_ITEM_BYTES 160
 
 typedef struct {
@@ -46,7 +45,7 @@ typedef enum {
 ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits);
 void extent_guard_free(ExtentGuard *guard);
 
-/* What is had by freeing an extent. */
+/* The gain of freeing an extent. */
 typedef struct {
 	uint64_t extent_bytes;
 	uint64_t written_bytes; /* anew, for its rest; no more than that */

@@ -11,14 +11,14 @@
 #include "daemon/btrfs/refs/extent-step.h"
 
 /*
- * ExtentPlan - how one data extent of btrfs can be freed: what to share with what, in every place that
- * shows it.
+ * ExtentPlan - how one data extent of btrfs can be freed: the source for every range, in every place that refers
+ * to it.
  *
- * All or nothing: if any byte that is shown cannot be shared, nothing would be freed, so there is no
- * plan; but what read-only snapshots show may be left to their deletion (ExtentChoice).  What nothing equals is to be copied first, if it is little beside what is freed.  Looks into
- * btrfs's trees only; no data is read.
+ * All or nothing: if any referenced byte cannot be shared, nothing would be freed, so there is no plan.  But
+ * references from read-only snapshots may be left to their deletion (ExtentChoice).  A remainder that equals
+ * nothing is copied first, if it is little beside what is freed.  The planner reads btrfs's trees only, no data.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct ExtentPlan ExtentPlan;
 
@@ -68,16 +68,18 @@ const GArray *extent_plan_steps(const ExtentPlan *plan);
  */
 const GArray *extent_plan_holders(const ExtentPlan *plan);
 
-/* What would be compared, on both sides, to share all places of a target that costs too much. */
+/* The bytes to compare, on both sides, to share all places of a target that costs too much. */
 uint64_t extent_plan_costly_bytes(const ExtentPlan *plan);
 
-/* What is to be written for it. */
+/* The bytes to write for it. */
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan);
 
-/* What it took of the pass's account when it was judged; to be given back if it comes to nothing. */
+/*
+ * The part of the pass's account that it claimed when it was judged; to be given back if it comes to nothing.
+ */
 RemainderClaim extent_plan_claim(const ExtentPlan *plan);
 
-/* What its copy is made of (CopyPart); empty if it needs none. */
+/* The parts of its copy (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);
 
 /* Ids (uint32_t) of its sources: they are to stay, also if their own turn as targets would come later. */

@@ -36,8 +36,8 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 void extent_sources_free(ExtentSources *sources);
 
 /*
- * Go on to another target: sources found so far are freed, save some of which the places are costly to
- * find.  They are those of before then, which whoever shares with them may find changed.
+ * Go on to another target: free the sources found so far, except some whose places are costly to find.  Those
+ * places are from before this target, so they may have changed when a caller deduplicates with them.
  */
 void extent_sources_clear(ExtentSources *sources);
 
@@ -59,13 +59,16 @@ const GArray *extent_sources_moved(const ExtentSources *sources);
 bool extent_sources_any_exists(const ExtentSources *sources);
 
 /*
- * The source @id; NULL if it cannot be one.  Of very many places those are looked for that show its
- * bytes [@position, @position + @length).
+ * The source @id; NULL if it cannot be one.  If it has very many places, those that refer to its bytes [@position,
+ * @position + @length) are searched for.
  */
 bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position, uint64_t length,
 			 const ExtentSource **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Where a byte of a source lies in a file, or would lie if the file went on showing the source. */
+/*
+ * The place of a source's byte in a file, or the place that it would have if the file went on referring to the
+ * source.
+ */
 typedef struct {
 	uint64_t root;
 	uint64_t inode;

@@ -6,7 +6,7 @@
 #include "daemon/context/pass.h"
 
 /*
- * What is done when a data extent of btrfs is no more: the store and what is deferred forget it.
+ * Forget a data extent of btrfs that is gone, in the store and among the deferred extents.
  *
  * Thread: the filesystem's worker.
  */

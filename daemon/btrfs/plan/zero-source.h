@@ -10,11 +10,11 @@
 /*
  * ZeroSource - the zeros of a data extent of btrfs that others are shared with under --zeros=share.
  *
- * One extent is enough for all, so it is chosen before a pass matches, and stays.  A long one is better,
- * since what is shared with it again and again gets as many items; from 16 MiB on that makes no
- * difference, as btrfs cuts what is shared there.  So the longest counts, in classes by powers of two, and
- * zeros beside other data a sixteenth; in a class first one that stays anyway, then the smaller one, and
- * the lower address.  What it holds is read once, since anyone can make data with the checksum of zeros.
+ * One extent is enough for all, so it is chosen before a pass matches, and stays.  A long one is better, since a
+ * target needs one item per repetition of the source.  From 16 MiB on this makes no difference, as btrfs cuts
+ * shared ranges there.  So the longest extent wins, in classes by powers of two; zeros beside other data count a
+ * sixteenth.  Within a class, an extent that stays anyway comes first, then the smaller one, then the lower
+ * address.  Its data is read once, since anyone can make data with the checksum of zeros.
  *
  * The store remembers it, for as long as the extent is there.
  *
@@ -35,7 +35,7 @@ typedef struct ZeroSource {
 bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What may be chosen. */
+/* A candidate. */
 typedef struct {
 	uint32_t id;
 	uint64_t address;

@@ -5,25 +5,25 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentChoice - which of the places that show an extent are shared to free it: all, those in writable
- * subvolumes, or none.
+ * ExtentChoice - which references to an extent are redirected to free it: all, those in writable subvolumes, or
+ * none.
  *
- * Each place costs a comparison of what it shows.  An image that was overwritten in thousands of pieces has
- * thousands of places, which show each byte once.  A hundred snapshots show each byte a hundred times.  So
- * what all places show together is weighed against what is freed (MaxCompare=).
+ * Each reference costs a comparison of its range.  An image that was overwritten in thousands of pieces has
+ * thousands of references, which show each byte once.  A hundred snapshots show each byte a hundred times.  So the
+ * bytes of all references together are weighed against the bytes freed (MaxCompare=).
  *
- * Where that is too much, and read-only snapshots are the reason, only the writable places are chosen.  New
- * snapshots then show what replaces the extent, and it is freed when the old ones are deleted.  The
- * subvolumes that keep it until then are its holders.
+ * If that is too much because of read-only snapshots, only the writable references are chosen.  New snapshots then
+ * refer to the replacement, and the extent is freed when the old ones are deleted.  The subvolumes that keep it
+ * until then are its holders.
  *
- * The extent's item mostly names files of one subvolume only.  If that has no snapshots, their places are all there are.
- * If nobody wrote to its snapshots, those made since the extent was allocated show the same places.  So the cost of all
- * places and the holders are known without LOGICAL_INO, which takes longer with each snapshot.
+ * The extent's item mostly names files of one subvolume only.  If that has no snapshots, it has all references.
+ * If nobody wrote to its snapshots, those made since the extent was allocated have the same references.  So the
+ * cost of all references and the holders are known without LOGICAL_INO, which takes longer with each snapshot.
  *
- * Else all references are found.  A snapshot mostly shows what its origin does at the same offset of the same inode.  So
- * one place of each such group is looked up, and the others only if they are chosen.
+ * Otherwise all references are found.  A snapshot mostly has the same reference as its origin, at the same offset
+ * of the same inode.  So one reference of each such group is looked up, and the others only if they are chosen.
  *
- * Thread: the filesystem's worker, never while it shares.
+ * Thread: the filesystem's worker, never while it deduplicates.
  */
 typedef struct ExtentChoice ExtentChoice;
 
@@ -56,7 +56,7 @@ typedef enum {
 	EXTENT_IS_SHOWN, /* something writable does, or that is not known */
 } ExtentShown;
 
-/* What shows @extent now. */
+/* The present references to @extent. */
 bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -28,7 +28,7 @@ bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref);
  */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
-/* What was fetched before its turn: it stays in the cache, and its file open, until it is released. */
+/* A range that was fetched before its turn.  It stays in the cache, and its file open, until it is released. */
 typedef struct {
 	struct OpenFile *file; /* NULL: nothing */
 	uint64_t offset;

@@ -7,12 +7,13 @@
 #include <stdbool.h>
 
 /*
- * ExtentSharing - which data extents of btrfs several files or subvolumes show, as far as their items
- * tell: of two equal ones that one rather stays, since all places of the other have to be shared.
+ * ExtentSharing - which data extents of btrfs have references from several files or subvolumes, as far as their
+ * items tell.  Of two equal extents, such a one should stay, since all references to the other have to be
+ * redirected.
  *
- * What was overwritten within one file left several pieces of it, which are no sharing.  An item counts
- * references from leaves, and a leaf may be that of several snapshots: so an extent that is older than a
- * snapshot of its subvolume counts, too, though files may have changed since.
+ * Overwriting parts of an extent within one file leaves several pieces of it, which do not count as sharing.  An
+ * item counts references from leaves, and several snapshots may have a leaf in common.  So an extent that is older
+ * than a snapshot of its subvolume counts, too, though files may have changed since.
  *
  * Thread: the filesystem's worker.
  */

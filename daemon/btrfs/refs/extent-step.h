@@ -4,7 +4,7 @@
 #include "common/files/extent-refs.h"
 #include "hashstore/objects/differed.h"
 
-/* Where a step has the bytes from that the target's are shared with. */
+/* The origin of the bytes with which a step shares the target's range. */
 typedef enum {
 	STEP_FROM_PLACE, /* a place in a file that shows another extent */
 	STEP_FROM_HOLE,  /* an empty file: the target's bytes are zeros */

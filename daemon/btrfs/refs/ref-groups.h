@@ -20,5 +20,5 @@ void ref_groups_fill(GArray *groups, const ExtentRefs *refs, ReadOnlySubvolumes 
 
 const GroupedRef *ref_groups_at(const GArray *groups, guint i);
 
-/* Where the group ends that begins at @begin. */
+/* The end of the group that begins at @begin. */
 guint ref_groups_end(const GArray *groups, guint begin);

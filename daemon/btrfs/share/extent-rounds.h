@@ -6,12 +6,12 @@
 #include "daemon/context/pass.h"
 
 /*
- * Match what is not settled, and share it, in rounds.
+ * Match the objects that are not settled, and deduplicate them, in rounds.
  *
- * In the first one long extents are targets before short ones.  Between the two it is looked for what the long
- * ones lack (BlockSearch), since after that the short ones that have it may go themselves.  What is pinned then
- * was tried as a target and stays: in a second round it is the source of those that were never tried.
- * After that all were.
+ * In the first round long extents are targets before short ones.  Between the two, BlockSearch searches for data
+ * that the long ones lack: after that, the short ones that have it may be freed themselves.  Extents that are
+ * pinned then were tried as targets and stay.  In a second round they are the sources of those that were never
+ * tried.  After that all were tried.
  *
  * Thread: the filesystem's worker.
  */

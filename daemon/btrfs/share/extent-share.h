@@ -20,12 +20,12 @@ typedef struct {
 } ShareRound;
 
 /*
- * Share what runs between data extents of btrfs promise.
+ * Deduplicate what the runs between data extents of btrfs promise.
  *
- * Extent by extent, in the order of the planner: the runs' ends are found from the checksums, all
- * places that show the extent are looked up, and only if other extents can take over every byte that is
- * shown it is shared, in each of those places.  Else nothing would be freed: it is pinned, and becomes the
- * source of others in later rounds.  What was freed is seen by nothing showing the extent any more.
+ * Extents are handled one by one, in the order of the planner.  The checksums tell where the runs end, and all
+ * references to the extent are looked up.  The extent is shared away, in each of those places, only if other
+ * extents can take over every referenced byte.  Otherwise nothing would be freed: the extent is pinned, and
+ * becomes the source of others in later rounds.  An extent counts as freed when nothing refers to it any more.
  *
  * Thread: the filesystem's worker.
  */

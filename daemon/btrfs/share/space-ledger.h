@@ -6,14 +6,14 @@
 #include "kernel-ioctl/btrfs/btrfs-space.h"
 
 /*
- * SpaceLedger - what a btrfs itself counts, before and after a pass shared what it could, beside what the
- * pass says that it freed.
+ * SpaceLedger - the space counts of a btrfs filesystem before and after a pass deduplicated, next to what the pass
+ * says that it freed.
  *
- * The two can be held against each other when nobody else wrote meanwhile.  Whoever writes,
- * truncates, removes or makes a file changes an inode, its own or its directory's, and the change
- * time of that; sharing changes inodes, too, but not their times.  Not seen are the last close of a
- * file that was removed before, and who moves or shares data without changing it, such as another
- * deduplicator: these make the pass look as if it had miscounted.
+ * The two can be compared if nobody else wrote meanwhile.  Writing, truncating, removing or making a file changes
+ * an inode, its own or its directory's, and the change time of that.  Deduplication changes inodes, too, but not
+ * their times.  The ledger does not see the last close of a file that was removed before.  Nor does it see a
+ * process that moves or shares data without changing it, such as another deduplicator.  These make the pass look
+ * as if it had miscounted.
  *
  * Thread: the filesystem's worker.
  */
@@ -30,8 +30,8 @@ bool space_ledger_begin(Pass *pass, const BtrfsInfo *info, SpaceLedger *ret, GEr
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * End: after the transaction in which space is given back is committed, fill in what the result says
- * of the filesystem's own counts.  Where nothing was shared these are as they were.
+ * Commit the transaction in which space is given back, then fill in the result's fields for the filesystem's own
+ * counts.  If nothing was deduplicated, they stay as they were.
  */
 bool space_ledger_end(Pass *pass, const SpaceLedger *ledger, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -50,7 +50,7 @@ SharedRounds step_rounds_share(StepRounds *rounds, const ExtentStep *step, const
 bool step_rounds_is_current(StepRounds *rounds, const ExtentStep *step, uint64_t bytenr,
 			    uint64_t done, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What is read to compare @length bytes of a step: a hole has none. */
+/* The bytes read to compare @length bytes of a step: a hole has none. */
 uint64_t step_compared_bytes(const ExtentStep *step, uint64_t length);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepRounds, step_rounds_free)
