@@ -138,7 +138,7 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 	if (!pass_checkpoint(pass) || n_unsettled(pass) == 0)
 		return true;
 
-	return hash_store_commit(pass->store, error) && match_and_share(pass, sums, error);
+	return pass_commit(pass, error) && match_and_share(pass, sums, error);
 }
 
 /*

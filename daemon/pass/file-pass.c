@@ -109,7 +109,7 @@ static bool keep_read(FilePass *files, GError **error)
 	if (!inventory_finish_reading(files->inventory, error))
 		return false;
 	if (pass->result->files.read > 0 || inventory_unsettled(files->inventory) > 0)
-		return hash_store_commit(pass->store, error);
+		return pass_commit(pass, error);
 
 	files->is_done = true;
 	return page_cache_drop_drop(pass, files->opener, error);
