@@ -4,38 +4,37 @@
 #include "hashstore/hash-store.h"
 
 /*
- * StoreImport - a store that is made anew, beside the one of its filesystem if there is one, and takes its
- * place when it is whole.
+ * StoreImport - builds a new store beside the filesystem's present one, if any, and replaces that when complete.
  *
- * Meanwhile it lies in DIRECTORY/UUID.import.  The writer's lock of the filesystem's store is held all
- * the time.  Nothing of what is imported is settled: the next pass matches it as if it had just read it.
+ * Meanwhile the new store is DIRECTORY/UUID.import.  The import holds the writer's lock of the filesystem's store
+ * all the time.  Imported objects are not settled: the next pass matches them as if it had just read them.
  *
  * Thread: the owner's of the store.
  */
 typedef struct StoreImport StoreImport;
 
 /*
- * Begin a store in @directory, made if absent, about what @about says, its secret too.  With @replace a
- * store that is there will be moved aside (UUID.sqlite.old-N), else it is an error
- * (HASH_STORE_ERROR_IN_USE); as it is that another process writes it.
+ * Begin a store in @directory, created if absent, with the properties and the secret of @about.  With @replace, an
+ * existing store will be moved aside (UUID.sqlite.old-N).  HASH_STORE_ERROR_IN_USE: a store exists without
+ * @replace, or another process writes it.
  */
 StoreImport *store_import_begin(const char *directory, const HashStoreAbout *about, bool replace,
 				size_t memory_bytes, GError **error);
 
-/* What is to be filled, with ids that it gives itself; owned by the import. */
+/* The store to fill, which assigns its own ids; owned by the import. */
 HashStore *store_import_store(StoreImport *import);
 
 /*
- * Take the place, after a commit.  *ret_aside is where the store lies now that was there before, or NULL:
- * to be freed.  After an error the store that was there is as it was; the import can only be freed.
+ * Replace the old store, after a commit.  *ret_aside is the new path of the old store, or NULL; to be freed.
+ * After an error the old store is unchanged, and the import can only be freed.
  */
 bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What did not take its place is deleted.  Accepts NULL. */
+/* Deletes the new store if it is not finished.  Accepts NULL. */
 void store_import_free(StoreImport *import);
 
-/* Delete what an import left that was killed; the writer's lock of the filesystem's store is held. */
+/* Delete the remains of a killed import.  The caller holds the writer's lock of the filesystem's store. */
 bool store_import_delete_left(const char *directory, const char *uuid, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

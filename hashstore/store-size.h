@@ -4,10 +4,10 @@
 #include "hashstore/hash-store.h"
 
 /*
- * StoreSize - what a store takes on the disk, part by part, and for how much data.
+ * StoreSize - the size of a store on the disk, part by part, and the amount of data it describes.
  *
- * Pages of the file are counted one by one, all of which are read; where SQLite was built without
- * its table of pages (dbstat), only rows are.
+ * All pages of the file are read and counted.  If SQLite was built without its table of pages (dbstat), only rows
+ * are counted.
  *
  * Thread: the owner's of the store.
  */
@@ -19,16 +19,16 @@ typedef enum {
 	STORE_PART_DIFFERED,
 	STORE_PART_HISTORY,
 	STORE_PART_OTHERS, /* files read by half, notes, the schema */
-	STORE_PART_FREE,   /* pages that are used anew by the next pass */
+	STORE_PART_FREE,   /* pages that the next pass reuses */
 	N_STORE_PARTS,
 } StorePart;
 
 typedef struct {
-	uint64_t rows[N_STORE_PARTS];  /* of anchors: the anchors; none of what is free */
+	uint64_t rows[N_STORE_PARTS];  /* for anchors, the number of anchors; 0 for free pages */
 	uint64_t bytes[N_STORE_PARTS]; /* if has_bytes */
 	bool has_bytes;
-	uint64_t wal_bytes;  /* that wait beside the file */
-	uint64_t data_bytes; /* of all objects: of files their size, of extents that on the disk */
+	uint64_t wal_bytes;  /* size of the WAL */
+	uint64_t data_bytes; /* of all objects: sizes of files, sizes of extents on the disk */
 } StoreSize;
 
 /* "objects" and so on. */

@@ -4,20 +4,20 @@
 #include "hashstore/hash-store.h"
 
 /*
- * StoreVacuum - writes a store anew, without what is free in it, so that its file is as small as it
- * can be.  The next passes make room in it again.
+ * StoreVacuum - rewrites a store without free pages, so that its file is as small as possible.  The next passes
+ * let it grow again.
  *
- * Readers are not in the way; until the last of them has ended the file may stay as large as it was.
+ * Readers do not block it, but the file may keep its size until the last of them has ended.
  *
  * Thread: the owner's of the store.
  */
 
 /*
- * What that needs beside the file: a copy, and another in the WAL.  SQLite puts the first of them where
- * $SQLITE_TMPDIR says.
+ * The additional space that this needs: a copy, and another in the WAL.  SQLite puts the first copy into
+ * $SQLITE_TMPDIR.
  */
 bool hash_store_vacuum_needs(HashStore *store, uint64_t *ret_bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* @store is open for writing, and nothing that reads it is. */
+/* @store is open for writing and has no open readers. */
 bool hash_store_vacuum(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,12 +10,12 @@
 /*
  * BtrfsBlocks - the nodes of btrfs's trees, read from the devices of a mounted filesystem.
  *
- * BTRFS_IOC_TREE_SEARCH_V2 gives items but not the blocks that hold them, and so not who shares a
- * block.  Where the blocks are the chunk tree tells; the devices are opened for reading, and read
- * without the page cache, which may hold what was there before.
+ * BTRFS_IOC_TREE_SEARCH_V2 returns items but not the blocks that hold them, so it cannot tell which trees share
+ * a block.  The chunk tree tells where the blocks are.  The devices are opened for reading, and read without the
+ * page cache, which may hold stale blocks.
  *
- * On the disk is what the last transaction wrote, so sync first.  A block that a later transaction
- * reused is told by its header and its checksum: each is compared with what refers to it.
+ * The disk holds the state of the last transaction, so sync first.  A block that a later transaction reused is
+ * recognized by its header and checksum, which are compared with the pointer to it.
  *
  * Needs CAP_SYS_ADMIN, and to read the devices.  Thread: any, one at a time.
  */
@@ -26,9 +26,8 @@ BtrfsBlocks *btrfs_blocks_open(int fd, GError **error);
 void btrfs_blocks_close(BtrfsBlocks *blocks);
 
 /*
- * Read the node at @bytenr that the transaction @generation wrote, from the first copy that is as
- * it should be.  *@ret is valid until the next call.  G_FILE_ERROR_AGAIN: no copy is, as the block
- * was reused or is damaged.
+ * Read the node at @bytenr that the transaction @generation wrote, from the first valid copy.  *@ret is valid
+ * until the next call.  G_FILE_ERROR_AGAIN: no copy is valid; the block was reused or is damaged.
  */
 bool btrfs_blocks_read(BtrfsBlocks *blocks, uint64_t bytenr, uint64_t generation, uint8_t level,
 		       BtrfsNode *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

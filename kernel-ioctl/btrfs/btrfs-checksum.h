@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * BtrfsChecksum - with what a btrfs checks its data.
+ * BtrfsChecksum - the algorithm with which a btrfs filesystem checks its data.
  *
  * Thread: any.
  */
@@ -23,19 +23,19 @@ typedef enum {
 /* From the number on the disk (BTRFS_CSUM_TYPE_*, <linux/btrfs_tree.h>). */
 BtrfsChecksum btrfs_checksum_of_type(uint16_t type);
 
-/* As mkfs.btrfs --csum calls it; "unknown". */
+/* The name in mkfs.btrfs --csum, or "unknown". */
 const char *btrfs_checksum_name(BtrfsChecksum checksum);
 
 /*
- * The checksum of @length bytes as it stands in the checksum tree, the rest of @ret zeros.  False
- * where it cannot be computed: BLAKE2b, which no library here has, and unknown ones.
+ * The checksum of @length bytes as stored in the csum tree; the rest of @ret is zeros.  False if it cannot be
+ * computed: for BLAKE2b, which no library here has, and for unknown algorithms.
  */
 bool btrfs_checksum_compute(BtrfsChecksum checksum, const void *data, size_t length,
 			    uint8_t ret[BTRFS_SUM_BYTES_MAX]);
 
 /*
- * The same of a block of zeros, of BLAKE2b, too, for blocks of 4 KiB to 64 KiB.  Equal sums of 4 bytes do not prove that
- * a block is of zeros.
+ * The same for a block of 4 KiB to 64 KiB of zeros, with BLAKE2b, too.  An equal checksum of 4 bytes does not prove
+ * that a block contains only zeros.
  */
 bool btrfs_checksum_of_zeros(BtrfsChecksum checksum, uint32_t sector_bytes,
 			     uint8_t ret[BTRFS_SUM_BYTES_MAX]);

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /*
- * BtrfsFamilies - which subvolumes of a btrfs may have leaves in common: snapshots, what they are of, and theirs.
+ * BtrfsFamilies - groups the subvolumes that may have leaves in common: snapshots, their sources, and their snapshots.
  *
- * A subvolume whose parent was deleted is lost, and may belong to any family.  That was the link to its own, so an
- * ordinary user could take a family apart by deleting snapshots of snapshots.
+ * A subvolume whose parent was deleted is lost, and may belong to any family.  The parent was the link to its
+ * family, so an ordinary user could take a family apart by deleting snapshots of snapshots.
  *
- * What was found counts until it is looked at again.
+ * Results are valid until the subvolumes are read again.
  *
  * Thread: any, one at a time.
  */
@@ -22,8 +22,8 @@ BtrfsFamilies *btrfs_families_new(int fd);
 void btrfs_families_free(BtrfsFamilies *families);
 
 /*
- * Read the subvolumes (btrfs-subvolumes.h), unless they were read within the last second, or within twenty times as
- * long as that took.
+ * Read the subvolumes (btrfs-subvolumes.h), unless the last read was less than 1 s ago, or less than 20 times its
+ * duration ago.
  */
 bool btrfs_families_look(BtrfsFamilies *families, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -31,27 +31,27 @@ bool btrfs_families_look(BtrfsFamilies *families, GError **error) G_GNUC_WARN_UN
 typedef struct {
 	uint64_t id;
 	uint64_t family; /* a number that its members have in common */
-	uint64_t size;   /* of the family, with all that are lost */
+	uint64_t size;   /* of the family, including all lost subvolumes */
 } BtrfsMember;
 
 /* NULL: there is no such subvolume. */
 const BtrfsMember *btrfs_families_find(const BtrfsFamilies *families, uint64_t id);
 
-/* The size of the largest family, with all that are lost. */
+/* The size of the largest family, including all lost subvolumes. */
 uint64_t btrfs_families_largest(const BtrfsFamilies *families);
 
-/* Whether any subvolume that can be written to was made as a snapshot, or may have been. */
+/* Whether any writable subvolume was created as a snapshot, or may have been. */
 bool btrfs_families_have_writable_snapshots(const BtrfsFamilies *families);
 
-/* A snapshot that nobody has written to: its tree is that of what it is a snapshot of, as it was then. */
+/* A snapshot that was never written to: its tree equals that of its source at the time of the snapshot. */
 typedef struct {
 	uint64_t id;
 	uint64_t otransid; /* the transaction that created it */
 } BtrfsUntouched;
 
 /*
- * The other members (BtrfsUntouched) of the family of @id, if these are untouched snapshots of it, or of each other, and
- * no other subvolume may belong to it.  Else NULL.
+ * The other members (BtrfsUntouched) of the family of @id, if all are untouched snapshots of it, or of each other, and
+ * no other subvolume may belong to the family.  Otherwise NULL.
  */
 const GArray *btrfs_families_untouched(BtrfsFamilies *families, uint64_t id);
 

@@ -8,16 +8,15 @@
 #include <stdbool.h>
 
 /*
- * DiskTopology - on which whole disks a filesystem lies.
+ * DiskTopology - finds the whole disks below a filesystem.
  *
- * Down from its devices: from a partition to what it is a part of; through what the kernel calls
- * slaves (md, LVM, LUKS, other device-mapper targets, bcache); from a loop device to the filesystem
- * of its file; of a btrfs to all its devices, of an XFS also to those of its log and its real-time
- * data.  A multipath device is one disk, since what lies below are ways to the same one.  Where a
- * loop device's file lies on no disk that can be seen (tmpfs, FUSE, NFS, a mount of another
- * namespace) the loop device is the disk.
+ * The search starts at all devices of a btrfs filesystem, or at the data, log and real-time devices of an XFS
+ * filesystem.  It descends from a partition to its disk, and through the kernel's "slaves" (md, LVM, LUKS, other
+ * device-mapper targets, bcache).  It descends from a loop device to the filesystem of its file.  A multipath
+ * device is one disk, since the devices below it are paths to the same disk.  The loop device is the disk if its
+ * file lies on no visible disk (tmpfs, FUSE, NFS, a mount of another namespace).
  *
- * All is read from sysfs, /dev and mountinfo, which tests put elsewhere.
+ * The sources are sysfs, /dev and mountinfo, which tests put elsewhere.
  *
  * Thread: any.
  */
@@ -28,16 +27,16 @@ typedef struct {
 	bool (*locate)(const char *path, FsLocation *ret);
 } DiskTopology;
 
-/* That of the running system. */
+/* The topology of the running system. */
 const DiskTopology *disk_topology_system(void);
 
 /*
- * The disks (Disk) under a filesystem, each once, in the order of their numbers; devices that are
- * gone are not among them.  None where there is no block device, or sysfs cannot be read.
+ * The disks (Disk) below a filesystem, each once, in the order of their numbers, without missing devices.  The
+ * array is empty if there is no block device, or sysfs cannot be read.
  */
 GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *location);
 
-/* The md arrays on the way to these, as their directories in sysfs (char *), each once. */
+/* The md arrays between the filesystem and its disks, as directories in sysfs (char *), each once. */
 GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location);
 
 /* The names of @disks as the kernel has them, NULL-terminated, to be freed. */

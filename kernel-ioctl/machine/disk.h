@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * Disk - a whole block device with nothing below it that the kernel shows: what one budget is for.
+ * Disk - a whole block device with no visible device below it.  Each disk has one budget.
  *
  * Facts from sysfs (Documentation/ABI/stable/sysfs-block) and from udev's links.  It holds nothing
  * open, so the disk may be pulled out.
@@ -17,7 +17,7 @@ typedef struct {
 	unsigned major;
 	unsigned minor;
 	char **ids; /* its names in /dev/disk/by-id, sorted; empty without udev */
-	bool is_virtual; /* of a virtual machine, over a network, in memory: the kernel knows nothing of it */
+	bool is_virtual; /* of a virtual machine, over a network, in memory: the kernel knows no properties */
 	bool is_rotating; /* what the kernel believes, also of USB disks without platters; if virtual: no */
 	bool is_removable; /* a medium that can be taken out, or a disk on USB */
 	char *stat_path;   /* of its counters (disk-stat) */
@@ -31,8 +31,8 @@ Disk *disk_read(const char *directory, const char *dev);
 void disk_free(Disk *disk);
 
 /*
- * The first line of the file @name in @directory, or NULL where there is none or it is empty; of a
- * path only its end is taken off, so that names keep their spaces.
+ * The first line of the file @name in @directory, or NULL if the file is missing or empty.  Only the line's end
+ * is removed, so names keep their spaces.
  */
 char *disk_attribute(const char *directory, const char *name);
 

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * MountDevices - the devices beside its own that a filesystem is mounted with: the log and the
- * real-time data of an XFS (logdev=, rtdev= in its options), as mountinfo names them.
+ * MountDevices - the additional devices of a mounted filesystem: the log and real-time devices of an XFS
+ * filesystem (logdev=, rtdev= in its options), as mountinfo names them.
  *
  * Thread: any.
  */
 
 /*
- * Paths of the device nodes of what lies on the device @major:@minor, NULL-terminated, to be freed
- * with g_strfreev(); none where @mountinfo (/proc/self/mountinfo) cannot be read.
+ * Paths of the additional device nodes of the filesystem on the device @major:@minor, NULL-terminated, to be freed
+ * with g_strfreev().  Empty if @mountinfo (/proc/self/mountinfo) cannot be read.
  */
 char **mount_devices_read(const char *mountinfo, unsigned major, unsigned minor);

@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /*
- * ThreadIo - what a thread made disks do so far (proc_pid_io(5), of the thread).
+ * ThreadIo - the disk I/O that a thread caused so far (proc_pid_io(5), of the thread).
  *
- * Reads are counted when they are submitted, whoever asked for them on behalf of the thread: its
- * own, readahead, and what ioctls read for it, metadata included.  Writes are counted when pages
- * become dirty, be they written later by others.
+ * The kernel counts reads when they are submitted: the thread's own, readahead, and reads by its ioctls,
+ * metadata included.  It counts writes when pages become dirty, even if another thread writes them out later.
  *
  * Thread: any.
  */
@@ -18,11 +17,11 @@ typedef struct {
 	uint64_t write_bytes;
 } ThreadIo;
 
-/* Of the calling thread.  False where the kernel does not count it (CONFIG_TASK_IO_ACCOUNTING) or hides it. */
+/* Of the calling thread.  False if the kernel does not count (CONFIG_TASK_IO_ACCOUNTING) or hides the counters. */
 bool thread_io_read(ThreadIo *ret);
 
 /* Of the thread @id (gettid(2)) of this process.  False also if it has ended. */
 bool thread_io_read_of(int id, ThreadIo *ret);
 
-/* The bytes that the calling thread had disks read, alone. */
+/* Only the read bytes of the calling thread. */
 bool thread_io_read_bytes(uint64_t *ret);

@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Have everybody else come first: the calling thread gets what others leave of the disks (the I/O
- * class idle, which mq-deadline and bfq heed) and little of the processor (nice 19).
+ * Lower the priority of the calling thread: the I/O class idle, which mq-deadline and bfq respect, and nice 19.
  *
- * For good, since it takes a privilege to go back.  Threads that it starts afterwards have the same.
- * Where a part is refused the rest is done: it is a courtesy, not a limit.
+ * This is permanent, since raising the priority needs a privilege.  Threads started afterwards inherit it.
+ * If the kernel refuses one part, the other is still done: it is a courtesy, not a limit.
  *
  * Thread: any.
  */

@@ -5,10 +5,10 @@
 #include <sys/ioctl.h>
 
 /*
- * What the ioctls of XFS take and give (fs/xfs/libxfs/xfs_fs.h, kernel 5.2 and later).
+ * XfsAbi - the structures of XFS ioctls (fs/xfs/libxfs/xfs_fs.h, kernel 5.2 and later).
  *
- * The kernel does not install these, and the headers of xfsprogs are no reason for a dependency.  For
- * the sources of this folder and for tests only.
+ * The kernel does not install them, and the headers of xfsprogs are not worth a dependency.  Only the sources of
+ * this folder and tests include this header.
  *
  * Thread: any.
  */
@@ -44,7 +44,7 @@ _Static_assert(sizeof(XfsAbiGeometry) == 256, "as in the kernel");
 typedef struct {
 	uint64_t inode;
 	uint64_t size_bytes;
-	uint64_t blocks; /* of the filesystem; with those that have no place yet */
+	uint64_t blocks; /* of the filesystem; including delayed allocations */
 	uint64_t xflags;
 	int64_t atime;
 	int64_t mtime;
@@ -78,7 +78,7 @@ typedef struct {
 _Static_assert(sizeof(XfsAbiInode) == 192, "as in the kernel");
 
 typedef struct {
-	uint64_t inode; /* the first one to look at; on return the one to go on with */
+	uint64_t inode; /* the first inode to list; on return, where to continue */
 	uint32_t flags;
 	uint32_t n_wanted;
 	uint32_t n_given; /* 0: that was all */
@@ -117,7 +117,7 @@ _Static_assert(sizeof(XfsAbiParent) == 32, "as in the kernel");
 
 typedef struct {
 	XfsAbiHandle handle;
-	uint32_t cursor[4]; /* 0 at first, then left alone */
+	uint32_t cursor[4]; /* 0 at first, then unchanged by the caller */
 	uint16_t flags;
 	uint16_t flags_given;
 	uint32_t buffer_bytes;
@@ -132,5 +132,5 @@ _Static_assert(sizeof(XfsAbiGetparents) == 64, "as in the kernel");
 #define XFS_ABI_GETPARENTS_ROOT (1u << 0)
 #define XFS_ABI_GETPARENTS_DONE (1u << 1)
 
-/* Of the handle's fields that follow its length. */
+/* The size of the handle's fields after id_bytes. */
 #define XFS_ABI_HANDLE_ID_BYTES 14

@@ -7,16 +7,16 @@
 #include <sys/types.h>
 
 /*
- * XfsBulkstat - all inodes of an XFS in the order of their numbers, without any names
+ * XfsBulkstat - lists all inodes of an XFS filesystem in the order of their numbers, without names
  * (XFS_IOC_BULKSTAT of kernel 5.2; needs CAP_SYS_ADMIN and a mount without mapped ids).
  *
- * Inodes are read as they lie in the inode tables, and leave no trace in the cache of inodes.  They
- * come whatever hides their names: mounts above them, or that they are deleted and still open (nlink
- * 0).  The filesystem's own ones (bitmaps, quotas) do not come.
+ * The kernel reads inodes from the inode tables and does not add them to the inode cache.  The list includes
+ * inodes whose names are hidden by mounts, and deleted ones that are still open (nlink 0).  It does not include
+ * the filesystem's own inodes (bitmaps, quotas).
  *
- * What has been written and has no place on the disk yet shows in the times and the blocks, but not
- * in the size.  Asking for inodes does not make later changes show in another ctime, as asking by
- * statx(2) does since kernel 6.13: within a tick of the clock a file may change unseen.
+ * Written data that has no place on the disk yet shows in the times and the blocks, but not in the size.  Since
+ * kernel 6.13, statx(2) makes a later change get another ctime; this ioctl does not.  A file may therefore change
+ * unseen within one tick of the clock.
  *
  * Thread: any, one at a time.
  */
@@ -25,7 +25,7 @@ typedef struct XfsBulkstat XfsBulkstat;
 typedef struct {
 	uint64_t inode;
 	uint64_t size_bytes;
-	uint64_t blocks; /* of the filesystem; with what has no place yet, attributes and trees */
+	uint64_t blocks; /* of the filesystem; with delayed allocations, attributes, trees */
 	uint64_t extents;
 	int64_t btime_nsec; /* times as those of FileStat */
 	int64_t mtime_nsec;
@@ -45,7 +45,7 @@ typedef struct {
 /* 0 if the kernel lists inodes for this process through @fd, else a positive errno value. */
 int xfs_bulkstat_try(int fd);
 
-/* What there is to know of one inode.  False: there is none with this number, or it cannot be read. */
+/* Read one inode.  False: there is none with this number, or it cannot be read. */
 bool xfs_inode_read(int fd, uint64_t inode, XfsInode *ret) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
@@ -56,8 +56,8 @@ XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode);
 void xfs_bulkstat_free(XfsBulkstat *bulkstat);
 
 /*
- * Ask the kernel for @n_inodes at a time, fewer than the 1024 that are fastest: it reads what holds them, and
- * about as much ahead.
+ * Ask the kernel for @n_inodes at a time, instead of the 1024 that are fastest.  It reads the blocks that hold
+ * them, and about as much ahead.
  */
 void xfs_bulkstat_ask_for(XfsBulkstat *bulkstat, uint32_t n_inodes);
 

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * XfsFsmap - whose data lies where on an XFS, in the order of the disk (FS_IOC_GETFSMAP, which tells
- * files to who has CAP_SYS_ADMIN, and knows them only where the filesystem was made with rmapbt).
+ * XfsFsmap - lists the extents of an XFS filesystem and their files, in the order of the disk (FS_IOC_GETFSMAP).
+ * The kernel reports files only with CAP_SYS_ADMIN, and only if the filesystem was made with rmapbt.
  *
- * Data that several files share comes once for each.  What is not written out yet, attributes, and what
- * the filesystem keeps for itself do not come, nor does a real-time section.
+ * An extent that several files share is listed once for each.  The list does not include data that is not written
+ * out yet, attributes, the filesystem's own blocks, or a real-time section.
  *
  * Thread: any, one at a time.
  */
@@ -29,7 +29,7 @@ typedef struct {
 XfsFsmap *xfs_fsmap_new(int fd);
 void xfs_fsmap_free(XfsFsmap *fsmap);
 
-/* Before the first one: have only those come that show bytes from @begin to @end, which are whole blocks. */
+/* Before the first extent: list only extents that overlap the bytes @begin to @end, which are whole blocks. */
 void xfs_fsmap_restrict(XfsFsmap *fsmap, uint64_t begin, uint64_t end);
 
 /* The next extent, valid until the next call; NULL at the end. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * XfsGeometry - how an XFS was made (XFS_IOC_FSGEOMETRY, which works for ordinary users).
+ * XfsGeometry - how an XFS filesystem was made (XFS_IOC_FSGEOMETRY, which works for ordinary users).
  *
  * Thread: any.
  */
@@ -16,9 +16,9 @@ typedef struct {
 	uint32_t group_blocks; /* of an allocation group; the last one may be shorter */
 	uint32_t n_groups;
 	bool has_reflink;
-	bool has_rmapbt;   /* FS_IOC_GETFSMAP knows whose each block is */
+	bool has_rmapbt;   /* FS_IOC_GETFSMAP knows the owner of each block */
 	bool has_realtime; /* a section of its own for data */
-	bool has_parents;  /* files know their names (XFS_IOC_GETPARENTS, kernel 6.10) */
+	bool has_parents;  /* inodes have parent pointers (XFS_IOC_GETPARENTS, kernel 6.10) */
 } XfsGeometry;
 
 /* @fd is any file or directory of the filesystem. */

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * XfsParents - the names of one file of an XFS, asked of the file itself (XFS_IOC_GETPARENTS_BY_HANDLE of
- * kernel 6.10, where mkfs made the filesystem with parent pointers; needs CAP_SYS_ADMIN).
+ * XfsParents - the names of one file of an XFS filesystem, from its parent pointers
+ * (XFS_IOC_GETPARENTS_BY_HANDLE of kernel 6.10; mkfs must have enabled them; needs CAP_SYS_ADMIN).
  *
- * No directory is read for it: each inode keeps its names, and where they are, among its extended
- * attributes.  Hard links come in no order that says anything.  The top directory has no name.
+ * The kernel reads no directory: each inode keeps its names and their directories in its extended attributes.
+ * The order of hard links has no meaning.  The top directory has no name.
  *
  * Thread: any, one at a time.
  */
@@ -25,17 +25,17 @@ typedef struct {
 typedef enum {
 	XFS_PARENTS_NEXT, /* a name */
 	XFS_PARENTS_END,  /* there are no more */
-	XFS_PARENTS_GONE, /* no such file any more, or one that cannot be read */
+	XFS_PARENTS_GONE, /* the file no longer exists, or cannot be read */
 } XfsParentsOutcome;
 
-/* 0 if this file can be asked by this process, else a positive errno value. */
+/* 0 if this process can read the file's parent pointers, else a positive errno value. */
 int xfs_parents_try(int fd, uint64_t inode, uint32_t generation);
 
 /* @fd is a directory of the filesystem, and borrowed. */
 XfsParents *xfs_parents_new(int fd);
 void xfs_parents_free(XfsParents *parents);
 
-/* Ask for the names of this inode from here on. */
+/* Continue with the names of this inode. */
 void xfs_parents_begin(XfsParents *parents, uint64_t inode, uint32_t generation);
 
 /* *ret is set with XFS_PARENTS_NEXT. */
