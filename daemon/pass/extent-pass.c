@@ -241,7 +241,8 @@ static bool do_steps(Pass *pass, GError **error)
 	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
 	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
 	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
-	pass->btrfs.remainders.generation = ledger.generation;
+	/* The flush ended that transaction, so extents of it were there before: those of an earlier pass, too. */
+	pass->btrfs.remainders.generation = ledger.generation + 1;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	extent_sums_use_store(sums, pass->store);
 	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
