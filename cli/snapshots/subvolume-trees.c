@@ -240,24 +240,32 @@ static void visit_bottom(SubvolumeTrees *trees, const BtrfsNode *node, const Vis
 	keep_list(trees, node, set, index);
 }
 
+/* The child @i of the node of @above: its keys end where those of the next child begin. */
+static Visit visit_of_child(const BtrfsNode *node, uint32_t i, const Visit *above, bool is_live)
+{
+	Visit below = { .end = above->end, .is_live = is_live };
+	BtrfsNodeChild child, next;
+
+	btrfs_node_child(node, i, &child);
+	if (i + 1 < node->n_children) {
+		btrfs_node_child(node, i + 1, &next);
+		below.end = next.key;
+	}
+	below.bytenr = child.bytenr;
+	below.generation = child.generation;
+	below.first = child.key;
+	return below;
+}
+
 static void visit_above(SubvolumeTrees *trees, const BtrfsNode *node, const Visit *visit,
 			RootSet set)
 {
 	const bool is_held = is_live(trees, set);
-	BtrfsNodeChild child, next;
 
 	for (uint32_t i = 0; i < node->n_children; i++) {
-		Visit below = { .end = visit->end, .is_live = is_held };
+		Visit below = visit_of_child(node, i, visit, is_held);
 
-		btrfs_node_child(node, i, &child);
-		if (i + 1 < node->n_children) {
-			btrfs_node_child(node, i + 1, &next);
-			below.end = next.key;
-		}
-		below.bytenr = child.bytenr;
-		below.generation = child.generation;
-		below.first = child.key;
-		block_holders_add(trees->blocks, child.bytenr, set);
+		block_holders_add(trees->blocks, below.bytenr, set);
 		g_array_append_val(trees->visits[node->level - 1], below);
 	}
 }
@@ -330,19 +338,10 @@ static void take_found(SubvolumeTrees *trees, const Search *search, const Visit 
 static GArray *children_in(const BtrfsNode *node, const Visit *above, const Visit *lost)
 {
 	GArray *children = g_array_new(false, false, sizeof(Visit));
-	BtrfsNodeChild child, next;
 
 	for (uint32_t i = 0; i < node->n_children; i++) {
-		Visit below = { .end = above->end, .is_live = true };
+		Visit below = visit_of_child(node, i, above, true);
 
-		btrfs_node_child(node, i, &child);
-		if (i + 1 < node->n_children) {
-			btrfs_node_child(node, i + 1, &next);
-			below.end = next.key;
-		}
-		below.bytenr = child.bytenr;
-		below.generation = child.generation;
-		below.first = child.key;
 		if (btrfs_key_compare(&below.first, &lost->end) < 0 &&
 		    btrfs_key_compare(&lost->first, &below.end) < 0)
 			g_array_append_val(children, below);

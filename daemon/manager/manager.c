@@ -340,6 +340,7 @@ void manager_end(Manager *manager)
 {
 	for (size_t i = 0; i < manager->filesystems->len; i++)
 		managed_filesystem_end(manager->filesystems->pdata[i], END_FOR_SERVICE);
+	manager->listener = (ManagerListener){ 0 };
 }
 
 void manager_free(Manager *manager)
@@ -349,7 +350,6 @@ void manager_free(Manager *manager)
 
 	/* All passes end at the same time; then each is waited for. */
 	manager_end(manager);
-	manager->listener = (ManagerListener){ 0 };
 	/* Before passes are waited for, of which one may hang. */
 	unlink(manager->metrics_path);
 	g_ptr_array_unref(manager->filesystems);

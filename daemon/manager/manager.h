@@ -32,10 +32,10 @@ typedef struct {
 /* Replaces the listener.  The manager copies @listener. */
 void manager_listen(Manager *manager, const ManagerListener *listener);
 
-/* Ask all passes to end, without waiting for that. */
+/* Ask all passes to end, without waiting for that.  The listener is not called any more. */
 void manager_end(Manager *manager);
 
-/* Ends all passes, and waits for that.  The listener is not called any more. */
+/* Ends all passes as manager_end() does, and waits for that. */
 void manager_free(Manager *manager);
 
 /* Read the configuration anew.  If it is faulty nothing changes, and @error says where. */

@@ -72,16 +72,6 @@ static Bus *open_bus(Manager *manager, sd_event *event, GError **error)
 	return bus;
 }
 
-/* The bus tells of the end of passes, but not while they are waited for. */
-static void close_bus(Manager *manager, Bus *bus)
-{
-	const ManagerListener nobody = { 0 };
-
-	manager_end(manager);
-	manager_listen(manager, &nobody);
-	bus_free(bus);
-}
-
 int service_run(const Settings *settings, Config *config, char *const *arguments)
 {
 	g_autoptr(sd_event) event = NULL;
@@ -104,7 +94,10 @@ int service_run(const Settings *settings, Config *config, char *const *arguments
 		failed = sd_event_loop(event);
 	}
 
-	if (bus)
-		close_bus(manager, bus);
+	/* Passes end at the same time, and are waited for without the bus. */
+	if (bus) {
+		manager_end(manager);
+		bus_free(bus);
+	}
 	return failed;
 }

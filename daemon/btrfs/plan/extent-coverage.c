@@ -15,7 +15,7 @@
 /* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
 #define GAPS_MAX 1024
 
-/* What was compared last, so many times, is not compared again. */
+/* Comparisons that are remembered: of more, the last ones. */
 #define TRIED_MAX 256
 
 /* Blocks of the target that were compared with those of a source which lie @diagonal before. */
@@ -165,7 +165,7 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	bool whole = is_whole(coverage, run, source) && is_encoded_alike(coverage, source);
 	ExtentStamp mine = checksum_trust_stamp(coverage->target);
 	ExtentStamp other = checksum_trust_stamp(&source->object);
-	ChecksumTrust belief;
+	ChecksumTrust trust;
 
 	/* What was copied for it equals part of it; and if the target stays held, too, nothing is gained. */
 	if (source->is_held && (!whole || coverage->is_target_held))
@@ -176,10 +176,10 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 			coverage->pass->settings->compressed != COMPRESSED_READ;
 		return true;
 	}
-	if (!checksum_trust_ask(coverage->pass, &mine, &other, whole, &belief, error))
+	if (!checksum_trust_ask(coverage->pass, &mine, &other, whole, &trust, error))
 		return false;
-	coverage->lack.is_doubtful |= belief == CHECKSUM_TRUST_NOT_NOW;
-	if (belief != CHECKSUM_TRUST_YES)
+	coverage->lack.is_doubtful |= trust == CHECKSUM_TRUST_NOT_NOW;
+	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
 	if (whole)

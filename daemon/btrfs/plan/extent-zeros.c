@@ -112,7 +112,7 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 {
 	ExtentStamp mine = checksum_trust_stamp(target);
 	ExtentStamp other = CHECKSUM_TRUST_HOLE;
-	ChecksumTrust belief;
+	ChecksumTrust trust;
 	bool kept;
 
 	*ret = ZEROS_OF_NO_USE;
@@ -123,11 +123,11 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 
 	if (shares(zeros))
 		other = zeros->pass->btrfs.zero_source->stamp;
-	if (!checksum_trust_ask(zeros->pass, &mine, &other, false, &belief, error))
+	if (!checksum_trust_ask(zeros->pass, &mine, &other, false, &trust, error))
 		return false;
-	if (belief == CHECKSUM_TRUST_NOT_NOW)
+	if (trust == CHECKSUM_TRUST_NOT_NOW)
 		*ret = ZEROS_DOUBTED;
-	if (belief != CHECKSUM_TRUST_YES)
+	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
 	if (!are_kept(zeros, refs, n_refs, &kept, ret_blamed, error))

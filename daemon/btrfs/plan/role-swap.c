@@ -18,22 +18,22 @@ struct RoleSwap {
 
 RoleSwap *role_swap_new(Pass *pass, ObjectTable *table, ExtentPlan *other)
 {
-	RoleSwap *turn = g_new0(RoleSwap, 1);
+	RoleSwap *swap = g_new0(RoleSwap, 1);
 
-	turn->pass = pass;
-	turn->table = table;
-	turn->other = other;
-	turn->runs = g_array_new(false, false, sizeof(Run));
-	return turn;
+	swap->pass = pass;
+	swap->table = table;
+	swap->other = other;
+	swap->runs = g_array_new(false, false, sizeof(Run));
+	return swap;
 }
 
-void role_swap_free(RoleSwap *turn)
+void role_swap_free(RoleSwap *swap)
 {
-	if (!turn)
+	if (!swap)
 		return;
 
-	g_array_unref(turn->runs);
-	g_free(turn);
+	g_array_unref(swap->runs);
+	g_free(swap);
 }
 
 static bool may_go(ObjectTable *table, uint32_t source)
@@ -83,7 +83,7 @@ uint32_t role_swap_main_source(ObjectTable *table, const GArray *runs, uint64_t 
 	return best != RUN_HOLE && may_go(table, best) ? best : RUN_HOLE;
 }
 
-static void turn_runs(const GArray *runs, uint32_t source, uint64_t source_rank, uint32_t target,
+static void swap_runs(const GArray *runs, uint32_t source, uint64_t source_rank, uint32_t target,
 		      GArray *turned)
 {
 	g_array_set_size(turned, 0);
@@ -103,31 +103,31 @@ static void turn_runs(const GArray *runs, uint32_t source, uint64_t source_rank,
 }
 
 /* The source that may go in the stead of @target, with its runs; *ret_found is false if there is none. */
-static bool find(RoleSwap *turn, const Object *target, const GArray *runs, Object *ret,
+static bool find(RoleSwap *swap, const Object *target, const GArray *runs, Object *ret,
 		 bool *ret_found, GError **error)
 {
 	uint64_t blocks;
-	uint32_t source = role_swap_main_source(turn->table, runs, &blocks);
+	uint32_t source = role_swap_main_source(swap->table, runs, &blocks);
 
 	*ret_found = false;
 	if (source == RUN_HOLE)
 		return true;
-	if (!hash_store_peek(turn->pass->store, source, ret, ret_found, error))
+	if (!hash_store_peek(swap->pass->store, source, ret, ret_found, error))
 		return false;
 
 	*ret_found =
 		*ret_found && ret->state == OBJECT_DONE && ret->size_bytes < target->size_bytes;
 	if (*ret_found)
-		turn_runs(runs, source, object_table_rank(turn->table, source), target->id,
-			  turn->runs);
+		swap_runs(runs, source, object_table_rank(swap->table, source), target->id,
+			  swap->runs);
 	return true;
 }
 
-bool role_swap_try(RoleSwap *turn, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
+bool role_swap_try(RoleSwap *swap, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
 		   GError **error)
 {
 	uint64_t rest_bytes = extent_plan_rest_bytes(*plan);
-	ExtentPlan *other = turn->other;
+	ExtentPlan *other = swap->other;
 	ExtentPlanOutcome outcome;
 	SkipReason ignored;
 	Object source;
@@ -135,11 +135,11 @@ bool role_swap_try(RoleSwap *turn, ExtentPlan **plan, Object *target, GArray *ru
 	*ret = false;
 	if (rest_bytes == 0)
 		return true;
-	if (!find(turn, target, runs, &source, ret, error))
+	if (!find(swap, target, runs, &source, ret, error))
 		return false;
 	if (!*ret)
 		return true;
-	if (!extent_plan_make(other, &source, turn->runs, &outcome, &ignored, error))
+	if (!extent_plan_make(other, &source, swap->runs, &outcome, &ignored, error))
 		return false;
 
 	*ret = outcome == EXTENT_PLANNED && extent_plan_rest_bytes(other) < rest_bytes;
@@ -150,9 +150,9 @@ bool role_swap_try(RoleSwap *turn, ExtentPlan **plan, Object *target, GArray *ru
 		return true;
 
 	*target = source;
-	turn->other = *plan;
+	swap->other = *plan;
 	*plan = other;
 	g_array_set_size(runs, 0);
-	g_array_append_vals(runs, turn->runs->data, turn->runs->len);
+	g_array_append_vals(runs, swap->runs->data, swap->runs->len);
 	return true;
 }

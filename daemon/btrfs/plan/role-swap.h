@@ -16,14 +16,14 @@ typedef struct RoleSwap RoleSwap;
 
 /* All is borrowed; @other is a plan to be used for that. */
 RoleSwap *role_swap_new(Pass *pass, ObjectTable *table, ExtentPlan *other);
-void role_swap_free(RoleSwap *turn);
+void role_swap_free(RoleSwap *swap);
 
 /*
  * If less is to be copied so, plan for the main source of @target, by what @plan has planned for the latter
  * from @runs, which is not judged: then *ret is true, the plan that is judged has been exchanged for
  * *@plan, @target is the one that goes, and @runs are its.
  */
-bool role_swap_try(RoleSwap *turn, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
+bool role_swap_try(RoleSwap *swap, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
 		   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*

@@ -33,7 +33,7 @@ typedef struct {
 	StepRounds *rounds;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
-	RoleSwap *turn;
+	RoleSwap *swap;
 	GArray *runs;   /* Run, of the target in hand */
 	bool has_zeros; /* one of them is from a hole */
 	ShareRound *round;
@@ -141,15 +141,15 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	const ExtentRef *unopened;
 	SkipReason reason;
 	StepFiles files;
-	ChecksumTrust belief = CHECKSUM_TRUST_YES;
+	ChecksumTrust trust = CHECKSUM_TRUST_YES;
 
 	/* Since it was planned something may have differed. */
 	if (step->from != STEP_FROM_COPY &&
-	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &belief,
+	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &trust,
 				error))
 		return false;
-	*ret = belief == CHECKSUM_TRUST_YES ? STEP_LEFT : STEP_DOUBTED;
-	if (belief != CHECKSUM_TRUST_YES)
+	*ret = trust == CHECKSUM_TRUST_YES ? STEP_LEFT : STEP_DOUBTED;
+	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
 	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
@@ -492,7 +492,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	}
 	if (!make_plan(sharer, target, &outcome, &reason, error) ||
 	    (outcome == EXTENT_PLANNED &&
-	     !role_swap_try(sharer->turn, &sharer->plan, target, sharer->runs, &is_turned, error)))
+	     !role_swap_try(sharer->swap, &sharer->plan, target, sharer->runs, &is_turned, error)))
 		return false;
 	if (!is_turned)
 		extent_plan_judge(sharer->plan, &outcome, &reason);
@@ -580,7 +580,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
-	g_autoptr(RoleSwap) turn = role_swap_new(pass, table, other);
+	g_autoptr(RoleSwap) swap = role_swap_new(pass, table, other);
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	ExtentSharer sharer = {
@@ -590,7 +590,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.rounds = rounds,
 		.refs = refs,
 		.plan = plan,
-		.turn = turn,
+		.swap = swap,
 		.runs = runs,
 		.round = round,
 		.planned = planned,

@@ -13,11 +13,11 @@ import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, noise, write, write_extent
 from deep_tree import NAME_BYTES, link_often, make_deep
+from stopping import STOP_SECONDS
 from subvolumes import make_subvolume, snapshot
 
 LEVELS = 30_000
 NAMES = 65_000
-STOP_SECONDS = 2
 PASS_SECONDS = 30
 PATH_BYTES_MAX = 16383
 ESCAPED = 4  # bytes of a report for one of a path, at most

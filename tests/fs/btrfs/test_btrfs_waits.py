@@ -10,8 +10,8 @@ import content
 import harness
 from content import MIB, noise, write
 from hindrances import being_scrubbed
+from stopping import STOP_SECONDS
 
-STOP_SECONDS = 2
 SCRUB_MESSAGE = "waiting for a scrub to end"
 
 

@@ -12,9 +12,9 @@ import content
 import harness
 import oracle
 from content import MIB, noise, write
+from stopping import STOP_SECONDS
 
 KILL_ROUNDS = int(os.environ.get("DEDUPD_KILL_ROUNDS", "10"))
-STOP_SECONDS = 2
 
 
 @pytest.fixture

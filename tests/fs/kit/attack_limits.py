@@ -13,9 +13,8 @@ import resource
 import threading
 
 from content import BLOCK, KIB, MIB
+from stopping import STOP_SECONDS
 
-# Told to stop, a pass ends within this time; on a machine with more work than CPUs it takes its turn.
-STOP_SECONDS = 2
 # Names, inodes, extents and checksums are read, and trees are written; whatever a tree is like.
 READ_CONSTANT_BYTES = 256 * MIB
 # One byte is read on each side of a comparison, before it is freed.
@@ -78,6 +77,7 @@ class Costs(list):
 
 
 def stop_seconds():
+    # On a machine with more work than CPUs it takes its turn.
     return STOP_SECONDS * max(1, os.getloadavg()[0] / os.cpu_count())
 
 
