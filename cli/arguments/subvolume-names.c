@@ -83,9 +83,7 @@ static const BtrfsSubvolume *at(const GArray *subvolumes, guint place)
 
 static bool is_same(const uint8_t *one, const uint8_t *other)
 {
-	static const uint8_t unknown[FS_UUID_BYTES];
-
-	return memcmp(one, unknown, FS_UUID_BYTES) != 0 && memcmp(one, other, FS_UUID_BYTES) == 0;
+	return fs_uuid_is_set(one) && fs_uuid_equal(one, other);
 }
 
 /* In one transaction, the lower id was created first. */

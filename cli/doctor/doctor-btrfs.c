@@ -54,14 +54,12 @@ static unsigned most_snapshots_of_one(const GArray *subvolumes)
 {
 	g_autoptr(GHashTable) counts = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
 							     (GDestroyNotify)g_bytes_unref, NULL);
-	static const uint8_t nothing[FS_UUID_BYTES];
 	unsigned most = 0;
 
 	for (size_t i = 0; i < subvolumes->len; i++) {
 		const BtrfsSubvolume *subvolume = &g_array_index(subvolumes, BtrfsSubvolume, i);
 
-		if (subvolume->is_dead ||
-		    memcmp(subvolume->parent_uuid, nothing, FS_UUID_BYTES) == 0)
+		if (subvolume->is_dead || !fs_uuid_is_set(subvolume->parent_uuid))
 			continue;
 
 		GBytes *parent = g_bytes_new(subvolume->parent_uuid, FS_UUID_BYTES);

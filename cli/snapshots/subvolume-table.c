@@ -88,10 +88,9 @@ static void add_row(GArray *rows, const SubvolumeUsage *usage, guint place)
 /* NULL where it is not known. */
 static char *uuid_text(const uint8_t *uuid)
 {
-	static const uint8_t unknown[FS_UUID_BYTES];
 	char *text;
 
-	if (memcmp(uuid, unknown, FS_UUID_BYTES) == 0)
+	if (!fs_uuid_is_set(uuid))
 		return NULL;
 	text = g_malloc(FS_UUID_TEXT_BYTES);
 	fs_uuid_format(uuid, text);
@@ -116,8 +115,7 @@ static void set_parent(Table *table, const SubvolumeUsage *usage, BtrfsPaths *pa
 	for (guint i = 0; uuid && i < all->len; i++) {
 		const BtrfsSubvolume *parent = subvolume_at(usage, i);
 
-		if (parent->is_dead ||
-		    memcmp(parent->uuid, subvolume->parent_uuid, FS_UUID_BYTES) != 0)
+		if (parent->is_dead || !fs_uuid_equal(parent->uuid, subvolume->parent_uuid))
 			continue;
 		set_path(table, SUBVOLUME_PARENT, paths, parent->id);
 		return;

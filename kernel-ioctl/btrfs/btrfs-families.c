@@ -3,8 +3,6 @@
 
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
-#include <string.h>
-
 #define LOOK_USEC     G_USEC_PER_SEC
 #define LOOK_FRACTION 20
 
@@ -20,20 +18,6 @@ struct BtrfsFamilies {
 	uint64_t largest;
 };
 
-/* UUIDs are random: their first bytes do for a hash. */
-static guint uuid_hash(const void *uuid)
-{
-	guint hash;
-
-	memcpy(&hash, uuid, sizeof(hash));
-	return hash;
-}
-
-static gboolean uuid_equal(const void *a, const void *b)
-{
-	return memcmp(a, b, FS_UUID_BYTES) == 0;
-}
-
 static void free_untouched(void *array)
 {
 	if (array)
@@ -48,7 +32,7 @@ BtrfsFamilies *btrfs_families_new(int fd)
 	families->largest = 1;
 	families->subvolumes = g_array_new(false, false, sizeof(BtrfsSubvolume));
 	families->members = g_array_new(false, false, sizeof(BtrfsMember));
-	families->alive = g_hash_table_new(uuid_hash, uuid_equal);
+	families->alive = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 	families->untouched = g_hash_table_new_full(NULL, NULL, NULL, free_untouched);
 	return families;
 }
@@ -75,16 +59,9 @@ static BtrfsMember *member_at(const BtrfsFamilies *families, guint i)
 	return &g_array_index(families->members, BtrfsMember, i);
 }
 
-static bool has_uuid(const uint8_t *uuid)
-{
-	static const uint8_t none[FS_UUID_BYTES];
-
-	return memcmp(uuid, none, sizeof(none)) != 0;
-}
-
 static bool is_lost(const BtrfsFamilies *families, const BtrfsSubvolume *subvolume)
 {
-	return has_uuid(subvolume->parent_uuid) &&
+	return fs_uuid_is_set(subvolume->parent_uuid) &&
 	       !g_hash_table_contains(families->alive, subvolume->parent_uuid);
 }
 
@@ -103,7 +80,7 @@ static void join(GArray *families, GHashTable *by_uuid, uint8_t *uuid, guint num
 {
 	gpointer known;
 
-	if (!has_uuid(uuid))
+	if (!fs_uuid_is_set(uuid))
 		return;
 	if (g_hash_table_lookup_extended(by_uuid, uuid, NULL, &known))
 		g_array_index(families, guint, find_family(families, number)) =
@@ -115,7 +92,7 @@ static void join(GArray *families, GHashTable *by_uuid, uint8_t *uuid, guint num
 /* Give each subvolume the number of its family. */
 static void find_members(BtrfsFamilies *families)
 {
-	g_autoptr(GHashTable) by_uuid = g_hash_table_new(uuid_hash, uuid_equal);
+	g_autoptr(GHashTable) by_uuid = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 	g_autoptr(GArray) numbers = g_array_new(false, false, sizeof(guint));
 	guint n = families->subvolumes->len;
 
@@ -152,8 +129,8 @@ static void count_members(BtrfsFamilies *families)
 
 		families->n_lost += is_lost(families, subvolume);
 		families->has_writable_snapshots |=
-			!subvolume->is_read_only &&
-			(has_uuid(subvolume->parent_uuid) || !has_uuid(subvolume->uuid));
+			!subvolume->is_read_only && (fs_uuid_is_set(subvolume->parent_uuid) ||
+						     !fs_uuid_is_set(subvolume->uuid));
 		sizes[member_at(families, i)->family]++;
 	}
 
@@ -212,8 +189,8 @@ uint64_t btrfs_families_largest(const BtrfsFamilies *families)
 static bool is_untouched(const BtrfsFamilies *families, const BtrfsSubvolume *subvolume)
 {
 	return subvolume->is_read_only && !subvolume->is_dead && subvolume->otransid != 0 &&
-	       subvolume->generation == subvolume->otransid && has_uuid(subvolume->parent_uuid) &&
-	       !is_lost(families, subvolume);
+	       subvolume->generation == subvolume->otransid &&
+	       fs_uuid_is_set(subvolume->parent_uuid) && !is_lost(families, subvolume);
 }
 
 static GArray *find_untouched(const BtrfsFamilies *families, const BtrfsMember *member)
@@ -223,7 +200,8 @@ static GArray *find_untouched(const BtrfsFamilies *families, const BtrfsMember *
 		subvolume_at(families, (guint)(member - member_at(families, 0)));
 
 	/* Without a UUID nothing tells what is a snapshot of it. */
-	if (first->is_dead || !has_uuid(first->uuid) || families->n_lost > is_lost(families, first))
+	if (first->is_dead || !fs_uuid_is_set(first->uuid) ||
+	    families->n_lost > is_lost(families, first))
 		return NULL;
 	for (guint i = 0; i < families->members->len; i++) {
 		const BtrfsSubvolume *other = subvolume_at(families, i);

@@ -1,6 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/call/fs-uuid.h"
 
+#include <string.h>
+
+bool fs_uuid_is_set(const uint8_t uuid[FS_UUID_BYTES])
+{
+	static const uint8_t none[FS_UUID_BYTES];
+
+	return memcmp(uuid, none, FS_UUID_BYTES) != 0;
+}
+
+/* UUIDs are random: their first bytes do for a hash. */
+guint fs_uuid_hash(const void *uuid)
+{
+	guint hash;
+
+	memcpy(&hash, uuid, sizeof(hash));
+	return hash;
+}
+
+gboolean fs_uuid_equal(const void *a, const void *b)
+{
+	return memcmp(a, b, FS_UUID_BYTES) == 0;
+}
+
 void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";

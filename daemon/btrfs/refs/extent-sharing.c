@@ -36,19 +36,6 @@ void extent_sharing_free(ExtentSharing *sharing)
 	g_free(sharing);
 }
 
-static guint hash_uuid(gconstpointer uuid)
-{
-	guint hash;
-
-	memcpy(&hash, uuid, sizeof(hash));
-	return hash;
-}
-
-static gboolean is_same_uuid(gconstpointer one, gconstpointer other)
-{
-	return memcmp(one, other, FS_UUID_BYTES) == 0;
-}
-
 static void add(ExtentSharing *sharing, const BtrfsSubvolume *subvolume)
 {
 	Common *common = g_new0(Common, 1);
@@ -62,11 +49,10 @@ static void add(ExtentSharing *sharing, const BtrfsSubvolume *subvolume)
 /* If it is a snapshot, it and its origin have in common what was there then. */
 static void join(ExtentSharing *sharing, const BtrfsSubvolume *snapshot)
 {
-	static const uint8_t none[FS_UUID_BYTES];
 	Common *own = g_hash_table_lookup(sharing->by_id, &snapshot->id);
 	Common *origin = g_hash_table_lookup(sharing->by_uuid, snapshot->parent_uuid);
 
-	if (is_same_uuid(snapshot->parent_uuid, none))
+	if (!fs_uuid_is_set(snapshot->parent_uuid))
 		return;
 
 	own->until = MAX(own->until, snapshot->otransid);
@@ -82,7 +68,7 @@ static bool look(ExtentSharing *sharing, GError **error)
 		return false;
 
 	sharing->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-	sharing->by_uuid = g_hash_table_new(hash_uuid, is_same_uuid);
+	sharing->by_uuid = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 	for (guint i = 0; i < all->len; i++)
 		add(sharing, &g_array_index(all, BtrfsSubvolume, i));
 	for (guint i = 0; i < all->len; i++)
