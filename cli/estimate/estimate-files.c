@@ -2,15 +2,14 @@
 #include "cli/estimate/estimate-files.h"
 
 #include "cli/estimate/estimate-snapshots.h"
+#include "cli/files/btrfs-paths.h"
 #include "cli/files/file-pieces.h"
 #include "cli/files/tree-files.h"
 #include "cli/terminal/message.h"
 #include "common/files/filter.h"
 #include "common/system/name-buffer.h"
-#include "common/text/short-path.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
-#include "kernel-ioctl/btrfs/btrfs-names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,6 @@
 /* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
 #define BTRFS_MIN_SIZE_BYTES 2048
 #define XFS_MIN_SIZE_BYTES   1
-
-/* The maximum depth of names; a longer chain is a cycle. */
-#define CLIMB_MAX 65536
 
 typedef struct {
 	uint64_t physical; /* where its data begins */
@@ -39,8 +35,7 @@ struct EstimateFiles {
 	uint64_t last_subvolume;
 	uint64_t last_inode;
 	EstimateSnapshots *snapshots; /* NULL: they are walked */
-	BtrfsNames *snapshot_names;
-	ShortPath *path;
+	BtrfsPaths *paths;            /* NULL: the same */
 };
 
 static int compare_files(const void *a, const void *b)
@@ -84,8 +79,7 @@ void estimate_files_free(EstimateFiles *files)
 	g_clear_pointer(&files->names, name_buffer_free);
 	g_clear_pointer(&files->sorter, sorter_free);
 	g_clear_pointer(&files->snapshots, estimate_snapshots_free);
-	g_clear_pointer(&files->snapshot_names, btrfs_names_free);
-	g_clear_pointer(&files->path, short_path_free);
+	g_clear_pointer(&files->paths, btrfs_paths_free);
 	g_free(files);
 }
 
@@ -202,12 +196,17 @@ static void say_what_matched_nothing(const EstimateFiles *files)
 
 static bool open_snapshots(EstimateFiles *files, const AddressSet *met, GError **error)
 {
-	if (!estimate_is_by_checksums(files->task))
+	const EstimateTask *task = files->task;
+	char uuid[FS_UUID_TEXT_BYTES];
+
+	if (!estimate_is_by_checksums(task))
 		return true;
 
-	files->snapshot_names = btrfs_names_new(files->task->fd);
-	files->path = short_path_new();
-	files->snapshots = estimate_snapshots_new(files->task, met, error);
+	fs_uuid_format(task->identity.uuid, uuid);
+	files->paths = btrfs_paths_new(task->fd, uuid, error);
+	if (!files->paths)
+		return false;
+	files->snapshots = estimate_snapshots_new(task, met, error);
 	return files->snapshots;
 }
 
@@ -260,31 +259,6 @@ static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 	return true;
 }
 
-/* The path of the file in its snapshot, by one of its names; NULL: it has none. */
-static bool find_path(EstimateFiles *files, const SnapshotFile *file, char **ret, GError **error)
-{
-	BtrfsNames *names = files->snapshot_names;
-	const BtrfsName *name;
-
-	*ret = NULL;
-	short_path_clear(files->path);
-	btrfs_names_start(names, file->subvolume, file->inode);
-	if (!btrfs_names_next(names, &name, error))
-		return false;
-	for (int i = 0; name && i < CLIMB_MAX; i++) {
-		short_path_prepend(files->path, name->name);
-		if (name->directory == BTRFS_NAMES_TOP_INODE) {
-			*ret = short_path_text(files->path, file->snapshot);
-			return true;
-		}
-		if (!btrfs_names_of_directory(names, file->subvolume, name->directory, &name,
-					      error))
-			return false;
-	}
-
-	return true;
-}
-
 /* Open the file of a snapshot; NULL: the snapshot was deleted, or the file has no name. */
 static bool open_found(EstimateFiles *files, const SnapshotFile *found, NamedFile **ret,
 		       GError **error)
@@ -296,7 +270,8 @@ static bool open_found(EstimateFiles *files, const SnapshotFile *found, NamedFil
 	char *path;
 
 	if (!btrfs_inode_read(task->fd, id.subvolume, id.inode, &inode, &is_there, error) ||
-	    !find_path(files, found, &path, error))
+	    !btrfs_paths_find_below(files->paths, id.subvolume, id.inode, found->snapshot, &path,
+				    error))
 		return false;
 	if (!is_there || !path) {
 		g_free(path);

@@ -13,6 +13,7 @@ typedef struct {
 	const BtrfsSubvolume *subvolume;
 	char *path;
 	size_t root_bytes;
+	uint64_t since; /* it may have data of its own from this transaction on; 0: all of it */
 } Snapshot;
 
 struct EstimateSnapshots {
@@ -81,26 +82,18 @@ void estimate_snapshots_free(EstimateSnapshots *snapshots)
 	g_free(snapshots);
 }
 
-static bool is_same_uuid(const uint8_t *one, const uint8_t *other)
-{
-	return memcmp(one, other, FS_UUID_BYTES) == 0;
-}
-
-static bool is_snapshot(const BtrfsSubvolume *subvolume)
-{
-	static const uint8_t none[FS_UUID_BYTES];
-
-	return subvolume->otransid != 0 && !is_same_uuid(subvolume->parent_uuid, none);
-}
-
 /* A search would not find the subvolumes in it. */
 bool estimate_snapshots_take(EstimateSnapshots *snapshots, uint64_t id, const char *path,
 			     size_t root_bytes)
 {
-	Snapshot snapshot = { btrfs_subvolumes_find(snapshots->subvolumes, id), NULL, root_bytes };
+	Snapshot snapshot = {
+		.subvolume = btrfs_subvolumes_find(snapshots->subvolumes, id),
+		.root_bytes = root_bytes,
+	};
 
 	if (!snapshot.subvolume || !snapshot.subvolume->is_read_only ||
-	    !is_snapshot(snapshot.subvolume) || g_hash_table_contains(snapshots->outer, &id))
+	    snapshot.subvolume->otransid == 0 || !fs_uuid_is_set(snapshot.subvolume->parent_uuid) ||
+	    g_hash_table_contains(snapshots->outer, &id))
 		return false;
 
 	snapshot.path = g_strdup(path);
@@ -119,28 +112,30 @@ static int compare_creation(const void *a, const void *b)
 }
 
 /*
- * Whether all data of @younger that was written before @older->generation is in @older, too.  Either @older was
- * last changed before @younger was made from it; or both have the same source, and nobody wrote to @older
- * since.
+ * An older snapshot is a base of a younger one if it has all data that the younger one has from before its own last
+ * change.  Either the younger one was made from it, and it has not changed since; or both have the same source, and
+ * nobody wrote to the older one.
  */
-static bool is_base(const BtrfsSubvolume *older, const BtrfsSubvolume *younger)
+static void find_bases(EstimateSnapshots *snapshots)
 {
-	if (is_same_uuid(older->uuid, younger->parent_uuid))
-		return older->generation <= younger->otransid;
-	return is_same_uuid(older->parent_uuid, younger->parent_uuid) &&
-	       older->generation == older->otransid;
-}
+	g_autoptr(GHashTable) by_uuid = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
+	/* The newest one that nobody wrote to, by its source. */
+	g_autoptr(GHashTable) untouched = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 
-/* The transaction since which the snapshot may have data that no earlier snapshot has; 0: all of it. */
-static uint64_t changed_since(const EstimateSnapshots *snapshots, guint number)
-{
-	const Snapshot *taken = (const Snapshot *)(const void *)snapshots->taken->data;
-	uint64_t since = 0;
+	for (guint i = 0; i < snapshots->taken->len; i++) {
+		Snapshot *snapshot = &g_array_index(snapshots->taken, Snapshot, i);
+		const BtrfsSubvolume *own = snapshot->subvolume;
+		const BtrfsSubvolume *source = g_hash_table_lookup(by_uuid, own->parent_uuid);
+		const BtrfsSubvolume *sibling = g_hash_table_lookup(untouched, own->parent_uuid);
 
-	for (guint i = 0; i < number; i++)
-		if (is_base(taken[i].subvolume, taken[number].subvolume))
-			since = MAX(since, taken[i].subvolume->generation);
-	return since;
+		if (source && source->generation <= own->otransid)
+			snapshot->since = source->generation;
+		if (sibling)
+			snapshot->since = MAX(snapshot->since, sibling->generation);
+		g_hash_table_insert(by_uuid, (void *)own->uuid, (void *)own);
+		if (own->generation == own->otransid)
+			g_hash_table_insert(untouched, (void *)own->parent_uuid, (void *)own);
+	}
 }
 
 static void search_next(EstimateSnapshots *snapshots)
@@ -150,7 +145,7 @@ static void search_next(EstimateSnapshots *snapshots)
 		.tree = snapshot->subvolume->id,
 		.first = { BTRFS_FIRST_FREE_OBJECTID, BTRFS_EXTENT_DATA_KEY, 0 },
 		.last = { BTRFS_LAST_FREE_OBJECTID, BTRFS_EXTENT_DATA_KEY, UINT64_MAX },
-		.min_transid = changed_since(snapshots, snapshots->next),
+		.min_transid = snapshot->since,
 		.types = { BTRFS_EXTENT_DATA_KEY },
 	};
 
@@ -185,8 +180,10 @@ bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **
 {
 	const BtrfsTreeItem *item = NULL;
 
-	if (!snapshots->is_begun)
+	if (!snapshots->is_begun) {
 		g_array_sort(snapshots->taken, compare_creation);
+		find_bases(snapshots);
+	}
 	snapshots->is_begun = true;
 	*ret = NULL;
 	while (!atomic_load(snapshots->task->stop)) {

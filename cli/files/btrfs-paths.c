@@ -87,10 +87,10 @@ void btrfs_paths_free(BtrfsPaths *paths)
 }
 
 /* The mount point that shows the directory; NULL: none does. */
-static const char *target_of(const BtrfsPaths *paths, uint64_t root, uint64_t inode)
+static const char *target_of(const GArray *directories, uint64_t root, uint64_t inode)
 {
-	for (guint i = 0; i < paths->shown->len; i++) {
-		const ShownDirectory *shown = &g_array_index(paths->shown, ShownDirectory, i);
+	for (guint i = 0; i < directories->len; i++) {
+		const ShownDirectory *shown = &g_array_index(directories, ShownDirectory, i);
 
 		if (shown->root == root && shown->inode == inode)
 			return shown->target;
@@ -99,8 +99,12 @@ static const char *target_of(const BtrfsPaths *paths, uint64_t root, uint64_t in
 	return NULL;
 }
 
-/* The path of what has the name. */
-static char *climb(BtrfsPaths *paths, const BtrfsName *name)
+/*
+ * The path of the file or directory with the name, below the first of @directories that is met.  If none is, it is below
+ * @top, or NULL without that.  NULL is also an error.
+ */
+static char *climb(BtrfsPaths *paths, const GArray *directories, const char *top,
+		   const BtrfsName *name, GError **error)
 {
 	const char *target = NULL;
 
@@ -109,13 +113,15 @@ static char *climb(BtrfsPaths *paths, const BtrfsName *name)
 		uint64_t above = name->root, directory = name->directory;
 
 		short_path_prepend(paths->path, name->name);
-		target = target_of(paths, above, directory);
+		target = target_of(directories, above, directory);
 		if (!target &&
-		    !btrfs_names_of_directory(paths->names, above, directory, &name, NULL))
+		    !btrfs_names_of_directory(paths->names, above, directory, &name, error))
 			return NULL;
 	}
 
-	return short_path_text(paths->path, target ? target : TOP_NAME);
+	if (!target)
+		target = top;
+	return target ? short_path_text(paths->path, target) : NULL;
 }
 
 char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
@@ -125,12 +131,33 @@ char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode)
 	btrfs_names_start(paths->names, root, inode);
 	if (!btrfs_names_next(paths->names, &name, NULL) || !name)
 		return NULL;
-	return climb(paths, name);
+	return climb(paths, paths->shown, TOP_NAME, name, NULL);
+}
+
+bool btrfs_paths_find_below(BtrfsPaths *paths, uint64_t root, uint64_t inode, const char *directory,
+			    char **ret, GError **error)
+{
+	g_autoptr(GArray) tops = g_array_new(false, false, sizeof(ShownDirectory));
+	ShownDirectory top = { root, BTRFS_NAMES_TOP_INODE, (char *)directory };
+	g_autoptr(GError) failed = NULL;
+	const BtrfsName *name;
+
+	*ret = NULL;
+	btrfs_names_start(paths->names, root, inode);
+	if (!btrfs_names_next(paths->names, &name, error))
+		return false;
+	g_array_append_val(tops, top);
+	*ret = climb(paths, tops, NULL, name, &failed);
+	if (!failed)
+		return true;
+
+	g_propagate_error(error, g_steal_pointer(&failed));
+	return false;
 }
 
 char *btrfs_paths_find_subvolume(BtrfsPaths *paths, uint64_t root)
 {
-	const char *target = target_of(paths, root, BTRFS_NAMES_TOP_INODE);
+	const char *target = target_of(paths->shown, root, BTRFS_NAMES_TOP_INODE);
 	const BtrfsName *name;
 
 	if (target)
@@ -140,5 +167,5 @@ char *btrfs_paths_find_subvolume(BtrfsPaths *paths, uint64_t root)
 	if (!btrfs_names_of_directory(paths->names, root, BTRFS_NAMES_TOP_INODE, &name, NULL) ||
 	    !name)
 		return NULL;
-	return climb(paths, name);
+	return climb(paths, paths->shown, TOP_NAME, name, NULL);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -21,6 +22,10 @@ void btrfs_paths_free(BtrfsPaths *paths);
  * the file has no name.
  */
 char *btrfs_paths_find(BtrfsPaths *paths, uint64_t root, uint64_t inode);
+
+/* The path of a file in the subvolume @root, the top of which is at @directory.  *ret is NULL if it has no name. */
+bool btrfs_paths_find_below(BtrfsPaths *paths, uint64_t root, uint64_t inode, const char *directory,
+			    char **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The path of the subvolume @root itself; "<FS_TREE>" for a top level that is not mounted. */
 char *btrfs_paths_find_subvolume(BtrfsPaths *paths, uint64_t root);
