@@ -50,7 +50,7 @@ typedef struct {
 } BtrfsUntouched;
 
 /*
- * The other members (BtrfsUntouched) of the family of @id, if all are untouched snapshots of it, or of each other, and
+ * The other members (BtrfsUntouched, by ascending id) of the family of @id, if all are untouched snapshots of it, or of each other, and
  * no other subvolume may belong to the family.  Otherwise NULL.
  */
 const GArray *btrfs_families_untouched(BtrfsFamilies *families, uint64_t id);

@@ -5,10 +5,12 @@
 #include "daemon/btrfs/refs/ref-groups.h"
 #include "hashstore/objects/holders.h"
 
+#define NO_PLACE G_MAXSIZE
+
 struct ExtentChoice {
 	Pass *pass;
 	ExtentRefs *refs;
-	GArray *found; /* Found: groups of the same inode and offset, writable ones first in each */
+	GArray *found; /* GroupedRef: groups of the same inode and offset, writable ones first in each */
 	GArray *holders; /* uint64_t */
 	Places all;
 	Places writable;
@@ -91,41 +93,42 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 	return true;
 }
 
-static bool add_found(ExtentChoice *choice, const Object *extent, guint i, GError **error)
+/* Add the place of the reference @i.  *ret_place is its number in the list; NO_PLACE: it shows nothing of the extent. */
+static bool add_found(ExtentChoice *choice, const Object *extent, guint i, size_t *ret_place,
+		      GError **error)
 {
 	uint64_t ignored;
+	size_t before, after;
 
-	return extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &ignored, error);
+	extent_refs_list(choice->refs, &before);
+	if (!extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &ignored, error))
+		return false;
+
+	extent_refs_list(choice->refs, &after);
+	*ret_place = after > before ? before : NO_PLACE;
+	return true;
 }
 
-/* The place that was added for the reference @i; NULL if none was. */
-static const ExtentRef *place_of(const ExtentChoice *choice, guint i)
+/*
+ * The number of the place that measure() added for the reference @i; NO_PLACE if there is none.  *next is where it would
+ * be, since measure() added the first place of each group in their order, before any other.
+ */
+static size_t measured_place(const ExtentChoice *choice, guint i, size_t *next)
 {
 	const BtrfsRef *ref = &found_at(choice, i)->ref;
 	const ExtentRef *places;
 	size_t n;
 
 	places = extent_refs_list(choice->refs, &n);
-	while (n-- > 0)
-		if (places[n].root == ref->root && places[n].inode == ref->inode &&
-		    places[n].offset == ref->offset)
-			return &places[n];
-
-	return NULL;
-}
-
-static const BtrfsUntouched *find_untouched(const GArray *snapshots, uint64_t id)
-{
-	for (guint i = 0; i < snapshots->len; i++)
-		if (g_array_index(snapshots, BtrfsUntouched, i).id == id)
-			return &g_array_index(snapshots, BtrfsUntouched, i);
-
-	return NULL;
+	if (*next == n || places[*next].root != ref->root || places[*next].inode != ref->inode ||
+	    places[*next].offset != ref->offset)
+		return NO_PLACE;
+	return (*next)++;
 }
 
 /*
- * Whether the references [@begin + 1, @end) are of snapshots that nobody wrote to, the oldest first, and @begin is of the
- * subvolume that they are of.
+ * Whether the references [@begin + 1, @end) are of snapshots that nobody wrote to, the oldest first, and @begin is of
+ * their source.
  */
 static bool is_history(const ExtentChoice *choice, guint begin, guint end)
 {
@@ -133,12 +136,19 @@ static bool is_history(const ExtentChoice *choice, guint begin, guint end)
 	const GArray *snapshots =
 		btrfs_families_untouched(families, found_at(choice, begin)->ref.root);
 	uint64_t otransid = 0;
+	guint k = 0;
 
+	/* Both are in the order of ids. */
 	for (guint i = begin + 1; snapshots && i < end; i++) {
-		const BtrfsUntouched *one =
-			find_untouched(snapshots, found_at(choice, i)->ref.root);
+		uint64_t id = found_at(choice, i)->ref.root;
+		const BtrfsUntouched *one;
 
-		if (!one || one->otransid < otransid)
+		while (k < snapshots->len && g_array_index(snapshots, BtrfsUntouched, k).id < id)
+			k++;
+		if (k == snapshots->len)
+			return false;
+		one = &g_array_index(snapshots, BtrfsUntouched, k);
+		if (one->id != id || one->otransid < otransid)
 			return false;
 		otransid = one->otransid;
 	}
@@ -147,41 +157,46 @@ static bool is_history(const ExtentChoice *choice, guint begin, guint end)
 }
 
 /*
- * Add the references (@low, @high) of snapshots, the oldest first.  The place of @low was added, if there is one, and so
- * was that of @newer, which is the next one behind them.  If the file did not change between these two, those between
- * have it as they do.
+ * Add the references (@low, @high) of snapshots, the oldest first.  The references before and behind them were added as
+ * @older and @newer.  If the file did not change between these two, those between show it as they do.
  */
 static bool add_between(ExtentChoice *choice, const Object *extent, guint low, guint high,
-			guint newer, GError **error)
+			size_t older, size_t newer, GError **error)
 {
-	const ExtentRef *first = place_of(choice, low), *last = place_of(choice, newer);
 	guint middle = low + (high - low) / 2;
+	size_t place, n;
 
 	if (high - low < 2)
 		return true;
-	if (first && last && extent_refs_is_unchanged(choice->refs, first, last)) {
-		ExtentRef like = *first;
+	if (older != NO_PLACE && newer != NO_PLACE) {
+		const ExtentRef *places = extent_refs_list(choice->refs, &n);
+		ExtentRef like = places[older];
 
-		for (guint i = low + 1; i < high; i++)
-			extent_refs_add_like(choice->refs, &like, found_at(choice, i)->ref.root);
-		return true;
+		if (extent_refs_is_unchanged(choice->refs, &like, &places[newer])) {
+			for (guint i = low + 1; i < high; i++)
+				extent_refs_add_like(choice->refs, &like,
+						     found_at(choice, i)->ref.root);
+			return true;
+		}
 	}
 
-	return add_found(choice, extent, middle, error) &&
-	       add_between(choice, extent, low, middle, middle, error) &&
-	       add_between(choice, extent, middle, high, newer, error);
+	return add_found(choice, extent, middle, &place, error) &&
+	       add_between(choice, extent, low, middle, older, place, error) &&
+	       add_between(choice, extent, middle, high, place, newer, error);
 }
 
-/* Add the references [@begin + 1, @end) of a group, of which the first was added. */
+/* Add the references [@begin + 1, @end) of a group, the first of which was added as the place @first. */
 static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, guint end,
-		      GError **error)
+		      size_t first, GError **error)
 {
+	size_t place;
+
 	if (end - begin > 2 && is_history(choice, begin, end))
-		return add_found(choice, extent, begin + 1, error) &&
-		       add_between(choice, extent, begin + 1, end, begin, error);
+		return add_found(choice, extent, begin + 1, &place, error) &&
+		       add_between(choice, extent, begin + 1, end, place, first, error);
 
 	for (guint i = begin + 1; i < end; i++)
-		if (!add_found(choice, extent, i, error))
+		if (!add_found(choice, extent, i, &place, error))
 			return false;
 
 	return true;
@@ -190,11 +205,14 @@ static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, g
 /* Look up the other places: all of them, or the writable ones. */
 static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
 {
+	size_t next = 0;
+
 	for (guint i = 0; i < choice->found->len;) {
 		guint end = ref_groups_end(choice->found, i);
 		guint n = all ? end - i : count_writable(choice, i, end);
+		size_t first = measured_place(choice, i, &next);
 
-		if (!add_group(choice, extent, i, i + n, error))
+		if (!add_group(choice, extent, i, i + n, first, error))
 			return false;
 		i = end;
 	}
@@ -338,6 +356,7 @@ static bool choose_all_named(ExtentChoice *choice, const ExtentNamed *named,
 			     const GArray *snapshots)
 {
 	uint64_t newest_leaf = extent_refs_newest_leaf(choice->refs);
+	g_autofree ExtentRef *own = NULL;
 	const ExtentRef *listed;
 	size_t n;
 
@@ -359,15 +378,14 @@ static bool choose_all_named(ExtentChoice *choice, const ExtentNamed *named,
 	if (!places_are_affordable(&choice->all, cost_max_of_all(choice)))
 		return false;
 
-	extent_refs_list(choice->refs, &n);
+	/* Adding moves them. */
+	listed = extent_refs_list(choice->refs, &n);
+	own = g_memdup2(listed, n * sizeof(*own));
 	for (guint i = 0; i < snapshots->len; i++) {
 		const BtrfsUntouched *one = &g_array_index(snapshots, BtrfsUntouched, i);
 
-		for (size_t k = 0; k < n && one->otransid >= named->generation; k++) {
-			/* Adding moves them. */
-			listed = extent_refs_list(choice->refs, &(size_t){ 0 });
-			extent_refs_add_like(choice->refs, &listed[k], one->id);
-		}
+		for (size_t k = 0; k < n && one->otransid >= named->generation; k++)
+			extent_refs_add_like(choice->refs, &own[k], one->id);
 	}
 
 	return true;
