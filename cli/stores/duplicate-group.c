@@ -46,7 +46,7 @@ static bool count_own(const DuplicateGroup *group, const NamedFile *file, uint64
 {
 	*ret_own = UINT64_MAX;
 	*ret_shared = 0;
-	for (size_t i = 0; i<group->n_kinds && * ret_own> 0; i++) {
+	for (size_t i = 0; *ret_own > 0 && i < group->n_kinds; i++) {
 		SharedBytes count;
 
 		if (!shared_bytes_count(group->kinds[i], file, &count, error))

@@ -188,9 +188,11 @@ static bool count_space(FilePass *files, GError **error)
 	return space_count_end(pass, &files->space, error);
 }
 
+typedef bool Phase(FilePass *files, GError **error);
+
 static bool do_phases(FilePass *files, GError **error)
 {
-	static bool (*const phases[])(FilePass * files, GError * *error) = {
+	static Phase *const phases[] = {
 		list_files, read_files, keep_read, match_files, share_files, settle,
 	};
 

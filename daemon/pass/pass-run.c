@@ -250,10 +250,12 @@ static bool share_by_way(Pass *pass, GError **error)
 						: file_pass_steps(pass, error);
 }
 
+typedef bool Phase(Pass *pass, GError **error);
+
 /* The pass ends early, without an error, if it is asked to stop. */
 static bool do_phases(Pass *pass, GError **error)
 {
-	static bool (*const phases[])(Pass * pass, GError * *error) = {
+	static Phase *const phases[] = {
 		require_known, pass_devices_begin, begin_way, apply_policy, share_by_way,
 	};
 
@@ -299,13 +301,13 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	bool is_lock_needed = !settings->dry_run || filesystem->identity.kind == FS_KIND_BTRFS;
 	bool may_work = (!is_lock_needed || filesystem_lock(filesystem->uuid, &lock, error)) &&
 			filesystem_hold_is_absent(filesystem->uuid, error);
-	g_autoptr(DiskSlot) turn = NULL;
+	g_autoptr(DiskSlot) slot = NULL;
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
 	/* In the service main has seen to that before it began the pass. */
 	if (may_work && settings->once && !settings->dry_run) {
-		turn = disk_slot_wait(disks, filesystem->fd, filesystem->mount_point,
+		slot = disk_slot_wait(disks, filesystem->fd, filesystem->mount_point,
 				      filesystem->uuid, stop);
 		may_work = filesystem_hold_is_absent(filesystem->uuid, error);
 	}
