@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * Which subvolume btrfs's simple quotas (since Linux 6.7) charge for the data extent at @bytenr with
- * @disk_bytes: the one that it was written in, whatever shows it now.  *ret is 0 where none is charged,
- * as without these quotas, and for extents that are older than they are or gone.
+ * The subvolume that btrfs's simple quotas (since Linux 6.7) charge for the data extent at @bytenr with
+ * @disk_bytes: the one that wrote it.  *ret is 0 if none is charged: without these quotas, and for extents
+ * that are gone or older than the quotas.
  *
- * From the extent tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).
+ * The source is the extent tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).
  *
  * Thread: any.
  */

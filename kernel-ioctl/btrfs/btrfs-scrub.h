@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 /*
- * Whether a scrub runs on any device of a btrfs, or a replacement, which scrubs too
+ * True if a scrub runs on any device of a btrfs filesystem, or a replacement, which scrubs too
  * (BTRFS_IOC_SCRUB_PROGRESS, needs CAP_SYS_ADMIN).
  *
- * @fd is any file or directory of the filesystem.  Where the kernel does not say: false.
+ * @fd is any file or directory of the filesystem.  False if the kernel does not tell.
  *
  * Thread: any.
  */
