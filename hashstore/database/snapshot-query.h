@@ -10,24 +10,24 @@ struct StoreSnapshot {
 };
 
 /*
- * SnapshotQuery - the rows of one SELECT as the store stood when its snapshot was taken: the store may
- * be changed meanwhile, and is closed later.
+ * SnapshotQuery - the rows of one SELECT on a snapshot of the store.  The store may change meanwhile, and is
+ * closed later.
  *
  * Thread: the owner's of the store.
  */
 typedef struct {
-	StoreSnapshot *own;      /* NULL after the end, and where the snapshot is another's */
-	StoreSnapshot *snapshot; /* which is read */
+	StoreSnapshot *own;      /* NULL after the end, and if the caller owns the snapshot */
+	StoreSnapshot *snapshot; /* the one that is read */
 	sqlite3_stmt *rows;      /* NULL after the end */
 } SnapshotQuery;
 
-/* With a snapshot of its own, taken now. */
+/* Take a snapshot now, which the query owns. */
 SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **error);
 
-/* Of @snapshot, which stays the caller's. */
+/* Query @snapshot, which stays the caller's. */
 SnapshotQuery *snapshot_query_open_in(StoreSnapshot *snapshot, const char *sql, GError **error);
 
-/* The next row, valid until the next call; NULL at the end, where its own snapshot is ended. */
+/* The next row, valid until the next call; NULL at the end, which ends the query's own snapshot. */
 bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
