@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * FileKey - which file of a btrfs, as long as a pass looks at it, to be looked up.
+ * FileKey - a file of a btrfs filesystem as the key of a hash table, during a pass.
  *
- * For what has one as its first member a pointer to that serves as a key, too.
+ * A pointer to a struct whose first member is a FileKey serves as a key, too.
  *
  * Pure.  Thread: any.
  */

@@ -4,9 +4,11 @@
 #include <stddef.h>
 
 /*
- * The one of @n_words words that @typed was most likely meant to be: one that begins with it, else the
- * one, out of those of at most 32 letters, with the fewest letters inserted, left out, replaced or
- * swapped, at most one for three letters typed.  NULL when none is near.
+ * The one of @n_words words that the user probably meant by @typed; NULL: none is near.
+ *
+ * It is a word that begins with @typed, else the one with the fewest edits.  An edit inserts, removes,
+ * replaces or swaps letters, and one is allowed per three letters typed.  Words of more than 32 letters are
+ * ignored.
  *
  * Thread: any.
  */

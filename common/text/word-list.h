@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The words of which one would be right, as a text for people: "auto, hole or keep".
+ * The alternatives as a text for people: "auto, hole or keep".  @words is NULL-terminated and has at least
+ * one.  To be freed.
  *
- * @words is NULL-terminated and has one at least.  Thread: any.
+ * Thread: any.
  */
 char *word_list_text(const char *const *words);

@@ -16,7 +16,7 @@
  *
  * A window is read anew after a second.  Call btrfs_item_windows_clear() when this process has changed a file.
  *
- * Memory: 16 KiB and the keys for each of at most 256 windows. Thread: any, one at a time.
+ * Memory: 16 KiB and the keys for each of at most 256 windows.  Thread: any, one at a time.
  */
 typedef struct BtrfsItemWindows BtrfsItemWindows;
 

@@ -9,7 +9,7 @@
  * BtrfsNames - the names of files and directories of btrfs, in any subvolume, mounted or not.
  *
  * The sources are INODE_REF, INODE_EXTREF and ROOT_BACKREF items (BTRFS_IOC_TREE_SEARCH_V2, needs
- * CAP_SYS_ADMIN). Each step goes up one directory, so each directory on the way is known by its
+ * CAP_SYS_ADMIN).  Each step goes up one directory, so each directory on the way is known by its
  * inode.  BTRFS_IOC_INO_PATHS gives at most 4 KiB of text for all hard links together, and
  * BTRFS_IOC_INO_LOOKUP fails on longer paths (Linux 6.18).
  *
@@ -26,7 +26,7 @@ typedef struct {
 	const char *name;   /* in the directory */
 } BtrfsName;
 
-/* The inode of the top directory of every subvolume. */
+/* The inode of the top directory of every subvolume.  */
 #define BTRFS_NAMES_TOP_INODE UINT64_C(256)
 
 /* @fd is any directory of the filesystem, and stays open. */

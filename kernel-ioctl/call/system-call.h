@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 /*
- * System calls of these rooms: repeat an ioctl that a signal interrupted, and report errno as a GError. Only
+ * System calls of these rooms: repeat an ioctl that a signal interrupted, and report errno as a GError.  Only
  * the sources of kernel-ioctl include this header.
  *
  * Thread: any.

@@ -20,7 +20,7 @@
  * Thread: one per filesystem at a time, and never beside a lookup of back references (known kernel hang).
  */
 
-/* The argument must fit one page: the kernel answers ENOMEM to 128. */
+/* The argument must fit one page: the kernel answers ENOMEM to 128.  */
 #define DEDUPE_MAX_TARGETS 127
 #define DEDUPE_ROUND_BYTES (UINT64_C(16) << 20)
 

@@ -19,7 +19,7 @@ typedef struct {
 	uid_t uid;
 } TargetPermission;
 
-/* The permission of this process now. It is out of date after a change of user or capabilities. */
+/* The permission of this process now.  It is out of date after a change of user or capabilities.  */
 TargetPermission target_permission_get(void);
 
 /*
