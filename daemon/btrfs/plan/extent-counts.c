@@ -73,7 +73,7 @@ void extent_counts_estimate(Pass *pass, const Object *extent, const ExtentPlan *
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	if (!is_deferred && rest_bytes > 0)
+	if (!is_deferred && (rest_bytes > 0 || !extent_plan_is_certain(plan)))
 		pass->result->freed.unsure_bytes +=
 			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
 	count_rewritten(pass, rest_bytes, is_deferred);
