@@ -74,6 +74,9 @@ void extent_cover_take_back(ExtentCover *cover, uint64_t block);
 /* How many pieces the covered blocks are in. */
 uint64_t extent_cover_pieces(const ExtentCover *cover);
 
+/* The blocks of the longest of these pieces. */
+uint64_t extent_cover_longest(const ExtentCover *cover);
+
 /*
  * Have the sources that are added between the two calls cover what is covered in as few pieces as they can.  Where
  * that would not make it fewer nothing changes.  Call before holes and zeros are added.
