@@ -280,6 +280,22 @@ uint64_t extent_cover_pieces(const ExtentCover *cover)
 	return n;
 }
 
+uint64_t extent_cover_longest(const ExtentCover *cover)
+{
+	const Owner *last = NULL;
+	uint64_t blocks = 0, longest = 0;
+
+	for (uint64_t block = 0; block < cover->blocks; block++) {
+		const Owner *owner = owner_of(cover, block);
+
+		blocks = owner && goes_on(owner, last) ? blocks + 1 : owner != NULL;
+		longest = MAX(longest, blocks);
+		last = owner;
+	}
+
+	return longest;
+}
+
 static int compare_reaches(const void *a, const void *b)
 {
 	const Reach *one = a;

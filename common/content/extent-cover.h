@@ -74,6 +74,9 @@ void extent_cover_take_back(ExtentCover *cover, uint64_t block);
 /* The number of pieces that the covered blocks are in.  */
 uint64_t extent_cover_pieces(const ExtentCover *cover);
 
+/* The blocks of the longest of these pieces. */
+uint64_t extent_cover_longest(const ExtentCover *cover);
+
 /*
  * Cover the same blocks with as few pieces as possible, using the sources added between the two
  * calls.  Nothing changes if that does not reduce their number.  Call both before holes and zeros are added.

@@ -60,6 +60,19 @@ void extent_counts_add_freed(Pass *pass, const Object *extent, const GArray *ste
 	show_freed(pass);
 }
 
+/*
+ * Whether a store with another secret, and so with other anchors, could miss what covers the extent.  Any store finds
+ * equal stretches of as many blocks as AnchorShape guarantees.
+ */
+static bool is_found_by_chance(const Pass *pass, const Object *extent, const ExtentPlan *plan)
+{
+	const HashStoreAbout *about = hash_store_about(pass->store);
+	uint64_t certain = about->anchor_blocks + about->window_anchors - 1;
+
+	return extent_plan_longest_piece(plan) <
+	       MIN(certain, extent->size_bytes / pass->block_bytes);
+}
+
 void extent_counts_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
@@ -73,7 +86,7 @@ void extent_counts_estimate(Pass *pass, const Object *extent, const ExtentPlan *
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	if (!is_deferred && rest_bytes > 0)
+	if (!is_deferred && (rest_bytes > 0 || is_found_by_chance(pass, extent, plan)))
 		pass->result->freed.unsure_bytes +=
 			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
 	count_rewritten(pass, rest_bytes, is_deferred);

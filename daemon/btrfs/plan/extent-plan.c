@@ -564,6 +564,11 @@ uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 	return rest_bytes(plan);
 }
 
+uint64_t extent_plan_longest_piece(const ExtentPlan *plan)
+{
+	return extent_refs_is_encoded(plan->refs) ? UINT64_MAX : extent_cover_longest(plan->cover);
+}
+
 const GArray *extent_plan_parts(const ExtentPlan *plan)
 {
 	return plan->parts;

@@ -82,6 +82,9 @@ RemainderClaim extent_plan_claim(const ExtentPlan *plan);
 /* The parts of its copy (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);
 
+/* The most blocks in a row that one source covers; UINT64_MAX: a compressed extent, which equals as a whole. */
+uint64_t extent_plan_longest_piece(const ExtentPlan *plan);
+
 /* Ids (uint32_t) of its sources: they are to stay, also if their own turn as targets would come later. */
 const GArray *extent_plan_locked(const ExtentPlan *plan);
 
