@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With less, a sort would have more runs than a merge has buffers.  */
+/* With less, a sort would have more runs than a merge has buffers. */
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
-/* The approximate size of an anchor in a segment.  */
+/* The approximate size of an anchor in a segment. */
 #define PACKED_ANCHOR_BYTES 10
 
 static HashStore *store_new(const char *path)
@@ -55,7 +55,7 @@ static bool open_database(HashStore *store, const HashStoreOptions *options, GEr
 {
 	SchemaState state;
 
-	/* Examine the file before the first change: another program's file stays as it is.  */
+	/* Examine the file before the first change: another program's file stays as it is. */
 	if (!store_connection_open(store, error) ||
 	    !schema_examine(store->database, &schema_current, &state, error))
 		return false;
@@ -139,7 +139,7 @@ bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 	int lock_fd;
 	bool done;
 
-	/* Otherwise a lock would be made, and a directory for it.  */
+	/* Otherwise a lock would be made, and a directory for it. */
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
 
@@ -196,7 +196,7 @@ bool hash_store_unsettle(HashStore *store, GError **error)
 		return false;
 	store->counts.settled_below = 1;
 
-	/* All pinned extents are planned again, whatever their cause.  */
+	/* All pinned extents are planned again, whatever their cause. */
 	return hash_store_clear_pinned(store, error);
 }
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The part that each table and index belongs to, by name; all others are STORE_PART_OTHERS.  */
+/* The part that each table and index belongs to, by name; all others are STORE_PART_OTHERS. */
 static const struct {
 	const char *name;
 	StorePart part;
@@ -88,7 +88,7 @@ static bool count_pages(Database *snapshot, StoreSize *ret, GError **error)
 	return true;
 }
 
-/* Stretches consist of extents, which are counted.  */
+/* Stretches consist of extents, which are counted. */
 static bool count_data(HashStore *store, StoreSize *ret, GError **error)
 {
 	bool has_extents = hash_store_has_extents(store);

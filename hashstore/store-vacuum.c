@@ -5,7 +5,7 @@
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-state.h"
 
-/* The share of page headers in the WAL.  */
+/* The share of page headers in the WAL. */
 #define MARGIN_PART 32
 
 bool hash_store_vacuum_needs(HashStore *store, uint64_t *ret_bytes, GError **error)
@@ -26,7 +26,7 @@ bool hash_store_vacuum(HashStore *store, GError **error)
 {
 	g_assert(!store->in_transaction);
 
-	/* The connection of a pass keeps temporary files in memory; these need a disk.  */
+	/* The connection of a pass keeps temporary files in memory; these need a disk. */
 	return (!store->at_rest || store_connection_write(store, false, error)) &&
 	       database_exec(store->database, "PRAGMA temp_store = FILE; VACUUM", error) &&
 	       checkpoint_run(store->database, NULL, error);

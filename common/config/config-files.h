@@ -14,8 +14,8 @@ typedef struct {
 	const char *const *directories; /* the strongest first; NULL-terminated */
 } ConfigPlaces;
 
-/* The places of the system.  */
+/* The places of the system. */
 const ConfigPlaces *config_places_standard(void);
 
-/* The existing paths in reading order; later ones win.  A directory that cannot be read is an error.  */
+/* The existing paths in reading order; later ones win.  A directory that cannot be read is an error. */
 GPtrArray *config_files_find(const ConfigPlaces *places, GError **error);

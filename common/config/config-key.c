@@ -385,7 +385,7 @@ const ConfigKey *config_key_near(const char *name, ConfigSection section)
 	const char *near;
 	size_t n = 0;
 
-	/* A wrong case is nearer than one wrong letter.  */
+	/* A wrong case is nearer than one wrong letter. */
 	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
 		if (!(keys[i].sections & section))
 			continue;

@@ -18,7 +18,7 @@ typedef enum {
 	CONFIG_FILESYSTEM = 1 << 2, /* [Filesystem UUID] or [Filesystem /mount/point] */
 } ConfigSection;
 
-/* The type of the field; comments give the C types.  */
+/* The type of the field; comments give the C types. */
 typedef enum {
 	CONFIG_CHOICE,   /* unsigned, or an enum: the index of one of the words */
 	CONFIG_BYTES,    /* uint64_t */
@@ -45,26 +45,26 @@ typedef struct {
 	size_t offset; /* in Settings, or in DiskSettings for a key of [Disk] */
 } ConfigKey;
 
-/* All keys, in the order of the manual.  */
+/* All keys, in the order of the manual. */
 const ConfigKey *config_keys(size_t *ret_n);
 
-/* The key with this name, in this case; NULL: none.  */
+/* The key with this name, in this case; NULL: none. */
 const ConfigKey *config_key_find(const char *name);
 
-/* A key of @section with a similar name; NULL: none.  */
+/* A key of @section with a similar name; NULL: none. */
 const ConfigKey *config_key_near(const char *name, ConfigSection section);
 
-/* Why @name is no key of @section, and what would be right, to follow "NAME=: ".  To be freed.  */
+/* Why @name is no key of @section, and what would be right, to follow "NAME=: ".  To be freed. */
 char *config_key_refusal(const char *name, ConfigSection section);
 
-/* Several lines add up to one value.  */
+/* Several lines add up to one value. */
 bool config_key_is_list(const ConfigKey *key);
 
-/* The value is in DiskSettings.  */
+/* The value is in DiskSettings. */
 bool config_key_is_of_disk(const ConfigKey *key);
 
 /* "Dedupd", "Disk" or "Filesystem". */
 const char *config_section_name(ConfigSection section);
 
-/* The section with this name; 0: none.  */
+/* The section with this name; 0: none. */
 ConfigSection config_section_find(const char *name);

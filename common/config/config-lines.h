@@ -33,10 +33,10 @@ typedef struct {
 	unsigned number;
 } ConfigLines;
 
-/* @text is borrowed and needs no NUL at its end.  */
+/* @text is borrowed and needs no NUL at its end. */
 ConfigLines config_lines_of(const char *text, size_t length);
 
-/* False: there are no more lines.  The caller clears *ret.  */
+/* False: there are no more lines.  The caller clears *ret. */
 bool config_lines_next(ConfigLines *lines, ConfigLine *ret);
 
 void config_line_clear(ConfigLine *line);

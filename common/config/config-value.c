@@ -28,7 +28,7 @@ static bool refuse(GError **error, const char *format, ...)
 	return false;
 }
 
-/* Convert systemd's other words for yes and no.  */
+/* Convert systemd's other words for yes and no. */
 static const char *plain_word(const char *text)
 {
 	static const char *const yes[] = { "true", "on", "1" };
@@ -119,7 +119,7 @@ static bool add_window(const char *text, GArray **windows, GError **error)
 	return true;
 }
 
-/* Refuse separators and comments of other programs: such a pattern would match nothing.  */
+/* Refuse separators and comments of other programs: such a pattern would match nothing. */
 static bool check_pattern(const char *text, GError **error)
 {
 	const char *sharp = strpbrk(text, "#;");
@@ -154,7 +154,7 @@ static bool add_pattern(const char *sign, const char *text, char ***patterns, GE
 	return true;
 }
 
-/* Set the value that the key's word stands for.  */
+/* Set the value that the key's word stands for. */
 static void set_word(const ConfigKey *key, void *at)
 {
 	uint32_t number = (uint32_t)key->word_value;

@@ -18,8 +18,8 @@
 bool config_value_set(const ConfigKey *key, const char *text, void *values, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Set the field of @key in @values to its default.  */
+/* Set the field of @key in @values to its default. */
 void config_value_set_standard(const ConfigKey *key, void *values);
 
-/* The accepted values of @key, for people: "auto, hole or keep".  To be freed.  */
+/* The accepted values of @key, for people: "auto, hole or keep".  To be freed. */
 char *config_value_form(const ConfigKey *key);

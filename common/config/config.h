@@ -24,7 +24,7 @@ typedef enum {
 
 typedef struct Config Config;
 
-/* The begin of a section, or one of its lines.  */
+/* The begin of a section, or one of its lines. */
 typedef struct {
 	ConfigSection section;
 	char *name;           /* of a disk, or a filesystem's UUID or mount point; NULL: [Dedupd] */
@@ -34,7 +34,7 @@ typedef struct {
 	unsigned line;
 } ConfigEntry;
 
-/* A configuration without entries.  */
+/* A configuration without entries. */
 Config *config_new(void);
 void config_free(Config *config);
 
@@ -44,20 +44,20 @@ void config_free(Config *config);
  */
 Config *config_read(const ConfigPlaces *places, GError **error);
 
-/* Read one file only.  */
+/* Read one file only. */
 Config *config_read_file(const char *path, GError **error);
 
-/* Add the @length bytes at @text as if they were the contents of @file.  */
+/* Add the @length bytes at @text as if they were the contents of @file. */
 bool config_add(Config *config, const char *file, const char *text, size_t length, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* All entries in reading order: an array of ConfigEntry.  */
+/* All entries in reading order: an array of ConfigEntry. */
 const GPtrArray *config_entries(const Config *config);
 
-/* The paths of the files that were read.  */
+/* The paths of the files that were read. */
 const GPtrArray *config_paths(const Config *config);
 
-/* "[Filesystem /srv]", escaped for a terminal.  */
+/* "[Filesystem /srv]", escaped for a terminal. */
 char *config_section_text(ConfigSection section, const char *name);
 char *config_entry_section(const ConfigEntry *entry);
 
@@ -67,7 +67,7 @@ char *config_entry_section(const ConfigEntry *entry);
  */
 char *config_name_of_filesystem(const char *text);
 
-/* The same for a disk: the kernel's name, or one in /dev/disk/by-id, without a directory.  */
+/* The same for a disk: the kernel's name, or one in /dev/disk/by-id, without a directory. */
 char *config_name_of_disk(const char *text);
 
 /*
@@ -76,10 +76,10 @@ char *config_name_of_disk(const char *text);
  */
 void config_settings(const Config *config, const char *const *names, Settings *ret);
 
-/* True if a section names the filesystem with @names and enables it.  */
+/* True if a section names the filesystem with @names and enables it. */
 bool config_enables(const Config *config, const char *const *names);
 
-/* The settings of the disk with @names.  */
+/* The settings of the disk with @names. */
 void config_disk_settings(const Config *config, const char *const *names, DiskSettings *ret);
 
 /*

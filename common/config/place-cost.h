@@ -13,20 +13,20 @@
  * Pure.
  */
 
-/* The defaults of MaxCompare=: at most this many GiB are compared to free 1 GiB.  */
+/* The defaults of MaxCompare=: at most this many GiB are compared to free 1 GiB. */
 #define PLACE_COST_FACTOR          16
 #define PLACE_COST_FACTOR_ROTATING 4
 
-/* A call takes some 60 us.  */
+/* A call takes some 60 us. */
 #define PLACE_COST_CALL_BYTES (UINT64_C(32) << 10)
 
-/* The cost of @n references that show @shown_bytes together.  */
+/* The cost of @n references that show @shown_bytes together. */
 static inline uint64_t place_cost(uint64_t shown_bytes, uint64_t n)
 {
 	return shown_bytes + n * PLACE_COST_CALL_BYTES;
 }
 
-/* The limit of the cost of freeing an extent of @extent_bytes.  */
+/* The limit of the cost of freeing an extent of @extent_bytes. */
 static inline uint64_t place_cost_most(uint64_t factor, uint64_t extent_bytes)
 {
 	return factor * (extent_bytes + PLACE_COST_CALL_BYTES);
@@ -44,13 +44,13 @@ static inline uint64_t place_cost_most(uint64_t factor, uint64_t extent_bytes)
  */
 #define PLACES_ROTATING_SHARE 4
 
-/* References that are judged together.  */
+/* References that are judged together. */
 typedef struct {
 	uint64_t n;
 	uint64_t shown_bytes;
 } Places;
 
-/* Add @n references that show @length bytes each.  */
+/* Add @n references that show @length bytes each. */
 static inline void places_add(Places *places, uint64_t length, uint64_t n)
 {
 	places->n += n;

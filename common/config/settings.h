@@ -25,13 +25,13 @@ typedef enum {
 	FIND_READ,
 } FindPolicy;
 
-/* Which files are read, if equal data is found by reading.  */
+/* Which files are read, if equal data is found by reading. */
 typedef enum {
 	READ_POLICY_ALL,
 	READ_POLICY_SAME_SIZE, /* only files that another file has the size of */
 } ReadPolicy;
 
-/* How files in read-only subvolumes and snapshots of btrfs are treated.  */
+/* How files in read-only subvolumes and snapshots of btrfs are treated. */
 typedef enum {
 	SNAPSHOTS_AUTO,  /* share; if that costs too much, wait for their deletion */
 	SNAPSHOTS_SHARE, /* share, or leave all data that they show */
@@ -40,31 +40,31 @@ typedef enum {
 	SNAPSHOTS_SKIP,
 } SnapshotPolicy;
 
-/* How files that are overwritten in place are treated.  Sharing makes their next write copy.  */
+/* How files that are overwritten in place are treated.  Sharing makes their next write copy. */
 typedef enum {
 	NO_COW_SKIP,
 	NO_COW_SHARE,
 } NoCowPolicy;
 
-/* How duplicates of compressed data on btrfs are found.  */
+/* How duplicates of compressed data on btrfs are found. */
 typedef enum {
 	COMPRESSED_SUMS, /* whole extents, by checksums of the compressed data */
 	COMPRESSED_READ, /* by reading it */
 } CompressedPolicy;
 
-/* Whether a small remainder without duplicates is copied so that its extent is freed.  */
+/* Whether a small remainder without duplicates is copied so that its extent is freed. */
 typedef enum {
 	REWRITE_AUTO,
 	REWRITE_NEVER,
 } RewritePolicy;
 
-/* How files that were repeatedly found changed are treated.  */
+/* How files that were repeatedly found changed are treated. */
 typedef enum {
 	CHANGING_WAIT, /* read them ever more rarely: see RescanBackoff */
 	CHANGING_READ,
 } ChangingPolicy;
 
-/* The trigger of passes.  */
+/* The trigger of passes. */
 typedef enum {
 	MODE_TIMER,
 	MODE_RESIDENT,
@@ -76,7 +76,7 @@ typedef enum {
 	WITHIN_OWNERS,
 } OwnersPolicy;
 
-/* Whether a configured filesystem is deduplicated if no path is given.  */
+/* Whether a configured filesystem is deduplicated if no path is given. */
 typedef enum {
 	ENABLE_YES,
 	ENABLE_NO,
@@ -88,13 +88,13 @@ typedef enum {
 	SLEEPING_WAKE,
 } SleepingPolicy;
 
-/* Whether passes run on battery power, or on a degraded filesystem or disk.  */
+/* Whether passes run on battery power, or on a degraded filesystem or disk. */
 typedef enum {
 	HARDSHIP_PAUSE,
 	HARDSHIP_RUN,
 } HardshipPolicy;
 
-/* The priority of a pass for the processor and the disks.  */
+/* The priority of a pass for the processor and the disks. */
 typedef enum {
 	PRIORITY_NORMAL,
 	PRIORITY_IDLE, /* after all other programs */
@@ -108,7 +108,7 @@ typedef struct {
 	char **patterns;       /* see IgnoreRules; NULL-terminated, may be NULL */
 	GArray *windows;       /* TimeWindow: when a pass may run; NULL or empty: always */
 	uint64_t memory_bytes; /* for sorting, over all sorters of a pass */
-	/* Smaller files are skipped; SETTINGS_MIN_SIZE_UNSET: the default of the kind.  */
+	/* Smaller files are skipped; SETTINGS_MIN_SIZE_UNSET: the default of the kind. */
 	uint64_t min_size_bytes;
 	uint64_t min_run_bytes; /* that an additional item of a file must free on average */
 	uint64_t
@@ -167,7 +167,7 @@ typedef struct {
 
 void settings_clear(Settings *settings);
 
-/* Settings that several owners share; they must come from settings_new().  */
+/* Settings that several owners share; they must come from settings_new(). */
 Settings *settings_new(void);
 Settings *settings_copy(const Settings *settings);
 Settings *settings_ref(Settings *settings);

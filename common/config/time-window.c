@@ -10,7 +10,7 @@
 #define DAY_SECONDS (DAY_MINUTES * 60)
 #define ALL_DAYS    0x7f
 
-/* Every window opens once within these days, whatever the clocks do.  */
+/* Every window opens once within these days, whatever the clocks do. */
 #define DAYS_AHEAD 9
 
 static const char *const weekday_names[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
@@ -31,7 +31,7 @@ static bool refuse(const char *text, const char *why, GError **error)
 	return false;
 }
 
-/* Parse "22:00" at *@text, and move *@text behind it.  */
+/* Parse "22:00" at *@text, and move *@text behind it. */
 static bool take_time(const char **text, uint16_t *ret_minute)
 {
 	unsigned numbers[2] = { 0, 0 };
@@ -64,7 +64,7 @@ static bool take_weekday(const char **text, unsigned *ret)
 	return false;
 }
 
-/* Parse "Mon-Fri,Sun" up to the end of the text.  */
+/* Parse "Mon-Fri,Sun" up to the end of the text. */
 static bool take_weekdays(const char *text, uint8_t *ret)
 {
 	*ret = 0;
@@ -110,7 +110,7 @@ static char *turned(const char *text)
 		       : NULL;
 }
 
-/* Report a text whose days are wrong.  */
+/* Report a text whose days are wrong. */
 static bool refuse_days(const char *text, GError **error)
 {
 	g_autofree char *right = turned(text);
@@ -142,7 +142,7 @@ bool time_window_parse(const char *text, TimeWindow *ret, GError **error)
 	return true;
 }
 
-/* The local time at @at as a number that grows with it.  */
+/* The local time at @at as a number that grows with it. */
 static int64_t wall_clock(time_t at)
 {
 	struct tm local;
@@ -198,7 +198,7 @@ static time_t moment(time_t now, int days, unsigned minute)
 	return high;
 }
 
-/* The span of @window on the day @days after that of @now; false if it has none on that day.  */
+/* The span of @window on the day @days after that of @now; false if it has none on that day. */
 static bool find_span(const TimeWindow *window, time_t now, int days, Span *ret)
 {
 	unsigned end = window->end_minute;
@@ -217,7 +217,7 @@ static bool find_span(const TimeWindow *window, time_t now, int days, Span *ret)
 	return ret->open < ret->close;
 }
 
-/* The latest close of the windows that are open at @now; @now if none is.  */
+/* The latest close of the windows that are open at @now; @now if none is. */
 static time_t find_close(const GArray *windows, time_t now)
 {
 	time_t close = now;
@@ -237,7 +237,7 @@ bool time_windows_are_open(const GArray *windows, time_t now)
 	return !windows || windows->len == 0 || find_close(windows, now) > now;
 }
 
-/* The first opening after @now; @now: never.  */
+/* The first opening after @now; @now: never. */
 static time_t find_open(const GArray *windows, time_t now)
 {
 	time_t open = now;
@@ -263,7 +263,7 @@ bool time_windows_next_change(const GArray *windows, time_t now, time_t *ret)
 		return *ret > now;
 	}
 
-	/* A close at which another window is open does not count.  */
+	/* A close at which another window is open does not count. */
 	while (end - now < DAYS_AHEAD * DAY_SECONDS) {
 		time_t close = find_close(windows, end);
 

@@ -27,8 +27,8 @@ typedef struct {
  */
 bool time_window_parse(const char *text, TimeWindow *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* True if one of @windows (an array of TimeWindow) is open at @now, or there are no windows.  */
+/* True if one of @windows (an array of TimeWindow) is open at @now, or there are no windows. */
 bool time_windows_are_open(const GArray *windows, time_t now);
 
-/* *ret is when all close, if one is open at @now, else when one opens.  False: never.  */
+/* *ret is when all close, if one is open at @now, else when one opens.  False: never. */
 bool time_windows_next_change(const GArray *windows, time_t now, time_t *ret);

@@ -16,5 +16,5 @@ typedef struct {
 	uint32_t window; /* w: one of so many positions is an anchor */
 } AnchorShape;
 
-/* @by_checksums: for extents, whose sums come from the filesystem; else for files that are read.  */
+/* @by_checksums: for extents, whose sums come from the filesystem; else for files that are read. */
 AnchorShape anchor_shape(bool by_checksums);

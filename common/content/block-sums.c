@@ -30,7 +30,7 @@ void block_sums_free(BlockSums *sums)
 	g_free(sums);
 }
 
-/* Change the sum of an extent's block into that of a file's block: the two kinds must not match.  */
+/* Change the sum of an extent's block into that of a file's block: the two kinds must not match. */
 static uint64_t of_file(uint64_t sum)
 {
 	return ~sum ? ~sum : 1;

@@ -14,11 +14,11 @@
  */
 typedef struct BlockSums BlockSums;
 
-/* @extents, borrowed, is NULL if no data has checksums.  @secret must outlive the BlockSums.  */
+/* @extents, borrowed, is NULL if no data has checksums.  @secret must outlive the BlockSums. */
 BlockSums *block_sums_new(const uint8_t *secret, uint32_t block_bytes, ExtentSums *extents);
 void block_sums_free(BlockSums *sums);
 
-/* The sum of a block that was read, never 0.  @by_checksum: the data of its file has checksums.  */
+/* The sum of a block that was read, never 0.  @by_checksum: the data of its file has checksums. */
 uint64_t block_sums_of_data(const BlockSums *sums, const uint8_t *block, bool by_checksum);
 
 uint64_t block_sums_of_zeros(const BlockSums *sums, bool by_checksum);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How far beyond its estimated ends a run is followed first; then eight times as far each time.  */
+/* How far beyond its estimated ends a run is followed first; then eight times as far each time. */
 #define FOLLOW_BLOCKS 64
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
 	bool is_zeros;
 } Owner;
 
-/* A range that an owner may cover.  */
+/* A range that an owner may cover. */
 typedef struct {
 	uint64_t first;
 	uint64_t end;
@@ -87,7 +87,7 @@ static uint32_t add_owner(ExtentCover *cover, uint32_t source, uint64_t diagonal
 	return cover->owners->len;
 }
 
-/* Add an owner that covers zeros only.  */
+/* Add an owner that covers zeros only. */
 static uint32_t add_owner_of_zeros(ExtentCover *cover, uint32_t source, uint64_t diagonal)
 {
 	Owner owner = { source, diagonal, false, true };
@@ -133,7 +133,7 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source)
 	own_shown(cover, 0, cover->blocks, 0, source, add_owner(cover, source->id, 0, true));
 }
 
-/* A range of the target, beside the source's blocks that lie @diagonal before it.  */
+/* A range of the target, beside the source's blocks that lie @diagonal before it. */
 typedef struct {
 	uint64_t low; /* both extents have blocks in [low, high) */
 	uint64_t high;
@@ -162,14 +162,14 @@ static bool fill_window(ExtentCover *cover, Window *window, const Run *run, uint
 		window->end - window->first, (uint64_t *)cover->source_sums->data, error);
 }
 
-/* The equal blocks may continue beyond the window.  */
+/* The equal blocks may continue beyond the window. */
 static bool is_cut(const ExtentCover *cover, const Window *window)
 {
 	return (window->first > window->low && is_equal(cover, window, window->first)) ||
 	       (window->end < window->high && is_equal(cover, window, window->end - 1));
 }
 
-/* Cover all equal ranges of the window of at least @least_blocks.  */
+/* Cover all equal ranges of the window of at least @least_blocks. */
 static void own_window(ExtentCover *cover, const Window *window, uint64_t diagonal,
 		       const CoverSource *source, uint64_t least_blocks, uint32_t owner)
 {
@@ -217,7 +217,7 @@ CoverRange extent_cover_looked_at(const ExtentCover *cover)
 	return cover->looked_at;
 }
 
-/* The index of the last addition's reach that contains @block; UINT_MAX: none.  */
+/* The index of the last addition's reach that contains @block; UINT_MAX: none. */
 static guint find_added(const ExtentCover *cover, uint64_t block)
 {
 	for (guint i = cover->reaches->len; i-- > 0;) {
@@ -312,7 +312,7 @@ void extent_cover_begin_join(ExtentCover *cover)
 	cover->is_joining = true;
 }
 
-/* The reach with the last end among those from *next on that begin at or before @block.  */
+/* The reach with the last end among those from *next on that begin at or before @block. */
 static Reach furthest(const ExtentCover *cover, uint64_t block, guint *next)
 {
 	Reach best = { 0 };
@@ -323,7 +323,7 @@ static Reach furthest(const ExtentCover *cover, uint64_t block, guint *next)
 	return best;
 }
 
-/* Give each range to the reach that covers the most from the point where the previous one ends.  */
+/* Give each range to the reach that covers the most from the point where the previous one ends. */
 static void join(ExtentCover *cover)
 {
 	Reach best = { 0 };
@@ -332,7 +332,7 @@ static void join(ExtentCover *cover)
 	for (uint64_t block = 0; block < cover->blocks; block++) {
 		if (!owned(cover)[block])
 			continue;
-		/* Change only at the end of a reach.  */
+		/* Change only at the end of a reach. */
 		if (block >= best.end)
 			best = furthest(cover, block, &next);
 		if (block < best.end)
@@ -364,7 +364,7 @@ static bool is_zeros(const ExtentCover *cover, uint64_t block)
 	return sum != EXTENT_SUM_NONE && sum == extent_sums_of_zeros(cover->sums);
 }
 
-/* A single block is enough: no anchor chose it for its sum.  */
+/* A single block is enough: no anchor chose it for its sum. */
 void extent_cover_add_hole(ExtentCover *cover)
 {
 	uint32_t owner = add_owner_of_zeros(cover, RUN_HOLE, 0);
@@ -374,7 +374,7 @@ void extent_cover_add_hole(ExtentCover *cover)
 			own(cover, block, block + 1, owner);
 }
 
-/* The end of the uncovered zeros that begin at @block, at most @most blocks.  */
+/* The end of the uncovered zeros that begin at @block, at most @most blocks. */
 static uint64_t zeros_end(const ExtentCover *cover, uint64_t block, uint64_t most)
 {
 	uint64_t end = block;

@@ -15,18 +15,18 @@
  */
 typedef struct ExtentCover ExtentCover;
 
-/* A range of the target that one source covers.  */
+/* A range of the target that one source covers. */
 typedef struct {
 	uint64_t first; /* block of the target */
 	uint64_t blocks;
 	uint32_t source; /* id of the object, or RUN_HOLE */
-	/* Subtract it from a block of the target to get the source's, modulo 2^64.  */
+	/* Subtract it from a block of the target to get the source's, modulo 2^64. */
 	uint64_t diagonal;
 	bool is_whole; /* the source equals the whole target */
 	bool is_zeros; /* it covers zeros only, and was added for that */
 } CoverPiece;
 
-/* A range of blocks.  */
+/* A range of blocks. */
 typedef struct {
 	uint64_t first;
 	uint64_t end;
@@ -36,18 +36,18 @@ typedef struct {
 	uint32_t id;
 	uint64_t bytenr;
 	uint64_t blocks;
-	/* The ranges that files show: only these can be shared with.  */
+	/* The ranges that files show: only these can be shared with. */
 	const CoverRange *shown;
 	size_t n_shown;
 } CoverSource;
 
-/* A shorter run of equal blocks proves nothing, since sums may come from checksums of 4 bytes.  */
+/* A shorter run of equal blocks proves nothing, since sums may come from checksums of 4 bytes. */
 #define COVER_LEAST_BLOCKS 3
 
 ExtentCover *extent_cover_new(ExtentSums *sums, uint32_t block_bytes);
 void extent_cover_free(ExtentCover *cover);
 
-/* Begin with the extent of @blocks blocks at the address @bytenr; no block is covered.  */
+/* Begin with the extent of @blocks blocks at the address @bytenr; no block is covered. */
 bool extent_cover_begin(ExtentCover *cover, uint64_t bytenr, uint64_t blocks, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -64,14 +64,14 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source);
 bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *source,
 		      uint64_t least_blocks, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The blocks of the target that the last extent_cover_add() compared; empty if it compared none.  */
+/* The blocks of the target that the last extent_cover_add() compared; empty if it compared none. */
 CoverRange extent_cover_looked_at(const ExtentCover *cover);
 
-/* True if the last addition contains @block, whoever covers it; the second removes it from that addition.  */
+/* True if the last addition contains @block, whoever covers it; the second removes it from that addition. */
 bool extent_cover_added(const ExtentCover *cover, uint64_t block);
 void extent_cover_take_back(ExtentCover *cover, uint64_t block);
 
-/* The number of pieces that the covered blocks are in.  */
+/* The number of pieces that the covered blocks are in. */
 uint64_t extent_cover_pieces(const ExtentCover *cover);
 
 /* The blocks of the longest of these pieces. */
@@ -84,7 +84,7 @@ uint64_t extent_cover_longest(const ExtentCover *cover);
 void extent_cover_begin_join(ExtentCover *cover);
 void extent_cover_join(ExtentCover *cover);
 
-/* Make @block uncovered.  */
+/* Make @block uncovered. */
 void extent_cover_remove(ExtentCover *cover, uint64_t block);
 
 /*
@@ -99,17 +99,17 @@ void extent_cover_add_hole(ExtentCover *cover);
  */
 void extent_cover_add_zeros(ExtentCover *cover, uint32_t source, const CoverRange *zeros);
 
-/* Uncover the blocks that a hole or zeros cover.  */
+/* Uncover the blocks that a hole or zeros cover. */
 void extent_cover_remove_zeros(ExtentCover *cover);
 
-/* The first uncovered range at or after @from; false: there is none.  */
+/* The first uncovered range at or after @from; false: there is none. */
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
 		      uint64_t *ret_end);
 
-/* True if all of [@first, @end) is covered.  */
+/* True if all of [@first, @end) is covered. */
 bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end);
 
-/* The piece that begins at @block, which is covered, cut at @end.  */
+/* The piece that begins at @block, which is covered, cut at @end. */
 CoverPiece extent_cover_piece(const ExtentCover *cover, uint64_t block, uint64_t end);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCover, extent_cover_free)

@@ -19,7 +19,7 @@
  */
 typedef struct ExtentSums ExtentSums;
 
-/* The sum of a block that was not written, or whose file has no checksums and was not read.  No sum is 0.  */
+/* The sum of a block that was not written, or whose file has no checksums and was not read.  No sum is 0. */
 #define EXTENT_SUM_NONE UINT64_C(0)
 
 /*
@@ -35,7 +35,7 @@ void extent_sums_free(ExtentSums *sums);
  */
 void extent_sums_use_store(ExtentSums *sums, HashStore *store);
 
-/* @sum is that of a block of zeros from reading.  A hole cannot replace such a block.  */
+/* @sum is that of a block of zeros from reading.  A hole cannot replace such a block. */
 bool extent_sums_are_read_zeros(const ExtentSums *sums, uint64_t sum);
 
 /*
@@ -44,16 +44,16 @@ bool extent_sums_are_read_zeros(const ExtentSums *sums, uint64_t sum);
  */
 uint64_t extent_sums_of_zeros(const ExtentSums *sums);
 
-/* The size of a checksum on the disk.  */
+/* The size of a checksum on the disk. */
 uint32_t extent_sums_bytes(const ExtentSums *sums);
 
-/* Forget all sums that were read: blocks may have changed.  */
+/* Forget all sums that were read: blocks may have changed. */
 void extent_sums_forget(ExtentSums *sums);
 
-/* The sum of a block with this data; EXTENT_SUM_NONE if it cannot be computed (BLAKE2b).  */
+/* The sum of a block with this data; EXTENT_SUM_NONE if it cannot be computed (BLAKE2b). */
 uint64_t extent_sums_of_data(const ExtentSums *sums, const uint8_t *block);
 
-/* Read the sums of the @n_blocks blocks at the address @bytenr.  */
+/* Read the sums of the @n_blocks blocks at the address @bytenr. */
 bool extent_sums_read(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -4,8 +4,8 @@
 #include "common/content/winnow.h"
 
 /*
- * ObjectSums - turns the block sums of one object, in order, into its anchors, the starts of its long runs of
- * zeros, and a digest of the whole.
+ * ObjectSums - computes the anchors of an object, the starts of its long runs of zeros, and a digest of the
+ * whole, from its block sums in order.
  *
  * Holes and zero blocks count alike, so a sparse file and its written twin have one digest.  It is a plain
  * value without pointers: a store can keep it, and a later pass continues it.
@@ -30,7 +30,7 @@ typedef struct {
 	void *data;
 } ObjectSumsSink;
 
-/* With @window_anchors 0 it computes only the digest, without anchors and starts of zeros.  */
+/* With @window_anchors 0 it computes only the digest, without anchors and starts of zeros. */
 void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
 		      uint64_t zero_run_blocks);
 
@@ -41,20 +41,20 @@ void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_
 bool object_sums_may_go_on(const ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
 			   uint64_t zero_run_blocks, uint64_t blocks);
 
-/* Add the sum of the next block, which is not zeros.  */
+/* Add the sum of the next block, which is not zeros. */
 void object_sums_add(ObjectSums *sums, uint64_t sum, const ObjectSumsSink *sink);
 
-/* Add @blocks blocks of zeros that take space.  */
+/* Add @blocks blocks of zeros that take space. */
 void object_sums_add_zeros(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink);
 
-/* Add @blocks blocks of a hole, or of unwritten space.  */
+/* Add @blocks blocks of a hole, or of unwritten space. */
 void object_sums_add_hole(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink);
 
-/* False if it computes only the digest.  */
+/* False if it computes only the digest. */
 bool object_sums_have_anchors(const ObjectSums *sums);
 
-/* The number of blocks so far.  */
+/* The number of blocks so far. */
 uint64_t object_sums_blocks(const ObjectSums *sums);
 
-/* End the object, whose size is @size_bytes.  Returns its digest, never 0.  */
+/* End the object, whose size is @size_bytes.  Returns its digest, never 0. */
 uint64_t object_sums_finish(ObjectSums *sums, uint64_t size_bytes, const ObjectSumsSink *sink);

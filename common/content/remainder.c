@@ -10,7 +10,7 @@
 #define MOST_SHARE     2
 #define LEAST_NET_GAIN (UINT64_C(16) << 10)
 
-/* The block that contains the end of files, and the part of it that they have.  */
+/* The block that contains the end of files, and the part of it that they have. */
 typedef struct {
 	uint64_t block;
 	uint64_t bytes; /* 0: none */
@@ -34,7 +34,7 @@ static Tail tail_of(const ExtentCover *cover, const ExtentRef *ref, uint32_t blo
 	return tail;
 }
 
-/* Find the only tail.  False if there are several, or another reference shows the rest of the block.  */
+/* Find the only tail.  False if there are several, or another reference shows the rest of the block. */
 static bool find_tail(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		      uint32_t block_bytes, Tail *ret)
 {
@@ -68,7 +68,7 @@ static int compare_ranges(const void *a, const void *b)
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-/* The ranges (CoverRange) that files show and no source covers, in order and joined.  */
+/* The ranges (CoverRange) that files show and no source covers, in order and joined. */
 static GArray *find_ranges(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 			   uint32_t block_bytes)
 {
@@ -111,7 +111,7 @@ static void add_piece(GArray *pieces, uint64_t first, uint64_t end, uint32_t blo
 		g_array_append_val(pieces, piece);
 }
 
-/* Add the pieces; the one that ends with the tail comes last.  */
+/* Add the pieces; the one that ends with the tail comes last. */
 static void add_pieces(GArray *pieces, const GArray *ranges, const Tail *tail, uint32_t block_bytes)
 {
 	CoverRange last = { 0, 0 };
@@ -136,7 +136,7 @@ bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_ref
 		   uint32_t block_bytes, GArray *ret)
 {
 	g_autoptr(GArray) ranges = NULL;
-	/* The start of a file may be stored inline in metadata, which cannot be shared.  */
+	/* The start of a file may be stored inline in metadata, which cannot be shared. */
 	uint64_t offset = block_bytes;
 	Tail tail;
 
@@ -170,7 +170,7 @@ const RemainderPiece *remainder_find(const GArray *pieces, uint64_t position)
 	if (pieces->len == 0)
 		return NULL;
 
-	/* All pieces but the last are also in the order of the extent.  */
+	/* All pieces but the last are also in the order of the extent. */
 	end = pieces->len - 1;
 	if (has(&all[end], position))
 		return &all[end];

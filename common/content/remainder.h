@@ -26,10 +26,10 @@ typedef struct {
 bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		   uint32_t block_bytes, GArray *ret);
 
-/* The piece with byte @position of the extent; NULL: none, for example after the references changed.  */
+/* The piece with byte @position of the extent; NULL: none, for example after the references changed. */
 const RemainderPiece *remainder_find(const GArray *pieces, uint64_t position);
 
-/* The sum of all pieces.  */
+/* The sum of all pieces. */
 uint64_t remainder_bytes(const GArray *pieces);
 
 /*
@@ -38,7 +38,7 @@ uint64_t remainder_bytes(const GArray *pieces);
  */
 #define REST_HELD_SHARE 16
 
-/* The totals of a pass so far, with its plans.  */
+/* The totals of a pass so far, with its plans. */
 typedef struct {
 	uint64_t freed_bytes; /* of all extents to be freed */
 	uint64_t written_bytes;
@@ -53,16 +53,16 @@ typedef struct {
  */
 bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
 
-/* The share of one extent in the account while it is planned.  */
+/* The share of one extent in the account while it is planned. */
 typedef struct {
 	uint64_t freed_bytes;
 	uint64_t written_bytes;
 	uint64_t held_room_bytes; /* at most what was left */
 } RemainderClaim;
 
-/* Claim what freeing an extent of @freed_bytes needs; @is_held: snapshots hold it.  */
+/* Claim what freeing an extent of @freed_bytes needs; @is_held: snapshots hold it. */
 RemainderClaim remainder_account_claim(RemainderAccount *pass, uint64_t freed_bytes,
 				       uint64_t written_bytes, bool is_held);
 
-/* Give back the claim of an extent that stays; *claim is zero afterwards.  */
+/* Give back the claim of an extent that stays; *claim is zero afterwards. */
 void remainder_account_give_back(RemainderAccount *pass, RemainderClaim *claim);

@@ -10,7 +10,7 @@
  * Its ends are estimates from anchors; comparing the data finds the exact ones.
  */
 
-/* The source is a hole; no object has this id.  */
+/* The source is a hole; no object has this id. */
 #define RUN_HOLE UINT32_C(0)
 
 typedef struct {
@@ -26,7 +26,7 @@ static inline uint32_t run_target(const Run *run)
 	return (uint32_t)run->target_rank;
 }
 
-/* The source is another range of the target itself.  */
+/* The source is another range of the target itself. */
 static inline bool run_is_inside(const Run *run)
 {
 	return run->source == run_target(run);

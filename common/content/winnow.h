@@ -35,7 +35,7 @@ typedef struct {
 	uint64_t hashes[WINNOW_WINDOW_MAX];
 } Winnow;
 
-/* Receives each anchor, which starts at @block.  */
+/* Receives each anchor, which starts at @block. */
 typedef void (*WinnowKeep)(uint64_t digest, uint64_t block, void *data);
 
 void winnow_init(Winnow *winnow, uint32_t anchor_blocks, uint32_t window_anchors);
@@ -46,8 +46,8 @@ void winnow_init(Winnow *winnow, uint32_t anchor_blocks, uint32_t window_anchors
  */
 bool winnow_is_valid(const Winnow *winnow);
 
-/* Add the sum of the next block.  */
+/* Add the sum of the next block. */
 void winnow_add(Winnow *winnow, uint64_t sum, WinnowKeep keep, void *data);
 
-/* Pass @blocks blocks that have no anchors: the sequence ends, the position advances.  */
+/* Pass @blocks blocks that have no anchors: the sequence ends, the position advances. */
 void winnow_break(Winnow *winnow, uint64_t blocks, WinnowKeep keep, void *data);

@@ -12,7 +12,7 @@
  * Pure.  Thread: any.
  */
 
-/* A shorter run counts as data, unless the whole file is zeros.  */
+/* A shorter run counts as data, unless the whole file is zeros. */
 #define ZEROS_RUN_BYTES UINT64_C(65536)
 
 typedef struct {
@@ -28,5 +28,5 @@ typedef struct {
  */
 bool zeros_look_provisioned(const ZerosEvidence *evidence);
 
-/* True if zeros of a file become holes under @policy.  */
+/* True if zeros of a file become holes under @policy. */
 bool zeros_become_holes(ZerosPolicy policy, bool looks_provisioned);

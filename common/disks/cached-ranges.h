@@ -14,13 +14,13 @@
  */
 #define HOT_PIECE_BYTES (UINT64_C(1) << 20)
 
-/* The cached pieces of [@start, @start + @length), which begins with a piece.  */
+/* The cached pieces of [@start, @start + @length), which begins with a piece. */
 uint32_t cached_ranges_look(int fd, uint64_t start, uint64_t length);
 
-/* The bytes of the pieces @hot in a range of @length bytes.  */
+/* The bytes of the pieces @hot in a range of @length bytes. */
 uint64_t cached_ranges_bytes(uint32_t hot, uint64_t length);
 
-/* Drop all pieces except @hot from the cache.  */
+/* Drop all pieces except @hot from the cache. */
 void cached_ranges_drop_others(int fd, uint64_t start, uint64_t length, uint32_t hot);
 
 /*

@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The capacity of a bucket, in seconds of its rate.  */
+/* The capacity of a bucket, in seconds of its rate. */
 #define BURST (1.0 / 16)
 
-/* How long a user waits before asking again if another one comes first.  */
+/* How long a user waits before asking again if another one comes first. */
 #define TURN_USEC 1000
 
-/* A bucket of bytes or of requests.  */
+/* A bucket of bytes or of requests. */
 typedef struct {
 	double rate;  /* 0: no limit */
 	double level; /* below zero: debt */
@@ -49,7 +49,7 @@ static uint64_t lesser(uint64_t one, uint64_t other)
 	return MIN(one, other);
 }
 
-/* Without a limit there is no debt.  */
+/* Without a limit there is no debt. */
 static void set_rate(Bucket *bucket, uint64_t rate)
 {
 	bucket->rate = (double)rate;
@@ -151,13 +151,13 @@ static void fill(DiskBudget *budget, int64_t now_usec)
 	fill_bucket(&budget->requests, seconds);
 }
 
-/* The time until the bucket has paid its debt.  */
+/* The time until the bucket has paid its debt. */
 static int64_t wait_usec(const Bucket *bucket)
 {
 	if (bucket->rate == 0 || bucket->level >= 0)
 		return 0;
 
-	/* Limit the double first: it may exceed an integer.  */
+	/* Limit the double first: it may exceed an integer. */
 	return (int64_t)MIN(-bucket->level / bucket->rate * G_USEC_PER_SEC + 1, DISK_USER_NAP_USEC);
 }
 
@@ -179,7 +179,7 @@ static void end_to_wait(DiskUser *user)
 	user->is_waiting = false;
 }
 
-/* The user with the lowest start; of equal ones the one that has waited longest.  */
+/* The user with the lowest start; of equal ones the one that has waited longest. */
 static bool is_first(const DiskUser *user)
 {
 	const DiskUser *first = NULL;
@@ -194,7 +194,7 @@ static bool is_first(const DiskUser *user)
 	return user == first;
 }
 
-/* The caller holds the mutex.  */
+/* The caller holds the mutex. */
 static void charge(DiskUser *user, int64_t bytes, int64_t requests)
 {
 	DiskBudget *budget = user->budget;

@@ -29,14 +29,14 @@ DiskBudget *disk_budget_new(const DiskLimits *limits);
 DiskBudget *disk_budget_ref(DiskBudget *budget);
 void disk_budget_unref(DiskBudget *budget);
 
-/* Set the user's limits, or those that other work on the disk leaves.  The lower ones apply.  */
+/* Set the user's limits, or those that other work on the disk leaves.  The lower ones apply. */
 void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits);
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits);
 
-/* False if nobody would ever have to wait.  */
+/* False if nobody would ever have to wait. */
 bool disk_budget_is_limited(const DiskBudget *budget);
 
-/* The bytes charged to all users so far.  */
+/* The bytes charged to all users so far. */
 uint64_t disk_budget_charged_bytes(const DiskBudget *budget);
 
 /*
@@ -48,10 +48,10 @@ typedef struct DiskUser DiskUser;
 
 DiskUser *disk_user_new(DiskBudget *budget);
 
-/* Gives up a pending request.  */
+/* Gives up a pending request. */
 void disk_user_free(DiskUser *user);
 
-/* The longest wait that disk_user_ask() returns.  */
+/* The longest wait that disk_user_ask() returns. */
 #define DISK_USER_NAP_USEC 25000
 
 /*
@@ -60,10 +60,10 @@ void disk_user_free(DiskUser *user);
  */
 int64_t disk_user_ask(DiskUser *user, const DiskLimits *wanted, int64_t now_usec);
 
-/* Withdraw the pending request.  */
+/* Withdraw the pending request. */
 void disk_user_give_up(DiskUser *user);
 
-/* Charge I/O without a request, or refund (below zero) I/O that was not needed.  */
+/* Charge I/O without a request, or refund (below zero) I/O that was not needed. */
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskBudget, disk_budget_unref)

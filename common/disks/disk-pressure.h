@@ -21,7 +21,7 @@ typedef struct {
 	unsigned n_looks;       /* since the begin, up to the number of fast ones */
 } DiskPressure;
 
-/* The changes since the last look.  */
+/* The changes since the last look. */
 typedef struct {
 	int64_t usec;       /* above 0 */
 	uint64_t own_bytes; /* charged to passes, before they read it */
@@ -33,13 +33,13 @@ typedef struct {
 #define DISK_PRESSURE_FIRST_LOOK_USEC 25000 /* of a pass that has just begun */
 #define DISK_PRESSURE_FLOOR_BYTES     (UINT64_C(1) << 20)
 
-/* Begin at the floor: the load of the disk is not known.  */
+/* Begin at the floor: the load of the disk is not known. */
 void disk_pressure_begin(DiskPressure *pressure);
 
-/* The time from a look to the next one.  */
+/* The time from a look to the next one. */
 int64_t disk_pressure_next_look_usec(const DiskPressure *pressure);
 
-/* The new rate in bytes per second; 0: no limit.  */
+/* The new rate in bytes per second; 0: no limit. */
 uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample);
 
 /*

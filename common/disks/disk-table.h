@@ -20,7 +20,7 @@ typedef struct DiskTable DiskTable;
 
 DiskTable *disk_table_new(void);
 
-/* Call it after freeing all throttles of the table.  */
+/* Call it after freeing all throttles of the table. */
 void disk_table_free(DiskTable *table);
 
 /*
@@ -29,10 +29,10 @@ void disk_table_free(DiskTable *table);
  */
 void disk_table_configure(DiskTable *table, const Config *config, const Settings *settings);
 
-/* Add @disks (Disk) to the table, used by a pass or not.  */
+/* Add @disks (Disk) to the table, used by a pass or not. */
 void disk_table_add(DiskTable *table, const GPtrArray *disks);
 
-/* The visible properties of a disk.  */
+/* The visible properties of a disk. */
 typedef struct {
 	char *name;
 	DiskLimits limits; /* 0: none */
@@ -42,7 +42,7 @@ typedef struct {
 	uint64_t charged_bytes; /* by all passes */
 } DiskView;
 
-/* All known disks (DiskView), in the order of their first use.  */
+/* All known disks (DiskView), in the order of their first use. */
 GPtrArray *disk_table_views(DiskTable *table);
 
 /*
@@ -51,7 +51,7 @@ GPtrArray *disk_table_views(DiskTable *table);
  */
 bool disk_table_set_limits(DiskTable *table, const char *name, const DiskLimits *limits);
 
-/* The configured value, or else the kernel's.  */
+/* The configured value, or else the kernel's. */
 bool disk_table_is_rotating(DiskTable *table, const Disk *disk);
 
 /*

@@ -16,18 +16,18 @@
  */
 typedef struct DiskWatch DiskWatch;
 
-/* @stat_path is the file of the disk's counters (DiskStat).  */
+/* @stat_path is the file of the disk's counters (DiskStat). */
 DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
 void disk_watch_free(DiskWatch *watch);
 
-/* It begins off.  Turning it off removes its limit.  */
+/* It begins off.  Turning it off removes its limit. */
 void disk_watch_set_on(DiskWatch *watch, bool is_on);
 bool disk_watch_is_on(const DiskWatch *watch);
 
-/* True if it is on and a look is due.  */
+/* True if it is on and a look is due. */
 bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
 
-/* Look, if one is due.  */
+/* Look, if one is due. */
 void disk_watch_look(DiskWatch *watch, int64_t now_usec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

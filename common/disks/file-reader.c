@@ -13,10 +13,10 @@
 #define WINDOW_BYTES FILE_READER_WINDOW_BYTES
 #define WINDOWS      4
 
-/* The limit while memory is free, for a reader that was widened.  */
+/* The limit while memory is free, for a reader that was widened. */
 #define WIDE_WINDOWS 64
 
-/* The kernel's readahead may be this far ahead of the reads.  */
+/* The kernel's readahead may be this far ahead of the reads. */
 #define READAHEAD_BYTES (UINT64_C(8) << 20)
 
 typedef struct {
@@ -86,7 +86,7 @@ void file_reader_expect_all(FileReader *reader, bool all)
 	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
-/* Try to keep the window in the cache.  PageCacheBudget has numbers for windows below 2^56 bytes.  */
+/* Try to keep the window in the cache.  PageCacheBudget has numbers for windows below 2^56 bytes. */
 static bool keep_window(FileReader *reader, uint64_t start)
 {
 	uint64_t number = start / WINDOW_BYTES;
@@ -168,7 +168,7 @@ void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
 	reader->wide = kept;
 }
 
-/* Search from the newest: the wanted window is often the newest, or the oldest.  */
+/* Search from the newest: the wanted window is often the newest, or the oldest. */
 static Window *find_window(const FileReader *reader, uint64_t start)
 {
 	for (size_t i = reader->windows->len; i > 0; i--) {
@@ -181,7 +181,7 @@ static Window *find_window(const FileReader *reader, uint64_t start)
 	return NULL;
 }
 
-/* Make room for one more window: drop the oldest ones without holds.  */
+/* Make room for one more window: drop the oldest ones without holds. */
 static void make_room(FileReader *reader)
 {
 	GArray *windows = reader->windows;
@@ -203,7 +203,7 @@ static void make_room(FileReader *reader)
 	}
 }
 
-/* Record which pieces others had cached, before the first read from the window at @start.  */
+/* Record which pieces others had cached, before the first read from the window at @start. */
 static void enter_window(FileReader *reader, uint64_t start)
 {
 	Window window = { .start = start };
@@ -244,7 +244,7 @@ void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
 		find_window(reader, start)->n_holds--;
 }
 
-/* Pay for the uncached part of the range.  */
+/* Pay for the uncached part of the range. */
 static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
 {
 	uint64_t resident;
@@ -270,7 +270,7 @@ static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 	return pay(reader, offset, end);
 }
 
-/* True if all windows of the range, which were entered, were kept.  */
+/* True if all windows of the range, which were entered, were kept. */
 static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
 {
 	uint64_t end = MIN(offset + length, reader->size_bytes);
@@ -295,15 +295,15 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
 
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
-	/* Data that was fetched before may be gone by now.  */
+	/* Data that was fetched before may be gone by now. */
 	reader->charged_start = reader->charged_end = 0;
 
-	/* Fetch piece by piece: a second's budget must not be requested at once.  */
+	/* Fetch piece by piece: a second's budget must not be requested at once. */
 	for (uint64_t done = 0, piece; done < length; done += piece) {
 		piece = MIN(length - done, FILE_READER_PIECE_BYTES);
 		if (!prepare(reader, offset + done, piece))
 			return READ_STOPPED;
-		/* A kept window may be gone under memory pressure; prepare() has paid for it then.  */
+		/* A kept window may be gone under memory pressure; prepare() has paid for it then. */
 		if (!is_kept(reader, offset + done, piece) ||
 		    !file_reader_is_cached(reader, offset + done, piece))
 			page_cache_fetch(reader->fd, offset + done, piece);

@@ -32,11 +32,11 @@ typedef enum {
 	READ_UNREADABLE, /* EIO and the like */
 } ReadOutcome;
 
-/* Takes over @fd and borrows the rest.  */
+/* Takes over @fd and borrows the rest. */
 FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle,
 				 const atomic_bool *stop);
 
-/* Closes the file and drops its windows.  Accepts NULL.  */
+/* Closes the file and drops its windows.  Accepts NULL. */
 void file_reader_free(FileReader *reader);
 
 /*
@@ -45,10 +45,10 @@ void file_reader_free(FileReader *reader);
  */
 void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object);
 
-/* End that, and drop the windows of the file that were kept so far.  */
+/* End that, and drop the windows of the file that were kept so far. */
 void file_reader_keep_nothing(FileReader *reader);
 
-/* From now on drop a window only after 64 more, while @kept allows one more.  */
+/* From now on drop a window only after 64 more, while @kept allows one more. */
 void file_reader_widen(FileReader *reader, PageCacheBudget *kept);
 
 /*
@@ -73,7 +73,7 @@ bool file_reader_has_other_users(FileReader *reader, bool writers_only);
  */
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length);
 
-/* True if the whole range is in the page cache, or being read into it.  */
+/* True if the whole range is in the page cache, or being read into it. */
 bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t length);
 
 /*
@@ -82,20 +82,20 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
  */
 void file_reader_expect_all(FileReader *reader, bool all);
 
-/* Read from a held range.  Thread: any.  */
+/* Read from a held range.  Thread: any. */
 ReadOutcome file_reader_read_held(const FileReader *reader, uint64_t offset, uint64_t length,
 				  void *buffer);
 
-/* Start reading a held range without waiting, unless a limit applies.  Thread: any.  */
+/* Start reading a held range without waiting, unless a limit applies.  Thread: any. */
 void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length);
 
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
 
-/* True if others had cached the whole range, which is held, before.  */
+/* True if others had cached the whole range, which is held, before. */
 bool file_reader_was_cached(const FileReader *reader, uint64_t offset, uint64_t length);
 
-/* The bytes read so far that others had cached.  */
+/* The bytes read so far that others had cached. */
 uint64_t file_reader_hot_bytes(const FileReader *reader);
 
 /*

@@ -16,17 +16,17 @@
  */
 typedef struct PageCacheBudget PageCacheBudget;
 
-/* @is_memory_free tells whether more may be kept; NULL: while an eighth of the memory is free.  */
+/* @is_memory_free tells whether more may be kept; NULL: while an eighth of the memory is free. */
 PageCacheBudget *page_cache_budget_new(bool (*is_memory_free)(void));
 void page_cache_budget_free(PageCacheBudget *kept);
 
-/* True if one more window may stay in the cache.  */
+/* True if one more window may stay in the cache. */
 bool page_cache_budget_may_keep(PageCacheBudget *kept);
 
-/* Record that the window stays in the cache.  False: it must be dropped.  */
+/* Record that the window stays in the cache.  False: it must be dropped. */
 bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t window);
 
-/* Remove the record of the window.  False: there was none.  */
+/* Remove the record of the window.  False: there was none. */
 bool page_cache_budget_take(PageCacheBudget *kept, uint32_t object, uint32_t window);
 
 typedef struct {
@@ -34,7 +34,7 @@ typedef struct {
 	uint32_t window;
 } KeptWindow;
 
-/* Remove and return all records, in order of object and window.  */
+/* Remove and return all records, in order of object and window. */
 GArray *page_cache_budget_take_all(PageCacheBudget *kept);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PageCacheBudget, page_cache_budget_free)

@@ -4,16 +4,16 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Data is read within this time after permission was taken.  */
+/* Data is read within this time after permission was taken. */
 #define PENDING_USEC G_USEC_PER_SEC
 
-/* In this time a fast disk reads hardly more than a bucket holds.  A look takes 10 us.  */
+/* In this time a fast disk reads hardly more than a bucket holds.  A look takes 10 us. */
 #define SETTLE_USEC 1000
 
-/* The kernel's readahead splits reads of data into requests of about this size.  */
+/* The kernel's readahead splits reads of data into requests of about this size. */
 #define DATA_REQUEST_BYTES (UINT64_C(128) << 10)
 
-/* I/O without permission is mostly metadata, in single nodes.  */
+/* I/O without permission is mostly metadata, in single nodes. */
 #define NODE_BYTES (INT64_C(16) << 10)
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
 	bool has_store;
 } ThrottledDisk;
 
-/* A thread that works for the pass.  */
+/* A thread that works for the pass. */
 typedef struct {
 	int id;
 	ThreadIo seen;
@@ -33,7 +33,7 @@ typedef struct {
 	DiskUser *users[]; /* one per disk; NULL-terminated */
 } Member;
 
-/* I/O of threads, with permission or without.  */
+/* I/O of threads, with permission or without. */
 typedef struct {
 	int64_t store_bytes;
 	int64_t other_bytes;
@@ -127,7 +127,7 @@ static ThrottledDisk *disk_at(const Throttle *throttle, guint i)
 	return &g_array_index(throttle->disks, ThrottledDisk, i);
 }
 
-/* The disk with that budget, added if necessary.  */
+/* The disk with that budget, added if necessary. */
 static ThrottledDisk *get_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
 {
 	ThrottledDisk disk = { .budget = budget, .watch = watch };
@@ -197,7 +197,7 @@ static Member *member_new(const Throttle *throttle)
 	return member;
 }
 
-/* The member of the calling thread.  */
+/* The member of the calling thread. */
 static Member *get_member(Throttle *throttle)
 {
 	Member *member;
@@ -212,7 +212,7 @@ static Member *get_member(Throttle *throttle)
 	return member;
 }
 
-/* The member's I/O for stores since the last call.  */
+/* The member's I/O for stores since the last call. */
 static int64_t take_store_bytes(const Throttle *throttle, Member *member)
 {
 	uint64_t before = member->store_seen;
@@ -224,7 +224,7 @@ static int64_t take_store_bytes(const Throttle *throttle, Member *member)
 	return (int64_t)(member->store_seen - before);
 }
 
-/* Add the member's I/O since the last call.  */
+/* Add the member's I/O since the last call. */
 static void take_done(const Throttle *throttle, Member *member, Done *done)
 {
 	ThreadIo before = member->seen;
@@ -253,7 +253,7 @@ static Done take_done_by_all(Throttle *throttle)
 	return done;
 }
 
-/* The permitted bytes that nobody needed.  A late thread may still read them, but not after PENDING_USEC.  */
+/* The permitted bytes that nobody needed.  A late thread may still read them, but not after PENDING_USEC. */
 static int64_t take_unneeded(Throttle *throttle)
 {
 	int64_t now_usec = now_of(throttle);
@@ -270,7 +270,7 @@ static int64_t take_unneeded(Throttle *throttle)
 	return unneeded_bytes;
 }
 
-/* Charge a disk for I/O without permission, less the permitted bytes that were not needed.  */
+/* Charge a disk for I/O without permission, less the permitted bytes that were not needed. */
 static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyond_bytes,
 			int64_t unneeded_bytes, int64_t store_bytes)
 {
@@ -282,7 +282,7 @@ static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyon
 		disk_user_settle(user, without_leave - given_back, without_leave / NODE_BYTES);
 }
 
-/* Charge the I/O beyond the permitted bytes.  True if there was any.  The caller holds the mutex.  */
+/* Charge the I/O beyond the permitted bytes.  True if there was any.  The caller holds the mutex. */
 static bool settle_all(Throttle *throttle, Member *member)
 {
 	int64_t beyond_bytes, unneeded_bytes;
@@ -341,7 +341,7 @@ static bool counts_now(const Throttle *throttle)
 	for (guint i = 0; i < throttle->disks->len; i++) {
 		const ThrottledDisk *disk = disk_at(throttle, i);
 
-		/* Read the clock last: all long loops call this.  */
+		/* Read the clock last: all long loops call this. */
 		if (disk_budget_is_limited(disk->budget) ||
 		    (disk->watch && disk_watch_is_on(disk->watch) &&
 		     disk_watch_is_due(disk->watch, now_of(throttle))))

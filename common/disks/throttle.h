@@ -31,9 +31,9 @@ typedef struct {
 	int64_t (*now_usec)(void *data); /* monotonic */
 	void (*sleep_usec)(int64_t usec, void *data);
 	void *data;
-	/* The I/O of the thread @id; false: not known, or it has ended.  NULL: never known.  */
+	/* The I/O of the thread @id; false: not known, or it has ended.  NULL: never known. */
 	bool (*thread_io)(int id, ThreadIo *ret, void *data);
-	/* The part of it that the calling thread does for stores.  NULL: not known.  */
+	/* The part of it that the calling thread does for stores.  NULL: not known. */
 	const StoreIo *(*store_io)(void *data);
 } ThrottleClock;
 
@@ -56,17 +56,17 @@ void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
  */
 void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch);
 
-/* Count the calling thread from here on.  It must leave before it ends.  */
+/* Count the calling thread from here on.  It must leave before it ends. */
 void throttle_join(Throttle *throttle);
 void throttle_leave(Throttle *throttle);
 
-/* While held, no thread of the pass gets permission; they wait, or for @stop.  */
+/* While held, no thread of the pass gets permission; they wait, or for @stop. */
 void throttle_hold(Throttle *throttle, bool is_held);
 
-/* False if there is no limit at all.  */
+/* False if there is no limit at all. */
 bool throttle_is_limited(const Throttle *throttle);
 
-/* Wait for permission to read or write @bytes of data.  False if @stop was raised meanwhile.  */
+/* Wait for permission to read or write @bytes of data.  False if @stop was raised meanwhile. */
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop);
 
 /*

@@ -12,10 +12,10 @@
  * Pure.  Thread: any.
  */
 
-/* Advice for an extent that is pinned for @cause; NULL for PIN_NONE and unknown causes.  */
+/* Advice for an extent that is pinned for @cause; NULL for PIN_NONE and unknown causes. */
 const char *advice_of_pin(PinCause cause);
 
-/* Advice for data that was skipped for @reason; NULL for an unknown reason.  */
+/* Advice for data that was skipped for @reason; NULL for an unknown reason. */
 const char *advice_of_skip(SkipReason reason);
 
 /*

@@ -7,13 +7,13 @@
 #include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 
-/* The most bytes in files of a compressed extent, which has fewer on the disk.  */
+/* The most bytes in files of a compressed extent, which has fewer on the disk. */
 #define ENCODED_BYTES_MAX (UINT64_C(128) << 10)
 
-/* Items read in addition to those of the extent.  */
+/* Items read in addition to those of the extent. */
 #define OTHER_ITEMS_MAX 256
 
-/* Cached facts about a file that references the current extent.  */
+/* Cached facts about a file that references the current extent. */
 typedef struct {
 	FileKey key;
 	BtrfsInodeItem item;
@@ -87,7 +87,7 @@ void extent_refs_clear_windows(ExtentRefs *refs)
 		btrfs_item_windows_clear(refs->windows);
 }
 
-/* Find the item by its key, in a window if windows are used.  */
+/* Find the item by its key, in a window if windows are used. */
 static bool find_item(ExtentRefs *refs, uint64_t root, const BtrfsKey *key, BtrfsTreeItem *ret,
 		      bool *ret_found, GError **error)
 {
@@ -112,7 +112,7 @@ static bool look_up_file(ExtentRefs *refs, KnownFile *file, GError **error)
 	g_autoptr(GError) unread = NULL;
 	BtrfsTreeItem item;
 
-	/* A window may not have the item; a search then finds it.  */
+	/* A window may not have the item; a search then finds it. */
 	if (find_item(refs, file->key.root, &key, &item, &file->is_there, &unread) &&
 	    file->is_there && btrfs_inode_item_read(item.data, item.length, &file->item)) {
 		file->leaf = item.transid;
@@ -145,7 +145,7 @@ static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError
 	return file;
 }
 
-/* Fill in size, owner and other facts of the file.  */
+/* Fill in size, owner and other facts of the file. */
 static bool read_inode(ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
 {
 	const KnownFile *file = know_file(refs, ref, error);
@@ -206,7 +206,7 @@ static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const Btrf
 	return true;
 }
 
-/* True if a window has the item that the kernel named, and it references the extent.  */
+/* True if a window has the item that the kernel named, and it references the extent. */
 static bool find_in_window(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
 			   BtrfsFileExtent *ret)
 {
@@ -290,7 +290,7 @@ uint64_t extent_refs_newest_leaf(const ExtentRefs *refs)
 	return refs->newest_leaf;
 }
 
-/* Begin an empty list for a lookup with this outcome.  */
+/* Begin an empty list for a lookup with this outcome. */
 static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
 {
 	clear(refs);
@@ -307,7 +307,7 @@ ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs)
 	return refs->list->len > 0 ? EXTENT_REFS_READ : EXTENT_REFS_GONE;
 }
 
-/* List the references that the kernel found.  */
+/* List the references that the kernel found. */
 static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome outcome,
 			size_t most, ExtentRefsOutcome *ret, GError **error)
 {
@@ -331,7 +331,7 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 	return true;
 }
 
-/* Begin without listing the references found.  */
+/* Begin without listing the references found. */
 static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutcome *ret)
 {
 	static const ExtentRefsOutcome outcomes[] = {
@@ -344,7 +344,7 @@ static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutco
 	*ret = outcomes[outcome];
 }
 
-/* True if the item, which was just read, allows a lookup of the references.  */
+/* True if the item, which was just read, allows a lookup of the references. */
 static bool is_free(const ExtentRefs *refs, const Object *extent)
 {
 	return refs->bound && refs->named_bytenr == extent->inode && refs->named_refs > 0 &&
@@ -422,12 +422,12 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 	       list_places(refs, extent, outcome, most, ret, error);
 }
 
-/* List the references to the extent in the file of @named.  Reads at most *items_left items.  */
+/* List the references to the extent in the file of @named.  Reads at most *items_left items. */
 static bool list_named(ExtentRefs *refs, const BtrfsExtentRef *named, const Object *extent,
 		       size_t most, size_t *items_left, GError **error)
 {
 	uint64_t end = named->offset + MAX(extent->size_bytes, ENCODED_BYTES_MAX);
-	/* The range begins before the file if the file begins with the middle of the extent.  */
+	/* The range begins before the file if the file begins with the middle of the extent. */
 	uint64_t begin = end < named->offset ? 0 : named->offset;
 
 	btrfs_file_extents_start(refs->extents, refs->fd, named->root, named->inode, begin,

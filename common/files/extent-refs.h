@@ -23,7 +23,7 @@ typedef struct {
 	uint64_t offset;   /* byte in the file where the reference begins */
 	uint64_t position; /* byte in the extent that it shows there */
 	uint64_t length;   /* bytes that it shows */
-	/* Facts about the file.  */
+	/* Facts about the file. */
 	uint64_t size_bytes;
 	uint32_t owner;      /* its uid */
 	uint32_t generation; /* as in file handles */
@@ -32,17 +32,17 @@ typedef struct {
 	int64_t mtime_nsec;
 } ExtentRef;
 
-/* The bytes of the reference that lie before the end of its file.  */
+/* The bytes of the reference that lie before the end of its file. */
 uint64_t extent_ref_shown_bytes(const ExtentRef *ref);
 
 typedef enum {
 	EXTENT_REFS_READ,
 	EXTENT_REFS_GONE, /* the extent is gone, or no file shows it */
-	/* There are more than requested, or some are invisible: deleted, or not yet written.  */
+	/* There are more than requested, or some are invisible: deleted, or not yet written. */
 	EXTENT_REFS_PARTIAL,
 } ExtentRefsOutcome;
 
-/* Why some references were not seen.  */
+/* Why some references were not seen. */
 typedef enum {
 	EXTENT_UNSEEN_NONE,     /* all were seen */
 	EXTENT_UNSEEN_MORE,     /* more than requested, or than may be looked up */
@@ -50,7 +50,7 @@ typedef enum {
 	EXTENT_UNSEEN_DELETED,  /* a deleted subvolume or file has it */
 } ExtentUnseen;
 
-/* @bound is borrowed; NULL: look up each extent, whatever its number of references.  */
+/* @bound is borrowed; NULL: look up each extent, whatever its number of references. */
 ExtentRefs *extent_refs_new(int fd, BtrfsRefBound *bound);
 void extent_refs_free(ExtentRefs *refs);
 
@@ -66,7 +66,7 @@ uint64_t extent_refs_newest_leaf(const ExtentRefs *refs);
  */
 bool extent_refs_is_unchanged(const ExtentRefs *refs, const ExtentRef *one, const ExtentRef *other);
 
-/* Add a reference of the subvolume @root that equals @like.  */
+/* Add a reference of the subvolume @root that equals @like. */
 void extent_refs_add_like(ExtentRefs *refs, const ExtentRef *like, uint64_t root);
 
 /*
@@ -76,11 +76,11 @@ void extent_refs_add_like(ExtentRefs *refs, const ExtentRef *like, uint64_t root
 void extent_refs_use_windows(ExtentRefs *refs);
 void extent_refs_clear_windows(ExtentRefs *refs);
 
-/* Find the references to @extent, at most @most.  */
+/* Find the references to @extent, at most @most. */
 bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The files that the item of an extent names.  */
+/* The files that the item of an extent names. */
 typedef struct {
 	uint64_t root;       /* the subvolume of all of them; 0: several, or there are more */
 	uint64_t n_items;    /* the number of their references; not known if root is 0 */
@@ -95,11 +95,11 @@ typedef struct {
 bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most, ExtentNamed *ret,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* List references, up to @most, in the files that were named last.  There may be others, or only others.  */
+/* List references, up to @most, in the files that were named last.  There may be others, or only others. */
 bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* *ret_length is how many bytes of @extent the subvolume @root shows where @place does; 0: none.  */
+/* *ret_length is how many bytes of @extent the subvolume @root shows where @place does; 0: none. */
 bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
 		       const Object *extent, uint64_t *ret_length, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -111,31 +111,31 @@ bool extent_refs_shows(ExtentRefs *refs, uint64_t root, const ExtentRef *place,
 bool extent_refs_find(ExtentRefs *refs, const Object *extent, ExtentRefsOutcome *ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same for references to the byte @position of @extent, which is not encoded.  */
+/* The same for references to the byte @position of @extent, which is not encoded. */
 bool extent_refs_find_byte(ExtentRefs *refs, const Object *extent, uint64_t position,
 			   ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The references found, valid until the next lookup.  */
+/* The references found, valid until the next lookup. */
 const BtrfsRef *extent_refs_found(const ExtentRefs *refs, size_t *ret_n);
 
-/* Read the item of one of these and list it; *ret_length is what it shows of @extent.  */
+/* Read the item of one of these and list it; *ret_length is what it shows of @extent. */
 bool extent_refs_add(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
 		     uint64_t *ret_length, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Remove references from the list.  If an unseen one is among them, it no longer counts as unseen.  */
+/* Remove references from the list.  If an unseen one is among them, it no longer counts as unseen. */
 void extent_refs_remove_if(ExtentRefs *refs,
 			   bool (*is_unwanted)(const ExtentRef *place, void *data), void *data);
 
-/* Treat the others, beginning with @first, as unseen.  */
+/* Treat the others, beginning with @first, as unseen. */
 ExtentRefsOutcome extent_refs_leave(ExtentRefs *refs, const BtrfsRef *first);
 
-/* The outcome of the steps.  */
+/* The outcome of the steps. */
 ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs);
 
-/* The references listed last.  */
+/* The references listed last. */
 const ExtentRef *extent_refs_list(const ExtentRefs *refs, size_t *ret_n);
 
-/* True if all listed files belong to one user, or there are none.  */
+/* True if all listed files belong to one user, or there are none. */
 bool extent_refs_have_one_owner(const ExtentRefs *refs);
 
 /*
@@ -144,7 +144,7 @@ bool extent_refs_have_one_owner(const ExtentRefs *refs);
  */
 ExtentUnseen extent_refs_unseen(const ExtentRefs *refs, ExtentRef *ret_place, uint64_t *ret_places);
 
-/* True if the extent is compressed or otherwise encoded; and its uncompressed size.  */
+/* True if the extent is compressed or otherwise encoded; and its uncompressed size. */
 bool extent_refs_is_encoded(const ExtentRefs *refs);
 uint64_t extent_refs_ram_bytes(const ExtentRefs *refs);
 

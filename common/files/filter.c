@@ -65,7 +65,7 @@ void filter_set_patterns(Filter *filter, char *const *patterns, const char *top)
 	ignore_rules_free(filter->rules);
 	g_free(filter->top);
 	filter->rules = ignore_rules_new(patterns, top);
-	/* Add a slash at the end; "/" stays as it is.  */
+	/* Add a slash at the end; "/" stays as it is. */
 	filter->top = g_strconcat(strcmp(top, "/") == 0 ? "" : top, "/", NULL);
 }
 
@@ -85,7 +85,7 @@ static const char *find_excluding(Filter *filter, const char *path, const char *
 {
 	const char *excluding = NULL;
 
-	/* Try each glob, to learn which ones match anything.  */
+	/* Try each glob, to learn which ones match anything. */
 	for (size_t i = 0; i < filter->excludes->len; i++) {
 		Exclude *exclude = &g_array_index(filter->excludes, Exclude, i);
 		bool matches = exclude->has_slash ? glob_matches(exclude->glob, path) ||

@@ -33,10 +33,10 @@ void filter_free(Filter *filter);
  */
 void filter_set_patterns(Filter *filter, char *const *patterns, const char *top);
 
-/* The number of globs and patterns.  */
+/* The number of globs and patterns. */
 size_t filter_globs(const Filter *filter);
 
-/* True if the file @name at the absolute @path is excluded; @relative is a tail of @path.  */
+/* True if the file @name at the absolute @path is excluded; @relative is a tail of @path. */
 bool filter_excludes(Filter *filter, const char *path, const char *relative, const char *name);
 
 /* The same for a directory. */
@@ -49,13 +49,13 @@ bool filter_excludes_directory(Filter *filter, const char *path, const char *rel
  */
 bool filter_excludes_below(Filter *filter, const char *path, size_t root_bytes);
 
-/* The glob or pattern that excludes it in that way, borrowed; NULL: none.  */
+/* The glob or pattern that excludes it in that way, borrowed; NULL: none. */
 const char *filter_find_below(Filter *filter, const char *path, size_t root_bytes);
 
-/* Let files count as young that were written from @since_nsec to @now_nsec.  */
+/* Let files count as young that were written from @since_nsec to @now_nsec. */
 void filter_set_young(Filter *filter, int64_t since_nsec, int64_t now_nsec);
 
-/* True if a file with this modification time is young.  A time in the future says nothing, so it is not.  */
+/* True if a file with this modification time is young.  A time in the future says nothing, so it is not. */
 bool filter_is_young(const Filter *filter, int64_t mtime_nsec);
 
 bool filter_is_small(const Filter *filter, uint64_t size_bytes);
@@ -63,7 +63,7 @@ bool filter_is_small(const Filter *filter, uint64_t size_bytes);
 /* The globs that matched nothing so far: a NULL-terminated array to g_free(), texts borrowed. */
 const char **filter_unmatched(const Filter *filter);
 
-/* The same for the configured patterns; those of Include= begin with "!".  */
+/* The same for the configured patterns; those of Include= begin with "!". */
 const char **filter_unmatched_patterns(const Filter *filter);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Filter, filter_free)

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Matches any number of directories.  */
+/* Matches any number of directories. */
 #define ANY_DEPTH "**"
 
 typedef struct {
@@ -37,7 +37,7 @@ static void pattern_clear(Pattern *pattern)
 	g_free(pattern->text);
 }
 
-/* Split @path at its slashes, in place, without empty components.  */
+/* Split @path at its slashes, in place, without empty components. */
 static void split(char *path, GPtrArray *components)
 {
 	char *rest = path;
@@ -78,7 +78,7 @@ static void add_pattern(IgnoreRules *rules, const char *text, const char *top)
 	bool is_negated = *text == '!';
 	const char *path = text + is_negated;
 
-	/* A pattern of slashes only means nothing.  */
+	/* A pattern of slashes only means nothing. */
 	if (path[strspn(path, "!/")] == '\0') {
 		g_free(pattern.text);
 		return;
@@ -137,7 +137,7 @@ static bool matches(const GPtrArray *globs, const GPtrArray *path)
 
 	while (i < path->len) {
 		if (glob < globs->len && strcmp(globs->pdata[glob], ANY_DEPTH) == 0) {
-			/* A final ** matches what is in a directory, not the directory itself.  */
+			/* A final ** matches what is in a directory, not the directory itself. */
 			if (glob + 1 == globs->len)
 				return true;
 			after_any = ++glob;

@@ -27,10 +27,10 @@ void ignore_rules_free(IgnoreRules *rules);
 
 size_t ignore_rules_count(const IgnoreRules *rules);
 
-/* True if @path, which has no slash at its begin, is ignored.  */
+/* True if @path, which has no slash at its begin, is ignored. */
 bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory);
 
-/* The pattern that ignores it, borrowed; NULL: none.  */
+/* The pattern that ignores it, borrowed; NULL: none. */
 const char *ignore_rules_find(IgnoreRules *rules, const char *path, bool is_directory);
 
 /* Append the patterns that matched no path so far, borrowed, to @unmatched. */

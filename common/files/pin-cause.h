@@ -61,7 +61,7 @@ const char *pin_cause_name(PinCause cause);
 void pin_ledger_add(PinLedger *ledger, PinCause cause, uint64_t bytes, uint64_t uncovered_bytes,
 		    uint64_t places, const char *path);
 
-/* True if another example would be kept, so that its path is worth finding.  */
+/* True if another example would be kept, so that its path is worth finding. */
 bool pin_ledger_wants_example(const PinLedger *ledger, PinCause cause);
 
 void pin_ledger_clear(PinLedger *ledger);

@@ -35,7 +35,7 @@ typedef enum {
 	SKIP_READ_ONLY,
 	SKIP_REALTIME,
 	SKIP_UNSUPPORTED,
-	/* Number 22 was "capped" in older stores; it is not used any more.  */
+	/* Number 22 was "capped" in older stores; it is not used any more. */
 	SKIP_NO_TEMPORARY_FILE = 23, /* for sharing zeros */
 	SKIP_NO_SUMS,                /* btrfs: data without checksums, or not written yet */
 	SKIP_PINNED,                 /* btrfs: sharing it would free nothing */
@@ -57,7 +57,7 @@ typedef enum {
 	SKIP_REASONS,
 } SkipReason;
 
-/* True if the next pass may succeed where this one did not.  */
+/* True if the next pass may succeed where this one did not. */
 bool skip_may_pass(SkipReason reason);
 
 #define SKIP_EXAMPLES 5
@@ -72,12 +72,12 @@ typedef struct {
 	SkipEntry entries[SKIP_REASONS];
 } SkipLedger;
 
-/* False for the number of a reason that only a newer version knows.  */
+/* False for the number of a reason that only a newer version knows. */
 bool skip_reason_is_known(uint32_t number);
 
 const char *skip_reason_name(SkipReason reason);
 
-/* The reason with this name; false: none.  */
+/* The reason with this name; false: none. */
 bool skip_reason_parse(const char *name, SkipReason *ret);
 
 /*
@@ -86,7 +86,7 @@ bool skip_reason_parse(const char *name, SkipReason *ret);
  */
 void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path);
 
-/* True if another example would be kept, so that its path is worth finding.  */
+/* True if another example would be kept, so that its path is worth finding. */
 bool skip_ledger_wants_example(const SkipLedger *ledger, SkipReason reason);
 
 void skip_ledger_clear(SkipLedger *ledger);

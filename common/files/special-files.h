@@ -22,6 +22,6 @@
  */
 bool special_files_match(const uint8_t *head, size_t length, SkipReason *ret_reason);
 
-/* True if the inode's flags, or the settings for them, forbid to share its data.  */
+/* True if the inode's flags, or the settings for them, forbid to share its data. */
 bool special_files_are_forbidden(const Settings *settings, const FileAttributes *attributes,
 				 SkipReason *ret_reason);

@@ -21,7 +21,7 @@
  */
 bool filesystem_hold(const char *uuid, int *ret_fd, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The process that holds the filesystem now, as "process 1234", to be freed; NULL: none.  Does not wait.  */
+/* The process that holds the filesystem now, as "process 1234", to be freed; NULL: none.  Does not wait. */
 char *filesystem_hold_holder(const char *uuid);
 
 /*

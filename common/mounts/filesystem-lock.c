@@ -13,7 +13,7 @@
 #define TRIES    11
 #define TRY_USEC (10 * G_USEC_PER_SEC / 1000)
 
-/* A look takes milliseconds, unless the disk hangs.  Signals are not handled meanwhile.  */
+/* A look takes milliseconds, unless the disk hangs.  Signals are not handled meanwhile. */
 #define LOOK_TRIES 150
 
 /*
@@ -44,7 +44,7 @@ static char *program_of(pid_t process)
 	g_autofree char *name = NULL;
 	size_t length;
 
-	/* Each word ends with NUL, the last one, too.  */
+	/* Each word ends with NUL, the last one, too. */
 	if (!g_file_get_contents(path, &text, &length, NULL) || length == 0)
 		return NULL;
 	name = g_path_get_basename(text);
@@ -100,7 +100,7 @@ static bool fail_to_lock(const char *uuid, GError **error)
 	return false;
 }
 
-/* Prevent new looks, and wait for those that run.  */
+/* Prevent new looks, and wait for those that run. */
 static bool keep_from_looking(const char *uuid, int fd, GError **error)
 {
 	if (!set_byte(fd, F_WRLCK, BYTE_WORK))
@@ -179,7 +179,7 @@ void filesystem_look_free(FilesystemLook *look)
 	g_free(look);
 }
 
-/* Open the file that is now at the path.  */
+/* Open the file that is now at the path. */
 static bool open_lock(FilesystemLook *look, GError **error)
 {
 	if (look->fd >= 0 && lock_file_is_at(look->fd, look->path))

@@ -49,10 +49,10 @@ typedef struct FilesystemLook FilesystemLook;
 FilesystemLook *filesystem_look_new(const char *uuid);
 void filesystem_look_free(FilesystemLook *look);
 
-/* FILESYSTEM_LOCK_ERROR_IN_USE: a pass works on the filesystem.  */
+/* FILESYSTEM_LOCK_ERROR_IN_USE: a pass works on the filesystem. */
 bool filesystem_look_begin(FilesystemLook *look, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Call it after each look, before other work that may take long.  */
+/* Call it after each look, before other work that may take long. */
 void filesystem_look_end(FilesystemLook *look);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FilesystemLook, filesystem_look_free)

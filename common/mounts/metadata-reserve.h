@@ -14,8 +14,8 @@
  * Pure.  Thread: any.
  */
 
-/* The reserve: a 256th of the devices, at least 8 and at most 256 MiB.  */
+/* The reserve: a 256th of the devices, at least 8 and at most 256 MiB. */
 uint64_t metadata_reserve_bytes(const BtrfsSpace *space);
 
-/* True if the trees cannot grow without using it.  */
+/* True if the trees cannot grow without using it. */
 bool metadata_reserve_is_touched(const BtrfsSpace *space);

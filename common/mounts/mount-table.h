@@ -38,14 +38,14 @@ typedef struct {
 
 typedef struct MountTable MountTable;
 
-/* How to ask the kernel; tests replace it.  */
+/* How to ask the kernel; tests replace it. */
 typedef struct {
 	/*
 	 * True if @mount_point can be reached through its target, since no other mount hides
 	 * it.  *@ret_failure is the errno of a look that failed.
 	 */
 	bool (*is_reachable)(const MountPoint *mount_point, int *ret_failure);
-	/* Identify the filesystem through a reachable mount point.  */
+	/* Identify the filesystem through a reachable mount point. */
 	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
 } MountLook;
 
@@ -63,30 +63,30 @@ void mount_table_free(MountTable *table);
  */
 MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, GError **error);
 
-/* Then look at each, which may hang.  Use a copy, if another thread reads it meanwhile.  */
+/* Then look at each, which may hang.  Use a copy, if another thread reads it meanwhile. */
 void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *look);
 MountedFilesystem *mounted_filesystem_copy(const MountedFilesystem *filesystem);
 void mounted_filesystem_free(MountedFilesystem *filesystem);
 
-/* Or refuse it as unresponsive.  */
+/* Or refuse it as unresponsive. */
 void mounted_filesystem_set_silent(MountedFilesystem *filesystem);
 
-/* Replace the filesystem at @index by @filesystem, which is consumed.  */
+/* Replace the filesystem at @index by @filesystem, which is consumed. */
 void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem);
 
-/* At the end, set the reasons why nothing can be shared.  */
+/* At the end, set the reasons why nothing can be shared. */
 void mount_table_conclude(MountTable *table);
 
-/* All filesystems (MountedFilesystem) in the order of their first mounts; owned by the table.  */
+/* All filesystems (MountedFilesystem) in the order of their first mounts; owned by the table. */
 const GPtrArray *mount_table_filesystems(const MountTable *table);
 
-/* The filesystem with the UUID, or the first of several: the others are refused.  NULL: not mounted.  */
+/* The filesystem with the UUID, or the first of several: the others are refused.  NULL: not mounted. */
 const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid);
 
-/* The filesystem with a visible mount at @target; NULL: none.  */
+/* The filesystem with a visible mount at @target; NULL: none. */
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
 
-/* The filesystem with the name @name, one of mounted_filesystem_names(); NULL: none.  */
+/* The filesystem with the name @name, one of mounted_filesystem_names(); NULL: none. */
 const MountedFilesystem *mount_table_find_name(const MountTable *table, const char *name);
 
 /*
@@ -95,7 +95,7 @@ const MountedFilesystem *mount_table_find_name(const MountTable *table, const ch
  */
 const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name);
 
-/* True if the filesystem was mounted when the table was read, and was refused or not as it is now.  */
+/* True if the filesystem was mounted when the table was read, and was refused or not as it is now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
 
 /*

@@ -10,5 +10,5 @@
  * Thread: any.
  */
 
-/* True if any disk of the filesystem is removable, as far as the kernel knows.  */
+/* True if any disk of the filesystem is removable, as far as the kernel knows. */
 bool mounted_filesystem_is_removable(const MountedFilesystem *filesystem);

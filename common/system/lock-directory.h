@@ -35,6 +35,6 @@ typedef enum {
  */
 LockDirectoryOutcome lock_directory_open(int *ret_fd, char **ret_path, GError **error);
 
-/* The same among @places, an array that ends with a place without a name.  */
+/* The same among @places, an array that ends with a place without a name. */
 LockDirectoryOutcome lock_directory_open_among(const LockPlace *places, int *ret_fd,
 					       char **ret_path, GError **error);

@@ -20,7 +20,7 @@ typedef enum {
 	LOCK_FILE_FAILED,
 } LockFileOutcome;
 
-/* The path of the lock @name, to be freed; NULL: no directory.  */
+/* The path of the lock @name, to be freed; NULL: no directory. */
 char *lock_file_path(const char *name);
 
 /*
@@ -29,10 +29,10 @@ char *lock_file_path(const char *name);
  */
 LockFileOutcome lock_file_take(const char *name, int *ret_fd, GError **error);
 
-/* The last process that took the lock @name; 0: not known.  */
+/* The last process that took the lock @name; 0: not known. */
 pid_t lock_file_holder(const char *name);
 
-/* Attempts, since the file may be replaced between opening and locking it.  */
+/* Attempts, since the file may be replaced between opening and locking it. */
 #define LOCK_FILE_TRIES 8
 
 /*
@@ -41,5 +41,5 @@ pid_t lock_file_holder(const char *name);
  */
 LockFileOutcome lock_file_open(const char *name, int *ret_fd, char **ret_path, GError **error);
 
-/* The file is still the one at @path.  A lock on a deleted or replaced file excludes nobody.  */
+/* The file is still the one at @path.  A lock on a deleted or replaced file excludes nobody. */
 bool lock_file_is_at(int fd, const char *path);

@@ -13,5 +13,5 @@
  * Pure.  Thread: any.
  */
 
-/* True if work that repeats every @interval days is due @today.  */
+/* True if work that repeats every @interval days is due @today. */
 bool look_day_is_due(uint64_t last_day, uint64_t today, uint64_t interval);

@@ -83,7 +83,7 @@ bool name_buffer_add(NameBuffer *spool, const char *name, uint64_t *ret_position
 	return true;
 }
 
-/* Read from the file at @position as much as there is room for.  False: error, or nothing was read.  */
+/* Read from the file at @position as much as there is room for.  False: error, or nothing was read. */
 static bool read_name(NameBuffer *spool, uint64_t position, size_t *ret_bytes, GError **error)
 {
 	ssize_t got;
@@ -112,7 +112,7 @@ bool name_buffer_get(NameBuffer *spool, uint64_t position, const char **ret, GEr
 		return true;
 	}
 
-	/* The file has names with their NULs.  */
+	/* The file has names with their NULs. */
 	while (true) {
 		if (!read_name(spool, position, &n_bytes, error))
 			return false;

@@ -16,7 +16,7 @@ typedef struct NameBuffer NameBuffer;
 NameBuffer *name_buffer_new(const char *directory);
 void name_buffer_free(NameBuffer *spool);
 
-/* Store the NUL-terminated @name, of any length; *ret_position finds it again.  */
+/* Store the NUL-terminated @name, of any length; *ret_position finds it again. */
 bool name_buffer_add(NameBuffer *spool, const char *name, uint64_t *ret_position, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -18,9 +18,9 @@
  */
 int temporary_file_open(const char *directory, GError **error);
 
-/* Allocate space for the bytes, so that no write through a mapping can fail.  */
+/* Allocate space for the bytes, so that no write through a mapping can fail. */
 bool temporary_file_allocate(int fd, uint64_t offset, uint64_t bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Report a failed write with the errno value @cause.  Returns false.  */
+/* Report a failed write with the errno value @cause.  Returns false. */
 bool temporary_file_fail(int cause, GError **error);

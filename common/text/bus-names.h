@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-/* The names of the D-Bus interface; docs/org.dedupd1.xml describes it.  */
+/* The names of the D-Bus interface; docs/org.dedupd1.xml describes it. */
 #define BUS_NAME   "org.dedupd1"
 #define BUS_PATH   "/org/dedupd1"
 #define BUS_SOCKET "/run/dedupd/private"
 
-/* The environment variable with another socket, for tests and containers.  */
+/* The environment variable with another socket, for tests and containers. */
 #define BUS_SOCKET_VARIABLE "DEDUPD_SOCKET"
 
 #define BUS_FILESYSTEM_PREFIX    BUS_PATH "/filesystem"

@@ -7,7 +7,7 @@
 
 #define WORD_MAX 32
 
-/* The edits from @a to @b, including swaps of neighbours (optimal string alignment).  */
+/* The edits from @a to @b, including swaps of neighbours (optimal string alignment). */
 static unsigned count_edits(const char *a, const char *b)
 {
 	unsigned edits[WORD_MAX + 1][WORD_MAX + 1];

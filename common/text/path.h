@@ -9,5 +9,5 @@
  * Pure.  Thread: any.
  */
 
-/* True if @path is @directory or lies below it.  Neither ends with a slash, except "/".  */
+/* True if @path is @directory or lies below it.  Neither ends with a slash, except "/". */
 bool path_lies_in(const char *path, const char *directory);

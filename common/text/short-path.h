@@ -14,7 +14,7 @@
  */
 typedef struct ShortPath ShortPath;
 
-/* The size limit in bytes, also of a path that was cut.  */
+/* The size limit in bytes, also of a path that was cut. */
 #define SHORT_PATH_BYTES_MAX 16383
 
 ShortPath *short_path_new(void);
@@ -23,13 +23,13 @@ void short_path_free(ShortPath *path);
 /* Forget all names. */
 void short_path_clear(ShortPath *path);
 
-/* Add the directory entry @name above the earlier ones.  */
+/* Add the directory entry @name above the earlier ones. */
 void short_path_prepend(ShortPath *path, const char *name);
 
-/* The path of the names added so far, below the directory @top, which may end with a slash.  To be freed.  */
+/* The path of the names added so far, below the directory @top, which may end with a slash.  To be freed. */
 char *short_path_text(const ShortPath *path, const char *top);
 
-/* A copy of @text, cut in the middle if it is too long.  To be freed.  */
+/* A copy of @text, cut in the middle if it is too long.  To be freed. */
 char *short_path_of(const char *text);
 
 /* The same, escaped as name_text() does. */

@@ -23,10 +23,10 @@
  */
 #define ANCHOR_PAGE_BYTES 4057
 
-/* The limit of entries per page, which bounds the memory of an unpacked one.  */
+/* The limit of entries per page, which bounds the memory of an unpacked one. */
 #define ANCHOR_PAGE_ENTRIES 1024
 
-/* Bytes behind a page's end that may be read or written.  */
+/* Bytes behind a page's end that may be read or written. */
 #define ANCHOR_PAGE_SLACK 24
 
 typedef struct {
@@ -38,10 +38,10 @@ typedef struct {
 
 void anchor_page_begin(AnchorPage *page);
 
-/* False if @anchor does not fit.  It must not be less than the previous one.  */
+/* False if @anchor does not fit.  It must not be less than the previous one. */
 bool anchor_page_add(AnchorPage *page, const Anchor *anchor);
 
-/* Complete the page: bytes and n_bytes are then ready to be stored.  */
+/* Complete the page: bytes and n_bytes are then ready to be stored. */
 void anchor_page_seal(AnchorPage *page);
 
 /*

@@ -14,16 +14,16 @@
 #define DIGIT_BITS_LARGE 8
 #define DIGITS_MAX       (1 << DIGIT_BITS_MAX)
 
-/* Anchors that fit the processor's cache.  */
+/* Anchors that fit the processor's cache. */
 #define CACHED_MAX 65536
 
-/* The binary logarithm of the intended number of anchors per bucket.  */
+/* The binary logarithm of the intended number of anchors per bucket. */
 #define BUCKET_BITS 1
 
-/* Fewer anchors are sorted by insertion.  */
+/* Fewer anchors are sorted by insertion. */
 #define INSERTION_MAX 20
 
-/* One cache line: more buckets are written than the processor prefetches by itself.  */
+/* One cache line: more buckets are written than the processor prefetches by itself. */
 #define PREFETCH_ANCHORS 4
 
 typedef enum {
@@ -53,7 +53,7 @@ static void sort_by_insertion(Anchor *anchors, uint32_t n_anchors)
 	}
 }
 
-/* Cuts keys from @least on into digits.  */
+/* Cuts keys from @least on into digits. */
 typedef struct {
 	uint64_t least;
 	unsigned shift;
@@ -69,14 +69,14 @@ static unsigned digit_bits(uint32_t n_anchors)
 {
 	int bits = 31 - __builtin_clz(n_anchors) - BUCKET_BITS;
 
-	/* Beyond the processor's cache, use no more buckets than the TLB covers.  */
+	/* Beyond the processor's cache, use no more buckets than the TLB covers. */
 	if (n_anchors > CACHED_MAX)
 		return DIGIT_BITS_LARGE;
 
 	return (unsigned)CLAMP(bits, DIGIT_BITS_MIN, DIGIT_BITS_MAX);
 }
 
-/* Choose digits for @n_anchors with keys from @least to @most.  */
+/* Choose digits for @n_anchors with keys from @least to @most. */
 static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
 {
 	unsigned bits = 64 - (unsigned)__builtin_clzll((most - least) | 1);
@@ -88,7 +88,7 @@ static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
 	return digits;
 }
 
-/* Turn the buckets' sizes in @counts into their begins, and set their ends.  */
+/* Turn the buckets' sizes in @counts into their begins, and set their ends. */
 static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_ends)
 {
 	uint32_t sum = 0;
@@ -102,7 +102,7 @@ static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_end
 	}
 }
 
-/* Move each anchor into its bucket; @ret_ends are the ends of the buckets.  */
+/* Move each anchor into its bucket; @ret_ends are the ends of the buckets. */
 static inline void distribute(Anchor *anchors, uint32_t n_anchors, Key key, const Digits *digits,
 			      uint32_t *ret_ends)
 {
@@ -144,7 +144,7 @@ static void sort_buckets(Anchor *anchors, const uint32_t *ends, unsigned n_digit
 	}
 }
 
-/* Recurses at most 16 levels per key, with 16 KiB of stack each.  */
+/* Recurses at most 16 levels per key, with 16 KiB of stack each. */
 static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -179,7 +179,7 @@ void anchor_sort(Anchor *anchors, size_t n_anchors)
 	sort_by_key(anchors, (uint32_t)n_anchors, KEY_DIGEST);
 }
 
-/* Like distribute(), but copies the anchors, which is faster.  */
+/* Like distribute(), but copies the anchors, which is faster. */
 static void distribute_runs(const AnchorRun *runs, size_t n_runs, const Digits *digits, Anchor *to,
 			    uint32_t *ret_ends)
 {
@@ -227,7 +227,7 @@ size_t anchor_unique(Anchor *anchors, size_t n_anchors)
 {
 	size_t begin = 1, n;
 
-	/* Most arrays have no equal anchors: then nothing is moved.  */
+	/* Most arrays have no equal anchors: then nothing is moved. */
 	while (begin < n_anchors && (anchors[begin].digest != anchors[begin - 1].digest ||
 				     anchor_compare(&anchors[begin], &anchors[begin - 1]) != 0))
 		begin++;

@@ -15,11 +15,11 @@ typedef struct Anchor {
 	uint32_t block;  /* in filesystem blocks, or ANCHOR_WHOLE_BLOCK */
 } Anchor;
 
-/* The digest covers the whole object.  */
+/* The digest covers the whole object. */
 #define ANCHOR_WHOLE_BLOCK UINT32_MAX
 
-/* The number of blocks of an object in which anchors can lie: 16 TiB with blocks of 4 KiB.  */
+/* The number of blocks of an object in which anchors can lie: 16 TiB with blocks of 4 KiB. */
 #define ANCHOR_BLOCKS UINT64_C(0xffffffff)
 
-/* The block starts a run of zero blocks.  No other anchor has this digest.  */
+/* The block starts a run of zero blocks.  No other anchor has this digest. */
 #define ANCHOR_ZEROS_DIGEST UINT64_C(0)

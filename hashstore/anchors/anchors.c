@@ -6,7 +6,7 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Write the anchors in memory as a segment.  */
+/* Write the anchors in memory as a segment. */
 static bool write_segment(HashStore *store, GError **error)
 {
 	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
@@ -49,7 +49,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error)
 	if (store->n_anchors > 0 && !write_segment(store, error))
 		return false;
 
-	/* Free the memory for its next user.  */
+	/* Free the memory for its next user. */
 	g_clear_pointer(&store->anchors, g_free);
 
 	return true;

@@ -14,7 +14,7 @@
  */
 #define FENCE_BYTES 4
 
-/* Fences in one row of the table fence, which fills one SQLite page.  */
+/* Fences in one row of the table fence, which fills one SQLite page. */
 #define FENCES_PER_ROW 1014
 
 static inline void fences_append(GByteArray *fences, uint64_t digest)
@@ -24,5 +24,5 @@ static inline void fences_append(GByteArray *fences, uint64_t digest)
 	g_byte_array_append(fences, (const guint8 *)&little, FENCE_BYTES);
 }
 
-/* The index of the last entry that surely begins before the first anchor of @digest, or 0.  */
+/* The index of the last entry that surely begins before the first anchor of @digest, or 0. */
 size_t fences_find(const uint8_t *fences, size_t n_fences, uint64_t digest);

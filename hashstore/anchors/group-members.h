@@ -23,14 +23,14 @@ typedef struct {
 
 void group_members_clear(GroupMembers *group);
 
-/* Add a member of any digest but ANCHOR_ZEROS_DIGEST.  Settled members come before others.  */
+/* Add a member of any digest but ANCHOR_ZEROS_DIGEST.  Settled members come before others. */
 void group_members_add(GroupMembers *group, const Anchor *member);
 
-/* Add a start of zeros, unless it is settled.  False if there is no room.  */
+/* Add a start of zeros, unless it is settled.  False if there is no room. */
 bool group_members_add_zeros(GroupMembers *group, const Anchor *member);
 
-/* Sort members that were added from several sources.  */
+/* Sort members that were added from several sources. */
 void group_members_sort(GroupMembers *group);
 
-/* The group has an unsettled member, and at least two members or zeros.  */
+/* The group has an unsettled member, and at least two members or zeros. */
 bool group_members_matter(const GroupMembers *group);

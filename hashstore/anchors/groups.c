@@ -7,7 +7,7 @@
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/store-connection.h"
 
-/* New anchors are looked up if at least this many times as many anchors are stored.  */
+/* New anchors are looked up if at least this many times as many anchors are stored. */
 #define LOOKUP_SHARE 50
 
 struct Groups {
@@ -76,7 +76,7 @@ static bool can_look_up(const GPtrArray *segments, uint32_t settled_below)
 	return n_unsettled <= n_settled / LOOKUP_SHARE;
 }
 
-/* Decide which segments are walked and which are looked up.  */
+/* Decide which segments are walked and which are looked up. */
 static bool choose_segments(Groups *groups, GError **error)
 {
 	g_autoptr(GPtrArray) all = segment_list(groups->database, error);
@@ -128,7 +128,7 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	return g_steal_pointer(&groups);
 }
 
-/* Fetch the next round if this one is used up.  No anchors are left at the end, or after a request to stop.  */
+/* Fetch the next round if this one is used up.  No anchors are left at the end, or after a request to stop. */
 static inline bool fill_round(Groups *groups, GError **error)
 {
 	if (groups->next < groups->n_round)
@@ -146,7 +146,7 @@ static inline bool is_live(const Groups *groups, const Anchor *anchor)
 	return groups->is_live(anchor->object, groups->data);
 }
 
-/* Skip digests that have one anchor in the round: they cannot be in a group.  */
+/* Skip digests that have one anchor in the round: they cannot be in a group. */
 static void skip_singles(Groups *groups)
 {
 	const Anchor *round = groups->round;
@@ -177,7 +177,7 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 	return true;
 }
 
-/* Gather the settled members of @digest by look-up.  */
+/* Gather the settled members of @digest by look-up. */
 static bool look_up(Groups *groups, uint64_t digest, GError **error)
 {
 	if (groups->ahead && !prefetch_reach(groups->ahead, digest, error))
@@ -190,7 +190,7 @@ static bool look_up(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
-/* Gather the walked members of @digest, whose first one is at hand.  */
+/* Gather the walked members of @digest, whose first one is at hand. */
 static bool gather(Groups *groups, uint64_t digest, GError **error)
 {
 	do {
@@ -233,7 +233,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 			return false;
 		if (!gather(groups, digest, error))
 			return false;
-		/* The group may be incomplete after a request to stop.  */
+		/* The group may be incomplete after a request to stop. */
 		if (!hash_store_may_continue(groups->store))
 			return true;
 		if (group_members_matter(gathered))

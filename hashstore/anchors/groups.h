@@ -28,11 +28,11 @@ typedef struct {
 	uint64_t n_capped; /* members left out of this group, without settled ones */
 } Group;
 
-/* @is_live tells which objects still exist; entries of others are skipped.  */
+/* @is_live tells which objects still exist; entries of others are skipped. */
 Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		    GError **error);
 
-/* The next group; NULL at the end, and after a request to stop.  */
+/* The next group; NULL at the end, and after a request to stop. */
 bool groups_next(Groups *groups, const Group **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Begin again with the first group. */

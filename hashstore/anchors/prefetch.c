@@ -3,13 +3,13 @@
 
 #include "hashstore/anchors/segment-merge.h"
 
-/* Digests looked up ahead at a time: some hundred page reads per thread.  */
+/* Digests looked up ahead at a time: some hundred page reads per thread. */
 #define BATCH 8192
 
-/* Keep the disk's queue busy, with room for others.  */
+/* Keep the disk's queue busy, with room for others. */
 #define THREADS_MAX 8
 
-/* Fewer digests are not worth a thread.  */
+/* Fewer digests are not worth a thread. */
 #define DIGESTS_PER_THREAD 16
 
 struct Prefetch {
@@ -65,7 +65,7 @@ void prefetch_free(Prefetch *ahead)
 	g_free(ahead);
 }
 
-/* Look up the whole share in one segment, only to read its pages.  */
+/* Look up the whole share in one segment, only to read its pages. */
 static void look_up_share(const Share *share, SegmentReader *reader, const Segment *segment)
 {
 	g_autoptr(SegmentCursor) cursor = segment_cursor_new(reader, segment, 1);
@@ -129,7 +129,7 @@ static void run_batch(Prefetch *ahead)
 	}
 }
 
-/* Collect the next digests of the walk, each once; none at its end.  */
+/* Collect the next digests of the walk, each once; none at its end. */
 static bool gather_batch(Prefetch *ahead, GError **error)
 {
 	uint64_t last = ANCHOR_ZEROS_DIGEST;

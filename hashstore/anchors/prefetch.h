@@ -14,7 +14,7 @@
  */
 typedef struct Prefetch Prefetch;
 
-/* The digests of @walked are looked up in @looked_up.  All arguments must outlive the Prefetch.  */
+/* The digests of @walked are looked up in @looked_up.  All arguments must outlive the Prefetch. */
 Prefetch *prefetch_new(HashStore *store, Database *database, const GPtrArray *walked,
 		       const GPtrArray *looked_up, GError **error);
 void prefetch_free(Prefetch *ahead);

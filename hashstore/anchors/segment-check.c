@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The state of one check.  */
+/* The state of one check. */
 typedef struct {
 	const Segment *segment;
 	uint64_t next_object;
@@ -43,7 +43,7 @@ static char *check_entries(Look *look, unsigned n_entries)
 	return NULL;
 }
 
-/* Returns a text to be freed, or NULL if the page is valid.  */
+/* Returns a text to be freed, or NULL if the page is valid. */
 static char *check_page(Look *look, sqlite3_stmt *row)
 {
 	size_t n_bytes = (size_t)sqlite3_column_bytes(row, 1);
@@ -97,7 +97,7 @@ static bool check_pages(Database *database, Look *look, char **ret_problem, GErr
 	return true;
 }
 
-/* The fences in row @number are the first digests of its pages.  */
+/* The fences in row @number are the first digests of its pages. */
 static bool check_fence_row(Database *database, const Look *look, uint32_t number,
 			    bool *ret_is_right, GError **error)
 {

@@ -17,7 +17,7 @@ typedef struct {
 	sqlite3_stmt *drop_page; /* NULL if cursors do not consume */
 } SegmentReader;
 
-/* With @consume, cursors delete the pages that they have read, so that SQLite reuses the space at once.  */
+/* With @consume, cursors delete the pages that they have read, so that SQLite reuses the space at once. */
 SegmentReader *segment_reader_new(Database *database, bool consume, GError **error);
 void segment_reader_free(SegmentReader *reader);
 
@@ -46,13 +46,13 @@ typedef struct {
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
 } SegmentCursor;
 
-/* The memory of a cursor that reads @n_slots pages at a time.  */
+/* The memory of a cursor that reads @n_slots pages at a time. */
 size_t segment_cursor_bytes(unsigned n_slots);
 
 SegmentCursor *segment_cursor_new(SegmentReader *reader, const Segment *segment, unsigned n_slots);
 void segment_cursor_free(SegmentCursor *cursor);
 
-/* Have at least one anchor at hand, or none at the end of the segment.  */
+/* Have at least one anchor at hand, or none at the end of the segment. */
 bool segment_cursor_fill(SegmentCursor *cursor, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*

@@ -4,10 +4,10 @@
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Objects counted between two looks at the stop flag.  */
+/* Objects counted between two looks at the stop flag. */
 #define COUNT_STEP 65536
 
-/* Copy the entries of live objects.  */
+/* Copy the entries of live objects. */
 static size_t keep_live(Anchor *to, const Anchor *anchors, size_t n_anchors,
 			const Liveness *liveness)
 {
@@ -63,7 +63,7 @@ static bool drop_segment_row(HashStore *store, const Segment *segment, GError **
 	return hash_store_apply(store, drop, error);
 }
 
-/* Copy all of @merge to @writer, or less after a request to stop; @liveness may be NULL.  */
+/* Copy all of @merge to @writer, or less after a request to stop; @liveness may be NULL. */
 static bool copy_all(const HashStore *store, SegmentMerge *merge, SegmentWriter *writer,
 		     const Liveness *liveness, GError **error)
 {

@@ -15,7 +15,7 @@ typedef struct {
 	void *data;
 } Liveness;
 
-/* Count live objects in the range of ids of @segments; fewer after a request to stop.  */
+/* Count live objects in the range of ids of @segments; fewer after a request to stop. */
 uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
 			    const Liveness *liveness);
 

@@ -5,7 +5,7 @@
 #include "hashstore/anchors/fences.h"
 #include "hashstore/database/store-transaction.h"
 
-/* No store assigns that many page ids: a larger one is damage.  */
+/* No store assigns that many page ids: a larger one is damage. */
 #define ID_MAX (INT64_MAX / 2)
 
 struct SegmentWriter {
@@ -168,7 +168,7 @@ static bool put_page(SegmentWriter *writer, GError **error)
 	return writer->row_fences->len < FENCES_PER_ROW * FENCE_BYTES || put_fences(writer, error);
 }
 
-/* Add the fence of a page that begins with @anchor.  */
+/* Add the fence of a page that begins with @anchor. */
 static void add_fence(SegmentWriter *writer, const Anchor *anchor)
 {
 	if (writer->row_fences->len == 0)

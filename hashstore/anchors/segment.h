@@ -26,7 +26,7 @@ void segment_free(Segment *segment);
 /* All segments, oldest first, as an array of Segment that frees them. */
 GPtrArray *segment_list(Database *database, GError **error);
 
-/* SegmentWriter - writes one segment from sorted anchors.  */
+/* SegmentWriter - writes one segment from sorted anchors. */
 typedef struct SegmentWriter SegmentWriter;
 
 SegmentWriter *segment_writer_new(HashStore *store, GError **error);
@@ -35,7 +35,7 @@ void segment_writer_free(SegmentWriter *writer);
 bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_anchors,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Write the segment's row, unless it is empty.  */
+/* Write the segment's row, unless it is empty. */
 bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -9,17 +9,17 @@
 #define UNSETTLED_MAX 64
 #define SETTLED_MAX   8
 
-/* A segment is not merged if it has this many times the anchors of all smaller ones together.  */
+/* A segment is not merged if it has this many times the anchors of all smaller ones together. */
 #define SIZE_RATIO 4
 
-/* Memory per segment in a merge, so that it reads several pages at a time.  */
+/* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
 
-/* Free pages below both limits, 1/8 of the file being one, are left to later passes.  */
+/* Free pages below both limits, 1/8 of the file being one, are left to later passes. */
 #define FREE_PAGES_KEPT  256
 #define FREE_PAGES_SHARE 8
 
-/* Pages freed between two looks at the stop flag: each may cost a seek or two.  */
+/* Pages freed between two looks at the stop flag: each may cost a seek or two. */
 #define FREE_PAGES_STEP 64
 
 /*
@@ -59,7 +59,7 @@ static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segm
 			g_ptr_array_add(chosen, segments->pdata[i]);
 	}
 	g_ptr_array_sort(chosen, compare_sizes);
-	/* As many commits follow until the next merge.  Memory limits the segments of one merge.  */
+	/* As many commits follow until the next merge.  Memory limits the segments of one merge. */
 	g_ptr_array_set_size(chosen,
 			     chosen->len <= limit ? 0 : (int)MIN(chosen->len - limit / 2, limit));
 
@@ -93,7 +93,7 @@ bool segments_limit_unsettled(HashStore *store, GError **error)
 	return true;
 }
 
-/* Choose the smallest of @segments that the size rule wants merged into one; none, or at least two.  */
+/* Choose the smallest of @segments that the size rule wants merged into one; none, or at least two. */
 static GPtrArray *choose_small(GPtrArray *segments)
 {
 	GPtrArray *chosen = g_ptr_array_new();
@@ -116,7 +116,7 @@ static GPtrArray *choose_small(GPtrArray *segments)
 	return chosen;
 }
 
-/* Rewrite the segments more than half of whose objects died since they were written.  */
+/* Rewrite the segments more than half of whose objects died since they were written. */
 static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liveness,
 		      GError **error)
 {
@@ -147,7 +147,7 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 	return true;
 }
 
-/* Give back pages that merges left free, unless the next passes will soon need them.  */
+/* Give back pages that merges left free, unless the next passes will soon need them. */
 static bool shrink_file(HashStore *store, GError **error)
 {
 	int64_t n_free, n_pages, excess;
@@ -169,7 +169,7 @@ static bool shrink_file(HashStore *store, GError **error)
 	return true;
 }
 
-/* True if enough changed to look at every object.  */
+/* True if enough changed to look at every object. */
 static bool is_much_changed(const HashStore *store)
 {
 	const HashStoreCounts *counts = &store->counts;
@@ -202,7 +202,7 @@ bool hash_store_commit(HashStore *store, GError **error)
 	if (!store->in_transaction && !store->failed)
 		return true;
 
-	/* hash_store_begin() begins nothing here, but refuses a store that failed.  */
+	/* hash_store_begin() begins nothing here, but refuses a store that failed. */
 	return hash_store_begin(store, error) && hash_store_flush_anchors(store, error) &&
 	       hash_store_keep(store, error) && segments_limit_unsettled(store, error) &&
 	       store_connection_checkpoint(store, error);
@@ -214,10 +214,10 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	const Liveness liveness = { .is_live = is_live, .data = data };
 	bool is_thorough = is_much_changed(store);
 
-	/* No object is new or gone.  */
+	/* No object is new or gone. */
 	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
 		return true;
-	/* Commit the results of the pass, even if the merges fail.  */
+	/* Commit the results of the pass, even if the merges fail. */
 	if (!hash_store_commit(store, error))
 		return false;
 	if (!hash_store_may_continue(store))

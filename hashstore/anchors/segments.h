@@ -17,10 +17,10 @@
  * Thread: the filesystem's worker.
  */
 
-/* The most segments of unsettled anchors, given the memory for a merge of all.  */
+/* The most segments of unsettled anchors, given the memory for a merge of all. */
 unsigned segments_unsettled_max(size_t memory_bytes);
 
-/* Merge unsettled segments while there are too many.  Everything is committed before and after.  */
+/* Merge unsettled segments while there are too many.  Everything is committed before and after. */
 bool segments_limit_unsettled(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*

@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-/* A recovery or checkpoint locks the -shm file for a moment.  */
+/* A recovery or checkpoint locks the -shm file for a moment. */
 #define BUSY_TIMEOUT_MSEC 5000
 
-/* The size of the -wal file, 0 if it is empty; -1 if there is none.  */
+/* The size of the -wal file, 0 if it is empty; -1 if there is none. */
 static int64_t wal_bytes(const char *path)
 {
 	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
@@ -50,7 +50,7 @@ static HashStoreError classify(int code, int cause)
 	}
 }
 
-/* SQLite's text for its last failure, made valid: it quotes the file, which may hold any bytes.  */
+/* SQLite's text for its last failure, made valid: it quotes the file, which may hold any bytes. */
 static char *reason_of(const Database *database)
 {
 	return g_utf8_make_valid(sqlite3_errmsg(database->handle), -1);
@@ -63,7 +63,7 @@ void database_set_error(Database *database, int code, GError **error)
 	g_autofree char *reason = NULL;
 	HashStoreError kind;
 
-	/* The errno of the last failed system call, which caused this failure only for these codes.  */
+	/* The errno of the last failed system call, which caused this failure only for these codes. */
 	if ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN)
 		cause = sqlite3_system_errno(database->handle);
 	kind = classify(code, cause);
@@ -119,7 +119,7 @@ static bool database_connect(Database *database, const char *name, int flags, GE
 	return true;
 }
 
-/* Read the one file only, and ignore a WAL beside it.  */
+/* Read the one file only, and ignore a WAL beside it. */
 static bool database_connect_at_rest(Database *database, GError **error)
 {
 	g_autofree char *escaped = g_uri_escape_string(database->path, "/", false);
@@ -139,19 +139,19 @@ static bool database_connect_to_read(Database *database, GError **error)
 					      error))
 				return false;
 
-			/* Only the writer decides when the WAL is copied into the database.  */
+			/* Only the writer decides when the WAL is copied into the database. */
 			database_keep_wal(database);
 			return true;
 		}
 	}
 
-	/* Reading at rest makes no file.  */
+	/* Reading at rest makes no file. */
 	return database_connect_at_rest(database, error);
 }
 
 static void set_up_sqlite(void)
 {
-	/* Nobody reads SQLite's memory statistics, which take a lock each time.  */
+	/* Nobody reads SQLite's memory statistics, which take a lock each time. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store_io_watch_sqlite();
 }
@@ -231,7 +231,7 @@ sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **err
 	if (code == SQLITE_OK)
 		return statement;
 
-	/* Our SQL is valid, so the tables must be wrong.  */
+	/* Our SQL is valid, so the tables must be wrong. */
 	if (code == SQLITE_ERROR) {
 		reason = reason_of(database);
 		database_set_corrupt(database, reason, error);

@@ -25,19 +25,19 @@ typedef struct {
 	DatabaseMode mode;
 } Database;
 
-/* A file that is no SQLite database fails at the first statement, not here.  */
+/* A file that is no SQLite database fails at the first statement, not here. */
 Database *database_open(const char *path, DatabaseMode mode, GError **error);
 
-/* All statements must be finalized.  Accepts NULL.  */
+/* All statements must be finalized.  Accepts NULL. */
 void database_close(Database *database);
 
-/* Run all statements of @sql; their rows are ignored.  */
+/* Run all statements of @sql; their rows are ignored. */
 bool database_exec(Database *database, const char *sql, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Wait some seconds for a lock of another connection, or not.  The default is to wait.  */
+/* Wait some seconds for a lock of another connection, or not.  The default is to wait. */
 void database_wait_for_others(Database *database, bool wait);
 
-/* Do not checkpoint when closing.  */
+/* Do not checkpoint when closing. */
 void database_keep_wal(Database *database);
 
 /*
@@ -46,29 +46,29 @@ void database_keep_wal(Database *database);
  */
 #define DATABASE_SUM(column) "max(0, CAST(total(" column ") AS INTEGER))"
 
-/* Read the first column of the only row of @sql.  */
+/* Read the first column of the only row of @sql. */
 bool database_get_int(Database *database, const char *sql, int64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error);
 
-/* Make one step; resets @statement at its end and on failure.  */
+/* Make one step; resets @statement at its end and on failure. */
 bool database_step(Database *database, sqlite3_stmt *statement, bool *ret_row, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Make all steps and ignore rows; resets @statement.  */
+/* Make all steps and ignore rows; resets @statement. */
 bool database_run(Database *database, sqlite3_stmt *statement, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Set @error from @code, the result of the last call on the connection.  */
+/* Set @error from @code, the result of the last call on the connection. */
 void database_set_error(Database *database, int code, GError **error);
 
-/* Set HASH_STORE_ERROR_CORRUPT for the contents read; @what is a clause.  */
+/* Set HASH_STORE_ERROR_CORRUPT for the contents read; @what is a clause. */
 void database_set_corrupt(const Database *database, const char *what, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Database, database_close)
 
-/* Finalize a statement; accepts NULL.  */
+/* Finalize a statement; accepts NULL. */
 static inline void database_finalize(sqlite3_stmt *statement)
 {
 	sqlite3_finalize(statement);

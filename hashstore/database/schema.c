@@ -42,7 +42,7 @@ static const char *const steps[] = {
 	"CREATE TABLE skipped ("
 	"  reason TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
 	"  examples BLOB NOT NULL) WITHOUT ROWID;",
-	/* 2.  Addresses of btrfs extents some of whose blocks had no checksum.  */
+	/* 2.  Addresses of btrfs extents some of whose blocks had no checksum. */
 	"CREATE TABLE open_extent (address INTEGER PRIMARY KEY);",
 	/*
 	 * 3.  Pairs of btrfs extents that have equal checksums but differ.  Each pair has two rows, so that all
@@ -52,13 +52,13 @@ static const char *const steps[] = {
 	"  address INTEGER NOT NULL, generation INTEGER NOT NULL,"
 	"  other INTEGER NOT NULL, other_generation INTEGER NOT NULL,"
 	"  PRIMARY KEY (address, other, generation, other_generation)) WITHOUT ROWID;",
-	/* 4.  Figures of a pass over btrfs besides freed space.  */
+	/* 4.  Figures of a pass over btrfs besides freed space. */
 	"ALTER TABLE pass ADD COLUMN pinned_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN rewritten_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN metadata_delta_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN is_checked INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN drift_bytes INTEGER NOT NULL DEFAULT 0;",
-	/* 5. btrfs extents that sharing would not free, and the references that keep them.  */
+	/* 5. btrfs extents that sharing would not free, and the references that keep them. */
 	"CREATE TABLE pinned ("
 	"  address INTEGER PRIMARY KEY, generation INTEGER NOT NULL, cause INTEGER NOT NULL,"
 	"  root INTEGER NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,"
@@ -66,23 +66,23 @@ static const char *const steps[] = {
 	"  places INTEGER NOT NULL);"
 	"CREATE INDEX pinned_by ON pinned (root, inode);"
 	"CREATE INDEX pinned_for ON pinned (cause, root);",
-	/* 6.  The stamp of a directory of XFS when its names were read.  */
+	/* 6.  The stamp of a directory of XFS when its names were read. */
 	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
-	/* 7.  Objects may be OBJECT_SEEN and have heads, which earlier versions do not understand.  */
+	/* 7.  Objects may be OBJECT_SEEN and have heads, which earlier versions do not understand. */
 	"SELECT 1;",
-	/* 8.  Objects may count how often in a row they were found changed.  */
+	/* 8.  Objects may count how often in a row they were found changed. */
 	"SELECT 1;",
-	/* 9.  Objects may rely on the anchors of others.  */
+	/* 9.  Objects may rely on the anchors of others. */
 	"SELECT 1;",
-	/* 10. btrfs extents that are freed when the snapshots that hold them are deleted.  */
+	/* 10. btrfs extents that are freed when the snapshots that hold them are deleted. */
 	"CREATE TABLE holders (id INTEGER PRIMARY KEY, roots TEXT NOT NULL UNIQUE);"
 	"ALTER TABLE pinned ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX pinned_by_holders ON pinned (holders, uncovered_bytes) WHERE holders > 0;"
 	"ALTER TABLE pass ADD COLUMN deferred_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN released_bytes INTEGER NOT NULL DEFAULT 0;"
-	/* Extents that had too many references may be worth sharing by now.  */
+	/* Extents that had too many references may be worth sharing by now. */
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
-	/* 11.  Bytes written for deferred extents, which are not subtracted from freed bytes.  */
+	/* 11.  Bytes written for deferred extents, which are not subtracted from freed bytes. */
 	"ALTER TABLE pass ADD COLUMN deferred_written_bytes INTEGER NOT NULL DEFAULT 0;",
 	/*
 	 * 12.  The size of pinned extents on the disk, and which of them are sources of others.  The next pass

@@ -16,7 +16,7 @@ typedef struct {
 	int n_steps;
 } Schema;
 
-/* The schema of this version of dedupd.  */
+/* The schema of this version of dedupd. */
 extern const Schema schema_current;
 
 typedef enum {
@@ -25,10 +25,10 @@ typedef enum {
 	SCHEMA_CURRENT,
 } SchemaState;
 
-/* Classify the file.  HASH_STORE_ERROR_FOREIGN, _NEWER or _CORRUPT if it cannot be used.  */
+/* Classify the file.  HASH_STORE_ERROR_FOREIGN, _NEWER or _CORRUPT if it cannot be used. */
 bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take the missing steps, inside the caller's transaction.  */
+/* Take the missing steps, inside the caller's transaction. */
 bool schema_upgrade(Database *database, const Schema *schema, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -44,7 +44,7 @@ bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **
 	if (row)
 		*ret_row = query->rows;
 	else
-		/* A snapshot prevents the WAL from being reused, so end it at once.  */
+		/* A snapshot prevents the WAL from being reused, so end it at once. */
 		end(query);
 
 	return true;

@@ -21,13 +21,13 @@ typedef struct {
 	sqlite3_stmt *rows;      /* NULL after the end */
 } SnapshotQuery;
 
-/* Take a snapshot now, which the query owns.  */
+/* Take a snapshot now, which the query owns. */
 SnapshotQuery *snapshot_query_open(HashStore *store, const char *sql, GError **error);
 
-/* Query @snapshot, which stays the caller's.  */
+/* Query @snapshot, which stays the caller's. */
 SnapshotQuery *snapshot_query_open_in(StoreSnapshot *snapshot, const char *sql, GError **error);
 
-/* The next row, valid until the next call; NULL at the end, which ends the query's own snapshot.  */
+/* The next row, valid until the next call; NULL at the end, which ends the query's own snapshot. */
 bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

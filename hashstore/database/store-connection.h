@@ -18,7 +18,7 @@
  * Thread: the owner's of the store.
  */
 
-/* Open a store whose lock is held: at rest, unless an interrupted pass left a WAL.  */
+/* Open a store whose lock is held: at rest, unless an interrupted pass left a WAL. */
 bool store_connection_open(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
@@ -36,8 +36,8 @@ bool store_connection_checkpoint(HashStore *store, GError **error) G_GNUC_WARN_U
 
 void store_connection_close(HashStore *store);
 
-/* Open a second connection that sees what is committed now, until it is ended.  */
+/* Open a second connection that sees what is committed now, until it is ended. */
 Database *hash_store_snapshot(HashStore *store, GError **error);
 
-/* End a snapshot, before the store is closed.  Accepts NULL.  */
+/* End a snapshot, before the store is closed.  Accepts NULL. */
 void hash_store_end_snapshot(HashStore *store, Database *snapshot);

@@ -12,7 +12,7 @@
  * Thread: the filesystem's worker.
  */
 
-/* Make the directory with mode 0700 if it is absent.  */
+/* Make the directory with mode 0700 if it is absent. */
 bool store_files_make_directory(const char *directory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A file descriptor that holds the writer's lock of @uuid; -1 on error. */
@@ -38,12 +38,12 @@ bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
 bool store_files_replace(const char *made, const char *path, char **ret_aside, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Delete a store and its companions, if they exist; the caller holds its lock.  */
+/* Delete a store and its companions, if they exist; the caller holds its lock. */
 bool store_files_delete(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* All data is in @path: no companion has more.  */
+/* All data is in @path: no companion has more. */
 bool store_files_at_rest(const char *path);
 
-/* The size of @path or of its -wal; 0 if there is none.  */
+/* The size of @path or of its -wal; 0 if there is none. */
 uint64_t store_files_database_bytes(const char *path);
 uint64_t store_files_wal_bytes(const char *path);

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The unit of getrusage(2).  */
+/* The unit of getrusage(2). */
 #define SECTOR_BYTES 512
 
 struct StoreIo {
@@ -81,7 +81,7 @@ ssize_t store_io_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 	return done;
 }
 
-/* SQLite uses one of each kind, depending on its build.  */
+/* SQLite uses one of each kind, depending on its build. */
 static void replace_calls(void)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

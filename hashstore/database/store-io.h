@@ -14,16 +14,16 @@
  */
 typedef struct StoreIo StoreIo;
 
-/* The StoreIo of the calling thread; others may read it while the thread lives.  */
+/* The StoreIo of the calling thread; others may read it while the thread lives. */
 const StoreIo *store_io_of_thread(void);
 
-/* Bytes read and written so far.  */
+/* Bytes read and written so far. */
 uint64_t store_io_bytes(const StoreIo *io);
 
-/* pread(2), write(2) and pwrite(2) on a file of a store, counted.  */
+/* pread(2), write(2) and pwrite(2) on a file of a store, counted. */
 ssize_t store_io_pread(int fd, void *buffer, size_t bytes, off_t offset);
 ssize_t store_io_write(int fd, const void *buffer, size_t bytes);
 ssize_t store_io_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
 
-/* Count SQLite's reads and writes, in all threads.  Further calls do nothing.  */
+/* Count SQLite's reads and writes, in all threads.  Further calls do nothing. */
 void store_io_watch_sqlite(void);

@@ -11,7 +11,7 @@
  */
 typedef struct StoreSnapshot StoreSnapshot;
 
-/* @store and the snapshot must outlive the cursors.  */
+/* @store and the snapshot must outlive the cursors. */
 StoreSnapshot *store_snapshot_take(HashStore *store, GError **error);
 
 /* Accepts NULL. */

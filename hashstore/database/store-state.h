@@ -5,9 +5,9 @@
 #include "hashstore/database/statements.h"
 #include "hashstore/database/store.h"
 
-/* StoreState - the fields of a HashStore, for hashstore alone.  */
+/* StoreState - the fields of a HashStore, for hashstore alone. */
 
-/* Numbers that change with the store's contents: kept in memory, saved by a commit.  */
+/* Numbers that change with the store's contents: kept in memory, saved by a commit. */
 typedef struct {
 	uint32_t next_object;
 	uint32_t settled_below;
@@ -49,14 +49,14 @@ struct HashStore {
 	uint64_t thread_read_bytes;
 	uint32_t n_renewed; /* ids assigned by hash_store_renew() since all was settled */
 
-	/* Anchors that are in no segment yet; NULL if there are none.  */
+	/* Anchors that are in no segment yet; NULL if there are none. */
 	struct Anchor *anchors;
 	size_t n_anchors;
 
-	/* The buffer for a row to write, kept for its memory.  */
+	/* The buffer for a row to write, kept for its memory. */
 	GByteArray *record;
 
-	/* The result of the last find.  */
+	/* The result of the last find. */
 	GByteArray *found_bytes;
 	struct Object *found_object;
 	struct DirectoryName *found_directory;

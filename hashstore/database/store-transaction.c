@@ -5,7 +5,7 @@
 #include "hashstore/database/store-meta.h"
 #include "hashstore/database/store-state.h"
 
-/* The duration of one transaction of reads.  */
+/* The duration of one transaction of reads. */
 #define READS_USEC (G_USEC_PER_SEC / 10)
 
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error)
@@ -82,7 +82,7 @@ bool hash_store_read_on(HashStore *store, GError **error)
 
 void hash_store_end_reads(HashStore *store)
 {
-	/* The transaction wrote nothing, so a failure loses nothing.  */
+	/* The transaction wrote nothing, so a failure loses nothing. */
 	if (store->reads_since_usec > 0)
 		sqlite3_exec(store->database->handle, "COMMIT", NULL, NULL, NULL);
 	store->reads_since_usec = 0;

@@ -32,7 +32,7 @@ void hash_store_end_reads(HashStore *store);
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The statement, prepared and without values, for reading.  */
+/* The statement, prepared and without values, for reading. */
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error);
 
 /* The number that @statement finds at or after @from; UINT64_MAX: none. */
@@ -45,15 +45,15 @@ bool hash_store_next_address(HashStore *store, Statement statement, uint64_t fro
  */
 sqlite3_stmt *hash_store_change(HashStore *store, Statement statement, GError **error);
 
-/* Run a statement of hash_store_change() to its end.  */
+/* Run a statement of hash_store_change() to its end. */
 bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Commit the transaction; anchors in memory stay there.  */
+/* Commit the transaction; anchors in memory stay there. */
 bool hash_store_keep(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Roll back a transaction that changed nothing but segments.  */
+/* Roll back a transaction that changed nothing but segments. */
 bool hash_store_undo(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Roll back all uncommitted changes, including anchors in memory.  */
+/* Roll back all uncommitted changes, including anchors in memory. */
 bool hash_store_undo_all(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

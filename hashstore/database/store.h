@@ -19,7 +19,7 @@ typedef struct HashStore HashStore;
 #define HASH_STORE_BLOCK_BYTES_MIN 512
 #define HASH_STORE_BLOCK_BYTES_MAX 65536
 
-/* Limits of the parameters of anchors.  */
+/* Limits of the parameters of anchors. */
 #define HASH_STORE_ANCHOR_BLOCKS_MAX  16
 #define HASH_STORE_WINDOW_ANCHORS_MIN 2
 #define HASH_STORE_WINDOW_ANCHORS_MAX 64
@@ -27,7 +27,7 @@ typedef struct HashStore HashStore;
 #define HASH_STORE_SECRET_BYTES    192
 #define HASH_STORE_UUID_TEXT_BYTES 37
 
-/* The properties of a store, set when it is made.  */
+/* The properties of a store, set when it is made. */
 typedef struct {
 	char uuid[HASH_STORE_UUID_TEXT_BYTES];
 	char kind[8]; /* "btrfs" or "XFS" */
@@ -37,7 +37,7 @@ typedef struct {
 	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* random; key of every digest */
 } HashStoreAbout;
 
-/* HashStorePayer - counts the disk I/O of threads, and makes them wait after too much of it.  */
+/* HashStorePayer - counts the disk I/O of threads, and makes them wait after too much of it. */
 typedef struct {
 	void (*join)(void *data);  /* called by a thread of the store when it begins */
 	void (*leave)(void *data); /* and before it ends */
@@ -57,7 +57,7 @@ typedef struct {
 	const uint8_t *secret;   /* for a new store; NULL: a random one */
 	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
-	/* Bytes that the calling thread made disks read so far; NULL: not counted.  */
+	/* Bytes that the calling thread made disks read so far; NULL: not counted. */
 	bool (*count_reads)(uint64_t *ret_bytes);
 	const HashStorePayer *payer; /* outlives the store; NULL: none */
 	bool rebuild; /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
@@ -65,17 +65,17 @@ typedef struct {
 
 const HashStoreAbout *hash_store_about(const HashStore *store);
 
-/* Objects may be extents: the filesystem is btrfs.  */
+/* Objects may be extents: the filesystem is btrfs. */
 bool hash_store_has_extents(const HashStore *store);
 const char *hash_store_path(const HashStore *store);
 
-/* Bytes that threads of the store made disks read, by HashStoreOptions.count_reads.  */
+/* Bytes that threads of the store made disks read, by HashStoreOptions.count_reads. */
 uint64_t hash_store_thread_read_bytes(const HashStore *store);
 
-/* Calls the payer.  False after a request to stop.  Thread: any.  */
+/* Calls the payer.  False after a request to stop.  Thread: any. */
 bool hash_store_may_continue(const HashStore *store);
 
-/* The id of the next object: all ids assigned so far are below it.  */
+/* The id of the next object: all ids assigned so far are below it. */
 uint32_t hash_store_next_object(const HashStore *store);
 
 /*

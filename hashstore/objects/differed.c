@@ -4,10 +4,10 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* A pair has two rows, one for each of its extents.  */
+/* A pair has two rows, one for each of its extents. */
 #define ROWS_MAX (2 * DIFFERED_PAIRS_MAX)
 
-/* Count the rows on first use: most passes never need the number.  */
+/* Count the rows on first use: most passes never need the number. */
 static bool count_rows(HashStore *store, GError **error)
 {
 	int64_t rows;

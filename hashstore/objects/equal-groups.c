@@ -3,7 +3,7 @@
 
 #include "hashstore/anchors/sorter.h"
 
-/* An object with its digest, before groups are known.  */
+/* An object with its digest, before groups are known. */
 typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes;
@@ -73,7 +73,7 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 			return true;
 		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
 			continue;
-		/* The extents of such a file are objects themselves.  */
+		/* The extents of such a file are objects themselves. */
 		if (kind == EQUAL_FILES && object->flags & OBJECT_READ_SUMS)
 			continue;
 
@@ -86,7 +86,7 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 	}
 }
 
-/* Add the members of one group; @ids are all of them, or the first ones of very many.  */
+/* Add the members of one group; @ids are all of them, or the first ones of very many. */
 static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objects, GError **error)
 {
 	Member member = { .digest = one->digest,
@@ -103,7 +103,7 @@ static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objec
 	return true;
 }
 
-/* Find the groups in the objects sorted by digest.  */
+/* Find the groups in the objects sorted by digest. */
 static bool add_groups(EqualGroups *groups, Sorter *digested, GError **error)
 {
 	Digested group = { 0 };

@@ -17,11 +17,11 @@ typedef struct EqualGroups EqualGroups;
 typedef enum {
 	EQUAL_FILES,   /* versions of files */
 	EQUAL_EXTENTS, /* data extents of btrfs; one with several references is a group, too */
-	/* The same, but each extent is a group: a later pass may have given it several references.  */
+	/* The same, but each extent is a group: a later pass may have given it several references. */
 	EQUAL_OR_ALONE_EXTENTS,
 } EqualKind;
 
-/* The most members of a group that are returned.  */
+/* The most members of a group that are returned. */
 #define EQUAL_GROUP_MEMBERS_MAX (1u << 20)
 
 typedef struct {
@@ -40,7 +40,7 @@ bool equal_groups_next(EqualGroups *groups, const EqualGroup **ret, GError **err
 	G_GNUC_WARN_UNUSED_RESULT;
 void equal_groups_close(EqualGroups *groups);
 
-/* The bytes of all members but one.  */
+/* The bytes of all members but one. */
 uint64_t equal_group_spare_bytes(const EqualGroup *group);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EqualGroups, equal_groups_close)

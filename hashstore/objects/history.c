@@ -21,7 +21,7 @@ const char *pass_outcome_name(PassOutcome outcome)
 	return "unknown";
 }
 
-/* Older passes are dropped, except from the totals: a year with one pass an hour.  */
+/* Older passes are dropped, except from the totals: a year with one pass an hour. */
 #define PASSES_MAX 8760
 
 struct PassCursor {

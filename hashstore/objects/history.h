@@ -14,7 +14,7 @@ typedef enum {
 	PASS_FAILED,
 } PassOutcome;
 
-/* "complete", "interrupted" or "failed"; "unknown" for an outcome of a newer version.  */
+/* "complete", "interrupted" or "failed"; "unknown" for an outcome of a newer version. */
 const char *pass_outcome_name(PassOutcome outcome);
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
 	uint64_t runs_shared;
 	uint64_t runs_differed; /* the kernel found different */
 	uint64_t capped;        /* members of groups beyond the cap */
-	/* For extents of btrfs; else 0.  */
+	/* For extents of btrfs; else 0. */
 	uint64_t pinned_bytes;    /* have duplicates and stay, since sharing would free nothing */
 	uint64_t rewritten_bytes; /* written so that other extents could be freed */
 	int64_t metadata_delta_bytes; /* by the filesystem's count */
@@ -43,7 +43,7 @@ typedef struct {
 	int64_t drift_bytes;          /* freed by the filesystem's count, beyond freed_bytes */
 	uint64_t deferred_bytes;      /* to be freed when snapshots are deleted: new in this pass */
 	uint64_t released_bytes;      /* earlier deferred bytes freed since the previous pass */
-	/* The part of rewritten_bytes for deferred extents; not subtracted from freed_bytes.  */
+	/* The part of rewritten_bytes for deferred extents; not subtracted from freed_bytes. */
 	uint64_t deferred_written_bytes;
 	int64_t net_bytes; /* freed_bytes net of metadata: docs/quantities.md */
 	bool has_net;      /* net_bytes is known */
@@ -54,7 +54,7 @@ void pass_record_clear(PassRecord *record);
 bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Drop passes that ended before @usec, except from the totals.  */
+/* Drop passes that ended before @usec, except from the totals. */
 bool hash_store_drop_passes_before(HashStore *store, int64_t usec, uint64_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -77,7 +77,7 @@ typedef struct {
 bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The data that the last pass skipped for one reason.  Each pass replaces all records.  */
+/* The data that the last pass skipped for one reason.  Each pass replaces all records. */
 typedef struct {
 	const char *reason; /* a word such as "leased" */
 	uint64_t count;

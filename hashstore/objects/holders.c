@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The limit of subvolumes in a set, against ranges of a damaged store.  */
+/* The limit of subvolumes in a set, against ranges of a damaged store. */
 #define HOLDERS_MAX (1 << 20)
 
-/* Some 1,000 ids that are not consecutive.  */
+/* Some 1,000 ids that are not consecutive. */
 #define HOLDERS_TEXT_MAX 4096
 
-/* The note with the summary, such as "12 296 /srv/.snapshots/40".  */
+/* The note with the summary, such as "12 296 /srv/.snapshots/40". */
 #define SUMMARY_NOTE "btrfs-holders"
 
 char *holders_text(const uint64_t *roots, size_t n)
@@ -36,7 +36,7 @@ char *holders_text(const uint64_t *roots, size_t n)
 	return g_string_free(text, FALSE);
 }
 
-/* Add the subvolumes of one part of the text, which must follow the earlier ones.  */
+/* Add the subvolumes of one part of the text, which must follow the earlier ones. */
 static bool parse_part(GArray *roots, const char *part)
 {
 	g_auto(GStrv) ends = g_strsplit(part, "-", 2);
@@ -91,7 +91,7 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 	g_autofree char *text = holders_text(roots, n);
 	sqlite3_stmt *put;
 
-	/* Keep only the newest one, which tells when to look again.  */
+	/* Keep only the newest one, which tells when to look again. */
 	if (strlen(text) > HOLDERS_TEXT_MAX) {
 		g_free(text);
 		text = holders_text(&roots[n - 1], 1);
@@ -199,7 +199,7 @@ void holders_make_unique(GArray *roots)
 
 bool holders_has(const GArray *roots, uint64_t root)
 {
-	/* g_array_binary_search() does not change the array, but takes no const.  */
+	/* g_array_binary_search() does not change the array, but takes no const. */
 	return g_array_binary_search((GArray *)roots, &root, compare_roots, NULL);
 }
 
@@ -240,7 +240,7 @@ bool hash_store_note_holders(HashStore *store, const HoldersSummary *summary, GE
 	return hash_store_set_note(store, SUMMARY_NOTE, text, error);
 }
 
-/* Use the noted text if it agrees: the store may be damaged, or the pass interrupted.  */
+/* Use the noted text if it agrees: the store may be damaged, or the pass interrupted. */
 static void take_noted(HoldersSummary *summary, const char *text)
 {
 	uint64_t n, last;

@@ -5,10 +5,10 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* The limit of nested directories; a longer path is a circle.  */
+/* The limit of nested directories; a longer path is a circle. */
 #define CLIMB_MAX 4096
 
-/* Longer than any path that could be opened.  */
+/* Longer than any path that could be opened. */
 #define PATH_BYTES_MAX ((size_t)1 << 20)
 
 struct DirectoryCursor {
@@ -23,7 +23,7 @@ static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode
 	sqlite3_bind_int64(statement, 2, (int64_t)inode);
 }
 
-/* Read a row of all columns; the name points into the row.  */
+/* Read a row of all columns; the name points into the row. */
 static void read_row(sqlite3_stmt *row, DirectoryName *ret)
 {
 	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
@@ -40,7 +40,7 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 	const void *bytes = name->name_bytes > 0 ? name->name : (const uint8_t *)"";
 	sqlite3_stmt *put;
 
-	/* Rows are ordered as signed numbers, but cursors promise unsigned order.  */
+	/* Rows are ordered as signed numbers, but cursors promise unsigned order. */
 	if (name->subvolume > INT64_MAX || name->inode > INT64_MAX) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 			    "cannot keep inode %" G_GUINT64_FORMAT
@@ -160,7 +160,7 @@ DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **erro
 	return directory_cursor_new_take(snapshot_query_open_in(snapshot, select_all, error));
 }
 
-/* A damaged table may return rows in any order, and repeat them.  */
+/* A damaged table may return rows in any order, and repeat them. */
 static bool is_behind(const DirectoryName *name, uint64_t subvolume, uint64_t inode)
 {
 	return name->subvolume != subvolume ? name->subvolume > subvolume : name->inode > inode;

@@ -18,7 +18,7 @@ typedef struct DirectoryName {
 	uint64_t parent;           /* 0: the directory where the walk began; name is its path */
 	const uint8_t *name;       /* valid until the next call on the same cursor or store */
 	size_t name_bytes;
-	/* The directory's stamp when its names were read; 0: read them again.  */
+	/* The directory's stamp when its names were read; 0: read them again. */
 	uint64_t stamp;
 } DirectoryName;
 
@@ -27,7 +27,7 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Let the names of all directories be read again.  */
+/* Let the names of all directories be read again. */
 bool hash_store_doubt_directories(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
@@ -45,7 +45,7 @@ typedef struct DirectoryCursor DirectoryCursor;
 
 DirectoryCursor *directory_cursor_open(HashStore *store, GError **error);
 
-/* The same on @snapshot, which outlives the cursor.  */
+/* The same on @snapshot, which outlives the cursor. */
 DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **error);
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -24,7 +24,7 @@ static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode
 	sqlite3_bind_int64(statement, 2, (int64_t)inode);
 }
 
-/* False if hash_store_put() could not have stored a row with this key, id and size.  */
+/* False if hash_store_put() could not have stored a row with this key, id and size. */
 static bool is_possible(const Object *object, int64_t id, bool has_extents)
 {
 	return object->subvolume <= INT64_MAX && object->inode <= INT64_MAX && id > 0 &&
@@ -33,7 +33,7 @@ static bool is_possible(const Object *object, int64_t id, bool has_extents)
 		object->size_bytes <= OBJECT_EXTENT_BYTES_MAX);
 }
 
-/* Read a row of (subvolume, inode, id, record).  */
+/* Read a row of (subvolume, inode, id, record). */
 static bool read_row(Database *database, sqlite3_stmt *row, bool has_extents, Object *ret,
 		     GError **error)
 {
@@ -67,7 +67,7 @@ static bool drop_half(HashStore *store, uint32_t id, GError **error)
 	return true;
 }
 
-/* Drop the reading state of the file's stored version, unless its id is @keep_id.  */
+/* Drop the reading state of the file's stored version, unless its id is @keep_id. */
 static bool drop_stored_half(HashStore *store, uint64_t subvolume, uint64_t inode, uint32_t keep_id,
 			     GError **error)
 {
@@ -111,7 +111,7 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	GByteArray *record = store->record;
 	uint32_t keep_half = object->state == OBJECT_HALF ? object->id : 0;
 
-	/* Rows are ordered as signed numbers, but cursors promise unsigned order.  */
+	/* Rows are ordered as signed numbers, but cursors promise unsigned order. */
 	if (object->subvolume > INT64_MAX || object->inode > INT64_MAX) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 			    "cannot keep inode %" G_GUINT64_FORMAT
@@ -162,7 +162,7 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 	return true;
 }
 
-/* Return the object that @find finds; its parameters are bound.  */
+/* Return the object that @find finds; its parameters are bound. */
 static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret, GError **error)
 {
 	Object *object = store->found_object;
@@ -177,7 +177,7 @@ static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret
 		return false;
 	}
 
-	/* The name points into the row, which ends with the statement.  */
+	/* The name points into the row, which ends with the statement. */
 	g_byte_array_set_size(store->found_bytes, 0);
 	g_byte_array_append(store->found_bytes, object->name, (guint)object->name_bytes);
 	object->name = store->found_bytes->data;
@@ -247,7 +247,7 @@ bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, co
 {
 	sqlite3_stmt *put;
 
-	/* Delete first: the number of rows shows then that one was added.  */
+	/* Delete first: the number of rows shows then that one was added. */
 	if (!drop_half(store, id, error))
 		return false;
 
@@ -325,7 +325,7 @@ static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
 	return cursor;
 }
 
-/* A damaged table may return rows in any order, and repeat them.  */
+/* A damaged table may return rows in any order, and repeat them. */
 static bool is_behind(const Object *object, uint64_t subvolume, uint64_t inode)
 {
 	return object->subvolume != subvolume ? object->subvolume > subvolume

@@ -37,7 +37,7 @@ typedef enum {
 	OBJECT_RACY = 1 << 0,      /* changed too shortly before it was listed: look again */
 	OBJECT_IMMUTABLE = 1 << 1, /* can be a source only */
 	OBJECT_NO_COW = 1 << 2,    /* shares only with other nodatacow objects */
-	/* Most blocks of the file were shared when it was read; the extent had several references.  */
+	/* Most blocks of the file were shared when it was read; the extent had several references. */
 	OBJECT_SHARED = 1 << 3,
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
 	OBJECT_FOREIGN = 1 << 5,    /* another user's than the last pass: can be a source only */
@@ -45,7 +45,7 @@ typedef enum {
 	OBJECT_WHOLE = 1 << 7, /* fingerprinted as a whole only: no anchors */
 	OBJECT_HAS_HEAD = 1 << 8,
 	OBJECT_CHANGES = 1 << 9, /* of the record alone: @changes is not 0 */
-	/* Some of its blocks were shared when it was read, or shared by dedupd.  */
+	/* Some of its blocks were shared when it was read, or shared by dedupd. */
 	OBJECT_CLONED = 1 << 10,
 	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
 	OBJECT_HELD = 1 << 12, /* an extent that snapshots hold until they are deleted (pinned.h) */
@@ -67,11 +67,11 @@ typedef struct Object {
 	int64_t btime_nsec;
 	int64_t mtime_nsec;
 	int64_t ctime_nsec;
-	/* The results of looking at it.  */
+	/* The results of looking at it. */
 	ObjectState state;
 	unsigned flags;       /* ObjectFlags */
 	uint32_t skip_reason; /* a number of enum SkipReason, if OBJECT_SKIPPED */
-	/* The day since 1970 on which only ctime was seen to differ; 0: not doubted.  */
+	/* The day since 1970 on which only ctime was seen to differ; 0: not doubted. */
 	uint32_t doubted_day;
 	uint64_t digest;      /* of the whole object, if OBJECT_DONE */
 	uint64_t head;        /* of its first blocks, if OBJECT_HAS_HEAD */
@@ -82,7 +82,7 @@ typedef struct Object {
 	 * none of its own.  OBJECT_STAND_SEVERAL: of several files.  0: all its anchors are its own.
 	 */
 	uint64_t stand;
-	/* One of its names: a hint for messages, filters, and opening without privilege.  */
+	/* One of its names: a hint for messages, filters, and opening without privilege. */
 	uint64_t parent;     /* inode of the directory, in the same subvolume */
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */
 	size_t name_bytes;
@@ -92,7 +92,7 @@ typedef struct Object {
 bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Drop the object, if it exists.  A later merge drops its anchors.  */
+/* Drop the object, if it exists.  A later merge drops its anchors. */
 bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -108,19 +108,19 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Find by id, through an index.  *ret is valid until the next call; NULL if there is none.  */
+/* Find by id, through an index.  *ret is valid until the next call; NULL if there is none. */
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Find by id into *ret, without a name; earlier results stay valid.  */
+/* Find by id into *ret, without a name; earlier results stay valid. */
 bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Find by key, like hash_store_find().  */
+/* Find by key, like hash_store_find(). */
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Find the last object of @subvolume whose inode is at most @inode, like hash_store_find().  */
+/* Find the last object of @subvolume whose inode is at most @inode, like hash_store_find(). */
 bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
 			    const Object **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -141,16 +141,16 @@ typedef struct ObjectCursor ObjectCursor;
 
 ObjectCursor *object_cursor_open(HashStore *store, GError **error);
 
-/* The same on @snapshot, which outlives the cursor.  */
+/* The same on @snapshot, which outlives the cursor. */
 ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error);
 
-/* The same for subvolumes from @subvolume on.  */
+/* The same for subvolumes from @subvolume on. */
 ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error);
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL at the end */
 void object_cursor_close(ObjectCursor *cursor);
 
-/* Count the objects in the store, committed or not; or those of one subvolume, by reading them.  */
+/* Count the objects in the store, committed or not; or those of one subvolume, by reading them. */
 bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,

@@ -4,7 +4,7 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Count the rows on first use: most passes never need the number.  */
+/* Count the rows on first use: most passes never need the number. */
 static bool count_rows(HashStore *store, GError **error)
 {
 	int64_t rows;
@@ -19,7 +19,7 @@ static bool count_rows(HashStore *store, GError **error)
 	return true;
 }
 
-/* Bind the columns in the order of the table.  */
+/* Bind the columns in the order of the table. */
 static void bind_row(sqlite3_stmt *put, const PinnedExtent *pinned)
 {
 	const uint64_t values[] = {
@@ -120,7 +120,7 @@ bool hash_store_clear_pinned(HashStore *store, GError **error)
 	return true;
 }
 
-/* The first row of a query with the parameters @values.  */
+/* The first row of a query with the parameters @values. */
 static bool query(HashStore *store, Statement statement, const uint64_t *values, size_t n_values,
 		  sqlite3_stmt **ret_row, GError **error)
 {

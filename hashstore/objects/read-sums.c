@@ -4,7 +4,7 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Count the rows on first use: most stores have none.  */
+/* Count the rows on first use: most stores have none. */
 static bool count_rows(HashStore *store, GError **error)
 {
 	int64_t rows;
@@ -29,7 +29,7 @@ bool hash_store_has_read_sums(HashStore *store, bool *ret, GError **error)
 	return true;
 }
 
-/* Run @statement on the row at @address; deleted rows are subtracted from their number.  */
+/* Run @statement on the row at @address; deleted rows are subtracted from their number. */
 static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
 {
 	sqlite3_stmt *prepared;
@@ -69,7 +69,7 @@ bool hash_store_put_read_sums(HashStore *store, uint64_t address, const uint64_t
 {
 	sqlite3_stmt *put;
 
-	/* Delete first: the number of rows shows then that one was added.  */
+	/* Delete first: the number of rows shows then that one was added. */
 	if (!hash_store_drop_read_sums(store, address, error))
 		return false;
 

@@ -12,11 +12,11 @@
  * Addresses are at most INT64_MAX.  Thread: the filesystem's worker.
  */
 
-/* *ret tells whether there are any.  */
+/* *ret tells whether there are any. */
 bool hash_store_has_read_sums(HashStore *store, bool *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Replace the sums of the extent at @address; the row is new.  @n_sums 0: the extent has lost them.  */
+/* Replace the sums of the extent at @address; the row is new.  @n_sums 0: the extent has lost them. */
 bool hash_store_put_read_sums(HashStore *store, uint64_t address, const uint64_t *sums,
 			      size_t n_sums, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -27,11 +27,11 @@ bool hash_store_put_read_sums(HashStore *store, uint64_t address, const uint64_t
 bool hash_store_get_read_sums(HashStore *store, uint64_t address, uint64_t *ret_address,
 			      GBytes **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The first new row at or after @from; UINT64_MAX: none.  */
+/* The first new row at or after @from; UINT64_MAX: none. */
 bool hash_store_next_new_read_sums(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Mark the row as no longer new.  */
+/* Mark the row as no longer new. */
 bool hash_store_take_read_sums(HashStore *store, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The examples are in one BLOB, each with its NUL.  */
+/* The examples are in one BLOB, each with its NUL. */
 struct SkipCursor {
 	SnapshotQuery *all;
 	SkipRecord record;

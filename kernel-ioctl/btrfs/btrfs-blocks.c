@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The alignment of buffers that direct I/O needs on any device.  */
+/* The alignment of buffers that direct I/O needs on any device. */
 #define BUFFER_ALIGNMENT 4096
 
 typedef struct {
@@ -106,7 +106,7 @@ static void open_device(const BtrfsBlocks *blocks, Device *device)
 		return;
 	}
 
-	/* A missing device has no path.  */
+	/* A missing device has no path. */
 	device->path = g_strndup((const char *)info.path, sizeof(info.path));
 	device->fd = open(device->path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (device->fd < 0) {
@@ -134,7 +134,7 @@ static const Device *find_device(BtrfsBlocks *blocks, uint64_t id)
 	return &g_array_index(blocks->devices, Device, blocks->devices->len - 1);
 }
 
-/* False with errno, also if the device ends before the block does.  */
+/* False with errno, also if the device ends before the block does. */
 static bool read_place(const BtrfsBlocks *blocks, const Device *device, uint64_t offset)
 {
 	uint32_t n_read = 0;
@@ -158,7 +158,7 @@ static bool read_place(const BtrfsBlocks *blocks, const Device *device, uint64_t
 	return true;
 }
 
-/* The checksum at the start of the block matches the rest, or cannot be computed here.  */
+/* The checksum at the start of the block matches the rest, or cannot be computed here. */
 static bool has_right_sum(const BtrfsBlocks *blocks)
 {
 	uint8_t sum[BTRFS_SUM_BYTES_MAX];

@@ -65,7 +65,7 @@ static bool is_lost(const BtrfsFamilies *families, const BtrfsSubvolume *subvolu
 	       !g_hash_table_contains(families->alive, subvolume->parent_uuid);
 }
 
-/* The representative of the family of @number.  Shortens the path for the next search.  */
+/* The representative of the family of @number.  Shortens the path for the next search. */
 static guint find_family(GArray *families, guint number)
 {
 	guint *up = (guint *)(void *)families->data;
@@ -75,7 +75,7 @@ static guint find_family(GArray *families, guint number)
 	return number;
 }
 
-/* Join the subvolume with those that have @uuid, and with snapshots of these.  */
+/* Join the subvolume with those that have @uuid, and with snapshots of these. */
 static void join(GArray *families, GHashTable *by_uuid, uint8_t *uuid, guint number)
 {
 	gpointer known;
@@ -113,7 +113,7 @@ static void find_members(BtrfsFamilies *families)
 		};
 }
 
-/* Count the members of each family.  A lost subvolume may belong to any family.  */
+/* Count the members of each family.  A lost subvolume may belong to any family. */
 static void count_members(BtrfsFamilies *families)
 {
 	guint n = families->members->len;
@@ -199,7 +199,7 @@ static GArray *find_untouched(const BtrfsFamilies *families, const BtrfsMember *
 	const BtrfsSubvolume *first =
 		subvolume_at(families, (guint)(member - member_at(families, 0)));
 
-	/* A subvolume without a UUID cannot be matched with its snapshots.  */
+	/* A subvolume without a UUID cannot be matched with its snapshots. */
 	if (first->is_dead || !fs_uuid_is_set(first->uuid) ||
 	    families->n_lost > is_lost(families, first))
 		return NULL;

@@ -8,7 +8,7 @@
 #define FIRST_STEP_BYTES (UINT64_C(128) << 10)
 #define STEP_FACTOR      16
 
-/* Items that the kernel returns at a time.  */
+/* Items that the kernel returns at a time. */
 #define MOST_ITEMS 48
 
 struct BtrfsFileExtents {
@@ -56,7 +56,7 @@ void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, 
 	extents->is_at_end = length == 0;
 }
 
-/* Search for items that begin at or behind @first in the file.  */
+/* Search for items that begin at or behind @first in the file. */
 static void search(BtrfsFileExtents *extents, uint64_t first)
 {
 	const BtrfsTreeRange range = {
@@ -101,7 +101,7 @@ bool btrfs_file_extent_take(const BtrfsTreeItem *item, BtrfsFileExtent *ret, GEr
  */
 static bool begin(BtrfsFileExtents *extents, const BtrfsTreeItem **ret, GError **error)
 {
-	/* Callers often know where an item begins, so try that first: each further item costs.  */
+	/* Callers often know where an item begins, so try that first: each further item costs. */
 	uint64_t step = 0;
 
 	extents->is_begun = true;

@@ -67,7 +67,7 @@ void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, 
 bool btrfs_file_extents_next(BtrfsFileExtents *extents, const BtrfsFileExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Like btrfs_file_extents_next(), but a file in a missing subvolume has no items.  */
+/* Like btrfs_file_extents_next(), but a file in a missing subvolume has no items. */
 bool btrfs_file_extents_next_if_any(BtrfsFileExtents *extents, const BtrfsFileExtent **ret,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -34,7 +34,7 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
 	return true;
 }
 
-/* The contents of the filesystem's attribute file, to be freed; NULL: there is no such file.  */
+/* The contents of the filesystem's attribute file, to be freed; NULL: there is no such file. */
 static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
 {
 	char text[FS_UUID_TEXT_BYTES];

@@ -5,7 +5,7 @@
 #define WINDOW_BYTES ((size_t)16 << 10)
 #define STALE_USEC   G_USEC_PER_SEC
 
-/* A window begins with the inode if the extent begins at most this far into the file.  */
+/* A window begins with the inode if the extent begins at most this far into the file. */
 #define NEAR_BYTES (UINT64_C(1) << 20)
 
 typedef struct {
@@ -92,7 +92,7 @@ static bool window_find(const Window *window, const BtrfsKey *key, BtrfsTreeItem
 	return false;
 }
 
-/* Find the item with @key in any window that is not stale.  */
+/* Find the item with @key in any window that is not stale. */
 static bool find_known(const BtrfsItemWindows *windows, uint64_t root, const BtrfsKey *key,
 		       BtrfsTreeItem *ret)
 {
@@ -109,7 +109,7 @@ static bool find_known(const BtrfsItemWindows *windows, uint64_t root, const Btr
 	return false;
 }
 
-/* Add an empty window; it replaces the oldest one once there are WINDOWS_MAX.  */
+/* Add an empty window; it replaces the oldest one once there are WINDOWS_MAX. */
 static Window *add_window(BtrfsItemWindows *windows, uint64_t root)
 {
 	Window *window;
@@ -139,7 +139,7 @@ static void add_item(Window *window, const BtrfsTreeItem *item)
 	g_array_append_val(window->items, added);
 }
 
-/* Fill the window with one answer of the kernel, from @first on.  */
+/* Fill the window with one answer of the kernel, from @first on. */
 static bool fill(BtrfsItemWindows *windows, Window *window, const BtrfsKey *first, GError **error)
 {
 	const BtrfsTreeRange range = {

@@ -36,7 +36,7 @@ bool btrfs_extent_item_read(const uint8_t *data, uint32_t length, BtrfsExtentIte
 	G_GNUC_WARN_UNUSED_RESULT;
 
 typedef enum {
-	/* A leaf of the subvolume @root references it: file @inode, @offset.  */
+	/* A leaf of the subvolume @root references it: file @inode, @offset. */
 	BTRFS_EXTENT_REF_FILE,
 	/*
 	 * The leaf at @parent references it.  Several subvolumes may share the leaf: LOGICAL_INO tells which.
@@ -57,7 +57,7 @@ typedef struct {
 	uint64_t parent; /* bytenr */
 } BtrfsExtentRef;
 
-/* Iterates over the references in an extent item.  */
+/* Iterates over the references in an extent item. */
 typedef struct {
 	const uint8_t *next;
 	uint32_t n_left; /* bytes */
@@ -92,7 +92,7 @@ typedef struct {
 	uint32_t n_sums;     /* at least 1 */
 } BtrfsCsumItem;
 
-/* @sum_bytes is that of BtrfsInfo.  */
+/* @sum_bytes is that of BtrfsInfo. */
 bool btrfs_csum_item_read(const uint8_t *data, uint32_t length, uint32_t sum_bytes,
 			  BtrfsCsumItem *ret) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -181,7 +181,7 @@ typedef struct {
 	uint16_t name_bytes; /* at least 1 */
 } BtrfsInodeName;
 
-/* Iterates over the names in an item.  */
+/* Iterates over the names in an item. */
 typedef struct {
 	uint8_t type;
 	uint64_t key_offset;
@@ -193,6 +193,6 @@ typedef struct {
 void btrfs_inode_names_start(BtrfsInodeNames *refs, uint8_t type, uint64_t key_offset,
 			     const uint8_t *data, uint32_t length);
 
-/* The next name; NULL at the end, and for another type of item.  */
+/* The next name; NULL at the end, and for another type of item. */
 bool btrfs_inode_names_next(BtrfsInodeNames *refs, const BtrfsInodeName **ret)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -15,7 +15,7 @@ static void take(BtrfsNamedRefs *named, const BtrfsExtentRef *ref, size_t most)
 		named->is_all = false;
 }
 
-/* Take the inline references of the extent's own item, if it is an item of data.  */
+/* Take the inline references of the extent's own item, if it is an item of data. */
 static void take_inline(BtrfsNamedRefs *named, const BtrfsTreeItem *found, size_t most,
 			bool *ret_has_items)
 {
@@ -67,7 +67,7 @@ bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t 
 		else if (found && btrfs_extent_ref_item_read(found->key.type, found->key.offset,
 							     found->data, found->length, &ref))
 			take(&named, &ref, most);
-		/* All references from here on are of leaves.  */
+		/* All references from here on are of leaves. */
 	} while (found && has_items && named.is_all &&
 		 found->key.type != BTRFS_SHARED_DATA_REF_KEY);
 

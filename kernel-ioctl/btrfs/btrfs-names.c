@@ -4,7 +4,7 @@
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* The cache of directories is emptied when it has this many.  */
+/* The cache of directories is emptied when it has this many. */
 #define DIRECTORIES_MAX 16384
 
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
 	uint64_t inode;
 } DirectoryKey;
 
-/* A directory and its name; directory 0: it has no name.  */
+/* A directory and its name; directory 0: it has no name. */
 typedef struct {
 	DirectoryKey key;
 	BtrfsName name;
@@ -21,7 +21,7 @@ typedef struct {
 
 struct BtrfsNames {
 	int fd;
-	/* The file whose names are listed.  */
+	/* The file whose names are listed. */
 	uint64_t root;
 	uint64_t inode;
 	BtrfsTree *tree;
@@ -143,7 +143,7 @@ static NamedDirectory *remember(BtrfsNames *names, const DirectoryKey *key, uint
 	return named;
 }
 
-/* Find the name of the subvolume in the one that contains it.  */
+/* Find the name of the subvolume in the one that contains it. */
 static bool read_subvolume(BtrfsNames *names, const DirectoryKey *key, NamedDirectory **ret,
 			   GError **error)
 {

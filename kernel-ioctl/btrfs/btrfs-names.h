@@ -26,7 +26,7 @@ typedef struct {
 	const char *name;   /* in the directory */
 } BtrfsName;
 
-/* The inode of the top directory of every subvolume.  */
+/* The inode of the top directory of every subvolume. */
 #define BTRFS_NAMES_TOP_INODE UINT64_C(256)
 
 /* @fd is any directory of the filesystem, and stays open. */

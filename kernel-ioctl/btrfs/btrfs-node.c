@@ -14,7 +14,7 @@
 #define HEADER_LEVEL      100
 #define HEADER_BYTES      101
 
-/* Offsets of fields in a pointer to a child, behind its key, and its length.  */
+/* Offsets of fields in a pointer to a child, behind its key, and its length. */
 #define CHILD_BYTENR     17
 #define CHILD_GENERATION 25
 #define CHILD_BYTES      33

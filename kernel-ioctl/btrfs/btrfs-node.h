@@ -31,13 +31,13 @@ typedef struct {
 	uint64_t generation;
 } BtrfsNodeChild;
 
-/* The owner of tree blocks that relocation made (BTRFS_TREE_RELOC_OBJECTID).  */
+/* The owner of tree blocks that relocation made (BTRFS_TREE_RELOC_OBJECTID). */
 #define BTRFS_NODE_OWNER_RELOCATION ((uint64_t)-8)
 
 /* The highest level of a node, plus 1 (BTRFS_MAX_LEVEL). */
 #define BTRFS_NODE_LEVELS 8
 
-/* False for a leaf, for a level that is too high, and for no children or more than the block can hold.  */
+/* False for a leaf, for a level that is too high, and for no children or more than the block can hold. */
 bool btrfs_node_read(const uint8_t *block, uint32_t block_bytes, BtrfsNode *ret)
 	G_GNUC_WARN_UNUSED_RESULT;
 

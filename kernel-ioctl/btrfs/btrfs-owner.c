@@ -27,7 +27,7 @@ bool btrfs_owner_read(int fd, uint64_t bytenr, uint64_t disk_bytes, uint64_t *re
 	if (!found || !btrfs_extent_item_read(found->data, found->length, &item) || !item.is_data)
 		return true;
 
-	/* The owner record is the first one.  */
+	/* The owner record is the first one. */
 	btrfs_extent_refs_start(&refs, &item);
 	if (btrfs_extent_refs_next(&refs, &ref))
 		*ret = refs.owner;

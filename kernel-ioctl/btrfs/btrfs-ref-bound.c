@@ -13,7 +13,7 @@
 #define CLOSELY_REFS_MAX     65536
 #define CLOSELY_BUFFER_BYTES ((size_t)64 << 10)
 
-/* A compressed extent has more bytes in files than on the disk.  */
+/* A compressed extent has more bytes in files than on the disk. */
 #define COMPRESSED_BYTES_MAX (UINT64_C(128) << 10)
 #define BLOCK_BYTES_MIN      UINT64_C(4096)
 
@@ -24,7 +24,7 @@ struct BtrfsRefBound {
 	BtrfsFamilies *families;
 };
 
-/* The position in a file, of one family, at which the extent's first byte would lie.  */
+/* The position in a file, of one family, at which the extent's first byte would lie. */
 typedef struct {
 	uint64_t family;
 	uint64_t inode;
@@ -59,7 +59,7 @@ void btrfs_ref_bound_free(BtrfsRefBound *bound)
 	g_free(bound);
 }
 
-/* The size of the family of the subvolume in @ref.  A leaf may belong to any family, so take the largest.  */
+/* The size of the family of the subvolume in @ref.  A leaf may belong to any family, so take the largest. */
 static uint64_t family_of(const BtrfsRefBound *bound, const BtrfsExtentRef *ref)
 {
 	const BtrfsMember *member = ref->kind == BTRFS_EXTENT_REF_FILE
@@ -69,7 +69,7 @@ static uint64_t family_of(const BtrfsRefBound *bound, const BtrfsExtentRef *ref)
 	return member ? member->size : btrfs_families_largest(bound->families);
 }
 
-/* Count each leaf with a reference as part of each subvolume of its family.  */
+/* Count each leaf with a reference as part of each subvolume of its family. */
 static uint64_t count_roughly(const BtrfsRefBound *bound, const BtrfsExtentItem *item)
 {
 	uint64_t left = item->refs;

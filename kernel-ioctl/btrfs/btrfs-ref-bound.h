@@ -21,7 +21,7 @@
  */
 typedef struct BtrfsRefBound BtrfsRefBound;
 
-/* These take some 20 ms, 0.7 s, and 30 s in all.  */
+/* These take some 20 ms, 0.7 s, and 30 s in all. */
 #define BTRFS_REF_BOUND_FREE    UINT64_C(65536)
 #define BTRFS_REF_BOUND_MOST    UINT64_C(2000000)
 #define BTRFS_REF_BOUND_RESERVE UINT64_C(64000000)
@@ -43,10 +43,10 @@ bool btrfs_ref_bound_allows(BtrfsRefBound *bound, uint64_t bytenr, bool *ret, ui
  */
 bool btrfs_ref_bound_is_free(const BtrfsRefBound *bound, uint64_t n_refs);
 
-/* The families of subvolumes that it uses, for other users, too.  */
+/* The families of subvolumes that it uses, for other users, too. */
 BtrfsFamilies *btrfs_ref_bound_families(BtrfsRefBound *bound);
 
-/* Charge the number of references found to the reserve: it may be far below the bound.  */
+/* Charge the number of references found to the reserve: it may be far below the bound. */
 void btrfs_ref_bound_charge(BtrfsRefBound *bound, uint64_t found);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsRefBound, btrfs_ref_bound_free)

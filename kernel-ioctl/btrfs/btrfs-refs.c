@@ -73,7 +73,7 @@ static bool read_failed(int cause, uint64_t bytenr, GError **error)
 	return system_call_failed(error, what);
 }
 
-/* Room for the references that did not fit, and an eighth, since references may be added meanwhile.  */
+/* Room for the references that did not fit, and an eighth, since references may be added meanwhile. */
 static size_t larger_buffer(const BtrfsRefs *refs)
 {
 	size_t missing = MAX(refs->container->bytes_missing,
@@ -132,7 +132,7 @@ static bool is_allowed(BtrfsRefs *refs, uint64_t bytenr, bool *ret, GError **err
 	       btrfs_ref_bound_allows(refs->bound, bytenr, ret, &refs->n_counted, error);
 }
 
-/* Read references to the extent that contains the byte at @address.  */
+/* Read references to the extent that contains the byte at @address. */
 static bool read_refs(BtrfsRefs *refs, int fd, uint64_t address, uint64_t flags,
 		      BtrfsRefsOutcome *ret, GError **error)
 {
@@ -154,7 +154,7 @@ static bool read_refs(BtrfsRefs *refs, int fd, uint64_t address, uint64_t flags,
 	return true;
 }
 
-/* Do the same if the bound allows it for the extent at @bytenr.  */
+/* Do the same if the bound allows it for the extent at @bytenr. */
 static bool read_bounded(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address, uint64_t flags,
 			 BtrfsRefsOutcome *ret, GError **error)
 {

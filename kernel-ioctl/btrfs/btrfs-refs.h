@@ -34,7 +34,7 @@ typedef enum {
 	BTRFS_REFS_TOO_MANY, /* more than wanted or allowed: some were read, or none */
 } BtrfsRefsOutcome;
 
-/* The references that fit into 16 MiB, the largest buffer that the kernel fills.  */
+/* The references that fit into 16 MiB, the largest buffer that the kernel fills. */
 #define BTRFS_REFS_MAX ((((size_t)16 << 20) - 16) / sizeof(BtrfsRef))
 
 BtrfsRefs *btrfs_refs_new(void);
@@ -45,7 +45,7 @@ void btrfs_refs_free(BtrfsRefs *refs);
  */
 void btrfs_refs_set_most(BtrfsRefs *refs, size_t most);
 
-/* Let @bound decide which extents are looked up.  It is borrowed; NULL: all are.  */
+/* Let @bound decide which extents are looked up.  It is borrowed; NULL: all are. */
 void btrfs_refs_set_bound(BtrfsRefs *refs, BtrfsRefBound *bound);
 
 /*
@@ -68,14 +68,14 @@ bool btrfs_refs_read(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome 
 bool btrfs_refs_read_byte(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t position,
 			  BtrfsRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Like btrfs_refs_read(), for an extent that the bound is known to allow.  */
+/* Like btrfs_refs_read(), for an extent that the bound is known to allow. */
 bool btrfs_refs_read_allowed(BtrfsRefs *refs, int fd, uint64_t bytenr, BtrfsRefsOutcome *ret,
 			     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The number of references as far as known: more than are listed if they were too many.  */
+/* The number of references as far as known: more than are listed if they were too many. */
 uint64_t btrfs_refs_count(const BtrfsRefs *refs);
 
-/* The references of the last read, valid until the next; none after an error.  */
+/* The references of the last read, valid until the next; none after an error. */
 const BtrfsRef *btrfs_refs_list(const BtrfsRefs *refs, size_t *ret_n);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BtrfsRefs, btrfs_refs_free)

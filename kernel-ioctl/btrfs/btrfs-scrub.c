@@ -14,7 +14,7 @@ bool btrfs_is_being_scrubbed(int fd)
 	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
 		return false;
 
-	/* Ids of removed devices are not used again.  */
+	/* Ids of removed devices are not used again. */
 	for (uint64_t id = 1; id <= info.max_id && n_met < info.num_devices; id++) {
 		struct btrfs_ioctl_scrub_args scrub = { .devid = id };
 

@@ -19,9 +19,9 @@ typedef struct {
 	uint64_t data_used_bytes; /* in data block groups, and in mixed ones */
 	uint64_t metadata_used_bytes;
 	uint64_t metadata_total_bytes; /* of existing block groups */
-	/* The global reserve: metadata space for operations that must not fail, such as deletion.  */
+	/* The global reserve: metadata space for operations that must not fail, such as deletion. */
 	uint64_t metadata_kept_bytes;
-	/* Copies of each byte that the profile keeps; at least 1.  */
+	/* Copies of each byte that the profile keeps; at least 1. */
 	uint32_t data_copies;
 	uint32_t metadata_copies;
 	uint64_t unallocated_bytes;  /* of all devices: not in a block group yet */
@@ -37,5 +37,5 @@ bool btrfs_space_read(int fd, BtrfsSpace *ret, GError **error) G_GNUC_WARN_UNUSE
  */
 int64_t btrfs_space_metadata_growth(const BtrfsSpace *before, const BtrfsSpace *after);
 
-/* How far the trees can grow, including block groups that could be made for them.  */
+/* How far the trees can grow, including block groups that could be made for them. */
 uint64_t btrfs_space_metadata_room(const BtrfsSpace *space);

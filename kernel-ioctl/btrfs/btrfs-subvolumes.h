@@ -29,7 +29,7 @@ typedef struct {
 	uint8_t parent_uuid[FS_UUID_BYTES]; /* of its source, if it is a snapshot; else zeros */
 } BtrfsSubvolume;
 
-/* The id of the top level, which always exists.  */
+/* The id of the top level, which always exists. */
 #define BTRFS_SUBVOLUME_TOP UINT64_C(5)
 
 /*
@@ -38,7 +38,7 @@ typedef struct {
  */
 bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Find @id, deleted or not, in the array of btrfs_subvolumes_read(); NULL: none.  */
+/* Find @id, deleted or not, in the array of btrfs_subvolumes_read(); NULL: none. */
 const BtrfsSubvolume *btrfs_subvolumes_find(const GArray *subvolumes, uint64_t id);
 
 /*

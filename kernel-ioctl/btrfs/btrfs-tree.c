@@ -6,10 +6,10 @@
 #include <linux/btrfs.h>
 #include <string.h>
 
-/* The limit of the kernel.  */
+/* The limit of the kernel. */
 #define BUFFER_BYTES_MAX ((size_t)16 << 20)
 
-/* An item lies in one node, which is at most this long.  */
+/* An item lies in one node, which is at most this long. */
 #define ITEM_BYTES_MAX ((size_t)64 << 10)
 
 struct BtrfsTree {
@@ -38,7 +38,7 @@ int btrfs_key_compare(const BtrfsKey *a, const BtrfsKey *b)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Make @key the next key; false if it is the last one.  */
+/* Make @key the next key; false if it is the last one. */
 static bool key_advance(BtrfsKey *key)
 {
 	if (++key->offset != 0)
@@ -85,7 +85,7 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range)
 
 void btrfs_tree_set_most_items(BtrfsTree *tree, uint32_t most)
 {
-	/* With room for one more item, an answer with fewer items than requested is complete, not cut off.  */
+	/* With room for one more item, an answer with fewer items than requested is complete, not cut off. */
 	tree->most_items = most;
 	if (tree->buffer_bytes < BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX)
 		set_buffer(tree, BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX);
@@ -128,7 +128,7 @@ static bool answer_is_unusable(const BtrfsTree *tree, const char *how, GError **
 static int search(BtrfsTree *tree)
 {
 	const BtrfsTreeRange *range = &tree->range;
-	/* If one item is wanted, ask for one: else the kernel looks through the rest of the leaf.  */
+	/* If one item is wanted, ask for one: else the kernel looks through the rest of the leaf. */
 	bool is_one = btrfs_key_compare(&tree->position, &range->last) == 0;
 
 	tree->arguments->key = (struct btrfs_ioctl_search_key){
@@ -147,7 +147,7 @@ static int search(BtrfsTree *tree)
 	return system_call_ioctl(tree->fd, BTRFS_IOC_TREE_SEARCH_V2, tree->arguments);
 }
 
-/* Ask for items from the position on, with a buffer that holds at least one.  */
+/* Ask for items from the position on, with a buffer that holds at least one. */
 static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 {
 	while (search(tree) < 0) {
@@ -166,13 +166,13 @@ static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 	return true;
 }
 
-/* Newer kernel headers declare the buffer as bytes, older ones as 64-bit numbers.  */
+/* Newer kernel headers declare the buffer as bytes, older ones as 64-bit numbers. */
 static const uint8_t *answer_bytes(const BtrfsTree *tree)
 {
 	return (const uint8_t *)tree->arguments->buf;
 }
 
-/* Make the next item of the answer the current one, and advance the position behind it.  */
+/* Make the next item of the answer the current one, and advance the position behind it. */
 static bool btrfs_tree_take(BtrfsTree *tree, GError **error)
 {
 	struct btrfs_ioctl_search_header header;
@@ -215,7 +215,7 @@ static bool is_wanted(const BtrfsTreeRange *range, uint8_t type)
 	return *wanted;
 }
 
-/* The kernel stopped at the end of the range, not because the buffer or the number of items was reached.  */
+/* The kernel stopped at the end of the range, not because the buffer or the number of items was reached. */
 static bool is_complete(const BtrfsTree *tree)
 {
 	return tree->n_items > 0 && tree->n_items < tree->most_items &&
@@ -223,7 +223,7 @@ static bool is_complete(const BtrfsTree *tree)
 		       sizeof(struct btrfs_ioctl_search_header) + ITEM_BYTES_MAX;
 }
 
-/* Advance to the next item of any type; false at the end or after an error.  */
+/* Advance to the next item of any type; false at the end or after an error. */
 static bool btrfs_tree_step(BtrfsTree *tree, GError **error)
 {
 	if (tree->is_at_end)

@@ -64,14 +64,14 @@ typedef struct {
 	const uint8_t *data;
 } BtrfsTreeItem;
 
-/* @buffer_bytes is at least BTRFS_TREE_BUFFER_BYTES_MIN.  The buffer grows for a larger item.  */
+/* @buffer_bytes is at least BTRFS_TREE_BUFFER_BYTES_MIN.  The buffer grows for a larger item. */
 BtrfsTree *btrfs_tree_new(size_t buffer_bytes);
 void btrfs_tree_free(BtrfsTree *tree);
 
-/* Let the kernel return at most @most items at a time: for a caller that wants few items of a long range.  */
+/* Let the kernel return at most @most items at a time: for a caller that wants few items of a long range. */
 void btrfs_tree_set_most_items(BtrfsTree *tree, uint32_t most);
 
-/* Begin with the items in @range on the filesystem of @fd, which is not O_PATH.  */
+/* Begin with the items in @range on the filesystem of @fd, which is not O_PATH. */
 void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 
 /*
@@ -82,10 +82,10 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range);
 bool btrfs_tree_next(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The kernel already returned the next item, so btrfs_tree_next() makes no call.  */
+/* The kernel already returned the next item, so btrfs_tree_next() makes no call. */
 bool btrfs_tree_is_at_hand(const BtrfsTree *tree);
 
-/* Like btrfs_tree_next(), but a tree that does not exist has no items.  */
+/* Like btrfs_tree_next(), but a tree that does not exist has no items. */
 bool btrfs_tree_next_if_any(BtrfsTree *tree, const BtrfsTreeItem **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

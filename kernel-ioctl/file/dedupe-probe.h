@@ -17,5 +17,5 @@ typedef enum {
 	DEDUPE_PROBE_NOT_TRIED,  /* the files could not be made: *ret_errno */
 } DedupeProbe;
 
-/* The files are made in the directory @directory_fd.  */
+/* The files are made in the directory @directory_fd. */
 DedupeProbe dedupe_probe(int directory_fd, int *ret_errno);

@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-/* The largest block size of btrfs and XFS on common machines.  A call for less costs too much.  */
+/* The largest block size of btrfs and XFS on common machines.  A call for less costs too much. */
 #define ROUND_GRAIN_BYTES (UINT64_C(64) << 10)
-/* The kernel shortens a longer request silently (fs/remap_range.c).  */
+/* The kernel shortens a longer request silently (fs/remap_range.c). */
 #define REQUEST_MAX_BYTES (UINT64_C(1) << 30)
 
 typedef union {
@@ -20,7 +20,7 @@ typedef union {
 
 G_STATIC_ASSERT(sizeof(Request) <= 4096);
 
-/* One dedupe_range(): its parameters, and its progress over the rounds.  */
+/* One dedupe_range(): its parameters, and its progress over the rounds. */
 typedef struct {
 	const DedupeSource *source;
 	DedupeTarget *targets;
@@ -70,7 +70,7 @@ static void target_fail(DedupeTarget *target, int error)
 	target->error = error;
 }
 
-/* Returns true if the target takes part in the next round.  */
+/* Returns true if the target takes part in the next round. */
 static bool target_take_status(DedupeTarget *target, int32_t status, uint64_t length)
 {
 	if (status == FILE_DEDUPE_RANGE_SAME) {
@@ -94,7 +94,7 @@ static bool dedupe_is_stopped(const Dedupe *dedupe)
 static void dedupe_fill_request(const Dedupe *dedupe, uint64_t source_offset, uint64_t length,
 				Request *ret)
 {
-	/* Clear everything: valgrind does not know that the kernel writes the array at the end.  */
+	/* Clear everything: valgrind does not know that the kernel writes the array at the end. */
 	memset(ret, 0, sizeof(*ret));
 	ret->request.src_offset = source_offset;
 	ret->request.src_length = length;
@@ -108,7 +108,7 @@ static void dedupe_fill_request(const Dedupe *dedupe, uint64_t source_offset, ui
 	}
 }
 
-/* Returns 0, or the errno value if the whole call failed.  */
+/* Returns 0, or the errno value if the whole call failed. */
 static int dedupe_call(Dedupe *dedupe, int source_fd, Request *request)
 {
 	int result;
@@ -121,7 +121,7 @@ static int dedupe_call(Dedupe *dedupe, int source_fd, Request *request)
 	return result < 0 ? errno : 0;
 }
 
-/* Remove targets that failed, by @error or by their own status, from later rounds.  */
+/* Remove targets that failed, by @error or by their own status, from later rounds. */
 static void dedupe_take_statuses(Dedupe *dedupe, const Request *request, int error, uint64_t length)
 {
 	unsigned n_live = 0;
@@ -178,7 +178,7 @@ static bool dedupe_may_copy_hint(const Dedupe *dedupe)
 	return false;
 }
 
-/* The source has no hint, and only root or the target's owner could set one.  */
+/* The source has no hint, and only root or the target's owner could set one. */
 static bool source_is_harmless(int source_fd, const struct stat *target)
 {
 	struct fsxattr attributes;
@@ -203,7 +203,7 @@ bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_
 	       !source_is_harmless(source->fd, &target);
 }
 
-/* Returns true if any target needs the relay.  Fails targets that need it if there is no relay.  */
+/* Returns true if any target needs the relay.  Fails targets that need it if there is no relay. */
 static bool dedupe_needs_relay(Dedupe *dedupe)
 {
 	bool any = false;
@@ -214,7 +214,7 @@ static bool dedupe_needs_relay(Dedupe *dedupe)
 		bool needs_relay =
 			dedupe_range_needs_relay(dedupe->source, target->fd, target->offset_bytes);
 
-		/* It needed none when the caller asked.  */
+		/* It needed none when the caller asked. */
 		if (needs_relay && !dedupe->source->relay) {
 			target_fail(target, EAGAIN);
 			continue;
@@ -227,7 +227,7 @@ static bool dedupe_needs_relay(Dedupe *dedupe)
 	return any;
 }
 
-/* Deduplicate the first block alone: a longer request could copy a hint.  */
+/* Deduplicate the first block alone: a longer request could copy a hint. */
 static void dedupe_first_block(Dedupe *dedupe, uint64_t length)
 {
 	bool from_relay = dedupe_needs_relay(dedupe);

@@ -20,7 +20,7 @@
  * Thread: one per filesystem at a time, and never beside a lookup of back references (known kernel hang).
  */
 
-/* The argument must fit one page: the kernel answers ENOMEM to 128.  */
+/* The argument must fit one page: the kernel answers ENOMEM to 128. */
 #define DEDUPE_MAX_TARGETS 127
 #define DEDUPE_ROUND_BYTES (UINT64_C(16) << 20)
 
@@ -68,8 +68,8 @@ typedef struct {
  * round takes no part in later ones.  @stop (may be NULL) is checked between rounds.  Targets that were not
  * reached are DEDUPE_NOT_DONE, or DEDUPE_SAME with a shorter same_bytes.
  *
- * With hint_block_bytes the first block of a file is a round of its own, so that no request can cover a
- * target of several blocks completely.  Only somebody who may write to the target can shorten it meanwhile.  A
+ * With hint_block_bytes the first block of a file is a round of its own.  So no request can cover a target of
+ * several blocks completely.  Only somebody who may write to the target can shorten it meanwhile.  A
  * target of one block is deduplicated from the relay, if it needs that.
  *
  * Returns the number of ioctl calls made.
@@ -78,7 +78,7 @@ unsigned dedupe_range(const DedupeSource *source, uint64_t length, DedupeTarget 
 		      size_t n_targets, uint64_t round_bytes, const atomic_bool *stop);
 
 /*
- * The target must be deduplicated from a relay.  It has one block, and the source has a hint, or its owner
- * could set one at any moment and is neither root nor the target's owner.
+ * True if the target must be deduplicated from a relay.  It has one block, and the source has a hint, or could
+ * get one at any moment: its owner is neither root nor the target's owner.
  */
 bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_t target_offset);

@@ -46,17 +46,17 @@ DirectoryOutcome directory_open_in(const Directory *parent, const char *name, Di
 DirectoryOutcome directory_open_known(int parent_fd, const char *name, const FileStat *stat,
 				      int *ret_fd, int *ret_errno) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take over the open directory @fd, which lies in @parent; NULL: @fd is the outermost one.  */
+/* Take over the open directory @fd, which lies in @parent; NULL: @fd is the outermost one. */
 Directory *directory_new_take(int fd, const Directory *parent);
 
 void directory_free(Directory *directory);
 
 int directory_fd(const Directory *directory);
 
-/* How many directories may be open inside each other: all descriptors but 128, at most 3968.  */
+/* How many directories may be open inside each other: all descriptors but 128, at most 3968. */
 size_t directory_levels_max(void);
 
-/* The next entry, or NULL at the end.  False: the directory cannot be read further.  */
+/* The next entry, or NULL at the end.  False: the directory cannot be read further. */
 bool directory_next(Directory *directory, const DirectoryEntry **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -73,7 +73,7 @@ static bool extent_map_read_batch(ExtentMap *map, GError **error)
 	request->fm_start = map->position;
 	request->fm_length = map->end - map->position;
 	request->fm_extent_count = BATCH_EXTENTS;
-	/* Flush only once: beside a busy writer, a flush for every batch would never end.  */
+	/* Flush only once: beside a busy writer, a flush for every batch would never end. */
 	request->fm_flags = map->flush ? FIEMAP_FLAG_SYNC : 0;
 	map->flush = false;
 
@@ -82,7 +82,7 @@ static bool extent_map_read_batch(ExtentMap *map, GError **error)
 
 	map->next = 0;
 	map->n_extents = MIN(request->fm_mapped_extents, BATCH_EXTENTS);
-	/* A batch that is not full is the last one, even if no extent is marked as the last.  */
+	/* A batch that is not full is the last one, even if no extent is marked as the last. */
 	map->is_last_batch = map->n_extents < BATCH_EXTENTS;
 	return true;
 }

@@ -41,7 +41,7 @@ void extent_map_free(ExtentMap *map);
  */
 void extent_map_start(ExtentMap *map, int fd, uint64_t offset, uint64_t length, bool flush);
 
-/* The next extent, valid until the next call, or NULL at the end.  */
+/* The next extent, valid until the next call, or NULL at the end. */
 bool extent_map_next(ExtentMap *map, const MappedExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -5,7 +5,7 @@
 
 #include <linux/fs.h>
 
-/* The kernel declares these ioctls with long, but every filesystem reads and writes 32 bits.  */
+/* The kernel declares these ioctls with long, but every filesystem reads and writes 32 bits. */
 typedef union {
 	long declared;
 	uint32_t written;
@@ -25,7 +25,7 @@ static bool read_inode_flags(int fd, FileAttributes *attributes)
 	return true;
 }
 
-/* On XFS only this ioctl tells of the realtime device, and it has all the other flags.  */
+/* On XFS only this ioctl tells of the realtime device, and it has all the other flags. */
 static bool read_xfs_flags(int fd, FileAttributes *attributes)
 {
 	struct fsxattr flags = { 0 };

@@ -46,9 +46,9 @@ void file_attributes_drop_inherited(int fd);
 bool file_attributes_read(int fd, FsKind kind, FileAttributes *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Like file_attributes_read(), for a file opened by a handle with @generation.  */
+/* Like file_attributes_read(), for a file opened by a handle with @generation. */
 bool file_attributes_read_known(int fd, FsKind kind, uint32_t generation, FileAttributes *ret,
 				GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The project whose quota counts the file; 0: none.  False with errno.  */
+/* The project whose quota counts the file; 0: none.  False with errno. */
 bool file_attributes_read_project(int fd, uint32_t *ret) G_GNUC_WARN_UNUSED_RESULT;

@@ -20,9 +20,9 @@
 typedef enum {
 	FILE_USERS_NONE,
 	FILE_USERS_OTHERS,
-	/* Only the owner, or a process with CAP_LEASE, may ask; fs.leases-enable may forbid leases.  */
+	/* Only the owner, or a process with CAP_LEASE, may ask; fs.leases-enable may forbid leases. */
 	FILE_USERS_UNKNOWN,
 } FileUsers;
 
-/* @fd is open for reading.  With @writers_only, only users that have the file open for writing count.  */
+/* @fd is open for reading.  With @writers_only, only users that have the file open for writing count. */
 FileUsers file_users_ask(int fd, bool writers_only);

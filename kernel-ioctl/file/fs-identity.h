@@ -45,7 +45,7 @@ bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSE
 bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The total size of the filesystem; 0: the kernel does not tell.  */
+/* The total size of the filesystem; 0: the kernel does not tell. */
 uint64_t fs_total_bytes(int fd);
 
 /*

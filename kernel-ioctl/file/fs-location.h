@@ -22,7 +22,7 @@ typedef struct {
 	unsigned minor;
 } FsLocation;
 
-/* The location of the filesystem of @fd, any file or directory.  */
+/* The location of the filesystem of @fd, any file or directory. */
 bool fs_location_read(int fd, FsLocation *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*

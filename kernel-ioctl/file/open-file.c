@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The C library adds O_LARGEFILE to openat(2), but not to open_by_handle_at(2).  */
+/* The C library adds O_LARGEFILE to openat(2), but not to open_by_handle_at(2). */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_LARGEFILE)
 
-/* Types of handles: fs/xfs/xfs_export.c, fs/btrfs/export.h.  */
+/* Types of handles: fs/xfs/xfs_export.c, fs/btrfs/export.h. */
 #define HANDLE_TYPE_XFS   0x81
 #define HANDLE_TYPE_BTRFS 0x4d
 
@@ -139,7 +139,7 @@ OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id,
 	*ret_errno = 0;
 	if (fd >= 0)
 		return OPEN_OPENED;
-	/* A handle is no path: these errors describe the type of the object itself.  */
+	/* A handle is no path: these errors describe the type of the object itself. */
 	if (errno == ELOOP || errno == ENXIO || errno == ENODEV)
 		return refuse_type(ret_errno);
 	return refuse(errno, ret_errno);
@@ -226,7 +226,7 @@ OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_err
 	return hand_out_take(fd, ret_fd, ret_errno);
 }
 
-/* O_DIRECTORY triggers an automount, which can only be at a directory; the type is not known before.  */
+/* O_DIRECTORY triggers an automount, which can only be at a directory; the type is not known before. */
 static int find_path(const char *path)
 {
 	int fd = open_name(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -261,7 +261,7 @@ OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno
 		    S_ISDIR(st.st_mode) ? OPEN_FLAGS | O_DIRECTORY : OPEN_FLAGS);
 	if (fd < 0)
 		return refuse(errno, ret_errno);
-	/* Without /proc the name was looked up twice, so it may be another file.  */
+	/* Without /proc the name was looked up twice, so it may be another file. */
 	if (!is_same_file(fd, &st))
 		return refuse(ESTALE, ret_errno);
 

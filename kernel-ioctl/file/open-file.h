@@ -35,14 +35,14 @@ typedef enum {
 OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 			    int *ret_errno);
 
-/* Like open_file_by_id(), for an id that is known to be a regular file: the type is not checked.  */
+/* Like open_file_by_id(), for an id that is known to be a regular file: the type is not checked. */
 OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 				    int *ret_errno);
 
-/* Open a directory by handle for reading; -1 with errno.  Needs the same as open_file_by_id().  */
+/* Open a directory by handle for reading; -1 with errno.  Needs the same as open_file_by_id(). */
 int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id);
 
-/* This process can open by handle on this filesystem: tried on @mount_fd itself.  */
+/* This process can open by handle on this filesystem: tried on @mount_fd itself. */
 bool open_file_by_id_works(int mount_fd, FsKind kind);
 
 /* Open @name in the directory @dir_fd. */
@@ -54,5 +54,5 @@ OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_err
  */
 OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno);
 
-/* The outcome for an errno value of opening a file, or a directory on the way to it.  */
+/* The outcome for an errno value of opening a file, or a directory on the way to it. */
 OpenOutcome open_outcome_of(int error);

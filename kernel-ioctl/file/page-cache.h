@@ -16,7 +16,7 @@
  */
 uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length);
 
-/* Call cachestat(2) on @fd: 0, or an errno value; ENOSYS if the kernel lacks it.  */
+/* Call cachestat(2) on @fd: 0, or an errno value; ENOSYS if the kernel lacks it. */
 int page_cache_try_cachestat(int fd);
 
 /*

@@ -9,8 +9,8 @@
 /*
  * TargetPermission - into whose files the kernel lets this process share.
  *
- * A target of FIDEDUPERANGE may be open only for reading if the caller has CAP_SYS_ADMIN, owns the file, or
- * may write to its inode (allow_file_dedupe() in fs/remap_range.c).  Any readable file may be a source.
+ * Any readable file may be a source of FIDEDUPERANGE.  A target may be open only for reading if the caller owns
+ * the file, may write to its inode, or has CAP_SYS_ADMIN (allow_file_dedupe() in fs/remap_range.c).
  *
  * Thread: any.
  */
@@ -19,7 +19,7 @@ typedef struct {
 	uid_t uid;
 } TargetPermission;
 
-/* The permission of this process now.  It is out of date after a change of user or capabilities.  */
+/* The permission of this process now.  It is out of date after a change of user or capabilities. */
 TargetPermission target_permission_get(void);
 
 /*

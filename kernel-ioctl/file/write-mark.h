@@ -22,7 +22,7 @@
  */
 typedef struct {
 	uint64_t generation; /* of btrfs; 0 on XFS, or if the kernel does not tell */
-	/* Written to all devices since they appeared, with metadata and journal.  */
+	/* Written to all devices since they appeared, with metadata and journal. */
 	uint64_t written_bytes;
 } WriteMark;
 

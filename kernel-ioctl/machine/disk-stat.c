@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/* The unit of the counters, whatever the disk's sector size.  */
+/* The unit of the counters, whatever the disk's sector size. */
 #define SECTOR_BYTES 512
 
 enum {

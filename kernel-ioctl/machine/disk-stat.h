@@ -22,8 +22,8 @@ typedef struct {
 	uint64_t busy_msec; /* while any request was in flight */
 } DiskStat;
 
-/* False if the disk is gone or the text is malformed.  */
+/* False if the disk is gone or the text is malformed. */
 bool disk_stat_read(const char *path, DiskStat *ret);
 
-/* Parse the text of such a file.  */
+/* Parse the text of such a file. */
 bool disk_stat_parse(const char *text, DiskStat *ret);

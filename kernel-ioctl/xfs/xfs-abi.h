@@ -105,7 +105,7 @@ typedef struct {
 
 _Static_assert(sizeof(XfsAbiHandle) == 24, "as in the kernel");
 
-/* The kernel sets the last record's record_bytes to the rest of the buffer.  */
+/* The kernel sets the last record's record_bytes to the rest of the buffer. */
 typedef struct {
 	XfsAbiHandle parent;
 	uint32_t record_bytes; /* the distance to the next record */

@@ -7,7 +7,7 @@
 
 #include <linux/fs.h>
 
-/* 192 KiB.  Larger batches were not faster.  */
+/* 192 KiB.  Larger batches were not faster. */
 #define BATCH_INODES 1024
 
 struct XfsBulkstat {
@@ -31,7 +31,7 @@ static XfsAbiBulkstat *batch_new(uint32_t n_inodes)
 	return batch;
 }
 
-/* An older kernel refuses the flag for wide extent counts; ask again without it.  */
+/* An older kernel refuses the flag for wide extent counts; ask again without it. */
 static int read_batch(int fd, XfsAbiBulkstat *batch)
 {
 	int result = system_call_ioctl(fd, XFS_ABI_BULKSTAT, batch);
@@ -119,7 +119,7 @@ static bool answer_is_unusable(GError **error)
 	return system_call_failed(error, "list the inodes of the XFS");
 }
 
-/* The kernel must give inodes in order and a later inode to continue with; otherwise this would never end.  */
+/* The kernel must give inodes in order and a later inode to continue with; otherwise this would never end. */
 static bool next_batch(XfsBulkstat *bulkstat, GError **error)
 {
 	XfsAbiBulkstat *batch = bulkstat->batch;
@@ -144,7 +144,7 @@ bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **err
 		return true;
 
 	fill(&bulkstat->batch->inodes[bulkstat->next++], &bulkstat->inode);
-	/* A damaged inode index may list an inode twice.  */
+	/* A damaged inode index may list an inode twice. */
 	if (bulkstat->inode.inode < bulkstat->least || bulkstat->inode.inode == UINT64_MAX)
 		return answer_is_unusable(error);
 	bulkstat->least = bulkstat->inode.inode + 1;

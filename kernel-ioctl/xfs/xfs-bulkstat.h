@@ -45,7 +45,7 @@ typedef struct {
 /* 0 if the kernel lists inodes for this process through @fd, else a positive errno value. */
 int xfs_bulkstat_try(int fd);
 
-/* Read one inode.  False if no inode has this number, or it cannot be read.  */
+/* Read one inode.  False if no inode has this number, or it cannot be read. */
 bool xfs_inode_read(int fd, uint64_t inode, XfsInode *ret) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
@@ -61,7 +61,7 @@ void xfs_bulkstat_free(XfsBulkstat *bulkstat);
  */
 void xfs_bulkstat_ask_for(XfsBulkstat *bulkstat, uint32_t n_inodes);
 
-/* The next inode, valid until the next call, or NULL at the end.  */
+/* The next inode, valid until the next call, or NULL at the end. */
 bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -34,7 +34,7 @@ void xfs_fsmap_free(XfsFsmap *fsmap);
  */
 void xfs_fsmap_restrict(XfsFsmap *fsmap, uint64_t begin, uint64_t end);
 
-/* The next extent, valid until the next call, or NULL at the end.  */
+/* The next extent, valid until the next call, or NULL at the end. */
 bool xfs_fsmap_next(XfsFsmap *fsmap, const XfsOwnedExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -38,7 +38,7 @@ void xfs_parents_free(XfsParents *parents);
 /* Continue with the names of this inode. */
 void xfs_parents_begin(XfsParents *parents, uint64_t inode, uint32_t generation);
 
-/* *ret is set on XFS_PARENTS_NEXT only.  */
+/* *ret is set on XFS_PARENTS_NEXT only. */
 XfsParentsOutcome xfs_parents_next(XfsParents *parents, XfsParent *ret);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsParents, xfs_parents_free)
