@@ -14,4 +14,7 @@
  */
 
 /* True if work that repeats every @interval days is due @today. */
-bool look_day_is_due(uint64_t last_day, uint64_t today, uint64_t interval);
+static inline bool look_day_is_due(uint64_t last_day, uint64_t today, uint64_t interval)
+{
+	return today < last_day || today - last_day >= interval;
+}
