@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/files/extent-refs.h"
 
-#include "common/files/file-key.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
+#include "kernel-ioctl/call/file-key.h"
 
 /* The most bytes in files of a compressed extent, which has fewer on the disk. */
 #define ENCODED_BYTES_MAX (UINT64_C(128) << 10)

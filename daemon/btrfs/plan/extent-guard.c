@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-guard.h"
 
-#include "common/files/file-key.h"
+#include "kernel-ioctl/call/file-key.h"
 
 /* So many files, and leaves, are remembered; then they are counted anew. */
 #define FILES_MAX  (1 << 14)
