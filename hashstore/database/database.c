@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+G_DEFINE_QUARK(dedupd_hash_store_error, hash_store_error)
+
 /* A recovery or checkpoint locks the -shm file for a moment. */
 #define BUSY_TIMEOUT_MSEC 5000
 
