@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/notes.h"
 #include "hashstore/database/store-transaction.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/segments.h"
 
-#include "hashstore/anchors/anchors.h"
+#include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/segment-rewrite.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-transaction.h"
@@ -28,7 +28,57 @@
  */
 #define CHANGED_SHARE 8
 
-unsigned segments_unsettled_max(size_t memory_bytes)
+/* Write the anchors in memory as a segment. */
+static bool write_segment(HashStore *store, GError **error)
+{
+	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
+	size_t n;
+
+	if (!writer)
+		return false;
+
+	anchor_sort(store->anchors, store->n_anchors);
+	n = anchor_unique(store->anchors, store->n_anchors);
+	store->n_anchors = 0;
+	if (!segment_writer_add(writer, store->anchors, n, error) ||
+	    !segment_writer_finish(writer, 0, error)) {
+		store->failed = true;
+		return false;
+	}
+
+	return true;
+}
+
+bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
+{
+	if (G_UNLIKELY(!store->anchors)) {
+		if (!hash_store_begin(store, error))
+			return false;
+		store->anchors = g_malloc(store->memory_bytes);
+		store->n_anchors = 0;
+	}
+	store->anchors[store->n_anchors++] = *anchor;
+	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
+		return true;
+
+	return write_segment(store, error);
+}
+
+bool hash_store_flush_anchors(HashStore *store, GError **error)
+{
+	if (!store->anchors)
+		return true;
+	if (store->n_anchors > 0 && !write_segment(store, error))
+		return false;
+
+	/* Free the memory for its next user. */
+	g_clear_pointer(&store->anchors, g_free);
+
+	return true;
+}
+
+/* The most segments of unsettled anchors, given the memory for a merge of all. */
+static unsigned unsettled_max(size_t memory_bytes)
 {
 	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
 }
@@ -51,7 +101,7 @@ static bool is_unsettled(const HashStore *store, const Segment *segment)
  */
 static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segments)
 {
-	guint limit = segments_unsettled_max(store->memory_bytes);
+	guint limit = unsettled_max(store->memory_bytes);
 	GPtrArray *chosen = g_ptr_array_new();
 
 	for (guint i = 0; i < segments->len; i++) {
@@ -66,7 +116,8 @@ static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segm
 	return chosen;
 }
 
-bool segments_limit_unsettled(HashStore *store, GError **error)
+/* Merge unsettled segments while there are too many.  Everything is committed before and after. */
+static bool limit_unsettled(HashStore *store, GError **error)
 {
 	while (hash_store_may_continue(store)) {
 		g_autoptr(GPtrArray) segments = segment_list(store->database, error);
@@ -204,7 +255,7 @@ bool hash_store_commit(HashStore *store, GError **error)
 
 	/* hash_store_begin() begins nothing here, but refuses a store that failed. */
 	return hash_store_begin(store, error) && hash_store_flush_anchors(store, error) &&
-	       hash_store_keep(store, error) && segments_limit_unsettled(store, error) &&
+	       hash_store_keep(store, error) && limit_unsettled(store, error) &&
 	       store_connection_checkpoint(store, error);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/anchors/anchor.h"
 #include "hashstore/database/store.h"
 
 /*
  * Segments - which segments a store has, and when they are merged.
  *
- * A pass writes a segment whenever its memory is full, and at each commit.  If there are too many, those of
- * similar size are merged.  At the end of a pass, its segments are merged with older ones until each is
- * several times as large as all smaller ones together.  So an anchor is rewritten a logarithmic number of
- * times, and a look-up meets few segments.
+ * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
+ * If there are too many, those of similar size are merged.  At the end of a pass, its segments are merged with
+ * older ones until each is several times as large as all smaller ones together.  So an anchor is rewritten a
+ * logarithmic number of times, and a look-up meets few segments.
  *
  * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
  * of its own, which is rolled back after a request to stop.
@@ -17,11 +18,16 @@
  * Thread: the filesystem's worker.
  */
 
-/* The most segments of unsettled anchors, given the memory for a merge of all. */
-unsigned segments_unsettled_max(size_t memory_bytes);
+/* Store @anchor.  The row of its object may follow later in the same commit. */
+bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Merge unsettled segments while there are too many.  Everything is committed before and after. */
-bool segments_limit_unsettled(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Count the anchors in all segments, and the segments. */
+bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,
+			      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Write the anchors held in memory as a segment. */
+bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Commit all changes: the anchors in memory become a segment.  Then merge segments if there are too many,

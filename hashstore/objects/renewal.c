@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/anchor-sort.h"
-#include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/segments.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
