@@ -3,7 +3,6 @@
 #include "hashstore/objects/objects.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
-#include "hashstore/store-vacuum.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>
