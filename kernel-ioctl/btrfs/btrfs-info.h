@@ -43,3 +43,11 @@ bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES]);
  * exclusive.  Source: /sys/fs/btrfs/UUID/exclusive_operation, since Linux 5.10.
  */
 char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES]);
+
+/*
+ * True if a scrub runs on any device of a btrfs filesystem, or a replacement, which scrubs too
+ * (BTRFS_IOC_SCRUB_PROGRESS, needs CAP_SYS_ADMIN).
+ *
+ * @fd is any file or directory of the filesystem.  False if the kernel does not tell.
+ */
+bool btrfs_is_being_scrubbed(int fd);
