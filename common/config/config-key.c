@@ -4,7 +4,7 @@
 #include "common/config/disk-settings.h"
 #include "common/config/policies.h"
 #include "common/config/settings.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <string.h>
 

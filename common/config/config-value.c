@@ -4,7 +4,6 @@
 #include "common/config/time-window.h"
 #include "common/text/duration-text.h"
 #include "common/text/name-text.h"
-#include "common/text/nearest-word.h"
 #include "common/text/size-text.h"
 #include "common/text/word-list.h"
 

@@ -4,7 +4,7 @@
 #include "common/config/config-lines.h"
 #include "common/config/config-value.h"
 #include "common/text/name-text.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <string.h>
 

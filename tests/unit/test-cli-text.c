@@ -2,7 +2,7 @@
 #include "cli/arguments/point-in-time.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/time-text.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <glib.h>
 #include <stdlib.h>
