@@ -176,16 +176,13 @@ uint64_t hash_store_file_bytes(const HashStore *store)
 
 uint64_t hash_store_content_bytes(HashStore *store)
 {
-	sqlite3_stmt *query = hash_store_query(store, STATEMENT_GET_CONTENT_BYTES, NULL);
-	uint64_t bytes;
-	bool row;
+	uint64_t bytes = 0;
 
-	if (!query || !database_step(store->database, query, &row, NULL) || !row)
+	if (!hash_store_query_number(store, STATEMENT_GET_CONTENT_BYTES, NULL, &bytes, NULL) ||
+	    bytes == 0)
 		return 0;
 
-	bytes = (uint64_t)sqlite3_column_int64(query, 0) + store->n_anchors * PACKED_ANCHOR_BYTES;
-	sqlite3_reset(query);
-	return bytes;
+	return bytes + store->n_anchors * PACKED_ANCHOR_BYTES;
 }
 
 bool hash_store_unsettle(HashStore *store, GError **error)
@@ -217,9 +214,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	store->n_anchors = 0;
 	store->n_renewed = 0;
 	store->halves = 0;
-	store->differed_known = false;
-	store->pinned_known = false;
-	store->read_sums_known = false;
+	hash_store_forget_row_counts(store);
 	store->counts.objects = 0;
 	store->counts.dead = 0;
 	store->counts.settled_below = store->counts.next_object;

@@ -44,23 +44,12 @@ uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
 
 static bool drop_segment_row(HashStore *store, const Segment *segment, GError **error)
 {
-	uint32_t rows = segment->fences->len / FENCE_BYTES;
-	sqlite3_stmt *drop;
+	const uint64_t first = (uint64_t)segment->first_fence;
+	const uint64_t fences[] = { first, first + segment->fences->len / FENCE_BYTES };
+	const uint64_t id = (uint64_t)segment->id;
 
-	drop = hash_store_change(store, STATEMENT_DROP_FENCES, error);
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, segment->first_fence);
-	sqlite3_bind_int64(drop, 2, segment->first_fence + rows);
-	if (!hash_store_apply(store, drop, error))
-		return false;
-
-	drop = hash_store_change(store, STATEMENT_DROP_SEGMENT, error);
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, segment->id);
-
-	return hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_FENCES, fences, error) &&
+	       hash_store_change_rows(store, STATEMENT_DROP_SEGMENT, &id, error);
 }
 
 /* Copy all of @merge to @writer, or less after a request to stop; @liveness may be NULL. */

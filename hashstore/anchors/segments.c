@@ -174,7 +174,6 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 	for (guint i = 0; i < segments->len && hash_store_may_continue(store); i++) {
 		g_autoptr(GPtrArray) one = g_ptr_array_new();
 		Segment *segment = segments->pdata[i];
-		sqlite3_stmt *set;
 		uint64_t n_live;
 
 		g_ptr_array_add(one, segment);
@@ -186,12 +185,8 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 			continue;
 		}
 
-		set = hash_store_change(store, STATEMENT_SET_LIVE_OBJECTS, error);
-		if (!set)
-			return false;
-		sqlite3_bind_int64(set, 1, (int64_t)MAX(n_live, 1));
-		sqlite3_bind_int64(set, 2, segment->id);
-		if (!hash_store_apply(store, set, error))
+		const uint64_t values[] = { MAX(n_live, 1), (uint64_t)segment->id };
+		if (!hash_store_change_rows(store, STATEMENT_SET_LIVE_OBJECTS, values, error))
 			return false;
 	}
 

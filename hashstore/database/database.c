@@ -222,6 +222,22 @@ bool database_get_int(Database *database, const char *sql, int64_t *ret, GError 
 	return true;
 }
 
+bool database_count_rows(Database *database, const char *table, RowCount *rows, GError **error)
+{
+	g_autofree char *sql = NULL;
+	int64_t n;
+
+	if (rows->is_known)
+		return true;
+
+	sql = g_strconcat("SELECT count(*) FROM ", table, NULL);
+	if (!database_get_int(database, sql, &n, error))
+		return false;
+	*rows = (RowCount){ (uint64_t)n, true };
+
+	return true;
+}
+
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error)
 {
 	g_autofree char *reason = NULL;

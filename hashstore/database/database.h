@@ -50,6 +50,16 @@ void database_keep_wal(Database *database);
 bool database_get_int(Database *database, const char *sql, int64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
+/* The number of rows of a table, committed or not. */
+typedef struct {
+	uint64_t n;
+	bool is_known;
+} RowCount;
+
+/* Count the rows of @table unless they are known: most passes never need the number. */
+bool database_count_rows(Database *database, const char *table, RowCount *rows, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error);
 
 /* Make one step; resets @statement at its end and on failure. */

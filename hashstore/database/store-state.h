@@ -39,13 +39,10 @@ struct HashStore {
 	bool failed; /* a change failed, perhaps half made: nothing may be committed any more */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;
-	uint64_t halves;        /* rows of half, committed or not */
-	uint64_t differed_rows; /* rows of differed, committed or not; if differed_known */
-	bool differed_known;
-	uint64_t pinned_rows; /* rows of pinned; likewise */
-	bool pinned_known;
-	uint64_t read_sums_rows; /* rows of read_sums; likewise */
-	bool read_sums_known;
+	uint64_t halves; /* rows of half, committed or not */
+	RowCount differed;
+	RowCount pinned;
+	RowCount read_sums;
 	uint64_t thread_read_bytes;
 	uint32_t n_renewed; /* ids assigned by hash_store_renew() since all was settled */
 

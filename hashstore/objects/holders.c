@@ -114,47 +114,41 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 
 bool hash_store_get_holders(HashStore *store, uint64_t id, char **ret, GError **error)
 {
-	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_HOLDERS, error);
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!get)
-		return false;
-	sqlite3_bind_int64(get, 1, (int64_t)id);
-	if (!database_step(store->database, get, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_GET_HOLDERS, &id, &row, error))
 		return false;
 	if (row)
-		*ret = g_strdup((const char *)sqlite3_column_text(get, 0));
-	sqlite3_reset(get);
+		*ret = g_strdup((const char *)sqlite3_column_text(row, 0));
+	sqlite3_reset(row);
 	return true;
 }
 
 bool hash_store_drop_unused_holders(HashStore *store, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_HOLDERS, error);
-
-	return drop && hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_HOLDERS, NULL, error);
 }
 
 bool hash_store_next_held(HashStore *store, uint64_t after, HeldExtents *ret, bool *ret_found,
 			  GError **error)
 {
-	sqlite3_stmt *next = hash_store_query(store, STATEMENT_SUM_HELD, error);
+	const uint64_t values[] = { MIN(after, INT64_MAX) };
+	sqlite3_stmt *row;
 
 	*ret = (HeldExtents){ 0 };
 	*ret_found = false;
-	if (!next)
+	if (!hash_store_query_row(store, STATEMENT_SUM_HELD, values, &row, error))
 		return false;
-	sqlite3_bind_int64(next, 1, (int64_t)MIN(after, INT64_MAX));
-	if (!database_step(store->database, next, ret_found, error))
-		return false;
-	if (*ret_found)
-		*ret = (HeldExtents){
-			.holders = (uint64_t)sqlite3_column_int64(next, 0),
-			.extents = (uint64_t)sqlite3_column_int64(next, 1),
-			.bytes = (uint64_t)sqlite3_column_int64(next, 2),
-		};
-	sqlite3_reset(next);
+	if (!row)
+		return true;
+	*ret = (HeldExtents){
+		.holders = (uint64_t)sqlite3_column_int64(row, 0),
+		.extents = (uint64_t)sqlite3_column_int64(row, 1),
+		.bytes = (uint64_t)sqlite3_column_int64(row, 2),
+	};
+	sqlite3_reset(row);
+	*ret_found = true;
 	return true;
 }
 
