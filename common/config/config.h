@@ -24,7 +24,7 @@ typedef enum {
 
 typedef struct Config Config;
 
-/* The begin of a section, or one of its lines. */
+/* The start of a section, or one of its lines. */
 typedef struct {
 	ConfigSection section;
 	char *name;           /* of a disk, or a filesystem's UUID or mount point; NULL: [Dedupd] */

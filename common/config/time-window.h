@@ -9,8 +9,8 @@
 /*
  * TimeWindow - a part of the day, in local time, on some weekdays, in which passes may run.
  *
- * A window whose end is not after its begin ends on the next day, and belongs to the weekday of its begin:
- * "22:00-06:00 Fri" closes on Saturday morning.  If clocks are set forward over its begin or end, it is at
+ * A window whose end is not after its start ends on the next day, and belongs to the weekday of its start:
+ * "22:00-06:00 Fri" closes on Saturday morning.  If clocks are set forward over its start or end, it is at
  * that moment.  If they are set back, the first of the two hours counts.
  *
  * Pure, except for the local time zone.  Thread: any.

@@ -36,7 +36,7 @@ struct DiskUser {
 	DiskBudget *budget;
 
 	/* Guarded by the mutex of the budget. */
-	double start; /* begin of the current request, in bytes that it had */
+	double start; /* start of the current request, in bytes that it had */
 	double end;   /* end of the last one */
 	bool is_waiting;
 };

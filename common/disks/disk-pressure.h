@@ -18,7 +18,7 @@ typedef struct {
 	double rate_bytes;      /* per second; 0: no limit */
 	uint64_t balance_bytes; /* charged to the pass and not seen on the disk yet */
 	unsigned n_idle;        /* consecutive looks at which nobody else used the disk */
-	unsigned n_looks;       /* since the begin, up to the number of fast ones */
+	unsigned n_looks;       /* since the start, up to the number of fast ones */
 } DiskPressure;
 
 /* The changes since the last look. */

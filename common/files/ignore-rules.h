@@ -8,7 +8,7 @@
  * IgnoreRules - patterns like those of gitignore(5), for paths to skip.
  *
  * The last matching pattern decides; one that begins with ! includes the path again.  A pattern with a slash
- * at its begin or inside starts at the top, others match at any depth.  One with a slash at its end matches
+ * at its start or inside starts at the top, others match at any depth.  One with a slash at its end matches
  * only directories.  `*` and `?` match no slash; `**` between slashes matches any number of directories.  Names
  * are bytes.
  *
@@ -27,7 +27,7 @@ void ignore_rules_free(IgnoreRules *rules);
 
 size_t ignore_rules_count(const IgnoreRules *rules);
 
-/* True if @path, which has no slash at its begin, is ignored. */
+/* True if @path, which has no slash at its start, is ignored. */
 bool ignore_rules_ignore(IgnoreRules *rules, const char *path, bool is_directory);
 
 /* The pattern that ignores it, borrowed; NULL: none. */

@@ -8,7 +8,7 @@
  * Thread: any.
  */
 
-/* A descriptor at the begin of @text, to be closed; negative errno. */
+/* A descriptor at the start of @text, to be closed; negative errno. */
 int memfd_new(const char *text);
 
 /* Another descriptor of the same file, with a position of its own; negative errno. */

@@ -88,7 +88,7 @@ static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
 	return digits;
 }
 
-/* Turn the buckets' sizes in @counts into their begins, and set their ends. */
+/* Turn the buckets' sizes in @counts into their starts, and set their ends. */
 static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_ends)
 {
 	uint32_t sum = 0;

@@ -35,7 +35,7 @@ struct HashStore {
 	unsigned snapshots_at_rest; /* open snapshots that were taken at rest */
 	sqlite3_stmt *statements[N_STATEMENTS];
 	bool in_transaction;
-	int64_t reads_since_usec; /* begin of the transaction of reads; 0: none */
+	int64_t reads_since_usec; /* start of the transaction of reads; 0: none */
 	bool failed; /* a change failed, perhaps half made: nothing may be committed any more */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;

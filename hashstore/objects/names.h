@@ -36,7 +36,7 @@ bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t in
 
 /*
  * The absolute path of a directory by the stored names, as raw bytes.  It begins with "?" if the names do not
- * lead up to the begin of a walk.
+ * lead up to the start of a walk.
  */
 char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t inode);
 

@@ -21,7 +21,7 @@ bool hash_store_put_read_sums(HashStore *store, uint64_t address, const uint64_t
 			      size_t n_sums, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Read the sums (uint64_t) of the last extent that begins at or before @address.  *ret_address is its begin;
+ * Read the sums (uint64_t) of the last extent that begins at or before @address.  *ret_address is its start;
  * *ret is NULL if there is none.
  */
 bool hash_store_get_read_sums(HashStore *store, uint64_t address, uint64_t *ret_address,

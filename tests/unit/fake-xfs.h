@@ -34,7 +34,7 @@ typedef struct {
 	int error;
 	size_t n_before_error; /* inodes returned before the error */
 	bool is_old;           /* it does not know the flag of wide counts */
-	bool repeats_itself;   /* tells to continue at the begin */
+	bool repeats_itself;   /* tells to continue at the start */
 	bool gives_too_many;
 	bool marks_no_end;     /* of the extents, or names */
 	int record_bytes_more; /* added to the size in each record of a name */
