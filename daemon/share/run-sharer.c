@@ -5,15 +5,21 @@
 #include "daemon/share/block-set.h"
 #include "daemon/share/blocks-shared-before.h"
 #include "daemon/share/dedupe-failure.h"
-#include "daemon/share/extent-ceiling.h"
 #include "daemon/share/range-source.h"
 #include "daemon/share/run-sharer-internal.h"
+#include "kernel-ioctl/file/file-attributes.h"
 
 #include <errno.h>
 
 /* How far beyond its estimated ends a run is looked at, first and at most at a time. */
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
+
+/*
+ * The most extents that a file of XFS may have and still be a target: deduplication can cut it into more.  XFS
+ * allows 2^31, or 2^48 with nrext64, but the kernel keeps all of them in memory while the file is in use.
+ */
+#define XFS_EXTENTS_MAX (UINT32_C(1) << 20)
 
 /* What a part of a run turned out to be. */
 typedef struct {
@@ -273,14 +279,18 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
-/* Whether the target has so many extents that the round could make them too many. */
+/* Whether the target has so many extents that the round could make them too many.  ExtentGuard looks after btrfs. */
 static bool is_cut_up(const RunSharer *sharer)
 {
+	g_autoptr(GError) unread = NULL;
+	FileAttributes attributes;
 	size_t first, end;
 
-	return round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
-	       extent_ceiling_is_reached(sharer->pass->filesystem,
-					 file_reader_fd(sharer->target->reader));
+	return sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
+	       round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       file_attributes_read(file_reader_fd(sharer->target->reader), FS_KIND_XFS,
+				    &attributes, &unread) &&
+	       attributes.n_extents >= XFS_EXTENTS_MAX;
 }
 
 /* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
