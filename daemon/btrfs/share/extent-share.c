@@ -4,10 +4,8 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/plan/checksum-trust.h"
-#include "daemon/btrfs/plan/extent-counts.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 #include "daemon/btrfs/plan/extent-queue.h"
-#include "daemon/btrfs/plan/extent-skips.h"
-#include "daemon/btrfs/plan/gone-extent.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
@@ -54,13 +52,13 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 
 	/* The copy was equal when it was made. */
 	if (step->from == STEP_FROM_COPY) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
@@ -70,7 +68,7 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	if (kept)
 		*ret = STEP_DOUBTED;
 	else
-		extent_skips_add(sharer->pass, target, SKIP_DIFFERS, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_DIFFERS, &step->target);
 	return true;
 }
 
@@ -91,21 +89,21 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 {
 	SharedRounds shared = share_rounds(sharer, step, files);
 
-	extent_counts_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
-		extent_skips_add(sharer->pass, target,
-				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
-				 &step->target);
+		extent_outcome_note_skipped(
+			sharer->pass, target,
+			shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE, &step->target);
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
 	else if (shared.no_source != SKIP_REASONS)
-		extent_skips_add(sharer->pass, target, shared.no_source, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, shared.no_source, &step->target);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		extent_skips_add(sharer->pass, target, dedupe_failure_reason(shared.outcome),
-				 &step->target);
+		extent_outcome_note_skipped(sharer->pass, target,
+					    dedupe_failure_reason(shared.outcome), &step->target);
 	return true;
 }
 
@@ -131,7 +129,7 @@ static void share_joined(ExtentSharer *sharer)
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	extent_counts_add_shared(sharer->pass, done, done > 0);
+	extent_outcome_note_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -156,7 +154,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (!unopened)
 		return run_rounds(sharer, target, step, &files, ret, error);
 
-	extent_skips_add(sharer->pass, target, reason, unopened);
+	extent_outcome_note_skipped(sharer->pass, target, reason, unopened);
 	return true;
 }
 
@@ -200,7 +198,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	if (is_searched)
 		return true;
 	if (is_news) {
-		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+		extent_outcome_note_skipped(sharer->pass, target, reason,
+					    extent_plan_blamed(sharer->plan));
 		if (reason == SKIP_CLONES)
 			sharer->pass->result->costly_bytes +=
 				extent_plan_costly_bytes(sharer->plan);
@@ -257,7 +256,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 
 	/* Nothing can be said of it when the pass was asked to stop. */
 	if (pass_checkpoint(sharer->pass)) {
-		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
 	}
 	return false;
@@ -273,7 +272,7 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 		reason = SKIP_DIFFERS;
 		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
 	}
-	extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	extent_outcome_note_skipped(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
 	if (skip_may_pass(reason))
 		return true;
 
@@ -309,7 +308,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
-		return gone_extent_forget(sharer->pass, sharer->table, target, error);
+		return extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
@@ -355,7 +354,8 @@ static void leave_all_planned(ExtentSharer *sharer)
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
 		planned_target_release(planned, sharer->files);
-		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE,
+					    NULL);
 	}
 }
 
@@ -384,11 +384,11 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
-		return gone_extent_note_freed(sharer->pass, sharer->table, planned, error);
+		return extent_outcome_note_freed(sharer->pass, sharer->table, planned, error);
 
 	/* It was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
-	extent_skips_add(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
+	extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
 }
 
@@ -482,7 +482,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		return true;
 	}
 	if (sharer->pass->result->stopped_reason) {
-		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
 	/* Once in a pass is enough. */
@@ -502,7 +502,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	switch (outcome) {
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run ||
-		       gone_extent_forget(sharer->pass, sharer->table, target, error);
+		       extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
 	case EXTENT_STOPPED:
 		return true;
@@ -515,7 +515,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		extent_counts_estimate(sharer->pass, target, sharer->plan);
+		extent_outcome_estimate(sharer->pass, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/btrfs/plan/extent-counts.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 
+#include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/plan/extent-zeros.h"
+#include "hashstore/objects/open-extents.h"
 
 static void count_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 {
@@ -32,13 +34,13 @@ static void show_freed(const Pass *pass)
 		     result->freed.bytes - MIN(written, result->freed.bytes));
 }
 
-void extent_counts_add_shared(Pass *pass, uint64_t bytes, bool is_run)
+void extent_outcome_note_shared(Pass *pass, uint64_t bytes, bool is_run)
 {
 	pass->result->shared.bytes += bytes;
 	pass->result->shared.runs += is_run;
 }
 
-void extent_counts_add_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
+void extent_outcome_note_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 {
 	count_rewritten(pass, bytes, is_deferred);
 	show_freed(pass);
@@ -53,14 +55,47 @@ static void count_copy(Pass *pass, const Object *extent)
 		*written -= MIN(extent->size_bytes, *written);
 }
 
-void extent_counts_add_freed(Pass *pass, const Object *extent, const GArray *steps)
+static bool drop(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
 {
-	count_freed(pass, extent, steps);
-	count_copy(pass, extent);
-	show_freed(pass);
+	object_table_remove_fact(table, extent->id, FACT_LIVE);
+	return hash_store_drop_extent(pass->store, extent->inode, error);
 }
 
-void extent_counts_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
+bool extent_outcome_note_gone(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
+{
+	pass->result->files.gone++;
+	return deferred_extents_lose(pass->btrfs.deferred, extent->inode, error) &&
+	       drop(pass, table, extent, error);
+}
+
+bool extent_outcome_note_freed(Pass *pass, ObjectTable *table, PlannedTarget *planned,
+			       GError **error)
+{
+	planned->claim = (RemainderClaim){ 0 };
+	if (!deferred_extents_take(pass->btrfs.deferred, planned->extent.inode, error))
+		return false;
+	count_freed(pass, &planned->extent, planned->steps);
+	count_copy(pass, &planned->extent);
+	show_freed(pass);
+	return drop(pass, table, &planned->extent, error);
+}
+
+void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason reason,
+				 const ExtentRef *place)
+{
+	SkipLedger *skips = &pass->result->skips;
+	g_autofree char *path = NULL;
+
+	if (place && skip_ledger_wants_example(skips, reason))
+		path = extent_places_path(pass->btrfs.places, place);
+	skip_ledger_add(skips, reason, target->size_bytes, path);
+	if (skip_may_pass(reason))
+		postponed_add(pass->postponed, pass->store, target->id);
+	if (reason == SKIP_READ_ONLY || reason == SKIP_NO_METADATA_SPACE)
+		postponed_add_rest(pass->postponed);
+}
+
+void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
 	uint64_t rest_bytes = extent_plan_rest_bytes(plan);
