@@ -16,7 +16,7 @@ static void put_anchor(uint64_t digest, uint64_t block, void *data)
 {
 	AnchorWriter *sink = data;
 
-	if (!sink->stands || !clone_stands_cover(sink->stands, block, sink->anchor_blocks))
+	if (!sink->stands || !stand_ins_cover(sink->stands, block, sink->anchor_blocks))
 		put(digest, block, data);
 }
 
@@ -24,7 +24,7 @@ static void put_zeros(uint64_t block, void *data)
 {
 	AnchorWriter *sink = data;
 
-	if (!sink->stands || !clone_stands_cover_run(sink->stands, block))
+	if (!sink->stands || !stand_ins_cover_run(sink->stands, block))
 		put(ANCHOR_ZEROS_DIGEST, block, data);
 }
 

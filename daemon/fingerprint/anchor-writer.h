@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/content/object-sums.h"
-#include "daemon/fingerprint/clone-stands.h"
+#include "daemon/fingerprint/stand-ins.h"
 #include "hashstore/hash-store.h"
 
 /*
@@ -13,9 +13,9 @@
  * Thread: the filesystem's worker.
  */
 typedef struct {
-	HashStore *store;    /* borrowed */
-	uint32_t object;     /* whose anchors come */
-	CloneStands *stands; /* borrowed; says which are left out; NULL: none */
+	HashStore *store; /* borrowed */
+	uint32_t object;  /* whose anchors come */
+	StandIns *stands; /* borrowed; says which are left out; NULL: none */
 	uint32_t anchor_blocks;
 	GError *failed;
 } AnchorWriter;

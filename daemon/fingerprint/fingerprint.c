@@ -3,10 +3,10 @@
 
 #include "common/content/zeros.h"
 #include "common/files/special-files.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/fingerprint/anchor-writer.h"
-#include "daemon/fingerprint/clone-prime.h"
+#include "daemon/fingerprint/earlier-stand-ins.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
 
@@ -18,9 +18,9 @@ typedef struct {
 	FileOpener *opener;
 	const BlockSums *sums;
 	ReadAhead *ahead;
-	FileJob *job;        /* the file in hand */
-	CloneStands *stands; /* NULL: all anchors are kept */
-	ExtentReads *reads;  /* NULL: no extents are objects */
+	FileJob *job;       /* the file in hand */
+	StandIns *stands;   /* NULL: all anchors are kept */
+	ExtentReads *reads; /* NULL: no extents are objects */
 	uint32_t first_object;
 	uint64_t n_new_blocks; /* shared, and with no stand before this pass that is known */
 	bool is_primed;        /* files of earlier passes are known as stands, too */
@@ -99,19 +99,20 @@ static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_
 		return true;
 
 	stands = g_new(uint32_t, part->n_blocks);
-	clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+	stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
 	for (size_t i = 0; i < part->n_blocks; i++)
 		printer->n_new_blocks += stands[i] == 0;
 	if (printer->n_new_blocks > PRIME_BLOCKS && !printer->is_primed) {
 		cache = read_ahead_cache(printer->ahead);
 		printer->is_primed = true;
-		if (printer->first_object > 1 && !clone_prime(printer->pass, printer->opener, cache,
-							      printer->first_object, error))
+		if (printer->first_object > 1 &&
+		    !earlier_stand_ins_load(printer->pass, printer->opener, cache,
+					    printer->first_object, error))
 			return false;
-		clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+		stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
 	}
 
-	clone_stands_stand(printer->stands, part->piece.physical, part->n_blocks, stands);
+	stand_ins_add(printer->stands, part->piece.physical, part->n_blocks, stands);
 	*ret = g_steal_pointer(&stands);
 	return true;
 }
@@ -127,8 +128,8 @@ static bool add_sums(Fingerprinter *printer, const FilePart *part, GError **erro
 		return false;
 	for (size_t i = 0; i < part->n_blocks; i++) {
 		if (printer->stands)
-			clone_stands_next(printer->stands, object_sums_blocks(&job->learned.sums),
-					  stands ? stands[i] : 0);
+			stand_ins_next(printer->stands, object_sums_blocks(&job->learned.sums),
+				       stands ? stands[i] : 0);
 		if (part->sums[i] == zeros)
 			object_sums_add_zeros(&job->learned.sums, 1, &sink);
 		else
@@ -277,13 +278,13 @@ static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 /* Note in the row whose anchors stand for blocks of the file. */
 static bool end_stands(Fingerprinter *printer, Object *row, GError **error)
 {
-	uint32_t id = printer->stands ? clone_stands_end(printer->stands, true) : 0;
+	uint32_t id = printer->stands ? stand_ins_end(printer->stands, true) : 0;
 	Object stand;
 	bool found;
 
 	if (id == 0)
 		return true;
-	if (!lost_stands_expect(printer->pass->store, error))
+	if (!lost_stand_ins_expect(printer->pass->store, error))
 		return false;
 
 	row->stand = OBJECT_STAND_SEVERAL;
@@ -362,7 +363,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 		return skip_for_now(printer, job, job->no_room);
 
 	if (printer->stands)
-		clone_stands_begin(printer->stands, job->object, job->owner);
+		stand_ins_begin(printer->stands, job->object, job->owner);
 	outcome = add_parts(printer, error);
 	store_room_give_back(printer->pass->room, job->room_bytes);
 	if (outcome == FINGERPRINT_DONE)
@@ -373,7 +374,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (outcome == FINGERPRINT_SKIPPED)
 		file_reader_keep_nothing(job->reader);
 	if (printer->stands && outcome != FINGERPRINT_DONE)
-		clone_stands_end(printer->stands, false);
+		stand_ins_end(printer->stands, false);
 
 	if (outcome == FINGERPRINT_FAILED) {
 		g_clear_error(&printer->anchors.failed);
@@ -404,7 +405,7 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	const HashStoreAbout *about = hash_store_about(pass->store);
 	g_autoptr(BlockSums) sums = NULL;
 	g_autoptr(ReadAhead) ahead = NULL;
-	g_autoptr(CloneStands) stands = NULL;
+	g_autoptr(StandIns) stands = NULL;
 	g_autoptr(ExtentReads) reads = checksums ? extent_reads_new(pass) : NULL;
 	Fingerprinter printer = {
 		.pass = pass,
@@ -428,8 +429,8 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	printer.ahead = ahead;
 	/* Where blocks are freed one by one, all references to them are found without anchors. */
 	if (pass->filesystem->identity.kind == FS_KIND_XFS)
-		stands = clone_stands_new(read_ahead_cache(ahead), pass->block_bytes,
-					  pass->settings->across_owners != ACROSS_OWNERS);
+		stands = stand_ins_new(read_ahead_cache(ahead), pass->block_bytes,
+				       pass->settings->across_owners != ACROSS_OWNERS);
 	printer.stands = stands;
 	printer.anchors.stands = stands;
 	done = fingerprint_files(&printer, error);

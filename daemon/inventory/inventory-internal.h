@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/system/name-buffer.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/inventory/inventory.h"
 #include "daemon/inventory/same-sizes.h"
 #include "daemon/inventory/walk.h"
@@ -55,7 +55,7 @@ struct Inventory {
 	bool is_flushed;
 	uint64_t unsettled;
 	GArray *regained;   /* uint32_t: ids of settled objects that may be targets again */
-	LostStands *lost;   /* what else is to be read for their sake */
+	LostStandIns *lost; /* what else is to be read for their sake */
 	bool lists_relying; /* all that relied on these is listed to be read */
 	Sorter *outside;    /* uint32_t: ids of unsettled objects outside the walk */
 };

@@ -37,12 +37,12 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 	g_autoptr(ObjectCursor) cursor = NULL;
 	bool are_expected;
 
-	if (!lost_stands_are_expected(pass->store, &are_expected, error))
+	if (!lost_stand_ins_are_expected(pass->store, &are_expected, error))
 		return false;
-	if (!are_expected || inventory->sizes || !lost_stands_end(inventory->lost))
+	if (!are_expected || inventory->sizes || !lost_stand_ins_end(inventory->lost))
 		return true;
 	if (!sees_all(inventory))
-		return lost_stands_note_all(pass->store, error);
+		return lost_stand_ins_note_all(pass->store, error);
 
 	cursor = object_cursor_open(pass->store, error);
 	while (cursor && pass_checkpoint(pass)) {
@@ -54,7 +54,7 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 			inventory->lists_relying = true;
 			return true;
 		}
-		if (lost_stands_concern(inventory->lost, known) &&
+		if (lost_stand_ins_concern(inventory->lost, known) &&
 		    !add_relying(inventory, known, error))
 			return false;
 	}
@@ -64,5 +64,6 @@ bool inventory_list_relying(Inventory *inventory, GError **error)
 
 bool inventory_finish_reading(Inventory *inventory, GError **error)
 {
-	return !inventory->lists_relying || lost_stands_clear_note(inventory->pass->store, error);
+	return !inventory->lists_relying ||
+	       lost_stand_ins_clear_note(inventory->pass->store, error);
 }

@@ -55,7 +55,7 @@ void inventory_free(Inventory *inventory)
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
 	same_sizes_free(inventory->sizes);
-	lost_stands_free(inventory->lost);
+	lost_stand_ins_free(inventory->lost);
 	sorter_free(inventory->outside);
 	g_array_unref(inventory->regained);
 	g_free(inventory);
@@ -237,8 +237,8 @@ bool inventory_forget(Inventory *inventory, const Object *known, GError **error)
 	HashStore *store = inventory->pass->store;
 
 	inventory->pass->result->files.gone++;
-	lost_stands_add(inventory->lost, known);
-	return lost_stands_note_drop(store, known, error) &&
+	lost_stand_ins_add(inventory->lost, known);
+	return lost_stand_ins_note_drop(store, known, error) &&
 	       hash_store_drop(store, known->subvolume, known->inode, error);
 }
 
@@ -259,7 +259,7 @@ bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
 	left.flags &= ~(unsigned)OBJECT_CLONED;
 	left.stand = 0;
 	inventory->pass->result->files.set_aside++;
-	return lost_stands_note_drop(store, known, error) && hash_store_put(store, &left, error);
+	return lost_stand_ins_note_drop(store, known, error) && hash_store_put(store, &left, error);
 }
 
 static uint64_t now_sec(const Inventory *inventory)
@@ -271,7 +271,7 @@ static uint64_t now_sec(const Inventory *inventory)
 static FileAction judge_changed(Inventory *inventory, FileRecord *seen, const Object *known)
 {
 	inventory->pass->result->files.changed++;
-	lost_stands_add(inventory->lost, known);
+	lost_stand_ins_add(inventory->lost, known);
 	if (known_file_is_other(known, seen->generation))
 		return FILE_TO_READ;
 	if (known_file_waits(known, &seen->stamp, inventory->pass->settings, now_sec(inventory)))
@@ -488,11 +488,11 @@ static bool take_lost(Inventory *inventory, GError **error)
 {
 	bool are_noted;
 
-	if (!lost_stands_are_noted(inventory->pass->store, &are_noted, error))
+	if (!lost_stand_ins_are_noted(inventory->pass->store, &are_noted, error))
 		return false;
 
 	if (are_noted)
-		lost_stands_add_all(inventory->lost);
+		lost_stand_ins_add_all(inventory->lost);
 	return true;
 }
 
@@ -529,7 +529,7 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
-	inventory->lost = lost_stands_new();
+	inventory->lost = lost_stand_ins_new();
 	if (pass->settings->read == READ_POLICY_SAME_SIZE)
 		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
 						  directory, pass->stop);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/fingerprint/clone-stands.h"
+#include "daemon/fingerprint/stand-ins.h"
 
 /* An anchor is told this many blocks after its first at most: see Winnow. */
 #define KNOWN_BLOCKS 128
 
-struct CloneStands {
+struct StandIns {
 	SumCache *cache;
 	uint32_t block_bytes;
 	bool by_owner;
@@ -15,14 +15,14 @@ struct CloneStands {
 	/* Of the object in hand. */
 	uint32_t object;
 	uint32_t owner;
-	uint32_t stand;                /* as clone_stands_end() has it */
+	uint32_t stand;                /* as stand_ins_end() has it */
 	uint64_t sole_until;           /* behind the last block that nobody else stands for */
 	uint32_t stands[KNOWN_BLOCKS]; /* of the last blocks, by their number; 0: none */
 };
 
-CloneStands *clone_stands_new(SumCache *cache, uint32_t block_bytes, bool by_owner)
+StandIns *stand_ins_new(SumCache *cache, uint32_t block_bytes, bool by_owner)
 {
-	CloneStands *stands = g_new0(CloneStands, 1);
+	StandIns *stands = g_new0(StandIns, 1);
 
 	stands->cache = cache;
 	stands->block_bytes = block_bytes;
@@ -32,7 +32,7 @@ CloneStands *clone_stands_new(SumCache *cache, uint32_t block_bytes, bool by_own
 	return stands;
 }
 
-void clone_stands_free(CloneStands *stands)
+void stand_ins_free(StandIns *stands)
 {
 	if (!stands)
 		return;
@@ -42,7 +42,7 @@ void clone_stands_free(CloneStands *stands)
 	g_free(stands);
 }
 
-static void note_owner(CloneStands *stands)
+static void note_owner(StandIns *stands)
 {
 	uint32_t n;
 
@@ -59,7 +59,7 @@ static void note_owner(CloneStands *stands)
 	g_array_index(stands->owners, uint32_t, n) = stands->owner;
 }
 
-void clone_stands_begin(CloneStands *stands, uint32_t object, uint32_t owner)
+void stand_ins_begin(StandIns *stands, uint32_t object, uint32_t owner)
 {
 	stands->object = object;
 	stands->owner = owner;
@@ -71,7 +71,7 @@ void clone_stands_begin(CloneStands *stands, uint32_t object, uint32_t owner)
 }
 
 /* Whether @object may stand for blocks of the one in hand. */
-static bool may_stand(const CloneStands *stands, uint32_t object)
+static bool may_stand(const StandIns *stands, uint32_t object)
 {
 	uint32_t n = object - stands->first_object;
 
@@ -84,8 +84,7 @@ static bool may_stand(const CloneStands *stands, uint32_t object)
 	       g_array_index(stands->owners, uint32_t, n) == stands->owner;
 }
 
-void clone_stands_look_up(CloneStands *stands, uint64_t physical, size_t n_blocks,
-			  uint32_t *ret_stands)
+void stand_ins_look_up(StandIns *stands, uint64_t physical, size_t n_blocks, uint32_t *ret_stands)
 {
 	sum_cache_get_objects(stands->cache, physical, ret_stands, n_blocks);
 	for (size_t i = 0; i < n_blocks; i++)
@@ -93,8 +92,7 @@ void clone_stands_look_up(CloneStands *stands, uint64_t physical, size_t n_block
 			ret_stands[i] = 0;
 }
 
-void clone_stands_stand(CloneStands *stands, uint64_t physical, size_t n_blocks,
-			const uint32_t *known)
+void stand_ins_add(StandIns *stands, uint64_t physical, size_t n_blocks, const uint32_t *known)
 {
 	for (size_t i = 0, end; i < n_blocks; i = end) {
 		for (end = i + 1; end < n_blocks && !known[end] == !known[i];)
@@ -105,7 +103,7 @@ void clone_stands_stand(CloneStands *stands, uint64_t physical, size_t n_blocks,
 	}
 }
 
-void clone_stands_next(CloneStands *stands, uint64_t block, uint32_t stand)
+void stand_ins_next(StandIns *stands, uint64_t block, uint32_t stand)
 {
 	stands->stands[block % KNOWN_BLOCKS] = stand;
 	if (stand == 0)
@@ -113,7 +111,7 @@ void clone_stands_next(CloneStands *stands, uint64_t block, uint32_t stand)
 }
 
 /* An anchor of the object in hand is left out for @stand's sake. */
-static void rely_on(CloneStands *stands, uint32_t stand)
+static void rely_on(StandIns *stands, uint32_t stand)
 {
 	if (stand == stands->object)
 		return;
@@ -121,7 +119,7 @@ static void rely_on(CloneStands *stands, uint32_t stand)
 	stands->stand = stands->stand == 0 || stands->stand == stand ? stand : UINT32_MAX;
 }
 
-bool clone_stands_cover(CloneStands *stands, uint64_t block, uint32_t n_blocks)
+bool stand_ins_cover(StandIns *stands, uint64_t block, uint32_t n_blocks)
 {
 	for (uint32_t i = 0; i < n_blocks; i++)
 		if (stands->stands[(block + i) % KNOWN_BLOCKS] == 0)
@@ -132,7 +130,7 @@ bool clone_stands_cover(CloneStands *stands, uint64_t block, uint32_t n_blocks)
 	return true;
 }
 
-bool clone_stands_cover_run(CloneStands *stands, uint64_t block)
+bool stand_ins_cover_run(StandIns *stands, uint64_t block)
 {
 	if (stands->sole_until > block)
 		return false;
@@ -142,7 +140,7 @@ bool clone_stands_cover_run(CloneStands *stands, uint64_t block)
 	return true;
 }
 
-uint32_t clone_stands_end(CloneStands *stands, bool is_kept)
+uint32_t stand_ins_end(StandIns *stands, bool is_kept)
 {
 	if (!is_kept)
 		g_hash_table_add(stands->given_up, GUINT_TO_POINTER(stands->object));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 
 #include "hashstore/database/notes.h"
 
@@ -10,20 +10,20 @@
 
 enum { NOTE_EXPECTED = 1, NOTE_LOST = 2 };
 
-struct LostStands {
+struct LostStandIns {
 	GArray *inodes; /* uint64_t; ended: sorted */
 	bool are_all;
 };
 
-LostStands *lost_stands_new(void)
+LostStandIns *lost_stand_ins_new(void)
 {
-	LostStands *lost = g_new0(LostStands, 1);
+	LostStandIns *lost = g_new0(LostStandIns, 1);
 
 	lost->inodes = g_array_new(false, false, sizeof(uint64_t));
 	return lost;
 }
 
-void lost_stands_free(LostStands *lost)
+void lost_stand_ins_free(LostStandIns *lost)
 {
 	if (!lost)
 		return;
@@ -33,7 +33,7 @@ void lost_stands_free(LostStands *lost)
 }
 
 /* Only what had clones stands for others, and only what relied on some needs not be told. */
-void lost_stands_add(LostStands *lost, const Object *object)
+void lost_stand_ins_add(LostStandIns *lost, const Object *object)
 {
 	if (!(object->flags & OBJECT_CLONED) && object->stand == 0)
 		return;
@@ -44,7 +44,7 @@ void lost_stands_add(LostStands *lost, const Object *object)
 		lost->are_all = true;
 }
 
-void lost_stands_add_all(LostStands *lost)
+void lost_stand_ins_add_all(LostStandIns *lost)
 {
 	lost->are_all = true;
 }
@@ -57,18 +57,18 @@ static int compare_inodes(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-bool lost_stands_end(LostStands *lost)
+bool lost_stand_ins_end(LostStandIns *lost)
 {
 	g_array_sort(lost->inodes, compare_inodes);
 	return lost->are_all || lost->inodes->len > 0;
 }
 
-static bool is_lost(const LostStands *lost, uint64_t inode)
+static bool is_lost(const LostStandIns *lost, uint64_t inode)
 {
 	return g_array_binary_search(lost->inodes, &inode, compare_inodes, NULL);
 }
 
-bool lost_stands_concern(const LostStands *lost, const Object *object)
+bool lost_stand_ins_concern(const LostStandIns *lost, const Object *object)
 {
 	if (object->state != OBJECT_DONE || object->stand == 0 || is_lost(lost, object->inode))
 		return false;
@@ -88,12 +88,12 @@ static bool raise_note(HashStore *store, uint64_t least, GError **error)
 	return note >= least || hash_store_set_number(store, STANDS_NOTE, least, error);
 }
 
-bool lost_stands_expect(HashStore *store, GError **error)
+bool lost_stand_ins_expect(HashStore *store, GError **error)
 {
 	return raise_note(store, NOTE_EXPECTED, error);
 }
 
-bool lost_stands_are_expected(HashStore *store, bool *ret, GError **error)
+bool lost_stand_ins_are_expected(HashStore *store, bool *ret, GError **error)
 {
 	uint64_t note;
 
@@ -104,22 +104,22 @@ bool lost_stands_are_expected(HashStore *store, bool *ret, GError **error)
 	return true;
 }
 
-bool lost_stands_note_drop(HashStore *store, const Object *object, GError **error)
+bool lost_stand_ins_note_drop(HashStore *store, const Object *object, GError **error)
 {
-	return !(object->flags & OBJECT_CLONED) || lost_stands_note_all(store, error);
+	return !(object->flags & OBJECT_CLONED) || lost_stand_ins_note_all(store, error);
 }
 
-bool lost_stands_note_all(HashStore *store, GError **error)
+bool lost_stand_ins_note_all(HashStore *store, GError **error)
 {
 	bool are_expected;
 
-	if (!lost_stands_are_expected(store, &are_expected, error))
+	if (!lost_stand_ins_are_expected(store, &are_expected, error))
 		return false;
 
 	return !are_expected || raise_note(store, NOTE_LOST, error);
 }
 
-bool lost_stands_are_noted(HashStore *store, bool *ret, GError **error)
+bool lost_stand_ins_are_noted(HashStore *store, bool *ret, GError **error)
 {
 	uint64_t note;
 
@@ -130,11 +130,11 @@ bool lost_stands_are_noted(HashStore *store, bool *ret, GError **error)
 	return true;
 }
 
-bool lost_stands_clear_note(HashStore *store, GError **error)
+bool lost_stand_ins_clear_note(HashStore *store, GError **error)
 {
 	bool are_noted;
 
-	if (!lost_stands_are_noted(store, &are_noted, error))
+	if (!lost_stand_ins_are_noted(store, &are_noted, error))
 		return false;
 
 	return !are_noted || hash_store_set_number(store, STANDS_NOTE, NOTE_EXPECTED, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/fingerprint/clone-prime.h"
+#include "daemon/fingerprint/earlier-stand-ins.h"
 
 #include "daemon/context/known-file.h"
 #include "hashstore/objects/objects.h"
@@ -48,7 +48,8 @@ static void add_extents(Pass *pass, SumCache *cache, ExtentMap *extents, const O
 	}
 }
 
-bool clone_prime(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t before, GError **error)
+bool earlier_stand_ins_load(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t before,
+			    GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(pass->store, error);
 	g_autoptr(ExtentMap) extents = extent_map_new();

@@ -12,5 +12,5 @@
  *
  * Thread: the filesystem's worker.
  */
-bool clone_prime(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t before, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+bool earlier_stand_ins_load(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t before,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
