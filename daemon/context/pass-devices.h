@@ -4,7 +4,7 @@
 #include "daemon/context/pass.h"
 
 /*
- * What a pass does about the devices that it works on: it has them watched (PassWatch), ends when they
+ * What a pass does about the devices that it works on: it has them watched (DeviceWatch), ends when they
  * fail, and has the next one know of errors that there were.
  *
  * Thread: the filesystem's worker.

@@ -9,10 +9,10 @@
 #include "common/files/filter.h"
 #include "daemon/context/cached-files.h"
 #include "daemon/context/compare-account.h"
+#include "daemon/context/device-watch.h"
 #include "daemon/context/extent-places.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/context/pass-result.h"
-#include "daemon/context/pass-watch.h"
 #include "daemon/context/postponed.h"
 #include "daemon/context/progress.h"
 #include "daemon/context/read-only-subvolumes.h"
@@ -64,7 +64,7 @@ typedef struct {
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	unsigned n_readers;   /* threads that read data at a time */
-	PassWatch *watch;     /* NULL before it is opened */
+	DeviceWatch *watch;   /* NULL before it is opened */
 	PageCacheBudget *kept;
 	CachedFiles *hot;
 	Postponed *postponed;

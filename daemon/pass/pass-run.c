@@ -150,7 +150,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
-	g_clear_pointer(&pass->watch, pass_watch_free);
+	g_clear_pointer(&pass->watch, device_watch_free);
 	g_clear_pointer(&pass->kept, page_cache_budget_free);
 	g_clear_pointer(&pass->hot, cached_files_free);
 	g_clear_pointer(&pass->postponed, postponed_free);

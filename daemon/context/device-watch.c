@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/pass-watch.h"
+#include "daemon/context/device-watch.h"
 
 #include "common/mounts/filesystem-hold.h"
 #include "kernel-ioctl/btrfs/btrfs-scrub.h"
@@ -12,9 +12,9 @@
 
 #define WAIT_USEC (G_USEC_PER_SEC / 5)
 
-struct PassWatch {
+struct DeviceWatch {
 	/* Set at creation, never changed. */
-	PassWatchOptions options;
+	DeviceWatchOptions options;
 	GPtrArray *disks; /* Disk: those that were there when the pass began */
 	GThread *thread;
 
@@ -22,18 +22,18 @@ struct PassWatch {
 	int64_t looked_usec; /* 0: never */
 };
 
-PassWatch *pass_watch_new(const PassWatchOptions *options)
+DeviceWatch *device_watch_new(const DeviceWatchOptions *options)
 {
-	PassWatch *watch = g_new0(PassWatch, 1);
+	DeviceWatch *watch = g_new0(DeviceWatch, 1);
 
 	watch->options = *options;
 	watch->disks = disk_topology_find(options->topology, &options->location);
 	watch->thread = g_thread_self();
-	watch->known_errors = pass_watch_errors(watch);
+	watch->known_errors = device_watch_errors(watch);
 	return watch;
 }
 
-void pass_watch_free(PassWatch *watch)
+void device_watch_free(DeviceWatch *watch)
 {
 	if (!watch)
 		return;
@@ -42,17 +42,17 @@ void pass_watch_free(PassWatch *watch)
 	g_free(watch);
 }
 
-void pass_watch_set_known_errors(PassWatch *watch, uint64_t errors)
+void device_watch_set_known_errors(DeviceWatch *watch, uint64_t errors)
 {
 	watch->known_errors = errors;
 }
 
-static void read_health(const PassWatch *watch, DeviceHealth *ret)
+static void read_health(const DeviceWatch *watch, DeviceHealth *ret)
 {
 	device_health_read(watch->options.topology, &watch->options.location, ret);
 }
 
-uint64_t pass_watch_errors(const PassWatch *watch)
+uint64_t device_watch_errors(const DeviceWatch *watch)
 {
 	g_auto(DeviceHealth) health = { 0 };
 
@@ -61,7 +61,7 @@ uint64_t pass_watch_errors(const PassWatch *watch)
 }
 
 /* XFS answers so to everything when it was shut down, as it is when its log cannot be written. */
-static bool is_shut_down(const PassWatch *watch)
+static bool is_shut_down(const DeviceWatch *watch)
 {
 	g_auto(Fd) fd = watch->options.fd < 0 ? -1
 					      : openat(watch->options.fd, ".",
@@ -70,7 +70,7 @@ static bool is_shut_down(const PassWatch *watch)
 	return watch->options.fd >= 0 && fd < 0 && errno == EIO;
 }
 
-static char *what_is_gone(const PassWatch *watch)
+static char *what_is_gone(const DeviceWatch *watch)
 {
 	for (size_t i = 0; i < watch->disks->len; i++) {
 		const Disk *disk = watch->disks->pdata[i];
@@ -87,12 +87,12 @@ static char *what_is_gone(const PassWatch *watch)
  * which its owner can cause by changing a buffer during a direct write (before 6.15), or by an encoded write.  Nobody
  * but a device causes errors of data on XFS, and nothing counts these for all kinds of devices.
  */
-static bool are_too_many(const PassWatch *watch, uint64_t n_unreadable)
+static bool are_too_many(const DeviceWatch *watch, uint64_t n_unreadable)
 {
-	return !watch->options.location.is_btrfs && n_unreadable >= PASS_WATCH_UNREADABLE;
+	return !watch->options.location.is_btrfs && n_unreadable >= DEVICE_WATCH_UNREADABLE;
 }
 
-static char *what_fails(const PassWatch *watch, const DeviceHealth *health, uint64_t n_unreadable)
+static char *what_fails(const DeviceWatch *watch, const DeviceHealth *health, uint64_t n_unreadable)
 {
 	if (watch->options.runs_degraded)
 		return NULL;
@@ -108,14 +108,15 @@ static char *what_fails(const PassWatch *watch, const DeviceHealth *health, uint
 	return NULL;
 }
 
-static char *find_trouble(const PassWatch *watch, const DeviceHealth *health, uint64_t n_unreadable)
+static char *find_trouble(const DeviceWatch *watch, const DeviceHealth *health,
+			  uint64_t n_unreadable)
 {
 	char *gone = what_is_gone(watch);
 
 	return gone ? gone : what_fails(watch, health, n_unreadable);
 }
 
-char *pass_watch_find_trouble(const PassWatch *watch, uint64_t n_unreadable)
+char *device_watch_find_trouble(const DeviceWatch *watch, uint64_t n_unreadable)
 {
 	g_auto(DeviceHealth) health = { 0 };
 
@@ -132,16 +133,16 @@ static int64_t now_usec(void)
 	return (int64_t)now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-static bool is_due(const PassWatch *watch, uint64_t n_unreadable)
+static bool is_due(const DeviceWatch *watch, uint64_t n_unreadable)
 {
 	return are_too_many(watch, n_unreadable) ||
 	       now_usec() - watch->looked_usec >= G_USEC_PER_SEC;
 }
 
 /* What the pass waits for; NULL: nothing goes on. */
-static const char *what_goes_on(const PassWatch *watch, const DeviceHealth *health)
+static const char *what_goes_on(const DeviceWatch *watch, const DeviceHealth *health)
 {
-	const PassWatchOptions *options = &watch->options;
+	const DeviceWatchOptions *options = &watch->options;
 
 	if (health->array_work)
 		return health->array_work;
@@ -155,13 +156,13 @@ static const char *what_goes_on(const PassWatch *watch, const DeviceHealth *heal
 }
 
 /* The threads that read for the pass. */
-static void hold_others(const PassWatch *watch, bool is_held)
+static void hold_others(const DeviceWatch *watch, bool is_held)
 {
 	if (watch->options.throttle)
 		throttle_hold(watch->options.throttle, is_held);
 }
 
-static char *find_holder(const PassWatch *watch)
+static char *find_holder(const DeviceWatch *watch)
 {
 	g_autofree char *holder =
 		watch->options.uuid ? filesystem_hold_holder(watch->options.uuid) : NULL;
@@ -169,8 +170,8 @@ static char *find_holder(const PassWatch *watch)
 	return holder ? g_strdup_printf("%s has put it on hold", holder) : NULL;
 }
 
-char *pass_watch_look(PassWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
-		      bool *ret_is_on_hold)
+char *device_watch_look(DeviceWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
+			bool *ret_is_on_hold)
 {
 	bool was_said = false;
 	const char *work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/mounts/filesystem-hold.h"
 #include "common/system/lock-file.h"
-#include "daemon/context/pass-watch.h"
+#include "daemon/context/device-watch.h"
 #include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
@@ -13,7 +13,7 @@
 typedef struct {
 	Scratch *sysfs;
 	DiskTopology topology;
-	PassWatchOptions options;
+	DeviceWatchOptions options;
 	atomic_bool stop;
 } Scene;
 
@@ -50,7 +50,7 @@ static void scene_set_up(Scene *scene, const void *data)
 	scratch_put(scene->sysfs, "fs/btrfs/" UUID "/devinfo/1/missing", "0\n");
 	set_errors(scene, "7");
 
-	scene->options = (PassWatchOptions){
+	scene->options = (DeviceWatchOptions){
 		.topology = &scene->topology,
 		.location.is_btrfs = true,
 		.fd = -1,
@@ -66,12 +66,12 @@ static void scene_tear_down(Scene *scene, const void *data)
 }
 
 /* What a watch that was made before finds now, at once and when it looks. */
-static void assert_trouble(PassWatch *watch, Scene *scene, uint64_t n_unreadable,
+static void assert_trouble(DeviceWatch *watch, Scene *scene, uint64_t n_unreadable,
 			   const char *expected)
 {
-	g_autofree char *found = pass_watch_find_trouble(watch, n_unreadable);
+	g_autofree char *found = device_watch_find_trouble(watch, n_unreadable);
 	bool is_on_hold;
-	g_autofree char *seen = pass_watch_look(watch, n_unreadable, &scene->stop, &is_on_hold);
+	g_autofree char *seen = device_watch_look(watch, n_unreadable, &scene->stop, &is_on_hold);
 
 	g_assert_cmpstr(found, ==, expected);
 	g_assert_cmpstr(seen, ==, expected);
@@ -79,10 +79,10 @@ static void assert_trouble(PassWatch *watch, Scene *scene, uint64_t n_unreadable
 
 static void test_what_is_well_goes_on(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 
-	g_assert_cmpuint(pass_watch_errors(watch), ==, 7);
-	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE - 1, NULL);
+	g_assert_cmpuint(device_watch_errors(watch), ==, 7);
+	assert_trouble(watch, scene, DEVICE_WATCH_UNREADABLE - 1, NULL);
 }
 
 static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *scene,
@@ -99,14 +99,14 @@ static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *sce
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		g_autoptr(PassWatch) careful = pass_watch_new(&scene->options);
-		PassWatchOptions options = scene->options;
-		g_autoptr(PassWatch) careless = NULL;
+		g_autoptr(DeviceWatch) careful = device_watch_new(&scene->options);
+		DeviceWatchOptions options = scene->options;
+		g_autoptr(DeviceWatch) careless = NULL;
 		g_autofree char *path = scratch_path(scene->sysfs, rows[i].name);
 		g_autofree char *before = NULL;
 
 		options.runs_degraded = true;
-		careless = pass_watch_new(&options);
+		careless = device_watch_new(&options);
 		g_assert_true(g_file_get_contents(path, &before, NULL, NULL));
 		scratch_put(scene->sysfs, rows[i].name, rows[i].text);
 		assert_trouble(careful, scene, 0, rows[i].trouble);
@@ -118,48 +118,48 @@ static void test_what_fails_ends_the_pass_unless_that_does_not_matter(Scene *sce
 static void test_unreadable_files_of_a_btrfs_alone_do_not_end_the_pass(Scene *scene,
 								       const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 	g_autofree char *trouble = NULL;
 
-	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE, NULL);
+	assert_trouble(watch, scene, DEVICE_WATCH_UNREADABLE, NULL);
 	assert_trouble(watch, scene, UINT64_MAX, NULL);
 	set_errors(scene, "8");
-	trouble = pass_watch_find_trouble(watch, 0);
+	trouble = device_watch_find_trouble(watch, 0);
 	g_assert_nonnull(trouble);
 }
 
 static void test_unreadable_files_of_an_xfs_are_bounded(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = NULL;
+	g_autoptr(DeviceWatch) watch = NULL;
 
 	scene->options.location = (FsLocation){ .major = 9, .minor = 0 };
-	watch = pass_watch_new(&scene->options);
-	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE - 1, NULL);
+	watch = device_watch_new(&scene->options);
+	assert_trouble(watch, scene, DEVICE_WATCH_UNREADABLE - 1, NULL);
 	/* Without waiting for the next look. */
-	assert_trouble(watch, scene, PASS_WATCH_UNREADABLE, "16 files could not be read");
+	assert_trouble(watch, scene, DEVICE_WATCH_UNREADABLE, "16 files could not be read");
 }
 
 static void test_errors_that_the_last_pass_knew_do_not_count(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 
-	pass_watch_set_known_errors(watch, 5);
+	device_watch_set_known_errors(watch, 5);
 	assert_trouble(watch, scene, 0, "its devices gave 2 new errors");
-	pass_watch_set_known_errors(watch, 7);
-	g_assert_null(pass_watch_find_trouble(watch, 0));
+	device_watch_set_known_errors(watch, 7);
+	g_assert_null(device_watch_find_trouble(watch, 0));
 	/* They were reset. */
 	set_errors(scene, "0");
-	g_assert_null(pass_watch_find_trouble(watch, 0));
-	g_assert_cmpuint(pass_watch_errors(watch), ==, 0);
+	g_assert_null(device_watch_find_trouble(watch, 0));
+	g_assert_cmpuint(device_watch_errors(watch), ==, 0);
 }
 
 static void test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case(Scene *scene, const void *data)
 {
 	g_autofree char *stat = scratch_path(scene->sysfs, "devices/sda/stat");
-	g_autoptr(PassWatch) watch = NULL;
+	g_autoptr(DeviceWatch) watch = NULL;
 
 	scene->options.runs_degraded = true;
-	watch = pass_watch_new(&scene->options);
+	watch = device_watch_new(&scene->options);
 	g_assert_cmpint(unlink(stat), ==, 0);
 	assert_trouble(watch, scene, 0, "its disk sda is gone");
 }
@@ -175,7 +175,7 @@ static void *end_resync(void *data)
 
 static void test_a_resync_is_waited_for(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 	int64_t begun_usec = g_get_monotonic_time();
 	GThread *other;
 	bool is_on_hold;
@@ -184,7 +184,7 @@ static void test_a_resync_is_waited_for(Scene *scene, const void *data)
 	other = g_thread_new("resync", end_resync, scene);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
 			      "/srv: waiting for a resync of md0 to end");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
+	g_assert_null(device_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
 	g_thread_join(other);
@@ -199,14 +199,14 @@ static void *raise_stop(void *data)
 
 static void test_who_waits_for_a_resync_can_be_stopped(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 	GThread *other;
 	bool is_on_hold;
 
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
 	other = g_thread_new("stop", raise_stop, &scene->stop);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "*a recovery of md0*");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
+	g_assert_null(device_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_thread_join(other);
 }
@@ -222,7 +222,7 @@ static void *end_balance(void *data)
 
 static void test_a_balance_is_waited_for_unless_it_is_paused(Scene *scene, const void *data)
 {
-	g_autoptr(PassWatch) watch = pass_watch_new(&scene->options);
+	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
 	int64_t begun_usec = g_get_monotonic_time();
 	GThread *other;
 	bool is_on_hold;
@@ -231,7 +231,7 @@ static void test_a_balance_is_waited_for_unless_it_is_paused(Scene *scene, const
 	other = g_thread_new("balance", end_balance, scene);
 	g_test_expect_message(G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE,
 			      "/srv: waiting for a balance of the btrfs to end");
-	g_assert_null(pass_watch_look(watch, 0, &scene->stop, &is_on_hold));
+	g_assert_null(device_watch_look(watch, 0, &scene->stop, &is_on_hold));
 	g_test_assert_expected_messages();
 	g_assert_cmpint(g_get_monotonic_time() - begun_usec, >=, G_USEC_PER_SEC / 2);
 	g_thread_join(other);
@@ -244,25 +244,25 @@ static void test_who_holds_it_ends_the_pass_also_while_it_waits(Scene *scene, co
 	g_autofree char *lock = g_strconcat(uuid, ".hold", NULL);
 	g_autofree char *path = lock_file_path(lock);
 	g_autofree char *why = NULL;
-	g_autoptr(PassWatch) watch = NULL;
+	g_autoptr(DeviceWatch) watch = NULL;
 	g_auto(Fd) hold = -1;
 	bool is_on_hold;
 
 	scene->options.uuid = uuid;
-	watch = pass_watch_new(&scene->options);
+	watch = device_watch_new(&scene->options);
 	g_assert_true(filesystem_hold(uuid, &hold, NULL));
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "resync\n");
-	why = pass_watch_look(watch, 0, &scene->stop, &is_on_hold);
+	why = device_watch_look(watch, 0, &scene->stop, &is_on_hold);
 	g_assert_cmpstr(why, ==, expected);
 	g_assert_true(is_on_hold);
 	g_assert_false(atomic_load(&scene->stop));
 	/* Nothing fails. */
-	g_assert_null(pass_watch_find_trouble(watch, 0));
+	g_assert_null(device_watch_find_trouble(watch, 0));
 	unlink(path);
 }
 
 #define ADD(name, test)                                                                            \
-	g_test_add("/pass-watch/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
+	g_test_add("/device-watch/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
 
 int main(int argc, char **argv)
 {
