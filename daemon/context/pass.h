@@ -10,7 +10,7 @@
 #include "daemon/context/cached-files.h"
 #include "daemon/context/compare-account.h"
 #include "daemon/context/device-watch.h"
-#include "daemon/context/extent-places.h"
+#include "daemon/context/extent-scope.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/postponed.h"
@@ -25,7 +25,7 @@
 /* State of a pass over extents of btrfs only.  Each pointer is NULL in other passes. */
 typedef struct {
 	BtrfsRefBound *ref_bound;
-	ExtentPlaces *places;
+	ExtentScope *scope;
 	struct ExtentGuard *guard;
 	struct PinnedExtents *pinned;
 	struct DeferredExtents *deferred;

@@ -221,8 +221,8 @@ static bool do_steps(Pass *pass, GError **error)
 		return true;
 
 	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
-	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
-					       pass->btrfs.ref_bound, pass->stop);
+	pass->btrfs.scope = extent_scope_new(pass->filesystem, pass->settings, pass->filter,
+					     pass->btrfs.ref_bound, pass->stop);
 	pass->btrfs.pinned = pinned_extents_new(pass);
 	pass->btrfs.deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))

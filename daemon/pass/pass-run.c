@@ -145,7 +145,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
 	g_clear_pointer(&pass->btrfs.deferred, deferred_extents_free);
-	g_clear_pointer(&pass->btrfs.places, extent_places_free);
+	g_clear_pointer(&pass->btrfs.scope, extent_scope_free);
 	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
 	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
 	g_clear_pointer(&pass->filter, filter_free);

@@ -447,7 +447,7 @@ static bool tell_holders(DeferredExtents *deferred, const GArray *holders, GErro
 		return true;
 
 	summary.last = g_array_index(holders, uint64_t, holders->len - 1);
-	path = extent_places_subvolume_path(deferred->pass->btrfs.places, summary.last);
+	path = extent_scope_subvolume_path(deferred->pass->btrfs.scope, summary.last);
 	result->deferred.last_snapshot = path ? short_path_escaped(path) : NULL;
 	result->deferred.snapshots = summary.n;
 	result->deferred.last_id = summary.last;

@@ -87,7 +87,7 @@ void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason re
 	g_autofree char *path = NULL;
 
 	if (place && skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(pass->btrfs.places, place);
+		path = extent_scope_path(pass->btrfs.scope, place);
 	skip_ledger_add(skips, reason, target->size_bytes, path);
 	if (skip_may_pass(reason))
 		postponed_add(pass->postponed, pass->store, target->id);

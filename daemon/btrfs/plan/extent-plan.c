@@ -15,7 +15,7 @@ struct ExtentPlan {
 	ExtentRefs *refs; /* of the target */
 	ExtentChoice *choice;
 	ExtentFiles *files;
-	ExtentPlaces *places;
+	ExtentScope *scope;
 	GArray *steps;
 	GArray *rest;          /* RemainderPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
@@ -42,7 +42,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
-	plan->places = pass->btrfs.places;
+	plan->scope = pass->btrfs.scope;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RemainderPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -411,7 +411,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	for (size_t i = 0; i < n && !*ret; i++) {
 		bool is_in;
 
-		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
+		if (!extent_scope_has(plan->scope, &refs[i], &is_in, ret_reason, error))
 			return false;
 		if (!extent_files_is_source(plan->files, &refs[i]))
 			*ret_reason = extent_files_is_own(plan->files, &refs[i])

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 /*
- * ExtentPlaces - which references to data extents of a btrfs filesystem are part of a pass, and the paths of their
+ * ExtentScope - which references to data extents of a btrfs filesystem are part of a pass, and the paths of their
  * files.
  *
  * A file is part of the pass if a walk from one of the pass's roots would come to it by one of its names: see
@@ -20,51 +20,51 @@
  *
  * Thread: the filesystem's worker.
  */
-typedef struct ExtentPlaces ExtentPlaces;
+typedef struct ExtentScope ExtentScope;
 
 /*
  * Limit of the references to an extent that are examined for one that is part of a limited pass: many others may
  * lie in snapshots outside it.
  */
-#define EXTENT_PLACES_MOST 1024
+#define EXTENT_SCOPE_MOST 1024
 
 /*
  * All arguments are borrowed.  When @stop is raised, each function returns at once, and its result means nothing.
  */
-ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
-				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop);
-void extent_places_free(ExtentPlaces *places);
+ExtentScope *extent_scope_new(const Filesystem *filesystem, const Settings *settings,
+			      Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop);
+void extent_scope_free(ExtentScope *scope);
 
 /* False: every place of the filesystem is part of the pass. */
-bool extent_places_is_limited(const ExtentPlaces *places);
+bool extent_scope_is_limited(const ExtentScope *scope);
 
 /* Equal texts for the same limits; to be freed. */
-char *extent_places_limits(const ExtentPlaces *places);
+char *extent_scope_limits(const ExtentScope *scope);
 
 /*
- * Whether the reference is part of the pass; *ret_reason is why not.  Work is limited (WorkBudget): a file with
+ * Whether the reference is part of the pass; *ret_reason is why not.  Work is limited (LookupBudget): a file with
  * too many names, too deep, is not part of the pass.
  */
-bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
-		       SkipReason *ret_reason, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool extent_scope_has(ExtentScope *scope, const ExtentRef *place, bool *ret, SkipReason *ret_reason,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Files that were asked for. */
-uint64_t extent_places_files(const ExtentPlaces *places);
+uint64_t extent_scope_files(const ExtentScope *scope);
 
 /*
  * The absolute path of the reference's file: below a root of the pass, else below the mount point.  If no mount
  * known here shows it, the path begins at the top level, "<FS_TREE>".  A long one is cut: see ShortPath.  NULL if
  * the file has no path, or none can be found.  To be freed.
  */
-char *extent_places_path(ExtentPlaces *places, const ExtentRef *place);
+char *extent_scope_path(ExtentScope *scope, const ExtentRef *place);
 
 /* The same for the topmost directory of a subvolume. */
-char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume);
+char *extent_scope_subvolume_path(ExtentScope *scope, uint64_t subvolume);
 
 /*
  * The same for a file that refers to the extent.  It searches for references, so it must not be called while the
  * pass deduplicates.
  */
-char *extent_places_example(ExtentPlaces *places, const Object *extent);
+char *extent_scope_example(ExtentScope *scope, const Object *extent);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentPlaces, extent_places_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentScope, extent_scope_free)

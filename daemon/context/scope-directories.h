@@ -4,12 +4,12 @@
 #include "common/files/filter.h"
 #include "common/files/skip.h"
 #include "daemon/context/filesystem.h"
-#include "daemon/context/work-budget.h"
+#include "daemon/context/lookup-budget.h"
 
 #include <stdatomic.h>
 
 /*
- * ExtentDirectories - which directories of a btrfs filesystem lie below the roots of a pass, and whether a walk
+ * ScopeDirectories - which directories of a btrfs filesystem lie below the roots of a pass, and whether a walk
  * from there would enter them.
  *
  * Each directory is judged once and remembered, with the directories above it: a directory has one name only.
@@ -20,7 +20,7 @@
  *
  * Thread: the filesystem's worker.
  */
-typedef struct ExtentDirectories ExtentDirectories;
+typedef struct ScopeDirectories ScopeDirectories;
 
 /* A directory, or a file, in any subvolume; inode 0: there is none on this filesystem. */
 typedef struct {
@@ -42,30 +42,30 @@ typedef struct {
 typedef struct PlacedDirectory PlacedDirectory;
 
 /* All arguments are borrowed; @own is the state directory, @boot the BOOT_DIRECTORIES. */
-ExtentDirectories *extent_directories_new(const Filesystem *filesystem, Filter *filter,
-					  const InodeKey *own, const InodeKey *boot,
-					  WorkBudget *budget, const atomic_bool *stop);
-void extent_directories_free(ExtentDirectories *directories);
+ScopeDirectories *scope_directories_new(const Filesystem *filesystem, Filter *filter,
+					const InodeKey *own, const InodeKey *boot,
+					LookupBudget *budget, const atomic_bool *stop);
+void scope_directories_free(ScopeDirectories *directories);
 
 /*
  * Find the directory @key.  NULL without an error: the budget has run out, or the pass is to stop.
  * Valid until the next call.
  */
-bool extent_directories_find(ExtentDirectories *directories, const InodeKey *key,
-			     const PlacedDirectory **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool scope_directories_find(ScopeDirectories *directories, const InodeKey *key,
+			    const PlacedDirectory **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The roots above the directory, the nearest first. */
 const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t *ret_n);
 
 /* Whether the pass must skip @root, which is a file in the directory, because of the directory. */
-bool extent_directories_leave_file(const ExtentDirectories *directories, const InodeKey *directory,
-				   const FilesystemRoot *root, SkipReason *ret_reason);
+bool scope_directories_leave_file(const ScopeDirectories *directories, const InodeKey *directory,
+				  const FilesystemRoot *root, SkipReason *ret_reason);
 
 /* Whether the Filter excludes the file @name of the directory, reached from the root @above. */
-bool extent_directories_exclude(ExtentDirectories *directories, const PlacedDirectory *directory,
-				const RootAbove *above, const char *name);
+bool scope_directories_exclude(ScopeDirectories *directories, const PlacedDirectory *directory,
+			       const RootAbove *above, const char *name);
 
 /* Directories that were searched for so far. */
-uint64_t extent_directories_searches(const ExtentDirectories *directories);
+uint64_t scope_directories_searches(const ScopeDirectories *directories);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentDirectories, extent_directories_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ScopeDirectories, scope_directories_free)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/extent-places.h"
+#include "daemon/context/extent-scope.h"
 
 #include "common/text/short-path.h"
 #include "daemon/context/boot-directories.h"
-#include "daemon/context/extent-directories.h"
+#include "daemon/context/scope-directories.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
@@ -30,13 +30,13 @@ typedef struct {
 	SkipReason reason;
 } Verdict;
 
-struct ExtentPlaces {
+struct ExtentScope {
 	const Filesystem *filesystem;
 	const Settings *settings;
 	Filter *filter;
 	const atomic_bool *stop;
-	WorkBudget budget;
-	ExtentDirectories *directories;
+	LookupBudget budget;
+	ScopeDirectories *directories;
 	BtrfsNames *names;
 	ExtentRefs *refs;
 	/* Directories that mean something; inode 0: not on this filesystem. */
@@ -105,68 +105,67 @@ static bool has_top_level(const Filesystem *filesystem)
 	return false;
 }
 
-static bool find_limits(const ExtentPlaces *places)
+static bool find_limits(const ExtentScope *scope)
 {
-	const Settings *settings = places->settings;
+	const Settings *settings = scope->settings;
 
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		if (places->boot[i].inode != 0)
+		if (scope->boot[i].inode != 0)
 			return true;
 
-	return !has_top_level(places->filesystem) ||
-	       (settings->excludes && settings->excludes[0]) ||
+	return !has_top_level(scope->filesystem) || (settings->excludes && settings->excludes[0]) ||
 	       (settings->patterns && settings->patterns[0]) ||
 	       settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET;
 }
 
-ExtentPlaces *extent_places_new(const Filesystem *filesystem, const Settings *settings,
-				Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop)
+ExtentScope *extent_scope_new(const Filesystem *filesystem, const Settings *settings,
+			      Filter *filter, BtrfsRefBound *bound, const atomic_bool *stop)
 {
-	ExtentPlaces *places = g_new0(ExtentPlaces, 1);
+	ExtentScope *scope = g_new0(ExtentScope, 1);
 
-	places->filesystem = filesystem;
-	places->settings = settings;
-	places->filter = filter;
-	places->stop = stop;
-	places->budget = (WorkBudget)WORK_BUDGET_INIT;
-	places->names = btrfs_names_new(filesystem->fd);
-	places->refs = extent_refs_new(filesystem->fd, bound);
-	places->own = identify_path(filesystem, settings->state_directory);
-	places->mount = identify(filesystem, filesystem->fd);
+	scope->filesystem = filesystem;
+	scope->settings = settings;
+	scope->filter = filter;
+	scope->stop = stop;
+	scope->budget = (LookupBudget)LOOKUP_BUDGET_INIT;
+	scope->names = btrfs_names_new(filesystem->fd);
+	scope->refs = extent_refs_new(filesystem->fd, bound);
+	scope->own = identify_path(filesystem, settings->state_directory);
+	scope->mount = identify(filesystem, filesystem->fd);
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		places->boot[i] = identify_boot(filesystem, i);
-	places->is_limited = find_limits(places);
-	places->directories = extent_directories_new(filesystem, filter, &places->own, places->boot,
-						     &places->budget, stop);
-	places->verdicts = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
-	places->path = short_path_new();
-	return places;
+		scope->boot[i] = identify_boot(filesystem, i);
+	scope->is_limited = find_limits(scope);
+	scope->directories = scope_directories_new(filesystem, filter, &scope->own, scope->boot,
+						   &scope->budget, stop);
+	scope->verdicts = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
+	scope->path = short_path_new();
+	return scope;
 }
 
-void extent_places_free(ExtentPlaces *places)
+void extent_scope_free(ExtentScope *scope)
 {
-	if (!places)
+	if (!scope)
 		return;
 
 	g_debug("placed %" G_GUINT64_FORMAT " files by %" G_GUINT64_FORMAT
 		" names, with %" G_GUINT64_FORMAT " look-ups of directories",
-		places->n_files, places->n_names, extent_directories_searches(places->directories));
-	extent_directories_free(places->directories);
-	btrfs_names_free(places->names);
-	extent_refs_free(places->refs);
-	g_hash_table_unref(places->verdicts);
-	short_path_free(places->path);
-	g_free(places);
+		scope->n_files, scope->n_names, scope_directories_searches(scope->directories));
+	scope_directories_free(scope->directories);
+	btrfs_names_free(scope->names);
+	extent_refs_free(scope->refs);
+	g_hash_table_unref(scope->verdicts);
+	short_path_free(scope->path);
+	g_free(scope);
 }
 
-bool extent_places_is_limited(const ExtentPlaces *places)
+bool extent_scope_is_limited(const ExtentScope *scope)
 {
-	return places->is_limited;
+	return scope->is_limited;
 }
 
-uint64_t extent_places_files(const ExtentPlaces *places)
+uint64_t extent_scope_files(const ExtentScope *scope)
 {
-	return places->n_files;
+	return scope->n_files;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -181,25 +180,25 @@ static void add_numbers(GPtrArray *limits, const char *what, uint64_t one, uint6
 						what, one, other, text));
 }
 
-char *extent_places_limits(const ExtentPlaces *places)
+char *extent_scope_limits(const ExtentScope *scope)
 {
 	g_autoptr(GPtrArray) limits = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GChecksum) digest = g_checksum_new(G_CHECKSUM_SHA256);
 
-	add_numbers(limits, "least", places->settings->min_size_bytes, 0, "");
-	for (guint i = 0; i < places->filesystem->roots->len; i++) {
-		const FilesystemRoot *root = places->filesystem->roots->pdata[i];
+	add_numbers(limits, "least", scope->settings->min_size_bytes, 0, "");
+	for (guint i = 0; i < scope->filesystem->roots->len; i++) {
+		const FilesystemRoot *root = scope->filesystem->roots->pdata[i];
 
 		add_numbers(limits, "root", root->subvolume, root->inode, root->path);
 	}
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		add_numbers(limits, "boot", places->boot[i].root, places->boot[i].inode, "");
-	for (char **glob = places->settings->excludes; glob && *glob; glob++)
+		add_numbers(limits, "boot", scope->boot[i].root, scope->boot[i].inode, "");
+	for (char **glob = scope->settings->excludes; glob && *glob; glob++)
 		add_numbers(limits, "exclude", 0, 0, *glob);
-	for (uint64_t i = 0; places->settings->patterns && places->settings->patterns[i]; i++)
-		add_numbers(limits, "pattern", i, 0, places->settings->patterns[i]);
-	if (places->settings->patterns)
-		add_numbers(limits, "top", 0, 0, places->filesystem->mount_point);
+	for (uint64_t i = 0; scope->settings->patterns && scope->settings->patterns[i]; i++)
+		add_numbers(limits, "pattern", i, 0, scope->settings->patterns[i]);
+	if (scope->settings->patterns)
+		add_numbers(limits, "top", 0, 0, scope->filesystem->mount_point);
 
 	g_ptr_array_sort(limits, compare_texts);
 	for (guint i = 0; i < limits->len; i++)
@@ -217,9 +216,9 @@ static void judge_by(Verdict *verdict, bool is_left_alone, SkipReason reason)
 }
 
 /* Judge the file by those roots of the pass that are the file itself. */
-static void judge_as_root(ExtentPlaces *places, const InodeKey *directory, Verdict *verdict)
+static void judge_as_root(ExtentScope *scope, const InodeKey *directory, Verdict *verdict)
 {
-	const GPtrArray *roots = places->filesystem->roots;
+	const GPtrArray *roots = scope->filesystem->roots;
 
 	for (guint i = 0; i < roots->len && !verdict->is_in; i++) {
 		const FilesystemRoot *root = roots->pdata[i];
@@ -228,18 +227,18 @@ static void judge_as_root(ExtentPlaces *places, const InodeKey *directory, Verdi
 
 		if (!root->is_file || !inode_key_equal(&key, &verdict->key))
 			continue;
-		if (extent_directories_leave_file(places->directories, directory, root, &reason))
+		if (scope_directories_leave_file(scope->directories, directory, root, &reason))
 			judge_by(verdict, true, reason);
 		else
 			judge_by(verdict,
-				 filter_excludes(places->filter, root->path, "",
+				 filter_excludes(scope->filter, root->path, "",
 						 strrchr(root->path, '/') + 1),
 				 SKIP_EXCLUDED);
 	}
 }
 
 /* Judge the file by its @name in the directory, or by that alone if @name is NULL. */
-static void judge_below(ExtentPlaces *places, const PlacedDirectory *directory, const char *name,
+static void judge_below(ExtentScope *scope, const PlacedDirectory *directory, const char *name,
 			Verdict *verdict)
 {
 	size_t n;
@@ -250,51 +249,51 @@ static void judge_below(ExtentPlaces *places, const PlacedDirectory *directory, 
 			judge_by(verdict, true, above[i].reason);
 		else
 			judge_by(verdict,
-				 name && extent_directories_exclude(places->directories, directory,
-								    &above[i], name),
+				 name && scope_directories_exclude(scope->directories, directory,
+								   &above[i], name),
 				 SKIP_EXCLUDED);
 	}
 }
 
 /* Judge the file by one of its names; *ret_is_done: that was not cut short. */
-static bool judge_name(ExtentPlaces *places, const BtrfsName *name, Verdict *verdict,
+static bool judge_name(ExtentScope *scope, const BtrfsName *name, Verdict *verdict,
 		       bool *ret_is_done, GError **error)
 {
 	const InodeKey key = { name->root, name->directory };
 	const PlacedDirectory *directory;
 
 	*ret_is_done = false;
-	places->n_names++;
-	if (atomic_load(places->stop) || !work_budget_take(&places->budget, WORK_NAME_UNITS))
+	scope->n_names++;
+	if (atomic_load(scope->stop) || !lookup_budget_take(&scope->budget, LOOKUP_NAME_UNITS))
 		return true;
-	if (!extent_directories_find(places->directories, &key, &directory, error))
+	if (!scope_directories_find(scope->directories, &key, &directory, error))
 		return false;
 	if (!directory)
 		return true;
 
 	*ret_is_done = true;
-	judge_as_root(places, &key, verdict);
-	judge_below(places, directory, name->name, verdict);
+	judge_as_root(scope, &key, verdict);
+	judge_below(scope, directory, name->name, verdict);
 	return true;
 }
 
 /* Judge the file by its names, until one is part of the pass. */
-static bool judge_file(ExtentPlaces *places, Verdict *verdict, GError **error)
+static bool judge_file(ExtentScope *scope, Verdict *verdict, GError **error)
 {
 	bool is_done = true;
 
-	places->n_files++;
-	work_budget_begin_file(&places->budget);
-	work_budget_take(&places->budget, WORK_SEARCH_UNITS);
-	btrfs_names_start(places->names, verdict->key.root, verdict->key.inode);
+	scope->n_files++;
+	lookup_budget_begin_file(&scope->budget);
+	lookup_budget_take(&scope->budget, LOOKUP_SEARCH_UNITS);
+	btrfs_names_start(scope->names, verdict->key.root, verdict->key.inode);
 	while (!verdict->is_in) {
 		const BtrfsName *name;
 
-		if (!btrfs_names_next(places->names, &name, error))
+		if (!btrfs_names_next(scope->names, &name, error))
 			return false;
 		if (!name)
 			break;
-		if (!judge_name(places, name, verdict, &is_done, error))
+		if (!judge_name(scope, name, verdict, &is_done, error))
 			return false;
 		if (!is_done)
 			break;
@@ -312,14 +311,14 @@ static bool has_within(const InodeKey *key, uint64_t root)
 }
 
 /* Whether all files of the subvolume are part of the pass, or none is, whatever they are called. */
-static bool is_uniform(const ExtentPlaces *places, uint64_t root)
+static bool is_uniform(const ExtentScope *scope, uint64_t root)
 {
-	const GPtrArray *roots = places->filesystem->roots;
+	const GPtrArray *roots = scope->filesystem->roots;
 
-	if (filter_globs(places->filter) > 0 || has_within(&places->own, root))
+	if (filter_globs(scope->filter) > 0 || has_within(&scope->own, root))
 		return false;
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		if (has_within(&places->boot[i], root))
+		if (has_within(&scope->boot[i], root))
 			return false;
 	for (guint i = 0; i < roots->len; i++) {
 		const InodeKey key = key_of_root(roots->pdata[i]);
@@ -332,24 +331,24 @@ static bool is_uniform(const ExtentPlaces *places, uint64_t root)
 }
 
 /* Judge all files of a uniform subvolume at once. */
-static bool judge_subvolume(ExtentPlaces *places, Verdict *verdict, GError **error)
+static bool judge_subvolume(ExtentScope *scope, Verdict *verdict, GError **error)
 {
 	const InodeKey top = { verdict->key.root, BTRFS_NAMES_TOP_INODE };
 	const PlacedDirectory *directory;
 
-	work_budget_begin_file(&places->budget);
-	if (!extent_directories_find(places->directories, &top, &directory, error))
+	lookup_budget_begin_file(&scope->budget);
+	if (!scope_directories_find(scope->directories, &top, &directory, error))
 		return false;
 	if (directory)
-		judge_below(places, directory, NULL, verdict);
+		judge_below(scope, directory, NULL, verdict);
 	else
 		verdict->reason = SKIP_MANY_NAMES;
 	return true;
 }
 
-static bool find_verdict(ExtentPlaces *places, const InodeKey *key, Verdict *ret, GError **error)
+static bool find_verdict(ExtentScope *scope, const InodeKey *key, Verdict *ret, GError **error)
 {
-	const Verdict *known = g_hash_table_lookup(places->verdicts, key);
+	const Verdict *known = g_hash_table_lookup(scope->verdicts, key);
 	Verdict *kept;
 
 	if (known) {
@@ -358,38 +357,38 @@ static bool find_verdict(ExtentPlaces *places, const InodeKey *key, Verdict *ret
 	}
 
 	*ret = (Verdict){ .key = *key, .reason = SKIP_OUTSIDE };
-	if (!judge_file(places, ret, error))
+	if (!judge_file(scope, ret, error))
 		return false;
 	/* What was cut short is no verdict. */
-	if (atomic_load(places->stop))
+	if (atomic_load(scope->stop))
 		return true;
 
-	if (g_hash_table_size(places->verdicts) >= VERDICTS_MAX)
-		g_hash_table_remove_all(places->verdicts);
+	if (g_hash_table_size(scope->verdicts) >= VERDICTS_MAX)
+		g_hash_table_remove_all(scope->verdicts);
 	kept = g_memdup2(ret, sizeof(*ret));
-	g_hash_table_insert(places->verdicts, &kept->key, kept);
+	g_hash_table_insert(scope->verdicts, &kept->key, kept);
 	return true;
 }
 
-bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
-		       SkipReason *ret_reason, GError **error)
+bool extent_scope_has(ExtentScope *scope, const ExtentRef *place, bool *ret, SkipReason *ret_reason,
+		      GError **error)
 {
 	Verdict verdict = { .key = { place->root, place->inode }, .reason = SKIP_OUTSIDE };
 
 	*ret = true;
-	if (!places->is_limited)
+	if (!scope->is_limited)
 		return true;
 	/* A deleted file lies below nothing. */
-	if (!place->is_deleted && is_uniform(places, place->root)
-		    ? !judge_subvolume(places, &verdict, error)
-		    : !find_verdict(places, &verdict.key, &verdict, error))
+	if (!place->is_deleted && is_uniform(scope, place->root)
+		    ? !judge_subvolume(scope, &verdict, error)
+		    : !find_verdict(scope, &verdict.key, &verdict, error))
 		return false;
 
 	if (!verdict.is_in) {
 		*ret = false;
 		*ret_reason = verdict.reason;
-	} else if (places->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET &&
-		   filter_is_small(places->filter, place->size_bytes)) {
+	} else if (scope->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET &&
+		   filter_is_small(scope->filter, place->size_bytes)) {
 		*ret = false;
 		*ret_reason = SKIP_SMALL;
 	}
@@ -398,10 +397,10 @@ bool extent_places_has(ExtentPlaces *places, const ExtentRef *place, bool *ret,
 }
 
 /* The root of the pass that the name is found below; NULL: none.  It is the nearest one. */
-static const FilesystemRoot *root_above(ExtentPlaces *places, const InodeKey *file,
+static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file,
 					const InodeKey *directory)
 {
-	const GPtrArray *roots = places->filesystem->roots;
+	const GPtrArray *roots = scope->filesystem->roots;
 	const PlacedDirectory *placed;
 	const RootAbove *above;
 	size_t n = 0;
@@ -414,7 +413,7 @@ static const FilesystemRoot *root_above(ExtentPlaces *places, const InodeKey *fi
 			return root;
 	}
 
-	if (!extent_directories_find(places->directories, directory, &placed, NULL) || !placed)
+	if (!scope_directories_find(scope->directories, directory, &placed, NULL) || !placed)
 		return NULL;
 	above = placed_directory_roots(placed, &n);
 	return n > 0 ? above[0].root : NULL;
@@ -424,10 +423,10 @@ static const FilesystemRoot *root_above(ExtentPlaces *places, const InodeKey *fi
  * The path of the @name in the @directory: from @root on, else from the mount point, else from the top
  * level.
  */
-static char *path_from(ExtentPlaces *places, const FilesystemRoot *root, InodeKey directory,
+static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey directory,
 		       const char *name)
 {
-	InodeKey top = places->mount;
+	InodeKey top = scope->mount;
 	const BtrfsName *above;
 
 	if (root && root->is_file)
@@ -435,42 +434,42 @@ static char *path_from(ExtentPlaces *places, const FilesystemRoot *root, InodeKe
 	if (root)
 		top = key_of_root(root);
 
-	short_path_clear(places->path);
-	short_path_prepend(places->path, name);
-	for (unsigned i = 0; i < EXAMPLE_CLIMB && !atomic_load(places->stop); i++) {
+	short_path_clear(scope->path);
+	short_path_prepend(scope->path, name);
+	for (unsigned i = 0; i < EXAMPLE_CLIMB && !atomic_load(scope->stop); i++) {
 		if (inode_key_equal(&directory, &top))
-			return short_path_text(places->path,
-					       root ? root->path : places->filesystem->mount_point);
-		if (!btrfs_names_of_directory(places->names, directory.root, directory.inode,
-					      &above, NULL))
+			return short_path_text(scope->path,
+					       root ? root->path : scope->filesystem->mount_point);
+		if (!btrfs_names_of_directory(scope->names, directory.root, directory.inode, &above,
+					      NULL))
 			return NULL;
 		if (!above)
 			break;
-		short_path_prepend(places->path, above->name);
+		short_path_prepend(scope->path, above->name);
 		directory = (InodeKey){ above->root, above->directory };
 	}
 
-	return short_path_text(places->path, "<FS_TREE>");
+	return short_path_text(scope->path, "<FS_TREE>");
 }
 
-char *extent_places_path(ExtentPlaces *places, const ExtentRef *place)
+char *extent_scope_path(ExtentScope *scope, const ExtentRef *place)
 {
 	const InodeKey key = { place->root, place->inode };
 	const FilesystemRoot *root = NULL;
 	g_autofree char *text = NULL;
 	InodeKey directory = { 0 };
 
-	work_budget_begin_file(&places->budget);
-	btrfs_names_start(places->names, key.root, key.inode);
-	for (unsigned i = 0; i < EXAMPLE_NAMES && !root && !atomic_load(places->stop); i++) {
+	lookup_budget_begin_file(&scope->budget);
+	btrfs_names_start(scope->names, key.root, key.inode);
+	for (unsigned i = 0; i < EXAMPLE_NAMES && !root && !atomic_load(scope->stop); i++) {
 		const FilesystemRoot *found;
 		const BtrfsName *name;
 		InodeKey of_name;
 
-		if (!btrfs_names_next(places->names, &name, NULL) || !name)
+		if (!btrfs_names_next(scope->names, &name, NULL) || !name)
 			break;
 		of_name = (InodeKey){ name->root, name->directory };
-		found = root_above(places, &key, &of_name);
+		found = root_above(scope, &key, &of_name);
 		if (text && !found)
 			continue;
 		g_free(text);
@@ -479,10 +478,10 @@ char *extent_places_path(ExtentPlaces *places, const ExtentRef *place)
 		root = found;
 	}
 
-	return text ? path_from(places, root, directory, text) : NULL;
+	return text ? path_from(scope, root, directory, text) : NULL;
 }
 
-char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume)
+char *extent_scope_subvolume_path(ExtentScope *scope, uint64_t subvolume)
 {
 	const InodeKey key = { subvolume, BTRFS_NAMES_TOP_INODE };
 	g_autofree char *text = NULL;
@@ -490,27 +489,27 @@ char *extent_places_subvolume_path(ExtentPlaces *places, uint64_t subvolume)
 	const BtrfsName *name;
 	InodeKey around;
 
-	if (!btrfs_names_of_directory(places->names, subvolume, BTRFS_NAMES_TOP_INODE, &name,
+	if (!btrfs_names_of_directory(scope->names, subvolume, BTRFS_NAMES_TOP_INODE, &name,
 				      NULL) ||
 	    !name)
 		return NULL;
 
-	work_budget_begin_file(&places->budget);
+	lookup_budget_begin_file(&scope->budget);
 	around = (InodeKey){ name->root, name->directory };
 	text = g_strdup(name->name);
-	root = root_above(places, &key, &around);
-	return path_from(places, root, around, text);
+	root = root_above(scope, &key, &around);
+	return path_from(scope, root, around, text);
 }
 
-char *extent_places_example(ExtentPlaces *places, const Object *extent)
+char *extent_scope_example(ExtentScope *scope, const Object *extent)
 {
 	ExtentRefsOutcome outcome;
 	const ExtentRef *found;
 	size_t n;
 
-	if (!extent_refs_read(places->refs, extent, EXAMPLE_REFS, &outcome, NULL))
+	if (!extent_refs_read(scope->refs, extent, EXAMPLE_REFS, &outcome, NULL))
 		return NULL;
 
-	found = extent_refs_list(places->refs, &n);
-	return n > 0 ? extent_places_path(places, &found[0]) : NULL;
+	found = extent_refs_list(scope->refs, &n);
+	return n > 0 ? extent_scope_path(scope, &found[0]) : NULL;
 }

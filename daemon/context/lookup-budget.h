@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * WorkBudget - how much work a pass spends to find out where files lie.
+ * LookupBudget - how much work a pass spends to find out where files lie.
  *
  * Each file has an allowance, which is enough for hundreds of names.  What a file needs beyond that
  * is taken from a reserve that all files of the pass share.  So files with very many names are looked
@@ -18,30 +18,30 @@
 typedef struct {
 	uint64_t file_units;
 	uint64_t reserve_units;
-} WorkBudget;
+} LookupBudget;
 
-#define WORK_FILE_UNITS    UINT64_C(1024)
-#define WORK_RESERVE_UNITS UINT64_C(10000000)
+#define LOOKUP_FILE_UNITS    UINT64_C(1024)
+#define LOOKUP_RESERVE_UNITS UINT64_C(10000000)
 
 /* A name that was read, and a search of a tree. */
-#define WORK_NAME_UNITS   1
-#define WORK_SEARCH_UNITS 3
+#define LOOKUP_NAME_UNITS   1
+#define LOOKUP_SEARCH_UNITS 3
 
 /* Bytes of a path that are copied, or matched with one glob. */
-#define WORK_BYTES_PER_UNIT 64
+#define LOOKUP_BYTES_PER_UNIT 64
 
-#define WORK_BUDGET_INIT                                                                           \
+#define LOOKUP_BUDGET_INIT                                                                         \
 	{                                                                                          \
-		WORK_FILE_UNITS, WORK_RESERVE_UNITS                                                \
+		LOOKUP_FILE_UNITS, LOOKUP_RESERVE_UNITS                                            \
 	}
 
-static inline void work_budget_begin_file(WorkBudget *budget)
+static inline void lookup_budget_begin_file(LookupBudget *budget)
 {
-	budget->file_units = WORK_FILE_UNITS;
+	budget->file_units = LOOKUP_FILE_UNITS;
 }
 
 /* Take @units; false: nothing is left. */
-static inline bool work_budget_take(WorkBudget *budget, uint64_t units)
+static inline bool lookup_budget_take(LookupBudget *budget, uint64_t units)
 {
 	uint64_t from_file = units < budget->file_units ? units : budget->file_units;
 	uint64_t rest = units - from_file;

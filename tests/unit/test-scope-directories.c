@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/boot-directories.h"
-#include "daemon/context/extent-directories.h"
+#include "daemon/context/scope-directories.h"
 
 #include "tests/unit/fake-btrfs.h"
 
@@ -21,9 +21,9 @@ typedef struct {
 	Filter *filter;
 	InodeKey own;
 	InodeKey boot[BOOT_DIRECTORIES];
-	WorkBudget budget;
+	LookupBudget budget;
 	atomic_bool stop;
-	ExtentDirectories *directories;
+	ScopeDirectories *directories;
 } Chain;
 
 static Chain *chain_new(size_t levels, size_t name_bytes, const char *glob)
@@ -51,15 +51,15 @@ static Chain *chain_new(size_t levels, size_t name_bytes, const char *glob)
 	chain->filesystem.roots = g_ptr_array_new();
 	g_ptr_array_add(chain->filesystem.roots, &chain->root);
 	chain->filter = filter_new(glob ? globs : NULL, 0);
-	chain->budget = (WorkBudget)WORK_BUDGET_INIT;
-	chain->directories = extent_directories_new(&chain->filesystem, chain->filter, &chain->own,
-						    chain->boot, &chain->budget, &chain->stop);
+	chain->budget = (LookupBudget)LOOKUP_BUDGET_INIT;
+	chain->directories = scope_directories_new(&chain->filesystem, chain->filter, &chain->own,
+						   chain->boot, &chain->budget, &chain->stop);
 	return chain;
 }
 
 static void chain_free(Chain *chain)
 {
-	extent_directories_free(chain->directories);
+	scope_directories_free(chain->directories);
 	filter_free(chain->filter);
 	g_ptr_array_unref(chain->filesystem.roots);
 	g_free(chain->items);
@@ -75,7 +75,7 @@ static const PlacedDirectory *find(Chain *chain, uint64_t inode)
 	g_autoptr(GError) error = NULL;
 	const PlacedDirectory *found;
 
-	g_assert_true(extent_directories_find(chain->directories, &key, &found, &error));
+	g_assert_true(scope_directories_find(chain->directories, &key, &found, &error));
 	g_assert_no_error(error);
 	return found;
 }
@@ -110,7 +110,7 @@ static void test_each_directory_is_searched_for_once(void)
 	for (uint64_t i = 0; i < LEVELS; i++)
 		g_assert_false(root_above(chain, FIRST + i)->is_left_alone);
 
-	g_assert_cmpuint(extent_directories_searches(chain->directories), ==, LEVELS + 1);
+	g_assert_cmpuint(scope_directories_searches(chain->directories), ==, LEVELS + 1);
 	g_assert_cmpuint(fake_btrfs()->n_calls, <=, 2 * (LEVELS + 1));
 }
 
@@ -140,9 +140,9 @@ static void test_files_are_excluded_by_path_and_by_name(void)
 	size_t n;
 
 	for (int i = 0; i < 2; i++) {
-		g_assert_true(extent_directories_exclude(
-			chain->directories, outer, placed_directory_roots(outer, &n), "file"));
-		g_assert_false(extent_directories_exclude(
+		g_assert_true(scope_directories_exclude(chain->directories, outer,
+							placed_directory_roots(outer, &n), "file"));
+		g_assert_false(scope_directories_exclude(
 			chain->directories, outer, placed_directory_roots(outer, &n), "other"));
 	}
 }
@@ -175,7 +175,7 @@ static void test_a_circle_is_below_no_root(void)
 	g_autoptr(Chain) chain = chain_new(SHALLOW, 1, "*/never");
 
 	chain->items[0].key.offset = FIRST + SHALLOW - 1;
-	chain->budget = (WorkBudget){ UINT64_MAX, 0 };
+	chain->budget = (LookupBudget){ UINT64_MAX, 0 };
 	for (uint64_t i = 0; i < SHALLOW; i += SHALLOW / 2) {
 		const PlacedDirectory *found = find(chain, FIRST + i);
 		size_t n;
@@ -195,12 +195,12 @@ static void test_the_budget_and_the_stop_flag_end_a_climb(void)
 	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 0);
 
 	atomic_store(&chain->stop, false);
-	chain->budget = (WorkBudget){ 300, 0 };
+	chain->budget = (LookupBudget){ 300, 0 };
 	g_assert_null(find(chain, FIRST + LEVELS - 1));
-	g_assert_cmpuint(extent_directories_searches(chain->directories), <=,
-			 300 / WORK_SEARCH_UNITS);
+	g_assert_cmpuint(scope_directories_searches(chain->directories), <=,
+			 300 / LOOKUP_SEARCH_UNITS);
 
-	chain->budget = (WorkBudget)WORK_BUDGET_INIT;
+	chain->budget = (LookupBudget)LOOKUP_BUDGET_INIT;
 	g_assert_nonnull(find(chain, FIRST + LEVELS - 1));
 }
 
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
-#define ADD(name, test) g_test_add_func("/extent-directories/" name, test)
+#define ADD(name, test) g_test_add_func("/scope-directories/" name, test)
 	ADD("a-circle-is-below-no-root", test_a_circle_is_below_no_root);
 	ADD("each-directory-is-searched-for-once", test_each_directory_is_searched_for_once);
 	ADD("no-glob-is-tried-on-very-long-paths", test_no_glob_is_tried_on_very_long_paths);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/extent-directories.h"
+#include "daemon/context/scope-directories.h"
 
 #include "daemon/context/boot-directories.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
@@ -20,12 +20,12 @@ struct PlacedDirectory {
 	RootAbove roots[];
 };
 
-struct ExtentDirectories {
+struct ScopeDirectories {
 	const GPtrArray *roots; /* FilesystemRoot */
 	Filter *filter;
 	const InodeKey *own;
 	const InodeKey *boot;
-	WorkBudget *budget;
+	LookupBudget *budget;
 	const atomic_bool *stop;
 	BtrfsNames *names;
 	GHashTable *placed; /* PlacedDirectory by its key */
@@ -73,11 +73,11 @@ static void climbed_clear(void *data)
 	g_free(climbed->name);
 }
 
-ExtentDirectories *extent_directories_new(const Filesystem *filesystem, Filter *filter,
-					  const InodeKey *own, const InodeKey *boot,
-					  WorkBudget *budget, const atomic_bool *stop)
+ScopeDirectories *scope_directories_new(const Filesystem *filesystem, Filter *filter,
+					const InodeKey *own, const InodeKey *boot,
+					LookupBudget *budget, const atomic_bool *stop)
 {
-	ExtentDirectories *directories = g_new0(ExtentDirectories, 1);
+	ScopeDirectories *directories = g_new0(ScopeDirectories, 1);
 
 	directories->roots = filesystem->roots;
 	directories->filter = filter;
@@ -95,7 +95,7 @@ ExtentDirectories *extent_directories_new(const Filesystem *filesystem, Filter *
 	return directories;
 }
 
-void extent_directories_free(ExtentDirectories *directories)
+void scope_directories_free(ScopeDirectories *directories)
 {
 	if (!directories)
 		return;
@@ -108,7 +108,7 @@ void extent_directories_free(ExtentDirectories *directories)
 	g_free(directories);
 }
 
-uint64_t extent_directories_searches(const ExtentDirectories *directories)
+uint64_t scope_directories_searches(const ScopeDirectories *directories)
 {
 	return directories->searches;
 }
@@ -120,7 +120,7 @@ const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t
 }
 
 /* Whether a walk from @root leaves this directory alone, whatever its name is. */
-static bool is_left_alone(const ExtentDirectories *directories, const InodeKey *directory,
+static bool is_left_alone(const ScopeDirectories *directories, const InodeKey *directory,
 			  const FilesystemRoot *root, SkipReason *ret_reason)
 {
 	*ret_reason = SKIP_OWN_STATE;
@@ -135,19 +135,19 @@ static bool is_left_alone(const ExtentDirectories *directories, const InodeKey *
 	return false;
 }
 
-bool extent_directories_leave_file(const ExtentDirectories *directories, const InodeKey *directory,
-				   const FilesystemRoot *root, SkipReason *ret_reason)
+bool scope_directories_leave_file(const ScopeDirectories *directories, const InodeKey *directory,
+				  const FilesystemRoot *root, SkipReason *ret_reason)
 {
 	return is_left_alone(directories, directory, root, ret_reason);
 }
 
 static uint64_t units_of(uint64_t bytes)
 {
-	return bytes / WORK_BYTES_PER_UNIT;
+	return bytes / LOOKUP_BYTES_PER_UNIT;
 }
 
 /* Put the path of @placed below the root together; what is in hand already is kept. */
-static const char *path_below(ExtentDirectories *directories, const PlacedDirectory *placed,
+static const char *path_below(ScopeDirectories *directories, const PlacedDirectory *placed,
 			      const RootAbove *above)
 {
 	GString *path = directories->path;
@@ -171,12 +171,12 @@ static const char *path_below(ExtentDirectories *directories, const PlacedDirect
 
 	directories->path_of = placed;
 	directories->path_root = above->root;
-	work_budget_take(directories->budget, units_of(path->len));
+	lookup_budget_take(directories->budget, units_of(path->len));
 	return path->str;
 }
 
 /* Whether the filter excludes @name, a file or directory in @parent. */
-static bool excludes(ExtentDirectories *directories, const PlacedDirectory *parent,
+static bool excludes(ScopeDirectories *directories, const PlacedDirectory *parent,
 		     const RootAbove *above, const char *name, bool is_directory)
 {
 	GString *path = directories->path;
@@ -188,22 +188,22 @@ static bool excludes(ExtentDirectories *directories, const PlacedDirectory *pare
 	g_string_append(path, name);
 	relative = path->str + strlen(above->root->path);
 	relative += *relative == '/';
-	work_budget_take(directories->budget,
-			 units_of(path->len * filter_globs(directories->filter)));
+	lookup_budget_take(directories->budget,
+			   units_of(path->len * filter_globs(directories->filter)));
 	return is_directory
 		       ? filter_excludes_directory(directories->filter, path->str, relative, name)
 		       : filter_excludes(directories->filter, path->str, relative, name);
 }
 
-bool extent_directories_exclude(ExtentDirectories *directories, const PlacedDirectory *directory,
-				const RootAbove *above, const char *name)
+bool scope_directories_exclude(ScopeDirectories *directories, const PlacedDirectory *directory,
+			       const RootAbove *above, const char *name)
 {
 	return filter_globs(directories->filter) > 0 &&
 	       excludes(directories, directory, above, name, false);
 }
 
 /* The root as it is above @parent, as it is above the directory @key in there. */
-static RootAbove inherit(ExtentDirectories *directories, const Climbed *climbed,
+static RootAbove inherit(ScopeDirectories *directories, const Climbed *climbed,
 			 const PlacedDirectory *parent, const RootAbove *above)
 {
 	RootAbove here = *above;
@@ -233,7 +233,7 @@ static bool is_root(const FilesystemRoot *root, const InodeKey *key)
 	return !root->is_file && root->subvolume == key->root && root->inode == key->inode;
 }
 
-static size_t count_roots(const ExtentDirectories *directories, const InodeKey *key)
+static size_t count_roots(const ScopeDirectories *directories, const InodeKey *key)
 {
 	size_t n = 0;
 
@@ -249,7 +249,7 @@ static uint32_t root_bytes(const FilesystemRoot *root)
 }
 
 /* Remember the directory; @parent is NULL where it has no name. */
-static PlacedDirectory *place(ExtentDirectories *directories, Climbed *climbed,
+static PlacedDirectory *place(ScopeDirectories *directories, Climbed *climbed,
 			      PlacedDirectory *parent)
 {
 	size_t n_own = count_roots(directories, &climbed->key);
@@ -280,7 +280,7 @@ static PlacedDirectory *place(ExtentDirectories *directories, Climbed *climbed,
  * Climb from @key to a directory that is placed, *ret, or to the top, where that is NULL.
  * *ret_is_done: it was not cut short.
  */
-static bool climb(ExtentDirectories *directories, const InodeKey *key, PlacedDirectory **ret,
+static bool climb(ScopeDirectories *directories, const InodeKey *key, PlacedDirectory **ret,
 		  bool *ret_is_done, GError **error)
 {
 	bool has_filter = filter_globs(directories->filter) > 0;
@@ -292,7 +292,7 @@ static bool climb(ExtentDirectories *directories, const InodeKey *key, PlacedDir
 		const BtrfsName *name;
 
 		if (atomic_load(directories->stop) ||
-		    !work_budget_take(directories->budget, WORK_SEARCH_UNITS))
+		    !lookup_budget_take(directories->budget, LOOKUP_SEARCH_UNITS))
 			return true;
 		directories->searches++;
 		if (!btrfs_names_of_directory(directories->names, climbed.key.root,
@@ -313,8 +313,8 @@ static bool climb(ExtentDirectories *directories, const InodeKey *key, PlacedDir
 	return true;
 }
 
-bool extent_directories_find(ExtentDirectories *directories, const InodeKey *key,
-			     const PlacedDirectory **ret, GError **error)
+bool scope_directories_find(ScopeDirectories *directories, const InodeKey *key,
+			    const PlacedDirectory **ret, GError **error)
 {
 	PlacedDirectory *placed = g_hash_table_lookup(directories->placed, key);
 	bool is_done;
@@ -338,7 +338,7 @@ bool extent_directories_find(ExtentDirectories *directories, const InodeKey *key
 
 	/* What is placed by then is of use to the next look-up, even if this one is cut short. */
 	for (guint i = directories->climbed->len; i > 0; i--) {
-		if (atomic_load(directories->stop) || !work_budget_take(directories->budget, 0))
+		if (atomic_load(directories->stop) || !lookup_budget_take(directories->budget, 0))
 			return true;
 		placed = place(directories, &g_array_index(directories->climbed, Climbed, i - 1),
 			       placed);
