@@ -12,16 +12,16 @@
 #define AHEAD_PLANS  16
 #define AHEAD_BLOCKS 256
 
-/* A plan to come. */
+/* A run to come. */
 typedef struct {
-	Plan plan;
-	OpenObject *target; /* opened already, when the plan begins it; else NULL */
+	OrderedRun ordered;
+	OpenObject *target; /* opened already, when the run begins it; else NULL */
 } Ahead;
 
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
-	Planner *planner;
+	RunOrder *order;
 	RunSharer *runs;
 	Round *round;   /* for looking ahead */
 	GQueue sources; /* OpenObject, last used first */
@@ -72,10 +72,10 @@ static bool is_open_as_target(Sharer *sharer, uint32_t id)
 	       g_queue_find_custom(&sharer->ahead, GUINT_TO_POINTER(id), compare_target);
 }
 
-/* Start reading what a short plan will compare, so that the disk has several requests at a time. */
+/* Start reading what a short run will compare, so that the disk has several requests at a time. */
 static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
-	const Run *run = &ahead->plan.run;
+	const Run *run = &ahead->ordered.run;
 	Round *round = sharer->round;
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *source = NULL;
@@ -120,19 +120,19 @@ static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 static bool look_ahead(Sharer *sharer, GError **error)
 {
 	while (g_queue_get_length(&sharer->ahead) < AHEAD_PLANS) {
-		const Plan *plan;
+		const OrderedRun *ordered;
 		Ahead *ahead;
 
-		if (!plan_next(sharer->planner, &plan, error))
+		if (!run_order_next(sharer->order, &ordered, error))
 			return false;
-		if (!plan)
+		if (!ordered)
 			break;
 
 		ahead = g_new0(Ahead, 1);
-		ahead->plan = *plan;
+		ahead->ordered = *ordered;
 		g_queue_push_tail(&sharer->ahead, ahead);
-		if (plan->begins_target &&
-		    !open_target(sharer, run_target(&plan->run), &ahead->target, error))
+		if (ordered->begins_target &&
+		    !open_target(sharer, run_target(&ordered->run), &ahead->target, error))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;
@@ -165,22 +165,22 @@ static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject
 
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
-	const Plan *plan = &ahead->plan;
+	const OrderedRun *ordered = &ahead->ordered;
 	OpenObject *source = NULL;
 	OpenObject *target;
 	bool allowed;
 
-	if (plan->begins_target)
+	if (ordered->begins_target)
 		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
 
 	target = run_sharer_target(sharer->runs);
 	if (!target->reader)
 		return true;
 
-	if (plan->run.source == target->id)
+	if (ordered->run.source == target->id)
 		source = target;
-	else if (plan->run.source != RUN_HOLE &&
-		 !find_source(sharer, plan->run.source, &source, error))
+	else if (ordered->run.source != RUN_HOLE &&
+		 !find_source(sharer, ordered->run.source, &source, error))
 		return false;
 	if (source && !source->reader) {
 		/* The next pass shall find the target another one. */
@@ -190,7 +190,7 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 
 	if (!may_share(sharer, target, source, &allowed, error))
 		return false;
-	return !allowed || share_run(sharer->runs, &plan->run, source, error);
+	return !allowed || share_run(sharer->runs, &ordered->run, source, error);
 }
 
 static bool execute_all(Sharer *sharer, GError **error)
@@ -206,20 +206,20 @@ static bool execute_all(Sharer *sharer, GError **error)
 		if (!execute(sharer, ahead, error))
 			return false;
 		atomic_fetch_add(&sharer->pass->progress->done_bytes,
-				 ahead->plan.run.blocks * sharer->pass->block_bytes);
+				 ahead->ordered.run.blocks * sharer->pass->block_bytes);
 	}
 
 	return true;
 }
 
-bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
+bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 {
 	g_autoptr(RunSharer) runs = run_sharer_new(pass, opener);
 	g_autoptr(Round) round = round_new(pass->block_bytes);
 	Sharer sharer = {
 		.pass = pass,
 		.opener = opener,
-		.planner = planner,
+		.order = order,
 		.runs = runs,
 		.round = round,
 		.sources = G_QUEUE_INIT,

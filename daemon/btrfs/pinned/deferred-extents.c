@@ -78,7 +78,7 @@ bool deferred_extents_begin(DeferredExtents *deferred, GError **error)
 	return true;
 }
 
-/* Have the planner know whether snapshots hold the extent at @address. */
+/* Record in the store whether snapshots hold the extent at @address. */
 static bool mark(DeferredExtents *deferred, uint64_t address, bool is_held, GError **error)
 {
 	const Object *found;

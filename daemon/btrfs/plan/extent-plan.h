@@ -16,7 +16,7 @@
  *
  * All or nothing: if any referenced byte cannot be shared, nothing would be freed, so there is no plan.  But
  * references from read-only snapshots may be left to their deletion (ExtentChoice).  A remainder that equals
- * nothing is copied first, if it is little beside what is freed.  The planner reads btrfs's trees only, no data.
+ * nothing is copied first, if it is little beside what is freed.  ExtentPlan reads btrfs's trees only, no data.
  *
  * Thread: the filesystem's worker, never while it deduplicates.
  */
@@ -34,7 +34,7 @@ typedef enum {
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files);
 void extent_plan_free(ExtentPlan *plan);
 
-/* Plan for @target, of which @runs (of Run) are known, in the order of the planner. */
+/* Plan for @target, of which @runs (of Run) are known, in the order of RunOrder. */
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -14,7 +14,7 @@
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
-/* Runs of one target that are looked at, in the order of the planner. */
+/* Runs of one target that are looked at, in the order of RunOrder. */
 #define TARGET_RUNS (1 << 17)
 
 /* What became of one step. */
@@ -553,13 +553,14 @@ static void add_run(ExtentSharer *sharer, const Run *run)
 	g_array_append_val(sharer->runs, *run);
 }
 
-static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
+static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 {
 	while (pass_checkpoint(sharer->pass)) {
-		const Plan *next;
+		const OrderedRun *next;
 
 		/* What differed is not to be tried again, also if the pass is killed. */
-		if (!plan_next(planner, &next, error) || !pass_commit_when_due(sharer->pass, error))
+		if (!run_order_next(order, &next, error) ||
+		    !pass_commit_when_due(sharer->pass, error))
 			return false;
 		if ((!next || next->begins_target) && !end_target(sharer, error))
 			return false;
@@ -572,7 +573,7 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 	return execute_all(sharer, error);
 }
 
-bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *order,
 		   ShareRound *round, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
@@ -596,5 +597,5 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.planned = planned,
 	};
 
-	return share_all(&sharer, planner, error) && object_table_take_error(table, error);
+	return share_all(&sharer, order, error) && object_table_take_error(table, error);
 }

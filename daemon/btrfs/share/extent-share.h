@@ -6,7 +6,7 @@
 #include "daemon/btrfs/plan/extent-again.h"
 #include "daemon/context/object-table.h"
 #include "daemon/context/pass.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 
 /* One of the rounds of a pass. */
 typedef struct {
@@ -22,12 +22,12 @@ typedef struct {
 /*
  * Deduplicate what the runs between data extents of btrfs promise.
  *
- * Extents are handled one by one, in the order of the planner.  The checksums tell where the runs end, and all
+ * Extents are handled one by one, in the order of RunOrder.  The checksums tell where the runs end, and all
  * references to the extent are looked up.  The extent is shared away, in each of those places, only if other
  * extents can take over every referenced byte.  Otherwise nothing would be freed: the extent is pinned, and
  * becomes the source of others in later rounds.  An extent counts as freed when nothing refers to it any more.
  *
  * Thread: the filesystem's worker.
  */
-bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *order,
 		   ShareRound *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 #include "tests/unit/scratch.h"
 
 #define SEED 20231
@@ -14,34 +14,34 @@ static void add(Sorter *runs, Run run)
 	g_assert_true(sorter_add(runs, &run, NULL));
 }
 
-static const Plan *next(Planner *planner)
+static const OrderedRun *next(RunOrder *order)
 {
 	g_autoptr(GError) error = NULL;
-	const Plan *plan;
+	const OrderedRun *ordered;
 
-	if (!plan_next(planner, &plan, &error))
+	if (!run_order_next(order, &ordered, &error))
 		g_error("%s", error->message);
-	return plan;
+	return ordered;
 }
 
-static void assert_next(Planner *planner, Run expected, bool begins_target)
+static void assert_next(RunOrder *order, Run expected, bool begins_target)
 {
-	const Plan *plan = next(planner);
+	const OrderedRun *ordered = next(order);
 
-	g_assert_nonnull(plan);
-	g_assert_cmpint(run_compare(&plan->run, &expected), ==, 0);
-	g_assert_cmpint(plan->begins_target, ==, begins_target);
+	g_assert_nonnull(ordered);
+	g_assert_cmpint(run_compare(&ordered->run, &expected), ==, 0);
+	g_assert_cmpint(ordered->begins_target, ==, begins_target);
 }
 
 static void test_without_runs_there_are_no_plans(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 
 	g_assert_true(sorter_sort(runs, NULL));
-	g_assert_null(next(planner));
-	g_assert_null(next(planner));
+	g_assert_null(next(order));
+	g_assert_null(next(order));
 }
 
 static void test_targets_come_by_rank_and_runs_by_position(void)
@@ -52,16 +52,16 @@ static void test_targets_come_by_rank_and_runs_by_position(void)
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 
 	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
 		add(runs, ordered[i - 1]);
 	g_assert_true(sorter_sort(runs, NULL));
 	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
-		assert_next(planner, ordered[i],
+		assert_next(order, ordered[i],
 			    i == 0 || ordered[i].target_rank != ordered[i - 1].target_rank);
-	g_assert_null(next(planner));
-	g_assert_null(next(planner));
+	g_assert_null(next(order));
+	g_assert_null(next(order));
 }
 
 static void test_of_runs_that_overlap_the_longest_comes_first(void)
@@ -73,7 +73,7 @@ static void test_of_runs_that_overlap_the_longest_comes_first(void)
 	static const Run alone = { 1, 74, 0, 90, 9 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 
 	add(runs, short_first);
 	add(runs, long_second);
@@ -82,13 +82,13 @@ static void test_of_runs_that_overlap_the_longest_comes_first(void)
 	add(runs, alone);
 	g_assert_true(sorter_sort(runs, NULL));
 
-	assert_next(planner, long_second, true);
-	assert_next(planner, inside, false);
-	assert_next(planner, last, false);
-	assert_next(planner, short_first, false);
+	assert_next(order, long_second, true);
+	assert_next(order, inside, false);
+	assert_next(order, last, false);
+	assert_next(order, short_first, false);
 	/* It only touches them. */
-	assert_next(planner, alone, false);
-	g_assert_null(next(planner));
+	assert_next(order, alone, false);
+	g_assert_null(next(order));
 }
 
 static void test_runs_of_other_targets_do_not_overlap(void)
@@ -97,13 +97,13 @@ static void test_runs_of_other_targets_do_not_overlap(void)
 	static const Run second = { 2, 0, 0, 90, 7 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 
 	add(runs, second);
 	add(runs, first);
 	g_assert_true(sorter_sort(runs, NULL));
-	assert_next(planner, first, true);
-	assert_next(planner, second, true);
+	assert_next(order, first, true);
+	assert_next(order, second, true);
 }
 
 static bool is_odd(uint32_t target, void *data)
@@ -117,8 +117,8 @@ static void test_targets_that_are_not_wanted_are_passed_over(void)
 	static const Run second = { 3, 0, 0, 10, 8 };
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) some = planner_new(runs, is_odd, NULL);
-	g_autoptr(Planner) all = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) some = run_order_new(runs, is_odd, NULL);
+	g_autoptr(RunOrder) all = run_order_new(runs, NULL, NULL);
 
 	add(runs, first);
 	add(runs, (Run){ 2, 5, 0, 90, 7 });
@@ -146,20 +146,20 @@ static void test_of_equally_long_runs_the_order_is_fixed(void)
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 
 	for (size_t i = G_N_ELEMENTS(ordered); i > 0; i--)
 		add(runs, ordered[i - 1]);
 	g_assert_true(sorter_sort(runs, NULL));
 	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
-		assert_next(planner, ordered[i], i == 0);
+		assert_next(order, ordered[i], i == 0);
 }
 
 static void test_no_more_than_256_runs_are_held_at_a_time(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
-	g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 	uint64_t n = 2 * 256;
 
 	/* Each is longer than the one before. */
@@ -170,7 +170,7 @@ static void test_no_more_than_256_runs_are_held_at_a_time(void)
 		uint64_t first = i / 256 * 256;
 		uint64_t expected = first + 255 - i % 256;
 
-		assert_next(planner, (Run){ 1, expected, 0, 1000 + expected, 7 }, i == 0);
+		assert_next(order, (Run){ 1, expected, 0, 1000 + expected, 7 }, i == 0);
 	}
 }
 
@@ -182,30 +182,31 @@ static void test_any_runs_come_once_and_hold_the_promise(void)
 	for (int round = 0; round < 20; round++) {
 		g_autoptr(Scratch) scratch = scratch_new();
 		g_autoptr(Sorter) runs = runs_new(scratch);
-		g_autoptr(Planner) planner = planner_new(runs, NULL, NULL);
+		g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
 		uint32_t n = 1 + g_rand_int(rand) % 2000;
 		uint32_t span = round % 2 ? 1000 : 100000;
 		g_autofree bool *seen = g_new0(bool, n);
 		uint64_t promised = 0, rank = 0;
-		const Plan *plan;
+		const OrderedRun *ordered;
 
 		for (uint32_t i = 0; i < n; i++)
 			add(runs, (Run){ 1 + g_rand_int(rand) % 5, g_rand_int(rand) % span,
 					 g_rand_int(rand) % span, 1 + g_rand_int(rand) % 300, i });
 		g_assert_true(sorter_sort(runs, NULL));
 
-		while ((plan = next(planner))) {
-			g_assert_cmpint(plan->begins_target, ==, plan->run.target_rank != rank);
-			g_assert_cmpuint(plan->run.target_rank, >=, rank);
-			promised = plan->begins_target ? 0 : promised;
-			rank = plan->run.target_rank;
-			g_assert_true(run_is_inside(&plan->run) || !promised);
-			if (run_is_inside(&plan->run)) {
-				g_assert_cmpuint(plan->run.target_block + 1, >=, promised);
-				promised = plan->run.target_block + 1;
+		while ((ordered = next(order))) {
+			g_assert_cmpint(ordered->begins_target, ==,
+					ordered->run.target_rank != rank);
+			g_assert_cmpuint(ordered->run.target_rank, >=, rank);
+			promised = ordered->begins_target ? 0 : promised;
+			rank = ordered->run.target_rank;
+			g_assert_true(run_is_inside(&ordered->run) || !promised);
+			if (run_is_inside(&ordered->run)) {
+				g_assert_cmpuint(ordered->run.target_block + 1, >=, promised);
+				promised = ordered->run.target_block + 1;
 			}
-			g_assert_false(seen[plan->run.source]);
-			seen[plan->run.source] = true;
+			g_assert_false(seen[ordered->run.source]);
+			seen[ordered->run.source] = true;
 		}
 		for (uint32_t i = 0; i < n; i++)
 			g_assert_true(seen[i]);
@@ -232,23 +233,23 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
-	g_test_add_func("/planner/without-runs-there-are-no-plans",
+	g_test_add_func("/run-order/without-runs-there-are-no-plans",
 			test_without_runs_there_are_no_plans);
-	g_test_add_func("/planner/targets-come-by-rank-and-runs-by-position",
+	g_test_add_func("/run-order/targets-come-by-rank-and-runs-by-position",
 			test_targets_come_by_rank_and_runs_by_position);
-	g_test_add_func("/planner/of-runs-that-overlap-the-longest-comes-first",
+	g_test_add_func("/run-order/of-runs-that-overlap-the-longest-comes-first",
 			test_of_runs_that_overlap_the_longest_comes_first);
-	g_test_add_func("/planner/runs-of-other-targets-do-not-overlap",
+	g_test_add_func("/run-order/runs-of-other-targets-do-not-overlap",
 			test_runs_of_other_targets_do_not_overlap);
-	g_test_add_func("/planner/targets-that-are-not-wanted-are-passed-over",
+	g_test_add_func("/run-order/targets-that-are-not-wanted-are-passed-over",
 			test_targets_that_are_not_wanted_are_passed_over);
-	g_test_add_func("/planner/of-equally-long-runs-the-order-is-fixed",
+	g_test_add_func("/run-order/of-equally-long-runs-the-order-is-fixed",
 			test_of_equally_long_runs_the_order_is_fixed);
-	g_test_add_func("/planner/no-more-than-256-runs-are-held-at-a-time",
+	g_test_add_func("/run-order/no-more-than-256-runs-are-held-at-a-time",
 			test_no_more_than_256_runs_are_held_at_a_time);
-	g_test_add_func("/planner/any-runs-come-once-and-hold-the-promise",
+	g_test_add_func("/run-order/any-runs-come-once-and-hold-the-promise",
 			test_any_runs_come_once_and_hold_the_promise);
-	g_test_add_func("/planner/runs-compare-in-the-order-of-planning",
+	g_test_add_func("/run-order/runs-compare-in-the-order-of-planning",
 			test_runs_compare_in_the_order_of_planning);
 
 	return g_test_run();

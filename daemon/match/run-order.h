@@ -5,7 +5,7 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * Planner - in which order runs are shared.
+ * RunOrder - in which order runs are shared.
  *
  * Targets come by rank, so that a source is final before anything is shared with it.  In one
  * target runs come by position, save that of runs that overlap (at most 256 at a time) the longest
@@ -14,21 +14,22 @@
  *
  * Thread: the filesystem's worker.
  */
-typedef struct Planner Planner;
+typedef struct RunOrder RunOrder;
 
 typedef struct {
 	Run run;
 	bool begins_target; /* the first of its target */
-} Plan;
+} OrderedRun;
 
 /*
  * @runs is sorted by run_compare() and borrowed.  With @is_wanted only runs of targets of which it
  * says so are planned.
  */
-Planner *planner_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data);
-void planner_free(Planner *planner);
+RunOrder *run_order_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data);
+void run_order_free(RunOrder *order);
 
-/* The next plan; NULL at the end. */
-bool plan_next(Planner *planner, const Plan **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The next run; NULL at the end. */
+bool run_order_next(RunOrder *order, const OrderedRun **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Planner, planner_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunOrder, run_order_free)
