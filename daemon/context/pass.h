@@ -72,7 +72,7 @@ typedef struct {
 	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t round_bytes;   /* bytes read of a file before it is deduplicated (dedupe-call.h) */
+	uint64_t window_bytes;  /* bytes read of a file before it is deduplicated (dedupe-call.h) */
 	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
 	WitnessSample shared;   /* of the targets */
 	BtrfsPass btrfs;

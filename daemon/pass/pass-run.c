@@ -292,7 +292,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		.stop = stop,
 		.progress = progress,
 		.block_bytes = filesystem->identity.block_bytes,
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = result,
 	};
 	GError **error = &result->error;

@@ -6,7 +6,7 @@
 void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
 {
 	PassResult *result = sharer->pass->result;
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	uint64_t freed_bytes = 0;
 	uint64_t hole_bytes = 0;
 	uint64_t shared_blocks = 0;
@@ -14,66 +14,66 @@ void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	for (size_t i = first; i < end; i++) {
 		uint64_t cost_bytes;
 
-		if (!round_is_shared(round, i))
+		if (!dedupe_window_is_shared(window, i))
 			continue;
 		shared_blocks++;
-		cost_bytes = round->target_shared[i] ? 0 : round->target_costs[i];
+		cost_bytes = window->target_shared[i] ? 0 : window->target_costs[i];
 		freed_bytes += cost_bytes;
-		hole_bytes += round_becomes_hole(round, i) ? cost_bytes : 0;
+		hole_bytes += dedupe_window_becomes_hole(window, i) ? cost_bytes : 0;
 	}
 
 	if (shared_blocks == 0)
 		return;
 
 	if (sharer->pass->xfs.clones) {
-		clone_pairs_touch(sharer->pass->xfs.clones, round->target->id);
-		if (round->source)
-			clone_pairs_touch(sharer->pass->xfs.clones, round->source->id);
+		clone_pairs_touch(sharer->pass->xfs.clones, window->target->id);
+		if (window->source)
+			clone_pairs_touch(sharer->pass->xfs.clones, window->source->id);
 	}
-	witness_sample_add(&sharer->pass->shared, round->target->subvolume, round->target->inode,
-			   (round->first + first) * round->block_bytes);
+	witness_sample_add(&sharer->pass->shared, window->target->subvolume, window->target->inode,
+			   (window->first + first) * window->block_bytes);
 	result->shared.runs++;
-	result->shared.bytes += shared_blocks * round->block_bytes;
+	result->shared.bytes += shared_blocks * window->block_bytes;
 	sharer->pass->account.gained_bytes += freed_bytes;
 	if (sharer->freed)
 		return;
 	result->freed.bytes += freed_bytes;
 	/* Zeros that are shared with each other stay data. */
-	if (round->source || zero_filler_has_hole(sharer->zeros))
+	if (window->source || zero_filler_has_hole(sharer->zeros))
 		result->freed.hole_bytes += hole_bytes;
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
 void run_credit_same_place(RunSharer *sharer)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_SAME_PLACE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_SAME_PLACE, from, &first, &end);
 	     from = end) {
-		block_set_add(sharer->settled, round->first + first, round->first + end);
+		block_set_add(sharer->settled, window->first + first, window->first + end);
 		sharer->pass->result->shared.already_bytes +=
-			(uint64_t)(end - first) * round->block_bytes;
+			(uint64_t)(end - first) * window->block_bytes;
 	}
 }
 
 static void estimate_stretch(RunSharer *sharer, size_t first, size_t end)
 {
 	PassResult *result = sharer->pass->result;
-	const Round *round = sharer->round;
-	bool is_hole = round->source || zero_filler_has_hole(sharer->zeros);
+	const DedupeWindow *window = sharer->window;
+	bool is_hole = window->source || zero_filler_has_hole(sharer->zeros);
 	uint64_t freed_bytes = 0;
 	uint64_t hole_bytes = 0;
 
 	for (size_t i = first; i < end; i++) {
-		uint64_t cost_bytes = round->target_shared[i] ? 0 : round->target_costs[i];
+		uint64_t cost_bytes = window->target_shared[i] ? 0 : window->target_costs[i];
 
 		freed_bytes += cost_bytes;
-		hole_bytes += is_hole && round_becomes_hole(round, i) ? cost_bytes : 0;
+		hole_bytes += is_hole && dedupe_window_becomes_hole(window, i) ? cost_bytes : 0;
 	}
 
 	result->shared.runs++;
-	result->shared.bytes += (uint64_t)(end - first) * round->block_bytes;
+	result->shared.bytes += (uint64_t)(end - first) * window->block_bytes;
 	sharer->pass->account.gained_bytes += freed_bytes;
 	if (sharer->freed)
 		return;
@@ -83,22 +83,23 @@ static void estimate_stretch(RunSharer *sharer, size_t first, size_t end)
 
 void run_credit_settle(RunSharer *sharer, size_t first, size_t end)
 {
-	const Round *round = sharer->round;
+	const DedupeWindow *window = sharer->window;
 
-	block_set_add(sharer->settled, round->first + first, round->first + end);
+	block_set_add(sharer->settled, window->first + first, window->first + end);
 	/* Its source is used twice from here on. */
-	if (round->source == round->target)
-		block_set_add(sharer->had_others, round->first + first - round->diagonal,
-			      round->first + end - round->diagonal);
+	if (window->source == window->target)
+		block_set_add(sharer->had_others, window->first + first - window->diagonal,
+			      window->first + end - window->diagonal);
 }
 
 void run_credit_estimate(RunSharer *sharer)
 {
-	const Round *round = sharer->round;
+	const DedupeWindow *window = sharer->window;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
 		if (!run_sharer_has_clone(sharer))
 			estimate_stretch(sharer, first, end);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/freed-extents.h"
 #include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
-#include "daemon/share/round.h"
 #include "daemon/share/run-sharer.h"
 #include "daemon/share/zero-filler.h"
 
@@ -13,7 +13,7 @@
 struct RunSharer {
 	Pass *pass;
 	FileOpener *opener;
-	Round *round;
+	DedupeWindow *window;
 	ZeroFiller *zeros;
 	RangeSource *source;
 	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
@@ -35,20 +35,20 @@ static inline bool run_sharer_has_clone(const RunSharer *sharer)
 	return sharer->clone.blocks > 0;
 }
 
-/* Credit the blocks of the round's [@first, @end) that now lie where their source does. */
+/* Credit the blocks of the window's [@first, @end) that now lie where their source does. */
 void run_credit_stretch(RunSharer *sharer, size_t first, size_t end);
 
-/* Blocks [@first, @end) of the round need no more work. */
+/* Blocks [@first, @end) of the window need no more work. */
 void run_credit_settle(RunSharer *sharer, size_t first, size_t end);
 
 /* A range that is shared already needs no work now or later. */
 void run_credit_same_place(RunSharer *sharer);
 
-/* With --dry-run: the equal blocks of the round would be shared. */
+/* With --dry-run: the equal blocks of the window would be shared. */
 void run_credit_estimate(RunSharer *sharer);
 
 /*
- * Decide which of the mapped round's candidates may be compared: what has several references is left for
+ * Decide which of the mapped window's candidates may be compared: what has several references is left for
  * later, and what costs more than the pass may compare is left alone.
  */
 bool run_limits_apply(RunSharer *sharer, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -56,5 +56,5 @@ bool run_limits_apply(RunSharer *sharer, GError **error) G_GNUC_WARN_UNUSED_RESU
 /* Leave zeros that were found, and that have several references, for later. */
 bool run_limits_defer_zeros(RunSharer *sharer, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Count what the round compared. */
+/* Count what the window compared. */
 void run_limits_charge(RunSharer *sharer);

@@ -33,7 +33,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 
 	sharer->pass = pass;
 	sharer->opener = opener;
-	sharer->round = round_new(pass->block_bytes);
+	sharer->window = dedupe_window_new(pass->block_bytes);
 	sharer->zeros = zero_filler_new(pass, opener);
 	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
 	sharer->settled = block_set_new();
@@ -51,7 +51,7 @@ void run_sharer_free(RunSharer *sharer)
 	if (!sharer)
 		return;
 
-	round_free(sharer->round);
+	dedupe_window_free(sharer->window);
 	range_source_free(sharer->source);
 	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
@@ -71,7 +71,7 @@ void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
 {
 	open_object_free(sharer->target);
 	sharer->target = target;
-	round_choose_zeros(sharer->round, sharer->pass, target);
+	dedupe_window_choose_zeros(sharer->window, sharer->pass, target);
 }
 
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
@@ -134,7 +134,7 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 /* Nothing more is shared with what lies in full allocation groups; the next pass tries again. */
 static void leave_full_groups(RunSharer *sharer)
 {
-	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->round);
+	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->window);
 
 	if (bytes > 0)
 		postpone(sharer);
@@ -169,28 +169,28 @@ static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 	       (!source || source->reader);
 }
 
-/* Ask the kernel to share [@first, @end) of the round, in pieces that do not overlap themselves. */
+/* Ask the kernel to share [@first, @end) of the window, in pieces that do not overlap themselves. */
 static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	size_t most_blocks = end - first, blocks;
 
-	if (round->source == round->target)
-		most_blocks = MIN(most_blocks, round->diagonal);
+	if (window->source == window->target)
+		most_blocks = MIN(most_blocks, window->diagonal);
 
-	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
+	for (size_t i = first; i < end && may_go_on(sharer, window->source); i += blocks) {
 		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
 		DedupeCall call;
 		DedupeTarget target;
 
-		if (!range_source_choose(sharer->source, round, i, i + MIN(most_blocks, end - i),
+		if (!range_source_choose(sharer->source, window, i, i + MIN(most_blocks, end - i),
 					 &call, &blocks, &no_source)) {
 			postpone(sharer);
 			return refuse_run(sharer, no_source, call.length, error);
 		}
 
 		target = dedupe_call_make(sharer->pass, &call);
-		if (full_alloc_groups_add(sharer->full, round, i, end, target.error)) {
+		if (full_alloc_groups_add(sharer->full, window, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;
 		}
@@ -203,12 +203,13 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 
 static bool share_equal(RunSharer *sharer, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
 		if (!dedupe_stretch(sharer, first, end, error))
 			return false;
@@ -218,16 +219,17 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			break;
 		/* It is cut off where a group is full; what is behind may lie in another. */
 		for (size_t i = first; i < end; i++)
-			if (round->states[i] != BLOCK_EQUAL)
+			if (window->states[i] != BLOCK_EQUAL)
 				end = i;
 	}
 
-	if (!round_map_again(round, &unmapped))
+	if (!dedupe_window_map_again(window, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
 		run_credit_stretch(sharer, first, end);
 		if (sharer->is_refused)
@@ -279,7 +281,7 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
-/* Whether the target has so many extents that the round could make them too many.  ExtentGuard looks after btrfs. */
+/* Whether the target has so many extents that the window could make them too many.  ExtentGuard looks after btrfs. */
 static bool is_cut_up(const RunSharer *sharer)
 {
 	g_autoptr(GError) unread = NULL;
@@ -287,28 +289,28 @@ static bool is_cut_up(const RunSharer *sharer)
 	size_t first, end;
 
 	return sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
-	       round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       dedupe_window_stretch(sharer->window, BLOCK_CANDIDATE, 0, &first, &end) &&
 	       file_attributes_read(file_reader_fd(sharer->target->reader), FS_KIND_XFS,
 				    &attributes, &unread) &&
 	       attributes.n_extents >= XFS_EXTENTS_MAX;
 }
 
-/* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
-static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
-			size_t n, RunEnds *ret_ends, GError **error)
+/* Compare and share blocks [@first, @first + @n) of the target, at most a window. */
+static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			 size_t n, RunEnds *ret_ends, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *unreadable = NULL;
 	ReadOutcome outcome;
 
 	*ret_ends = (RunEnds){ 0 };
-	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
+	if (!dedupe_window_map(window, sharer->target, source, diagonal, first, n, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		blocks_shared_before_recall(sharer->had_others, round);
+		blocks_shared_before_recall(sharer->had_others, window);
 	run_credit_same_place(sharer);
 	if (!run_limits_apply(sharer, error))
 		return false;
@@ -317,18 +319,18 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
-	outcome = round_compare(round, &unreadable);
+	outcome = dedupe_window_compare(window, &unreadable);
 	run_limits_charge(sharer);
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
 		return give_up_unreadable(sharer, unreadable, outcome, error);
 
-	ret_ends->first_equal = is_equal_state(round->states[0]);
-	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
+	ret_ends->first_equal = is_equal_state(window->states[0]);
+	ret_ends->last_equal = is_equal_state(window->states[n - 1]);
 	if (!run_limits_defer_zeros(sharer, error))
 		return false;
-	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
+	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
 		run_credit_estimate(sharer);
@@ -343,20 +345,20 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 /* The first block of the target from @block on that is not in a hole, however long that is. */
 static uint64_t after_hole(const RunSharer *sharer, uint64_t block)
 {
-	uint64_t start = block * sharer->round->block_bytes;
+	uint64_t start = block * sharer->window->block_bytes;
 
 	return extent_map_skip_hole(file_reader_fd(sharer->target->reader), start) /
-	       sharer->round->block_bytes;
+	       sharer->window->block_bytes;
 }
 
-/* Share [@first, @end) of the target, none of which is settled, in rounds. */
+/* Share [@first, @end) of the target, none of which is settled, in windows. */
 static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			uint64_t end, RunEnds *ret_ends, GError **error)
 {
 	*ret_ends = (RunEnds){ 0 };
 	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
 		uint64_t data_block = after_hole(sharer, block);
-		size_t n = MIN(end - block, sharer->pass->round_bytes / sharer->pass->block_bytes);
+		size_t n = MIN(end - block, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		RunEnds ends;
 
 		if (data_block > block) {
@@ -368,7 +370,7 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 			continue;
 		}
 
-		if (!share_round(sharer, source, diagonal, block, n, &ends, error))
+		if (!share_window(sharer, source, diagonal, block, n, &ends, error))
 			return false;
 		if (block == first)
 			ret_ends->first_equal = ends.first_equal;

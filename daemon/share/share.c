@@ -2,7 +2,7 @@
 #include "daemon/share/share.h"
 
 #include "daemon/context/object-skips.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/run-sharer.h"
 #include "hashstore/objects/objects.h"
 
@@ -23,9 +23,9 @@ typedef struct {
 	FileOpener *opener;
 	RunOrder *order;
 	RunSharer *runs;
-	Round *round;   /* for looking ahead */
-	GQueue sources; /* OpenObject, last used first */
-	GQueue ahead;   /* Ahead, in the order of planning */
+	DedupeWindow *window; /* for looking ahead */
+	GQueue sources;       /* OpenObject, last used first */
+	GQueue ahead;         /* Ahead, in the order of planning */
 	uint32_t
 		other_owner; /* the last target that was left alone for its owner's sake; 0: none */
 } Sharer;
@@ -76,7 +76,7 @@ static bool is_open_as_target(Sharer *sharer, uint32_t id)
 static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
 	const Run *run = &ahead->ordered.run;
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *source = NULL;
 	size_t first, end;
@@ -88,15 +88,16 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 		return false;
 	if (source && !source->reader)
 		return true;
-	if (!round_map(round, ahead->target, source, run->target_block - run->source_block,
-		       run->target_block, run->blocks, &unmapped))
+	if (!dedupe_window_map(window, ahead->target, source, run->target_block - run->source_block,
+			       run->target_block, run->blocks, &unmapped))
 		return true;
 
 	/* Clones may be left alone, or until all else is shared: then reading them now is in vain. */
-	if (!run_sharer_expects_compare(sharer->pass, round))
+	if (!run_sharer_expects_compare(sharer->pass, window))
 		return true;
-	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end)
-		round_fetch(round, first, end);
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
+	     from = end)
+		dedupe_window_fetch(window, first, end);
 	return true;
 }
 
@@ -215,13 +216,13 @@ static bool execute_all(Sharer *sharer, GError **error)
 bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 {
 	g_autoptr(RunSharer) runs = run_sharer_new(pass, opener);
-	g_autoptr(Round) round = round_new(pass->block_bytes);
+	g_autoptr(DedupeWindow) window = dedupe_window_new(pass->block_bytes);
 	Sharer sharer = {
 		.pass = pass,
 		.opener = opener,
 		.order = order,
 		.runs = runs,
-		.round = round,
+		.window = window,
 		.sources = G_QUEUE_INIT,
 		.ahead = G_QUEUE_INIT,
 	};

@@ -93,7 +93,7 @@ static bool begin_pass(Work *work, bool is_damaged)
 		.stop = &work->stop,
 		.progress = &work->progress,
 		.block_bytes = HOSTILE_BLOCK_BYTES,
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = &work->result,
 		.n_readers = 1,
 	};

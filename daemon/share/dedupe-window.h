@@ -5,7 +5,7 @@
 #include "kernel-ioctl/file/extent-map.h"
 
 /*
- * Round - some blocks of a target beside those of its source: where each lies, and whether the two
+ * DedupeWindow - some blocks of a target beside those of its source: where each lies, and whether the two
  * are equal.
  *
  * At most 16 MiB, so that what is compared here is still in the page cache when the kernel compares
@@ -43,54 +43,57 @@ typedef struct {
 	uint32_t *target_costs; /* bytes that the target's block takes on the disk */
 	uint8_t *target_buffer;
 	uint8_t *source_buffer;
-	uint64_t read_bytes; /* since the round was made, both sides */
+	uint64_t read_bytes; /* since the window was made, both sides */
 	ExtentMap *extents;
-} Round;
+} DedupeWindow;
 
-Round *round_new(uint32_t block_bytes);
-void round_free(Round *round);
+DedupeWindow *dedupe_window_new(uint32_t block_bytes);
+void dedupe_window_free(DedupeWindow *window);
 
 /*
  * Look up the places of blocks [@first, @first + @n) of @target, n at most n_max, and of those
  * @diagonal before in @source.
  */
-bool round_map(Round *round, OpenObject *target, OpenObject *source, uint64_t diagonal,
-	       uint64_t first, size_t n, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool dedupe_window_map(DedupeWindow *window, OpenObject *target, OpenObject *source,
+		       uint64_t diagonal, uint64_t first, size_t n, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Look up the target's places anew; whether block @i now lies where its source does, or nowhere. */
-bool round_map_again(Round *round, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool dedupe_window_map_again(DedupeWindow *window, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /*
  * How zeros of @target are shared: where only files are looked for that are equal as a whole, like other
  * data, as no hole is made of them unless the other file has one.
  */
-void round_choose_zeros(Round *round, const Pass *pass, const OpenObject *target);
+void dedupe_window_choose_zeros(DedupeWindow *window, const Pass *pass, const OpenObject *target);
 
 /* Whether the equal stretch [@first, @end) is long enough to be shared, or continues another. */
-bool round_is_worth_it(const Round *round, size_t first, size_t end, size_t min_blocks);
+bool dedupe_window_is_worth_it(const DedupeWindow *window, size_t first, size_t end,
+			       size_t min_blocks);
 
 /* Whether the block is a hole once it is shared. */
-bool round_becomes_hole(const Round *round, size_t i);
+bool dedupe_window_becomes_hole(const DedupeWindow *window, size_t i);
 
-bool round_is_shared(const Round *round, size_t i);
+bool dedupe_window_is_shared(const DedupeWindow *window, size_t i);
 
 /*
- * The places of @n blocks of @object from block @first on, in the terms of the round.  *ret_usable: all of them
+ * The places of @n blocks of @object from block @first on, in the terms of the window.  *ret_usable: all of them
  * are written, at addresses of their own.
  */
-bool round_places(Round *round, const OpenObject *object, uint64_t first, size_t n,
-		  uint64_t *places, bool *ret_usable, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool dedupe_window_places(DedupeWindow *window, const OpenObject *object, uint64_t first, size_t n,
+			  uint64_t *places, bool *ret_usable, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Start reading the round's blocks [@first, @end) on both sides. */
-void round_fetch(Round *round, size_t first, size_t end);
+/* Start reading the window's blocks [@first, @end) on both sides. */
+void dedupe_window_fetch(DedupeWindow *window, size_t first, size_t end);
 
 /*
  * Read and compare all candidates.  *ret_unreadable is the object that could not be read, when the
  * outcome is READ_UNREADABLE or READ_SHORT.
  */
-ReadOutcome round_compare(Round *round, OpenObject **ret_unreadable);
+ReadOutcome dedupe_window_compare(DedupeWindow *window, OpenObject **ret_unreadable);
 
 /* The stretch of blocks in @state at or after @from; false: there is none. */
-bool round_stretch(const Round *round, BlockState state, size_t from, size_t *ret_first,
-		   size_t *ret_end);
+bool dedupe_window_stretch(const DedupeWindow *window, BlockState state, size_t from,
+			   size_t *ret_first, size_t *ret_end);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Round, round_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DedupeWindow, dedupe_window_free)
