@@ -26,7 +26,7 @@
 typedef struct {
 	BtrfsRefBound *ref_bound;
 	ExtentScope *scope;
-	struct ExtentGuard *guard;
+	struct SharingCost *cost;
 	struct PinnedExtents *pinned;
 	struct DeferredExtents *deferred;
 	struct ZeroSource *zero_source; /* NULL: zeros are not deduplicated */

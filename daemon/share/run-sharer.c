@@ -281,7 +281,7 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
-/* Whether the target has so many extents that the window could make them too many.  ExtentGuard looks after btrfs. */
+/* Whether the target has so many extents that the window could make them too many.  SharingCost looks after btrfs. */
 static bool is_cut_up(const RunSharer *sharer)
 {
 	g_autoptr(GError) unread = NULL;

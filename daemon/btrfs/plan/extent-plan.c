@@ -3,7 +3,7 @@
 
 #include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/btrfs/refs/extent-choice.h"
 
 struct ExtentPlan {
@@ -327,7 +327,7 @@ static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 
 	/* Each place has one item. */
 	return plan->rest->len > 0 &&
-	       !extent_guard_pays(plan->pass->btrfs.guard, &gain, n_steps - MIN(n_steps, n_places));
+	       !sharing_cost_pays(plan->pass->btrfs.cost, &gain, n_steps - MIN(n_steps, n_places));
 }
 
 /* It is pinned by what is not covered. */
@@ -443,7 +443,7 @@ void extent_plan_note_sharing(ExtentPlan *plan)
 void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	ExtentGain gain = gain_of(plan);
-	GuardVerdict verdict;
+	CostVerdict verdict;
 	const ExtentRef *refs;
 	size_t n;
 
@@ -451,9 +451,9 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		return;
 
 	verdict =
-		extent_guard_judge(plan->pass->btrfs.guard, &gain,
+		sharing_cost_judge(plan->pass->btrfs.cost, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
-	if (verdict == GUARD_WORTH) {
+	if (verdict == COST_WORTH) {
 		plan->claim =
 			remainder_account_claim(&plan->pass->btrfs.remainders, gain.extent_bytes,
 						gain.written_bytes, gain.is_held);
@@ -461,7 +461,7 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 	}
 
 	*ret = EXTENT_PINNED;
-	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+	*ret_reason = verdict == COST_PIECES ? SKIP_PIECES : SKIP_METADATA;
 	refs = extent_refs_list(plan->refs, &n);
 	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
 }

@@ -4,46 +4,46 @@
 #include "daemon/btrfs/refs/extent-step.h"
 
 /*
- * ExtentGuard - whether freeing an extent is worth its cost to files and to metadata.
+ * SharingCost - whether freeing an extent is worth its cost to files and to metadata.
  *
  * If many small pieces of other extents replace an extent, its file has as many pieces, each with an item in a
- * leaf of btrfs's trees.  So the guard counts for each file the items that the pass added, and the bytes freed for
+ * leaf of btrfs's trees.  So it counts for each file the items that the pass added, and the bytes freed for
  * them.  On average, each added item has to free at least the minimum length of a run.  Few added items hurt
  * nobody, so a number of them is free.
  *
  * When an item in a leaf that snapshots have in common changes, the leaf is copied for each of them.  The number
- * of snapshots that use the same copy is not known beforehand: the guard assumes the average of the pass so far.
+ * of snapshots that use the same copy is not known beforehand: it assumes the average of the pass so far.
  *
- * The guard compares cost and gain.  The cost is the space of items and copies of leaves, times the filesystem's
+ * it compares cost and gain.  The cost is the space of items and copies of leaves, times the filesystem's
  * copies of metadata.  The gain is the bytes freed less the bytes written, times its copies of data.  If data is
  * written, half of the gain must remain, since a write costs more than its space.
  *
  * Pure.  Thread: the filesystem's worker.
  */
-typedef struct ExtentGuard ExtentGuard;
+typedef struct SharingCost SharingCost;
 
 /* Items that may be added to a file for nothing, and the most that a pass adds to one. */
-#define EXTENT_GUARD_FREE_ITEMS 16
-#define EXTENT_GUARD_ITEMS_MAX  (1 << 18)
+#define SHARING_COST_FREE_ITEMS 16
+#define SHARING_COST_ITEMS_MAX  (1 << 18)
 
 /* The space of an item with the reference to its extent; 75 to 160 bytes were measured (Linux 6.18). */
-#define EXTENT_GUARD_ITEM_BYTES 160
+#define SHARING_COST_ITEM_BYTES 160
 
 typedef struct {
 	uint64_t min_run_bytes;
 	uint32_t node_bytes;      /* of a leaf */
 	uint32_t metadata_copies; /* that the filesystem keeps of a byte */
 	uint32_t data_copies;
-} ExtentGuardLimits;
+} SharingCostLimits;
 
 typedef enum {
-	GUARD_WORTH,
-	GUARD_PIECES,   /* it would leave a file in too many pieces */
-	GUARD_METADATA, /* metadata would grow by more than is freed */
-} GuardVerdict;
+	COST_WORTH,
+	COST_PIECES,   /* it would leave a file in too many pieces */
+	COST_METADATA, /* metadata would grow by more than is freed */
+} CostVerdict;
 
-ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits);
-void extent_guard_free(ExtentGuard *guard);
+SharingCost *sharing_cost_new(const SharingCostLimits *limits);
+void sharing_cost_free(SharingCost *cost);
 
 /* The gain of freeing an extent. */
 typedef struct {
@@ -56,10 +56,10 @@ typedef struct {
  * Judge the @n_steps steps, in the order of each place and those from a copy last, that free an extent.
  * If it is worth it they count as done.
  */
-GuardVerdict extent_guard_judge(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
-				size_t n_steps);
+CostVerdict sharing_cost_judge(SharingCost *cost, const ExtentGain *gain, const ExtentStep *steps,
+			       size_t n_steps);
 
 /* Whether @gain is worth so many items more, be they in whatever files. */
-bool extent_guard_pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t n_items);
+bool sharing_cost_pays(const SharingCost *cost, const ExtentGain *gain, uint64_t n_items);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentGuard, extent_guard_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SharingCost, sharing_cost_free)

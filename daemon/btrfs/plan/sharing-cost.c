@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 
 #include "common/files/file-key.h"
 
@@ -31,7 +31,7 @@ typedef struct {
 	/* Of the target in hand. */
 	int64_t asked_items;
 	bool is_asked;
-} GuardFile;
+} CostFile;
 
 typedef struct {
 	uint64_t root;
@@ -39,10 +39,10 @@ typedef struct {
 	uint64_t byte_range;
 } LeafKey;
 
-struct ExtentGuard {
-	ExtentGuardLimits limits;
-	GHashTable *files;    /* GuardFile, by its key */
-	GPtrArray *asked;     /* GuardFile, borrowed: of the target in hand */
+struct SharingCost {
+	SharingCostLimits limits;
+	GHashTable *files;    /* CostFile, by its key */
+	GPtrArray *asked;     /* CostFile, borrowed: of the target in hand */
 	GHashTable *leaves;   /* LeafKey */
 	uint64_t n_leaves;    /* that were met, of such as snapshots share */
 	uint64_t n_in_leaves; /* targets in these */
@@ -64,49 +64,49 @@ static gboolean leaf_equal(gconstpointer one, gconstpointer other)
 	       a->byte_range == b->byte_range;
 }
 
-ExtentGuard *extent_guard_new(const ExtentGuardLimits *limits)
+SharingCost *sharing_cost_new(const SharingCostLimits *limits)
 {
-	ExtentGuard *guard = g_new0(ExtentGuard, 1);
+	SharingCost *cost = g_new0(SharingCost, 1);
 
-	guard->limits = *limits;
-	guard->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
-	guard->asked = g_ptr_array_new();
-	guard->leaves = g_hash_table_new_full(leaf_hash, leaf_equal, g_free, NULL);
-	return guard;
+	cost->limits = *limits;
+	cost->files = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
+	cost->asked = g_ptr_array_new();
+	cost->leaves = g_hash_table_new_full(leaf_hash, leaf_equal, g_free, NULL);
+	return cost;
 }
 
-void extent_guard_free(ExtentGuard *guard)
+void sharing_cost_free(SharingCost *cost)
 {
-	if (!guard)
+	if (!cost)
 		return;
 
-	g_hash_table_unref(guard->files);
-	g_ptr_array_unref(guard->asked);
-	g_hash_table_unref(guard->leaves);
-	g_free(guard);
+	g_hash_table_unref(cost->files);
+	g_ptr_array_unref(cost->asked);
+	g_hash_table_unref(cost->leaves);
+	g_free(cost);
 }
 
 /* The file that shows @place, which the target in hand asks for. */
-static GuardFile *ask_file(ExtentGuard *guard, const ExtentRef *place)
+static CostFile *ask_file(SharingCost *cost, const ExtentRef *place)
 {
 	FileKey key = { place->root, place->inode };
-	GuardFile *file = g_hash_table_lookup(guard->files, &key);
+	CostFile *file = g_hash_table_lookup(cost->files, &key);
 
 	if (!file) {
-		file = g_new0(GuardFile, 1);
+		file = g_new0(CostFile, 1);
 		file->key = key;
-		g_hash_table_insert(guard->files, &file->key, file);
+		g_hash_table_insert(cost->files, &file->key, file);
 	}
 	if (!file->is_asked) {
 		file->is_asked = true;
 		file->asked_items = 0;
-		g_ptr_array_add(guard->asked, file);
+		g_ptr_array_add(cost->asked, file);
 	}
 	return file;
 }
 
 /* Whether @step goes on in both files, and in one extent, where the last one of its file ended. */
-static bool goes_on(const GuardFile *file, const ExtentStep *step)
+static bool goes_on(const CostFile *file, const ExtentStep *step)
 {
 	FileKey source = { step->source.root, step->source.inode };
 
@@ -115,7 +115,7 @@ static bool goes_on(const GuardFile *file, const ExtentStep *step)
 	       file_key_equal(&source, &file->source) && step->source_offset == file->source_end;
 }
 
-static void note_end(GuardFile *file, const ExtentStep *step)
+static void note_end(CostFile *file, const ExtentStep *step)
 {
 	file->end = step->target_offset + step->length;
 	file->source = (FileKey){ step->source.root, step->source.inode };
@@ -124,7 +124,7 @@ static void note_end(GuardFile *file, const ExtentStep *step)
 }
 
 /* Items that @step makes: none of a hole, nor of what another step's item goes on with. */
-static int64_t items_of(const GuardFile *file, const ExtentStep *step)
+static int64_t items_of(const CostFile *file, const ExtentStep *step)
 {
 	return step->from == STEP_FROM_HOLE ||
 			       (step->from == STEP_FROM_PLACE && goes_on(file, step))
@@ -169,7 +169,7 @@ static gboolean spot_equal(gconstpointer one, gconstpointer other)
 }
 
 /* A place of the target; returns whether another subvolume has the same, as a snapshot does. */
-static bool ask_place(const Seen *seen, GuardFile *file, const ExtentRef *place)
+static bool ask_place(const Seen *seen, CostFile *file, const ExtentRef *place)
 {
 	/* What is copied for it comes after the steps of all places. */
 	if (!g_hash_table_add(seen->places, (gpointer)place))
@@ -181,7 +181,7 @@ static bool ask_place(const Seen *seen, GuardFile *file, const ExtentRef *place)
 }
 
 /* Count what the steps add to each file; returns how many places others share a leaf with. */
-static uint64_t ask(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
+static uint64_t ask(SharingCost *cost, const ExtentGain *gain, const ExtentStep *steps,
 		    size_t n_steps)
 {
 	g_autoptr(GHashTable) places = g_hash_table_new(place_hash, place_equal);
@@ -189,9 +189,9 @@ static uint64_t ask(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep
 	const Seen seen = { places, spots };
 	uint64_t n_shared = 0;
 
-	g_ptr_array_set_size(guard->asked, 0);
+	g_ptr_array_set_size(cost->asked, 0);
 	for (size_t i = 0; i < n_steps; i++) {
-		GuardFile *file = ask_file(guard, &steps[i].target);
+		CostFile *file = ask_file(cost, &steps[i].target);
 
 		n_shared += ask_place(&seen, file, &steps[i].target);
 		file->asked_items += items_of(file, &steps[i]);
@@ -207,18 +207,17 @@ static uint64_t net_bytes(const ExtentGain *gain)
 	return gain->extent_bytes - gain->written_bytes;
 }
 
-static bool is_in_too_many_pieces(const ExtentGuard *guard, uint64_t freed_bytes)
+static bool is_in_too_many_pieces(const SharingCost *cost, uint64_t freed_bytes)
 {
-	for (guint i = 0; i < guard->asked->len; i++) {
-		const GuardFile *file = guard->asked->pdata[i];
+	for (guint i = 0; i < cost->asked->len; i++) {
+		const CostFile *file = cost->asked->pdata[i];
 		int64_t items = file->items + file->asked_items;
 		uint64_t paid = file->freed_bytes + freed_bytes;
 
-		if (file->asked_items <= 0 || items <= EXTENT_GUARD_FREE_ITEMS)
+		if (file->asked_items <= 0 || items <= SHARING_COST_FREE_ITEMS)
 			continue;
-		if (items > EXTENT_GUARD_ITEMS_MAX ||
-		    (uint64_t)(items - EXTENT_GUARD_FREE_ITEMS) * guard->limits.min_run_bytes >
-			    paid)
+		if (items > SHARING_COST_ITEMS_MAX ||
+		    (uint64_t)(items - SHARING_COST_FREE_ITEMS) * cost->limits.min_run_bytes > paid)
 			return true;
 	}
 
@@ -226,53 +225,52 @@ static bool is_in_too_many_pieces(const ExtentGuard *guard, uint64_t freed_bytes
 }
 
 /* What of the copies of a leaf falls to each of the targets in it. */
-static uint64_t leaf_bytes_each(ExtentGuard *guard, const ExtentRef *place)
+static uint64_t leaf_bytes_each(SharingCost *cost, const ExtentRef *place)
 {
 	LeafKey key = { place->root, place->inode / LEAF_INODES, place->offset / LEAF_BYTES };
 
-	if (g_hash_table_size(guard->leaves) >= LEAVES_MAX)
-		g_hash_table_remove_all(guard->leaves);
-	guard->n_in_leaves++;
-	guard->n_leaves += g_hash_table_add(guard->leaves, g_memdup2(&key, sizeof(key)));
-	return guard->limits.node_bytes * (guard->n_leaves + 1) /
-	       (guard->n_in_leaves + LEAF_EXPECTED);
+	if (g_hash_table_size(cost->leaves) >= LEAVES_MAX)
+		g_hash_table_remove_all(cost->leaves);
+	cost->n_in_leaves++;
+	cost->n_leaves += g_hash_table_add(cost->leaves, g_memdup2(&key, sizeof(key)));
+	return cost->limits.node_bytes * (cost->n_leaves + 1) / (cost->n_in_leaves + LEAF_EXPECTED);
 }
 
 /* Whether @gain is worth so many bytes of metadata. */
-static bool pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t metadata_bytes)
+static bool pays(const SharingCost *cost, const ExtentGain *gain, uint64_t metadata_bytes)
 {
 	uint64_t bytes = net_bytes(gain);
 
 	if (gain->written_bytes > 0)
 		bytes /= MARGIN;
-	return metadata_bytes * guard->limits.metadata_copies <= bytes * guard->limits.data_copies;
+	return metadata_bytes * cost->limits.metadata_copies <= bytes * cost->limits.data_copies;
 }
 
-bool extent_guard_pays(const ExtentGuard *guard, const ExtentGain *gain, uint64_t n_items)
+bool sharing_cost_pays(const SharingCost *cost, const ExtentGain *gain, uint64_t n_items)
 {
-	return pays(guard, gain, n_items * EXTENT_GUARD_ITEM_BYTES);
+	return pays(cost, gain, n_items * SHARING_COST_ITEM_BYTES);
 }
 
-static bool is_too_dear(ExtentGuard *guard, const ExtentGain *gain, const ExtentRef *place,
+static bool is_too_dear(SharingCost *cost, const ExtentGain *gain, const ExtentRef *place,
 			uint64_t n_shared)
 {
 	int64_t items = 0;
 	uint64_t bytes = 0;
 
-	for (guint i = 0; i < guard->asked->len; i++)
-		items += ((const GuardFile *)guard->asked->pdata[i])->asked_items;
+	for (guint i = 0; i < cost->asked->len; i++)
+		items += ((const CostFile *)cost->asked->pdata[i])->asked_items;
 	if (items > 0)
-		bytes = (uint64_t)items * EXTENT_GUARD_ITEM_BYTES;
+		bytes = (uint64_t)items * SHARING_COST_ITEM_BYTES;
 	if (n_shared > 0)
-		bytes += n_shared * leaf_bytes_each(guard, place);
+		bytes += n_shared * leaf_bytes_each(cost, place);
 
-	return !pays(guard, gain, bytes);
+	return !pays(cost, gain, bytes);
 }
 
-static void settle(ExtentGuard *guard, uint64_t freed_bytes, bool is_done)
+static void settle(SharingCost *cost, uint64_t freed_bytes, bool is_done)
 {
-	for (guint i = 0; i < guard->asked->len; i++) {
-		GuardFile *file = guard->asked->pdata[i];
+	for (guint i = 0; i < cost->asked->len; i++) {
+		CostFile *file = cost->asked->pdata[i];
 
 		file->is_asked = false;
 		if (!is_done) {
@@ -284,22 +282,22 @@ static void settle(ExtentGuard *guard, uint64_t freed_bytes, bool is_done)
 		file->freed_bytes += freed_bytes;
 	}
 
-	if (g_hash_table_size(guard->files) >= FILES_MAX)
-		g_hash_table_remove_all(guard->files);
+	if (g_hash_table_size(cost->files) >= FILES_MAX)
+		g_hash_table_remove_all(cost->files);
 }
 
-GuardVerdict extent_guard_judge(ExtentGuard *guard, const ExtentGain *gain, const ExtentStep *steps,
-				size_t n_steps)
+CostVerdict sharing_cost_judge(SharingCost *cost, const ExtentGain *gain, const ExtentStep *steps,
+			       size_t n_steps)
 {
-	GuardVerdict verdict = GUARD_WORTH;
+	CostVerdict verdict = COST_WORTH;
 	uint64_t freed_bytes = net_bytes(gain);
-	uint64_t n_shared = ask(guard, gain, steps, n_steps);
+	uint64_t n_shared = ask(cost, gain, steps, n_steps);
 
-	if (is_in_too_many_pieces(guard, freed_bytes))
-		verdict = GUARD_PIECES;
-	else if (n_steps > 0 && is_too_dear(guard, gain, &steps[0].target, n_shared))
-		verdict = GUARD_METADATA;
+	if (is_in_too_many_pieces(cost, freed_bytes))
+		verdict = COST_PIECES;
+	else if (n_steps > 0 && is_too_dear(cost, gain, &steps[0].target, n_shared))
+		verdict = COST_METADATA;
 
-	settle(guard, freed_bytes, verdict == GUARD_WORTH);
+	settle(cost, freed_bytes, verdict == COST_WORTH);
 	return verdict;
 }
