@@ -14,7 +14,7 @@
  * When an item in a leaf that snapshots have in common changes, the leaf is copied for each of them.  The number
  * of snapshots that use the same copy is not known beforehand: it assumes the average of the pass so far.
  *
- * it compares cost and gain.  The cost is the space of items and copies of leaves, times the filesystem's
+ * It compares cost and gain.  The cost is the space of items and copies of leaves, times the filesystem's
  * copies of metadata.  The gain is the bytes freed less the bytes written, times its copies of data.  If data is
  * written, half of the gain must remain, since a write costs more than its space.
  *

@@ -202,7 +202,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 	GHashTableIter iterator;
 	gpointer id, marks;
 
-	extent_again_iterate(rounds->round.again, &iterator);
+	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		Object source;
@@ -228,12 +228,12 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(ExtentAgain) again = extent_again_new();
+	g_autoptr(ReplanList) replan = replan_list_new();
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,
 		.table = table,
-		.round = { .is_news = true, .again = again },
+		.round = { .is_news = true, .replan = replan },
 	};
 	bool done = first_round(&rounds, error) &&
 		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||

@@ -192,8 +192,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		sharer->round->n_pinned++;
 		/* What it has in common with others may be what these lack to go. */
 		for (guint i = 0; i < sharer->runs->len; i++)
-			extent_again_add(sharer->round->again,
-					 g_array_index(sharer->runs, Run, i).source, target->inode);
+			replan_list_add(sharer->round->replan,
+					g_array_index(sharer->runs, Run, i).source, target->inode);
 	}
 	if (is_searched)
 		return true;
@@ -478,7 +478,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	bool is_turned = false;
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
-		extent_again_add(sharer->round->again, target->id, target->inode);
+		replan_list_add(sharer->round->replan, target->id, target->inode);
 		return true;
 	}
 	if (sharer->pass->result->stopped_reason) {
