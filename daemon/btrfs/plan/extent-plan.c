@@ -4,7 +4,7 @@
 #include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
 #include "daemon/btrfs/plan/sharing-cost.h"
-#include "daemon/btrfs/refs/extent-choice.h"
+#include "daemon/btrfs/refs/ref-choice.h"
 
 struct ExtentPlan {
 	Pass *pass;
@@ -13,7 +13,7 @@ struct ExtentPlan {
 	ExtentCover *cover; /* of that */
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
-	ExtentChoice *choice;
+	RefChoice *choice;
 	ExtentFiles *files;
 	ExtentScope *scope;
 	GArray *steps;
@@ -38,7 +38,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	plan->choice = extent_choice_new(pass, plan->refs);
+	plan->choice = ref_choice_new(pass, plan->refs);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
@@ -61,7 +61,7 @@ void extent_plan_free(ExtentPlan *plan)
 
 	extent_coverage_free(plan->coverage);
 	extent_sources_free(plan->sources);
-	extent_choice_free(plan->choice);
+	ref_choice_free(plan->choice);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
@@ -276,7 +276,7 @@ static uint64_t rest_bytes(const ExtentPlan *plan)
 /* Whether snapshots hold the target also when all that is planned is done. */
 static bool is_held(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice)->len > 0;
+	return ref_choice_holders(plan->choice)->len > 0;
 }
 
 /* Plan the copy of what is not covered.  False if there is no point in one. */
@@ -345,7 +345,7 @@ static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs
 static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
 {
 	plan->pin.cause = PIN_TOO_COSTLY;
-	plan->pin.affordable_places = extent_choice_affordable(plan->choice);
+	plan->pin.affordable_places = ref_choice_affordable(plan->choice);
 	plan->pin.place = (ExtentRef){ 0 };
 	*ret_reason = SKIP_CLONES;
 }
@@ -494,7 +494,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	begin(plan, target, runs);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
-	if (!extent_choice_make(plan->choice, target, defers, &outcome, error))
+	if (!ref_choice_make(plan->choice, target, defers, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
@@ -525,7 +525,7 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	if (*ret != EXTENT_PINNED || *ret_reason != SKIP_METADATA ||
-	    !extent_choice_may_defer(plan->choice))
+	    !ref_choice_may_defer(plan->choice))
 		return true;
 	if (!make(plan, target, runs, true, ret, ret_reason, error))
 		return false;
@@ -536,12 +536,12 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 
 const GArray *extent_plan_holders(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice);
+	return ref_choice_holders(plan->choice);
 }
 
 uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
 {
-	return extent_choice_compare_bytes(plan->choice);
+	return ref_choice_compare_bytes(plan->choice);
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)

@@ -15,7 +15,7 @@
  * to it.
  *
  * All or nothing: if any referenced byte cannot be shared, nothing would be freed, so there is no plan.  But
- * references from read-only snapshots may be left to their deletion (ExtentChoice).  A remainder that equals
+ * references from read-only snapshots may be left to their deletion (RefChoice).  A remainder that equals
  * nothing is copied first, if it is little beside what is freed.  ExtentPlan reads btrfs's trees only, no data.
  *
  * Thread: the filesystem's worker, never while it deduplicates.

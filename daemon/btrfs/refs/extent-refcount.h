@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * ExtentSharing - which data extents of btrfs have references from several files or subvolumes, as far as their
+ * ExtentRefcount - which data extents of btrfs have references from several files or subvolumes, as far as their
  * items tell.  Of two equal extents, such a one should stay, since all references to the other have to be
  * redirected.
  *
@@ -17,13 +17,13 @@
  *
  * Thread: the filesystem's worker.
  */
-typedef struct ExtentSharing ExtentSharing;
+typedef struct ExtentRefcount ExtentRefcount;
 
 /* @fd is any descriptor of the filesystem, borrowed.  Subvolumes are looked at when first asked for. */
-ExtentSharing *extent_sharing_new(int fd);
-void extent_sharing_free(ExtentSharing *sharing);
+ExtentRefcount *extent_refcount_new(int fd);
+void extent_refcount_free(ExtentRefcount *refcount);
 
-bool extent_sharing_ask(ExtentSharing *sharing, const BtrfsExtentItem *item, bool *ret,
-			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool extent_refcount_is_shared(ExtentRefcount *refcount, const BtrfsExtentItem *item, bool *ret,
+			       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentSharing, extent_sharing_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentRefcount, extent_refcount_free)

@@ -5,7 +5,7 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentChoice - which references to an extent are redirected to free it: all, those in writable subvolumes, or
+ * RefChoice - which references to an extent are redirected to free it: all, those in writable subvolumes, or
  * none.
  *
  * Each reference costs a comparison of its range.  An image that was overwritten in thousands of pieces has
@@ -25,39 +25,39 @@
  *
  * Thread: the filesystem's worker, never while it deduplicates.
  */
-typedef struct ExtentChoice ExtentChoice;
+typedef struct RefChoice RefChoice;
 
 /* @refs is borrowed: what was chosen is what it lists. */
-ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs);
-void extent_choice_free(ExtentChoice *choice);
+RefChoice *ref_choice_new(Pass *pass, ExtentRefs *refs);
+void ref_choice_free(RefChoice *choice);
 
 /*
  * Choose places of @extent, of those in read-only snapshots none if @defers.  *ret is EXTENT_REFS_PARTIAL if it cannot
  * be freed, or costs too much: then EXTENT_UNSEEN_MORE is the reason.
  */
-bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
-			ExtentRefsOutcome *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, ExtentRefsOutcome *ret,
+		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Whether all places were chosen, and the read-only ones may as well be left to the deletion of their snapshots. */
-bool extent_choice_may_defer(const ExtentChoice *choice);
+bool ref_choice_may_defer(const RefChoice *choice);
 
 /* The subvolumes (uint64_t, ascending) that keep the extent after all; empty if all places were chosen. */
-const GArray *extent_choice_holders(const ExtentChoice *choice);
+const GArray *ref_choice_holders(const RefChoice *choice);
 
 /* Bytes that would be compared, on both sides, to share all places; less than that if it was given up before. */
-uint64_t extent_choice_compare_bytes(const ExtentChoice *choice);
+uint64_t ref_choice_compare_bytes(const RefChoice *choice);
 
 /* How many places of these it would be worth to share, if all cost the same. */
-uint64_t extent_choice_affordable(const ExtentChoice *choice);
+uint64_t ref_choice_affordable(const RefChoice *choice);
 
 typedef enum {
 	EXTENT_IS_GONE,
-	EXTENT_IS_HELD,  /* nothing but read-only subvolumes shows it: extent_choice_holders() */
+	EXTENT_IS_HELD,  /* nothing but read-only subvolumes shows it: ref_choice_holders() */
 	EXTENT_IS_SHOWN, /* something writable does, or that is not known */
 } ExtentShown;
 
 /* The present references to @extent. */
-bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,
-			GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool ref_choice_look(RefChoice *choice, const Object *extent, ExtentShown *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentChoice, extent_choice_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RefChoice, ref_choice_free)

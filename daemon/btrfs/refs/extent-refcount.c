@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/btrfs/refs/extent-sharing.h"
+#include "daemon/btrfs/refs/extent-refcount.h"
 
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 
@@ -12,45 +12,45 @@ typedef struct {
 	uint64_t until; /* transaction; 0: it has no snapshots */
 } Common;
 
-struct ExtentSharing {
+struct ExtentRefcount {
 	int fd;
 	GHashTable *by_id;   /* Common; NULL: not looked at yet */
 	GHashTable *by_uuid; /* the same */
 };
 
-ExtentSharing *extent_sharing_new(int fd)
+ExtentRefcount *extent_refcount_new(int fd)
 {
-	ExtentSharing *sharing = g_new0(ExtentSharing, 1);
+	ExtentRefcount *refcount = g_new0(ExtentRefcount, 1);
 
-	sharing->fd = fd;
-	return sharing;
+	refcount->fd = fd;
+	return refcount;
 }
 
-void extent_sharing_free(ExtentSharing *sharing)
+void extent_refcount_free(ExtentRefcount *refcount)
 {
-	if (!sharing)
+	if (!refcount)
 		return;
 
-	g_clear_pointer(&sharing->by_uuid, g_hash_table_unref);
-	g_clear_pointer(&sharing->by_id, g_hash_table_unref);
-	g_free(sharing);
+	g_clear_pointer(&refcount->by_uuid, g_hash_table_unref);
+	g_clear_pointer(&refcount->by_id, g_hash_table_unref);
+	g_free(refcount);
 }
 
-static void add(ExtentSharing *sharing, const BtrfsSubvolume *subvolume)
+static void add(ExtentRefcount *refcount, const BtrfsSubvolume *subvolume)
 {
 	Common *common = g_new0(Common, 1);
 
 	common->id = subvolume->id;
 	memcpy(common->uuid, subvolume->uuid, sizeof(common->uuid));
-	g_hash_table_insert(sharing->by_id, &common->id, common);
-	g_hash_table_insert(sharing->by_uuid, common->uuid, common);
+	g_hash_table_insert(refcount->by_id, &common->id, common);
+	g_hash_table_insert(refcount->by_uuid, common->uuid, common);
 }
 
 /* If it is a snapshot, it and its origin have in common what was there then. */
-static void join(ExtentSharing *sharing, const BtrfsSubvolume *snapshot)
+static void join(ExtentRefcount *refcount, const BtrfsSubvolume *snapshot)
 {
-	Common *own = g_hash_table_lookup(sharing->by_id, &snapshot->id);
-	Common *origin = g_hash_table_lookup(sharing->by_uuid, snapshot->parent_uuid);
+	Common *own = g_hash_table_lookup(refcount->by_id, &snapshot->id);
+	Common *origin = g_hash_table_lookup(refcount->by_uuid, snapshot->parent_uuid);
 
 	if (!fs_uuid_is_set(snapshot->parent_uuid))
 		return;
@@ -60,19 +60,19 @@ static void join(ExtentSharing *sharing, const BtrfsSubvolume *snapshot)
 		origin->until = MAX(origin->until, snapshot->otransid);
 }
 
-static bool look(ExtentSharing *sharing, GError **error)
+static bool look(ExtentRefcount *refcount, GError **error)
 {
 	g_autoptr(GArray) all = NULL;
 
-	if (!btrfs_subvolumes_read(sharing->fd, &all, error))
+	if (!btrfs_subvolumes_read(refcount->fd, &all, error))
 		return false;
 
-	sharing->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-	sharing->by_uuid = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
+	refcount->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	refcount->by_uuid = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 	for (guint i = 0; i < all->len; i++)
-		add(sharing, &g_array_index(all, BtrfsSubvolume, i));
+		add(refcount, &g_array_index(all, BtrfsSubvolume, i));
 	for (guint i = 0; i < all->len; i++)
-		join(sharing, &g_array_index(all, BtrfsSubvolume, i));
+		join(refcount, &g_array_index(all, BtrfsSubvolume, i));
 	return true;
 }
 
@@ -94,8 +94,8 @@ static BtrfsExtentRef only_file(const BtrfsExtentItem *item)
 	return *ref;
 }
 
-bool extent_sharing_ask(ExtentSharing *sharing, const BtrfsExtentItem *item, bool *ret,
-			GError **error)
+bool extent_refcount_is_shared(ExtentRefcount *refcount, const BtrfsExtentItem *item, bool *ret,
+			       GError **error)
 {
 	BtrfsExtentRef only = only_file(item);
 	const Common *common;
@@ -103,10 +103,10 @@ bool extent_sharing_ask(ExtentSharing *sharing, const BtrfsExtentItem *item, boo
 	*ret = true;
 	if (only.root == 0)
 		return true;
-	if (!sharing->by_id && !look(sharing, error))
+	if (!refcount->by_id && !look(refcount, error))
 		return false;
 
-	common = g_hash_table_lookup(sharing->by_id, &only.root);
+	common = g_hash_table_lookup(refcount->by_id, &only.root);
 	*ret = common && item->generation <= common->until;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/btrfs/refs/extent-choice.h"
+#include "daemon/btrfs/refs/ref-choice.h"
 
 #include "common/config/place-cost.h"
 #include "daemon/btrfs/refs/ref-groups.h"
@@ -7,7 +7,7 @@
 
 #define NO_PLACE G_MAXSIZE
 
-struct ExtentChoice {
+struct RefChoice {
 	Pass *pass;
 	ExtentRefs *refs;
 	GArray *found; /* GroupedRef: groups of the same inode and offset, writable ones first in each */
@@ -18,9 +18,9 @@ struct ExtentChoice {
 	bool defers;
 };
 
-ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
+RefChoice *ref_choice_new(Pass *pass, ExtentRefs *refs)
 {
-	ExtentChoice *choice = g_new0(ExtentChoice, 1);
+	RefChoice *choice = g_new0(RefChoice, 1);
 
 	choice->pass = pass;
 	choice->refs = refs;
@@ -30,7 +30,7 @@ ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
 	return choice;
 }
 
-void extent_choice_free(ExtentChoice *choice)
+void ref_choice_free(RefChoice *choice)
 {
 	if (!choice)
 		return;
@@ -40,12 +40,12 @@ void extent_choice_free(ExtentChoice *choice)
 	g_free(choice);
 }
 
-static const GroupedRef *found_at(const ExtentChoice *choice, guint i)
+static const GroupedRef *found_at(const RefChoice *choice, guint i)
 {
 	return ref_groups_at(choice->found, i);
 }
 
-static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
+static guint count_writable(const RefChoice *choice, guint begin, guint end)
 {
 	guint n = 0;
 
@@ -55,7 +55,7 @@ static guint count_writable(const ExtentChoice *choice, guint begin, guint end)
 }
 
 /* What may be compared where read-only places have a part in it. */
-static uint64_t cost_max_of_all(const ExtentChoice *choice)
+static uint64_t cost_max_of_all(const RefChoice *choice)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 
@@ -69,7 +69,7 @@ static uint64_t cost_max_of_all(const ExtentChoice *choice)
  * Look up the first place of each group, and see what all cost.  It ends where that is too much whichever
  * are chosen.
  */
-static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
+static bool measure(RefChoice *choice, const Object *extent, GError **error)
 {
 	choice->all = choice->writable = (Places){ 0 };
 	for (guint i = 0; i < choice->found->len && pass_checkpoint(choice->pass);) {
@@ -94,7 +94,7 @@ static bool measure(ExtentChoice *choice, const Object *extent, GError **error)
 }
 
 /* Add the place of the reference @i.  *ret_place is its number in the list; NO_PLACE: it shows nothing of the extent. */
-static bool add_found(ExtentChoice *choice, const Object *extent, guint i, size_t *ret_place,
+static bool add_found(RefChoice *choice, const Object *extent, guint i, size_t *ret_place,
 		      GError **error)
 {
 	uint64_t ignored;
@@ -113,7 +113,7 @@ static bool add_found(ExtentChoice *choice, const Object *extent, guint i, size_
  * The number of the place that measure() added for the reference @i; NO_PLACE if there is none.  *next is where it would
  * be, since measure() added the first place of each group in their order, before any other.
  */
-static size_t measured_place(const ExtentChoice *choice, guint i, size_t *next)
+static size_t measured_place(const RefChoice *choice, guint i, size_t *next)
 {
 	const BtrfsRef *ref = &found_at(choice, i)->ref;
 	const ExtentRef *places;
@@ -130,7 +130,7 @@ static size_t measured_place(const ExtentChoice *choice, guint i, size_t *next)
  * Whether the references [@begin + 1, @end) are of snapshots that nobody wrote to, the oldest first, and @begin is of
  * their source.
  */
-static bool is_history(const ExtentChoice *choice, guint begin, guint end)
+static bool is_history(const RefChoice *choice, guint begin, guint end)
 {
 	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
 	const GArray *snapshots =
@@ -160,7 +160,7 @@ static bool is_history(const ExtentChoice *choice, guint begin, guint end)
  * Add the references (@low, @high) of snapshots, the oldest first.  The references before and behind them were added as
  * @older and @newer.  If the file did not change between these two, those between show it as they do.
  */
-static bool add_between(ExtentChoice *choice, const Object *extent, guint low, guint high,
+static bool add_between(RefChoice *choice, const Object *extent, guint low, guint high,
 			size_t older, size_t newer, GError **error)
 {
 	guint middle = low + (high - low) / 2;
@@ -186,8 +186,8 @@ static bool add_between(ExtentChoice *choice, const Object *extent, guint low, g
 }
 
 /* Add the references [@begin + 1, @end) of a group, the first of which was added as the place @first. */
-static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, guint end,
-		      size_t first, GError **error)
+static bool add_group(RefChoice *choice, const Object *extent, guint begin, guint end, size_t first,
+		      GError **error)
 {
 	size_t place;
 
@@ -203,7 +203,7 @@ static bool add_group(ExtentChoice *choice, const Object *extent, guint begin, g
 }
 
 /* Look up the other places: all of them, or the writable ones. */
-static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GError **error)
+static bool add_others(RefChoice *choice, const Object *extent, bool all, GError **error)
 {
 	size_t next = 0;
 
@@ -220,7 +220,7 @@ static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GEr
 	return true;
 }
 
-static void find_holders(ExtentChoice *choice)
+static void find_holders(RefChoice *choice)
 {
 	for (guint i = 0; i < choice->found->len; i++)
 		if (found_at(choice, i)->is_read_only)
@@ -235,14 +235,14 @@ static bool is_read_only_place(const ExtentRef *place, void *data)
 }
 
 /* Whether there are places to share and others to leave, which the policy allows. */
-static bool has_both(const ExtentChoice *choice)
+static bool has_both(const RefChoice *choice)
 {
 	return places_may_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
 				  &choice->writable);
 }
 
 /* What all that was looked up shows. */
-static Places listed_places(const ExtentChoice *choice)
+static Places listed_places(const RefChoice *choice)
 {
 	const ExtentRef *refs;
 	Places places = { 0 };
@@ -254,7 +254,7 @@ static Places listed_places(const ExtentChoice *choice)
 	return places;
 }
 
-static ExtentRefsOutcome leave(const ExtentChoice *choice)
+static ExtentRefsOutcome leave(const RefChoice *choice)
 {
 	return extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
 }
@@ -263,7 +263,7 @@ static ExtentRefsOutcome leave(const ExtentChoice *choice)
  * Choose all places if they are worth it, by what the others show, too: what was overwritten since shows
  * more in snapshots.
  */
-static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+static bool choose_all(RefChoice *choice, const Object *extent, bool *ret, GError **error)
 {
 	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	if (!*ret)
@@ -276,8 +276,7 @@ static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GE
 	return true;
 }
 
-static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
-		   GError **error)
+static bool choose(RefChoice *choice, const Object *extent, ExtentRefsOutcome *ret, GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	bool was_measured = places_are_affordable(&choice->all, cost_max_of_all(choice));
@@ -308,7 +307,7 @@ static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome
 	return true;
 }
 
-bool extent_choice_may_defer(const ExtentChoice *choice)
+bool ref_choice_may_defer(const RefChoice *choice)
 {
 	return choice->holders->len == 0 && has_both(choice);
 }
@@ -318,7 +317,7 @@ bool extent_choice_may_defer(const ExtentChoice *choice)
  * oldest and the newest of them show it at @place, those between do, too.  *ret_length is what each shows there at
  * least; 0: that is not known.
  */
-static bool find_snapshots(ExtentChoice *choice, const Object *extent, const GArray *snapshots,
+static bool find_snapshots(RefChoice *choice, const Object *extent, const GArray *snapshots,
 			   uint64_t generation, const ExtentRef *place, uint64_t *ret_length,
 			   GError **error)
 {
@@ -352,8 +351,7 @@ static bool find_snapshots(ExtentChoice *choice, const Object *extent, const GAr
  * are affordable.  A snapshot made since the leaves were written has them, too, so nothing is looked up in it.  An older
  * one has none of them, and what it had itself would be named by leaf.
  */
-static bool choose_all_named(ExtentChoice *choice, const ExtentNamed *named,
-			     const GArray *snapshots)
+static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const GArray *snapshots)
 {
 	uint64_t newest_leaf = extent_refs_newest_leaf(choice->refs);
 	g_autofree ExtentRef *own = NULL;
@@ -395,7 +393,7 @@ static bool choose_all_named(ExtentChoice *choice, const ExtentNamed *named,
  * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: all places
  * are affordable, and known; or there are snapshots, and only the writable places are affordable.
  */
-static bool choose_named(ExtentChoice *choice, const Object *extent, const ExtentNamed *named,
+static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNamed *named,
 			 const GArray *snapshots, bool *ret, GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
@@ -433,7 +431,7 @@ static bool choose_named(ExtentChoice *choice, const Object *extent, const Exten
 }
 
 /* Whether the places that are named can be all writable ones, and would be affordable if each were one block. */
-static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *families,
+static bool may_be_chosen(const RefChoice *choice, const BtrfsFamilies *families,
 			  const ExtentNamed *named)
 {
 	Places least = { named->n_items, named->n_items * choice->pass->block_bytes };
@@ -448,7 +446,7 @@ static bool may_be_chosen(const ExtentChoice *choice, const BtrfsFamilies *famil
  * Choose by what the extent's item names: with a hundred snapshots finding all references takes the kernel most of a
  * millisecond.  *ret is false if that has to be done.
  */
-static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret, GError **error)
+static bool choose_by_item(RefChoice *choice, const Object *extent, bool *ret, GError **error)
 {
 	BtrfsFamilies *families = btrfs_ref_bound_families(choice->pass->btrfs.ref_bound);
 	const GArray *snapshots;
@@ -465,8 +463,8 @@ static bool choose_by_item(ExtentChoice *choice, const Object *extent, bool *ret
 	return !snapshots || choose_named(choice, extent, &named, snapshots, ret, error);
 }
 
-bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
-			ExtentRefsOutcome *ret, GError **error)
+bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, ExtentRefsOutcome *ret,
+		     GError **error)
 {
 	bool by_item;
 
@@ -502,17 +500,17 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 	return choose(choice, extent, ret, error);
 }
 
-const GArray *extent_choice_holders(const ExtentChoice *choice)
+const GArray *ref_choice_holders(const RefChoice *choice)
 {
 	return choice->holders;
 }
 
-uint64_t extent_choice_compare_bytes(const ExtentChoice *choice)
+uint64_t ref_choice_compare_bytes(const RefChoice *choice)
 {
 	return 2 * choice->all.shown_bytes;
 }
 
-uint64_t extent_choice_affordable(const ExtentChoice *choice)
+uint64_t ref_choice_affordable(const RefChoice *choice)
 {
 	double cost = (double)place_cost(choice->all.shown_bytes, choice->all.n);
 
@@ -520,8 +518,7 @@ uint64_t extent_choice_affordable(const ExtentChoice *choice)
 			: 0;
 }
 
-bool extent_choice_look(ExtentChoice *choice, const Object *extent, ExtentShown *ret,
-			GError **error)
+bool ref_choice_look(RefChoice *choice, const Object *extent, ExtentShown *ret, GError **error)
 {
 	ExtentRefsOutcome outcome;
 
