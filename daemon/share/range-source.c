@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/share/range-source.h"
 
-#include "daemon/share/working-file.h"
+#include "daemon/share/source-file.h"
 
 struct RangeSource {
 	const Filesystem *filesystem;
@@ -31,7 +31,7 @@ void range_source_free(RangeSource *source)
 
 static bool make_relay(RangeSource *source, const OpenObject *target, SkipReason *ret_reason)
 {
-	int fd = working_file_make(source->filesystem, source->opener, target, ret_reason);
+	int fd = source_file_make(source->filesystem, source->opener, target, ret_reason);
 
 	if (fd < 0)
 		return false;

@@ -36,16 +36,16 @@ static inline bool run_sharer_has_clone(const RunSharer *sharer)
 }
 
 /* Credit the blocks of the window's [@first, @end) that now lie where their source does. */
-void run_credit_stretch(RunSharer *sharer, size_t first, size_t end);
+void run_outcome_stretch(RunSharer *sharer, size_t first, size_t end);
 
 /* Blocks [@first, @end) of the window need no more work. */
-void run_credit_settle(RunSharer *sharer, size_t first, size_t end);
+void run_outcome_settle(RunSharer *sharer, size_t first, size_t end);
 
 /* A range that is shared already needs no work now or later. */
-void run_credit_same_place(RunSharer *sharer);
+void run_outcome_same_place(RunSharer *sharer);
 
 /* With --dry-run: the equal blocks of the window would be shared. */
-void run_credit_estimate(RunSharer *sharer);
+void run_outcome_estimate(RunSharer *sharer);
 
 /*
  * Decide which of the mapped window's candidates may be compared: what has several references is left for

@@ -231,10 +231,10 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	     from = end) {
 		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
-		run_credit_stretch(sharer, first, end);
+		run_outcome_stretch(sharer, first, end);
 		if (sharer->is_refused)
 			continue;
-		run_credit_settle(sharer, first, end);
+		run_outcome_settle(sharer, first, end);
 	}
 
 	return true;
@@ -311,7 +311,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		blocks_shared_before_recall(sharer->had_others, window);
-	run_credit_same_place(sharer);
+	run_outcome_same_place(sharer);
 	if (!run_limits_apply(sharer, error))
 		return false;
 	leave_full_groups(sharer);
@@ -333,7 +333,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
-		run_credit_estimate(sharer);
+		run_outcome_estimate(sharer);
 		return true;
 	}
 

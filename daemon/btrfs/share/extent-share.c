@@ -10,7 +10,7 @@
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/btrfs/share/step-rounds.h"
+#include "daemon/btrfs/share/step-sharer.h"
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
@@ -28,7 +28,7 @@ typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
-	StepRounds *rounds;
+	StepSharer *step_sharer;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	RoleSwap *swap;
@@ -55,7 +55,7 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
-	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
+	if (!step_sharer_is_current(sharer->step_sharer, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
 		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
@@ -73,10 +73,9 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 }
 
 /* Have the kernel share one step. */
-static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
-				 const StepFiles *files)
+static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files)
 {
-	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
+	SharedStep shared = step_sharer_share(sharer->step_sharer, step, files);
 
 	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
@@ -84,10 +83,10 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 }
 
 /* Share one step of @target; what goes no further leaves the target alone. */
-static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
-	SharedRounds shared = share_rounds(sharer, step, files);
+	SharedStep shared = share_opened(sharer, step, files);
 
 	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
@@ -114,7 +113,7 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 static void share_joined(ExtentSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
-	SharedRounds shared;
+	SharedStep shared;
 	SkipReason reason;
 	ExtentStep joined;
 	StepFiles files;
@@ -122,10 +121,10 @@ static void share_joined(ExtentSharer *sharer)
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	if (step_rounds_open(sharer->rounds, &joined, sharer->copy.copy, &files, &reason))
+	if (step_sharer_open(sharer->step_sharer, &joined, sharer->copy.copy, &files, &reason))
 		return;
 
-	shared = share_rounds(sharer, &joined, &files);
+	shared = share_opened(sharer, &joined, &files);
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
@@ -150,9 +149,9 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
-	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
+	unopened = step_sharer_open(sharer->step_sharer, step, sharer->copy.copy, &files, &reason);
 	if (!unopened)
-		return run_rounds(sharer, target, step, &files, ret, error);
+		return run_opened(sharer, target, step, &files, ret, error);
 
 	extent_outcome_note_skipped(sharer->pass, target, reason, unopened);
 	return true;
@@ -577,7 +576,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 		   ShareRound *round, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
-	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
+	g_autoptr(StepSharer) step_sharer = step_sharer_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
@@ -588,7 +587,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 		.pass = pass,
 		.table = table,
 		.files = files,
-		.rounds = rounds,
+		.step_sharer = step_sharer,
 		.refs = refs,
 		.plan = plan,
 		.swap = swap,

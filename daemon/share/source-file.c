@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/share/working-file.h"
+#include "daemon/share/source-file.h"
 
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
@@ -61,8 +61,8 @@ static int make_in_top_level(const Filesystem *filesystem, bool *is_full)
 	return fd_steal(&fd);
 }
 
-int working_file_make(const Filesystem *filesystem, FileOpener *opener, const OpenObject *target,
-		      SkipReason *ret_reason)
+int source_file_make(const Filesystem *filesystem, FileOpener *opener, const OpenObject *target,
+		     SkipReason *ret_reason)
 {
 	const GPtrArray *roots = filesystem->roots;
 	bool is_full = false;

@@ -3,7 +3,7 @@
 
 #include "daemon/share/clone-pairs.h"
 
-void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
+void run_outcome_stretch(RunSharer *sharer, size_t first, size_t end)
 {
 	PassResult *result = sharer->pass->result;
 	DedupeWindow *window = sharer->window;
@@ -44,7 +44,7 @@ void run_credit_stretch(RunSharer *sharer, size_t first, size_t end)
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
 }
 
-void run_credit_same_place(RunSharer *sharer)
+void run_outcome_same_place(RunSharer *sharer)
 {
 	DedupeWindow *window = sharer->window;
 	size_t first, end;
@@ -81,7 +81,7 @@ static void estimate_stretch(RunSharer *sharer, size_t first, size_t end)
 	result->freed.hole_bytes += hole_bytes;
 }
 
-void run_credit_settle(RunSharer *sharer, size_t first, size_t end)
+void run_outcome_settle(RunSharer *sharer, size_t first, size_t end)
 {
 	const DedupeWindow *window = sharer->window;
 
@@ -92,7 +92,7 @@ void run_credit_settle(RunSharer *sharer, size_t first, size_t end)
 			      window->first + end - window->diagonal);
 }
 
-void run_credit_estimate(RunSharer *sharer)
+void run_outcome_estimate(RunSharer *sharer)
 {
 	const DedupeWindow *window = sharer->window;
 	size_t first, end;
@@ -103,6 +103,6 @@ void run_credit_estimate(RunSharer *sharer)
 			continue;
 		if (!run_sharer_has_clone(sharer))
 			estimate_stretch(sharer, first, end);
-		run_credit_settle(sharer, first, end);
+		run_outcome_settle(sharer, first, end);
 	}
 }

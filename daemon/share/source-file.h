@@ -15,5 +15,5 @@
  *
  * Thread: the filesystem's worker.
  */
-int working_file_make(const Filesystem *filesystem, FileOpener *opener, const OpenObject *target,
-		      SkipReason *ret_reason);
+int source_file_make(const Filesystem *filesystem, FileOpener *opener, const OpenObject *target,
+		     SkipReason *ret_reason);
