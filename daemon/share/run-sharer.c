@@ -4,9 +4,13 @@
 #include "daemon/context/object-skips.h"
 #include "daemon/share/block-set.h"
 #include "daemon/share/blocks-shared-before.h"
+#include "daemon/share/clone-pairs.h"
 #include "daemon/share/dedupe-failure.h"
+#include "daemon/share/freed-extents.h"
+#include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
-#include "daemon/share/run-sharer-internal.h"
+#include "daemon/share/window-account.h"
+#include "daemon/share/zero-filler.h"
 #include "kernel-ioctl/file/file-attributes.h"
 
 #include <errno.h>
@@ -26,6 +30,25 @@ typedef struct {
 	bool first_equal; /* its first block, and its last: the run may go on there */
 	bool last_equal;
 } RunEnds;
+
+struct RunSharer {
+	Pass *pass;
+	FileOpener *opener;
+	DedupeWindow *window;
+	ZeroFiller *zeros;
+	RangeSource *source;
+	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
+	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
+	FreedExtents *freed;  /* NULL: what is freed is counted block by block */
+	uint64_t begun_bytes; /* shared before the target was begun */
+	uint32_t min_blocks;
+	OpenObject *target; /* NULL until the first one is begun */
+	FullAllocGroups *full;
+	uint64_t blocked_bytes; /* of the target in hand, that have a source there */
+	uint64_t costly_bytes;  /* of the run in hand, that cost more than the pass may compare */
+	CloneTarget clone;      /* which blocks alone are shared, or none: blocks is 0 */
+	bool is_refused;        /* the kernel will not share the run in hand */
+};
 
 RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 {
@@ -201,6 +224,40 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 	return true;
 }
 
+/* Blocks [@first, @end) of the window need no more work. */
+static void settle(RunSharer *sharer, size_t first, size_t end)
+{
+	const DedupeWindow *window = sharer->window;
+
+	block_set_add(sharer->settled, window->first + first, window->first + end);
+	/* Its source is used twice from here on. */
+	if (window->source == window->target)
+		block_set_add(sharer->had_others, window->first + first - window->diagonal,
+			      window->first + end - window->diagonal);
+}
+
+/* Whether CloneSharer has the run shared, which counts what it frees. */
+static bool has_clone(const RunSharer *sharer)
+{
+	return sharer->clone.blocks > 0;
+}
+
+/* In a dry run. */
+static void estimate_equal(RunSharer *sharer)
+{
+	const DedupeWindow *window = sharer->window;
+	size_t first, end;
+
+	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
+			continue;
+		if (!has_clone(sharer))
+			window_account_add_expected(sharer->pass, window, first, end);
+		settle(sharer, first, end);
+	}
+}
+
 static bool share_equal(RunSharer *sharer, GError **error)
 {
 	DedupeWindow *window = sharer->window;
@@ -231,10 +288,10 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	     from = end) {
 		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
-		run_outcome_stretch(sharer, first, end);
+		window_account_add_shared(sharer->pass, window, first, end);
 		if (sharer->is_refused)
 			continue;
-		run_outcome_settle(sharer, first, end);
+		settle(sharer, first, end);
 	}
 
 	return true;
@@ -311,8 +368,9 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		blocks_shared_before_recall(sharer->had_others, window);
-	run_outcome_same_place(sharer);
-	if (!run_limits_apply(sharer, error))
+	window_account_add_same_place(sharer->pass, window, sharer->settled);
+	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
+				  &sharer->costly_bytes, error))
 		return false;
 	leave_full_groups(sharer);
 	if (is_cut_up(sharer))
@@ -320,7 +378,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	outcome = dedupe_window_compare(window, &unreadable);
-	run_limits_charge(sharer);
+	window_account_charge(sharer->pass, window, sharer->clone.is_source_read);
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
@@ -328,12 +386,14 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 
 	ret_ends->first_equal = is_equal_state(window->states[0]);
 	ret_ends->last_equal = is_equal_state(window->states[n - 1]);
-	if (!run_limits_defer_zeros(sharer, error))
+	/* CloneSharer looks after zeros that have several references. */
+	if (sharer->pass->xfs.clones && !has_clone(sharer) && !source &&
+	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
 		return false;
 	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
-		run_outcome_estimate(sharer);
+		estimate_equal(sharer);
 		return true;
 	}
 

@@ -65,7 +65,4 @@ bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source
 /* Blocks of the target in hand that are shared, or need not be. */
 BlockSet *run_sharer_settled(RunSharer *sharer);
 
-/* Whether the candidates of the mapped @window would be compared right now, as far as clones decide that. */
-bool run_sharer_expects_compare(const Pass *pass, const DedupeWindow *window);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

@@ -4,6 +4,7 @@
 #include "daemon/context/object-skips.h"
 #include "daemon/share/dedupe-window.h"
 #include "daemon/share/run-sharer.h"
+#include "daemon/share/window-account.h"
 #include "hashstore/objects/objects.h"
 
 #define OPEN_SOURCES 32
@@ -93,7 +94,7 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 		return true;
 
 	/* Clones may be left alone, or until all else is shared: then reading them now is in vain. */
-	if (!run_sharer_expects_compare(sharer->pass, window))
+	if (!window_account_expects_compare(sharer->pass, window))
 		return true;
 	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end)

@@ -31,11 +31,6 @@ void zero_filler_free(ZeroFiller *filler)
 	g_free(filler);
 }
 
-bool zero_filler_has_hole(const ZeroFiller *filler)
-{
-	return filler->hole;
-}
-
 bool zero_filler_lay(ZeroFiller *filler, DedupeWindow *window, BlockSet *settled, GError **error)
 {
 	size_t first, end;

@@ -18,8 +18,6 @@ typedef struct ZeroFiller ZeroFiller;
 ZeroFiller *zero_filler_new(Pass *pass, FileOpener *opener);
 void zero_filler_free(ZeroFiller *filler);
 
-bool zero_filler_has_hole(const ZeroFiller *filler);
-
 /*
  * See what becomes of the zeros of @window, which was compared with no source: some may stay for others.
  * These, too, need no more work, so that they are added to @settled.
