@@ -3,9 +3,9 @@
 
 #include "daemon/inventory/excluded-files.h"
 #include "daemon/inventory/file-places.h"
-#include "daemon/inventory/inventory-internal.h"
 #include "daemon/inventory/name-finder.h"
 #include "daemon/inventory/submounts.h"
+#include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -33,8 +33,10 @@ typedef struct {
 } Pending;
 
 typedef struct {
-	Inventory *inventory;
 	Pass *pass;
+	FileOpener *opener;
+	NameBuffer *names;
+	FileMerge *merge;
 	ExcludedFiles *left_out;
 	NameFinder *finder;
 	ObjectCursor *objects;
@@ -118,7 +120,7 @@ static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 {
 	while (bulk->known && bulk->known->inode < inode && pass_checkpoint(bulk->pass))
-		if (!inventory_forget(bulk->inventory, bulk->known, error) ||
+		if (!file_merge_forget(bulk->merge, bulk->known, error) ||
 		    !object_cursor_next(bulk->objects, &bulk->known, error))
 			return false;
 
@@ -190,13 +192,12 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 	}
 
 	pending.is_known = true;
-	pending.action = inventory_judge(bulk->inventory, &pending.file, bulk->known);
+	pending.action = file_merge_judge(bulk->merge, &pending.file, bulk->known);
 	bulk->n_to_read += is_to_read(&pending);
-	if (!inventory_add_known(bulk->inventory, pending.action, &pending.file, bulk->known,
-				 error))
+	if (!file_merge_add_known(bulk->merge, pending.action, &pending.file, bulk->known, error))
 		return false;
 	if (pending.action == FILE_LEFT) {
-		if (!inventory_leave(bulk->inventory, bulk->known, error) ||
+		if (!file_merge_leave(bulk->merge, bulk->known, error) ||
 		    !skip(bulk, SKIP_CHANGES_OFTEN, inode, inode->size_bytes, true, error))
 			return false;
 	} else if (pending.action != FILE_KEPT) {
@@ -301,14 +302,14 @@ static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *
 	*ret_has = false;
 	if (known->name_bytes == 0)
 		return true;
-	parent_fd = file_opener_directory(bulk->inventory->opener, known->subvolume, known->parent);
+	parent_fd = file_opener_directory(bulk->opener, known->subvolume, known->parent);
 	if (parent_fd < 0 || file_stat_at(parent_fd, name, &stat) != 0 || stat.inode != file->inode)
 		return true;
 
 	file->parent = known->parent;
-	file->name_hash = inventory_name_hash(name, strlen(name));
+	file->name_hash = file_merge_name_hash(name, strlen(name));
 	*ret_has = true;
-	return name_buffer_add(bulk->inventory->names, name, &file->name_position, error);
+	return name_buffer_add(bulk->names, name, &file->name_position, error);
 }
 
 /* Whether the file is still there, with a name. */
@@ -389,8 +390,7 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 	const Object *known;
 
 	if (!find_known(bulk, pending, &known, error) ||
-	    (has_name &&
-	     !name_buffer_get(bulk->inventory->names, pending->file.name_position, &name, error)))
+	    (has_name && !name_buffer_get(bulk->names, pending->file.name_position, &name, error)))
 		return false;
 
 	if (known) {
@@ -398,7 +398,7 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 		parent = known->parent;
 	}
 	if (name)
-		path = file_opener_path(bulk->inventory->opener, 0, parent, name);
+		path = file_opener_path(bulk->opener, 0, parent, name);
 
 	skip_ledger_add(&bulk->pass->result->skips, pending->skip, pending->file.stamp.size_bytes,
 			path);
@@ -438,19 +438,18 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 
 	if (!find_known(bulk, pending, &known, error) ||
 	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
-	    (!has_name &&
-	     !name_buffer_add(bulk->inventory->names, "", &file->name_position, error)))
+	    (!has_name && !name_buffer_add(bulk->names, "", &file->name_position, error)))
 		return false;
 	if (is_to_read(pending)) {
 		/* Where sizes decide what is read all was flushed before it was listed. */
-		if (!bulk->inventory->sizes)
+		if (bulk->pass->settings->read != READ_POLICY_SAME_SIZE)
 			settle_size(bulk, file);
 		if (bulk->places &&
 		    !file_places_find(bulk->places, file->inode, &file->physical, error))
 			return false;
 	}
 
-	return inventory_act(bulk->inventory, pending->action, file, known, error);
+	return file_merge_act(bulk->merge, pending->action, file, known, error);
 }
 
 /* What is listed by now is written out, so that it has its size and its place. */
@@ -460,7 +459,7 @@ static bool prepare_to_read(Bulk *bulk, GError **error)
 
 	if (bulk->n_to_read == 0)
 		return true;
-	if (!inventory_flush(bulk->inventory, error))
+	if (!file_merge_flush(bulk->merge, error))
 		return false;
 	if (bulk->n_to_read >= bulk->pass->result->files.seen / FILES_A_PLACE)
 		bulk->places = file_places_read(bulk->pass, &failed);
@@ -505,8 +504,7 @@ static bool count_left_out(Bulk *bulk, GError **error)
 			return false;
 		if (row) {
 			name = g_strndup((const char *)row->name, row->name_bytes);
-			path = row->parent ? file_opener_path(bulk->inventory->opener, 0,
-							      row->parent, name)
+			path = row->parent ? file_opener_path(bulk->opener, 0, row->parent, name)
 					   : g_strdup(name);
 		}
 		skip_ledger_add(skips, directory->reason, 0, path);
@@ -533,29 +531,28 @@ static bool use_names(Bulk *bulk, GError **error)
 	       !has_failed;
 }
 
-static void forget_counts(Inventory *inventory)
+static void forget_counts(Bulk *bulk)
 {
-	PassResult *result = inventory->pass->result;
+	PassResult *result = bulk->pass->result;
 
 	memset(&result->files, 0, sizeof(result->files));
 	skip_ledger_clear(&result->skips);
-	g_array_set_size(inventory->regained, 0);
-	inventory->unsettled = 0;
+	file_merge_restart(bulk->merge);
 }
 
-static bool have_walked(Inventory *inventory, const char *reason)
+static bool have_walked(const Pass *pass, const char *reason)
 {
-	inventory->pass->result->listed_inodes = false;
-	inventory->pass->result->walk_reason = reason;
+	pass->result->listed_inodes = false;
+	pass->result->walk_reason = reason;
 	return true;
 }
 
-bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **error)
+bool bulk_inventory_build(Pass *pass, FileOpener *opener, NameBuffer *names, FileMerge *merge,
+			  bool *ret_is_listed, GError **error)
 {
-	Pass *pass = inventory->pass;
 	g_auto(Fd) state_fd =
 		open(pass->settings->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	g_auto(Bulk) bulk = { .inventory = inventory, .pass = pass };
+	g_auto(Bulk) bulk = { .pass = pass, .opener = opener, .names = names, .merge = merge };
 	FileStat state = { 0 };
 
 	*ret_is_listed = false;
@@ -563,10 +560,9 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 		state = (FileStat){ 0 };
 	bulk.left_out = excluded_files_new(pass->filesystem, state_fd);
 	if (!bulk.left_out)
-		return have_walked(inventory,
-				   "/boot has too many files to tell their inodes apart");
+		return have_walked(pass, "/boot has too many files to tell their inodes apart");
 
-	bulk.finder = name_finder_new(pass, inventory->names, &state);
+	bulk.finder = name_finder_new(pass, names, &state);
 	bulk.pending =
 		sorter_new(sizeof(Pending), compare_pending, pass->settings->memory_bytes / 16,
 			   pass->settings->state_directory, pass->stop);
@@ -582,8 +578,8 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 	if (!list(&bulk, ret_is_listed, error))
 		return false;
 	if (!*ret_is_listed) {
-		forget_counts(inventory);
-		return have_walked(inventory, "the inodes could not be listed to their end");
+		forget_counts(&bulk);
+		return have_walked(pass, "the inodes could not be listed to their end");
 	}
 	if (!pass_checkpoint(pass))
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/inventory/inventory.h"
+#include "daemon/inventory/file-merge.h"
 
 /*
  * The inventory of a whole XFS from its inodes, in the order of which they come (XfsBulkstat): merged
@@ -14,5 +14,5 @@
  */
 
 /* *ret_is_listed is false, and all that was counted is forgotten, if inodes could not be listed. */
-bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+bool bulk_inventory_build(Pass *pass, FileOpener *opener, NameBuffer *names, FileMerge *merge,
+			  bool *ret_is_listed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
