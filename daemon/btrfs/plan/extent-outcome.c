@@ -95,6 +95,40 @@ void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason re
 		postponed_add_rest(pass->postponed);
 }
 
+/* The first piece at or after @block that another extent covers; its length is 0 if there is none. */
+static CoverPiece next_piece(const ExtentCover *cover, uint64_t block, uint64_t end)
+{
+	uint64_t gap, gap_end;
+
+	if (extent_cover_gap(cover, block, &gap, &gap_end) && gap == block)
+		block = gap_end;
+	return block < end ? extent_cover_piece(cover, block, end) : (CoverPiece){ .first = end };
+}
+
+/*
+ * Whether any store finds what covers @extent.  Anchors depend on the store's secret, so equal ranges that are
+ * shorter than an AnchorShape guarantees are found by chance.
+ */
+static bool is_certain(const Pass *pass, const Object *extent, const ExtentPlan *plan)
+{
+	const HashStoreAbout *about = hash_store_about(pass->store);
+	uint64_t least = about->anchor_blocks + about->window_anchors - 1;
+	const ExtentCover *cover = extent_plan_cover(plan);
+	uint64_t end = extent->size_bytes / pass->block_bytes;
+
+	if (!cover)
+		return true;
+	for (uint64_t block = 0; block < end;) {
+		CoverPiece piece = next_piece(cover, block, end);
+
+		if (piece.is_whole || piece.blocks >= least)
+			return true;
+		block = piece.first + MAX(piece.blocks, 1);
+	}
+
+	return false;
+}
+
 void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
@@ -108,7 +142,7 @@ void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan 
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	if (!is_deferred && (rest_bytes > 0 || !extent_plan_is_certain(plan)))
+	if (!is_deferred && (rest_bytes > 0 || !is_certain(pass, extent, plan)))
 		pass->result->freed.unsure_bytes +=
 			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
 	count_rewritten(pass, rest_bytes, is_deferred);

@@ -564,34 +564,9 @@ uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 	return rest_bytes(plan);
 }
 
-/* The first piece at or after @block that another extent covers; its length is 0 if there is none. */
-static CoverPiece next_piece(const ExtentPlan *plan, uint64_t block, uint64_t end)
+const ExtentCover *extent_plan_cover(const ExtentPlan *plan)
 {
-	uint64_t gap, gap_end;
-
-	if (extent_cover_gap(plan->cover, block, &gap, &gap_end) && gap == block)
-		block = gap_end;
-	return block < end ? extent_cover_piece(plan->cover, block, end)
-			   : (CoverPiece){ .first = end };
-}
-
-bool extent_plan_is_certain(const ExtentPlan *plan)
-{
-	const HashStoreAbout *about = hash_store_about(plan->pass->store);
-	uint64_t least = about->anchor_blocks + about->window_anchors - 1;
-	uint64_t end = blocks_of(plan, plan->target);
-
-	if (extent_refs_is_encoded(plan->refs))
-		return true;
-	for (uint64_t block = 0; block < end;) {
-		CoverPiece piece = next_piece(plan, block, end);
-
-		if (piece.is_whole || piece.blocks >= least)
-			return true;
-		block = piece.first + MAX(piece.blocks, 1);
-	}
-
-	return false;
+	return extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
 }
 
 const GArray *extent_plan_parts(const ExtentPlan *plan)

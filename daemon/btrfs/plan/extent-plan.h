@@ -82,11 +82,8 @@ RemainderClaim extent_plan_claim(const ExtentPlan *plan);
 /* The parts of its copy (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);
 
-/*
- * Whether any store finds what covers the target.  Anchors depend on the store's secret, so equal stretches that are
- * shorter than an AnchorShape guarantees are found by chance.
- */
-bool extent_plan_is_certain(const ExtentPlan *plan);
+/* The cover of the target; NULL: the target is compressed, and others equal it as a whole. */
+const ExtentCover *extent_plan_cover(const ExtentPlan *plan);
 
 /* Ids (uint32_t) of its sources: they are to stay, also if their own turn as targets would come later. */
 const GArray *extent_plan_locked(const ExtentPlan *plan);
