@@ -60,7 +60,7 @@ uint64_t device_watch_errors(const DeviceWatch *watch)
 	return health.errors;
 }
 
-/* XFS answers so to everything when it was shut down, as it is when its log cannot be written. */
+/* A shut-down XFS answers EIO to everything.  XFS shuts down when its log cannot be written, for instance. */
 static bool is_shut_down(const DeviceWatch *watch)
 {
 	g_auto(Fd) fd = watch->options.fd < 0 ? -1
@@ -124,7 +124,7 @@ char *device_watch_find_trouble(const DeviceWatch *watch, uint64_t n_unreadable)
 	return find_trouble(watch, &health, n_unreadable);
 }
 
-/* As of the last tick of the kernel's clock: who asks does so in every long loop. */
+/* The time of the kernel's last tick: every long loop asks for it, so it has to be cheap. */
 static int64_t now_usec(void)
 {
 	struct timespec now;
@@ -139,7 +139,7 @@ static bool is_due(const DeviceWatch *watch, uint64_t n_unreadable)
 	       now_usec() - watch->looked_usec >= G_USEC_PER_SEC;
 }
 
-/* What the pass waits for; NULL: nothing goes on. */
+/* The maintenance that the pass waits for; NULL: none. */
 static const char *what_goes_on(const DeviceWatch *watch, const DeviceHealth *health)
 {
 	const DeviceWatchOptions *options = &watch->options;
@@ -155,7 +155,7 @@ static const char *what_goes_on(const DeviceWatch *watch, const DeviceHealth *he
 		       : NULL;
 }
 
-/* The threads that read for the pass. */
+/* Hold the threads that read for the pass. */
 static void hold_others(const DeviceWatch *watch, bool is_held)
 {
 	if (watch->options.throttle)

@@ -50,7 +50,7 @@ struct ExtentScope {
 	uint64_t n_names;
 };
 
-/* What the directory @fd is on this filesystem; inode 0 where it lies on another. */
+/* The directory @fd; inode 0 if it lies on another filesystem. */
 static InodeKey identify(const Filesystem *filesystem, int fd)
 {
 	InodeKey key = { 0 };
@@ -67,7 +67,7 @@ static InodeKey identify(const Filesystem *filesystem, int fd)
 	return key;
 }
 
-/* Only what is btrfs already is opened: opening what an automount waits at would mount it. */
+/* Open nothing but btrfs: opening an automount point would mount it. */
 static InodeKey identify_boot(const Filesystem *filesystem, size_t number)
 {
 	g_auto(Fd) path_fd = boot_directory_open(number);
@@ -206,7 +206,7 @@ char *extent_scope_limits(const ExtentScope *scope)
 	return g_strdup(g_checksum_get_string(digest));
 }
 
-/* Judge the file by a name in a directory that lies below @above; @reason: why it is left alone. */
+/* Judge the file by a name in a directory below @above; @reason: why a walk would skip it. */
 static void judge_by(Verdict *verdict, bool is_left_alone, SkipReason reason)
 {
 	if (!is_left_alone)
@@ -255,7 +255,7 @@ static void judge_below(ExtentScope *scope, const PlacedDirectory *directory, co
 	}
 }
 
-/* Judge the file by one of its names; *ret_is_done: that was not cut short. */
+/* Judge the file by one of its names; *ret_is_done: no limit cut this short. */
 static bool judge_name(ExtentScope *scope, const BtrfsName *name, Verdict *verdict,
 		       bool *ret_is_done, GError **error)
 {
@@ -304,13 +304,13 @@ static bool judge_file(ExtentScope *scope, Verdict *verdict, GError **error)
 	return true;
 }
 
-/* Whether a directory within the subvolume, other than its top, or a file there matters. */
+/* Whether @key is in the subvolume, but is not its top directory. */
 static bool has_within(const InodeKey *key, uint64_t root)
 {
 	return key->root == root && key->inode != 0 && key->inode != BTRFS_NAMES_TOP_INODE;
 }
 
-/* Whether all files of the subvolume are part of the pass, or none is, whatever they are called. */
+/* Whether all files of the subvolume are part of the pass, or none is, whatever their names are. */
 static bool is_uniform(const ExtentScope *scope, uint64_t root)
 {
 	const GPtrArray *roots = scope->filesystem->roots;
@@ -359,7 +359,7 @@ static bool find_verdict(ExtentScope *scope, const InodeKey *key, Verdict *ret, 
 	*ret = (Verdict){ .key = *key, .reason = SKIP_OUTSIDE };
 	if (!judge_file(scope, ret, error))
 		return false;
-	/* What was cut short is no verdict. */
+	/* A look-up that was cut short is no verdict. */
 	if (atomic_load(scope->stop))
 		return true;
 
@@ -396,7 +396,7 @@ bool extent_scope_has(ExtentScope *scope, const ExtentRef *place, bool *ret, Ski
 	return true;
 }
 
-/* The root of the pass that the name is found below; NULL: none.  It is the nearest one. */
+/* The nearest root of the pass above the name; NULL: none. */
 static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file,
 					const InodeKey *directory)
 {
@@ -419,10 +419,7 @@ static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file
 	return n > 0 ? above[0].root : NULL;
 }
 
-/*
- * The path of the @name in the @directory: from @root on, else from the mount point, else from the top
- * level.
- */
+/* The path of @name in @directory: from @root, else from the mount point, else from the top level. */
 static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey directory,
 		       const char *name)
 {

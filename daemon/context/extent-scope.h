@@ -23,8 +23,8 @@
 typedef struct ExtentScope ExtentScope;
 
 /*
- * Limit of the references to an extent that are examined for one that is part of a limited pass: many others may
- * lie in snapshots outside it.
+ * At most so many references to an extent are examined to find one in a limited pass: the others may lie in
+ * snapshots outside it.
  */
 #define EXTENT_SCOPE_MOST 1024
 

@@ -7,9 +7,9 @@
 /*
  * LookupBudget - how much work a pass spends to find out where files lie.
  *
- * Each file has an allowance, which is enough for hundreds of names.  What a file needs beyond that
- * is taken from a reserve that all files of the pass share.  So files with very many names are looked
- * at as long as they are few, and nobody can keep a pass busy with them.
+ * Each file has an allowance, which is enough for hundreds of names.  Beyond it, the file draws from a reserve that
+ * all files of the pass share.  So a few files with very many names are looked up, and nobody can keep a pass busy
+ * with such files.
  *
  * A unit is about a microsecond.
  *

@@ -5,7 +5,7 @@
 
 #define INODES_MAX (UINT32_C(1) << 18)
 
-/* 1: some objects rely on others.  2: and all of these may be gone. */
+/* 1: some objects rely on others.  2: some of those others may be gone, too. */
 #define STANDS_NOTE "clone-stands"
 
 enum { NOTE_EXPECTED = 1, NOTE_LOST = 2 };
@@ -32,7 +32,10 @@ void lost_stand_ins_free(LostStandIns *lost)
 	g_free(lost);
 }
 
-/* Only what had clones stands for others, and only what relied on some needs not be told. */
+/*
+ * Only an object with clones can be a stand-in.  One that relied on others is added so that
+ * lost_stand_ins_concern() leaves it out.
+ */
 void lost_stand_ins_add(LostStandIns *lost, const Object *object)
 {
 	if (!(object->flags & OBJECT_CLONED) && object->stand == 0)

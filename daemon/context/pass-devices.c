@@ -3,7 +3,7 @@
 
 #include "kernel-ioctl/machine/disk-topology.h"
 
-/* What the devices of a btrfs had refused when the last pass ended. */
+/* The number of errors of btrfs devices when the last pass ended. */
 #define ERRORS_NOTE "device-errors"
 
 bool pass_devices_begin(Pass *pass, GError **error)
@@ -35,11 +35,11 @@ static uint64_t n_unreadable(const Pass *pass)
 {
 	uint64_t n_all = pass->result->skips.entries[SKIP_UNREADABLE].count;
 
-	/* What is known may be counted a moment before it is skipped. */
+	/* Known unreadable files may be counted a moment before they are skipped. */
 	return n_all - MIN(n_all, pass->result->n_known_unreadable);
 }
 
-/* @trouble, which is taken over, is what fails; NULL: nothing. */
+/* End the pass for @trouble, which is taken over; NULL: nothing fails. */
 static void end_if_failing(const Pass *pass, char *trouble)
 {
 	PassResult *result = pass->result;
@@ -55,7 +55,7 @@ static void end_if_failing(const Pass *pass, char *trouble)
 	atomic_store(pass->stop, true);
 }
 
-/* @holder, which is taken over, says who has put the filesystem on hold. */
+/* End the pass because somebody holds the filesystem; @holder, which is taken over, says who. */
 static void end_for_hold(const Pass *pass, char *holder)
 {
 	PassResult *result = pass->result;

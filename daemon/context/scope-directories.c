@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* So many are remembered.  With more all are forgotten before the next one is looked up. */
+/* Directories that are remembered.  With more, all are forgotten before the next look-up. */
 #define DIRECTORIES_MAX 32768
 
-/* Directories above one another.  More than so many are a circle. */
+/* Directories above one another; more form a circle. */
 #define CLIMB_MAX 65536
 
 struct PlacedDirectory {
@@ -119,7 +119,7 @@ const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t
 	return directory->roots;
 }
 
-/* Whether a walk from @root leaves this directory alone, whatever its name is. */
+/* Whether a walk from @root skips this directory, whatever its name is. */
 static bool is_left_alone(const ScopeDirectories *directories, const InodeKey *directory,
 			  const FilesystemRoot *root, SkipReason *ret_reason)
 {
@@ -146,7 +146,7 @@ static uint64_t units_of(uint64_t bytes)
 	return bytes / LOOKUP_BYTES_PER_UNIT;
 }
 
-/* Put the path of @placed below the root together; what is in hand already is kept. */
+/* The path of @placed below the root; the parts that are known already are kept. */
 static const char *path_below(ScopeDirectories *directories, const PlacedDirectory *placed,
 			      const RootAbove *above)
 {
@@ -202,7 +202,7 @@ bool scope_directories_exclude(ScopeDirectories *directories, const PlacedDirect
 	       excludes(directories, directory, above, name, false);
 }
 
-/* The root as it is above @parent, as it is above the directory @key in there. */
+/* The root @above of @parent, as seen from the directory of @climbed in it. */
 static RootAbove inherit(ScopeDirectories *directories, const Climbed *climbed,
 			 const PlacedDirectory *parent, const RootAbove *above)
 {
@@ -248,7 +248,7 @@ static uint32_t root_bytes(const FilesystemRoot *root)
 	return strcmp(root->path, "/") == 0 ? 0 : (uint32_t)strlen(root->path);
 }
 
-/* Remember the directory; @parent is NULL where it has no name. */
+/* Remember the directory; @parent is NULL if it has no name. */
 static PlacedDirectory *place(ScopeDirectories *directories, Climbed *climbed,
 			      PlacedDirectory *parent)
 {
@@ -277,8 +277,8 @@ static PlacedDirectory *place(ScopeDirectories *directories, Climbed *climbed,
 }
 
 /*
- * Climb from @key to a directory that is placed, *ret, or to the top, where that is NULL.
- * *ret_is_done: it was not cut short.
+ * Climb from @key to a directory that is placed, *ret, or to the top, *ret = NULL.  *ret_is_done: no limit cut this
+ * short.
  */
 static bool climb(ScopeDirectories *directories, const InodeKey *key, PlacedDirectory **ret,
 		  bool *ret_is_done, GError **error)
@@ -332,11 +332,11 @@ bool scope_directories_find(ScopeDirectories *directories, const InodeKey *key,
 		return false;
 	if (!is_done)
 		return true;
-	/* In a circle the same directory comes again and again: this one is below no root. */
+	/* A circle lies below no root. */
 	if (directories->climbed->len >= CLIMB_MAX)
 		g_array_set_size(directories->climbed, 1);
 
-	/* What is placed by then is of use to the next look-up, even if this one is cut short. */
+	/* The directories placed so far help the next look-up, even if this one is cut short. */
 	for (guint i = directories->climbed->len; i > 0; i--) {
 		if (atomic_load(directories->stop) || !lookup_budget_take(directories->budget, 0))
 			return true;

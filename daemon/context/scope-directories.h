@@ -35,7 +35,7 @@ int inode_key_equal(const void *a, const void *b);
 typedef struct {
 	const FilesystemRoot *root;
 	bool is_left_alone;
-	SkipReason reason;   /* if so: why a walk from there would not enter the directory */
+	SkipReason reason;   /* if so: why a walk from there would skip the directory */
 	uint32_t path_bytes; /* of the directory's path, that of the root included */
 } RootAbove;
 
