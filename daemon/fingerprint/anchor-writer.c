@@ -6,7 +6,7 @@ static void put(uint64_t digest, uint64_t block, void *data)
 	AnchorWriter *sink = data;
 	Anchor anchor = { digest, sink->object, (uint32_t)block };
 
-	/* Positions are kept in 32 bits: what lies beyond is found whole only. */
+	/* Positions are kept in 32 bits: data beyond them is found only as part of the whole object. */
 	if (block < ANCHOR_BLOCKS && !sink->failed &&
 	    !hash_store_put_anchor(sink->store, &anchor, &sink->failed))
 		return;

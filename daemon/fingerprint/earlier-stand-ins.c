@@ -29,7 +29,7 @@ static bool is_unchanged(const Object *object, int fd)
 	return stamp_compare(&then, &now) == STAMP_SAME;
 }
 
-/* What cannot be mapped stands for nothing. */
+/* Blocks that cannot be mapped have no stand-in. */
 static void add_extents(Pass *pass, SumCache *cache, ExtentMap *extents, const Object *object,
 			int fd)
 {

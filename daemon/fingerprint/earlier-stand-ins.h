@@ -6,9 +6,8 @@
 #include "daemon/context/pass.h"
 
 /*
- * Put into @cache which files of earlier passes stand for the blocks that they share: those of which all
- * anchors are their own, and that did not change since.  Reads no data, but the extents of all of them.
- * @before is the first object of this pass.
+ * Put the stand-ins of earlier passes into @cache: files that have all of their anchors themselves and did not
+ * change since.  Maps the extents of all of them, but reads no data.  @before is the first object of this pass.
  *
  * Thread: the filesystem's worker.
  */

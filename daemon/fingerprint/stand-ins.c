@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint/stand-ins.h"
 
-/* An anchor is told this many blocks after its first at most: see Winnow. */
+/* Winnow reports an anchor at most so many blocks after its first block. */
 #define KNOWN_BLOCKS 128
 
 struct StandIns {
@@ -12,11 +12,11 @@ struct StandIns {
 	GArray *owners;        /* uint32_t, by the number of the object; with by_owner */
 	GHashTable *given_up;  /* set of objects */
 
-	/* Of the object in hand. */
+	/* The state of the current object. */
 	uint32_t object;
 	uint32_t owner;
-	uint32_t stand;                /* as stand_ins_end() has it */
-	uint64_t sole_until;           /* behind the last block that nobody else stands for */
+	uint32_t stand;                /* the result of stand_ins_end() */
+	uint64_t sole_until;           /* behind the last block without a stand-in */
 	uint32_t stands[KNOWN_BLOCKS]; /* of the last blocks, by their number; 0: none */
 };
 
@@ -70,7 +70,7 @@ void stand_ins_begin(StandIns *stands, uint32_t object, uint32_t owner)
 	note_owner(stands);
 }
 
-/* Whether @object may stand for blocks of the one in hand. */
+/* Whether @object may stand in for blocks of the current one. */
 static bool may_stand(const StandIns *stands, uint32_t object)
 {
 	uint32_t n = object - stands->first_object;
@@ -110,7 +110,7 @@ void stand_ins_next(StandIns *stands, uint64_t block, uint32_t stand)
 		stands->sole_until = block + 1;
 }
 
-/* An anchor of the object in hand is left out for @stand's sake. */
+/* An anchor of the current object is left out because of @stand. */
 static void rely_on(StandIns *stands, uint32_t stand)
 {
 	if (stand == stands->object)
@@ -135,7 +135,7 @@ bool stand_ins_cover_run(StandIns *stands, uint64_t block)
 	if (stands->sole_until > block)
 		return false;
 
-	/* Which files stand for all of it is not kept. */
+	/* The stand-ins of a whole run are not recorded one by one. */
 	rely_on(stands, UINT32_MAX);
 	return true;
 }

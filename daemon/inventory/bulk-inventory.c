@@ -17,17 +17,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where one file in so many is to be read, the map of all data is worth its reading. */
+/* The map of all data pays if one file in so many is to be read. */
 #define FILES_A_PLACE 4
 
-/* To be asked for at a time under a limit, since what a call reads is only known afterwards. */
+/* Inodes per call under a limit: how much a call reads is known only afterwards. */
 #define LIMITED_INODES 64
 
-/* What there is still to do about an inode, once it has its name. */
+/* An inode that waits for its name. */
 typedef struct {
 	FileRecord file;
 	FileAction action;
-	SkipReason skip; /* if it is to be an example of it */
+	SkipReason skip; /* the reason, with is_skip: the file is an example of it */
 	bool is_skip;
 	bool is_known;
 } Pending;
@@ -72,7 +72,7 @@ static int compare_pending(const void *a, const void *b)
 	return compare_uint64(((const Pending *)a)->file.inode, ((const Pending *)b)->file.inode);
 }
 
-/* Count what is left alone; with a name, if one is found, while examples are wanted. */
+/* Count a skipped file.  It waits for its name while examples are wanted. */
 static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t bytes,
 		 bool is_known, GError **error)
 {
@@ -94,10 +94,7 @@ static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t 
 	return true;
 }
 
-/*
- * Bytes in the file.  The size that comes with the inode is that on the disk: where more was written
- * there are blocks beyond it.
- */
+/* The bytes in the file.  The inode has the size on the disk: blocks beyond it mean that more was written. */
 static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 {
 	const Filesystem *filesystem = bulk->pass->filesystem;
@@ -116,7 +113,7 @@ static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 	return stat.size_bytes;
 }
 
-/* Forget objects of the store before @inode: no file has these numbers any more. */
+/* Forget objects of the store before @inode: no file has these numbers. */
 static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 {
 	while (bulk->known && bulk->known->inode < inode && pass_checkpoint(bulk->pass))
@@ -214,7 +211,7 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 
 static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
 {
-	/* Deleted, and still open. */
+	/* A deleted file that is still open. */
 	if (inode->nlink == 0)
 		return true;
 	if (S_ISDIR(inode->mode))
@@ -226,7 +223,7 @@ static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
 	       skip(bulk, SKIP_SPECIAL, inode, 0, false, error);
 }
 
-/* *ret_is_listed: false if the kernel failed to go on. */
+/* List all inodes.  *ret_is_listed: false if the kernel failed to go on. */
 static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
 {
 	g_autoptr(XfsBulkstat) inodes =
@@ -264,7 +261,7 @@ static void give_name(FileRecord *file, const FoundName *found)
 	file->name_position = found->name_position;
 }
 
-/* Give the file the first name that was found of it.  *ret_has: there is one. */
+/* Give the file the first name that was found.  *ret_has: there is one. */
 static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **error)
 {
 	FoundName asked;
@@ -291,7 +288,7 @@ static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **err
 	return true;
 }
 
-/* Give the file the name that the store has, if it is still one of its. */
+/* Give the file the name that the store has, if it is still valid. */
 static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *ret_has,
 		       GError **error)
 {
@@ -322,8 +319,8 @@ static bool exists(const Bulk *bulk, const FileRecord *file)
 }
 
 /*
- * Whether a file without a name came, or got another name, when its directory had been read: it is left to
- * the next pass, as are those that come when their inodes were listed.
+ * Whether a file may have no name because it, or its name, is newer than the reading of its directory.  The next
+ * pass finds it, as it does files that are newer than the list of inodes.
  */
 static bool is_late(const Bulk *bulk, const Pending *pending)
 {
@@ -331,7 +328,7 @@ static bool is_late(const Bulk *bulk, const Pending *pending)
 	       name_finder_may_miss(bulk->finder, pending->file.stamp.ctime_nsec);
 }
 
-/* What the store knows of a pending file; NULL: nothing. */
+/* The store's record of a pending file; NULL: none. */
 static bool find_known(Bulk *bulk, const Pending *pending, const Object **ret, GError **error)
 {
 	*ret = NULL;
@@ -345,7 +342,7 @@ static bool begin_pending(Bulk *bulk, GError **error)
 	       name_finder_next(bulk->finder, &bulk->found, error);
 }
 
-/* Whether there is a file that is to get a name, and has none in the directories that were read. */
+/* Whether a file that needs a name has none in the directories that were read. */
 static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 {
 	const Pending *next;
@@ -380,7 +377,7 @@ static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 	return true;
 }
 
-/* What is known was left alone before, and is called as it was. */
+/* Count a pending skip, under its name in the store if the store knows the file. */
 static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError **error)
 {
 	uint64_t parent = pending->file.parent;
@@ -406,8 +403,8 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 }
 
 /*
- * What was in memory had no size on the disk when the inode was listed; now it has.  If that is all
- * that is new, it is the file that was listed.
+ * Data that was not written out had no size on the disk when the inode was listed.  If only the size is new, the
+ * file is the one that was listed.
  */
 static void settle_size(const Bulk *bulk, FileRecord *file)
 {
@@ -441,7 +438,7 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 	    (!has_name && !name_buffer_add(bulk->names, "", &file->name_position, error)))
 		return false;
 	if (is_to_read(pending)) {
-		/* Where sizes decide what is read all was flushed before it was listed. */
+		/* With --read=same-size all data was written out before the inodes were listed. */
 		if (bulk->pass->settings->read != READ_POLICY_SAME_SIZE)
 			settle_size(bulk, file);
 		if (bulk->places &&
@@ -452,7 +449,7 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 	return file_merge_act(bulk->merge, pending->action, file, known, error);
 }
 
-/* What is listed by now is written out, so that it has its size and its place. */
+/* Write out the listed files, so that they have their sizes and places. */
 static bool prepare_to_read(Bulk *bulk, GError **error)
 {
 	GError *failed = NULL;
@@ -513,7 +510,7 @@ static bool count_left_out(Bulk *bulk, GError **error)
 	return true;
 }
 
-/* Names that were not made use of are to be found again. */
+/* Find names for the pending files.  If that is cut short, unused names have to be found again. */
 static bool use_names(Bulk *bulk, GError **error)
 {
 	bool has_failed, lost = false;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Objects that may be targets again are remembered; the others are read again. */
+/* So many objects that may be targets again are remembered; others are read again. */
 #define REGAINED_MAX (UINT32_C(1) << 18)
 
 struct FileMerge {
@@ -110,7 +110,7 @@ bool file_merge_add_known(FileMerge *merge, FileAction action, const FileRecord 
 	return same_sizes_add(merge->sizes, &file, error);
 }
 
-/* Where only identical files are looked for, what is read depends on what else there is. */
+/* With --read=same-size: whether a new file is read depends on the other files. */
 static bool add_new(FileMerge *merge, const FileRecord *seen, GError **error)
 {
 	SizedFile file = {
@@ -144,7 +144,7 @@ static bool add_to_read(FileMerge *merge, const FileRecord *file, uint32_t half_
 	if (merge->sizes && !half_object)
 		return add_new(merge, file, error);
 
-	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
+	/* Dirty data has no place on the disk yet, and its file may have an old stamp after stores through mmap. */
 	return file_merge_flush(merge, error) &&
 	       name_buffer_get(merge->names, file->name_position, &item.name, error) &&
 	       read_list_add(merge->to_read, &item, error);
@@ -170,8 +170,8 @@ static bool update_row(FileMerge *merge, const Object *known, const FileRecord *
 }
 
 /*
- * Have an object matched again that could only be a source when it was settled: its owner changed,
- * or who makes the pass.  False: it must be read, as there are too many.
+ * Have an object matched again that could only be a source when it was settled: its owner, or the user of the pass,
+ * is another one.  False: there are too many, so it must be read.
  */
 static bool note_regained(FileMerge *merge, const FileRecord *seen, const Object *known)
 {
@@ -208,7 +208,7 @@ bool file_merge_leave(FileMerge *merge, const Object *known, GError **error)
 	left.name = (const uint8_t *)name;
 	left.state = OBJECT_SKIPPED;
 	left.skip_reason = SKIP_CHANGES_OFTEN;
-	/* The file stands for no other one from now on, so later passes do not lose it again. */
+	/* The file is no stand-in from now on, so that later passes do not lose it again. */
 	left.flags &= ~(unsigned)OBJECT_CLONED;
 	left.stand = 0;
 	merge->pass->result->files.set_aside++;
@@ -220,7 +220,7 @@ static uint64_t now_sec(const FileMerge *merge)
 	return (uint64_t)(merge->pass->result->started_usec / G_USEC_PER_SEC);
 }
 
-/* Whether to read a file now that changed, or about which more is wanted. */
+/* Whether to read a file now that changed, or of which more is required. */
 static FileAction judge_changed(FileMerge *merge, FileRecord *seen, const Object *known)
 {
 	merge->pass->result->files.changed++;
@@ -242,7 +242,7 @@ FileAction file_merge_judge(FileMerge *merge, FileRecord *seen, const Object *kn
 	bool has_same_rights =
 		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
 
-	/* Of what was kept with extents the file itself has no anchors. */
+	/* A file whose sums are stored with extents has no anchors of its own. */
 	if (known_file_is_other(known, seen->generation) || verdict == STAMP_CHANGED ||
 	    known->flags & OBJECT_READ_SUMS || !note_regained(merge, seen, known))
 		return judge_changed(merge, seen, known);
@@ -273,7 +273,7 @@ bool file_merge_act(FileMerge *merge, FileAction action, const FileRecord *seen,
 	case FILE_TO_READ:
 		return add_to_read(merge, seen, 0, error);
 	case FILE_TO_READ_ON:
-		/* What was settled meanwhile was not matched with what is still to be read of it. */
+		/* An object that was settled meanwhile was not matched with the part still to be read. */
 		is_settled = known->id < merge->settled_below;
 		return add_to_read(merge, seen, is_settled ? 0 : known->id, error);
 	case FILE_DOUBTED:
@@ -299,8 +299,8 @@ bool file_merge_renew_regained(FileMerge *merge, GError **error)
 }
 
 /*
- * The files come before all others, as what did not change is best to stand for what did: then the next
- * change of that concerns nobody.
+ * These files are read before all others: unchanged files make the best stand-ins for changed ones, since their
+ * next change concerns nobody.
  */
 static bool add_relying(FileMerge *merge, const Object *known, GError **error)
 {

@@ -30,7 +30,7 @@ typedef struct {
 	uint32_t generation; /* 0: not known */
 	unsigned rights;     /* OBJECT_RIGHTS that it has */
 	uint32_t changes;    /* in a row, this one included, if it is to be read */
-	bool is_plain;       /* no flag of the inode says how its data is to be treated */
+	bool is_plain;       /* no flag of the inode concerns its data */
 } FileRecord;
 
 typedef enum {
@@ -46,7 +46,9 @@ typedef enum {
 FileMerge *file_merge_new(Pass *pass, NameBuffer *names, ReadList *to_read, SameSizes *sizes);
 void file_merge_free(FileMerge *merge);
 
-/* Call first.  Stand-ins that an earlier pass dropped count as lost if no pass read the files again that relied on them. */
+/*
+ * Call first.  If no pass has read the files again that relied on dropped stand-ins, all stand-ins count as lost.
+ */
 bool file_merge_begin(FileMerge *merge, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 uint64_t file_merge_name_hash(const void *name, size_t bytes);
@@ -83,8 +85,8 @@ bool file_merge_flush(FileMerge *merge, GError **error) G_GNUC_WARN_UNUSED_RESUL
 void file_merge_restart(FileMerge *merge);
 
 /*
- * All files were met.  Lists the files that relied on others that are gone or changed; if the pass did not see all
- * files (@sees_all), the next pass that does.
+ * All files were met.  List the files that relied on others that are gone or changed.  If the pass did not see all
+ * files (@sees_all), a later pass that does will list them.
  */
 bool file_merge_list_relying(FileMerge *merge, bool sees_all, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

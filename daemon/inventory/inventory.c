@@ -43,7 +43,7 @@ static int compare_inodes(const FileRecord *a, uint64_t subvolume, uint64_t inod
 	return order ? order : compare_uint64(a->inode, inode);
 }
 
-/* Of a file with several names the first in this order is kept: the same one in each pass. */
+/* Of a file with several names the first in this order counts: the same one in each pass. */
 static int compare_files(const void *a, const void *b)
 {
 	const FileRecord *one = a;
@@ -131,7 +131,7 @@ static void note_skipped(Inventory *inventory, const Object *known, SkipReason r
 	pass_result_add_known(inventory->pass->result, reason);
 }
 
-/* The store knows the file: is what it knows still true? */
+/* The store knows the file: check whether its record still holds. */
 static bool merge_known(Inventory *inventory, const FileRecord *met, const Object *known,
 			GError **error)
 {
@@ -153,7 +153,7 @@ static bool merge_known(Inventory *inventory, const FileRecord *met, const Objec
 	return file_merge_act(inventory->merge, action, seen, known, error);
 }
 
-/* Files inside the walk may be identical to one outside that was read. */
+/* Files inside the walk may be identical to a file outside that was read earlier. */
 static bool add_outside(Inventory *inventory, const Object *known, GError **error)
 {
 	SizedFile file = {
@@ -179,7 +179,7 @@ static bool merge_unseen(Inventory *inventory, const Object *known, GError **err
 	return file_merge_forget(inventory->merge, known, error);
 }
 
-/* The next file of another inode than @last. */
+/* The next file with another inode than @last. */
 static bool next_file(Inventory *inventory, const FileRecord *last, const FileRecord **ret,
 		      GError **error)
 {
@@ -255,7 +255,7 @@ static bool build_either_way(Inventory *inventory, GError **error)
 {
 	bool is_listed = false;
 
-	/* The size of what is not written out yet is not known to a list of inodes. */
+	/* The list of inodes does not know the size of data that is not written out. */
 	if (inventory->sizes && !file_merge_flush(inventory->merge, error))
 		return false;
 
@@ -267,7 +267,7 @@ static bool build_either_way(Inventory *inventory, GError **error)
 	return is_listed || build_by_walk(inventory, error);
 }
 
-/* Whether no file is beyond the pass, which leaves those alone that are. */
+/* Whether the pass sees all files of the filesystem. */
 static bool sees_all(const Inventory *inventory)
 {
 	const Pass *pass = inventory->pass;

@@ -39,7 +39,7 @@ static int compare_lengths(const void *a, const void *b)
 	const Run *one = a;
 	const Run *other = b;
 
-	/* Inside one object what is shared first is the source of what comes behind. */
+	/* Inside one object, a range that is shared first is the source of later ones. */
 	if (!run_is_inside(one) && one->blocks != other->blocks)
 		return one->blocks > other->blocks ? -1 : 1;
 	return run_compare(a, b);

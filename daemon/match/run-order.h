@@ -5,12 +5,11 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * RunOrder - in which order runs are shared.
+ * RunOrder - the order in which runs are shared.
  *
- * Targets come by rank, so that a source is final before anything is shared with it.  In one
- * target runs come by position, save that of runs that overlap (at most 256 at a time) the longest
- * come first: they leave the fewest pieces.  Runs inside the target come last, by position: their
- * sources are final then.
+ * Targets come by rank, so that a source is final before anything is shared with it.  Runs of one target come by
+ * position.  Of overlapping runs (at most 256 at a time) the longest comes first: it leaves the fewest pieces.
+ * Runs inside the target come last, by position: their sources are final then.
  *
  * Thread: the filesystem's worker.
  */
@@ -22,8 +21,8 @@ typedef struct {
 } OrderedRun;
 
 /*
- * @runs is sorted by run_compare() and borrowed.  With @is_wanted only runs of targets of which it
- * says so are planned.
+ * @runs is sorted by run_compare() and borrowed.  With @is_wanted, only runs of targets for which it returns true
+ * are given out.
  */
 RunOrder *run_order_new(Sorter *runs, bool (*is_wanted)(uint32_t target, void *data), void *data);
 void run_order_free(RunOrder *order);
