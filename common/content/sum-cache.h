@@ -10,7 +10,7 @@
  * SumCache - block sums of shared blocks by physical address, so that a pass reads what several
  * files share once only.
  *
- * It also remembers of which object the store has anchors of a block: see CloneStands.
+ * It also remembers of which object the store has anchors of a block: see StandIns.
  *
  * A temporary file with 12 bytes per block, made when first needed and sparse.  It is bounded:
  * blocks whose addresses are the size of the cache, or a multiple of it, apart have one place, and

@@ -62,7 +62,7 @@ static int find_open(FileOpener *opener, uint64_t subvolume, uint64_t inode)
 	return -1;
 }
 
-/* Keep @fd, in the place of the one that was not used for longest. */
+/* Keep @fd in the place of the least recently used one. */
 static int keep_open(FileOpener *opener, uint64_t subvolume, uint64_t inode, int fd)
 {
 	OpenDirectory *place = &opener->directories[0];
@@ -89,8 +89,8 @@ static void step_clear(Step *step)
 }
 
 /*
- * The steps from the directory up to one where a walk began, or to one that is open already.  False:
- * the names do not reach that far.
+ * Find the steps from the directory up to a root, or to a directory that is open.  False: the names do not reach
+ * that far.
  */
 static bool climb(FileOpener *opener, uint64_t subvolume, uint64_t inode, GArray *steps,
 		  int *ret_open)
@@ -128,7 +128,7 @@ static GArray *steps_new(void)
 	return steps;
 }
 
-/* Where a walk began, by its path: a part of that may be another user's. */
+/* Open a root by its path.  Another user may own a part of the path, so the result is checked. */
 static int open_root(const FileOpener *opener, const Step *step)
 {
 	const FsIdentity *identity = &opener->filesystem->identity;

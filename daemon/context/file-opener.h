@@ -39,7 +39,7 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
  */
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
 
-/* The absolute path by the names in the store, "?/name" where they do not reach a root. */
+/* The absolute path by the names in the store; "?/name" if they do not reach a root. */
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
 
 /* Why a file that did not open is skipped. */

@@ -8,7 +8,7 @@
 /* A digest of the limits that the last pass was given; empty: none. */
 #define LIMITS_NOTE "given-limits"
 
-/* Of globs, which may be any bytes. */
+/* A digest, because globs may be any bytes. */
 static char *digest_of(const Settings *settings)
 {
 	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);

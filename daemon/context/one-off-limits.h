@@ -4,16 +4,15 @@
 #include "daemon/context/pass.h"
 
 /*
- * OneOffLimits - whether a pass forgets what its limits leave out.
+ * OneOffLimits - whether a pass drops excluded files from the store.
  *
- * What the configuration leaves out is forgotten at once: it is to be left alone for good.  Limits of a command
- * line are mostly meant for once, and what is forgotten has to be read again by the next pass without them; but
- * a command that somebody has made again and again would never forget anything, not even what is gone, which
- * looks the same.  So the store notes the limits of the last pass that had some of its own, and the second in a
- * row with the same ones forgets.
+ * Files that the configuration excludes are dropped at once.  Limits of a command line are mostly used once, and
+ * dropped files would have to be read again.  But a command that is repeated for ever would then never drop
+ * anything, not even files that are gone.  So the store notes the limits of the last pass that had some of its own.
+ * The second pass in a row with the same limits drops files.
  *
  * Thread: the filesystem's worker.
  */
 
-/* Sets @pass->keeps_left_out, before files are looked for. */
+/* Set @pass->keeps_left_out; to be called before files are looked for. */
 bool one_off_limits_apply(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

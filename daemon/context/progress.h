@@ -11,7 +11,7 @@
  */
 typedef enum {
 	STAGE_WALK,
-	STAGE_COMPARE, /* the walk with the store */
+	STAGE_COMPARE, /* merges the walk with the store */
 	STAGE_READ,
 	STAGE_MATCH,
 	STAGE_SHARE,

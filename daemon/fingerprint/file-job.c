@@ -78,7 +78,7 @@ static uint64_t zero_run_blocks(const Pass *pass)
 	return MAX(ZEROS_RUN_BYTES / pass->block_bytes, 1);
 }
 
-/* A byte that is neither true nor false is no bool. */
+/* A byte that is neither 0 nor 1 is no bool. */
 static bool has_bools(const Learned *learned)
 {
 	const uint8_t *bytes = (const uint8_t *)learned;
@@ -87,7 +87,7 @@ static bool has_bools(const Learned *learned)
 	       bytes[offsetof(Learned, has_unwritten)] <= 1;
 }
 
-/* Whether a pass with this store can have learned it of the first @done_blocks of the file. */
+/* Whether a pass with this store can have learned this from the first @done_blocks of the file. */
 static bool may_go_on(const FileJob *job, const Pass *pass, uint64_t done_blocks)
 {
 	const HashStoreAbout *about = hash_store_about(pass->store);
@@ -98,7 +98,7 @@ static bool may_go_on(const FileJob *job, const Pass *pass, uint64_t done_blocks
 				     zero_run_blocks(pass), done_blocks);
 }
 
-/* What an earlier pass learned of the first *ret_done_blocks; false: nothing. */
+/* Take up what an earlier pass learned of the first *ret_done_blocks; false: nothing. */
 static bool recall_half(FileJob *job, Pass *pass, bool *ret_found, GError **error)
 {
 	g_autoptr(GBytes) state = NULL;

@@ -32,7 +32,7 @@ void file_places_free(FilePlaces *places)
 	g_free(places);
 }
 
-/* *ret_is_whole: false if the kernel did not give all of it. */
+/* *ret_is_whole: false if the kernel gave only a part. */
 static bool read_map(Pass *pass, FilePlaces *places, bool *ret_is_whole, GError **error)
 {
 	g_autoptr(XfsFsmap) map = xfs_fsmap_new(pass->filesystem->fd);

@@ -3,10 +3,21 @@
 
 #include "common/mounts/filesystem-hold.h"
 #include "common/mounts/filesystem-lock.h"
-#include "daemon/manager/disk-sleep.h"
 #include "kernel-ioctl/machine/device-health.h"
 #include "kernel-ioctl/machine/disk-stat.h"
 #include "kernel-ioctl/machine/power-supply.h"
+
+#define DISK_SLEEP_USEC (INT64_C(600) * 1000000)
+
+/*
+ * How long a disk has been idle, by the counters of all its requests.  Sysfs has them without asking the disk.
+ * Requests of passes count, too: the disk turns after them.
+ */
+typedef struct {
+	uint64_t requests;   /* completed at the last look */
+	int64_t active_usec; /* when a look last saw more of them */
+	bool is_seen;
+} DiskSleep;
 
 struct PassConditions {
 	/* Set at creation, never changed. */
@@ -59,7 +70,17 @@ static DiskSleep *sleep_of(PassConditions *hardships, const Disk *disk)
 	return sleep;
 }
 
-/* What does not turn does not sleep. */
+/* Whether the disk has been idle for so long that it may have stopped turning.  It is awake at the first look. */
+static bool is_idle(DiskSleep *sleep, uint64_t requests, int64_t now_usec)
+{
+	if (!sleep->is_seen || sleep->requests != requests)
+		sleep->active_usec = now_usec;
+	sleep->is_seen = true;
+	sleep->requests = requests;
+	return now_usec - sleep->active_usec >= DISK_SLEEP_USEC;
+}
+
+/* A disk that does not rotate does not sleep. */
 static bool is_asleep(PassConditions *hardships, const Disk *disk, int64_t now_usec)
 {
 	DiskStat stat;
@@ -67,7 +88,7 @@ static bool is_asleep(PassConditions *hardships, const Disk *disk, int64_t now_u
 	if (!disk_stat_read(disk->stat_path, &stat))
 		return false;
 
-	return disk_sleep_look(sleep_of(hardships, disk), stat.reads + stat.writes, now_usec) &&
+	return is_idle(sleep_of(hardships, disk), stat.reads + stat.writes, now_usec) &&
 	       disk_table_is_rotating(hardships->table, disk);
 }
 

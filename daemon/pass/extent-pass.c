@@ -7,7 +7,7 @@
 #include "daemon/btrfs/find/snapshot-rotation.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "daemon/btrfs/share/extent-rounds.h"
 #include "daemon/btrfs/share/space-ledger.h"
@@ -189,16 +189,16 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	return true;
 }
 
-static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
+static SharingCost *new_cost(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
 {
-	const ExtentGuardLimits limits = {
+	const SharingCostLimits limits = {
 		.min_run_bytes = pass->settings->min_run_bytes,
 		.node_bytes = info->node_bytes,
 		.metadata_copies = space->metadata_copies,
 		.data_copies = space->data_copies,
 	};
 
-	return extent_guard_new(&limits);
+	return sharing_cost_new(&limits);
 }
 
 /* What others may write yet; 0 also where that is not known. */
@@ -221,8 +221,8 @@ static bool do_steps(Pass *pass, GError **error)
 		return true;
 
 	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
-	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
-					       pass->btrfs.ref_bound, pass->stop);
+	pass->btrfs.scope = extent_scope_new(pass->filesystem, pass->settings, pass->filter,
+					     pass->btrfs.ref_bound, pass->stop);
 	pass->btrfs.pinned = pinned_extents_new(pass);
 	pass->btrfs.deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
@@ -238,7 +238,7 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!snapshot_rotation_look(pass, error) ||
 	    !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
-	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
+	pass->btrfs.cost = new_cost(pass, &info, &ledger.before);
 	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
 	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
 	/* The flush ended that transaction, so extents of it were there before: those of an earlier pass, too. */

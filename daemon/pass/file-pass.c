@@ -8,7 +8,7 @@
 #include "daemon/fingerprint/fingerprint.h"
 #include "daemon/inventory/inventory.h"
 #include "daemon/match/match.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 #include "daemon/pass/space-count.h"
 #include "daemon/share/clone-pairs.h"
 #include "daemon/share/page-cache-drop.h"
@@ -142,13 +142,13 @@ static bool share_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
 	const Settings *settings = pass->settings;
-	g_autoptr(Planner) planner = planner_new(files->runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(files->runs, NULL, NULL);
 
 	progress_begin(pass->progress, STAGE_SHARE, files->run_blocks * pass->block_bytes);
 	if (pass->filesystem->identity.kind == FS_KIND_XFS)
 		pass->xfs.clones = clone_pairs_new(settings->memory_bytes / 8,
 						   settings->state_directory, pass->stop);
-	return share_all(pass, planner, files->opener, error) &&
+	return share_all(pass, order, files->opener, error) &&
 	       clones_share(pass, files->table, files->opener, error) &&
 	       clone_scan_note(pass, error) && page_cache_drop_drop(pass, files->opener, error);
 }

@@ -2,7 +2,7 @@
 #include "daemon/pass/fs-history.h"
 
 #include "daemon/btrfs/find/extent-history.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/pass/file-history.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/mount-instance.h"
@@ -39,7 +39,7 @@ static bool unsettle_files(Pass *pass, GError **error)
 {
 	return hash_store_unsettle(pass->store, error) &&
 	       hash_store_set_note(pass->store, FILES_NOTE, "", error) &&
-	       lost_stands_note_all(pass->store, error);
+	       lost_stand_ins_note_all(pass->store, error);
 }
 
 bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GError **error)

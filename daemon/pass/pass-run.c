@@ -10,7 +10,7 @@
 #include "daemon/btrfs/find/inode-inventory.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/context/pass-devices.h"
 #include "daemon/context/pass-note.h"
 #include "daemon/fingerprint/io-parallelism.h"
@@ -145,12 +145,12 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
 	g_clear_pointer(&pass->btrfs.deferred, deferred_extents_free);
-	g_clear_pointer(&pass->btrfs.places, extent_places_free);
+	g_clear_pointer(&pass->btrfs.scope, extent_scope_free);
 	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
-	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
+	g_clear_pointer(&pass->btrfs.cost, sharing_cost_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
-	g_clear_pointer(&pass->watch, pass_watch_free);
+	g_clear_pointer(&pass->watch, device_watch_free);
 	g_clear_pointer(&pass->kept, page_cache_budget_free);
 	g_clear_pointer(&pass->hot, cached_files_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
@@ -292,7 +292,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		.stop = stop,
 		.progress = progress,
 		.block_bytes = filesystem->identity.block_bytes,
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = result,
 	};
 	GError **error = &result->error;

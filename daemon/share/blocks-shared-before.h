@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/share/block-set.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 
 /*
  * Which blocks of a target others used too, before anything was shared onto it.
@@ -19,5 +19,5 @@
  */
 void blocks_shared_before_note(BlockSet *others, const OpenObject *target, uint32_t block_bytes);
 
-/* Have the round know them. */
-void blocks_shared_before_recall(const BlockSet *others, Round *round);
+/* Have the window know them. */
+void blocks_shared_before_recall(const BlockSet *others, DedupeWindow *window);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 #include "hashstore/anchors/sorter.h"
 
 /*
@@ -32,9 +32,9 @@ typedef struct ClonePairs ClonePairs;
 ClonePairs *clone_pairs_new(size_t memory_bytes, const char *directory, const atomic_bool *stop);
 void clone_pairs_free(ClonePairs *pairs);
 
-/* Add the blocks of the round in @state that have other references, and mark them as BLOCK_DEFERRED. */
-bool clone_pairs_add_round(ClonePairs *pairs, Round *round, BlockState state, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+/* Add the blocks of the window in @state that have other references, and mark them as BLOCK_DEFERRED. */
+bool clone_pairs_add_window(ClonePairs *pairs, DedupeWindow *window, BlockState state,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Blocks of @object were shared in this pass, so it has references to blocks of others. */
 void clone_pairs_touch(ClonePairs *pairs, uint32_t object);

@@ -127,16 +127,16 @@ static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
 }
 
 /*
- * What is gone is read twice, so rounds are halved; and grow again by a piece with each that was not.  They
+ * What is gone is read twice, so windows are halved; and grow again by a piece with each that was not.  They
  * are whole pieces, as the kernel refuses what is no whole number of blocks.
  */
-static void fit_rounds(Pass *pass, uint64_t length, bool was_in_memory)
+static void fit_window(Pass *pass, uint64_t length, bool was_in_memory)
 {
 	if (!was_in_memory)
-		pass->round_bytes =
-			MAX(pass->round_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
-	else if (length >= pass->round_bytes)
-		pass->round_bytes = MIN(pass->round_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+		pass->window_bytes =
+			MAX(pass->window_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
+	else if (length >= pass->window_bytes)
+		pass->window_bytes = MIN(pass->window_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
 }
 
 DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
@@ -144,7 +144,7 @@ DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
 	bool is_others = is_in_the_way(pass, call);
 	bool was_in_memory = is_in_memory(call);
 
-	fit_rounds(pass, call->length, was_in_memory);
+	fit_window(pass, call->length, was_in_memory);
 	if (!is_others && was_in_memory)
 		return call_once(pass, call);
 

@@ -10,13 +10,13 @@
  *
  * During a call writers of both files wait, and on XFS readers too; and nothing can stop it.  So where
  * somebody else had one of them open when the first long call was made, or memory is so short that the data is not in the page cache any
- * more, a round is cut into calls of 1 MiB, the data of each being read right before it, with a pause
+ * more, a window is cut into calls of 1 MiB, the data of each being read right before it, with a pause
  * behind it in which the others get their turn.  Else it is one call, which makes fewer items in the
  * trees of btrfs.
  *
  * XFS throws what is cached of the target out: what others had there is read back.
  *
- * How long rounds are to be, which are read before they are shared, is in the pass's round_bytes: less
+ * How long windows are to be, which are read before they are shared, is in the pass's window_bytes: less
  * once memory did not hold one.
  *
  * Thread: the filesystem's worker.
@@ -35,5 +35,5 @@ typedef struct {
 /* Whether the call has to have a relay: see dedupe_range_needs_relay(). */
 bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *call);
 
-/* Calls, and rounds that were cut, are counted in the pass's result; DedupeTarget says how it ended. */
+/* Calls, and windows that were cut, are counted in the pass's result; DedupeTarget says how it ended. */
 DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call);

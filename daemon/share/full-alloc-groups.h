@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/context/filesystem.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 
 /*
  * FullAllocGroups - where an XFS filesystem had no room to share in this pass: allocation groups, and owners whose
@@ -25,16 +25,16 @@ FullAllocGroups *full_alloc_groups_new(const Filesystem *filesystem);
 void full_alloc_groups_free(FullAllocGroups *groups);
 
 /*
- * The kernel refused to share all of the round's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note whose
+ * The kernel refused to share all of the window's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note whose
  * room that is.  False: it is another error, or that cannot be told.
  */
-bool full_alloc_groups_add(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 			   int error);
 
 /*
- * Leave alone what of the round the kernel would refuse for one of these reasons: it is unusable.  Returns the
+ * Leave alone what of the window the kernel would refuse for one of these reasons: it is unusable.  Returns the
  * bytes.
  */
-uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, Round *round);
+uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, DedupeWindow *window);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FullAllocGroups, full_alloc_groups_free)

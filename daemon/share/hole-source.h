@@ -8,7 +8,7 @@
  * HoleSource - an unnamed sparse file of the filesystem: sharing its hole with zeros frees them,
  * and the kernel checks that they are zeros.
  *
- * It is made when it is first needed (see working-file.h).  Made once it serves all targets.
+ * It is made when it is first needed (see source-file.h).  Made once it serves all targets.
  *
  * Thread: the filesystem's worker.
  */

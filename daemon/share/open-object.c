@@ -2,7 +2,7 @@
 #include "daemon/share/open-object.h"
 
 #include "daemon/context/known-file.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
@@ -105,7 +105,7 @@ static bool forget(Pass *pass, const OpenObject *object, GError **error)
 	const Object *stored;
 
 	if (!hash_store_find(pass->store, object->id, &stored, error) ||
-	    (stored && !lost_stands_note_drop(pass->store, stored, error)))
+	    (stored && !lost_stand_ins_note_drop(pass->store, stored, error)))
 		return false;
 
 	return hash_store_drop(pass->store, object->subvolume, object->inode, error);

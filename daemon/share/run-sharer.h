@@ -3,8 +3,8 @@
 
 #include "common/content/run.h"
 #include "daemon/share/block-set.h"
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/open-object.h"
-#include "daemon/share/round.h"
 
 /*
  * RunSharer - deduplicates the runs of one target after another.
@@ -64,8 +64,5 @@ bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source
 
 /* Blocks of the target in hand that are shared, or need not be. */
 BlockSet *run_sharer_settled(RunSharer *sharer);
-
-/* Whether the candidates of the mapped @round would be compared right now, as far as clones decide that. */
-bool run_sharer_expects_compare(const Pass *pass, const Round *round);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

@@ -3,7 +3,7 @@
 
 #include "daemon/context/file-opener.h"
 #include "daemon/context/pass.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 
 /*
  * Sharing - carries out all plans, one after another.  It prefetches the next ones so that the disk has several
@@ -16,5 +16,5 @@
  */
 
 /* Share all runs, until the end or until the pass is stopped. */
-bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
+bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

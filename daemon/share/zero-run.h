@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/open-object.h"
-#include "daemon/share/round.h"
 
 /*
  * ZeroRun - the zeros of a file that those of others are shared with under --zeros=share, where files are
@@ -21,15 +21,15 @@ ZeroRun *zero_run_new(Pass *pass, FileOpener *opener);
 void zero_run_free(ZeroRun *zeros);
 
 /*
- * Decide what to do with the blocks [@first, @end) of @round: they are zeros, compared with no source.  Blocks
- * that stay, or are shared with the run already, become BLOCK_SAME_PLACE.  The others get the round's source
+ * Decide what to do with the blocks [@first, @end) of @window: they are zeros, compared with no source.  Blocks
+ * that stay, or are shared with the run already, become BLOCK_SAME_PLACE.  The others get the window's source
  * places.
  */
-bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError **error)
+bool zero_run_lay(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t end, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The zeros that [@first, @end) of the round, which is BLOCK_EQUAL after that, is shared with: how many
+ * The zeros that [@first, @end) of the window, which is BLOCK_EQUAL after that, is shared with: how many
  * blocks of them there are in one piece, and from which byte of *ret_reader on.
  */
 size_t zero_run_find(const ZeroRun *zeros, size_t first, size_t end, uint32_t block_bytes,

@@ -234,7 +234,7 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 			continue;
 
 		choice.blocks =
-			MIN(choice.blocks, sharer->pass->round_bytes / sharer->pass->block_bytes);
+			MIN(choice.blocks, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		bytes = choice.blocks * sharer->pass->block_bytes;
 		cost_bytes = compare_account_cost(bytes, choice.targets.n, is_hole);
 		if (!compare_account_allows(&sharer->pass->account, cost_bytes, bytes))

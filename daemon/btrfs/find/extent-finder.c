@@ -6,7 +6,7 @@
 #include "daemon/btrfs/find/stretch-finder.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/refs/extent-sharing.h"
+#include "daemon/btrfs/refs/extent-refcount.h"
 #include "daemon/btrfs/refs/state-files.h"
 #include "hashstore/objects/differed.h"
 #include "hashstore/objects/objects.h"
@@ -39,7 +39,7 @@ typedef struct {
 	BtrfsTree *tree;
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
-	ExtentSharing *sharing;
+	ExtentRefcount *refcount;
 	StateFiles *own;
 	bool looks_at_all;
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
@@ -102,7 +102,7 @@ static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExten
 
 	if (!has_room(finder, extent))
 		return true;
-	if (item && !extent_sharing_ask(finder->sharing, item, &new.is_shared, error))
+	if (item && !extent_refcount_is_shared(finder->refcount, item, &new.is_shared, error))
 		return false;
 	if (!wants_stretch(finder, &new, &is_small, error))
 		return false;
@@ -536,7 +536,7 @@ static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, 
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
-	g_autoptr(ExtentSharing) sharing = extent_sharing_new(pass->filesystem->fd);
+	g_autoptr(ExtentRefcount) refcount = extent_refcount_new(pass->filesystem->fd);
 	const char *state = pass->settings->state_directory;
 	g_autoptr(StateFiles) own = state_files_new(pass->filesystem, state);
 	g_autoptr(StretchFinder) stretches = NULL;
@@ -545,7 +545,7 @@ static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, 
 		.info = *info,
 		.tree = tree,
 		.fingerprinter = fingerprinter,
-		.sharing = sharing,
+		.refcount = refcount,
 		.own = own,
 	};
 	uint64_t stored;

@@ -118,7 +118,7 @@ static bool leave(ExtentFingerprinter *fingerprinter, const DataExtent *extent, 
 		return true;
 
 	if (skip_ledger_wants_example(skips, SKIP_NO_SUMS))
-		path = extent_places_example(fingerprinter->pass->btrfs.places, &shown);
+		path = extent_scope_example(fingerprinter->pass->btrfs.scope, &shown);
 	skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, path);
 	return true;
 }

@@ -17,7 +17,7 @@ typedef struct {
 	uint64_t bytenr;
 	uint64_t length;
 	uint64_t generation;
-	bool is_shared; /* see ExtentSharing; only of one that is to be put */
+	bool is_shared; /* see ExtentRefcount; only of one that is to be put */
 } DataExtent;
 
 /* All arguments are borrowed. */

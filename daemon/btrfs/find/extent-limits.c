@@ -25,7 +25,7 @@ typedef struct {
 
 bool extent_limits_begin(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
+	g_autofree char *limits = extent_scope_limits(pass->btrfs.scope);
 	g_autofree char *note = NULL;
 	char *noted = NULL;
 	uint64_t day;
@@ -46,7 +46,7 @@ bool extent_limits_begin(Pass *pass, GError **error)
 
 static bool note_limits(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
+	g_autofree char *limits = extent_scope_limits(pass->btrfs.scope);
 	g_autofree char *note = g_strdup_printf("%u %s", pass_day(pass), limits);
 	g_autofree char *known = NULL;
 
@@ -104,7 +104,7 @@ static bool list_places(Limiter *limiter, const Object *object, const ExtentRef 
 		return true;
 	}
 
-	if (!extent_refs_read(limiter->refs, object, EXTENT_PLACES_MOST, &outcome, error))
+	if (!extent_refs_read(limiter->refs, object, EXTENT_SCOPE_MOST, &outcome, error))
 		return false;
 	*ret = extent_refs_list(limiter->refs, ret_n);
 	return true;
@@ -123,8 +123,7 @@ static bool judge(Limiter *limiter, const Object *object, Verdict *ret, GError *
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(limiter->pass->btrfs.places, &refs[i], &is_in, &reason,
-				       error))
+		if (!extent_scope_has(limiter->pass->btrfs.scope, &refs[i], &is_in, &reason, error))
 			return false;
 		ret->has_inside |= is_in;
 		if (!is_in && !ret->beyond) {
@@ -351,7 +350,7 @@ static bool count(Limiter *limiter, uint32_t object, GError **error)
 		return true;
 
 	if (skip_ledger_wants_example(skips, verdict.reason))
-		path = extent_places_path(limiter->pass->btrfs.places, verdict.beyond);
+		path = extent_scope_path(limiter->pass->btrfs.scope, verdict.beyond);
 	skip_ledger_add(skips, verdict.reason, extent.size_bytes, path);
 	return true;
 }
@@ -450,7 +449,7 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 	g_autoptr(Limiter) limiter = NULL;
 	g_autoptr(Groups) groups = NULL;
 
-	if (!extent_places_is_limited(pass->btrfs.places))
+	if (!extent_scope_is_limited(pass->btrfs.scope))
 		return true;
 
 	limiter = limiter_new(pass, table);
@@ -511,7 +510,7 @@ bool extent_limits_keep(Pass *pass, ObjectTable *table, GError **error)
 
 void extent_limits_warn(const Pass *pass)
 {
-	uint64_t files = extent_places_files(pass->btrfs.places);
+	uint64_t files = extent_scope_files(pass->btrfs.scope);
 	g_autofree const char **globs = filter_unmatched(pass->filter);
 
 	for (size_t i = 0; globs[i] && files > 0; i++)

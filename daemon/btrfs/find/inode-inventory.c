@@ -118,7 +118,7 @@ static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason r
 	g_autofree char *path = NULL;
 
 	if (skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(inventory->pass->btrfs.places, file);
+		path = extent_scope_path(inventory->pass->btrfs.scope, file);
 	skip_ledger_add(skips, reason, file->size_bytes, path);
 }
 
@@ -271,7 +271,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	    extent_files_is_own(inventory->files, &place))
 		return true;
 	place.size_bytes = inode->size_bytes;
-	if (!extent_places_has(pass->btrfs.places, &place, &is_in, &reason, error))
+	if (!extent_scope_has(pass->btrfs.scope, &place, &is_in, &reason, error))
 		return false;
 	if (!is_in)
 		return true;
@@ -441,9 +441,9 @@ static bool build(InodeInventory *inventory, GError **error)
 /* Empty where all files are part of the pass, by whichever mount. */
 static char *limits_of(const Pass *pass)
 {
-	return extent_places_is_limited(pass->btrfs.places) ||
+	return extent_scope_is_limited(pass->btrfs.scope) ||
 			       pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET
-		       ? extent_places_limits(pass->btrfs.places)
+		       ? extent_scope_limits(pass->btrfs.scope)
 		       : g_strdup("");
 }
 

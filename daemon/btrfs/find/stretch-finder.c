@@ -64,7 +64,7 @@ StretchFinder *stretch_finder_new(Pass *pass, const BtrfsInfo *info,
 	finder->found = sorter_new(sizeof(Found), compare_found, pass->settings->memory_bytes / 4,
 				   pass->settings->state_directory, pass->stop);
 	finder->refs = btrfs_refs_new();
-	btrfs_refs_set_most(finder->refs, EXTENT_PLACES_MOST);
+	btrfs_refs_set_most(finder->refs, EXTENT_SCOPE_MOST);
 	btrfs_refs_set_bound(finder->refs, pass->btrfs.ref_bound);
 	finder->extents = btrfs_file_extents_new();
 	finder->cell = g_array_new(false, false, sizeof(Found));

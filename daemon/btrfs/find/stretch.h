@@ -41,7 +41,7 @@ typedef struct {
 	uint64_t root;
 	uint64_t inode;
 	uint32_t rank_bytes; /* as if its extents were so long: what is longer rather stays */
-	bool is_shared;      /* new extents of it are, see ExtentSharing */
+	bool is_shared;      /* new extents of it are, see ExtentRefcount */
 	const StretchPart *parts;
 	size_t n_parts;
 } Stretch;

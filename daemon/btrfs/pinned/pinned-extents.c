@@ -447,7 +447,7 @@ static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *
 	g_autofree char *path = NULL;
 
 	if (pin->place.root != 0 && pin_ledger_wants_example(pins, pin->cause))
-		path = extent_places_path(pinned->pass->btrfs.places, &pin->place);
+		path = extent_scope_path(pinned->pass->btrfs.scope, &pin->place);
 	pin_ledger_add(pins, pin->cause, extent->size_bytes, pin->uncovered_bytes, pin->places,
 		       path);
 }

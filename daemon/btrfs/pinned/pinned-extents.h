@@ -42,7 +42,7 @@ void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
 
 /*
  * The extent at @address equals others that are pinned in part, and was no target itself: it is to be planned for once
- * more, with these as sources.  @others are their marks (ExtentAgain).  Returns false, and nothing happens, if none is
+ * more, with these as sources.  @others are their marks (ReplanList).  Returns false, and nothing happens, if none is
  * new: so was it in this pass already.
  */
 bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others);

@@ -3,7 +3,7 @@
 
 #include "common/content/run.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-skips.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "hashstore/objects/objects.h"
@@ -531,7 +531,8 @@ bool block_search_end(BlockSearch *search, GError **error)
 		if (!found)
 			continue;
 		object_table_add_fact(search->table, wanted->id, FACT_PINNED);
-		extent_skips_add(search->pass, &extent, SKIP_PINNED, place->root ? place : NULL);
+		extent_outcome_note_skipped(search->pass, &extent, SKIP_PINNED,
+					    place->root ? place : NULL);
 		if (!pinned_extents_put(search->pass->btrfs.pinned, &extent, &wanted->pin, true,
 					error))
 			return false;

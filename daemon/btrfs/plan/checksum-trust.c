@@ -90,10 +90,10 @@ bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp
 
 uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t done)
 {
-	uint64_t most = pass->round_bytes;
+	uint64_t most = pass->window_bytes;
 
 	if (is_wary(pass))
-		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->round_bytes);
+		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->window_bytes);
 	else if (done == 0 && length > LONG_BYTES && !is_trusting(pass))
 		most = PROBE_BYTES;
 

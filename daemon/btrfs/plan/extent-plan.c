@@ -3,8 +3,8 @@
 
 #include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
-#include "daemon/btrfs/plan/extent-guard.h"
-#include "daemon/btrfs/refs/extent-choice.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
+#include "daemon/btrfs/refs/ref-choice.h"
 
 struct ExtentPlan {
 	Pass *pass;
@@ -13,9 +13,9 @@ struct ExtentPlan {
 	ExtentCover *cover; /* of that */
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
-	ExtentChoice *choice;
+	RefChoice *choice;
 	ExtentFiles *files;
-	ExtentPlaces *places;
+	ExtentScope *scope;
 	GArray *steps;
 	GArray *rest;          /* RemainderPiece: what is to be copied */
 	GArray *parts;         /* CopyPart: from where */
@@ -38,11 +38,11 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	plan->choice = extent_choice_new(pass, plan->refs);
+	plan->choice = ref_choice_new(pass, plan->refs);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
-	plan->places = pass->btrfs.places;
+	plan->scope = pass->btrfs.scope;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RemainderPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -61,7 +61,7 @@ void extent_plan_free(ExtentPlan *plan)
 
 	extent_coverage_free(plan->coverage);
 	extent_sources_free(plan->sources);
-	extent_choice_free(plan->choice);
+	ref_choice_free(plan->choice);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
@@ -276,7 +276,7 @@ static uint64_t rest_bytes(const ExtentPlan *plan)
 /* Whether snapshots hold the target also when all that is planned is done. */
 static bool is_held(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice)->len > 0;
+	return ref_choice_holders(plan->choice)->len > 0;
 }
 
 /* Plan the copy of what is not covered.  False if there is no point in one. */
@@ -327,7 +327,7 @@ static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 
 	/* Each place has one item. */
 	return plan->rest->len > 0 &&
-	       !extent_guard_pays(plan->pass->btrfs.guard, &gain, n_steps - MIN(n_steps, n_places));
+	       !sharing_cost_pays(plan->pass->btrfs.cost, &gain, n_steps - MIN(n_steps, n_places));
 }
 
 /* It is pinned by what is not covered. */
@@ -345,7 +345,7 @@ static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs
 static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
 {
 	plan->pin.cause = PIN_TOO_COSTLY;
-	plan->pin.affordable_places = extent_choice_affordable(plan->choice);
+	plan->pin.affordable_places = ref_choice_affordable(plan->choice);
 	plan->pin.place = (ExtentRef){ 0 };
 	*ret_reason = SKIP_CLONES;
 }
@@ -411,7 +411,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	for (size_t i = 0; i < n && !*ret; i++) {
 		bool is_in;
 
-		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
+		if (!extent_scope_has(plan->scope, &refs[i], &is_in, ret_reason, error))
 			return false;
 		if (!extent_files_is_source(plan->files, &refs[i]))
 			*ret_reason = extent_files_is_own(plan->files, &refs[i])
@@ -443,7 +443,7 @@ void extent_plan_note_sharing(ExtentPlan *plan)
 void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	ExtentGain gain = gain_of(plan);
-	GuardVerdict verdict;
+	CostVerdict verdict;
 	const ExtentRef *refs;
 	size_t n;
 
@@ -451,9 +451,9 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		return;
 
 	verdict =
-		extent_guard_judge(plan->pass->btrfs.guard, &gain,
+		sharing_cost_judge(plan->pass->btrfs.cost, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
-	if (verdict == GUARD_WORTH) {
+	if (verdict == COST_WORTH) {
 		plan->claim =
 			remainder_account_claim(&plan->pass->btrfs.remainders, gain.extent_bytes,
 						gain.written_bytes, gain.is_held);
@@ -461,7 +461,7 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 	}
 
 	*ret = EXTENT_PINNED;
-	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+	*ret_reason = verdict == COST_PIECES ? SKIP_PIECES : SKIP_METADATA;
 	refs = extent_refs_list(plan->refs, &n);
 	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
 }
@@ -494,7 +494,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	begin(plan, target, runs);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
-	if (!extent_choice_make(plan->choice, target, defers, &outcome, error))
+	if (!ref_choice_make(plan->choice, target, defers, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
@@ -525,7 +525,7 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	if (*ret != EXTENT_PINNED || *ret_reason != SKIP_METADATA ||
-	    !extent_choice_may_defer(plan->choice))
+	    !ref_choice_may_defer(plan->choice))
 		return true;
 	if (!make(plan, target, runs, true, ret, ret_reason, error))
 		return false;
@@ -536,12 +536,12 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 
 const GArray *extent_plan_holders(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice);
+	return ref_choice_holders(plan->choice);
 }
 
 uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
 {
-	return extent_choice_compare_bytes(plan->choice);
+	return ref_choice_compare_bytes(plan->choice);
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)
@@ -564,9 +564,9 @@ uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 	return rest_bytes(plan);
 }
 
-uint64_t extent_plan_longest_piece(const ExtentPlan *plan)
+const ExtentCover *extent_plan_cover(const ExtentPlan *plan)
 {
-	return extent_refs_is_encoded(plan->refs) ? UINT64_MAX : extent_cover_longest(plan->cover);
+	return extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
 }
 
 const GArray *extent_plan_parts(const ExtentPlan *plan)

@@ -15,8 +15,8 @@
  * to it.
  *
  * All or nothing: if any referenced byte cannot be shared, nothing would be freed, so there is no plan.  But
- * references from read-only snapshots may be left to their deletion (ExtentChoice).  A remainder that equals
- * nothing is copied first, if it is little beside what is freed.  The planner reads btrfs's trees only, no data.
+ * references from read-only snapshots may be left to their deletion (RefChoice).  A remainder that equals
+ * nothing is copied first, if it is little beside what is freed.  ExtentPlan reads btrfs's trees only, no data.
  *
  * Thread: the filesystem's worker, never while it deduplicates.
  */
@@ -34,7 +34,7 @@ typedef enum {
 ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, ExtentFiles *files);
 void extent_plan_free(ExtentPlan *plan);
 
-/* Plan for @target, of which @runs (of Run) are known, in the order of the planner. */
+/* Plan for @target, of which @runs (of Run) are known, in the order of RunOrder. */
 bool extent_plan_make(ExtentPlan *plan, const Object *target, const GArray *runs,
 		      ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -82,8 +82,8 @@ RemainderClaim extent_plan_claim(const ExtentPlan *plan);
 /* The parts of its copy (CopyPart); empty if it needs none. */
 const GArray *extent_plan_parts(const ExtentPlan *plan);
 
-/* The most blocks in a row that one source covers; UINT64_MAX: a compressed extent, which equals as a whole. */
-uint64_t extent_plan_longest_piece(const ExtentPlan *plan);
+/* The cover of the target; NULL: the target is compressed, and others equal it as a whole. */
+const ExtentCover *extent_plan_cover(const ExtentPlan *plan);
 
 /* Ids (uint32_t) of its sources: they are to stay, also if their own turn as targets would come later. */
 const GArray *extent_plan_locked(const ExtentPlan *plan);

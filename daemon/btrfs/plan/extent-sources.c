@@ -137,8 +137,7 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 /* Of very many places few may be of use to a limited pass. */
 static bool wants_all_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->btrfs.places) ||
-	       stays_within_owners(sources);
+	return extent_scope_is_limited(sources->pass->btrfs.scope) || stays_within_owners(sources);
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -151,8 +150,8 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(sources->pass->btrfs.places, &places[i], &is_in, &reason,
-				       error))
+		if (!extent_scope_has(sources->pass->btrfs.scope, &places[i], &is_in, &reason,
+				      error))
 			return false;
 		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
 		    (stays_within_owners(sources) && places[i].owner != sources->owner)) {
@@ -173,7 +172,7 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 static bool look_at_found(ExtentSources *sources, const Object *extent, GError **error)
 {
 	bool wants_all = wants_all_places(sources);
-	unsigned most = wants_all ? EXTENT_PLACES_MOST : PLACES_MAX, n = 0;
+	unsigned most = wants_all ? EXTENT_SCOPE_MOST : PLACES_MAX, n = 0;
 
 	ref_groups_fill(sources->groups, sources->refs, sources->pass->subvolumes);
 	for (guint i = 0; i < sources->groups->len && n < most; n++) {

@@ -220,7 +220,7 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 	size_t n;
 
 	*ret = (CoverRange){ 0, 0 };
-	if (!extent_refs_read(chooser->refs, extent, EXTENT_PLACES_MOST, &outcome, error))
+	if (!extent_refs_read(chooser->refs, extent, EXTENT_SCOPE_MOST, &outcome, error))
 		return false;
 
 	places = extent_refs_list(chooser->refs, &n);
@@ -229,8 +229,8 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 		CoverRange range;
 		bool is_in;
 
-		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored,
-				       error))
+		if (!extent_scope_has(chooser->pass->btrfs.scope, &places[i], &is_in, &ignored,
+				      error))
 			return false;
 		if (!is_in || places[i].is_deleted ||
 		    !extent_files_is_source(chooser->files, &places[i]))

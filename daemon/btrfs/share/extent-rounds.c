@@ -9,7 +9,7 @@
 #include "daemon/btrfs/share/resume-point.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/match/match.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 #include "daemon/share/page-cache-drop.h"
 #include "daemon/share/share.h"
 #include "hashstore/anchors/sorter.h"
@@ -66,23 +66,23 @@ static bool is_wanted(uint32_t target, void *data)
 
 static bool share_wanted(ExtentRounds *rounds, Wants wants, Sorter *runs, GError **error)
 {
-	g_autoptr(Planner) planner = planner_new(runs, is_wanted, rounds);
+	g_autoptr(RunOrder) order = run_order_new(runs, is_wanted, rounds);
 
 	rounds->wants = wants;
-	return extents_share(rounds->pass, rounds->sums, rounds->table, planner, &rounds->round,
+	return extents_share(rounds->pass, rounds->sums, rounds->table, order, &rounds->round,
 			     error);
 }
 
 /* Share what files without checksums have in common: their @runs come again from the first. */
 static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, GError **error)
 {
-	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, rounds->table);
+	g_autoptr(RunOrder) order = run_order_new(runs, object_table_is_file, rounds->table);
 	Pass *pass = rounds->pass;
 	uint64_t before = pass->result->shared.runs;
 
 	if (pass->result->stopped_reason)
 		return true;
-	if (!sorter_rewind(runs, error) || !share_all(pass, planner, opener, error))
+	if (!sorter_rewind(runs, error) || !share_all(pass, order, opener, error))
 		return false;
 
 	pass->n_file_runs += pass->result->shared.runs - before;
@@ -202,7 +202,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 	GHashTableIter iterator;
 	gpointer id, marks;
 
-	extent_again_iterate(rounds->round.again, &iterator);
+	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		Object source;
@@ -228,12 +228,12 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(ExtentAgain) again = extent_again_new();
+	g_autoptr(ReplanList) replan = replan_list_new();
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,
 		.table = table,
-		.round = { .is_news = true, .again = again },
+		.round = { .is_news = true, .replan = replan },
 	};
 	bool done = first_round(&rounds, error) &&
 		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||

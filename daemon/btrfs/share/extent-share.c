@@ -4,19 +4,17 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/plan/checksum-trust.h"
-#include "daemon/btrfs/plan/extent-counts.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 #include "daemon/btrfs/plan/extent-queue.h"
-#include "daemon/btrfs/plan/extent-skips.h"
-#include "daemon/btrfs/plan/gone-extent.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/btrfs/share/step-rounds.h"
+#include "daemon/btrfs/share/step-sharer.h"
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
-/* Runs of one target that are looked at, in the order of the planner. */
+/* Runs of one target that are looked at, in the order of RunOrder. */
 #define TARGET_RUNS (1 << 17)
 
 /* What became of one step. */
@@ -30,7 +28,7 @@ typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
-	StepRounds *rounds;
+	StepSharer *step_sharer;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	RoleSwap *swap;
@@ -54,13 +52,13 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 
 	/* The copy was equal when it was made. */
 	if (step->from == STEP_FROM_COPY) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
-	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
+	if (!step_sharer_is_current(sharer->step_sharer, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
@@ -70,15 +68,14 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	if (kept)
 		*ret = STEP_DOUBTED;
 	else
-		extent_skips_add(sharer->pass, target, SKIP_DIFFERS, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_DIFFERS, &step->target);
 	return true;
 }
 
 /* Have the kernel share one step. */
-static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
-				 const StepFiles *files)
+static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files)
 {
-	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
+	SharedStep shared = step_sharer_share(sharer->step_sharer, step, files);
 
 	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
@@ -86,26 +83,26 @@ static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
 }
 
 /* Share one step of @target; what goes no further leaves the target alone. */
-static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
-	SharedRounds shared = share_rounds(sharer, step, files);
+	SharedStep shared = share_opened(sharer, step, files);
 
-	extent_counts_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
-		extent_skips_add(sharer->pass, target,
-				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
-				 &step->target);
+		extent_outcome_note_skipped(
+			sharer->pass, target,
+			shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE, &step->target);
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
 	else if (shared.no_source != SKIP_REASONS)
-		extent_skips_add(sharer->pass, target, shared.no_source, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, shared.no_source, &step->target);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		extent_skips_add(sharer->pass, target, dedupe_failure_reason(shared.outcome),
-				 &step->target);
+		extent_outcome_note_skipped(sharer->pass, target,
+					    dedupe_failure_reason(shared.outcome), &step->target);
 	return true;
 }
 
@@ -116,7 +113,7 @@ static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentS
 static void share_joined(ExtentSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
-	SharedRounds shared;
+	SharedStep shared;
 	SkipReason reason;
 	ExtentStep joined;
 	StepFiles files;
@@ -124,14 +121,14 @@ static void share_joined(ExtentSharer *sharer)
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	if (step_rounds_open(sharer->rounds, &joined, sharer->copy.copy, &files, &reason))
+	if (step_sharer_open(sharer->step_sharer, &joined, sharer->copy.copy, &files, &reason))
 		return;
 
-	shared = share_rounds(sharer, &joined, &files);
+	shared = share_opened(sharer, &joined, &files);
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	extent_counts_add_shared(sharer->pass, done, done > 0);
+	extent_outcome_note_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -152,11 +149,11 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
-	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
+	unopened = step_sharer_open(sharer->step_sharer, step, sharer->copy.copy, &files, &reason);
 	if (!unopened)
-		return run_rounds(sharer, target, step, &files, ret, error);
+		return run_opened(sharer, target, step, &files, ret, error);
 
-	extent_skips_add(sharer->pass, target, reason, unopened);
+	extent_outcome_note_skipped(sharer->pass, target, reason, unopened);
 	return true;
 }
 
@@ -194,13 +191,14 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		sharer->round->n_pinned++;
 		/* What it has in common with others may be what these lack to go. */
 		for (guint i = 0; i < sharer->runs->len; i++)
-			extent_again_add(sharer->round->again,
-					 g_array_index(sharer->runs, Run, i).source, target->inode);
+			replan_list_add(sharer->round->replan,
+					g_array_index(sharer->runs, Run, i).source, target->inode);
 	}
 	if (is_searched)
 		return true;
 	if (is_news) {
-		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+		extent_outcome_note_skipped(sharer->pass, target, reason,
+					    extent_plan_blamed(sharer->plan));
 		if (reason == SKIP_CLONES)
 			sharer->pass->result->costly_bytes +=
 				extent_plan_costly_bytes(sharer->plan);
@@ -257,7 +255,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 
 	/* Nothing can be said of it when the pass was asked to stop. */
 	if (pass_checkpoint(sharer->pass)) {
-		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
 	}
 	return false;
@@ -273,7 +271,7 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 		reason = SKIP_DIFFERS;
 		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
 	}
-	extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	extent_outcome_note_skipped(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
 	if (skip_may_pass(reason))
 		return true;
 
@@ -309,7 +307,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
-		return gone_extent_forget(sharer->pass, sharer->table, target, error);
+		return extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
@@ -355,7 +353,8 @@ static void leave_all_planned(ExtentSharer *sharer)
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
 		planned_target_release(planned, sharer->files);
-		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE,
+					    NULL);
 	}
 }
 
@@ -384,11 +383,11 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
-		return gone_extent_note_freed(sharer->pass, sharer->table, planned, error);
+		return extent_outcome_note_freed(sharer->pass, sharer->table, planned, error);
 
 	/* It was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
-	extent_skips_add(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
+	extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
 }
 
@@ -478,11 +477,11 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	bool is_turned = false;
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
-		extent_again_add(sharer->round->again, target->id, target->inode);
+		replan_list_add(sharer->round->replan, target->id, target->inode);
 		return true;
 	}
 	if (sharer->pass->result->stopped_reason) {
-		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
 	/* Once in a pass is enough. */
@@ -502,7 +501,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	switch (outcome) {
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run ||
-		       gone_extent_forget(sharer->pass, sharer->table, target, error);
+		       extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
 	case EXTENT_STOPPED:
 		return true;
@@ -515,7 +514,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		extent_counts_estimate(sharer->pass, target, sharer->plan);
+		extent_outcome_estimate(sharer->pass, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;
@@ -553,13 +552,14 @@ static void add_run(ExtentSharer *sharer, const Run *run)
 	g_array_append_val(sharer->runs, *run);
 }
 
-static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
+static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 {
 	while (pass_checkpoint(sharer->pass)) {
-		const Plan *next;
+		const OrderedRun *next;
 
 		/* What differed is not to be tried again, also if the pass is killed. */
-		if (!plan_next(planner, &next, error) || !pass_commit_when_due(sharer->pass, error))
+		if (!run_order_next(order, &next, error) ||
+		    !pass_commit_when_due(sharer->pass, error))
 			return false;
 		if ((!next || next->begins_target) && !end_target(sharer, error))
 			return false;
@@ -572,11 +572,11 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 	return execute_all(sharer, error);
 }
 
-bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *order,
 		   ShareRound *round, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
-	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
+	g_autoptr(StepSharer) step_sharer = step_sharer_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
@@ -587,7 +587,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.pass = pass,
 		.table = table,
 		.files = files,
-		.rounds = rounds,
+		.step_sharer = step_sharer,
 		.refs = refs,
 		.plan = plan,
 		.swap = swap,
@@ -596,5 +596,5 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.planned = planned,
 	};
 
-	return share_all(&sharer, planner, error) && object_table_take_error(table, error);
+	return share_all(&sharer, order, error) && object_table_take_error(table, error);
 }
