@@ -43,6 +43,7 @@ typedef enum {
 	FACT_LIMITED = 1 << 19, /* a pass with other limits may share it */
 	FACT_LOCKED = 1 << 20,  /* an extent that became a source before its own turn */
 	FACT_HELD = 1 << 21,    /* an extent that snapshots hold: a source for its equals only */
+	FACT_SERVED = 1 << 22,  /* an extent that was a source in this pass: it gained references */
 } ObjectFacts;
 
 /* With any of these it cannot be a target. */

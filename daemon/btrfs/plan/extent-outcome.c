@@ -96,20 +96,25 @@ void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason re
 }
 
 /*
- * Whether any store finds what covers @extent.  Anchors depend on the store's secret, so equal ranges that are
- * shorter than an AnchorShape guarantees are found by chance.
+ * Whether a pass with another store would do what is planned.  Anchors depend on the store's secret, so equal ranges
+ * that are shorter than an AnchorShape guarantees are found by chance.  The references that @extent gains as a source
+ * are missing in a dry run, and a pass may find that they cost too much.
  */
-static bool is_certain(const Pass *pass, const Object *extent, const ExtentPlan *plan)
+static bool is_certain(const Pass *pass, ObjectTable *table, const Object *extent,
+		       const ExtentPlan *plan)
 {
 	const HashStoreAbout *about = hash_store_about(pass->store);
 	uint64_t least = about->anchor_blocks + about->window_anchors - 1;
 	const ExtentCover *cover = extent_plan_cover(plan);
 
+	if (object_table_facts(table, extent->id) & FACT_SERVED)
+		return false;
 	return !cover ||
 	       extent_cover_longest(cover) >= MIN(least, extent->size_bytes / pass->block_bytes);
 }
 
-void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan)
+void extent_outcome_estimate(Pass *pass, ObjectTable *table, const Object *extent,
+			     const ExtentPlan *plan)
 {
 	const GArray *steps = extent_plan_steps(plan);
 	uint64_t rest_bytes = extent_plan_rest_bytes(plan);
@@ -122,7 +127,7 @@ void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan 
 		count_deferred(pass, extent);
 	else
 		count_freed(pass, extent, steps);
-	if (!is_deferred && (rest_bytes > 0 || !is_certain(pass, extent, plan)))
+	if (!is_deferred && (rest_bytes > 0 || !is_certain(pass, table, extent, plan)))
 		pass->result->freed.unsure_bytes +=
 			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
 	count_rewritten(pass, rest_bytes, is_deferred);

@@ -38,4 +38,5 @@ void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason re
 				 const ExtentRef *place);
 
 /* In a dry run: the expected effect of @plan. */
-void extent_outcome_estimate(Pass *pass, const Object *extent, const ExtentPlan *plan);
+void extent_outcome_estimate(Pass *pass, ObjectTable *table, const Object *extent,
+			     const ExtentPlan *plan);

@@ -233,7 +233,7 @@ static void lock_sources(ExtentSharer *sharer)
 
 	for (guint i = 0; i < locked->len; i++)
 		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
-				      FACT_LOCKED);
+				      FACT_LOCKED | FACT_SERVED);
 }
 
 /* The target stays in this pass, so it may be the source of others. */
@@ -514,7 +514,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		extent_outcome_estimate(sharer->pass, target, sharer->plan);
+		extent_outcome_estimate(sharer->pass, sharer->table, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;
