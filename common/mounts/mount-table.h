@@ -34,7 +34,7 @@ typedef struct {
 	char *options;                 /* its own ones, which hold for all of its mounts */
 	uint32_t major, minor;         /* of the superblock; on btrfs of no disk */
 	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
-	char *refusal;                 /* why nothing can be shared there; NULL: it can */
+	char *refusal;                 /* why nothing can be deduplicated there; NULL: it can */
 } MountedFilesystem;
 
 typedef struct MountTable MountTable;
@@ -76,7 +76,7 @@ void mounted_filesystem_set_silent(MountedFilesystem *filesystem);
 /* Have @filesystem, which is consumed, take the place of the one at @index of all. */
 void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem);
 
-/* At last, with all that is known, it is said of each why nothing can be shared there. */
+/* At last, with all that is known, it is said of each why nothing can be deduplicated there. */
 void mount_table_conclude(MountTable *table);
 
 /* All of them, in the order in which they were mounted first (MountedFilesystem); the table's. */

@@ -254,7 +254,7 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
 {
 	/* Of what other processes do nothing is heard. */
-	if (managed->answer.reason == WAIT_DISK_TAKEN || managed->answer.reason == WAIT_HELD ||
+	if (managed->answer.reason == WAIT_DISK_BUSY || managed->answer.reason == WAIT_LOCKED ||
 	    managed->answer.reason == WAIT_ON_HOLD)
 		return TURN_LOOK_USEC;
 

@@ -117,7 +117,7 @@ static int64_t look_at(Manager *manager, bool waits_for_turn)
 		ManagedFilesystem *managed = manager->filesystems->pdata[i];
 		ManagedView view = managed_filesystem_view(managed);
 
-		if ((view.waits == WAIT_DISK_TAKEN) == waits_for_turn)
+		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn)
 			next_usec = MIN(next_usec, managed_filesystem_look(managed));
 	}
 

@@ -139,13 +139,13 @@ const char *pass_conditions_text(const PassConditions *hardships, WaitReason rea
 	if (reason == WAIT_DEGRADED)
 		return hardships->health.lack;
 
-	if (reason == WAIT_HELD)
+	if (reason == WAIT_LOCKED)
 		return hardships->holder;
 
 	if (reason == WAIT_ON_HOLD)
 		return hardships->hold;
 
-	return reason == WAIT_IN_WORK ? hardships->work : NULL;
+	return reason == WAIT_MAINTENANCE ? hardships->work : NULL;
 }
 
 bool pass_conditions_is_on_battery(const PassConditions *hardships)

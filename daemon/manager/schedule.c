@@ -10,14 +10,14 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_REFUSED] = "refused",
 		[WAIT_PAUSED] = "paused",
 		[WAIT_ON_HOLD] = "on-hold",
-		[WAIT_ASKED] = "asked",
+		[WAIT_ON_DEMAND] = "on-demand",
 		[WAIT_DEGRADED] = "degraded",
 		[WAIT_BATTERY] = "battery",
 		[WAIT_WINDOW] = "window",
-		[WAIT_SILENT] = "silent",
-		[WAIT_IN_WORK] = "in-work",
-		[WAIT_HELD] = "held",
-		[WAIT_DISK_TAKEN] = "disk-taken",
+		[WAIT_UNRESPONSIVE] = "unresponsive",
+		[WAIT_MAINTENANCE] = "maintenance",
+		[WAIT_LOCKED] = "locked",
+		[WAIT_DISK_BUSY] = "disk-busy",
 		[WAIT_RETRY] = "retry",
 		[WAIT_UNCHANGED] = "unchanged",
 		[WAIT_LITTLE_CHANGED] = "little-changed",
@@ -31,17 +31,17 @@ const char *wait_reason_text(WaitReason reason)
 {
 	static const char *const texts[WAIT_REASONS] = {
 		[WAIT_NOT] = "nothing",
-		[WAIT_REFUSED] = "nothing can be shared there",
+		[WAIT_REFUSED] = "nothing can be deduplicated there",
 		[WAIT_PAUSED] = "paused",
 		[WAIT_ON_HOLD] = "on hold",
-		[WAIT_ASKED] = "until it is asked for",
+		[WAIT_ON_DEMAND] = "until a pass is requested",
 		[WAIT_DEGRADED] = "a disk of it is missing or failing",
 		[WAIT_BATTERY] = "the machine runs on battery",
 		[WAIT_WINDOW] = "outside its window",
-		[WAIT_SILENT] = "it does not answer: its disk hangs, or what it is mounted on",
-		[WAIT_IN_WORK] = "a resync, scrub, balance or change of devices is going on",
-		[WAIT_HELD] = "another process works on it",
-		[WAIT_DISK_TAKEN] = "another filesystem on its disk is worked on",
+		[WAIT_UNRESPONSIVE] = "it does not answer: its disk or its mount hangs",
+		[WAIT_MAINTENANCE] = "a resync, scrub, balance or change of devices runs",
+		[WAIT_LOCKED] = "another process works on it",
+		[WAIT_DISK_BUSY] = "a pass over another filesystem uses its disk",
 		[WAIT_RETRY] = "the last pass failed",
 		[WAIT_UNCHANGED] = "nothing changed",
 		[WAIT_LITTLE_CHANGED] = "little changed",
@@ -78,13 +78,13 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 	if (state->is_degraded && !policy->runs_degraded)
 		return wait_until(WAIT_DEGRADED, SCHEDULE_NEVER);
 	if (state->is_silent)
-		return wait_until(WAIT_SILENT, SCHEDULE_NEVER);
+		return wait_until(WAIT_UNRESPONSIVE, SCHEDULE_NEVER);
 	if (state->is_in_work)
-		return wait_until(WAIT_IN_WORK, SCHEDULE_NEVER);
+		return wait_until(WAIT_MAINTENANCE, SCHEDULE_NEVER);
 	if (state->is_held)
-		return wait_until(WAIT_HELD, SCHEDULE_NEVER);
+		return wait_until(WAIT_LOCKED, SCHEDULE_NEVER);
 	if (state->is_disk_taken)
-		return wait_until(WAIT_DISK_TAKEN, SCHEDULE_NEVER);
+		return wait_until(WAIT_DISK_BUSY, SCHEDULE_NEVER);
 
 	return wait_until(WAIT_NOT, 0);
 }
@@ -128,7 +128,7 @@ ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *
 		return answer;
 
 	if (policy->only_if_asked)
-		return wait_until(WAIT_ASKED, SCHEDULE_NEVER);
+		return wait_until(WAIT_ON_DEMAND, SCHEDULE_NEVER);
 	if (state->is_on_battery && !policy->runs_on_battery)
 		return wait_until(WAIT_BATTERY, SCHEDULE_NEVER);
 	if (!state->is_window_open)

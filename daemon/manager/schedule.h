@@ -58,7 +58,7 @@ typedef struct {
 	bool is_asked; /* somebody wants a pass now */
 	bool is_paused;
 	int64_t paused_until_usec; /* 0: until somebody ends the pause */
-	bool is_refused;           /* nothing can be shared there: read-only, gone */
+	bool is_refused;           /* nothing can be deduplicated there: read-only, gone */
 	bool is_silent;            /* somebody touched it and hangs */
 	bool is_in_work;           /* resync, scrub, balance or a change of devices */
 	bool is_on_hold;           /* somebody wants no pass made over it for a while */
@@ -75,13 +75,13 @@ typedef enum {
 	WAIT_PAUSED,
 	WAIT_ON_HOLD,
 	WAIT_DEGRADED,
-	WAIT_ASKED,
+	WAIT_ON_DEMAND,
 	WAIT_BATTERY,
 	WAIT_WINDOW,
-	WAIT_SILENT,
-	WAIT_IN_WORK,
-	WAIT_HELD,
-	WAIT_DISK_TAKEN,
+	WAIT_UNRESPONSIVE,
+	WAIT_MAINTENANCE,
+	WAIT_LOCKED,
+	WAIT_DISK_BUSY,
 	WAIT_RETRY,
 	WAIT_UNCHANGED,
 	WAIT_LITTLE_CHANGED,

@@ -64,7 +64,7 @@ static void test_of_what_is_well_nothing_is_said(Scene *scene, const void *data)
 	g_assert_false(state.is_degraded || state.is_in_work || state.is_on_battery ||
 		       state.is_disk_asleep);
 	g_assert_null(pass_conditions_text(scene->hardships, WAIT_DEGRADED));
-	g_assert_null(pass_conditions_text(scene->hardships, WAIT_IN_WORK));
+	g_assert_null(pass_conditions_text(scene->hardships, WAIT_MAINTENANCE));
 }
 
 static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, const void *data)
@@ -77,7 +77,7 @@ static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, co
 	g_assert_true(state.is_degraded && state.is_in_work);
 	g_assert_cmpstr(pass_conditions_text(scene->hardships, WAIT_DEGRADED), ==,
 			"md0 lacks 1 of its devices");
-	g_assert_cmpstr(pass_conditions_text(scene->hardships, WAIT_IN_WORK), ==,
+	g_assert_cmpstr(pass_conditions_text(scene->hardships, WAIT_MAINTENANCE), ==,
 			"a recovery of md0 is going on");
 
 	scratch_put(scene->sysfs, "devices/md0/md/degraded", "0\n");
