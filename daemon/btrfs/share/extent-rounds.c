@@ -194,7 +194,8 @@ static bool was_early(const ExtentRounds *rounds, const Object *source, bool *re
 
 /*
  * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
- * that earlier passes had settled, and those that had to stay as others were shared with them.
+ * that earlier passes had settled, and those that had to stay as others were shared with them.  An extent that
+ * snapshots hold has no writable reference left to share away.
  */
 static bool turn_sources(ExtentRounds *rounds, GError **error)
 {
@@ -209,7 +210,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 		bool found, is_early = false;
 
 		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
-		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
+		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE | FACT_HELD) ||
 		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
 			continue;
 		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
