@@ -28,7 +28,7 @@ static FileHistory begin(Pass *pass)
 			      extent_map_new() };
 }
 
-/* Open the file of a witness, if it is as the store knows it; else *ret_fd is -1. */
+/* Open the file of a witness, if it still has its stamp; else *ret_fd is -1. */
 static bool open_known(const FileHistory *history, const Witness *witness, Fd *ret_fd,
 		       GError **error)
 {
@@ -61,7 +61,7 @@ static bool open_known(const FileHistory *history, const Witness *witness, Fd *r
 	return true;
 }
 
-/* Where the place lies now; *ret_found is false if nothing can be said of it. */
+/* The present address of the place; *ret_found is false if there is none. */
 static bool measure(const FileHistory *history, const Witness *witness, uint64_t *ret_physical,
 		    bool *ret_found, GError **error)
 {
@@ -108,7 +108,7 @@ bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_con
 	return true;
 }
 
-/* What lies elsewhere by now was shared again. */
+/* Measure the place anew, as it may have been shared again. */
 static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 {
 	return measure(data, witness, &witness->values[0], ret, error);

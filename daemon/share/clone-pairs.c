@@ -17,7 +17,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Pairs of the same blocks come one after another, whichever files they were found in. */
+/* Pairs of the same blocks come one after another, in whatever files they were found. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const ClonePair *one = a;
@@ -75,7 +75,7 @@ static ClonePair begin_pair(const DedupeWindow *window, size_t i)
 	};
 }
 
-/* Whether block @i of the window lies right behind @pair on both sides, and is like it. */
+/* Whether @next continues @pair on both sides, and is like it. */
 static bool continues(const ClonePair *pair, const ClonePair *next)
 {
 	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;

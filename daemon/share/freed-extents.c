@@ -58,7 +58,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (one->bytenr > other->bytenr) - (one->bytenr < other->bytenr);
 }
 
-/* Sort, and leave one of each. */
+/* Sort, and drop duplicates. */
 static void make_unique(GArray *shown)
 {
 	guint n = 0;
@@ -73,7 +73,7 @@ static void make_unique(GArray *shown)
 	g_array_set_size(shown, n);
 }
 
-/* List what the file shows; what cannot be read is left out. */
+/* List the extents that the file references; unreadable ones are left out. */
 static void list_shown(FreedExtents *extents, GArray *ret)
 {
 	g_autoptr(GError) unread = NULL;
@@ -122,7 +122,7 @@ uint64_t freed_extents_end(FreedExtents *extents)
 	for (guint i = 0; i < extents->shown->len && !atomic_load(extents->stop); i++) {
 		const ShownExtent *shown = &g_array_index(extents->shown, ShownExtent, i);
 
-		/* To find all that show an extent costs much more than to look at one file. */
+		/* Finding all references to an extent costs much more than a look at one file. */
 		if (!g_array_binary_search(now, shown, compare_addresses, NULL) &&
 		    is_gone(extents, shown))
 			bytes += shown->bytes;
@@ -131,7 +131,7 @@ uint64_t freed_extents_end(FreedExtents *extents)
 	return bytes;
 }
 
-/* Whether all that @item shows of the file would be shared away. */
+/* Whether all that @item references would be shared away. */
 static bool is_left(const BtrfsFileExtent *item, const OpenObject *file, const BlockSet *shared,
 		    uint32_t block_bytes)
 {
@@ -143,7 +143,7 @@ static bool is_left(const BtrfsFileExtent *item, const OpenObject *file, const B
 			      (end + block_bytes - 1) / block_bytes, &gap_first, &gap_end);
 }
 
-/* Count one more place of the extent; whether that was the last. */
+/* Count a reference to the extent as gone; returns whether it was the last. */
 static bool leave(FreedExtents *extents, const BtrfsFileExtent *item)
 {
 	Object extent = { .inode = item->bytenr, .size_bytes = item->disk_bytes };

@@ -30,7 +30,7 @@ static bool is_as_stored(const Object *stored, const FileStat *stat)
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
 }
 
-/* Open what @stored says, whose name is @name, for *ret; the outcome says why not. */
+/* Open the file of @stored, which has the @name, for *ret; the outcome says why not. */
 static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
 			       Fd *ret_fd, OpenObject *ret)
 {
@@ -75,7 +75,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 		return true;
 	}
 
-	/* What was found holds until the store is asked again. */
+	/* The row is valid until the store is asked again. */
 	stored = *found;
 	name = g_strndup((const char *)found->name, found->name_bytes);
 	object->subvolume = stored.subvolume;
@@ -99,7 +99,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	return true;
 }
 
-/* Have the store forget the object, and know that others may have relied on it. */
+/* Drop the object from the store, and note that others may have relied on it. */
 static bool forget(Pass *pass, const OpenObject *object, GError **error)
 {
 	const Object *stored;

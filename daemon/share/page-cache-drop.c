@@ -6,7 +6,7 @@
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/page-cache.h"
 
-/* Open the object's file.  One that is gone has taken its pages along: *ret_fd is -1. */
+/* Open the object's file.  *ret_fd is -1 if it is gone, and its pages with it. */
 static bool open_file(Pass *pass, FileOpener *opener, uint32_t id, int *ret_fd, GError **error)
 {
 	const Object *object;

@@ -78,7 +78,7 @@ bool window_account_limit(Pass *pass, DedupeWindow *window, const CloneTarget *c
 		keep_expected(clone, window);
 		return true;
 	}
-	/* How far zeros go shows when they are read. */
+	/* The length of zeros is known only when they are read. */
 	if (pass->xfs.clones && window->source &&
 	    !clone_pairs_add_window(pass->xfs.clones, window, BLOCK_CANDIDATE, error))
 		return false;

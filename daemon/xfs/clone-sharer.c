@@ -9,7 +9,7 @@
 /* Part of the memory limit that references may take. */
 #define MEMORY_SHARE 4
 
-/* Pairs are worked on by the number of references to be redirected, up to each of these. */
+/* Pairs are shared by the number of references to redirect, up to each of these. */
 static const size_t classes[] = { 1, 2, 4, 8, 16, CLONE_REFERENCES_MAX };
 
 typedef struct {
@@ -21,17 +21,17 @@ typedef struct {
 	RunSharer *runs;
 	BlockSet *moved;
 	BlockSet *kept;
-	BlockSet *compared; /* blocks of the disk that were compared, and some of which differed */
+	BlockSet *compared; /* blocks of the disk, compared and partly different */
 	OpenObject *source; /* used last; NULL: none */
 } CloneSharer;
 
-/* Blocks of a choice, counted from its first. */
+/* A range of blocks of a choice, counted from its first. */
 typedef struct {
 	uint64_t first;
 	uint64_t end;
 } Stretch;
 
-/* With limits given for once, a file that was matched earlier may be left out by them. */
+/* Limits of the command line may exclude a file that was matched earlier. */
 static bool may_be_target(uint32_t object, void *data)
 {
 	const CloneSharer *sharer = data;
@@ -48,7 +48,7 @@ static CloneChooser chooser_of(CloneSharer *sharer)
 	return (CloneChooser){ sharer->refs, sharer->moved, sharer->kept, may_be_target, sharer };
 }
 
-/* Name the blocks of all pairs, and find the references to them. */
+/* Name the blocks of all pairs, and find their references. */
 static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error)
 {
 	const ClonePair *pair;
@@ -65,7 +65,7 @@ static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error
 		if (!clone_refs_want(sharer->refs, pair->target_place,
 				     pair->target_place + pair->blocks))
 			return true;
-		/* What nobody shared may have become the source of others meanwhile. */
+		/* A source without other references may have become the source of others meanwhile. */
 		if (pair->source_place != CLONE_PLACE_HOLE &&
 		    !clone_refs_want(sharer->refs, pair->source_place,
 				     pair->source_place + pair->blocks))
@@ -81,7 +81,7 @@ static void close_source(CloneSharer *sharer)
 	g_clear_pointer(&sharer->source, open_object_free);
 }
 
-/* Open the target of a reference, and its source, which is another file or another place of it. */
+/* Open the target of a reference and its source, which is another file or another place of the target. */
 static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_id,
 		      OpenObject **ret_source, bool *ret_may, GError **error)
 {
@@ -112,7 +112,7 @@ static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_i
 	return true;
 }
 
-/* What of @stretch, from block @base of the target in hand on, is shared by now. */
+/* Add the parts of @stretch, from block @base of the present target on, that are shared by now. */
 static void add_shared(CloneSharer *sharer, uint64_t base, const Stretch *stretch, GArray *ret)
 {
 	BlockSet *settled = run_sharer_settled(sharer->runs);
@@ -131,7 +131,10 @@ static void add_shared(CloneSharer *sharer, uint64_t base, const Stretch *stretc
 	}
 }
 
-/* Redirect the reference @ref of @choice in all of @stretches, which become those that it worked for. */
+/*
+ * Redirect the reference @ref of @choice in all of @stretches.  Afterwards these are the ranges for which it
+ * worked.
+ */
 static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const CloneRef *ref,
 		     GArray **stretches, bool is_source_read, GError **error)
 {
@@ -192,7 +195,10 @@ static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stret
 	sharer->pass->account.gained_bytes += bytes;
 }
 
-/* Redirect all references of @choice.  What differs from the source in the first is left alone in the others. */
+/*
+ * Redirect all references of @choice.  Blocks that differ from the source in the first reference are skipped in the
+ * others.
+ */
 static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **error)
 {
 	g_autoptr(GArray) stretches = g_array_new(false, false, sizeof(Stretch));
@@ -217,7 +223,7 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 	return true;
 }
 
-/* Share what of @pair has more than @above references on the side to be freed, and at most @up_to. */
+/* Share the parts of @pair that have more than @above and at most @up_to references on the side to be freed. */
 static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above, size_t up_to,
 		       GError **error)
 {
@@ -265,7 +271,7 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 	return true;
 }
 
-/* Count [@first, @end) of the disk, of @pair, as left alone, unless something was done about it. */
+/* Count [@first, @end) of the disk, of @pair, as skipped, unless it was shared or compared. */
 static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t first, uint64_t end,
 			GError **error)
 {
@@ -293,7 +299,7 @@ static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t fir
 						      SKIP_CLONES, skipped_bytes, error);
 }
 
-/* Count what is left alone, each block once. */
+/* Count skipped blocks, each once. */
 static bool count_skipped(CloneSharer *sharer, GError **error)
 {
 	const ClonePair *pair;
