@@ -7,16 +7,16 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
-/* What the errand and its thread share, whichever of them is longer there. */
+/* State that the task and its thread share; the last of both frees it. */
 typedef struct {
 	/* Set at creation, never changed. */
 	const DetachedTaskKind *kind;
 	int finished_fd;
 
-	void *data; /* Thread: the errand's, until has_ended. */
+	void *data; /* Thread: the task's, until has_ended. */
 
 	atomic_bool has_ended;
-	atomic_uint n_holders; /* not of GLib, whose counts ThreadSanitizer does not see */
+	atomic_uint n_holders; /* ThreadSanitizer does not see the counts of GLib */
 } Work;
 
 struct DetachedTask {

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-/* What is looked for, and what was found. */
+/* The paths, and the result. */
 typedef struct {
 	SearchPurpose purpose;
 	char **paths;

@@ -7,7 +7,7 @@ struct MountSearch {
 	const MountLook *look;
 	MountSearchListener listener;
 
-	/* While one runs; else NULL. */
+	/* The present search; else NULL. */
 	MountTable *table;
 	size_t index; /* of the one that is looked at */
 	DetachedTask *errand;
@@ -15,7 +15,7 @@ struct MountSearch {
 	GPtrArray *hanging; /* HangingLook */
 };
 
-/* What a thread works on. */
+/* The data of a look. */
 typedef struct {
 	MountedFilesystem *filesystem;
 	const MountLook *look;
@@ -113,7 +113,7 @@ static void on_late(void *data)
 	look_on(search);
 }
 
-/* Returns false where it is not going to be looked at, which is said of it. */
+/* Look at the filesystem.  Returns false if it is refused instead. */
 static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 {
 	const DetachedTaskListener listener = { on_looked, on_late, search };
@@ -134,7 +134,7 @@ static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 	return search->errand;
 }
 
-/* Look at the next one, or have all of them found. */
+/* Look at the next one, or report the result. */
 static void look_on(MountSearch *search)
 {
 	const GPtrArray *all = mount_table_filesystems(search->table);

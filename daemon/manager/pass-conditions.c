@@ -24,8 +24,8 @@ struct PassConditions {
 	const DiskTopology *topology;
 	DiskTable *table;
 
-	DeviceHealth health; /* as it was seen last */
-	char *work;          /* what goes on, in a sentence; NULL: nothing */
+	DeviceHealth health; /* at the last look */
+	char *work;          /* the maintenance that runs, in a sentence; NULL: none */
 	char *holder;        /* who works on it, in a sentence; NULL: nobody */
 	char *hold;          /* who has put it on hold, in a sentence; NULL: nobody */
 	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
@@ -109,7 +109,7 @@ void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
 	state->is_held = false;
 	state->is_on_battery = pass_conditions_is_on_battery(hardships);
 	state->is_disk_asleep = false;
-	/* Each is looked at, or what it did meanwhile would be missed. */
+	/* Look at each: otherwise its activity would be missed. */
 	for (size_t i = 0; i < disks->len; i++)
 		if (is_asleep(hardships, disks->pdata[i], state->now_usec))
 			state->is_disk_asleep = true;
