@@ -23,6 +23,6 @@
 bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_continued,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Add inodes that changed since, those first that the pass shared onto; and look at all anew. */
+/* Add inodes that changed since, first those that the pass shared onto, and measure all again. */
 bool extent_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -37,8 +37,8 @@ static uint64_t end_of(uint64_t offset, uint64_t length)
 }
 
 /*
- * Add what @item shows of @place behind the parts so far.  Items overlap where the file was written between two
- * looks at its tree, or where the tree is damaged.
+ * Add the part of @item that lies in @place, after the parts so far.  Items overlap if the file was written between
+ * two reads of its tree, or if the tree is damaged.
  */
 static void add_part(GArray *parts, const BtrfsFileExtent *item, const StretchPlace *place)
 {
@@ -96,7 +96,7 @@ bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *part
 	const StretchPart *last = n_parts > 0 ? &parts[n_parts - 1] : NULL;
 	uint64_t bytes = last ? last->offset + last->length - start : 0;
 
-	/* By address: the tree of checksums is read forwards. */
+	/* In the order of addresses: the checksum tree is read forwards. */
 	for (size_t i = 0; i < n_parts; i++)
 		sorted[i] = &parts[i];
 	if (n_parts > 0)
