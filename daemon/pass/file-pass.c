@@ -101,7 +101,7 @@ static bool read_files(FilePass *files, GError **error)
 	return files->counts_space;
 }
 
-/* Commit what was read.  If there is nothing to match, the pass is done. */
+/* Commit the fingerprints.  If there is nothing to match, the pass is done. */
 static bool keep_read(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;

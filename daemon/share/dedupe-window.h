@@ -31,8 +31,7 @@ typedef struct {
 	bool zeros_are_data; /* they do not become a hole */
 	bool is_all_wanted;  /* also share holes of the source and short pieces */
 	uint64_t first;      /* block of the target */
-	uint64_t
-		diagonal; /* to be subtracted from a target's block to get the source's, mod 2^64 */
+	uint64_t diagonal;   /* target block less source block, mod 2^64 */
 	size_t n;
 	uint8_t *states; /* BlockState */
 	uint64_t *target_places;

@@ -18,9 +18,8 @@ struct FreedExtents {
 	uint64_t size_bytes;
 	BtrfsFileExtents *items;
 	ExtentRefs *refs;
-	GArray *shown; /* ShownExtent, before; by address, each once */
-	GHashTable *
-		left; /* places that would show it no more, by the extent's address; for estimates */
+	GArray *shown;    /* ShownExtent, before; by address, each once */
+	GHashTable *left; /* for estimates: references gone, by the address of the extent */
 };
 
 FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bound,

@@ -18,10 +18,9 @@ struct ZeroRun {
 	uint64_t first;   /* block of the file */
 	uint64_t end;
 	uint64_t most_blocks;
-	uint64_t *places; /* of its blocks, as dedupe_window_places() says */
-	uint64_t
-		*offsets; /* for each block of a window, which block of the run it is shared with */
-	bool is_recalled; /* the run in the store was loaded, if there is one */
+	uint64_t *places;  /* of its blocks, as dedupe_window_places() says */
+	uint64_t *offsets; /* the block of the run for each block of a window */
+	bool is_recalled;  /* the run in the store was loaded, if there is one */
 };
 
 ZeroRun *zero_run_new(Pass *pass, FileOpener *opener)

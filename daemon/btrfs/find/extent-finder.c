@@ -129,7 +129,7 @@ static bool forget_content(ExtentFinder *finder, uint64_t bytenr, GError **error
 	       hash_store_drop_pinned(store, bytenr, error);
 }
 
-/* Look at an extent, with its item if that is at hand, and with the store's record (NULL: none). */
+/* Look at an extent, with its item if that is known, and with the store's record (NULL: none). */
 static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
 		    const Object *stored, GError **error)
 {

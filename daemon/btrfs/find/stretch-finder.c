@@ -29,8 +29,7 @@ struct StretchFinder {
 	GArray *parts;      /* StretchPart */
 	GHashTable *fresh;  /* addresses of new extents that are not put yet */
 	uint32_t first_key; /* the first key of the stretches put for the cell */
-	uint64_t
-		read_key; /* of the stretch of which the parts are in hand; 0: they are of a cell */
+	uint64_t read_key;  /* of the stretch whose parts are loaded; 0: those of a cell */
 };
 
 static int compare_found(const void *a, const void *b)

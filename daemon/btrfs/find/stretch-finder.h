@@ -23,7 +23,7 @@ void stretch_finder_free(StretchFinder *finder);
 bool stretch_finder_wants(const StretchFinder *finder, const DataExtent *extent);
 
 /*
- * Add a new extent.  @item is its EXTENT_ITEM; NULL: not at hand. stretch_finder_finish() puts it; until then the
+ * Add a new extent.  @item is its EXTENT_ITEM; NULL: it is not known.  stretch_finder_finish() puts it; until then the
  * store does not know it.
  */
 bool stretch_finder_add(StretchFinder *finder, const DataExtent *extent,

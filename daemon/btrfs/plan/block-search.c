@@ -26,9 +26,9 @@
 #define EQUALS_MAX 64
 
 /*
- * So many places of one block are noted, 40 bytes of a temporary file each: some may be unusable.  A further place
- * is noted if a run through it is about twice as long.  So a file with the blocks of others in random order does
- * not hide where they are in theirs.
+ * Limit of the places noted per block, 40 bytes of a temporary file each.  One is not enough, as some may be
+ * unusable.  A further place is noted if a run through it is about twice as long.  So a file with the blocks of
+ * others in random order does not hide where they are in theirs.
  */
 #define PLACES_MAX 3
 
@@ -71,11 +71,10 @@ struct BlockSearch {
 	ObjectTable *table;
 	GArray *extents;     /* WantedExtent */
 	GHashTable *numbers; /* id -> number in extents, until they are looked for */
-	GHashTable
-		*sources; /* ids of those of them that are sources of others, and were not pinned */
-	GArray *blocks;   /* WantedBlock, by sum */
-	GArray *hits;     /* Hit, of the extent in hand */
-	uint8_t *filter;  /* a bit for each remainder that sums of blocks leave */
+	GHashTable *sources; /* ids of extents that were added as the main source of others */
+	GArray *blocks;      /* WantedBlock, by sum */
+	GArray *hits;        /* Hit, of the present extent */
+	uint8_t *filter;     /* a bit for each remainder that sums of blocks leave */
 	uint64_t filter_mask;
 	uint64_t data_blocks; /* of the filesystem */
 	uint64_t n_crowds;    /* blocks that were met with more than EQUALS_MAX equal ones */

@@ -36,7 +36,7 @@ struct ExtentCoverage {
 	const Object *target;
 	bool is_target_held;
 	GArray *tails;        /* ExtentTail, of the target */
-	GArray *source_tails; /* the same of the source in hand */
+	GArray *source_tails; /* the same of the present source */
 	GArray *tried;        /* Tried, for the gaps */
 	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
 	bool spared_zeros; /* one would have been */

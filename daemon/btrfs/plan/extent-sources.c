@@ -28,7 +28,7 @@ struct ExtentSources {
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
 	GArray *moved;     /* uint32_t */
-	GArray *groups;    /* GroupedRef, of the source in hand */
+	GArray *groups;    /* GroupedRef, of the present source */
 	bool any_exists;   /* one of those asked for since the last clear still exists */
 	uint32_t owner;    /* of the target; used if sharing stays within owners */
 };

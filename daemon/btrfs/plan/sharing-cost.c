@@ -42,7 +42,7 @@ typedef struct {
 struct SharingCost {
 	SharingCostLimits limits;
 	GHashTable *files;    /* CostFile, by its key */
-	GPtrArray *asked;     /* CostFile, borrowed: of the target in hand */
+	GPtrArray *asked;     /* CostFile, borrowed: of the present target */
 	GHashTable *leaves;   /* LeafKey */
 	uint64_t n_leaves;    /* that snapshots share */
 	uint64_t n_in_leaves; /* targets in these */
