@@ -37,14 +37,14 @@ DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, v
 				const DetachedTaskListener *listener, GError **error);
 
 /* Replace the listener. */
-void detached_task_set_listener(DetachedTask *errand, const DetachedTaskListener *listener);
+void detached_task_set_listener(DetachedTask *task, const DetachedTaskListener *listener);
 
-bool detached_task_is_done(const DetachedTask *errand);
+bool detached_task_is_done(const DetachedTask *task);
 
 /* The data of the work, owned by the task; NULL: the work is not done. */
-void *detached_task_work_data(const DetachedTask *errand);
+void *detached_task_work_data(const DetachedTask *task);
 
 /* Never blocks. */
-void detached_task_free(DetachedTask *errand);
+void detached_task_free(DetachedTask *task);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DetachedTask, detached_task_free)

@@ -37,7 +37,7 @@ struct ManagedFilesystem {
 	/* The state that the schedule uses. */
 	ScheduleState schedule;
 	ScheduleAnswer answer;
-	PassConditions *hardships;
+	PassConditions *conditions;
 	char *waits_for; /* in words */
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;

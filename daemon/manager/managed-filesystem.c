@@ -59,7 +59,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->uuid = g_strdup(uuid);
 	managed->event = sd_event_ref(event);
 	managed->disks = disks;
-	managed->hardships = pass_conditions_new(disk_topology_system(), disks);
+	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
 	managed->listener = *listener;
 	managed->finished_fd = -1;
 	managed->report_fd = -1;
@@ -155,7 +155,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	fd_close(&managed->report_fd);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_strfreev(managed->disk_names);
-	pass_conditions_free(managed->hardships);
+	pass_conditions_free(managed->conditions);
 	detached_task_free(managed->look);
 	detached_task_free(managed->left);
 	g_free(managed->waits_for);
@@ -196,7 +196,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	state.is_on_hold = managed->holds->len > 0;
 	schedule_inputs_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
-	pass_conditions_look(managed->hardships, &location, managed->lies_on, &state);
+	pass_conditions_look(managed->conditions, &location, managed->lies_on, &state);
 	return state;
 }
 
@@ -204,7 +204,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
 	return managed->pass_settings->on_battery == HARDSHIP_PAUSE && !managed->was_asked &&
-	       pass_conditions_is_on_battery(managed->hardships);
+	       pass_conditions_is_on_battery(managed->conditions);
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)
@@ -264,7 +264,7 @@ static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy 
 static void say_what_it_waits_for(ManagedFilesystem *managed)
 {
 	WaitReason reason = managed->answer.reason;
-	const char *seen = pass_conditions_text(managed->hardships, reason);
+	const char *seen = pass_conditions_text(managed->conditions, reason);
 	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);

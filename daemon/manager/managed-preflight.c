@@ -43,8 +43,8 @@ static const DetachedTaskKind look_kind = {
 static void on_looked(void *data)
 {
 	ManagedFilesystem *managed = data;
-	g_autoptr(DetachedTask) errand = g_steal_pointer(&managed->look);
-	const Look *look = detached_task_work_data(errand);
+	g_autoptr(DetachedTask) task = g_steal_pointer(&managed->look);
+	const Look *look = detached_task_work_data(task);
 
 	managed->is_being_scrubbed = look->is_being_scrubbed;
 	managed->looked_usec = g_get_monotonic_time();
@@ -103,7 +103,7 @@ bool managed_preflight_closer(ManagedFilesystem *managed, ScheduleState *state)
 	if (managed->look || (!is_fresh && start_look(managed)))
 		return false;
 
-	pass_conditions_look_closer(managed->hardships, managed->uuid,
+	pass_conditions_look_closer(managed->conditions, managed->uuid,
 				    is_fresh && managed->is_being_scrubbed, state);
 	return true;
 }

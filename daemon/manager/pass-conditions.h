@@ -15,12 +15,12 @@ typedef struct PassConditions PassConditions;
 
 /* Both are borrowed. */
 PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table);
-void pass_conditions_free(PassConditions *hardships);
+void pass_conditions_free(PassConditions *conditions);
 
 /*
  * Look at the devices of a filesystem at @location, on @disks (Disk), and fill in @state, whose clock must be set.
  */
-void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
+void pass_conditions_look(PassConditions *conditions, const FsLocation *location,
 			  const GPtrArray *disks, ScheduleState *state);
 
 /*
@@ -28,13 +28,13 @@ void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
  * the filesystem @uuid or holds it, and whether it is being scrubbed.  Only btrfs knows the latter, so the caller
  * has asked it.
  */
-void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
+void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 				 bool is_being_scrubbed, ScheduleState *state);
 
 /* Details of @reason in words, beyond wait_reason_text(); NULL: none. */
-const char *pass_conditions_text(const PassConditions *hardships, WaitReason reason);
+const char *pass_conditions_text(const PassConditions *conditions, WaitReason reason);
 
 /* Whether the machine runs on battery now. */
-bool pass_conditions_is_on_battery(const PassConditions *hardships);
+bool pass_conditions_is_on_battery(const PassConditions *conditions);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassConditions, pass_conditions_free)
