@@ -202,8 +202,8 @@ bool dedupe_window_is_shared(const DedupeWindow *window, size_t i)
 	return window->target_places[i] == window->source_places[i];
 }
 
-bool dedupe_window_stretch(const DedupeWindow *window, BlockState state, size_t from,
-			   size_t *ret_first, size_t *ret_end)
+bool dedupe_window_next(const DedupeWindow *window, BlockState state, size_t from,
+			size_t *ret_first, size_t *ret_end)
 {
 	while (from < window->n && window->states[from] != state)
 		from++;
@@ -284,7 +284,7 @@ static void settle_zeros(DedupeWindow *window)
 	size_t run_blocks = MAX(ZEROS_RUN_BYTES / window->block_bytes, 1);
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_ZERO, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_ZERO, from, &first, &end);
 	     from = end) {
 		bool is_whole = first == 0 && end == window->n && window->first == 0 &&
 				end == window->target->blocks;
@@ -310,7 +310,7 @@ ReadOutcome dedupe_window_compare(DedupeWindow *window, OpenObject **ret_unreada
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / window->block_bytes;
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end) {
 		uint64_t target_block = window->first + first;
 		ReadOutcome outcome;

@@ -91,7 +91,7 @@ void dedupe_window_fetch(DedupeWindow *window, size_t first, size_t end);
 ReadOutcome dedupe_window_compare(DedupeWindow *window, OpenObject **ret_unreadable);
 
 /* The first range of blocks in @state at or after @from; false: there is none. */
-bool dedupe_window_stretch(const DedupeWindow *window, BlockState state, size_t from,
-			   size_t *ret_first, size_t *ret_end);
+bool dedupe_window_next(const DedupeWindow *window, BlockState state, size_t from,
+			size_t *ret_first, size_t *ret_end);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DedupeWindow, dedupe_window_free)

@@ -193,7 +193,7 @@ static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 }
 
 /* Ask the kernel to share [@first, @end) of the window, in pieces that do not overlap their source. */
-static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
+static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **error)
 {
 	DedupeWindow *window = sharer->window;
 	size_t most_blocks = end - first, blocks;
@@ -248,7 +248,7 @@ static void estimate_equal(RunSharer *sharer)
 	const DedupeWindow *window = sharer->window;
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
 		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
@@ -264,11 +264,11 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	g_autoptr(GError) unmapped = NULL;
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
 		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
-		if (!dedupe_stretch(sharer, first, end, error))
+		if (!dedupe_equal(sharer, first, end, error))
 			return false;
 		if (!sharer->target->reader)
 			return true;
@@ -284,7 +284,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
 		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
@@ -345,7 +345,7 @@ static bool is_cut_up(const RunSharer *sharer)
 	size_t first, end;
 
 	return sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
-	       dedupe_window_stretch(sharer->window, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       dedupe_window_next(sharer->window, BLOCK_CANDIDATE, 0, &first, &end) &&
 	       file_attributes_read(file_reader_fd(sharer->target->reader), FS_KIND_XFS,
 				    &attributes, &unread) &&
 	       attributes.n_extents >= XFS_EXTENTS_MAX;

@@ -98,7 +98,7 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 	 */
 	if (!window_account_expects_compare(sharer->pass, window))
 		return true;
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end)
 		dedupe_window_fetch(window, first, end);
 	return true;

@@ -121,7 +121,7 @@ static void leave(DedupeWindow *window, size_t end)
 	size_t first, stop;
 
 	for (size_t from = 0;
-	     dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &stop) && first < end;
+	     dedupe_window_next(window, BLOCK_EQUAL, from, &first, &stop) && first < end;
 	     from = stop)
 		memset(window->states + first, BLOCK_SAME_PLACE, MIN(stop, end) - first);
 }

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
 	uint64_t first;
 	uint64_t end;
-} Stretch;
+} BlockRange;
 
 /* Limits of the command line may exclude a file that was matched earlier. */
 static bool may_be_target(uint32_t object, void *data)
@@ -112,19 +112,19 @@ static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_i
 	return true;
 }
 
-/* Add the parts of @stretch, from block @base of the present target on, that are shared by now. */
-static void add_shared(CloneSharer *sharer, uint64_t base, const Stretch *stretch, GArray *ret)
+/* Add the parts of @range, from block @base of the present target on, that are shared by now. */
+static void add_shared(CloneSharer *sharer, uint64_t base, const BlockRange *range, GArray *ret)
 {
 	BlockSet *settled = run_sharer_settled(sharer->runs);
-	uint64_t from = base + stretch->first;
-	uint64_t end = base + stretch->end;
+	uint64_t from = base + range->first;
+	uint64_t end = base + range->end;
 
 	while (from < end) {
 		uint64_t gap_first = end, gap_end = end;
-		Stretch shared;
+		BlockRange shared;
 
 		block_set_gap(settled, from, end, &gap_first, &gap_end);
-		shared = (Stretch){ from - base, gap_first - base };
+		shared = (BlockRange){ from - base, gap_first - base };
 		if (shared.first < shared.end)
 			g_array_append_val(ret, shared);
 		from = gap_end;
@@ -132,31 +132,31 @@ static void add_shared(CloneSharer *sharer, uint64_t base, const Stretch *stretc
 }
 
 /*
- * Redirect the reference @ref of @choice in all of @stretches.  Afterwards these are the ranges for which it
+ * Redirect the reference @ref of @choice in all of @ranges.  Afterwards these are the ranges for which it
  * worked.
  */
 static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const CloneRef *ref,
-		     GArray **stretches, bool is_source_read, GError **error)
+		     GArray **ranges, bool is_source_read, GError **error)
 {
-	GArray *shared = g_array_new(false, false, sizeof(Stretch));
-	g_autoptr(GArray) wanted = g_steal_pointer(stretches);
+	GArray *shared = g_array_new(false, false, sizeof(BlockRange));
+	g_autoptr(GArray) wanted = g_steal_pointer(ranges);
 	OpenObject *source;
 	bool may;
 
-	*stretches = shared;
+	*ranges = shared;
 	if (!open_both(sharer, ref->object, choice->source, &source, &may, error))
 		return false;
 
 	for (guint i = 0; may && i < wanted->len && pass_checkpoint(sharer->pass); i++) {
-		const Stretch *stretch = &g_array_index(wanted, Stretch, i);
+		const BlockRange *range = &g_array_index(wanted, BlockRange, i);
 		bool is_hole = choice->source_place == CLONE_PLACE_HOLE;
 		CloneTarget clone = {
-			.target_block = ref->block + stretch->first,
-			.source_block = choice->source_block + stretch->first,
-			.target_place = choice->target_place + stretch->first,
+			.target_block = ref->block + range->first,
+			.source_block = choice->source_block + range->first,
+			.target_place = choice->target_place + range->first,
 			.source_place =
-				is_hole ? CLONE_PLACE_HOLE : choice->source_place + stretch->first,
-			.blocks = stretch->end - stretch->first,
+				is_hole ? CLONE_PLACE_HOLE : choice->source_place + range->first,
+			.blocks = range->end - range->first,
 			.is_source_read = is_source_read,
 		};
 		const OpenObject *target = run_sharer_target(sharer->runs);
@@ -165,26 +165,26 @@ static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const Clone
 			break;
 		if (!share_clone(sharer->runs, &clone, source, error))
 			return false;
-		add_shared(sharer, ref->block, stretch, shared);
+		add_shared(sharer, ref->block, range, shared);
 	}
 
 	return true;
 }
 
-static void note_moved(CloneSharer *sharer, const CloneChoice *choice, const Stretch *stretch)
+static void note_moved(CloneSharer *sharer, const CloneChoice *choice, const BlockRange *range)
 {
-	block_set_add(sharer->moved, choice->target_place + stretch->first,
-		      choice->target_place + stretch->end);
+	block_set_add(sharer->moved, choice->target_place + range->first,
+		      choice->target_place + range->end);
 	if (choice->source_place != CLONE_PLACE_HOLE)
-		block_set_add(sharer->kept, choice->source_place + stretch->first,
-			      choice->source_place + stretch->end);
+		block_set_add(sharer->kept, choice->source_place + range->first,
+			      choice->source_place + range->end);
 }
 
-/* Count what redirecting all references of @choice in @stretch frees; the first of them was compared. */
-static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stretch *stretch)
+/* Count what redirecting all references of @choice in @range frees; the first of them was compared. */
+static void estimate(CloneSharer *sharer, const CloneChoice *choice, const BlockRange *range)
 {
 	PassResult *result = sharer->pass->result;
-	uint64_t bytes = (stretch->end - stretch->first) * sharer->pass->block_bytes;
+	uint64_t bytes = (range->end - range->first) * sharer->pass->block_bytes;
 
 	result->shared.runs += choice->targets.n;
 	result->shared.bytes += choice->targets.n * bytes;
@@ -201,24 +201,24 @@ static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stret
  */
 static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **error)
 {
-	g_autoptr(GArray) stretches = g_array_new(false, false, sizeof(Stretch));
+	g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(BlockRange));
 	bool is_dry = sharer->pass->settings->dry_run;
 	size_t n_targets = is_dry ? MIN(choice->targets.n, 1) : choice->targets.n;
-	Stretch whole = { 0, choice->blocks };
+	BlockRange whole = { 0, choice->blocks };
 
-	g_array_append_val(stretches, whole);
+	g_array_append_val(ranges, whole);
 	block_set_add(sharer->compared, choice->target_place,
 		      choice->target_place + choice->blocks);
-	for (size_t i = 0; i < n_targets && stretches->len > 0; i++) {
+	for (size_t i = 0; i < n_targets && ranges->len > 0; i++) {
 		if (!pass_checkpoint(sharer->pass))
 			break;
-		if (!redirect(sharer, choice, &choice->targets.refs[i], &stretches, i > 0, error))
+		if (!redirect(sharer, choice, &choice->targets.refs[i], &ranges, i > 0, error))
 			return false;
-		for (guint n = 0; i == 0 && n < stretches->len; n++)
-			note_moved(sharer, choice, &g_array_index(stretches, Stretch, n));
+		for (guint n = 0; i == 0 && n < ranges->len; n++)
+			note_moved(sharer, choice, &g_array_index(ranges, BlockRange, n));
 	}
-	for (guint n = 0; is_dry && n < stretches->len; n++)
-		estimate(sharer, choice, &g_array_index(stretches, Stretch, n));
+	for (guint n = 0; is_dry && n < ranges->len; n++)
+		estimate(sharer, choice, &g_array_index(ranges, BlockRange, n));
 
 	return true;
 }
