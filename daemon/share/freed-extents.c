@@ -2,6 +2,7 @@
 #include "daemon/share/freed-extents.h"
 
 #include "common/files/extent-refs.h"
+#include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 typedef struct {
@@ -51,10 +52,7 @@ void freed_extents_free(FreedExtents *extents)
 
 static int compare_addresses(const void *a, const void *b)
 {
-	const ShownExtent *one = a;
-	const ShownExtent *other = b;
-
-	return (one->bytenr > other->bytenr) - (one->bytenr < other->bytenr);
+	return compare_uint64(((const ShownExtent *)a)->bytenr, ((const ShownExtent *)b)->bytenr);
 }
 
 /* Sort, and drop duplicates. */

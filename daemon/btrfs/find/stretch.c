@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/stretch.h"
 
+#include "daemon/context/compare-uint64.h"
+
 Object stretch_object(const Stretch *stretch)
 {
 	const StretchPart *first = &stretch->parts[0];
@@ -83,10 +85,8 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const StretchPart *one = *(const StretchPart *const *)a;
 	const StretchPart *other = *(const StretchPart *const *)b;
-	uint64_t one_at = one->bytenr + one->position;
-	uint64_t other_at = other->bytenr + other->position;
 
-	return (one_at > other_at) - (one_at < other_at);
+	return compare_uint64(one->bytenr + one->position, other->bytenr + other->position);
 }
 
 bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,

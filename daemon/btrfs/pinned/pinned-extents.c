@@ -3,6 +3,7 @@
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pin-watch.h"
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
@@ -399,9 +400,7 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 
 static int compare_ids(const void *a, const void *b)
 {
-	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-	return (one > other) - (one < other);
+	return compare_uint64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* Keep their order, which decides about sources. */
