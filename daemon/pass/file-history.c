@@ -2,7 +2,6 @@
 #include "daemon/pass/file-history.h"
 
 #include "daemon/context/file-opener.h"
-#include "daemon/context/known-file.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -32,32 +31,14 @@ static FileHistory begin(Pass *pass)
 static bool open_known(const FileHistory *history, const Witness *witness, Fd *ret_fd,
 		       GError **error)
 {
-	g_autofree char *name = NULL;
-	g_auto(Fd) fd = -1;
 	const Object *known;
-	Stamp then, now;
-	FileStat stat;
-	int failed;
 
 	*ret_fd = -1;
 	if (!hash_store_find_at(history->pass->store, witness->subvolume, witness->inode, &known,
 				error))
 		return false;
-	if (!known || known->state != OBJECT_DONE)
-		return true;
-
-	then = known_file_stamp(known);
-	name = g_strndup((const char *)known->name, known->name_bytes);
-	if (file_opener_open(history->opener,
-			     &(NamedFile){ { known->subvolume, known->inode, known->generation },
-					   known->parent,
-					   name },
-			     &fd, &failed) != OPEN_OPENED ||
-	    file_stat_at(fd, "", &stat) != 0 || stat.inode != witness->inode)
-		return true;
-	now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
-	if (stamp_compare(&then, &now) == STAMP_SAME)
-		*ret_fd = fd_steal(&fd);
+	if (known && known->state == OBJECT_DONE)
+		*ret_fd = file_opener_open_unchanged(history->opener, known);
 	return true;
 }
 

@@ -17,15 +17,10 @@ void open_object_free(OpenObject *object)
 	g_free(object);
 }
 
-static Stamp stamp_of(const FileStat *stat)
-{
-	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
-}
-
 static bool is_as_stored(const Object *stored, const FileStat *stat)
 {
 	Stamp then = known_file_stamp(stored);
-	Stamp now = stamp_of(stat);
+	Stamp now = known_file_present_stamp(stat);
 
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
 }
@@ -47,7 +42,7 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
 		return OPEN_GONE;
 
-	ret->stamp = stamp_of(&stat);
+	ret->stamp = known_file_present_stamp(&stat);
 	ret->owner = stat.uid;
 	return OPEN_OPENED;
 }
@@ -131,7 +126,7 @@ StampVerdict open_object_compare(const OpenObject *object)
 	if (file_stat_at(file_reader_fd(object->reader), "", &stat) != 0)
 		return STAMP_CHANGED;
 
-	now = stamp_of(&stat);
+	now = known_file_present_stamp(&stat);
 	return stamp_compare(&object->stamp, &now);
 }
 

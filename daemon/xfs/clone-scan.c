@@ -48,14 +48,10 @@ static bool may_have_clones(const Scan *scan, const Object *object)
 
 static bool scan_object(Scan *scan, const Object *object)
 {
-	g_autofree char *name = g_strndup((const char *)object->name, object->name_bytes);
-	NamedFile file = { { object->subvolume, object->inode, object->generation },
-			   object->parent,
-			   name };
 	g_auto(Fd) fd = -1;
 	int failed;
 
-	return file_opener_open(scan->opener, &file, &fd, &failed) != OPEN_OPENED ||
+	return file_opener_open_object(scan->opener, object, &fd, &failed) != OPEN_OPENED ||
 	       add_file(scan, object->id, fd, object->size_bytes);
 }
 
