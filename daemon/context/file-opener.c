@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/file-opener.h"
 
+#include "daemon/context/known-file.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -210,6 +211,34 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 	}
 
 	return open_file_at(directory, file->name, ret_fd, ret_errno);
+}
+
+OpenOutcome file_opener_open_object(FileOpener *opener, const Object *object, int *ret_fd,
+				    int *ret_errno)
+{
+	g_autofree char *name = g_strndup((const char *)object->name, object->name_bytes);
+	NamedFile file = { { object->subvolume, object->inode, object->generation },
+			   object->parent,
+			   name };
+
+	return file_opener_open(opener, &file, ret_fd, ret_errno);
+}
+
+int file_opener_open_unchanged(FileOpener *opener, const Object *object)
+{
+	uint64_t inode = object->inode;
+	Stamp then = known_file_stamp(object);
+	g_auto(Fd) fd = -1;
+	FileStat stat;
+	Stamp now;
+	int failed;
+
+	if (file_opener_open_object(opener, object, &fd, &failed) != OPEN_OPENED ||
+	    file_stat_at(fd, "", &stat) != 0 || stat.inode != inode)
+		return -1;
+
+	now = known_file_present_stamp(&stat);
+	return stamp_compare(&then, &now) == STAMP_SAME ? fd_steal(&fd) : -1;
 }
 
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name)

@@ -21,6 +21,11 @@ static bool is_out_of_policy(const Object *known, const Settings *settings)
 	return !is_left && known->flags & OBJECT_NO_COW;
 }
 
+Stamp known_file_present_stamp(const FileStat *stat)
+{
+	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+}
+
 bool known_file_is_other(const Object *known, uint32_t generation)
 {
 	return generation && known->generation && generation != known->generation;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/lost-stand-ins.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/database/notes.h"
 
 #define INODES_MAX (UINT32_C(1) << 18)
@@ -54,10 +55,7 @@ void lost_stand_ins_add_all(LostStandIns *lost)
 
 static int compare_inodes(const void *a, const void *b)
 {
-	uint64_t one = *(const uint64_t *)a;
-	uint64_t other = *(const uint64_t *)b;
-
-	return (one > other) - (one < other);
+	return compare_uint64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 bool lost_stand_ins_end(LostStandIns *lost)

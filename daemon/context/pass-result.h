@@ -13,7 +13,7 @@
 /*
  * PassResult - what one pass over one filesystem did; docs/report.md says what each figure means.
  *
- * Thread: the filesystem's worker until the pass ends, then whoever reports it.
+ * Thread: the filesystem's worker until the pass ends, then its reporter's.
  */
 typedef struct {
 	PassOutcome outcome;
@@ -36,8 +36,7 @@ typedef struct {
 	} files;
 	uint64_t finding_bytes;
 	uint64_t compare_bytes;
-	uint64_t
-		wasted_bytes; /* of them, by calls that found a difference; found by checksums only */
+	uint64_t wasted_bytes;   /* of these, by calls that found a difference; extents only */
 	uint64_t costly_bytes;   /* compared if SKIP_CLONES were no reason to skip */
 	uint64_t restored_bytes; /* read back into the page cache */
 	uint64_t disk_bytes;     /* 0 also where the kernel does not count */
@@ -59,7 +58,7 @@ typedef struct {
 	} rewritten;
 	struct {
 		uint64_t bytes, extents; /* shared away where they were writable, by this pass */
-		uint64_t written_bytes;  /* of what was rewritten, for these */
+		uint64_t written_bytes;  /* rewritten for these */
 		uint64_t waiting_bytes,
 			waiting_extents; /* by all passes: snapshots still hold them */
 		uint64_t snapshots;      /* that hold them */
@@ -70,14 +69,13 @@ typedef struct {
 	struct {
 		PinnedSum pinned[PIN_CAUSES]; /* by all passes */
 		int64_t metadata_delta_bytes; /* by the filesystem's count */
-		bool is_checked;              /* what was freed, against the filesystem's count */
+		bool is_checked; /* freed bytes were compared with the filesystem's count */
 		const char *unchecked_reason; /* why not; NULL: it was, or there was nothing to */
-		int64_t drift_bytes;          /* what the filesystem gave back beyond that */
+		int64_t drift_bytes;          /* freed beyond that by the filesystem's count */
 	} ledger;
 	char **unmatched; /* patterns of the configuration that matched nothing; NULL: none, or not known */
 	SkipLedger skips;
-	uint64_t
-		n_known_unreadable; /* of those skipped as unreadable, found so by earlier passes */
+	uint64_t n_known_unreadable; /* that earlier passes skipped as unreadable, too */
 	PinLedger pins;
 	struct {
 		char *path;

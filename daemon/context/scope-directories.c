@@ -29,8 +29,8 @@ struct ScopeDirectories {
 	const atomic_bool *stop;
 	BtrfsNames *names;
 	GHashTable *placed; /* PlacedDirectory by its key */
-	GArray *climbed;    /* Climbed: from the directory in hand upwards */
-	GPtrArray *text;    /* names of the path in hand, the last one first */
+	GArray *climbed;    /* Climbed: from the present directory upwards */
+	GPtrArray *text;    /* names of the present path, the last one first */
 	GString *path;      /* of path_of, below path_root */
 	const PlacedDirectory *path_of;
 	const FilesystemRoot *path_root;

@@ -27,7 +27,7 @@ struct StoreRoom {
 	/* As of the first look: uncommitted data takes no space by then. */
 	uint64_t first_content_bytes;
 	uint64_t first_space_bytes;
-	uint64_t capacity_bytes; /* what the content may come to */
+	uint64_t capacity_bytes; /* the most that the content may take */
 	SkipReason narrower;     /* the limit that left_bytes comes from */
 	bool was_short;
 };

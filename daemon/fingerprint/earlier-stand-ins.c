@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint/earlier-stand-ins.h"
 
-#include "daemon/context/known-file.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
-#include "kernel-ioctl/file/file-stat.h"
 
 /* Extents between two looks at the stop flag. */
 #define LOOK_EXTENTS 1024
@@ -14,19 +12,6 @@ static bool may_stand(const Object *object, uint32_t before)
 {
 	return object->id < before && object->state == OBJECT_DONE && object->stand == 0 &&
 	       object->flags & OBJECT_CLONED && !(object->flags & OBJECT_WHOLE);
-}
-
-static bool is_unchanged(const Object *object, int fd)
-{
-	Stamp then = known_file_stamp(object);
-	FileStat stat;
-	Stamp now;
-
-	if (file_stat_at(fd, "", &stat) != 0 || stat.inode != object->inode)
-		return false;
-
-	now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
-	return stamp_compare(&then, &now) == STAMP_SAME;
 }
 
 /* Blocks that cannot be mapped have no stand-in. */
@@ -55,11 +40,8 @@ bool earlier_stand_ins_load(Pass *pass, FileOpener *opener, SumCache *cache, uin
 	g_autoptr(ExtentMap) extents = extent_map_new();
 
 	while (cursor && pass_checkpoint(pass)) {
-		g_autofree char *name = NULL;
 		const Object *object;
 		g_auto(Fd) fd = -1;
-		NamedFile file;
-		int failed;
 
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
@@ -68,12 +50,8 @@ bool earlier_stand_ins_load(Pass *pass, FileOpener *opener, SumCache *cache, uin
 		if (!may_stand(object, before))
 			continue;
 
-		name = g_strndup((const char *)object->name, object->name_bytes);
-		file = (NamedFile){ { object->subvolume, object->inode, object->generation },
-				    object->parent,
-				    name };
-		if (file_opener_open(opener, &file, &fd, &failed) == OPEN_OPENED &&
-		    is_unchanged(object, fd))
+		fd = file_opener_open_unchanged(opener, object);
+		if (fd >= 0)
 			add_extents(pass, cache, extents, object, fd);
 	}
 

@@ -18,7 +18,7 @@ struct ExtentReads {
 	Pass *pass;
 	GArray *blocks; /* ReadBlock */
 	guint most;
-	/* The extent in hand. */
+	/* The present extent. */
 	GArray *sums; /* uint64_t, of all its blocks */
 	uint64_t bytenr;
 	bool is_changed;
@@ -114,7 +114,7 @@ static bool end_extent(const ExtentReads *reads, GError **error)
 					reads->sums->len, error);
 }
 
-/* Whether the extent in hand has the block; *ret is which one of it. */
+/* Whether the present extent has the block; *ret is its number there. */
 static bool is_in_hand(const ExtentReads *reads, uint64_t bytenr, guint *ret)
 {
 	uint64_t block = (bytenr - reads->bytenr) / reads->pass->block_bytes;

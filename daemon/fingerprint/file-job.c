@@ -2,6 +2,7 @@
 #include "daemon/fingerprint/file-job.h"
 
 #include "common/content/zeros.h"
+#include "daemon/context/known-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
 
@@ -21,11 +22,6 @@ void file_job_free(FileJob *job)
 static int64_t now_nsec(void)
 {
 	return g_get_real_time() * 1000;
-}
-
-static Stamp stamp_of(const FileStat *stat)
-{
-	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
 }
 
 FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
@@ -59,7 +55,7 @@ FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
 	}
 
 	job->seen_nsec = now_nsec();
-	job->stamp = stamp_of(&stat);
+	job->stamp = known_file_present_stamp(&stat);
 	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME) {
 		job->half_object = 0;
 		job->head = 0;
@@ -173,6 +169,6 @@ bool file_job_stamp_now(const FileJob *job, Stamp *ret)
 	if (file_stat_at(file_reader_fd(job->reader), "", &stat) != 0)
 		return false;
 
-	*ret = stamp_of(&stat);
+	*ret = known_file_present_stamp(&stat);
 	return true;
 }

@@ -15,7 +15,7 @@
  * Thread: the filesystem's worker; readers borrow what is open.
  */
 
-/* What is known of a file so far.  A half-read file has it in the store. */
+/* The knowledge of a file so far.  A half-read file has it in the store. */
 typedef struct {
 	uint64_t shared_bytes;
 	uint64_t far_bytes; /* of data that no anchor can lie in */

@@ -18,7 +18,7 @@ typedef struct {
 	FileOpener *opener;
 	const BlockSums *sums;
 	ReadAhead *ahead;
-	FileJob *job;       /* the file in hand */
+	FileJob *job;       /* the present file */
 	StandIns *stands;   /* NULL: all anchors are kept */
 	ExtentReads *reads; /* NULL: no extents are objects */
 	uint32_t first_object;

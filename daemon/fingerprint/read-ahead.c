@@ -300,7 +300,7 @@ static void end_mapping(ReadAhead *ahead, FilePartKind kind)
 	ahead->mapping = NULL;
 }
 
-/* Map the next extent of the file in hand. */
+/* Map the next extent of the present file. */
 static void map_extent(ReadAhead *ahead)
 {
 	g_autoptr(GError) unmapped = NULL;

@@ -2,6 +2,7 @@
 #include "daemon/fingerprint/reader-pool.h"
 
 #include "common/system/locked.h"
+#include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
 /* How many pieces, and bytes, are fetched ahead. */
@@ -34,11 +35,6 @@ struct ReaderPool {
 	bool is_plugged;
 	bool is_closing;
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_places(const void *a, const void *b, void *data)
 {

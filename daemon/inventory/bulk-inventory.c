@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/bulk-inventory.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/inventory/excluded-files.h"
 #include "daemon/inventory/file-places.h"
 #include "daemon/inventory/name-finder.h"
@@ -61,11 +62,6 @@ static void bulk_clear(Bulk *bulk)
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Bulk, bulk_clear)
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_pending(const void *a, const void *b)
 {

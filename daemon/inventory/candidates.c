@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/candidates.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/inventory/file-prefixes.h"
 #include "hashstore/anchors/sorter.h"
@@ -29,11 +30,6 @@ typedef struct {
 	int64_t began_nsec; /* before anything was listed */
 	char *name;         /* found last in the store */
 } Candidates;
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_inodes(const void *a, const void *b)
 {

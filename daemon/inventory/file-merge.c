@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* So many objects that may be targets again are remembered; others are read again. */
+/* Limit of the objects that are remembered because they may be targets again; others are read again. */
 #define REGAINED_MAX (UINT32_C(1) << 18)
 
 struct FileMerge {

@@ -5,6 +5,7 @@
 #include "common/content/object-sums.h"
 #include "common/content/sum-cache.h"
 #include "common/files/special-files.h"
+#include "daemon/context/known-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -300,7 +301,7 @@ static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 		    stat.size_bytes != head->stamp.size_bytes)
 			return HEAD_CHANGED;
 
-		now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
+		now = known_file_present_stamp(&stat);
 		if (stamp_compare(&head->stamp, &now) == STAMP_SAME)
 			return HEAD_READ;
 		head->stamp = now;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/inventory.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/context/known-file.h"
 #include "daemon/inventory/bulk-inventory.h"
 #include "daemon/inventory/candidates.h"
@@ -25,11 +26,6 @@ struct Inventory {
 	FileMerge *merge;
 	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -84,8 +80,7 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 		.inode = entry->stat.inode,
 		.parent = entry->parent,
 		.name_hash = file_merge_name_hash(entry->name, strlen(entry->name)),
-		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
-			   entry->stat.ctime_nsec },
+		.stamp = known_file_present_stamp(&entry->stat),
 		.rights = (entry->is_foreign ? OBJECT_FOREIGN : 0) |
 			  (entry->stat.is_immutable ? OBJECT_IMMUTABLE : 0),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/name-finder.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/inventory/directory-levels.h"
 #include "daemon/inventory/parent-names.h"
 #include "hashstore/anchors/sorter.h"
@@ -57,11 +58,6 @@ struct NameFinder {
 	GAsyncQueue *ended; /* gets the finder when all was read ahead */
 	atomic_bool is_ending;
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_directories(const void *a, const void *b)
 {

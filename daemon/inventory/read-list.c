@@ -2,6 +2,7 @@
 #include "daemon/inventory/read-list.h"
 
 #include "common/system/name-buffer.h"
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -24,11 +25,6 @@ struct ReadList {
 	uint64_t files;
 	uint64_t bytes;
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_places(const void *a, const void *b)
 {

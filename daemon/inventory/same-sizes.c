@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/same-sizes.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 
 struct SameSizes {
@@ -13,11 +14,6 @@ struct SameSizes {
 	uint64_t open_bytes; /* a size with a file whose head is not known */
 	bool has_open;
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 /* A file with an unknown head comes first: it may be identical to any other of its size. */
 static int compare_heads(const void *a, const void *b)

@@ -64,7 +64,7 @@ static int64_t retry_usec(const ScheduleState *state)
 	       MIN(SCHEDULE_RETRY_USEC << doublings, SCHEDULE_RETRY_MOST_USEC);
 }
 
-/* What keeps even a pass that was asked for. */
+/* Reasons that hold also for a requested pass. */
 static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleState *state)
 {
 	if (state->is_refused)
@@ -89,7 +89,7 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 	return wait_until(WAIT_NOT, 0);
 }
 
-/* Whether there is anything to do, and if not, when there is. */
+/* Whether there is anything to do, and if not, when there will be. */
 static ScheduleAnswer need(const SchedulePolicy *policy, const ScheduleState *state)
 {
 	int64_t interval_ends = state->last_ended_usec + policy->wake_interval_usec;
@@ -99,7 +99,7 @@ static ScheduleAnswer need(const SchedulePolicy *policy, const ScheduleState *st
 	case LAST_PASS_CUT_SHORT:
 		return wait_until(WAIT_NOT, 0);
 	case LAST_PASS_OUT_OF_TIME:
-		/* One window is one time; without any the interval is. */
+		/* One pass per window; without windows the interval counts. */
 		if (state->has_windows && state->last_ended_usec >= state->window_opened_usec)
 			return wait_until(WAIT_WINDOW, state->window_changes_usec);
 		if (state->has_windows || state->now_usec >= interval_ends)
@@ -138,7 +138,7 @@ ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *
 	if (answer.reason != WAIT_NOT)
 		return answer;
 
-	/* Who names a window wants the work done then. */
+	/* A window means that the user wants the work done then. */
 	if (state->is_disk_asleep && policy->respects_sleep && !state->has_windows)
 		return wait_until(WAIT_DISK_ASLEEP, SCHEDULE_NEVER);
 	return answer;
@@ -150,7 +150,7 @@ int64_t schedule_deadline(const ScheduleState *state, int64_t run_for_usec)
 
 	if (run_for_usec > 0)
 		deadline = state->now_usec + run_for_usec;
-	/* Who asks for a pass outside the windows means it. */
+	/* A requested pass may run outside the windows. */
 	if (state->has_windows && state->is_window_open && !state->is_asked)
 		deadline = MIN(deadline, state->window_changes_usec);
 

@@ -41,7 +41,7 @@ typedef struct {
 	Sorter *pairs;
 	Sorter *runs;
 	uint32_t anchor_blocks;
-	GArray *members; /* Member: one class of the group in hand */
+	GArray *members; /* Member: one class of the present group */
 	uint64_t run_blocks;
 } Matcher;
 

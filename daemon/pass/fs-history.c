@@ -34,7 +34,7 @@ static bool check(Pass *pass, bool by_checksums, bool *ret_is_continued, GError 
 			    : file_history_check(pass, witnesses, ret_is_continued, error);
 }
 
-/* Fingerprints of files hold while their stamps do, but what was shared is not shared any more. */
+/* Fingerprints hold as long as the stamps of the files, but the files are not shared any more. */
 static bool unsettle_files(Pass *pass, GError **error)
 {
 	return hash_store_unsettle(pass->store, error) &&
@@ -71,7 +71,7 @@ bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GErro
 			return false;
 	}
 
-	/* Cursors see what is committed. */
+	/* Cursors see only committed data. */
 	return (!instance || hash_store_set_note(pass->store, INSTANCE_NOTE, instance, error)) &&
 	       (is_continued || pass_commit(pass, error));
 }

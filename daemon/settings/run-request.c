@@ -63,7 +63,7 @@ static uint64_t shorter_usec(uint64_t one, uint64_t other)
 	return one == 0 || other == 0 ? MAX(one, other) : MIN(one, other);
 }
 
-/* Of the @arguments take those that a request may set: the others are the service's. */
+/* Take the @arguments that a request may set: the others are the service's. */
 static bool take_arguments(Settings *settings, char **arguments, GError **error)
 {
 	g_auto(GStrv) taken = g_strdupv(arguments);

@@ -2,6 +2,7 @@
 #include "daemon/share/clone-pairs.h"
 
 #include "common/content/run.h"
+#include "daemon/context/compare-uint64.h"
 
 #include <string.h>
 
@@ -12,25 +13,20 @@ struct ClonePairs {
 	bool has_last;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-/* Pairs of the same blocks come one after another, whichever files they were found in. */
+/* Pairs of the same blocks come one after another, in whatever files they were found. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const ClonePair *one = a;
 	const ClonePair *other = b;
-	int order = compare_numbers(one->target_place, other->target_place);
+	int order = compare_uint64(one->target_place, other->target_place);
 
 	if (!order)
-		order = compare_numbers(other->blocks, one->blocks);
+		order = compare_uint64(other->blocks, one->blocks);
 	if (!order)
-		order = compare_numbers(one->source_place, other->source_place);
+		order = compare_uint64(one->source_place, other->source_place);
 	if (!order)
-		order = compare_numbers(one->target, other->target);
-	return order ? order : compare_numbers(one->target_block, other->target_block);
+		order = compare_uint64(one->target, other->target);
+	return order ? order : compare_uint64(one->target_block, other->target_block);
 }
 
 ClonePairs *clone_pairs_new(size_t memory_bytes, const char *directory, const atomic_bool *stop)
@@ -75,7 +71,7 @@ static ClonePair begin_pair(const DedupeWindow *window, size_t i)
 	};
 }
 
-/* Whether block @i of the window lies right behind @pair on both sides, and is like it. */
+/* Whether @next continues @pair on both sides, and is like it. */
 static bool continues(const ClonePair *pair, const ClonePair *next)
 {
 	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;

@@ -45,7 +45,7 @@ void dedupe_window_free(DedupeWindow *window)
 	g_free(window);
 }
 
-/* The place of the extent's byte @offset from its start. */
+/* The address of the extent's byte @offset from its start. */
 static uint64_t place_in(const MappedExtent *extent, uint64_t offset)
 {
 	if (extent->flags & EXTENT_ENCODED)
@@ -55,8 +55,8 @@ static uint64_t place_in(const MappedExtent *extent, uint64_t offset)
 }
 
 /*
- * What the blocks [@i, @end) of a compressed extent of the target take: their part of what the whole
- * extent does.  Nothing where that cannot be found out, rather than too much.
+ * The space of the blocks [@i, @end), which are in a compressed extent of the target: their share of its space; 0
+ * if that cannot be found out.
  */
 static void map_costs(DedupeWindow *window, uint64_t first, size_t i, size_t end)
 {
@@ -80,7 +80,7 @@ static void map_costs(DedupeWindow *window, uint64_t first, size_t i, size_t end
 	}
 }
 
-/* The places of @n blocks of @object from block @first on; @shared may be NULL. */
+/* Find the places of @n blocks of @object from block @first on; @shared may be NULL. */
 static bool map_places(DedupeWindow *window, const OpenObject *object, uint64_t first, size_t n,
 		       uint64_t *places, bool *shared, GError **error)
 {
@@ -182,7 +182,7 @@ bool dedupe_window_map(DedupeWindow *window, OpenObject *target, OpenObject *sou
 
 bool dedupe_window_map_again(DedupeWindow *window, GError **error)
 {
-	/* In one file a piece shared just before may have been the source of the next. */
+	/* Within one file, a range that was shared just before may be the source of the next one. */
 	if (window->source == window->target &&
 	    !map_places(window, window->source, window->first - window->diagonal, window->n,
 			window->source_places, NULL, error))
@@ -202,8 +202,8 @@ bool dedupe_window_is_shared(const DedupeWindow *window, size_t i)
 	return window->target_places[i] == window->source_places[i];
 }
 
-bool dedupe_window_stretch(const DedupeWindow *window, BlockState state, size_t from,
-			   size_t *ret_first, size_t *ret_end)
+bool dedupe_window_next(const DedupeWindow *window, BlockState state, size_t from,
+			size_t *ret_first, size_t *ret_end)
 {
 	while (from < window->n && window->states[from] != state)
 		from++;
@@ -278,13 +278,13 @@ static void compare_piece(DedupeWindow *window, size_t i, size_t end)
 	}
 }
 
-/* Zeros that are too few for a hole are shared like other data. */
+/* Runs of zeros that are too short for a hole are shared like other data. */
 static void settle_zeros(DedupeWindow *window)
 {
 	size_t run_blocks = MAX(ZEROS_RUN_BYTES / window->block_bytes, 1);
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_ZERO, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_ZERO, from, &first, &end);
 	     from = end) {
 		bool is_whole = first == 0 && end == window->n && window->first == 0 &&
 				end == window->target->blocks;
@@ -310,7 +310,7 @@ ReadOutcome dedupe_window_compare(DedupeWindow *window, OpenObject **ret_unreada
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / window->block_bytes;
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end) {
 		uint64_t target_block = window->first + first;
 		ReadOutcome outcome;

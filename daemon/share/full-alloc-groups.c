@@ -13,13 +13,13 @@ struct FullAllocGroups {
 	GHashTable *owners;   /* Owner: those whose quota is used up */
 };
 
-/* A group that has no room for targets of a project; 0: of none. */
+/* A group without room for targets of a project; 0: of no project. */
 typedef struct {
 	uint32_t number;
 	uint32_t project;
 } FullGroup;
 
-/* Whose quotas a file counts to. */
+/* The user, group and project whose quotas a file counts to. */
 typedef struct {
 	uint32_t user;
 	uint32_t group;
@@ -86,7 +86,7 @@ static uint32_t number_of(const FullAllocGroups *groups, uint64_t physical)
 	return (uint32_t)(physical / groups->group_bytes);
 }
 
-/* Whose the window's target is; false: that cannot be told. */
+/* The owner of the window's target; false: that cannot be found out. */
 static bool read_owner(const DedupeWindow *window, Owner *ret)
 {
 	int fd = file_reader_fd(window->target->reader);
@@ -100,7 +100,7 @@ static bool read_owner(const DedupeWindow *window, Owner *ret)
 	return true;
 }
 
-/* The first of the window's blocks [@first, @end) that is not shared yet is in a full group. */
+/* Note the group of the first block in [@first, @end) that is not shared yet. */
 static bool add_group(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 		      uint32_t project)
 {
@@ -143,7 +143,7 @@ static bool is_wanted(const DedupeWindow *window, size_t i)
 	       !dedupe_window_is_shared(window, i);
 }
 
-/* A hole lies in no group. */
+/* A hole is in no group. */
 static bool is_in_full_group(const FullAllocGroups *groups, const DedupeWindow *window, size_t i,
 			     uint32_t project)
 {

@@ -44,7 +44,7 @@ int hole_source_fd(HoleSource *hole, const OpenObject *target, uint64_t length,
 	uint64_t wanted =
 		length % hole->filesystem->identity.block_bytes ? length : DEDUPE_ROUND_BYTES;
 
-	/* Growing it from within a block would write the rest of that block. */
+	/* Growing the file from within a block would write the rest of that block. */
 	if (hole->fd >= 0 && hole->size_bytes != wanted)
 		fd_close(&hole->fd);
 	if (hole->fd < 0) {

@@ -9,14 +9,14 @@
 
 #define OPEN_SOURCES 32
 
-/* Plans looked at ahead, and the longest of which the data is fetched then. */
+/* Runs that are looked at ahead, and the longest one whose data is then fetched. */
 #define AHEAD_PLANS  16
 #define AHEAD_BLOCKS 256
 
 /* A run to come. */
 typedef struct {
 	OrderedRun ordered;
-	OpenObject *target; /* opened already, when the run begins it; else NULL */
+	OpenObject *target; /* opened already, if the run is its first; else NULL */
 } Ahead;
 
 typedef struct {
@@ -27,11 +27,10 @@ typedef struct {
 	DedupeWindow *window; /* for looking ahead */
 	GQueue sources;       /* OpenObject, last used first */
 	GQueue ahead;         /* Ahead, in the order of planning */
-	uint32_t
-		other_owner; /* the last target that was left alone for its owner's sake; 0: none */
+	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
 } Sharer;
 
-/* The open source @id, which stays open for later runs. */
+/* Find the source @id, or open it; it stays open for later runs. */
 static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
 {
 	for (GList *link = sharer->sources.head; link; link = link->next) {
@@ -62,8 +61,8 @@ static int compare_target(const void *ahead, const void *id)
 }
 
 /*
- * Whether the object is a target at the moment, or will be before long.  Opened as a source besides, it
- * would look as if somebody else had it open.
+ * Whether the object is a target now or soon.  If it were opened as a source, too, another process would seem to
+ * have it open.
  */
 static bool is_open_as_target(Sharer *sharer, uint32_t id)
 {
@@ -93,16 +92,19 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 			       run->target_block, run->blocks, &unmapped))
 		return true;
 
-	/* Clones may be left alone, or until all else is shared: then reading them now is in vain. */
+	/*
+	 * Blocks with several references may be skipped, or shared at the very end: then reading them now is in
+	 * vain.
+	 */
 	if (!window_account_expects_compare(sharer->pass, window))
 		return true;
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_CANDIDATE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end)
 		dedupe_window_fetch(window, first, end);
 	return true;
 }
 
-/* Leave a target alone for now that was written to a moment ago. */
+/* Skip a target for now if it was written to a moment ago. */
 static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
 {
 	if (!target->reader || !filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
@@ -118,7 +120,7 @@ static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	       leave_if_young(sharer, *ret, error);
 }
 
-/* Open the targets of plans to come. */
+/* Open the targets of the next runs. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
 	while (g_queue_get_length(&sharer->ahead) < AHEAD_PLANS) {
@@ -151,7 +153,7 @@ static void ahead_free(Ahead *ahead)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
 
-/* Whether the two may share; if not, it is counted, once for each target. */
+/* Whether the two may share; if not, it is counted once per target. */
 static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject *source, bool *ret,
 		      GError **error)
 {
@@ -185,7 +187,7 @@ static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 		 !find_source(sharer, ordered->run.source, &source, error))
 		return false;
 	if (source && !source->reader) {
-		/* The next pass shall find the target another one. */
+		/* The next pass finds the target another source. */
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
 	}

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* Whether its data can be shared with ordinary files: it may have got flags of its directory. */
+/* Whether the file's data can be shared with ordinary files: it may have inherited flags from its directory. */
 static bool is_ordinary(const Filesystem *filesystem, int fd)
 {
 	g_autoptr(GError) ignored = NULL;
@@ -19,7 +19,7 @@ static bool is_ordinary(const Filesystem *filesystem, int fd)
 	       !attributes.is_no_cow && !attributes.is_realtime && !attributes.is_dax;
 }
 
-/* Make the file in @directory_fd, which is -1 where there is none; or -1. */
+/* Make the file in @directory_fd; -1 if that is -1, or if it fails. */
 static int make_in(const Filesystem *filesystem, int directory_fd, bool *is_full)
 {
 	g_auto(Fd) fd = directory_fd < 0 ? -1 : unnamed_file_make(directory_fd);
@@ -28,7 +28,7 @@ static int make_in(const Filesystem *filesystem, int directory_fd, bool *is_full
 	return fd >= 0 && is_ordinary(filesystem, fd) ? fd_steal(&fd) : -1;
 }
 
-/* The target's directory, unless the names in the store lead to another one by now; or -1. */
+/* The target's directory; -1 if the names in the store lead to another one by now. */
 static int directory_of(FileOpener *opener, const OpenObject *target)
 {
 	FileStat stat;
@@ -49,7 +49,7 @@ static int make_in_root(const Filesystem *filesystem, const FilesystemRoot *root
 	return make_in(filesystem, fd, is_full);
 }
 
-/* By handle, so that no mount need show it. */
+/* Opens by handle, so that no mount has to show it. */
 static int make_in_top_level(const Filesystem *filesystem, bool *is_full)
 {
 	g_auto(Fd) fd = unnamed_file_make_in_subvolume(filesystem->fd, BTRFS_SUBVOLUME_TOP);

@@ -5,13 +5,15 @@
 #include "daemon/share/open-object.h"
 
 /*
- * Make an unnamed file that a pass works with on its filesystem, empty, open for reading and writing.
+ * Make an empty unnamed file on the filesystem, open for reading and writing, to share zeros or copies from.
  *
- * It is made in the first directory that allows it: that of @target, where the target's owner mostly may
- * write, the mount point's, and those where the pass begins.  @target may be NULL.  @opener may be NULL
- * for btrfs: then the top level comes first, and the file has checksums whatever the mount's options are.
+ * It is made in the first directory that allows it: that of @target, where the target's owner mostly may write,
+ * then the mount point, then the roots of the pass.  @target may be NULL.
  *
- * Returns -1 with *ret_reason where no directory allows it.
+ * @opener may be NULL for btrfs: then the top level comes first, and the file has checksums whatever the mount's
+ * options are.
+ *
+ * Returns -1 with *ret_reason if no directory allows it.
  *
  * Thread: the filesystem's worker.
  */

@@ -78,7 +78,7 @@ bool window_account_limit(Pass *pass, DedupeWindow *window, const CloneTarget *c
 		keep_expected(clone, window);
 		return true;
 	}
-	/* How far zeros go shows when they are read. */
+	/* The length of zeros is known only when they are read. */
 	if (pass->xfs.clones && window->source &&
 	    !clone_pairs_add_window(pass->xfs.clones, window, BLOCK_CANDIDATE, error))
 		return false;
@@ -155,7 +155,7 @@ void window_account_add_same_place(Pass *pass, const DedupeWindow *window, Block
 {
 	size_t first, end;
 
-	for (size_t from = 0; dedupe_window_stretch(window, BLOCK_SAME_PLACE, from, &first, &end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_SAME_PLACE, from, &first, &end);
 	     from = end) {
 		block_set_add(settled, window->first + first, window->first + end);
 		pass->result->shared.already_bytes += (uint64_t)(end - first) * window->block_bytes;

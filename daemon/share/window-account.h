@@ -21,7 +21,7 @@ bool window_account_limit(Pass *pass, DedupeWindow *window, const CloneTarget *c
 /* Whether window_account_limit() would leave the candidates to be compared now, as far as clones decide that. */
 bool window_account_expects_compare(const Pass *pass, const DedupeWindow *window);
 
-/* Charge what the window read.  @is_source_read: its source was read for another reference just before. */
+/* Charge the bytes that the window read.  @is_source_read: its source was read for another reference just before. */
 void window_account_charge(Pass *pass, DedupeWindow *window, bool is_source_read);
 
 /* Count the blocks of [@first, @end) that the kernel shared: they now lie where their source does. */

@@ -36,7 +36,7 @@ bool zero_filler_lay(ZeroFiller *filler, DedupeWindow *window, BlockSet *settled
 	size_t first, end;
 
 	for (size_t from = 0;
-	     filler->run && dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &end);
+	     filler->run && dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
 		block_set_add(settled, window->first + first, window->first + end);
 		if (!zero_run_lay(filler->run, window, first, end, error))

@@ -18,10 +18,9 @@ struct ZeroRun {
 	uint64_t first;   /* block of the file */
 	uint64_t end;
 	uint64_t most_blocks;
-	uint64_t *places; /* of its blocks, as dedupe_window_places() says */
-	uint64_t
-		*offsets; /* for each block of a window, which block of the run it is shared with */
-	bool is_recalled; /* what the store knows was looked at */
+	uint64_t *places;  /* of its blocks, as dedupe_window_places() says */
+	uint64_t *offsets; /* the block of the run for each block of a window */
+	bool is_recalled;  /* the run in the store was loaded, if there is one */
 };
 
 ZeroRun *zero_run_new(Pass *pass, FileOpener *opener)
@@ -68,7 +67,7 @@ static bool open_file(ZeroRun *zeros, uint32_t id, GError **error)
 	return true;
 }
 
-/* Take up what the store remembers, if it is there still. */
+/* Load the run that the store remembers, if it is still there. */
 static bool recall(ZeroRun *zeros, GError **error)
 {
 	uint64_t subvolume, inode, first, end;
@@ -85,7 +84,7 @@ static bool recall(ZeroRun *zeros, GError **error)
 		return true;
 	if (!hash_store_find_at(zeros->pass->store, subvolume, inode, &found, error))
 		return false;
-	/* What is not settled was changed since. */
+	/* An unsettled object changed since. */
 	if (!found || found->state != OBJECT_DONE || end <= first ||
 	    end - first > zeros->most_blocks ||
 	    found->id >= hash_store_settled_below(zeros->pass->store))
@@ -116,18 +115,18 @@ static bool is_in(const ZeroRun *zeros, const DedupeWindow *window, uint64_t blo
 	       block < zeros->end;
 }
 
-/* What was to be shared with the run stays, as that is another from now on. */
+/* Let blocks stay that were to be shared with the run, because the run is another one from now on. */
 static void leave(DedupeWindow *window, size_t end)
 {
 	size_t first, stop;
 
 	for (size_t from = 0;
-	     dedupe_window_stretch(window, BLOCK_EQUAL, from, &first, &stop) && first < end;
+	     dedupe_window_next(window, BLOCK_EQUAL, from, &first, &stop) && first < end;
 	     from = stop)
 		memset(window->states + first, BLOCK_SAME_PLACE, MIN(stop, end) - first);
 }
 
-/* Have @n blocks of the window stay: as the run, or as what it goes on with. */
+/* Let @n blocks of the window stay: as the run, or as a continuation of it. */
 static bool keep(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t n, bool goes_on,
 		 GError **error)
 {
@@ -158,7 +157,7 @@ static size_t kept_blocks(const ZeroRun *zeros, const DedupeWindow *window, size
 	return !zeros->file || n >= 2 * length(zeros) ? n : 0;
 }
 
-/* The run's file may have been changed since it was opened, or lie elsewhere. */
+/* Check that the run's file did not change since it was opened, and is still in its place. */
 static bool check(ZeroRun *zeros, DedupeWindow *window, GError **error)
 {
 	bool is_usable;
@@ -179,7 +178,9 @@ static bool check(ZeroRun *zeros, DedupeWindow *window, GError **error)
 	return true;
 }
 
-/* Whether the run is of another owner, where sharing stays within owners: those of one are enough. */
+/*
+ * Whether the run belongs to another owner, and sharing stays within owners: then only those of its owner use it.
+ */
 static bool is_of_another(const ZeroRun *zeros, const DedupeWindow *window)
 {
 	return zeros->pass->settings->across_owners == WITHIN_OWNERS && zeros->file &&
@@ -207,7 +208,7 @@ bool zero_run_lay(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t end
 	for (size_t i = first; i < end; i++) {
 		uint64_t at = i < first + n ? 0 : i - first - n;
 
-		/* Part of a block is shared only at the ends of both files. */
+		/* Part of a block is shared only if both files end there. */
 		if (i < first + n || i >= whole || !zeros->file ||
 		    is_in(zeros, window, window->first + i)) {
 			window->states[i] = BLOCK_SAME_PLACE;

@@ -37,7 +37,7 @@ void unsummed_extents_free(UnsummedExtents *extents)
 	g_free(extents);
 }
 
-/* Look at the file that @ref names. */
+/* Look at the file of @ref. */
 static bool look_at(UnsummedExtents *extents, const BtrfsRef *ref, GError **error)
 {
 	BtrfsInodeItem inode = { 0 };

@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What dry runs found to be released, which the next pass reports. */
+/* Bytes that dry runs found to be released; the next pass reports them. */
 #define RELEASED_NOTE "btrfs-released-bytes"
 
-/* What may be shared away and is not among the deferred yet: address, transaction and bytes of each; empty: none. */
+/* Extents that may be shared away and are not deferred yet: address, transaction and bytes of each; empty: none. */
 #define INTENDED_NOTE "intended-deferrals"
 
 /* More than a pass plans ahead; a damaged note is not taken for more. */
@@ -302,7 +302,7 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 	return true;
 }
 
-/* What is deferred of the extent at @address; *ret is false if nothing is. */
+/* Find the deferred extent at @address; *ret is false if there is none. */
 static bool find_row(DeferredExtents *deferred, uint64_t address, PinnedExtent *ret_row, bool *ret,
 		     GError **error)
 {

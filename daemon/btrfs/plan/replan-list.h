@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * ReplanList - extents that are to be planned for once more, by id, each with marks of the extents that this is due
- * to: sources of what is pinned, and targets that had to stay.
+ * ReplanList - extents to plan once more, by id: sources of pinned extents, and targets that had to stay.  Each has
+ * marks of the extents that it may help.
  *
- * A mark is one of 64 bits, so that some extents have one in common.
+ * A mark is one of 64 bits, so some extents have the same.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,7 +17,7 @@ typedef struct ReplanList ReplanList;
 ReplanList *replan_list_new(void);
 void replan_list_free(ReplanList *list);
 
-/* The extent @id is to be planned for once more for the sake of the one at @address. */
+/* Plan the extent @id once more because of the one at @address. */
 void replan_list_add(ReplanList *list, uint32_t id, uint64_t address);
 
 /* Go through all: GPOINTER_TO_UINT() of a key is an id, and its value points to the marks (uint64_t). */

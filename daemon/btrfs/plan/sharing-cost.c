@@ -3,32 +3,32 @@
 
 #include "common/files/file-key.h"
 
-/* So many files, and leaves, are remembered; then they are counted anew. */
+/* Limits of the files and leaves that are remembered; beyond them counting starts anew. */
 #define FILES_MAX  (1 << 14)
 #define LEAVES_MAX (1 << 16)
 
 /*
- * What is likely to lie in one leaf of 16 KiB: the items of 47 small files, or of 200 extents.  Until
- * more is known 64 targets are thought to use one copy.
+ * The items that are likely to share a leaf of 16 KiB: those of 47 small files, or of 200 extents.  At first 64
+ * targets are assumed per copy of a leaf.
  */
 #define LEAF_INODES   32
 #define LEAF_BYTES    (UINT64_C(16) << 20)
 #define LEAF_EXPECTED 64
 
-/* Of what is gained by writing so much more than metadata takes is to be left. */
+/* If data is written, the gain must be so many times the metadata. */
 #define MARGIN 2
 
-/* A file that targets are shown in. */
+/* A file that references targets. */
 typedef struct {
 	FileKey key;
 	int64_t items; /* added so far */
 	uint64_t freed_bytes;
-	/* Where the last step ended: one that goes on from there adds no item. */
+	/* The end of the last step: a step that continues there adds no item. */
 	uint64_t end;
 	FileKey source;
 	uint64_t source_address;
 	uint64_t source_end;
-	/* Of the target in hand. */
+	/* State of the present target. */
 	int64_t asked_items;
 	bool is_asked;
 } CostFile;
@@ -42,9 +42,9 @@ typedef struct {
 struct SharingCost {
 	SharingCostLimits limits;
 	GHashTable *files;    /* CostFile, by its key */
-	GPtrArray *asked;     /* CostFile, borrowed: of the target in hand */
+	GPtrArray *asked;     /* CostFile, borrowed: of the present target */
 	GHashTable *leaves;   /* LeafKey */
-	uint64_t n_leaves;    /* that were met, of such as snapshots share */
+	uint64_t n_leaves;    /* that snapshots share */
 	uint64_t n_in_leaves; /* targets in these */
 };
 
@@ -86,7 +86,7 @@ void sharing_cost_free(SharingCost *cost)
 	g_free(cost);
 }
 
-/* The file that shows @place, which the target in hand asks for. */
+/* The file of @place, a reference to the present target. */
 static CostFile *ask_file(SharingCost *cost, const ExtentRef *place)
 {
 	FileKey key = { place->root, place->inode };
@@ -105,7 +105,7 @@ static CostFile *ask_file(SharingCost *cost, const ExtentRef *place)
 	return file;
 }
 
-/* Whether @step goes on in both files, and in one extent, where the last one of its file ended. */
+/* Whether @step continues the last step of its file, in both files and in one extent. */
 static bool goes_on(const CostFile *file, const ExtentStep *step)
 {
 	FileKey source = { step->source.root, step->source.inode };
@@ -123,7 +123,7 @@ static void note_end(CostFile *file, const ExtentStep *step)
 	file->source_end = step->source_offset + step->length;
 }
 
-/* Items that @step makes: none of a hole, nor of what another step's item goes on with. */
+/* The items that @step adds: none for a hole, and none if it continues another step. */
 static int64_t items_of(const CostFile *file, const ExtentStep *step)
 {
 	return step->from == STEP_FROM_HOLE ||
@@ -132,7 +132,7 @@ static int64_t items_of(const CostFile *file, const ExtentStep *step)
 		       : 1;
 }
 
-/* The places of the target in hand, and the inodes and offsets that these have in some subvolume. */
+/* The references to the present target, and their inodes and offsets in any subvolume. */
 typedef struct {
 	GHashTable *places;
 	GHashTable *spots;
@@ -168,19 +168,19 @@ static gboolean spot_equal(gconstpointer one, gconstpointer other)
 	return a->inode == b->inode && a->offset == b->offset;
 }
 
-/* A place of the target; returns whether another subvolume has the same, as a snapshot does. */
+/* Count a reference to the target; returns whether another subvolume has the same one, like a snapshot. */
 static bool ask_place(const Seen *seen, CostFile *file, const ExtentRef *place)
 {
-	/* What is copied for it comes after the steps of all places. */
+	/* Steps from a copy come after the steps of all references. */
 	if (!g_hash_table_add(seen->places, (gpointer)place))
 		return false;
 
-	/* The item that shows the target now goes. */
+	/* The present item of the target is removed. */
 	file->asked_items--;
 	return !g_hash_table_add(seen->spots, (gpointer)place);
 }
 
-/* Count what the steps add to each file; returns how many places others share a leaf with. */
+/* Count the items that the steps add to each file; returns the number of references in leaves that are shared. */
 static uint64_t ask(SharingCost *cost, const ExtentGain *gain, const ExtentStep *steps,
 		    size_t n_steps)
 {
@@ -224,7 +224,7 @@ static bool is_in_too_many_pieces(const SharingCost *cost, uint64_t freed_bytes)
 	return false;
 }
 
-/* What of the copies of a leaf falls to each of the targets in it. */
+/* The part of a leaf's copies that each target in the leaf pays. */
 static uint64_t leaf_bytes_each(SharingCost *cost, const ExtentRef *place)
 {
 	LeafKey key = { place->root, place->inode / LEAF_INODES, place->offset / LEAF_BYTES };
@@ -274,7 +274,7 @@ static void settle(SharingCost *cost, uint64_t freed_bytes, bool is_done)
 
 		file->is_asked = false;
 		if (!is_done) {
-			/* What would have gone on from there does not. */
+			/* The next step cannot continue from there. */
 			file->end = 0;
 			continue;
 		}

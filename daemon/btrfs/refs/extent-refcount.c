@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Of a subvolume: what is no younger than this it has in common with a snapshot. */
+/* A subvolume.  It has extents up to transaction @until in common with a snapshot. */
 typedef struct {
 	uint64_t id;
 	uint8_t uuid[FS_UUID_BYTES];
@@ -46,7 +46,7 @@ static void add(ExtentRefcount *refcount, const BtrfsSubvolume *subvolume)
 	g_hash_table_insert(refcount->by_uuid, common->uuid, common);
 }
 
-/* If it is a snapshot, it and its origin have in common what was there then. */
+/* A snapshot and its origin have in common what existed when it was made. */
 static void join(ExtentRefcount *refcount, const BtrfsSubvolume *snapshot)
 {
 	Common *own = g_hash_table_lookup(refcount->by_id, &snapshot->id);
@@ -77,8 +77,8 @@ static bool look(ExtentRefcount *refcount, GError **error)
 }
 
 /*
- * The one file that the item says shows the extent, perhaps in pieces of one copy of it; its root is 0
- * if there are others, or it does not tell.
+ * The only file that references the extent by its item, possibly with several pieces; its root is 0 if there are
+ * others, or the item does not tell.
  */
 static BtrfsExtentRef only_file(const BtrfsExtentItem *item)
 {

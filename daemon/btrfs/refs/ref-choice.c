@@ -54,7 +54,7 @@ static guint count_writable(const RefChoice *choice, guint begin, guint end)
 	return n;
 }
 
-/* What may be compared where read-only places have a part in it. */
+/* The bytes that may be compared if read-only references are among them. */
 static uint64_t cost_max_of_all(const RefChoice *choice)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
@@ -65,10 +65,7 @@ static uint64_t cost_max_of_all(const RefChoice *choice)
 			       choice->pass->btrfs.snapshots_rotate);
 }
 
-/*
- * Look up the first place of each group, and see what all cost.  It ends where that is too much whichever
- * are chosen.
- */
+/* Look up the first reference of each group and sum up the cost of all.  Ends if it is too much for any choice. */
 static bool measure(RefChoice *choice, const Object *extent, GError **error)
 {
 	choice->all = choice->writable = (Places){ 0 };
@@ -77,7 +74,7 @@ static bool measure(RefChoice *choice, const Object *extent, GError **error)
 		guint n_writable = count_writable(choice, i, end);
 		uint64_t length = 0;
 
-		/* What only snapshots show need not be looked at where these are too much already. */
+		/* References of snapshots alone are not looked up if all cost too much already. */
 		if ((n_writable > 0 ||
 		     places_are_affordable(&choice->all, cost_max_of_all(choice))) &&
 		    !extent_refs_add(choice->refs, &found_at(choice, i)->ref, extent, &length,
@@ -93,7 +90,7 @@ static bool measure(RefChoice *choice, const Object *extent, GError **error)
 	return true;
 }
 
-/* Add the place of the reference @i.  *ret_place is its number in the list; NO_PLACE: it shows nothing of the extent. */
+/* Add the reference @i.  *ret_place is its number in the list; NO_PLACE: it references none of the extent. */
 static bool add_found(RefChoice *choice, const Object *extent, guint i, size_t *ret_place,
 		      GError **error)
 {
@@ -110,8 +107,8 @@ static bool add_found(RefChoice *choice, const Object *extent, guint i, size_t *
 }
 
 /*
- * The number of the place that measure() added for the reference @i; NO_PLACE if there is none.  *next is where it would
- * be, since measure() added the first place of each group in their order, before any other.
+ * The number in the list of the reference @i, if measure() added it; else NO_PLACE.  *next: where it would be,
+ * because measure() adds the first of each group in their order, before all others.
  */
 static size_t measured_place(const RefChoice *choice, guint i, size_t *next)
 {
@@ -127,8 +124,8 @@ static size_t measured_place(const RefChoice *choice, guint i, size_t *next)
 }
 
 /*
- * Whether the references [@begin + 1, @end) are of snapshots that nobody wrote to, the oldest first, and @begin is of
- * their source.
+ * Whether the references [@begin + 1, @end) belong to snapshots that nobody wrote to, the oldest first, and @begin
+ * to their origin.
  */
 static bool is_history(const RefChoice *choice, guint begin, guint end)
 {
@@ -157,8 +154,8 @@ static bool is_history(const RefChoice *choice, guint begin, guint end)
 }
 
 /*
- * Add the references (@low, @high) of snapshots, the oldest first.  The references before and behind them were added as
- * @older and @newer.  If the file did not change between these two, those between show it as they do.
+ * Add the references (@low, @high) of snapshots, the oldest first.  The ones before and after them were added as
+ * @older and @newer.  If the file did not change between these two, the others are like them.
  */
 static bool add_between(RefChoice *choice, const Object *extent, guint low, guint high,
 			size_t older, size_t newer, GError **error)
@@ -185,7 +182,7 @@ static bool add_between(RefChoice *choice, const Object *extent, guint low, guin
 	       add_between(choice, extent, middle, high, place, newer, error);
 }
 
-/* Add the references [@begin + 1, @end) of a group, the first of which was added as the place @first. */
+/* Add the references [@begin + 1, @end) of a group; its first was added as @first. */
 static bool add_group(RefChoice *choice, const Object *extent, guint begin, guint end, size_t first,
 		      GError **error)
 {
@@ -202,7 +199,7 @@ static bool add_group(RefChoice *choice, const Object *extent, guint begin, guin
 	return true;
 }
 
-/* Look up the other places: all of them, or the writable ones. */
+/* Look up the other references: all of them, or the writable ones. */
 static bool add_others(RefChoice *choice, const Object *extent, bool all, GError **error)
 {
 	size_t next = 0;
@@ -234,14 +231,14 @@ static bool is_read_only_place(const ExtentRef *place, void *data)
 	return read_only_subvolumes_has(data, place->root);
 }
 
-/* Whether there are places to share and others to leave, which the policy allows. */
+/* Whether there are references to share and others to leave, and the policy allows it. */
 static bool has_both(const RefChoice *choice)
 {
 	return places_may_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
 				  &choice->writable);
 }
 
-/* What all that was looked up shows. */
+/* The cost of all references that were looked up. */
 static Places listed_places(const RefChoice *choice)
 {
 	const ExtentRef *refs;
@@ -259,10 +256,7 @@ static ExtentRefsOutcome leave(const RefChoice *choice)
 	return extent_refs_leave(choice->refs, &found_at(choice, 0)->ref);
 }
 
-/*
- * Choose all places if they are worth it, by what the others show, too: what was overwritten since shows
- * more in snapshots.
- */
+/* Choose all references if they are worth it.  The others count, too: an overwritten file has more in snapshots. */
 static bool choose_all(RefChoice *choice, const Object *extent, bool *ret, GError **error)
 {
 	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
@@ -283,7 +277,7 @@ static bool choose(RefChoice *choice, const Object *extent, ExtentRefsOutcome *r
 	bool all;
 
 	*ret = extent_refs_outcome(choice->refs);
-	/* They may not be shared onto; so says who asks for the target. */
+	/* They may not be redirected; the caller reports this. */
 	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0)
 		return true;
 	if (!choose_all(choice, extent, &all, error))
@@ -301,7 +295,7 @@ static bool choose(RefChoice *choice, const Object *extent, ExtentRefsOutcome *r
 			return false;
 	}
 	*ret = extent_refs_outcome(choice->refs);
-	/* What was overwritten a moment ago is not gone. */
+	/* An extent that was overwritten a moment ago is not gone. */
 	if (!all && *ret == EXTENT_REFS_GONE)
 		*ret = leave(choice);
 	return true;
@@ -313,9 +307,9 @@ bool ref_choice_may_defer(const RefChoice *choice)
 }
 
 /*
- * Find which of @snapshots, to which nobody wrote, hold the extent.  They were made since it was allocated.  If the
- * oldest and the newest of them show it at @place, those between do, too.  *ret_length is what each shows there at
- * least; 0: that is not known.
+ * Find which of @snapshots, to which nobody wrote, hold the extent: those made since it was allocated.  If the
+ * oldest and the newest of them have the reference at @place, those between do, too.  *ret_length: the bytes that
+ * each has there at least; 0: not known.
  */
 static bool find_snapshots(RefChoice *choice, const Object *extent, const GArray *snapshots,
 			   uint64_t generation, const ExtentRef *place, uint64_t *ret_length,
@@ -347,9 +341,9 @@ static bool find_snapshots(RefChoice *choice, const Object *extent, const GArray
 }
 
 /*
- * Choose all places of an extent that leaves of one subvolume alone have, in that and in the @snapshots of it, if these
- * are affordable.  A snapshot made since the leaves were written has them, too, so nothing is looked up in it.  An older
- * one has none of them, and what it had itself would be named by leaf.
+ * Choose all references of an extent that only leaves of one subvolume have: in that one and in its @snapshots, if
+ * these are affordable.  A snapshot made since the leaves were written has them, too, so it need not be looked at.
+ * An older one has none of them, and its own would be named by leaf.
  */
 static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const GArray *snapshots)
 {
@@ -367,7 +361,7 @@ static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const 
 
 		if (one->otransid < named->generation)
 			continue;
-		/* The leaf of the inode may be another one, and tell something else. */
+		/* The inode may be in another leaf, which is older or newer. */
 		if (one->otransid < newest_leaf)
 			return false;
 		choice->all.n += choice->writable.n;
@@ -376,7 +370,7 @@ static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const 
 	if (!places_are_affordable(&choice->all, cost_max_of_all(choice)))
 		return false;
 
-	/* Adding moves them. */
+	/* Adding moves the list. */
 	listed = extent_refs_list(choice->refs, &n);
 	own = g_memdup2(listed, n * sizeof(*own));
 	for (guint i = 0; i < snapshots->len; i++) {
@@ -390,8 +384,8 @@ static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const 
 }
 
 /*
- * Choose places of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases: all places
- * are affordable, and known; or there are snapshots, and only the writable places are affordable.
+ * Choose references of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases:
+ * all are known and affordable; or there are snapshots, and only the writable ones are affordable.
  */
 static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNamed *named,
 			 const GArray *snapshots, bool *ret, GError **error)
@@ -405,7 +399,7 @@ static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNa
 	*ret = false;
 	if (snapshots->len > 0 && !may_be_left && !named->is_all)
 		return true;
-	/* One more than the item counts shows that a file was overwritten since the last commit. */
+	/* If there is one more than the item counts, a file was overwritten since the last commit. */
 	if (!extent_refs_list_named(choice->refs, extent, named->n_items + 1, error))
 		return false;
 	places = extent_refs_list(choice->refs, &n);
@@ -418,7 +412,7 @@ static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNa
 			    error))
 		return false;
 
-	/* What was overwritten since shows more in snapshots, and what was cloned since is not in them. */
+	/* If the file was overwritten since, snapshots have more of it.  If it was cloned since, they lack that. */
 	n_holders = choice->holders->len;
 	choice->writable = listed_places(choice);
 	choice->all = choice->writable;
@@ -430,7 +424,7 @@ static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNa
 	return true;
 }
 
-/* Whether the places that are named can be all writable ones, and would be affordable if each were one block. */
+/* Whether the named references can be all writable ones, and would be affordable with one block each. */
 static bool may_be_chosen(const RefChoice *choice, const BtrfsFamilies *families,
 			  const ExtentNamed *named)
 {
@@ -443,8 +437,8 @@ static bool may_be_chosen(const RefChoice *choice, const BtrfsFamilies *families
 }
 
 /*
- * Choose by what the extent's item names: with a hundred snapshots finding all references takes the kernel most of a
- * millisecond.  *ret is false if that has to be done.
+ * Choose by the references that the item names.  With a hundred snapshots, finding all references takes the kernel
+ * most of a millisecond.  *ret is false if that has to be done.
  */
 static bool choose_by_item(RefChoice *choice, const Object *extent, bool *ret, GError **error)
 {

@@ -27,33 +27,36 @@
  */
 typedef struct RefChoice RefChoice;
 
-/* @refs is borrowed: what was chosen is what it lists. */
+/* @refs is borrowed: it lists the chosen references. */
 RefChoice *ref_choice_new(Pass *pass, ExtentRefs *refs);
 void ref_choice_free(RefChoice *choice);
 
 /*
- * Choose places of @extent, of those in read-only snapshots none if @defers.  *ret is EXTENT_REFS_PARTIAL if it cannot
- * be freed, or costs too much: then EXTENT_UNSEEN_MORE is the reason.
+ * Choose references to @extent; with @defers none in read-only snapshots.  *ret is EXTENT_REFS_PARTIAL if the
+ * extent cannot be freed, or costs too much; the reason is EXTENT_UNSEEN_MORE in the latter case.
  */
 bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, ExtentRefsOutcome *ret,
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether all places were chosen, and the read-only ones may as well be left to the deletion of their snapshots. */
+/*
+ * Whether all references were chosen, and the read-only ones could be left to the deletion of their snapshots
+ * instead.
+ */
 bool ref_choice_may_defer(const RefChoice *choice);
 
-/* The subvolumes (uint64_t, ascending) that keep the extent after all; empty if all places were chosen. */
+/* The subvolumes (uint64_t, ascending) that keep the extent; empty if all references were chosen. */
 const GArray *ref_choice_holders(const RefChoice *choice);
 
-/* Bytes that would be compared, on both sides, to share all places; less than that if it was given up before. */
+/* The bytes to compare, on both sides, to share all references; less if the choice was given up before. */
 uint64_t ref_choice_compare_bytes(const RefChoice *choice);
 
-/* How many places of these it would be worth to share, if all cost the same. */
+/* How many references would be affordable, if all cost the same. */
 uint64_t ref_choice_affordable(const RefChoice *choice);
 
 typedef enum {
 	EXTENT_IS_GONE,
-	EXTENT_IS_HELD,  /* nothing but read-only subvolumes shows it: ref_choice_holders() */
-	EXTENT_IS_SHOWN, /* something writable does, or that is not known */
+	EXTENT_IS_HELD,  /* only read-only subvolumes reference it: ref_choice_holders() */
+	EXTENT_IS_SHOWN, /* a writable subvolume does, or that is not known */
 } ExtentShown;
 
 /* The present references to @extent. */

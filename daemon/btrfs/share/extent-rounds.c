@@ -15,11 +15,11 @@
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
 
-/* Which extents are targets. */
+/* Which extents are targets in a part of a round. */
 typedef enum {
 	WANTS_ALL,
-	WANTS_BEGUN, /* the one that the last pass had begun with */
-	WANTS_LONG,  /* those that are long, but that one */
+	WANTS_BEGUN, /* the resume point */
+	WANTS_LONG,  /* all other long ones */
 	WANTS_SHORT, /* all others */
 } Wants;
 
@@ -73,7 +73,7 @@ static bool share_wanted(ExtentRounds *rounds, Wants wants, Sorter *runs, GError
 			     error);
 }
 
-/* Share what files without checksums have in common: their @runs come again from the first. */
+/* Share files without checksums; their @runs begin again from the first. */
 static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, GError **error)
 {
 	g_autoptr(RunOrder) order = run_order_new(runs, object_table_is_file, rounds->table);
@@ -89,7 +89,7 @@ static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, 
 	return page_cache_drop_drop(pass, opener, error);
 }
 
-/* Match all; *ret is NULL if the pass was told to stop. */
+/* Match all objects; *ret is NULL if the pass was stopped. */
 static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError **error)
 {
 	Pass *pass = rounds->pass;
@@ -112,8 +112,8 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 }
 
 /*
- * Sources of the first round may be targets of the next one.  The extent's item in the tree names the places that
- * were shared onto it when the transaction is committed.
+ * Sources of the first round may be targets of the next one.  Their items in the extent tree have the new
+ * references only after a commit.
  */
 static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
 {
@@ -121,7 +121,7 @@ static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
 	       filesystem_flush(pass->filesystem, error);
 }
 
-/* Try long extents once more, with all that has any of their blocks. */
+/* Try long extents once more, with all extents that have any of their blocks. */
 static bool search_blocks(ExtentRounds *rounds, GError **error)
 {
 	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
@@ -175,8 +175,8 @@ static bool second_round(ExtentRounds *rounds, GError **error)
 }
 
 /*
- * Whether @source was a target before its equals were known to stay: with these it might be in fewer pieces.  By
- * then others had been shared with it.
+ * Whether @source was a target before its equals were pinned, and others were shared with it.  With these as
+ * sources it might have fewer pieces.
  */
 static bool was_early(const ExtentRounds *rounds, const Object *source, bool *ret, GError **error)
 {
@@ -193,9 +193,8 @@ static bool was_early(const ExtentRounds *rounds, const Object *source, bool *re
 }
 
 /*
- * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
- * that earlier passes had settled, and those that had to stay as others were shared with them.  An extent that
- * snapshots hold has no writable reference left to share away.
+ * After all else was shared, plan sources of pinned extents once more that were no targets: earlier passes settled
+ * them, or others were shared with them.  An extent that snapshots hold has no writable reference left to share away.
  */
 static bool turn_sources(ExtentRounds *rounds, GError **error)
 {

@@ -14,13 +14,13 @@
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
-/* Runs of one target that are looked at, in the order of RunOrder. */
+/* Limit of the runs of one target, in the order of RunOrder. */
 #define TARGET_RUNS (1 << 17)
 
-/* What became of one step. */
+/* The outcome of one step. */
 typedef enum {
 	STEP_DONE,
-	STEP_LEFT,    /* the target is left alone, and why is noted */
+	STEP_LEFT,    /* the target is skipped, and counted */
 	STEP_DOUBTED, /* the target may be tried with other sources */
 } StepOutcome;
 
@@ -32,7 +32,7 @@ typedef struct {
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	RoleSwap *swap;
-	GArray *runs;   /* Run, of the target in hand */
+	GArray *runs;   /* Run, of the present target */
 	bool has_zeros; /* one of them is from a hole */
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
@@ -41,8 +41,8 @@ typedef struct {
 } ExtentSharer;
 
 /*
- * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
- * written to meanwhile, the sums are equal and the blocks are not.
+ * The kernel found a difference in @length bytes of a step after @done equal ones.  Unless a file was written to
+ * meanwhile, equal sums have different blocks.
  */
 static bool note_difference(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 			    uint64_t done, uint64_t length, StepOutcome *ret, GError **error)
@@ -82,7 +82,7 @@ static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, con
 	return shared;
 }
 
-/* Share one step of @target; what goes no further leaves the target alone. */
+/* Share one step of @target.  If this fails, the target is skipped. */
 static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
@@ -107,8 +107,8 @@ static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentS
 }
 
 /*
- * Share what the first target needs first together with what goes on with it.  What goes no further is
- * tried step by step afterwards, which tells whose fault it is; so is all once something differed.
+ * Share the first step of the first target together with all that continues it.  A part that fails is tried step by
+ * step afterwards, which tells the target to blame.  After the first difference all steps are shared one by one.
  */
 static void share_joined(ExtentSharer *sharer)
 {
@@ -140,7 +140,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	StepFiles files;
 	ChecksumTrust trust = CHECKSUM_TRUST_YES;
 
-	/* Since it was planned something may have differed. */
+	/* The source may have differed since the step was planned. */
 	if (step->from != STEP_FROM_COPY &&
 	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &trust,
 				error))
@@ -157,7 +157,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	return true;
 }
 
-/* Whether it is not only as a source that the target is of interest. */
+/* Whether the target is more than a source of others in this round. */
 static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 {
 	GHashTable *sources = sharer->round->sources;
@@ -168,14 +168,13 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 }
 
 /*
- * The target stays, so it may be the source of those that were sources until now; what cannot be
- * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
- * target of others, so that it may be one yet.
+ * Pin the target: it stays, so it may be the source of its former sources.  A target that cannot be opened now is
+ * left out of the pass.  One whose only run is zeros and a hole was no target of others, so it still may be one.
  */
 static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
 {
 	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
-	/* What is a source and not free to go besides is no news, save that it could be freed. */
+	/* A source that cannot be freed itself was not counted before, unless only its cost prevents it. */
 	bool is_news =
 		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
 	const ExtentPin *why = extent_plan_pin(sharer->plan);
@@ -189,7 +188,7 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
-		/* What it has in common with others may be what these lack to go. */
+		/* The target's data may be what its sources lack. */
 		for (guint i = 0; i < sharer->runs->len; i++)
 			replan_list_add(sharer->round->replan,
 					g_array_index(sharer->runs, Run, i).source, target->inode);
@@ -207,12 +206,12 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	       pinned_extents_put(sharer->pass->btrfs.pinned, target, why, is_news, error);
 }
 
-/* Queue what is planned for @target. */
+/* Queue the plan for @target. */
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
 	const GArray *steps = extent_plan_steps(sharer->plan);
 	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
-	/* What is to be shared with what comes before is read in larger pieces then. */
+	/* A step that continues the one before is read with that, in larger pieces. */
 	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
 	PlannedTarget *planned =
 		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
@@ -226,7 +225,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 				     checksum_trust_ahead_bytes(sharer->pass, first->length));
 }
 
-/* What the plan in hand shares with stays, also if its own turn has not come. */
+/* The sources of the present plan stay, also if their own turn comes later. */
 static void lock_sources(ExtentSharer *sharer)
 {
 	const GArray *locked = extent_plan_locked(sharer->plan);
@@ -244,7 +243,7 @@ static void keep(ExtentSharer *sharer, const Object *target)
 	sharer->round->n_pinned++;
 }
 
-/* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
+/* Make the copy that @planned, the first target, needs; false if that fails and the target is skipped. */
 static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 {
 	const ExtentRef *blamed;
@@ -253,7 +252,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &reason, &blamed))
 		return true;
 
-	/* Nothing can be said of it when the pass was asked to stop. */
+	/* A stopped pass tells nothing about it. */
 	if (pass_checkpoint(sharer->pass)) {
 		extent_outcome_note_skipped(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
@@ -261,7 +260,7 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	return false;
 }
 
-/* What was to be shared away stays, as it differed. */
+/* Pin a planned target after all, because a source differed. */
 static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason reason,
 			  GError **error)
 {
@@ -280,8 +279,8 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 }
 
 /*
- * Plan again for a target that differed from a source, or of which one is doubted: without that one.
- * If nothing else equals it, it stays, and others may have it as their source.
+ * Plan again for a target with a source that differed or is doubted, without that source.  If nothing else covers
+ * it, it stays, and may be a source of others.
  */
 static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
 {
@@ -313,7 +312,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
 }
 
-/* All steps of the plan, and of those that come after it; *ret_done: nothing is left to do. */
+/* Run all steps of the plan, and joined ones of later plans; *ret_done: nothing is left to do. */
 static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_done, GError **error)
 {
 	guint i = 0;
@@ -346,7 +345,7 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 	return true;
 }
 
-/* The pass may not go on sharing. */
+/* Skip all planned targets: the pass may share no more. */
 static void leave_all_planned(ExtentSharer *sharer)
 {
 	while (!extent_queue_is_empty(sharer->planned)) {
@@ -358,7 +357,7 @@ static void leave_all_planned(ExtentSharer *sharer)
 	}
 }
 
-/* Do all that is planned for @planned, which was the first in the queue. */
+/* Run the plan of @planned, which was the first in the queue. */
 static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
 	const Object *target = &planned->extent;
@@ -385,7 +384,7 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (outcome == EXTENT_REFS_GONE)
 		return extent_outcome_note_freed(sharer->pass, sharer->table, planned, error);
 
-	/* It was cloned, or written to, meanwhile. */
+	/* The extent was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
 	extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
@@ -432,7 +431,7 @@ static bool has_surplus(const ExtentSharer *sharer)
 	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files));
 }
 
-/* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
+/* Share targets until the queue is not full; half of them, if each batch makes a commit necessary. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
 	bool takes_half =
@@ -447,7 +446,7 @@ static bool execute_surplus(ExtentSharer *sharer, GError **error)
 	return true;
 }
 
-/* Whether @target may be planned after all when what is queued was shared, or was left alone. */
+/* Whether @target may be planned after all, once the queue was shared. */
 static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
 {
 	return extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)) ||
@@ -455,8 +454,8 @@ static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
 }
 
 /*
- * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all, and
- * room that others claimed may be given back.  Before the target is pinned for want of these, that is seen to.
+ * Plan for @target.  Possible sources that are queued themselves may stay after all, and queued targets may give
+ * claimed room back.  So the queue is shared before the target is pinned for lack of these.
  */
 static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
 		      SkipReason *ret_reason, GError **error)
@@ -484,7 +483,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		extent_outcome_note_skipped(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
-	/* Once in a pass is enough. */
+	/* Trying a target once per pass is enough. */
 	if (postponed_has(sharer->pass->postponed, target->id)) {
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
@@ -520,7 +519,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	return true;
 }
 
-/* Plan for the target of the runs in hand, and share when enough is planned. */
+/* Plan for the target of the present runs, and share when enough is planned. */
 static bool end_target(ExtentSharer *sharer, GError **error)
 {
 	const Object *found;
@@ -542,7 +541,7 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 	return execute_surplus(sharer, error);
 }
 
-/* Note a run of the target in hand; that it has zeros is said once. */
+/* Note a run of the present target; zeros only once. */
 static void add_run(ExtentSharer *sharer, const Run *run)
 {
 	if (run->source == RUN_HOLE && sharer->has_zeros)
@@ -557,7 +556,7 @@ static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 	while (pass_checkpoint(sharer->pass)) {
 		const OrderedRun *next;
 
-		/* What differed is not to be tried again, also if the pass is killed. */
+		/* Commit pairs that differed, so that they are not tried again even if the pass is killed. */
 		if (!run_order_next(order, &next, error) ||
 		    !pass_commit_when_due(sharer->pass, error))
 			return false;

@@ -18,12 +18,12 @@ typedef struct {
 } ShareRound;
 
 /*
- * Deduplicate what the runs between data extents of btrfs promise.
+ * Deduplicate data extents of btrfs by their runs.
  *
  * Extents are handled one by one, in the order of RunOrder.  The checksums tell where the runs end, and all
- * references to the extent are looked up.  The extent is shared away, in each of those places, only if other
- * extents can take over every referenced byte.  Otherwise nothing would be freed: the extent is pinned, and
- * becomes the source of others in later rounds.  An extent counts as freed when nothing refers to it any more.
+ * references to the extent are looked up.  The extent is shared away, in each reference, only if other extents
+ * cover every referenced byte.  Otherwise nothing would be freed: the extent is pinned, and becomes the source of
+ * others in later rounds.  An extent counts as freed when nothing references it any more.
  *
  * Thread: the filesystem's worker.
  */

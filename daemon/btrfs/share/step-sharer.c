@@ -34,7 +34,7 @@ void step_sharer_free(StepSharer *sharer)
 	g_free(sharer);
 }
 
-/* Whether a file's place still shows at @offset what it is thought to show. */
+/* Whether the reference still has the expected extent at @offset. */
 static bool still_shows(StepSharer *sharer, const ExtentRef *place, uint64_t offset,
 			uint64_t bytenr, bool *ret, GError **error)
 {
@@ -101,7 +101,7 @@ static ReadOutcome fetch_window(const ExtentStep *step, const SharedStep *shared
 	return file_reader_fetch(files->from, step->source_offset + shared->done, shared->length);
 }
 
-/* Have the kernel share the window in hand, which is fetched. */
+/* Have the kernel share the present window, whose data is fetched. */
 static void share_window(StepSharer *sharer, const ExtentStep *step, const StepFiles *files,
 			 SharedStep *shared)
 {
