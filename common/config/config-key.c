@@ -4,7 +4,7 @@
 #include "common/config/disk-settings.h"
 #include "common/config/policies.h"
 #include "common/config/settings.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <string.h>
 
@@ -385,7 +385,7 @@ const ConfigKey *config_key_near(const char *name, ConfigSection section)
 	const char *near;
 	size_t n = 0;
 
-	/* Whoever leaves out a letter's case is nearer than one letter. */
+	/* A wrong case is nearer than one wrong letter. */
 	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
 		if (!(keys[i].sections & section))
 			continue;

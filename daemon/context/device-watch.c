@@ -2,7 +2,7 @@
 #include "daemon/context/device-watch.h"
 
 #include "common/mounts/filesystem-hold.h"
-#include "kernel-ioctl/btrfs/btrfs-scrub.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/device-health.h"
 

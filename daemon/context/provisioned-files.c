@@ -2,9 +2,9 @@
 #include "daemon/context/provisioned-files.h"
 
 #include "common/content/zeros.h"
-#include "common/files/file-key.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #define FILES_MAX 4096
 

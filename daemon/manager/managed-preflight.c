@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/managed-filesystem-internal.h"
 
-#include "kernel-ioctl/btrfs/btrfs-scrub.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <fcntl.h>

@@ -106,7 +106,7 @@ bool btrfs_checksum_compute(BtrfsChecksum checksum, const void *data, size_t len
 	return false;
 }
 
-/* BLAKE2b of 256 bits, without a key (RFC 7693), of blocks of zeros: which of all blocks are sought. */
+/* BLAKE2b of 256 bits, without a key (RFC 7693), of blocks of zeros.  No other data needs it. */
 static const struct {
 	uint32_t bytes;
 	uint8_t sum[BTRFS_SUM_BYTES_MAX];

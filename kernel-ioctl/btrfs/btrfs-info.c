@@ -34,7 +34,7 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
 	return true;
 }
 
-/* What the kernel says in a file of the filesystem, to be freed; NULL: there is no such file. */
+/* The contents of the filesystem's attribute file, to be freed; NULL: there is no such file. */
 static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
 {
 	char text[FS_UUID_TEXT_BYTES];
@@ -60,4 +60,26 @@ char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
 	if (!operation || !*operation || g_str_equal(operation, "none"))
 		return NULL;
 	return g_steal_pointer(&operation);
+}
+
+bool btrfs_is_being_scrubbed(int fd)
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	uint64_t n_met = 0;
+
+	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+		return false;
+
+	/* Ids of removed devices are not used again. */
+	for (uint64_t id = 1; id <= info.max_id && n_met < info.num_devices; id++) {
+		struct btrfs_ioctl_scrub_args scrub = { .devid = id };
+
+		if (system_call_ioctl(fd, BTRFS_IOC_SCRUB_PROGRESS, &scrub) == 0)
+			return true;
+		if (errno != ENOTCONN && errno != ENODEV)
+			return false;
+		n_met += errno == ENOTCONN;
+	}
+
+	return false;
 }

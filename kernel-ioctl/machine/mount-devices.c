@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a line: after its number and that of its parent. */
+/* The index of the device number in a line of mountinfo. */
 #define DEVICE_FIELD 2
 
-/* Behind the hyphen that ends the optional fields: type, source, options. */
+/* The options' distance from the hyphen that ends the optional fields: type, source, options. */
 #define OPTIONS_AFTER_HYPHEN 3
 
 static bool is_of_device(char *const *fields, unsigned major, unsigned minor)
@@ -40,7 +40,7 @@ static void add_devices(GPtrArray *paths, const char *options)
 	for (char **part = parts; *part; part++) {
 		const char *value = strchr(*part, '=');
 
-		/* Blanks are written as \040. */
+		/* mountinfo writes blanks as \040. */
 		if (g_str_has_prefix(*part, "logdev=") || g_str_has_prefix(*part, "rtdev="))
 			g_ptr_array_add(paths, g_strcompress(value + 1));
 	}
@@ -55,7 +55,7 @@ char **mount_devices_read(const char *mountinfo, unsigned major, unsigned minor)
 	if (g_file_get_contents(mountinfo, &text, NULL, NULL))
 		lines = g_strsplit(text, "\n", -1);
 
-	/* All mounts of one filesystem show the same ones. */
+	/* All mounts of one filesystem show the same options. */
 	for (char **line = lines; line && *line && paths->len == 0; line++) {
 		g_auto(GStrv) fields = g_strsplit(*line, " ", -1);
 		const char *options =

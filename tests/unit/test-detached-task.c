@@ -8,7 +8,7 @@
 /* Long enough for a thread that does nothing. */
 #define MOMENT_USEC (G_USEC_PER_SEC / 5)
 
-/* Work that hangs until it is let go. */
+/* A task that hangs until it is released. */
 typedef struct {
 	atomic_bool *may_end;
 	atomic_uint *n_freed;

@@ -9,7 +9,7 @@
 
 #define UUID "00112233-4455-6677-8899-aabbccddeeff"
 
-/* A btrfs on md0, which lies on sda. */
+/* A btrfs filesystem on md0, which lies on sda. */
 typedef struct {
 	Scratch *sysfs;
 	DiskTopology topology;
@@ -65,7 +65,7 @@ static void scene_tear_down(Scene *scene, const void *data)
 	scratch_free(scene->sysfs);
 }
 
-/* What a watch that was made before finds now, at once and when it looks. */
+/* Assert what an existing watch finds, at once and at its next look. */
 static void assert_trouble(DeviceWatch *watch, Scene *scene, uint64_t n_unreadable,
 			   const char *expected)
 {
@@ -147,7 +147,7 @@ static void test_errors_that_the_last_pass_knew_do_not_count(Scene *scene, const
 	assert_trouble(watch, scene, 0, "its devices gave 2 new errors");
 	device_watch_set_known_errors(watch, 7);
 	g_assert_null(device_watch_find_trouble(watch, 0));
-	/* They were reset. */
+	/* The counters were reset. */
 	set_errors(scene, "0");
 	g_assert_null(device_watch_find_trouble(watch, 0));
 	g_assert_cmpuint(device_watch_errors(watch), ==, 0);

@@ -11,7 +11,7 @@
 static const uint8_t uuid[FS_UUID_BYTES] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
 					     0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
 
-/* A machine: sys, dev and mountinfo below a directory of the test's own. */
+/* A machine: sys, dev and mountinfo in a directory of the test. */
 typedef struct {
 	Scratch *scratch;
 	char *sysfs;
@@ -114,7 +114,7 @@ static void add_two_disks(const Machine *machine)
 	add_partition(machine, "pci/sdb/sdb1", "8:17");
 }
 
-/* Assert which disks are found, by their names. */
+/* Assert the names of the disks found. */
 static void assert_found(const Machine *machine, const FsLocation *location, const char *expected)
 {
 	g_autoptr(GPtrArray) disks = disk_topology_find(&machine->topology, location);

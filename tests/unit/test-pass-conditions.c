@@ -8,7 +8,7 @@
 
 static const FsLocation on_md0 = { .major = 9, .minor = 0 };
 
-/* An XFS on md0, which lies on sda, which rotates. */
+/* An XFS filesystem on md0, which lies on sda, which rotates. */
 typedef struct {
 	Scratch *sysfs;
 	DiskTopology topology;

@@ -80,7 +80,7 @@ static void test_what_is_held_begins_no_pass_even_if_one_is_asked_for(void)
 	state.is_asked = true;
 	state.is_on_hold = true;
 	assert_waits(&state, WAIT_ON_HOLD, SCHEDULE_NEVER);
-	/* Who paused it said so last and longest. */
+	/* A pause by a user is the strongest reason. */
 	state.is_paused = true;
 	assert_waits(&state, WAIT_PAUSED, SCHEDULE_NEVER);
 	state.paused_until_usec = state.now_usec + HOUR;

@@ -12,7 +12,7 @@
 #define SHALLOW  50
 #define ITEM_MAX (10 + 255)
 
-/* Directories within each other, of which the kernel knows the names. */
+/* Nested directories whose names the kernel knows. */
 typedef struct {
 	FakeItem *items;
 	uint8_t (*data)[ITEM_MAX];

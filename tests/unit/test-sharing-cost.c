@@ -19,7 +19,7 @@ static SharingCost *new_cost(uint64_t min_run_bytes)
 	return sharing_cost_new(&limits);
 }
 
-/* Judge what frees so many bytes without writing any. */
+/* Judge a step that frees so many bytes without writing any. */
 static CostVerdict judge_gain(SharingCost *cost, uint64_t bytes, const ExtentStep *steps,
 			      size_t n_steps)
 {
@@ -28,7 +28,7 @@ static CostVerdict judge_gain(SharingCost *cost, uint64_t bytes, const ExtentSte
 	return sharing_cost_judge(cost, &gain, steps, n_steps);
 }
 
-/* Steps of one target: @n_pieces of @piece_bytes in each of @n_places, from as many extents. */
+/* Judge the steps of one target: @n_pieces of @piece_bytes in each of @n_places, from as many extents. */
 static CostVerdict judge_places(SharingCost *cost, uint64_t inode, uint64_t offset,
 				uint64_t piece_bytes, unsigned n_pieces, unsigned n_places)
 {
@@ -41,7 +41,7 @@ static CostVerdict judge_places(SharingCost *cost, uint64_t inode, uint64_t offs
 				.target = { .root = 256 + place, .inode = inode, .offset = offset },
 				.target_offset = offset + i * piece_bytes,
 				.length = piece_bytes,
-				/* No two lie side by side. */
+				/* No two are adjacent. */
 				.source = { .root = 5, .inode = 1000 + i },
 				.source_offset = 2 * i * piece_bytes,
 				.source_extent = { .address = (1 + i) * GIB },
@@ -73,7 +73,7 @@ static void test_a_piece_at_the_bound_loses_no_extent(void)
 {
 	g_autoptr(SharingCost) cost = new_cost(64 * KIB);
 
-	/* 128 KiB of two pieces each: an item more for 128 KiB. */
+	/* 128 KiB in two pieces each: one more item per 128 KiB. */
 	for (uint64_t i = 0; i < 1000; i++)
 		g_assert_cmpint(judge(cost, 257, i * 128 * KIB, 64 * KIB, 2), ==, COST_WORTH);
 }
@@ -105,15 +105,15 @@ static void test_the_minimum_is_an_average_over_the_file(void)
 	uint64_t offset = 0;
 	unsigned n = 0;
 
-	/* Three items more for 16 KiB each time: the free ones are soon gone. */
+	/* Three more items per 16 KiB: the free ones are soon used up. */
 	while (judge(cost, 257, offset, 4 * KIB, 4) == COST_WORTH) {
 		offset += 16 * KIB;
 		n++;
 	}
 	g_assert_cmpuint(n, ==, 5);
-	/* Another file has its own. */
+	/* Another file has its own account. */
 	g_assert_cmpint(judge(cost, 258, 0, 4 * KIB, 4), ==, COST_WORTH);
-	/* What frees much for few items pays for others. */
+	/* A target that frees much for few items pays for others. */
 	g_assert_cmpint(judge(cost, 257, GIB, MIB, 1), ==, COST_WORTH);
 	g_assert_cmpint(judge(cost, 257, offset, 4 * KIB, 4), ==, COST_WORTH);
 }
@@ -143,7 +143,7 @@ static void test_a_file_is_not_cut_without_end(void)
 	g_assert_cmpuint(n - 1, ==, SHARING_COST_ITEMS_MAX / 4095);
 }
 
-/* Targets of @target_bytes over extents of @source_bytes of one file, side by side. */
+/* Count refused targets of @target_bytes over extents of @source_bytes of one file, side by side. */
 static unsigned count_refused(uint64_t target_bytes, uint64_t source_bytes)
 {
 	g_autoptr(SharingCost) cost = new_cost(64 * KIB);
@@ -182,7 +182,7 @@ static void test_copies_cut_at_other_places_are_in_no_more_pieces_than_before(vo
 	g_assert_cmpuint(count_refused(32 * KIB, 36 * KIB), ==, 0);
 	g_assert_cmpuint(count_refused(36 * KIB, 32 * KIB), ==, 0);
 	g_assert_cmpuint(count_refused(8 * KIB, 12 * KIB), ==, 0);
-	/* A file of long extents is not made one of short ones. */
+	/* A file of long extents does not become one of short ones. */
 	g_assert_cmpuint(count_refused(MIB, 4 * KIB), ==, 64);
 }
 
@@ -228,7 +228,7 @@ static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
 	g_autoptr(SharingCost) cost = new_cost(64 * KIB);
 	g_autoptr(GArray) steps = g_array_new(false, true, sizeof(ExtentStep));
 
-	/* Nine pieces with eight gaps between them, in two subvolumes: sixteen items more in each. */
+	/* Nine pieces with eight gaps, in two subvolumes: sixteen more items in each. */
 	for (unsigned i = 0; i < 18; i++)
 		add_step(steps, 256 + i / 9, 2 * (i % 9) * 4 * KIB, STEP_FROM_PLACE);
 	for (unsigned i = 0; i < 16; i++)
@@ -236,7 +236,7 @@ static void test_what_is_copied_comes_last_and_is_in_pieces_too(void)
 	g_assert_cmpint(
 		judge_gain(cost, 36 * KIB, (const ExtentStep *)(void *)steps->data, steps->len), ==,
 		COST_WORTH);
-	/* One more would be free no longer: 44 KiB are less than 64. */
+	/* One more is not free: 44 KiB are less than 64. */
 	g_assert_cmpint(judge(cost, 257, MIB, 4 * KIB, 2), ==, COST_PIECES);
 }
 
@@ -246,17 +246,17 @@ static void test_snapshots_cost_copies_of_leaves(void)
 	g_autoptr(SharingCost) far = new_cost(64 * KIB);
 	unsigned n_far = 0;
 
-	/* Small files side by side are in a few leaves, that are copied once for each snapshot. */
+	/* Small adjacent files are in a few leaves, which are copied once for each snapshot. */
 	for (uint64_t i = 0; i < 10000; i++)
 		g_assert_cmpint(judge_places(near, 257 + i, 0, 4 * KIB, 1, 4), ==, COST_WORTH);
-	/* Here and there each needs copies of its own. */
+	/* Scattered ones each need their own copies. */
 	for (uint64_t i = 0; i < 10000; i++)
 		n_far += judge_places(far, 257 + 1000 * i, 0, 4 * KIB, 1, 4) == COST_WORTH;
 	g_assert_cmpuint(n_far, <=, 10);
 	g_assert_cmpint(judge_places(far, 1, 0, 128 * KIB, 1, 4), ==, COST_WORTH);
-	/* One place needs no copy. */
+	/* One reference needs no copy. */
 	g_assert_cmpint(judge_places(far, 1, 0, 4 * KIB, 1, 1), ==, COST_WORTH);
-	/* So many snapshots are too dear even then. */
+	/* This many snapshots are too expensive even then. */
 	g_assert_cmpint(judge_places(near, 300, 0, 4 * KIB, 1, 31), ==, COST_METADATA);
 }
 
@@ -339,11 +339,11 @@ static void test_room_for_metadata_is_kept(void)
 		{ 32 * MIB, 30 * MIB, 2 * MIB, 16 * MIB, 512 * MIB, 2, false },
 		{ 32 * MIB, 30 * MIB, 2 * MIB, 15 * MIB, 512 * MIB, 2, true },
 		{ 32 * MIB, 30 * MIB, 2 * MIB, 8 * MIB, 512 * MIB, 1, false },
-		/* What is there and not used, but for what the kernel keeps itself. */
+		/* Space of existing groups that is not used, without the kernel's reserve. */
 		{ 32 * MIB, 8 * MIB, 4 * MIB, 0, 512 * MIB, 2, false },
 		{ 32 * MIB, 8 * MIB, 17 * MIB, 0, 512 * MIB, 2, true },
 		{ 32 * MIB, 31 * MIB, 4 * MIB, 0, 512 * MIB, 2, true },
-		/* A 256th of what there is, within bounds. */
+		/* A 256th of the devices, within bounds. */
 		{ 8 * GIB, 8 * GIB - 255 * MIB, 0, 0, GIB * 1024, 1, true },
 		{ 8 * GIB, 8 * GIB - 256 * MIB, 0, 0, GIB * 1024, 1, false },
 		{ 8 * GIB, 8 * GIB - 31 * MIB, 0, 0, 8 * GIB, 1, true },

@@ -9,7 +9,7 @@
 static const FsIdentity xfs = { FS_KIND_XFS, { 1 }, 4096, true };
 static const FsIdentity btrfs = { FS_KIND_BTRFS, { 1 }, 4096, true };
 
-/* A file of a sysfs that a test makes. */
+/* Write a file of a test's sysfs. */
 static void put(const Scratch *sysfs, const char *name, const char *text)
 {
 	g_autofree char *path = scratch_path(sysfs, name);

@@ -3,7 +3,7 @@
 
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
-#include "kernel-ioctl/btrfs/btrfs-owner.h"
+#include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/sharing-cost.h"
 
-#include "common/files/file-key.h"
+#include "kernel-ioctl/call/file-key.h"
 
 /* Limits of the files and leaves that are remembered; beyond them counting starts anew. */
 #define FILES_MAX  (1 << 14)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/refs/extent-files.h"
 
-#include "common/files/file-key.h"
 #include "daemon/btrfs/refs/state-files.h"
 #include "daemon/context/file-opener.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/refs/state-files.h"
 
-#include "common/files/file-key.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <dirent.h>
 #include <string.h>
