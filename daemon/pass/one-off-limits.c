@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/one-off-limits.h"
+#include "daemon/pass/one-off-limits.h"
 
 #include "hashstore/objects/objects.h"
 
