@@ -51,9 +51,6 @@ const ConfigKey *config_keys(size_t *ret_n);
 /* The key with this name, in this case; NULL: none. */
 const ConfigKey *config_key_find(const char *name);
 
-/* A key of @section with a similar name; NULL: none. */
-const ConfigKey *config_key_near(const char *name, ConfigSection section);
-
 /* Why @name is no key of @section, and what would be right, to follow "NAME=: ".  To be freed. */
 char *config_key_refusal(const char *name, ConfigSection section);
 

@@ -15,7 +15,6 @@
 
 struct Config {
 	GPtrArray *entries; /* ConfigEntry */
-	GPtrArray *paths;   /* char * */
 };
 
 /* The state while a file is read. */
@@ -44,7 +43,6 @@ Config *config_new(void)
 	Config *config = g_new0(Config, 1);
 
 	config->entries = g_ptr_array_new_with_free_func((GDestroyNotify)entry_free);
-	config->paths = g_ptr_array_new_with_free_func(g_free);
 	return config;
 }
 
@@ -54,18 +52,12 @@ void config_free(Config *config)
 		return;
 
 	g_ptr_array_unref(config->entries);
-	g_ptr_array_unref(config->paths);
 	g_free(config);
 }
 
 const GPtrArray *config_entries(const Config *config)
 {
 	return config->entries;
-}
-
-const GPtrArray *config_paths(const Config *config)
-{
-	return config->paths;
 }
 
 char *config_section_text(ConfigSection section, const char *name)
@@ -249,7 +241,6 @@ bool config_add(Config *config, const char *file, const char *text, size_t lengt
 	ConfigLines lines = config_lines_of(text, length);
 	Reading reading = { .config = config, .file = file, .problems = problems };
 
-	g_ptr_array_add(config->paths, g_strdup(file));
 	for (;;) {
 		g_auto(ConfigLine) line = { 0 };
 

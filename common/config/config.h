@@ -54,9 +54,6 @@ bool config_add(Config *config, const char *file, const char *text, size_t lengt
 /* All entries in reading order: an array of ConfigEntry. */
 const GPtrArray *config_entries(const Config *config);
 
-/* The paths of the files that were read. */
-const GPtrArray *config_paths(const Config *config);
-
 /* "[Filesystem /srv]", escaped for a terminal. */
 char *config_section_text(ConfigSection section, const char *name);
 char *config_entry_section(const ConfigEntry *entry);

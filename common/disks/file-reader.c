@@ -158,11 +158,6 @@ int file_reader_fd(const FileReader *reader)
 	return reader->fd;
 }
 
-uint64_t file_reader_size_bytes(const FileReader *reader)
-{
-	return reader->size_bytes;
-}
-
 void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
 {
 	reader->wide = kept;

@@ -59,7 +59,6 @@ void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length);
 void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length);
 
 int file_reader_fd(const FileReader *reader);
-uint64_t file_reader_size_bytes(const FileReader *reader);
 
 /*
  * True if another user has the file open (@writers_only: for writing), or it cannot be told.  The first call

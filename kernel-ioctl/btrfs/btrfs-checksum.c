@@ -25,23 +25,6 @@ BtrfsChecksum btrfs_checksum_of_type(uint16_t type)
 	}
 }
 
-const char *btrfs_checksum_name(BtrfsChecksum checksum)
-{
-	switch (checksum) {
-	case BTRFS_CHECKSUM_CRC32C:
-		return "crc32c";
-	case BTRFS_CHECKSUM_XXHASH64:
-		return "xxhash";
-	case BTRFS_CHECKSUM_SHA256:
-		return "sha256";
-	case BTRFS_CHECKSUM_BLAKE2B:
-		return "blake2";
-	case BTRFS_CHECKSUM_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
 typedef struct {
 	uint32_t of_byte[256];
 } Crc32cTable;

@@ -34,32 +34,16 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
 	return true;
 }
 
-/* The contents of the filesystem's attribute file, to be freed; NULL: there is no such file. */
-static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
+bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
 {
 	char text[FS_UUID_TEXT_BYTES];
 	g_autofree char *path = NULL;
-	char *value;
+	g_autofree char *mode = NULL;
 
 	fs_uuid_format(uuid, text);
-	path = g_strdup_printf("/sys/fs/btrfs/%s/%s", text, name);
-	return g_file_get_contents(path, &value, NULL, NULL) ? g_strstrip(value) : NULL;
-}
-
-bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
-{
-	g_autofree char *mode = read_attribute(uuid, "qgroups/mode");
-
-	return g_strcmp0(mode, "squota") == 0;
-}
-
-char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
-{
-	g_autofree char *operation = read_attribute(uuid, "exclusive_operation");
-
-	if (!operation || !*operation || g_str_equal(operation, "none"))
-		return NULL;
-	return g_steal_pointer(&operation);
+	path = g_build_filename("/sys/fs/btrfs", text, "qgroups/mode", NULL);
+	return g_file_get_contents(path, &mode, NULL, NULL) &&
+	       strcmp(g_strstrip(mode), "squota") == 0;
 }
 
 bool btrfs_is_being_scrubbed(int fd)

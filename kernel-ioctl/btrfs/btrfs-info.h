@@ -38,13 +38,6 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error) G_GNUC_WARN_UNUSED_
 bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES]);
 
 /*
- * The exclusive operation that runs, in the kernel's words, to be freed: "balance", "balance paused", "device
- * remove", "device replace", "resize" and so on.  NULL: none, or the kernel does not tell.  A scrub is not
- * exclusive.  Source: /sys/fs/btrfs/UUID/exclusive_operation, since Linux 5.10.
- */
-char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES]);
-
-/*
  * True if a scrub runs on any device of a btrfs filesystem, or a replacement, which scrubs too
  * (BTRFS_IOC_SCRUB_PROGRESS, needs CAP_SYS_ADMIN).
  *

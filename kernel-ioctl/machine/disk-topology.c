@@ -220,15 +220,3 @@ char **disks_names(const GPtrArray *disks)
 		names[i] = g_strdup(((const Disk *)disks->pdata[i])->name);
 	return names;
 }
-
-bool disks_are_rotating(const GPtrArray *disks)
-{
-	for (size_t i = 0; i < disks->len; i++) {
-		const Disk *disk = disks->pdata[i];
-
-		if (disk->is_rotating)
-			return true;
-	}
-
-	return false;
-}

@@ -41,6 +41,3 @@ GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocat
 
 /* The kernel's names of @disks, NULL-terminated, to be freed. */
 char **disks_names(const GPtrArray *disks);
-
-/* True if the kernel calls any of @disks rotating. */
-bool disks_are_rotating(const GPtrArray *disks);
