@@ -9,7 +9,7 @@
 /*
  * SumCache - block sums of shared blocks by physical address, so that a pass reads each of them only once.
  *
- * It also remembers of which object the store has anchors of a block: see CloneStands.
+ * It also remembers of which object the store has anchors of a block: see StandIns.
  *
  * It is a sparse temporary file with 12 bytes per block, made on first use.  Its size is limited: addresses that
  * differ by a multiple of the cache's size have one place, which the last 256 blocks put there have.  Evicted

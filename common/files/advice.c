@@ -48,7 +48,7 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_IMMUTABLE] = "immutable files; 'chattr -i' would allow it",
 	[SKIP_NO_COW] = "files without copy-on-write; NoDataCow=share would take them",
 	[SKIP_KEEP_ZEROS] = "zeros that are kept as Zeros= says; Zeros=hole would free them",
-	[SKIP_INLINE] = "data inside metadata; nothing can be shared there",
+	[SKIP_INLINE] = "data inside metadata; nothing can be deduplicated there",
 	[SKIP_BUSY] = "in use, or part of a snapshot being sent; the next pass tries again",
 	[SKIP_CHANGED] = "changed while the pass ran; the next pass tries again",
 	[SKIP_DIFFERS] = "what has equal checksums differs; nothing to do",

@@ -41,7 +41,7 @@ char *mount_options_refusal(const char *path, const char *mount_point, bool has_
 			"mkfs.xfs -m reflink=1 and copying the files over would help",
 			path);
 	if (is_read_only)
-		return g_strdup_printf("%s is mounted read-only: nothing can be shared there",
+		return g_strdup_printf("%s is mounted read-only: nothing can be deduplicated there",
 				       mount_point);
 	return NULL;
 }

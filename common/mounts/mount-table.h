@@ -33,7 +33,7 @@ typedef struct {
 	char *options;                 /* its own ones, which hold for all of its mounts */
 	uint32_t major, minor;         /* of the superblock; on btrfs of no disk */
 	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
-	char *refusal;                 /* why nothing can be shared there; NULL: it can */
+	char *refusal;                 /* why nothing can be deduplicated there; NULL: it can */
 } MountedFilesystem;
 
 typedef struct MountTable MountTable;
@@ -74,7 +74,7 @@ void mounted_filesystem_set_silent(MountedFilesystem *filesystem);
 /* Replace the filesystem at @index by @filesystem, which is consumed. */
 void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem);
 
-/* At the end, set the reasons why nothing can be shared. */
+/* At the end, set the reasons why nothing can be deduplicated there. */
 void mount_table_conclude(MountTable *table);
 
 /* All filesystems (MountedFilesystem) in the order of their first mounts; owned by the table. */

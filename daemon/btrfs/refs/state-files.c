@@ -83,6 +83,6 @@ bool state_files_have_extent(const StateFiles *own, const BtrfsExtentItem *item)
 		n_known += ref->count;
 	}
 
-	/* What is not inline may be anybody's. */
+	/* References outside the item may be anybody's. */
 	return n_known > 0 && n_known == item->refs;
 }
