@@ -28,15 +28,15 @@ typedef enum {
 /* Which files are read, if equal data is found by reading. */
 typedef enum {
 	READ_POLICY_ALL,
-	READ_POLICY_SAME_SIZE, /* only files that another file has the size of */
+	READ_POLICY_SAME_SIZE, /* only files that may be identical to another one */
 } ReadPolicy;
 
 /* How files in read-only subvolumes and snapshots of btrfs are treated. */
 typedef enum {
 	SNAPSHOTS_AUTO,  /* share; if that costs too much, wait for their deletion */
-	SNAPSHOTS_SHARE, /* share, or leave all data that they show */
+	SNAPSHOTS_SHARE, /* share all references to an extent, or none */
 	SNAPSHOTS_WRITABLE, /* share writable references only, and wait for the deletion of the others */
-	SNAPSHOTS_SOURCE, /* use them as sources only; leave other data that they show */
+	SNAPSHOTS_SOURCE, /* share others with them; leave extents that they show */
 	SNAPSHOTS_SKIP,
 } SnapshotPolicy;
 

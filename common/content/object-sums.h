@@ -4,8 +4,8 @@
 #include "common/content/winnow.h"
 
 /*
- * ObjectSums - computes the anchors of an object, the starts of its long runs of zeros, and a digest of the
- * whole, from its block sums in order.
+ * ObjectSums - computes the anchors of an object, the starts of its long runs of zeros, and a digest of it.  The
+ * input is its block sums in order.
  *
  * Holes and zero blocks count alike, so a sparse file and its written twin have one digest.  It is a plain
  * value without pointers: a store can keep it, and a later pass continues it.

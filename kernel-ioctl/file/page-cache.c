@@ -111,9 +111,7 @@ uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length)
 	uint64_t n_pages = 0;
 	bool is_counted = length > 0 && count_by_cachestat(fd, offset, length, &n_pages);
 
-	/*
-	 * Most files are cached from their beginning or not at all, so the size of this file rarely matters.
-	 */
+	/* Most files are cached from their start or not at all.  Then the size need not be read. */
 	if (is_counted && n_pages == 0)
 		return 0;
 	if (is_counted && offset == 0 && n_pages >= (length - 1) / page_bytes() + 1)
