@@ -111,8 +111,8 @@ typedef struct {
 	/* Smaller files are skipped; SETTINGS_MIN_SIZE_UNSET: the default of the kind. */
 	uint64_t min_size_bytes;
 	uint64_t min_run_bytes; /* that an additional item of a file must free on average */
-	uint64_t
-		store_limit_bytes; /* of the store; SETTINGS_STORE_LIMIT_AUTO: derived from the filesystem */
+	/* SETTINGS_STORE_LIMIT_AUTO: derived from the filesystem. */
+	uint64_t store_limit_bytes;
 	uint64_t min_age_usec;   /* files that changed within it are left for a later pass */
 	uint64_t run_for_usec;   /* the longest that a pass may take; 0: no limit */
 	uint64_t rate_bytes;     /* per second and disk; 0: no limit */
@@ -137,8 +137,8 @@ typedef struct {
 	HardshipPolicy on_battery;
 	HardshipPolicy degraded;
 	PriorityPolicy priority;
-	PressurePolicy
-		pressure; /* of all disks, whatever is configured; PRESSURE_AUTO: as that is */
+	/* For all disks, instead of the configuration; PRESSURE_AUTO: as configured. */
+	PressurePolicy pressure;
 	RotatingPolicy rotating; /* the same */
 	bool once;
 	bool now;          /* ignore the windows */

@@ -17,8 +17,8 @@
 typedef struct {
 	FileKey key;
 	BtrfsInodeItem item;
-	uint64_t
-		leaf; /* the transaction that last wrote the leaf of its inode; UINT64_MAX: not known */
+	/* The transaction that last wrote the leaf of its inode; UINT64_MAX: not known. */
+	uint64_t leaf;
 	bool is_there;
 } KnownFile;
 
