@@ -130,9 +130,9 @@ static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, 
 }
 
 /*
- * If a file ends within a block, of the target or of the source, the block is shared only if the other's file ends
- * there, too.  Otherwise it is left to a later source: for instance, the twin of a small file comes after an image
- * with the same blocks.
+ * If a file ends within a block of the target or the source, the block is shared only if the other's file ends
+ * there.  Otherwise it is left to a later source: for instance, the twin of a small file comes after an image with
+ * the same blocks.
  */
 static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal)
 {
