@@ -5,14 +5,14 @@
 #include "daemon/btrfs/plan/extent-tails.h"
 #include "daemon/btrfs/plan/extent-zeros.h"
 
-/* At most so many files of a source are looked at for data that continues a target. */
+/* Limit of the files of a source that are looked at for data that continues a target. */
 #define BESIDE_MAX 8
 
 /* If a target has more pieces than this, more sources are looked at, up to SOURCES_MAX. */
 #define FEW_PIECES  16
 #define SOURCES_MAX 16
 
-/* At most so many gaps of one target are looked at.  A gap that becomes smaller counts again. */
+/* Limit of the gaps of one target that are looked at.  A gap that becomes smaller counts again. */
 #define GAPS_MAX 1024
 
 /* Comparisons that are remembered: the last ones. */
