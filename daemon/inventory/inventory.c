@@ -4,9 +4,9 @@
 #include "daemon/context/compare-uint64.h"
 #include "daemon/context/known-file.h"
 #include "daemon/inventory/bulk-inventory.h"
-#include "daemon/inventory/candidates.h"
 #include "daemon/inventory/directory-merge.h"
 #include "daemon/inventory/file-merge.h"
+#include "daemon/inventory/same-size-filter.h"
 #include "daemon/inventory/walk.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
@@ -24,7 +24,7 @@ struct Inventory {
 	Walk *walk;
 	Sorter *files; /* FileRecord */
 	ReadList *to_read;
-	SameSizes *sizes; /* NULL: all files are to be read, whatever their sizes */
+	SizeGroups *sizes; /* NULL: all files are to be read, whatever their sizes */
 	FileMerge *merge;
 	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
 };
@@ -62,7 +62,7 @@ void inventory_free(Inventory *inventory)
 	walk_free(inventory->walk);
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
-	same_sizes_free(inventory->sizes);
+	size_groups_free(inventory->sizes);
 	file_merge_free(inventory->merge);
 	sorter_free(inventory->outside);
 	g_free(inventory);
@@ -160,7 +160,7 @@ static bool add_outside(Inventory *inventory, const Object *known, GError **erro
 	};
 
 	return !inventory->sizes || known->state != OBJECT_DONE ||
-	       same_sizes_add(inventory->sizes, &file, error);
+	       size_groups_add(inventory->sizes, &file, error);
 }
 
 /* The walk did not meet an object of the store. */
@@ -362,8 +362,8 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
 	if (pass->settings->read == READ_POLICY_SAME_SIZE)
-		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
-						  directory, pass->stop);
+		inventory->sizes = size_groups_new(false, pass->settings->memory_bytes / 8,
+						   directory, pass->stop);
 	inventory->merge =
 		file_merge_new(pass, inventory->names, inventory->to_read, inventory->sizes);
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
@@ -380,8 +380,8 @@ bool inventory_choose(Inventory *inventory, GError **error)
 	if (!inventory->sizes)
 		return true;
 
-	return candidates_choose(inventory->pass, inventory->sizes, inventory->names,
-				 inventory->opener, inventory->to_read, error) &&
+	return same_size_filter_choose(inventory->pass, inventory->sizes, inventory->names,
+				       inventory->opener, inventory->to_read, error) &&
 	       read_list_sort(inventory->to_read, error);
 }
 
