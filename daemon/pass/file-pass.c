@@ -138,7 +138,7 @@ static bool keep_read(FilePass *files, GError **error)
 		return pass_commit(pass, error);
 
 	files->is_done = true;
-	return page_cache_drop_drop(pass, files->opener, error);
+	return page_cache_drop_kept(pass, files->opener, error);
 }
 
 /* Find the equal runs of blocks. */
@@ -176,7 +176,7 @@ static bool share_files(FilePass *files, GError **error)
 						   settings->state_directory, pass->stop);
 	return share_all(pass, order, files->opener, error) &&
 	       clones_share(pass, files->table, files->opener, error) &&
-	       clone_scan_note(pass, error) && page_cache_drop_drop(pass, files->opener, error);
+	       clone_scan_note(pass, error) && page_cache_drop_kept(pass, files->opener, error);
 }
 
 /* Settle all that was matched, except what was postponed. */
