@@ -81,7 +81,7 @@ static FingerprintOutcome skip_for_now(Fingerprinter *printer, const FileJob *jo
 static ObjectSumsSink sink_of(Fingerprinter *printer)
 {
 	printer->anchors.object = printer->job->object;
-	return anchor_sink(&printer->anchors);
+	return anchor_writer_sink(&printer->anchors);
 }
 
 /*
