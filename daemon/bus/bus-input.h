@@ -10,7 +10,7 @@
  * BusInput - passes the messages of a peer of the private socket on to sd-bus, one at a time.
  *
  * sd-bus reads a message of up to 128 MiB into memory before anything can refuse it.  So BusInput reads the peer's
- * socket itself.  It parses the fixed header of each message, gives up the peer if the message is too long, and
+ * socket itself.  It parses the fixed header of each message, and gives up the peer if the message is too long.  It
  * writes the rest into a socket pair that sd-bus reads. sd-bus writes its answers to the peer's socket directly.
  *
  * BusInput passes on the next message when sd-bus has taken the last one, and the peer all answers.  So a peer

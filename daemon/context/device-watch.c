@@ -83,9 +83,9 @@ static char *what_is_gone(const DeviceWatch *watch)
 }
 
 /*
- * btrfs counts the errors of its devices.  A file on it that cannot be read without such an error has a wrong checksum,
- * which its owner can cause by changing a buffer during a direct write (before 6.15), or by an encoded write.  Nobody
- * but a device causes errors of data on XFS, and nothing counts these for all kinds of devices.
+ * btrfs counts the errors of its devices.  A file that cannot be read without such an error has a wrong checksum.
+ * Its owner can cause that by changing a buffer during a direct write (before 6.15), or by an encoded write.
+ * Nobody but a device causes errors of data on XFS, and nothing counts these for all kinds of devices.
  */
 static bool are_too_many(const DeviceWatch *watch, uint64_t n_unreadable)
 {

@@ -7,9 +7,9 @@
 /*
  * RescanBackoff - how often to read a file that was found changed each time.
  *
- * The next pass reads the first changes.  Then the pass defers the file for an hour after it was read, and twice
- * as long after each further change, up to a week.  So a file that is written to for ever is read in vain once a
- * week, and one that settles down is read a week later at the latest.
+ * The next pass reads the first changes.  Then the pass defers the file for an hour after it was read, and twice as
+ * long after each further change, up to a week.  So a file that is written to for ever is read in vain once a week.
+ * One that settles down is read a week later at the latest.
  *
  * Pure.  Thread: any.
  */

@@ -4,8 +4,8 @@
 #include "hashstore/hash-store.h"
 
 /*
- * Witnesses - facts about some files of a filesystem, by which a later pass tells whether the filesystem
- * is still what it was, or was set back to an older state.
+ * Witnesses - facts about some files of a filesystem.  By these a later pass tells whether the filesystem was set
+ * back to an older state.
  *
  * A witness is a place in a file, and two values that were measured there.  The store keeps the latest 32, so that
  * some are younger than the state that the filesystem is set back to; and 32 chosen at random from all earlier

@@ -3,41 +3,41 @@
 
 static void put(uint64_t digest, uint64_t block, void *data)
 {
-	AnchorWriter *sink = data;
-	Anchor anchor = { digest, sink->object, (uint32_t)block };
+	AnchorWriter *writer = data;
+	Anchor anchor = { digest, writer->object, (uint32_t)block };
 
 	/* Positions are kept in 32 bits: data beyond them is found only as part of the whole object. */
-	if (block < ANCHOR_BLOCKS && !sink->failed &&
-	    !hash_store_put_anchor(sink->store, &anchor, &sink->failed))
+	if (block < ANCHOR_BLOCKS && !writer->failed &&
+	    !hash_store_put_anchor(writer->store, &anchor, &writer->failed))
 		return;
 }
 
 static void put_anchor(uint64_t digest, uint64_t block, void *data)
 {
-	AnchorWriter *sink = data;
+	AnchorWriter *writer = data;
 
-	if (!sink->stands || !stand_ins_cover(sink->stands, block, sink->anchor_blocks))
+	if (!writer->stands || !stand_ins_cover(writer->stands, block, writer->anchor_blocks))
 		put(digest, block, data);
 }
 
 static void put_zeros(uint64_t block, void *data)
 {
-	AnchorWriter *sink = data;
+	AnchorWriter *writer = data;
 
-	if (!sink->stands || !stand_ins_cover_run(sink->stands, block))
+	if (!writer->stands || !stand_ins_cover_run(writer->stands, block))
 		put(ANCHOR_ZEROS_DIGEST, block, data);
 }
 
-ObjectSumsSink anchor_sink(AnchorWriter *sink)
+ObjectSumsSink anchor_writer_sink(AnchorWriter *writer)
 {
-	return (ObjectSumsSink){ put_anchor, put_zeros, sink };
+	return (ObjectSumsSink){ put_anchor, put_zeros, writer };
 }
 
-bool anchor_writer_take_error(AnchorWriter *sink, GError **error)
+bool anchor_writer_take_error(AnchorWriter *writer, GError **error)
 {
-	if (!sink->failed)
+	if (!writer->failed)
 		return true;
 
-	g_propagate_error(error, g_steal_pointer(&sink->failed));
+	g_propagate_error(error, g_steal_pointer(&writer->failed));
 	return false;
 }

@@ -21,7 +21,7 @@ typedef struct {
 } AnchorWriter;
 
 /* The sink to give to ObjectSums. */
-ObjectSumsSink anchor_sink(AnchorWriter *sink);
+ObjectSumsSink anchor_writer_sink(AnchorWriter *writer);
 
 /* False, with the error, if something could not be put since the last call. */
-bool anchor_writer_take_error(AnchorWriter *sink, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool anchor_writer_take_error(AnchorWriter *writer, GError **error) G_GNUC_WARN_UNUSED_RESULT;

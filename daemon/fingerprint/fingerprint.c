@@ -81,7 +81,7 @@ static FingerprintOutcome skip_for_now(Fingerprinter *printer, const FileJob *jo
 static ObjectSumsSink sink_of(Fingerprinter *printer)
 {
 	printer->anchors.object = printer->job->object;
-	return anchor_sink(&printer->anchors);
+	return anchor_writer_sink(&printer->anchors);
 }
 
 /*
@@ -166,7 +166,7 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
 			       FILE_JOB_HALF_BYTES;
-	/* The sums stored with extents must be as far. */
+	/* The sums stored with extents must not lag behind. */
 	return (!printer->reads || extent_reads_flush(printer->reads, error)) &&
 	       hash_store_put(store, &row, error) &&
 	       hash_store_put_half(store, job->object, object_sums_blocks(&job->learned.sums),

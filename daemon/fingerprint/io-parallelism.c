@@ -24,7 +24,7 @@ static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
 	return false;
 }
 
-unsigned reader_count(DiskTable *table, const Filesystem *filesystem)
+unsigned io_parallelism_threads(DiskTable *table, const Filesystem *filesystem)
 {
 	return is_on_rotating(table, filesystem) ? READERS_ROTATING : READERS_SOLID;
 }

@@ -10,4 +10,4 @@
  *
  * Thread: any.
  */
-unsigned reader_count(DiskTable *table, const Filesystem *filesystem);
+unsigned io_parallelism_threads(DiskTable *table, const Filesystem *filesystem);

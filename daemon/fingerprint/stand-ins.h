@@ -6,8 +6,8 @@
 #include <glib.h>
 
 /*
- * StandIns - which blocks of the current file have anchors in the store already, because another file shows the
- * same blocks of the disk, or the file itself does so elsewhere.
+ * StandIns - which blocks of the current file have anchors in the store already.  Then another file shows the same
+ * blocks of the disk, or the file itself does so elsewhere.
  *
  * The store keeps the anchors of a block of the disk once.  So it grows with the data on the disk, however many
  * files show it.  The file that these anchors belong to is the stand-in for the other files.

@@ -14,7 +14,7 @@ struct FileMerge {
 	Pass *pass;
 	NameBuffer *names;
 	ReadList *to_read;
-	SameSizes *sizes;
+	SizeGroups *sizes;
 	uint32_t settled_below;
 	bool is_flushed;
 	uint64_t unsettled;
@@ -23,7 +23,7 @@ struct FileMerge {
 	bool lists_relying; /* all files that relied on the lost ones are listed */
 };
 
-FileMerge *file_merge_new(Pass *pass, NameBuffer *names, ReadList *to_read, SameSizes *sizes)
+FileMerge *file_merge_new(Pass *pass, NameBuffer *names, ReadList *to_read, SizeGroups *sizes)
 {
 	FileMerge *merge = g_new0(FileMerge, 1);
 
@@ -107,7 +107,7 @@ bool file_merge_add_known(FileMerge *merge, FileAction action, const FileRecord 
 	if (!merge->sizes || action == FILE_TO_READ || action == FILE_LEFT ||
 	    known->state == OBJECT_SKIPPED)
 		return true;
-	return same_sizes_add(merge->sizes, &file, error);
+	return size_groups_add(merge->sizes, &file, error);
 }
 
 /* With --read=same-size: whether a new file is read depends on the other files. */
@@ -124,7 +124,7 @@ static bool add_new(FileMerge *merge, const FileRecord *seen, GError **error)
 		.state = SIZED_NEW,
 	};
 
-	return same_sizes_add(merge->sizes, &file, error);
+	return size_groups_add(merge->sizes, &file, error);
 }
 
 static bool add_to_read(FileMerge *merge, const FileRecord *file, uint32_t half_object,

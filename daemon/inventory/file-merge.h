@@ -3,7 +3,7 @@
 
 #include "common/system/name-buffer.h"
 #include "daemon/inventory/read-list.h"
-#include "daemon/inventory/same-sizes.h"
+#include "daemon/inventory/size-groups.h"
 #include "hashstore/objects/objects.h"
 
 /*
@@ -43,7 +43,7 @@ typedef enum {
 } FileAction;
 
 /* All are borrowed; @sizes is NULL if all files are read, whatever their sizes. */
-FileMerge *file_merge_new(Pass *pass, NameBuffer *names, ReadList *to_read, SameSizes *sizes);
+FileMerge *file_merge_new(Pass *pass, NameBuffer *names, ReadList *to_read, SizeGroups *sizes);
 void file_merge_free(FileMerge *merge);
 
 /*

@@ -4,14 +4,16 @@
 #include "daemon/context/compare-uint64.h"
 #include "daemon/context/known-file.h"
 #include "daemon/inventory/bulk-inventory.h"
-#include "daemon/inventory/candidates.h"
 #include "daemon/inventory/directory-merge.h"
 #include "daemon/inventory/file-merge.h"
-#include "daemon/inventory/inventory-choice.h"
+#include "daemon/inventory/same-size-filter.h"
 #include "daemon/inventory/walk.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/xfs/xfs-bulkstat.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ struct Inventory {
 	Walk *walk;
 	Sorter *files; /* FileRecord */
 	ReadList *to_read;
-	SameSizes *sizes; /* NULL: all files are to be read, whatever their sizes */
+	SizeGroups *sizes; /* NULL: all files are to be read, whatever their sizes */
 	FileMerge *merge;
 	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
 };
@@ -60,7 +62,7 @@ void inventory_free(Inventory *inventory)
 	walk_free(inventory->walk);
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
-	same_sizes_free(inventory->sizes);
+	size_groups_free(inventory->sizes);
 	file_merge_free(inventory->merge);
 	sorter_free(inventory->outside);
 	g_free(inventory);
@@ -158,7 +160,7 @@ static bool add_outside(Inventory *inventory, const Object *known, GError **erro
 	};
 
 	return !inventory->sizes || known->state != OBJECT_DONE ||
-	       same_sizes_add(inventory->sizes, &file, error);
+	       size_groups_add(inventory->sizes, &file, error);
 }
 
 /* The walk did not meet an object of the store. */
@@ -246,6 +248,62 @@ static bool build_by_walk(Inventory *inventory, GError **error)
 	       merge_files(inventory, error);
 }
 
+/* Whether the pass covers all of the filesystem: its mount point is the top, and is a root. */
+static bool is_whole(const Filesystem *filesystem)
+{
+	FileStat stat;
+
+	if (file_stat_at(filesystem->fd, "", &stat) != 0)
+		return false;
+
+	for (size_t i = 0; i < filesystem->roots->len; i++) {
+		const FilesystemRoot *root = filesystem->roots->pdata[i];
+
+		if (root->is_top && !root->is_file && root->inode == stat.inode)
+			return true;
+	}
+
+	return false;
+}
+
+/* Why the list of all inodes cannot be used; NULL: it can.  Only a privileged pass over a whole XFS gets it. */
+static const char *why_no_list(const Pass *pass)
+{
+	const Filesystem *filesystem = pass->filesystem;
+
+	if (filesystem->identity.kind != FS_KIND_XFS)
+		return "only XFS lists its inodes";
+	if (!is_whole(filesystem))
+		return "the pass is over a part of the filesystem";
+	if (pass->keeps_left_out)
+		return "what it leaves out is not to be forgotten";
+	if (pass->settings->excludes && pass->settings->excludes[0])
+		return "--exclude looks at names";
+	if (pass->settings->patterns && pass->settings->patterns[0])
+		return "Exclude= looks at names";
+	if (!filesystem->opens_by_id)
+		return "opening files by their inodes is not permitted";
+
+	switch (xfs_bulkstat_try(filesystem->fd)) {
+	case 0:
+		return NULL;
+	case EPERM:
+		return "listing inodes is not permitted: it needs CAP_SYS_ADMIN";
+	default:
+		return "the kernel does not list inodes here";
+	}
+}
+
+/* Whether to build the inventory from the list of inodes.  The result of the pass records this, or why not. */
+static bool lists_inodes(const Pass *pass)
+{
+	PassResult *result = pass->result;
+
+	result->walk_reason = why_no_list(pass);
+	result->listed_inodes = !result->walk_reason;
+	return result->listed_inodes;
+}
+
 static bool build_either_way(Inventory *inventory, GError **error)
 {
 	bool is_listed = false;
@@ -254,7 +312,7 @@ static bool build_either_way(Inventory *inventory, GError **error)
 	if (inventory->sizes && !file_merge_flush(inventory->merge, error))
 		return false;
 
-	if (inventory_choice_is_list(inventory->pass) &&
+	if (lists_inodes(inventory->pass) &&
 	    !bulk_inventory_build(inventory->pass, inventory->opener, inventory->names,
 				  inventory->merge, &is_listed, error))
 		return false;
@@ -304,8 +362,8 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
 	if (pass->settings->read == READ_POLICY_SAME_SIZE)
-		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
-						  directory, pass->stop);
+		inventory->sizes = size_groups_new(false, pass->settings->memory_bytes / 8,
+						   directory, pass->stop);
 	inventory->merge =
 		file_merge_new(pass, inventory->names, inventory->to_read, inventory->sizes);
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
@@ -322,8 +380,8 @@ bool inventory_choose(Inventory *inventory, GError **error)
 	if (!inventory->sizes)
 		return true;
 
-	return candidates_choose(inventory->pass, inventory->sizes, inventory->names,
-				 inventory->opener, inventory->to_read, error) &&
+	return same_size_filter_choose(inventory->pass, inventory->sizes, inventory->names,
+				       inventory->opener, inventory->to_read, error) &&
 	       read_list_sort(inventory->to_read, error);
 }
 

@@ -10,8 +10,8 @@
  * A path may lead to an unresponsive filesystem, so the search is a DetachedTask: when it is given up, its thread
  * is left to itself with all that it holds.
  *
- * At most FILESYSTEM_SEARCHES_MAX threads search for callers at a time, those that were left to themselves
- * included, because callers may name any path as often as they like.
+ * At most FILESYSTEM_SEARCHES_MAX threads search for callers at a time, including those that were left to
+ * themselves.  Callers may name any path as often as they like.
  *
  * Thread: main.
  */

@@ -16,7 +16,7 @@
  */
 #define ALL_PAIRS_MEMBERS 8
 
-/* Pairs on one diagonal form one run if at most so many blocks lie between them. */
+/* Pairs on one diagonal form one run if no more blocks than this lie between them. */
 #define BRIDGE_BLOCKS 32
 
 /* A position in a target, and one in a source with the same digest. */

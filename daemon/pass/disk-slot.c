@@ -12,27 +12,27 @@ struct DiskSlot {
 	GArray *locks; /* descriptors */
 };
 
-static DiskSlot *turn_new(void)
+static DiskSlot *slot_new(void)
 {
-	DiskSlot *turn = g_new0(DiskSlot, 1);
+	DiskSlot *slot = g_new0(DiskSlot, 1);
 
-	turn->locks = g_array_new(false, false, sizeof(int));
-	return turn;
+	slot->locks = g_array_new(false, false, sizeof(int));
+	return slot;
 }
 
-void disk_slot_free(DiskSlot *turn)
+void disk_slot_free(DiskSlot *slot)
 {
-	if (!turn)
+	if (!slot)
 		return;
 
-	for (guint i = 0; i < turn->locks->len; i++)
-		fd_close(&g_array_index(turn->locks, int, i));
-	g_array_unref(turn->locks);
-	g_free(turn);
+	for (guint i = 0; i < slot->locks->len; i++)
+		fd_close(&g_array_index(slot->locks, int, i));
+	g_array_unref(slot->locks);
+	g_free(slot);
 }
 
 /* Returns false if another process has the disk.  If locks have no directory, no pass waits for another. */
-static bool take_disk(DiskSlot *turn, const Disk *disk)
+static bool take_disk(DiskSlot *slot, const Disk *disk)
 {
 	g_autofree char *name = g_strconcat("disk-", disk->name, NULL);
 	g_autoptr(GError) error = NULL;
@@ -40,7 +40,7 @@ static bool take_disk(DiskSlot *turn, const Disk *disk)
 	LockFileOutcome outcome = lock_file_take(name, &fd, &error);
 
 	if (outcome == LOCK_FILE_TAKEN)
-		g_array_append_val(turn->locks, fd);
+		g_array_append_val(slot->locks, fd);
 	else if (outcome == LOCK_FILE_FAILED)
 		g_debug("%s", error->message);
 	return outcome != LOCK_FILE_HELD;
@@ -48,16 +48,16 @@ static bool take_disk(DiskSlot *turn, const Disk *disk)
 
 DiskSlot *disk_slot_take(DiskTable *table, const GPtrArray *disks)
 {
-	g_autoptr(DiskSlot) turn = turn_new();
+	g_autoptr(DiskSlot) slot = slot_new();
 
 	for (size_t i = 0; i < disks->len; i++) {
 		const Disk *disk = disks->pdata[i];
 
-		if (disk_table_is_rotating(table, disk) && !take_disk(turn, disk))
+		if (disk_table_is_rotating(table, disk) && !take_disk(slot, disk))
 			return NULL;
 	}
 
-	return g_steal_pointer(&turn);
+	return g_steal_pointer(&slot);
 }
 
 DiskSlot *disk_slot_wait(DiskTable *table, int fd, const char *mount_point, const char *uuid,
@@ -73,11 +73,11 @@ DiskSlot *disk_slot_wait(DiskTable *table, int fd, const char *mount_point, cons
 	}
 
 	while (!atomic_load(stop)) {
-		DiskSlot *turn = disk_slot_take(table, disks);
-		g_autofree char *holder = turn ? NULL : filesystem_hold_holder(uuid);
+		DiskSlot *slot = disk_slot_take(table, disks);
+		g_autofree char *holder = slot ? NULL : filesystem_hold_holder(uuid);
 
-		if (turn || holder)
-			return turn;
+		if (slot || holder)
+			return slot;
 		if (!was_said)
 			g_message(
 				"%s: waiting for a pass over another filesystem on its disk to end",

@@ -26,6 +26,6 @@ DiskSlot *disk_slot_wait(DiskTable *table, int fd, const char *mount_point, cons
 			 const atomic_bool *stop);
 
 /* Give the slots back. */
-void disk_slot_free(DiskSlot *turn);
+void disk_slot_free(DiskSlot *slot);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskSlot, disk_slot_free)

@@ -163,8 +163,8 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 }
 
 /*
- * Find new copies like any other new extent, so that copies equal to each other or to older data are not left to
- * the next pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.
+ * Find new copies like any other new extent: copies equal to each other or to older data are not left to the next
+ * pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {

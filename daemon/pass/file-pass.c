@@ -9,7 +9,6 @@
 #include "daemon/match/match.h"
 #include "daemon/match/run-order.h"
 #include "daemon/pass/one-off-limits.h"
-#include "daemon/pass/space-count.h"
 #include "daemon/share/clone-pairs.h"
 #include "daemon/share/page-cache-drop.h"
 #include "daemon/share/share.h"
@@ -17,13 +16,14 @@
 #include "daemon/xfs/clone-sharer.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
+#include "kernel-ioctl/btrfs/btrfs-space.h"
 
 /* State that the phases hand on to each other. */
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
 	Inventory *inventory;
-	SpaceCount space;
+	BtrfsSpace space_before; /* of btrfs */
 	bool counts_space;
 	bool is_done; /* nothing is left to match */
 	ObjectTable *table;
@@ -75,6 +75,32 @@ static bool postpone_outside(Pass *pass, Inventory *inventory, uint64_t *ret_n, 
 	return true;
 }
 
+static bool is_btrfs(const Pass *pass)
+{
+	return pass->filesystem->identity.kind == FS_KIND_BTRFS;
+}
+
+static bool read_used(const Pass *pass, uint64_t *ret, GError **error)
+{
+	return fs_used_bytes(pass->filesystem->fd, pass->filesystem->identity.kind, ret, error);
+}
+
+/* Read the filesystem's own count of space.  Until the end the result has it as the count after the pass, too. */
+static bool begin_count(FilePass *files, GError **error)
+{
+	Pass *pass = files->pass;
+	uint64_t used;
+
+	if (!read_used(pass, &used, error) ||
+	    (is_btrfs(pass) &&
+	     !btrfs_space_read(pass->filesystem->fd, &files->space_before, error)))
+		return false;
+
+	pass->result->freed.used_before_bytes = used;
+	pass->result->freed.used_after_bytes = used;
+	return true;
+}
+
 /* List the files, and which of them are new or changed. */
 static bool list_files(FilePass *files, GError **error)
 {
@@ -97,7 +123,7 @@ static bool read_files(FilePass *files, GError **error)
 	    !fingerprint_all(pass, inventory_to_read(files->inventory), NULL, files->opener, error))
 		return false;
 
-	files->counts_space = space_count_begin(pass, &files->space, error);
+	files->counts_space = begin_count(files, error);
 	return files->counts_space;
 }
 
@@ -112,7 +138,7 @@ static bool keep_read(FilePass *files, GError **error)
 		return pass_commit(pass, error);
 
 	files->is_done = true;
-	return page_cache_drop_drop(pass, files->opener, error);
+	return page_cache_drop_kept(pass, files->opener, error);
 }
 
 /* Find the equal runs of blocks. */
@@ -150,7 +176,7 @@ static bool share_files(FilePass *files, GError **error)
 						   settings->state_directory, pass->stop);
 	return share_all(pass, order, files->opener, error) &&
 	       clones_share(pass, files->table, files->opener, error) &&
-	       clone_scan_note(pass, error) && page_cache_drop_drop(pass, files->opener, error);
+	       clone_scan_note(pass, error) && page_cache_drop_kept(pass, files->opener, error);
 }
 
 /* Settle all that was matched, except what was postponed. */
@@ -173,6 +199,30 @@ static bool settle(FilePass *files, GError **error)
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 
+/* Read the count again, and compute what metadata took. */
+static bool end_count(const FilePass *files, GError **error)
+{
+	Pass *pass = files->pass;
+	PassResult *result = pass->result;
+	BtrfsSpace after;
+
+	if (!read_used(pass, &result->freed.used_after_bytes, error))
+		return false;
+	if (result->shared.runs == 0 || pass->settings->dry_run)
+		return true;
+
+	/* A block that a file does not use any more may still be in use, as part of an extent or as metadata. */
+	result->freed.kept_bytes =
+		(int64_t)(result->freed.bytes -
+			  (result->freed.used_before_bytes - result->freed.used_after_bytes));
+	if (!is_btrfs(pass))
+		return true;
+	if (!btrfs_space_read(pass->filesystem->fd, &after, error))
+		return false;
+	result->freed.kept_bytes += btrfs_space_metadata_growth(&files->space_before, &after);
+	return true;
+}
+
 /* Count the space that the pass gained, also if it was interrupted. */
 static bool count_space(FilePass *files, GError **error)
 {
@@ -185,7 +235,7 @@ static bool count_space(FilePass *files, GError **error)
 	if (pass->result->shared.runs > 0 && pass_checkpoint(pass) && !pass->settings->dry_run &&
 	    !filesystem_flush(pass->filesystem, error))
 		return false;
-	return space_count_end(pass, &files->space, error);
+	return end_count(files, error);
 }
 
 typedef bool Phase(FilePass *files, GError **error);

@@ -126,7 +126,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->room = store_room_new(pass->store, settings->state_directory, store_limit(pass));
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
-	pass->n_readers = reader_count(disks, filesystem);
+	pass->n_readers = io_parallelism_threads(disks, filesystem);
 	pass->btrfs.compare_factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);

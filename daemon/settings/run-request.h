@@ -17,7 +17,7 @@ typedef struct {
 	char **wishes;
 } RunRequest;
 
-/* At most so many in one request. */
+/* Limits of one request. */
 #define RUN_PATHS_MOST  1024
 #define RUN_WISHES_MOST 64
 

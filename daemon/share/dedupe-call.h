@@ -9,9 +9,9 @@
  * DedupeCall - has the kernel share one range without blocking other processes for long.
  *
  * During a call writers of both files wait, on XFS readers, too, and nothing can stop the call.  So a window is cut
- * into calls of 1 MiB if another process had one of the files open at the first long call, or if memory is so short
- * that data was evicted.  The data of each is read right before it, and a pause follows, in which others get their
- * turn.
+ * into calls of 1 MiB in two cases.  Another process had one of the files open at the first long call, or memory is
+ * so short that data was evicted.  The data of each is read right before it, and a pause follows, in which others
+ * get their turn.
  *
  * In other cases there is one call, which makes fewer items in the trees of btrfs.
  *

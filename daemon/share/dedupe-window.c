@@ -217,8 +217,8 @@ bool dedupe_window_next(const DedupeWindow *window, BlockState state, size_t fro
 	return true;
 }
 
-bool dedupe_window_is_worth_it(const DedupeWindow *window, size_t first, size_t end,
-			       size_t min_blocks)
+bool dedupe_window_is_long_enough(const DedupeWindow *window, size_t first, size_t end,
+				  size_t min_blocks)
 {
 	return window->is_all_wanted || end - first >= min_blocks || first == 0 ||
 	       end == window->n || window->states[first - 1] == BLOCK_SAME_PLACE ||

@@ -65,8 +65,8 @@ bool dedupe_window_map_again(DedupeWindow *window, GError **error) G_GNUC_WARN_U
 void dedupe_window_choose_zeros(DedupeWindow *window, const Pass *pass, const OpenObject *target);
 
 /* Whether the equal range [@first, @end) is long enough to be shared, or continues another. */
-bool dedupe_window_is_worth_it(const DedupeWindow *window, size_t first, size_t end,
-			       size_t min_blocks);
+bool dedupe_window_is_long_enough(const DedupeWindow *window, size_t first, size_t end,
+				  size_t min_blocks);
 
 /* Whether the block becomes a hole when it is shared. */
 bool dedupe_window_becomes_hole(const DedupeWindow *window, size_t i);

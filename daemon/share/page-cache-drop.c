@@ -23,7 +23,7 @@ static bool open_file(Pass *pass, FileOpener *opener, uint32_t id, int *ret_fd, 
 	return true;
 }
 
-bool page_cache_drop_drop(Pass *pass, FileOpener *opener, GError **error)
+bool page_cache_drop_kept(Pass *pass, FileOpener *opener, GError **error)
 {
 	g_autoptr(GArray) windows = page_cache_budget_take_all(pass->kept);
 	g_auto(Fd) fd = -1;

@@ -11,4 +11,4 @@
  *
  * Thread: the filesystem's worker.
  */
-bool page_cache_drop_drop(Pass *pass, FileOpener *opener, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool page_cache_drop_kept(Pass *pass, FileOpener *opener, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -250,7 +250,7 @@ static void estimate_equal(RunSharer *sharer)
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
-		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
+		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
 		if (!has_clone(sharer))
 			window_account_add_expected(sharer->pass, window, first, end);
@@ -266,7 +266,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
-		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
+		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
 		if (!dedupe_equal(sharer, first, end, error))
 			return false;
@@ -286,7 +286,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
-		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
+		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
 		window_account_add_shared(sharer->pass, window, first, end);
 		if (sharer->is_refused)

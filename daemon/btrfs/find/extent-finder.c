@@ -30,7 +30,7 @@
 #define LOOKED_THROUGH_BYTES     (UINT64_C(128) << 10)
 #define LOOKED_THROUGH_BYTES_OWN (UINT64_C(512) << 10)
 
-/* btrfs preallocates extents of so many bytes; written ones are half as long at most. */
+/* btrfs preallocates extents of this length; written ones are half as long at most. */
 #define EXTENT_BYTES_MAX (UINT64_C(256) << 20)
 
 typedef struct {

@@ -258,7 +258,7 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 {
 	Pass *pass = fingerprinter->pass;
 	ObjectSumsSink sink = stretch ? (ObjectSumsSink){ ignore_anchor, ignore_zeros, NULL }
-				      : anchor_sink(&fingerprinter->anchors);
+				      : anchor_writer_sink(&fingerprinter->anchors);
 	BlockCounts counts = { 0 };
 	uint64_t digest;
 	ObjectSums sums;
@@ -275,7 +275,7 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 
 bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
 {
-	ObjectSumsSink sink = anchor_sink(&fingerprinter->anchors);
+	ObjectSumsSink sink = anchor_writer_sink(&fingerprinter->anchors);
 	GArray *joined = fingerprinter->joined;
 	Object row = stretch_object(stretch);
 	BlockCounts counts = { 0 };

@@ -10,7 +10,7 @@
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* At most so many items of all types are looked through for witnesses, in all subvolumes and in each. */
+/* Limits of the items of all types that are looked through for witnesses, in all subvolumes and in each. */
 #define ITEMS_MAX           16384
 #define ITEMS_SUBVOLUME_MAX 4096
 #define ITEMS_BUFFER_BYTES  ((size_t)64 << 10)

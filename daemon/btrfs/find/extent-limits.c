@@ -10,7 +10,7 @@
 #define LIMITS_NOTE "btrfs-limits"
 #define LIMITS_DAYS 7
 
-/* At most so many extents are matched again by every pass.  Each costs some 50 microseconds. */
+/* Limit of the extents that every pass matches again.  Each costs some 50 microseconds. */
 #define TAKEN_UP_MAX 4096
 
 typedef struct {

@@ -178,7 +178,7 @@ bool deferred_extents_note(DeferredExtents *deferred, GError **error)
 	return write_intended(deferred, error) && pass_commit(deferred->pass, error);
 }
 
-/* Forget what was intended and is decided; what the pass was stopped at stays. */
+/* Forget intents that are decided; the one at which the pass was stopped stays. */
 static bool end_intents(DeferredExtents *deferred, GError **error)
 {
 	g_autofree char *text = NULL;
@@ -190,7 +190,7 @@ static bool end_intents(DeferredExtents *deferred, GError **error)
 	return !text || !*text || write_intended(deferred, error);
 }
 
-/* See whether nothing but snapshots shows by now what was to be shared away. */
+/* Find out whether only snapshots reference an extent that was going to be shared away. */
 static bool recover(DeferredExtents *deferred, const Intended *intended, GError **error)
 {
 	HashStore *store = deferred->pass->store;
@@ -426,7 +426,7 @@ static bool keep_living(DeferredExtents *deferred, GArray *holders, GError **err
 	return true;
 }
 
-/* A dry run only notes what it found to be released. */
+/* A dry run only notes the bytes that it found to be released. */
 static bool note_released(DeferredExtents *deferred, uint64_t bytes, GError **error)
 {
 	uint64_t note = deferred->pass->settings->dry_run ? bytes : 0;

@@ -22,7 +22,7 @@ typedef struct DeferredExtents DeferredExtents;
 DeferredExtents *deferred_extents_new(Pass *pass);
 void deferred_extents_free(DeferredExtents *deferred);
 
-/* Note what is deferred before anything is looked at. */
+/* Sum up the deferred extents before any is looked at. */
 bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
@@ -38,7 +38,7 @@ void deferred_extents_intend(DeferredExtents *deferred, const Object *extent);
 /* Whether deferred_extents_note() has nothing to do. */
 bool deferred_extents_is_noted(const DeferredExtents *deferred);
 
-/* Write and commit what is intended, if it is not. */
+/* Write and commit the intents, if they are not written. */
 bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The outcome for @extent is in the store, or there was none. */
@@ -70,7 +70,7 @@ bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError *
 bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Fill in the result: what is deferred now, by whom, and what was released. */
+/* Fill in the result: the deferred extents, their holders, and the released bytes. */
 bool deferred_extents_end(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeferredExtents, deferred_extents_free)

@@ -16,7 +16,7 @@
 #define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
-/* At most so many sources of pinned extents are planned once more in a pass. */
+/* Limit of the sources of pinned extents that are planned once more in a pass. */
 #define TURNED_MAX (UINT32_C(1) << 17)
 
 struct PinnedExtents {

@@ -14,7 +14,7 @@
 /* A shorter extent gains little. */
 #define EXTENT_BYTES_MIN (UINT64_C(128) << 10)
 
-/* An extent with more unknown quarters would hardly be covered. */
+/* An extent with more uncovered quarters would hardly be covered as a whole. */
 #define UNCOVERED_QUARTERS_MAX 3
 
 /* The search runs if it looks for at least so many bytes per byte of checksums that it reads. */

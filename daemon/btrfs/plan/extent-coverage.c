@@ -5,14 +5,14 @@
 #include "daemon/btrfs/plan/extent-tails.h"
 #include "daemon/btrfs/plan/extent-zeros.h"
 
-/* At most so many files of a source are looked at for data that continues a target. */
+/* Limit of the files of a source that are looked at for data that continues a target. */
 #define BESIDE_MAX 8
 
 /* If a target has more pieces than this, more sources are looked at, up to SOURCES_MAX. */
 #define FEW_PIECES  16
 #define SOURCES_MAX 16
 
-/* At most so many gaps of one target are looked at.  A gap that becomes smaller counts again. */
+/* Limit of the gaps of one target that are looked at.  A gap that becomes smaller counts again. */
 #define GAPS_MAX 1024
 
 /* Comparisons that are remembered: the last ones. */
@@ -130,9 +130,9 @@ static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, 
 }
 
 /*
- * If a file ends within a block, of the target or of the source, the block is shared only if the other's file ends
- * there, too.  Otherwise it is left to a later source: for instance, the twin of a small file comes after an image
- * with the same blocks.
+ * If a file ends within a block of the target or the source, the block is shared only if the other's file ends
+ * there.  Otherwise it is left to a later source: for instance, the twin of a small file comes after an image with
+ * the same blocks.
  */
 static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal)
 {

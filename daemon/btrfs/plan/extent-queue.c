@@ -191,7 +191,7 @@ static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t len
 	       is_at_source(step, joined, length);
 }
 
-/* The step that continues there, of a target from @link on; *ret_link: the target after. */
+/* The step that continues there, of a target from @link on; *ret_link is its target. */
 static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length,
 			     GList **ret_link)
 {

@@ -7,7 +7,7 @@
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*
- * At most so many groups of references of a source are looked at, and so many more that contain a byte which the
+ * PLACES_MAX: groups of references of a source that are looked at, and as many more that contain a byte which the
  * first ones lack.  LOOK_UPS_MAX is the limit of such look-ups for one target.
  */
 #define PLACES_MAX   8

@@ -10,7 +10,7 @@ struct RoleSwap {
 	GArray *runs; /* Run, of the extent that may be freed instead */
 };
 
-/* At most so many sources of one target are looked at. */
+/* Limit of the sources of one target that are looked at. */
 #define SOURCES_MAX 16
 
 /* An object with any of these stays, as a source or because it must not be shared. */

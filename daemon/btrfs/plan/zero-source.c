@@ -15,7 +15,7 @@
 /* Zeros beside other data count so much less: that data is not freed while they stay. */
 #define MIXED_SHARE 16
 
-/* At most so many of the best are looked at. */
+/* Limit of the best candidates that are looked at. */
 #define CANDIDATES_MAX 8
 
 typedef struct {

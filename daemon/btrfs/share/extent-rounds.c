@@ -86,7 +86,7 @@ static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, 
 		return false;
 
 	pass->n_file_runs += pass->result->shared.runs - before;
-	return page_cache_drop_drop(pass, opener, error);
+	return page_cache_drop_kept(pass, opener, error);
 }
 
 /* Match all objects; *ret is NULL if the pass was stopped. */

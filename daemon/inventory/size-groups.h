@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /*
- * SameSizes - separates files that may be identical to others from those that cannot be: no other file has their
+ * SizeGroups - separates files that may be identical to others from those that cannot be: no other file has their
  * size, or none of that size has their head.
  *
  * A head is a digest over the first blocks of a file.  A file with an unknown head may be identical to any of its
@@ -19,7 +19,7 @@
  *
  * Memory: the given limit.  Thread: one at a time.
  */
-typedef struct SameSizes SameSizes;
+typedef struct SizeGroups SizeGroups;
 
 typedef enum {
 	SIZED_KNOWN, /* read to its end before: others may be identical to it */
@@ -46,19 +46,19 @@ typedef struct {
 } SizedFile;
 
 /* Files differ by their sizes, or @by_head, too.  @directory is copied, @stop borrowed. */
-SameSizes *same_sizes_new(bool by_head, size_t memory_bytes, const char *directory,
-			  const atomic_bool *stop);
-void same_sizes_free(SameSizes *sizes);
+SizeGroups *size_groups_new(bool by_head, size_t memory_bytes, const char *directory,
+			    const atomic_bool *stop);
+void size_groups_free(SizeGroups *sizes);
 
 /* Add a file.  For SIZED_KNOWN, size and head are enough. */
-bool same_sizes_add(SameSizes *sizes, const SizedFile *file, GError **error)
+bool size_groups_add(SizeGroups *sizes, const SizedFile *file, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Call once, when all were added. */
-bool same_sizes_sort(SameSizes *sizes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool size_groups_sort(SizeGroups *sizes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The next file in the order of sizes, and heads; NULL at the end.  Valid until the next call. */
-bool same_sizes_next(SameSizes *sizes, const SizedFile **ret, GError **error)
+bool size_groups_next(SizeGroups *sizes, const SizedFile **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(SameSizes, same_sizes_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SizeGroups, size_groups_free)

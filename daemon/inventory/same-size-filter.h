@@ -4,10 +4,10 @@
 #include "common/system/name-buffer.h"
 #include "daemon/context/file-opener.h"
 #include "daemon/inventory/read-list.h"
-#include "daemon/inventory/same-sizes.h"
+#include "daemon/inventory/size-groups.h"
 
 /*
- * Candidates - finds files that may be identical to others by reading as little as possible.
+ * SameSizeFilter - finds files that may be identical to others by reading as little as possible.
  *
  * The heads of files whose size others have are read.  This fingerprints small files.  Larger ones are read only if
  * others have the same head.  All other files are recorded as OBJECT_SEEN, with the head if it was read, so that a
@@ -23,5 +23,5 @@
  * files to @to_read that have to be read beyond their heads.  Files that a stopped pass did not come to are new to
  * the next one.
  */
-bool candidates_choose(Pass *pass, SameSizes *sizes, NameBuffer *names, FileOpener *opener,
-		       ReadList *to_read, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool same_size_filter_choose(Pass *pass, SizeGroups *sizes, NameBuffer *names, FileOpener *opener,
+			     ReadList *to_read, GError **error) G_GNUC_WARN_UNUSED_RESULT;

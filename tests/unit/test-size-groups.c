@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/inventory/same-sizes.h"
+#include "daemon/inventory/size-groups.h"
 
 /* A file, and whether no other file may be identical to it. */
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
 /* Add @files, which are in the order in which they come out, from the last to the first. */
 static void check(bool by_head, const Case *files, size_t n_files)
 {
-	g_autoptr(SameSizes) sizes = same_sizes_new(by_head, 1 << 20, g_get_tmp_dir(), NULL);
+	g_autoptr(SizeGroups) sizes = size_groups_new(by_head, 1 << 20, g_get_tmp_dir(), NULL);
 	g_autoptr(GError) error = NULL;
 	const SizedFile *file;
 
@@ -24,20 +24,20 @@ static void check(bool by_head, const Case *files, size_t n_files)
 			.state = files[i - 1].state,
 		};
 
-		g_assert_true(same_sizes_add(sizes, &added, &error));
+		g_assert_true(size_groups_add(sizes, &added, &error));
 	}
-	g_assert_true(same_sizes_sort(sizes, &error));
+	g_assert_true(size_groups_sort(sizes, &error));
 
 	for (size_t i = 0; i < n_files; i++) {
-		g_assert_true(same_sizes_next(sizes, &file, &error));
+		g_assert_true(size_groups_next(sizes, &file, &error));
 		g_assert_nonnull(file);
 		g_assert_cmpuint(file->stamp.size_bytes, ==, files[i].size_bytes);
 		g_assert_cmpuint(file->head, ==, files[i].head);
 		g_assert_cmpint(file->is_alone, ==, files[i].is_alone);
 	}
-	g_assert_true(same_sizes_next(sizes, &file, &error));
+	g_assert_true(size_groups_next(sizes, &file, &error));
 	g_assert_null(file);
-	g_assert_true(same_sizes_next(sizes, &file, &error));
+	g_assert_true(size_groups_next(sizes, &file, &error));
 	g_assert_null(file);
 }
 
@@ -94,14 +94,14 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
-	g_test_add_func("/same-sizes/nothing-comes-of-nothing", test_nothing_comes_of_nothing);
-	g_test_add_func("/same-sizes/a-size-that-others-have-is-not-alone",
+	g_test_add_func("/size-groups/nothing-comes-of-nothing", test_nothing_comes_of_nothing);
+	g_test_add_func("/size-groups/a-size-that-others-have-is-not-alone",
 			test_a_size_that_others_have_is_not_alone);
-	g_test_add_func("/same-sizes/a-head-that-others-have-is-not-alone",
+	g_test_add_func("/size-groups/a-head-that-others-have-is-not-alone",
 			test_a_head_that_others_have_is_not_alone);
-	g_test_add_func("/same-sizes/a-head-that-is-not-known-may-be-any-of-its-size",
+	g_test_add_func("/size-groups/a-head-that-is-not-known-may-be-any-of-its-size",
 			test_a_head_that_is_not_known_may_be_any_of_its_size);
-	g_test_add_func("/same-sizes/by-size-heads-do-not-count", test_by_size_heads_do_not_count);
+	g_test_add_func("/size-groups/by-size-heads-do-not-count", test_by_size_heads_do_not_count);
 
 	return g_test_run();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/inventory/same-sizes.h"
+#include "daemon/inventory/size-groups.h"
 
 #include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 
-struct SameSizes {
+struct SizeGroups {
 	bool by_head;
 	Sorter *files;
 	SizedFile given;   /* out to the caller */
@@ -33,10 +33,10 @@ static int compare_sizes(const void *a, const void *b)
 	return compare_uint64(one->stamp.size_bytes, other->stamp.size_bytes);
 }
 
-SameSizes *same_sizes_new(bool by_head, size_t memory_bytes, const char *directory,
-			  const atomic_bool *stop)
+SizeGroups *size_groups_new(bool by_head, size_t memory_bytes, const char *directory,
+			    const atomic_bool *stop)
 {
-	SameSizes *sizes = g_new0(SameSizes, 1);
+	SizeGroups *sizes = g_new0(SizeGroups, 1);
 
 	sizes->by_head = by_head;
 	sizes->files = sorter_new(sizeof(SizedFile), by_head ? compare_heads : compare_sizes,
@@ -44,7 +44,7 @@ SameSizes *same_sizes_new(bool by_head, size_t memory_bytes, const char *directo
 	return sizes;
 }
 
-void same_sizes_free(SameSizes *sizes)
+void size_groups_free(SizeGroups *sizes)
 {
 	if (!sizes)
 		return;
@@ -53,12 +53,12 @@ void same_sizes_free(SameSizes *sizes)
 	g_free(sizes);
 }
 
-bool same_sizes_add(SameSizes *sizes, const SizedFile *file, GError **error)
+bool size_groups_add(SizeGroups *sizes, const SizedFile *file, GError **error)
 {
 	return sorter_add(sizes->files, file, error);
 }
 
-static bool fetch(SameSizes *sizes, GError **error)
+static bool fetch(SizeGroups *sizes, GError **error)
 {
 	const SizedFile *file;
 
@@ -71,17 +71,17 @@ static bool fetch(SameSizes *sizes, GError **error)
 	return true;
 }
 
-bool same_sizes_sort(SameSizes *sizes, GError **error)
+bool size_groups_sort(SizeGroups *sizes, GError **error)
 {
 	return sorter_sort(sizes->files, error) && fetch(sizes, error);
 }
 
-static bool is_alike(const SameSizes *sizes, const SizedFile *one, const SizedFile *other)
+static bool is_alike(const SizeGroups *sizes, const SizedFile *one, const SizedFile *other)
 {
 	return sizes->by_head ? compare_heads(one, other) == 0 : compare_sizes(one, other) == 0;
 }
 
-bool same_sizes_next(SameSizes *sizes, const SizedFile **ret, GError **error)
+bool size_groups_next(SizeGroups *sizes, const SizedFile **ret, GError **error)
 {
 	SizedFile *given = &sizes->given;
 	bool was_like_last = sizes->is_like_last;
