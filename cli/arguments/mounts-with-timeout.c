@@ -14,12 +14,14 @@
 
 #define PATIENCE_MSEC        2000
 #define DEDUPE_FAILURE_BYTES 8192
+#define TAGS_BYTES           4096
 
 /* The result of a look, in memory that both processes share. */
 typedef struct {
 	FsIdentity identity;
 	char uuid[FS_UUID_TEXT_BYTES];
 	char refusal[DEDUPE_FAILURE_BYTES]; /* empty: none */
+	char tags[TAGS_BYTES];              /* a line each */
 	struct {
 		bool is_reachable;
 		int failure;
@@ -40,6 +42,11 @@ static void put(Sight *sight, const MountedFilesystem *filesystem)
 	memcpy(sight->uuid, filesystem->uuid, sizeof(sight->uuid));
 	if (filesystem->refusal)
 		g_strlcpy(sight->refusal, filesystem->refusal, sizeof(sight->refusal));
+	if (filesystem->tags) {
+		g_autofree char *lines = g_strjoinv("\n", filesystem->tags);
+
+		g_strlcpy(sight->tags, lines, sizeof(sight->tags));
+	}
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		const MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
@@ -54,6 +61,7 @@ static void take(const Sight *sight, MountedFilesystem *filesystem)
 	memcpy(filesystem->uuid, sight->uuid, sizeof(filesystem->uuid));
 	if (sight->refusal[0] != '\0')
 		filesystem->refusal = g_strdup(sight->refusal);
+	filesystem->tags = g_strsplit(sight->tags, "\n", -1);
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		MountPoint *mount_point = filesystem->mount_points->pdata[i];
 

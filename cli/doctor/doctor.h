@@ -39,8 +39,8 @@ void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings)
 /* @options are the filesystem's own options from mountinfo; may be NULL. */
 void doctor_look_at_options(const char *options, FsKind kind, Findings *findings);
 
-/* Check quota groups of a btrfs filesystem, and running operations that a pass waits for. */
-void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *uuid, Findings *findings);
+/* Check quota groups of the btrfs filesystem @fsid, and running operations that a pass waits for. */
+void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *fsid, Findings *findings);
 
 /* Check subvolumes, snapshots and free space for metadata of a btrfs filesystem. */
 void doctor_look_at_btrfs(int directory_fd, Findings *findings);

@@ -60,6 +60,7 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 	g_auto(Fd) fd = open(way, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	FsKind kind = filesystem->identity.kind;
 	const MountPoint *first = filesystem->mount_points->pdata[0];
+	char fsid[FS_UUID_TEXT_BYTES];
 
 	if (fd < 0) {
 		findings_add(findings, FINDING_ERROR, "mount", NULL, "cannot open it: %s",
@@ -71,7 +72,8 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 			  findings);
 	doctor_look_at_options(filesystem->options, kind, findings);
 	if (kind == FS_KIND_BTRFS) {
-		doctor_look_at_btrfs_sysfs(view, filesystem->uuid, findings);
+		fs_uuid_format(filesystem->identity.fsid, fsid);
+		doctor_look_at_btrfs_sysfs(view, fsid, findings);
 		doctor_look_at_btrfs(fd, findings);
 	}
 	look_at_files(fd, view, filesystem, way, findings);
@@ -79,8 +81,32 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 	doctor_look_at_store(view, options->state_directory, filesystem->uuid, findings);
 }
 
-static void look_at_filesystem(const DoctorView *view, const MountedFilesystem *filesystem,
-			       const Options *options, Findings *findings)
+/* Two with one UUID in their superblocks. */
+static void look_at_twin(const MountTable *mounts, const MountedFilesystem *filesystem,
+			 Findings *findings)
+{
+	const MountedFilesystem *other = mount_table_find_twin(mounts, filesystem);
+
+	if (filesystem->uuid[0] == '\0' || !other)
+		return;
+
+	const MountPoint *first = other->mount_points->pdata[0];
+	if (fs_identity_is_copy(&filesystem->identity))
+		findings_add(findings, FINDING_NOTE, "copy",
+			     "name it by its mount point or its device; in a snapshot of a volume, "
+			     "sharing takes room of the snapshot",
+			     "its superblock has the UUID of %s: dedupd knows it by %s, and keeps "
+			     "another store for it",
+			     first->target, filesystem->uuid);
+	else
+		findings_add(findings, FINDING_NOTE, "copy", NULL,
+			     "the superblock of %s has its UUID: dedupd knows that by %s",
+			     first->target, other->uuid);
+}
+
+static void look_at_filesystem(const DoctorView *view, const MountTable *mounts,
+			       const MountedFilesystem *filesystem, const Options *options,
+			       Findings *findings)
 {
 	const MountPoint *first = filesystem->mount_points->pdata[0];
 	g_auto(GStrv) ways = mounted_filesystem_ways(filesystem);
@@ -93,6 +119,7 @@ static void look_at_filesystem(const DoctorView *view, const MountedFilesystem *
 		findings_add(findings, FINDING_OK, "mount", NULL, "%s %s on %s",
 			     fs_kind_name(filesystem->identity.kind), filesystem->uuid,
 			     filesystem->source);
+	look_at_twin(mounts, filesystem, findings);
 	if (uname(&system) == 0)
 		doctor_look_at_kernel(system.release, filesystem->identity.kind, findings);
 	if (ways[0] && filesystem->uuid[0] != '\0')
@@ -138,7 +165,7 @@ static void look_at_named(const DoctorView *view, const MountTable *mounts, cons
 	const MountedFilesystem *filesystem = find_named(mounts, name, &why);
 
 	if (filesystem) {
-		look_at_filesystem(view, filesystem, options, findings);
+		look_at_filesystem(view, mounts, filesystem, options, findings);
 		return;
 	}
 
@@ -189,7 +216,7 @@ static Findings *look_at_all(const Options *options, GError **error)
 
 	const GPtrArray *all = mount_table_filesystems(mounts);
 	for (size_t i = 0; i < all->len; i++)
-		look_at_filesystem(&view, all->pdata[i], options, findings);
+		look_at_filesystem(&view, mounts, all->pdata[i], options, findings);
 	if (all->len == 0)
 		findings_add(findings, FINDING_ERROR, "mount",
 			     "dedupd works on btrfs and on XFS, where they are mounted",

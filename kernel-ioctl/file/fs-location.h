@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * FsLocation - what the kernel says of where a filesystem lies: of a btrfs its UUID, whose devices
+ * FsLocation - what the kernel says of where a filesystem lies: of a btrfs its UUID in sysfs, whose devices
  * /sys/fs/btrfs lists, of others the number of their device.
  *
  * A filesystem without a block device (tmpfs, FUSE, NFS, overlay) has a number whose major is 0.
@@ -17,7 +17,7 @@
  */
 typedef struct {
 	bool is_btrfs;
-	uint8_t uuid[FS_UUID_BYTES]; /* of a btrfs */
+	uint8_t fsid[FS_UUID_BYTES]; /* of a btrfs */
 	unsigned major;              /* of others */
 	unsigned minor;
 } FsLocation;
