@@ -409,7 +409,9 @@ const GPtrArray *manager_filesystems(const Manager *manager)
 
 ManagedFilesystem *manager_find(const Manager *manager, const char *name)
 {
-	const MountedFilesystem *mounted = mount_table_find_target(manager->mounts, name);
+	g_autofree char *plain = config_name_of_filesystem(name);
+	const MountedFilesystem *mounted =
+		plain ? mount_table_find_name(manager->mounts, plain) : NULL;
 
-	return find_uuid(manager, mounted ? mounted->uuid : name);
+	return find_uuid(manager, mounted ? mounted->uuid : plain ? plain : name);
 }

@@ -50,7 +50,7 @@ DiskTable *manager_disks(const Manager *manager);
 /* All that is known (ManagedFilesystem), the manager's. */
 const GPtrArray *manager_filesystems(const Manager *manager);
 
-/* The one with this UUID, or one mount of which is on this path.  NULL: there is none. */
+/* The one with this UUID, with a mount on this path, or with another name that the configuration takes.  NULL: none. */
 ManagedFilesystem *manager_find(const Manager *manager, const char *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Manager, manager_free)
