@@ -3,6 +3,7 @@
 
 #include "cli/doctor/findings.h"
 #include "common/config/config.h"
+#include "common/mounts/device-contents.h"
 #include "common/mounts/mount-table.h"
 
 #include <stdbool.h>
@@ -64,3 +65,11 @@ void doctor_look_at_store(const DoctorView *view, const char *state_directory, c
  * @mount_point that passes use.
  */
 void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings);
+
+/*
+ * Describe the unmounted device or image @path, which holds @contents, and say whether dedupd could work on it.
+ * @with_uuid are the paths of all unmounted devices with its UUID, and @mounted is where a filesystem with it is
+ * mounted; NULL: nowhere.
+ */
+void doctor_look_at_device(const char *path, const DeviceContents *contents, char *const *with_uuid,
+			   const char *mounted, Findings *findings);
