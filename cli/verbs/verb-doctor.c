@@ -197,13 +197,13 @@ static char *loop_device_of(const char *path)
 static const MountedFilesystem *find_mounted(const MountTable *mounts, const char *uuid)
 {
 	const GPtrArray *all = mount_table_filesystems(mounts);
-	uint8_t wanted[FS_UUID_BYTES];
+	char of_superblock[FS_UUID_TEXT_BYTES];
 
-	for (guint i = 0; uuid && fs_uuid_parse(uuid, wanted) && i < all->len; i++) {
+	for (guint i = 0; i < all->len; i++) {
 		const MountedFilesystem *mounted = all->pdata[i];
 
-		if (mounted->uuid[0] != '\0' &&
-		    fs_uuid_equal(mounted->identity.superblock_uuid, wanted))
+		fs_uuid_format(mounted->identity.superblock_uuid, of_superblock);
+		if (mounted->uuid[0] != '\0' && g_strcmp0(uuid, of_superblock) == 0)
 			return mounted;
 	}
 	return NULL;

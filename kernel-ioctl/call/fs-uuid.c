@@ -24,20 +24,6 @@ gboolean fs_uuid_equal(const void *a, const void *b)
 	return memcmp(a, b, FS_UUID_BYTES) == 0;
 }
 
-bool fs_uuid_parse(const char *text, uint8_t ret[FS_UUID_BYTES])
-{
-	if (!g_uuid_string_is_valid(text))
-		return false;
-
-	for (unsigned i = 0; i < FS_UUID_BYTES; i++) {
-		text += *text == '-';
-		ret[i] = (uint8_t)(g_ascii_xdigit_value(text[0]) << 4 |
-				   g_ascii_xdigit_value(text[1]));
-		text += 2;
-	}
-	return true;
-}
-
 void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES])
 {
 	static const char digits[] = "0123456789abcdef";

@@ -20,8 +20,5 @@ bool fs_uuid_is_set(const uint8_t uuid[FS_UUID_BYTES]);
 guint fs_uuid_hash(const void *uuid);
 gboolean fs_uuid_equal(const void *a, const void *b);
 
-/* Read the text form, of either case.  False: @text is none. */
-bool fs_uuid_parse(const char *text, uint8_t ret[FS_UUID_BYTES]);
-
 /* Lower-case text form with hyphens, for file names and messages. */
 void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES]);

@@ -76,20 +76,21 @@ static char *device_of_btrfs(const char *directory)
 }
 
 bool copy_uuid_of_btrfs(const char *sysfs, const uint8_t fsid[FS_UUID_BYTES],
-			uint8_t ret_superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES])
+			const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES])
 {
 	char uuid[FS_UUID_TEXT_BYTES];
+
+	/* Others than copies have two UUIDs, too: those of "btrfstune -m". */
+	if (fs_uuid_equal(fsid, superblock_uuid))
+		return false;
 
 	fs_uuid_format(fsid, uuid);
 	g_autofree char *directory = g_build_filename(sysfs, "fs/btrfs", uuid, NULL);
 	g_autofree char *is_temporary = sysfs_attribute(directory, "temp_fsid");
-	g_autofree char *of_superblock = sysfs_attribute(directory, "metadata_uuid");
-
-	if (g_strcmp0(is_temporary, "1") != 0 || !of_superblock ||
-	    !fs_uuid_parse(of_superblock, ret_superblock_uuid))
+	if (g_strcmp0(is_temporary, "1") != 0)
 		return false;
 
 	g_autofree char *device = device_of_btrfs(directory);
-	make(ret_superblock_uuid, device, ret);
+	make(superblock_uuid, device, ret);
 	return true;
 }

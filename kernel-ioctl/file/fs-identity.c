@@ -51,16 +51,18 @@ static bool read_statfs(int fd, struct statfs *ret, GError **error)
 
 static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
 {
-	struct btrfs_ioctl_fs_info_args info = { 0 };
+	struct btrfs_ioctl_fs_info_args info = { .flags = BTRFS_FS_INFO_FLAG_METADATA_UUID };
 
 	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
 		return system_call_failed(error, "read the UUID of the btrfs");
 
 	memcpy(ret->fsid, info.fsid, FS_UUID_BYTES);
-	if (!copy_uuid_of_btrfs(SYSFS, ret->fsid, ret->superblock_uuid, ret->uuid)) {
-		memcpy(ret->superblock_uuid, ret->fsid, FS_UUID_BYTES);
-		memcpy(ret->uuid, ret->fsid, FS_UUID_BYTES);
-	}
+	memcpy(ret->uuid, ret->fsid, FS_UUID_BYTES);
+	memcpy(ret->superblock_uuid, ret->fsid, FS_UUID_BYTES);
+	/* Linux 5.10 has the other UUID, and clears the flag where it is not known. */
+	if (info.flags & BTRFS_FS_INFO_FLAG_METADATA_UUID &&
+	    copy_uuid_of_btrfs(SYSFS, ret->fsid, info.metadata_uuid, ret->uuid))
+		memcpy(ret->superblock_uuid, info.metadata_uuid, FS_UUID_BYTES);
 	ret->block_bytes = info.sectorsize;
 	ret->can_share = true;
 	return true;
