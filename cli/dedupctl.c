@@ -4,7 +4,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/pager.h"
 #include "cli/verbs/verb.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <errno.h>
 #include <locale.h>

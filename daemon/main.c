@@ -28,8 +28,8 @@ static void raise_descriptor_limit(void)
 }
 
 /*
- * Return large blocks to the system at once.  By default the heap keeps them after the first one, up to 64 MiB: a caller
- * of the bus could send messages of 32 MiB, of which the heap would keep two.
+ * Return large blocks to the system at once.  By default the heap keeps up to 64 MiB of them after the first one: a
+ * caller of the bus could send messages of 32 MiB, and the heap would keep two.
  */
 static void bound_heap(void)
 {
@@ -37,7 +37,7 @@ static void bound_heap(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES_MAX);
 }
 
-/* SIGINT and SIGTERM come through the event loop, in this thread and none that it starts. */
+/* Block SIGINT and SIGTERM in all threads: they come through the event loop. */
 static void block_signals(bool is_service)
 {
 	sigset_t signals;
@@ -51,7 +51,7 @@ static void block_signals(bool is_service)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* All that is wrong with the configuration. */
+/* Write all errors of the configuration. */
 static void write_lines(const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);

@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Below this a sort would be cut into more pieces than a merge has buffers for. */
+/* With less, a sort would have more runs than a merge has buffers. */
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
-/* What an anchor takes in a segment, about. */
+/* The approximate size of an anchor in a segment. */
 #define PACKED_ANCHOR_BYTES 10
 
 static HashStore *store_new(const char *path)
@@ -55,7 +55,7 @@ static bool open_database(HashStore *store, const HashStoreOptions *options, GEr
 {
 	SchemaState state;
 
-	/* Looked at before the first change: what is not ours stays as it is. */
+	/* Examine the file before the first change: another program's file stays as it is. */
 	if (!store_connection_open(store, error) ||
 	    !schema_examine(store->database, &schema_current, &state, error))
 		return false;
@@ -139,7 +139,7 @@ bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 	int lock_fd;
 	bool done;
 
-	/* Or a lock would be made, and a directory for it. */
+	/* Otherwise a lock would be made, and a directory for it. */
 	if (!g_file_test(path, G_FILE_TEST_EXISTS))
 		return true;
 
@@ -176,16 +176,13 @@ uint64_t hash_store_file_bytes(const HashStore *store)
 
 uint64_t hash_store_content_bytes(HashStore *store)
 {
-	sqlite3_stmt *query = hash_store_query(store, STATEMENT_GET_CONTENT_BYTES, NULL);
-	uint64_t bytes;
-	bool row;
+	uint64_t bytes = 0;
 
-	if (!query || !database_step(store->database, query, &row, NULL) || !row)
+	if (!hash_store_query_number(store, STATEMENT_GET_CONTENT_BYTES, NULL, &bytes, NULL) ||
+	    bytes == 0)
 		return 0;
 
-	bytes = (uint64_t)sqlite3_column_int64(query, 0) + store->n_anchors * PACKED_ANCHOR_BYTES;
-	sqlite3_reset(query);
-	return bytes;
+	return bytes + store->n_anchors * PACKED_ANCHOR_BYTES;
 }
 
 bool hash_store_unsettle(HashStore *store, GError **error)
@@ -196,7 +193,7 @@ bool hash_store_unsettle(HashStore *store, GError **error)
 		return false;
 	store->counts.settled_below = 1;
 
-	/* All of them are planned for again, whatever pinned them. */
+	/* All pinned extents are planned again, whatever their cause. */
 	return hash_store_clear_pinned(store, error);
 }
 
@@ -217,9 +214,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	store->n_anchors = 0;
 	store->n_renewed = 0;
 	store->halves = 0;
-	store->differed_known = false;
-	store->pinned_known = false;
-	store->read_sums_known = false;
+	hash_store_forget_row_counts(store);
 	store->counts.objects = 0;
 	store->counts.dead = 0;
 	store->counts.settled_below = store->counts.next_object;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/notes.h"
 #include "hashstore/database/store-transaction.h"
@@ -30,8 +29,9 @@
  */
 
 /*
- * Open for writing; create the store if absent.  A file that is foreign, newer, corrupt, or has another block
- * size, k or w than @options, is refused by name and left unchanged, unless @options->rebuild.
+ * Open for writing; create the store if absent.  Unless @options->rebuild, a
+ * file that is foreign, newer or corrupt is refused by name and stays unchanged; so is one whose block size, k or
+ * w differ from @options.
  */
 HashStore *hash_store_open(const HashStoreOptions *options, GError **error);
 

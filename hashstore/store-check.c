@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One question, whose answer is 0 where all is well. */
+/* A query whose result is 0 in a valid store. */
 typedef struct {
 	const char *sql;
 	const char *problem; /* "N" stands for the number */
@@ -43,7 +43,7 @@ static bool is_full(const GPtrArray *problems)
 	return problems->len >= STORE_PROBLEMS_MOST;
 }
 
-/* SQLite's own check: a row "ok", or one for each problem. */
+/* SQLite's own check: one row "ok", or a row per problem. */
 static bool check_file(Database *snapshot, GPtrArray *problems, GError **error)
 {
 	g_autoptr(sqlite3_stmt) check =
@@ -127,7 +127,7 @@ static bool check_all(Database *snapshot, GPtrArray *problems, GError **error)
 {
 	if (!check_file(snapshot, problems, error))
 		return false;
-	/* A file that is damaged would be told of again by every table. */
+	/* Every table would report a damaged file again. */
 	if (problems->len > 0)
 		return true;
 
@@ -138,7 +138,7 @@ static bool check_all(Database *snapshot, GPtrArray *problems, GError **error)
 	       check_segments(snapshot, problems, error);
 }
 
-/* When the file was last written; of one at rest that is told by nothing else. */
+/* The time of the last write, which alone shows changes of a store at rest. */
 static struct timespec written(const HashStore *store)
 {
 	struct stat st = { 0 };
@@ -146,7 +146,7 @@ static struct timespec written(const HashStore *store)
 	return stat(store->path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 }
 
-/* Damage that keeps a statement from going on is what was looked for. */
+/* Damage that stops a statement is a finding of the check. */
 static bool is_finding(GPtrArray *problems, GError **failed)
 {
 	if (!g_error_matches(*failed, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT))

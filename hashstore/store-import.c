@@ -98,7 +98,7 @@ HashStore *store_import_store(StoreImport *import)
 bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
 {
 	*ret_aside = NULL;
-	/* What was not settled would stay in the WAL, which has no part in the move. */
+	/* Unsettled data would stay in the WAL, which is not moved. */
 	if (!hash_store_commit(import->store, error) ||
 	    !checkpoint_run(import->store->database, NULL, error))
 		return false;
@@ -116,7 +116,7 @@ void store_import_free(StoreImport *import)
 
 	g_clear_pointer(&import->store, hash_store_close);
 	if (import->lock_fd >= 0) {
-		/* What cannot be deleted now the next one deletes, or a pass. */
+		/* If this fails, the next import or pass deletes it. */
 		if (!store_import_delete_left(import->directory, import->about.uuid, &error))
 			g_debug("%s", error->message);
 		close(import->lock_fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/store-size.h"
 
+#include "hashstore/database/checkpoint.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-files.h"
 #include "hashstore/database/store-state.h"
@@ -8,7 +9,10 @@
 
 #include <string.h>
 
-/* What belongs to which part, by its name in SQLite; all else is of the others. */
+/* The share of page headers in the WAL. */
+#define MARGIN_PART 32
+
+/* The part that each table and index belongs to, by name; all others are STORE_PART_OTHERS. */
 static const struct {
 	const char *name;
 	StorePart part;
@@ -88,7 +92,7 @@ static bool count_pages(Database *snapshot, StoreSize *ret, GError **error)
 	return true;
 }
 
-/* Stretches are made of extents, which are counted. */
+/* Stretches consist of extents, which are counted. */
 static bool count_data(HashStore *store, StoreSize *ret, GError **error)
 {
 	bool has_extents = hash_store_has_extents(store);
@@ -132,4 +136,28 @@ bool hash_store_size(HashStore *store, StoreSize *ret, GError **error)
 	hash_store_end_snapshot(store, snapshot);
 	ret->wal_bytes = store_files_wal_bytes(store->path);
 	return looked && count_data(store, ret, error);
+}
+
+bool hash_store_vacuum_needs(HashStore *store, uint64_t *ret_bytes, GError **error)
+{
+	int64_t n_pages, n_free, page_bytes;
+
+	if (!database_get_int(store->database, "PRAGMA page_count", &n_pages, error) ||
+	    !database_get_int(store->database, "PRAGMA freelist_count", &n_free, error) ||
+	    !database_get_int(store->database, "PRAGMA page_size", &page_bytes, error))
+		return false;
+
+	*ret_bytes = (uint64_t)((n_pages - n_free) * page_bytes) * 2;
+	*ret_bytes += *ret_bytes / MARGIN_PART;
+	return true;
+}
+
+bool hash_store_vacuum(HashStore *store, GError **error)
+{
+	g_assert(!store->in_transaction);
+
+	/* The connection of a pass keeps temporary files in memory; these need a disk. */
+	return (!store->at_rest || store_connection_write(store, false, error)) &&
+	       database_exec(store->database, "PRAGMA temp_store = FILE; VACUUM", error) &&
+	       checkpoint_run(store->database, NULL, error);
 }

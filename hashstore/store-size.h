@@ -36,3 +36,17 @@ const char *store_part_name(StorePart part);
 
 /* Reads all of the store. */
 bool hash_store_size(HashStore *store, StoreSize *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * The additional space for hash_store_vacuum(): a copy, and another in the WAL.  SQLite puts the first copy into
+ * $SQLITE_TMPDIR.
+ */
+bool hash_store_vacuum_needs(HashStore *store, uint64_t *ret_bytes, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Rewrite the store without free pages, so that its file is as small as possible.  The next passes let it grow
+ * again.  @store is open for writing and has no open readers.  Readers of other processes do not block it, but
+ * the file may keep its size until the last of them has ended.
+ */
+bool hash_store_vacuum(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,8 +5,8 @@
 #include "cli/terminal/message.h"
 #include "common/config/config.h"
 #include "common/mounts/device-names.h"
-#include "common/text/nearest-word.h"
 #include "common/text/path.h"
+#include "common/text/word-list.h"
 
 #include <stdlib.h>
 #include <string.h>

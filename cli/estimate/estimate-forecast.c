@@ -8,7 +8,7 @@
 #define OBJECT_BYTES    120
 #define STORE_MIN_BYTES (UINT64_C(160) << 10)
 
-/* The size of an extent item that a file gets: on btrfs as in ExtentGuard, on XFS in its trees. */
+/* The size of an extent item that a file gets: on btrfs as in SharingCost, on XFS in its trees. */
 #define BTRFS_ITEM_BYTES 160
 #define XFS_ITEM_BYTES   48
 

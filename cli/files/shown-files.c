@@ -4,11 +4,11 @@
 #include "cli/files/btrfs-paths.h"
 #include "cli/files/extent-version.h"
 #include "cli/files/file-pieces.h"
-#include "common/files/file-key.h"
 #include "common/mounts/filesystem-lock.h"
 #include "common/mounts/mount-table.h"
 #include "hashstore/database/store-transaction.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "cli/terminal/message.h"
 #include "cli/terminal/time-text.h"
-#include "common/text/nearest-word.h"
 #include "common/text/size-text.h"
+#include "common/text/word-list.h"
 
 #include <errno.h>
 #include <jansson.h>

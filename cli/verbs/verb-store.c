@@ -9,7 +9,6 @@
 #include "common/text/size-text.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
-#include "hashstore/store-vacuum.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>

@@ -11,7 +11,6 @@
 #include "cli/verbs/verb.h"
 #include "common/files/advice.h"
 #include "common/text/name-text.h"
-#include "common/text/nearest-word.h"
 #include "common/text/size-text.h"
 #include "common/text/word-list.h"
 #include "hashstore/objects/history.h"

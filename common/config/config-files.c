@@ -19,7 +19,7 @@ const ConfigPlaces *config_places_standard(void)
 	return &standard;
 }
 
-/* Add the drop-ins of @directory to @found, name to path, save those whose name is known. */
+/* Add the drop-ins of @directory to @found (name to path), except those whose name is already there. */
 static bool add_directory(GHashTable *found, const char *directory, GError **error)
 {
 	g_autoptr(GError) failed = NULL;

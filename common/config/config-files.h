@@ -4,9 +4,8 @@
 #include <glib.h>
 
 /*
- * Which files the configuration is made of, as with systemd: one file, then drop-ins out of several
- * directories, all sorted by name; of those that have one name in several directories the first
- * directory's alone.
+ * ConfigFiles - finds the files of the configuration, as systemd does: one file, then drop-ins from several
+ * directories, all sorted by name.  A drop-in hides those of the same name in weaker directories.
  *
  * Thread: any.
  */
@@ -15,11 +14,8 @@ typedef struct {
 	const char *const *directories; /* the strongest first; NULL-terminated */
 } ConfigPlaces;
 
-/* Those of the system. */
+/* The places of the system. */
 const ConfigPlaces *config_places_standard(void);
 
-/*
- * The paths in the order in which they are read; later ones win.  What does not exist is left out; a
- * directory that cannot be read is an error.
- */
+/* The existing paths in reading order; later ones win.  A directory that cannot be read is an error. */
 GPtrArray *config_files_find(const ConfigPlaces *places, GError **error);

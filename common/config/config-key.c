@@ -4,7 +4,7 @@
 #include "common/config/disk-settings.h"
 #include "common/config/policies.h"
 #include "common/config/settings.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <string.h>
 
@@ -379,13 +379,14 @@ const ConfigKey *config_key_find(const char *name)
 	return NULL;
 }
 
-const ConfigKey *config_key_near(const char *name, ConfigSection section)
+/* A key of @section with a similar name; NULL: none. */
+static const ConfigKey *find_near(const char *name, ConfigSection section)
 {
 	const char *names[G_N_ELEMENTS(keys)];
 	const char *near;
 	size_t n = 0;
 
-	/* Whoever leaves out a letter's case is nearer than one letter. */
+	/* A wrong case is nearer than one wrong letter. */
 	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
 		if (!(keys[i].sections & section))
 			continue;
@@ -430,7 +431,7 @@ ConfigSection config_section_find(const char *name)
 char *config_key_refusal(const char *name, ConfigSection section)
 {
 	const ConfigKey *key = config_key_find(name);
-	const ConfigKey *near = config_key_near(name, section);
+	const ConfigKey *near = find_near(name, section);
 	GString *text = g_string_new(NULL);
 
 	if (key && section == CONFIG_FILESYSTEM && strcmp(name, "ReadRate") == 0) {

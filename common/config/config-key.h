@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 /*
- * ConfigKey - one key of the configuration: where it may stand, what it may be, where it goes.
+ * ConfigKey - one key of the configuration: its sections, its values, and the field that it sets.
  *
- * The parser, the shipped dedupd.conf, dedupd.conf(5) and `dedupctl config` all follow the one table
- * of them.  Pure.  Thread: any.
+ * One table of keys serves the parser, the shipped dedupd.conf, dedupd.conf(5) and `dedupctl config`.
+ * Pure.  Thread: any.
  */
 typedef enum {
-	CONFIG_DEDUPD = 1 << 0, /* [Dedupd]: for all, where nothing more special says otherwise */
-	CONFIG_DISK = 1 << 1,   /* [Disk NAME] */
+	CONFIG_DEDUPD = 1 << 0,     /* [Dedupd]: the default for all filesystems and disks */
+	CONFIG_DISK = 1 << 1,       /* [Disk NAME] */
 	CONFIG_FILESYSTEM = 1 << 2, /* [Filesystem UUID] or [Filesystem /mount/point] */
 } ConfigSection;
 
-/* What a value is in its struct: see the comments. */
+/* The type of the field; comments give the C types. */
 typedef enum {
 	CONFIG_CHOICE,   /* unsigned, or an enum: the index of one of the words */
 	CONFIG_BYTES,    /* uint64_t */
@@ -34,37 +34,34 @@ typedef struct {
 	const char *name;
 	unsigned sections; /* ConfigSection */
 	ConfigType type;
-	const char *standard;     /* its value where nothing is said; "" for an empty list */
-	const char *form;         /* what may be given, for people; NULL: one of the words */
+	const char *standard;     /* the default value; "" for an empty list */
+	const char *form;         /* the accepted form, for people; NULL: one of the words */
 	const char *help;         /* one line */
 	const char *const *words; /* of a choice */
 	uint64_t least;           /* of bytes and numbers */
 	uint64_t most;            /* of numbers */
-	const char *word;         /* that may stand for a value, or NULL */
+	const char *word;         /* an additional word that stands for word_value, or NULL */
 	uint64_t word_value;
-	size_t offset; /* in Settings, or of a key of [Disk] in DiskSettings */
+	size_t offset; /* in Settings, or in DiskSettings for a key of [Disk] */
 } ConfigKey;
 
-/* All keys, in the order in which people read of them. */
+/* All keys, in the order of the manual. */
 const ConfigKey *config_keys(size_t *ret_n);
 
-/* The key of this name; NULL: there is none.  Case matters. */
+/* The key with this name, in this case; NULL: none. */
 const ConfigKey *config_key_find(const char *name);
 
-/* A key that may stand in @section whose name is near to @name; NULL: none. */
-const ConfigKey *config_key_near(const char *name, ConfigSection section);
-
-/* Why no key @name is in sections of the kind @section, with what is right: behind "NAME=: ". */
+/* Why @name is no key of @section, and what would be right, to follow "NAME=: ".  To be freed. */
 char *config_key_refusal(const char *name, ConfigSection section);
 
-/* Whether several lines make one value. */
+/* Several lines add up to one value. */
 bool config_key_is_list(const ConfigKey *key);
 
-/* Whether its value is kept in DiskSettings. */
+/* The value is in DiskSettings. */
 bool config_key_is_of_disk(const ConfigKey *key);
 
 /* "Dedupd", "Disk" or "Filesystem". */
 const char *config_section_name(ConfigSection section);
 
-/* The section of this name; 0: there is none. */
+/* The section with this name; 0: none. */
 ConfigSection config_section_find(const char *name);

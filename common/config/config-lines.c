@@ -27,7 +27,7 @@ static void set_wrong(ConfigLine *line, const char *why)
 	set(line, CONFIG_LINE_WRONG, why, strlen(why), "");
 }
 
-/* Take apart @text, which has neither blanks at its ends nor is empty. */
+/* Parse @text, which is not empty and has no blanks at its ends. */
 static void parse(char *text, ConfigLine *ret)
 {
 	size_t length = strlen(text);

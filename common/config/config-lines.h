@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /*
- * ConfigLines - the lines of a file as systemd writes them: [SECTION] and KEY=VALUE; of comments
- * (# or ;) and empty lines nothing is told.
+ * ConfigLines - splits a file in systemd's format into [SECTION] and KEY=VALUE lines.  It skips comments (# or
+ * ;) and empty lines.
  *
- * GKeyFile is of no use here: it joins sections of one name, keeps the last of keys of one name, and
- * tells the line of neither.
+ * GKeyFile does not serve: it joins sections of one name, keeps only the last of keys of one name, and knows
+ * no line numbers.
  *
  * Pure.  Thread: any.
  */
@@ -23,8 +23,8 @@ typedef enum {
 typedef struct {
 	ConfigLineKind kind;
 	unsigned number; /* from 1 */
-	char *name;      /* of a section its first word, of a value its key; else what is wrong */
-	char *text;      /* what follows in the section, after blanks, or the value; may be empty */
+	char *name; /* the first word of a section, or the key; else the reason why the line is wrong */
+	char *text; /* the rest of the section, without blanks before it, or the value; may be empty */
 } ConfigLine;
 
 typedef struct {
@@ -33,10 +33,10 @@ typedef struct {
 	unsigned number;
 } ConfigLines;
 
-/* @text is borrowed; it needs no NUL at its end. */
+/* @text is borrowed and needs no NUL at its end. */
 ConfigLines config_lines_of(const char *text, size_t length);
 
-/* False: there are no more.  The caller clears *ret. */
+/* False: there are no more lines.  The caller clears *ret. */
 bool config_lines_next(ConfigLines *lines, ConfigLine *ret);
 
 void config_line_clear(ConfigLine *line);

@@ -4,7 +4,6 @@
 #include "common/config/time-window.h"
 #include "common/text/duration-text.h"
 #include "common/text/name-text.h"
-#include "common/text/nearest-word.h"
 #include "common/text/size-text.h"
 #include "common/text/word-list.h"
 
@@ -28,7 +27,7 @@ static bool refuse(GError **error, const char *format, ...)
 	return false;
 }
 
-/* What systemd takes for yes and no. */
+/* Convert systemd's other words for yes and no. */
 static const char *plain_word(const char *text)
 {
 	static const char *const yes[] = { "true", "on", "1" };
@@ -119,7 +118,7 @@ static bool add_window(const char *text, GArray **windows, GError **error)
 	return true;
 }
 
-/* What other programs take for a list, or for a comment, would match nothing here. */
+/* Refuse separators and comments of other programs: such a pattern would match nothing. */
 static bool check_pattern(const char *text, GError **error)
 {
 	const char *sharp = strpbrk(text, "#;");
@@ -154,7 +153,7 @@ static bool add_pattern(const char *sign, const char *text, char ***patterns, GE
 	return true;
 }
 
-/* The word that stands for a value. */
+/* Set the value that the key's word stands for. */
 static void set_word(const ConfigKey *key, void *at)
 {
 	uint32_t number = (uint32_t)key->word_value;

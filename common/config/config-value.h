@@ -4,22 +4,22 @@
 #include "common/config/config-key.h"
 
 /*
- * Values of the configuration: from their texts into the structs that the table of keys tells of.
+ * ConfigValue - converts texts of the configuration into fields of Settings and DiskSettings.
  *
  * Pure.  Thread: any.
  */
 
 /*
- * Set @key of @values, a Settings or for keys of disks a DiskSettings, to what @text says; the value
- * that is there is freed.  To a list it is added, and an empty text empties it.
+ * Set the field of @key in @values from @text; the old value is freed.  @values is a DiskSettings for keys of
+ * disks, else a Settings.  A list grows by the value; an empty text empties it.
  *
- * False: the text is refused, and nothing changed.  The error says what would be right.
+ * False if the text is invalid: nothing changed, and the error tells what would be right.
  */
 bool config_value_set(const ConfigKey *key, const char *text, void *values, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Set @key of @values to what it is where nothing is said. */
+/* Set the field of @key in @values to its default. */
 void config_value_set_standard(const ConfigKey *key, void *values);
 
-/* What may be given for @key, for people: "auto, hole or keep". */
+/* The accepted values of @key, for people: "auto, hole or keep".  To be freed. */
 char *config_value_form(const ConfigKey *key);

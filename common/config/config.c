@@ -4,26 +4,25 @@
 #include "common/config/config-lines.h"
 #include "common/config/config-value.h"
 #include "common/text/name-text.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <string.h>
 
 #define UUID_LENGTH 36
 
-/* Nobody writes more, so that it is a mistake. */
+/* A larger file is a mistake. */
 #define FILE_BYTES_MAX (1u << 20)
 
 struct Config {
 	GPtrArray *entries; /* ConfigEntry */
-	GPtrArray *paths;   /* char * */
 };
 
-/* A file while it is read. */
+/* The state while a file is read. */
 typedef struct {
 	Config *config;
 	const char *file;
 	unsigned line;
-	ConfigSection section; /* 0: none yet, or one that was refused */
+	ConfigSection section; /* 0: none yet, or a refused one */
 	bool is_refused;
 	char *name;
 	GString *problems;
@@ -44,7 +43,6 @@ Config *config_new(void)
 	Config *config = g_new0(Config, 1);
 
 	config->entries = g_ptr_array_new_with_free_func((GDestroyNotify)entry_free);
-	config->paths = g_ptr_array_new_with_free_func(g_free);
 	return config;
 }
 
@@ -54,18 +52,12 @@ void config_free(Config *config)
 		return;
 
 	g_ptr_array_unref(config->entries);
-	g_ptr_array_unref(config->paths);
 	g_free(config);
 }
 
 const GPtrArray *config_entries(const Config *config)
 {
 	return config->entries;
-}
-
-const GPtrArray *config_paths(const Config *config)
-{
-	return config->paths;
 }
 
 char *config_section_text(ConfigSection section, const char *name)
@@ -106,7 +98,7 @@ static void add_entry(Reading *reading, const ConfigKey *key, const char *text)
 	g_ptr_array_add(reading->config->entries, entry);
 }
 
-/* Tags as in fstab(5), of which UUID= stands for the UUID alone. */
+/* Accept tags of fstab(5); UUID= stands for the UUID alone. */
 static char *name_of_tag(const char *text)
 {
 	static const char *const tags[] = { "LABEL=", "PARTUUID=", "PARTLABEL=" };
@@ -170,7 +162,7 @@ static void refuse_section(Reading *reading, const char *name)
 	complain(reading, NULL, what);
 }
 
-/* Begin a section; what is in one that is refused is passed over. */
+/* Begin a section.  The lines of a refused section are skipped. */
 static void take_section(Reading *reading, const ConfigLine *line)
 {
 	ConfigSection section = config_section_find(line->name);
@@ -249,7 +241,6 @@ bool config_add(Config *config, const char *file, const char *text, size_t lengt
 	ConfigLines lines = config_lines_of(text, length);
 	Reading reading = { .config = config, .file = file, .problems = problems };
 
-	g_ptr_array_add(config->paths, g_strdup(file));
 	for (;;) {
 		g_auto(ConfigLine) line = { 0 };
 
@@ -270,7 +261,7 @@ bool config_add(Config *config, const char *file, const char *text, size_t lengt
 	return problems->len == 0;
 }
 
-/* Read @path; what is wrong is added to @problems, and that it cannot be read is an error. */
+/* Read @path and append its mistakes to @problems.  A file that cannot be read is an error. */
 static bool add_file(Config *config, const char *path, GString *problems, GError **error)
 {
 	g_autofree char *shown = name_text(path, strlen(path));
@@ -332,14 +323,14 @@ Config *config_read_file(const char *path, GError **error)
 	return read_all(files, error);
 }
 
-/* Whether @entry is of @section, and there of one of @names. */
+/* True if @entry is in @section, and its name is one of @names. */
 static bool applies(const ConfigEntry *entry, ConfigSection section, const char *const *names)
 {
 	return entry->section == section &&
 	       (section == CONFIG_DEDUPD || (names && g_strv_contains(names, entry->name)));
 }
 
-/* Set what entries of @section say to keys that may stand in [@of …]. */
+/* Apply the entries of @section whose keys belong to disks (@of_disk) or to filesystems. */
 static void apply(const Config *config, ConfigSection section, const char *const *names,
 		  bool of_disk, void *values)
 {
@@ -405,7 +396,7 @@ void config_disk_settings(const Config *config, const char *const *names, DiskSe
 	apply(config, CONFIG_DISK, names, true, ret);
 }
 
-/* An empty line of Exclude= ends what Include= said before, too. */
+/* Exclude= and Include= set the same value: an empty line of one also clears the other. */
 static bool is_same_value(const ConfigKey *one, const ConfigKey *other)
 {
 	return one->offset == other->offset &&

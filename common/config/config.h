@@ -7,10 +7,10 @@
 #include "common/config/settings.h"
 
 /*
- * Config - what the files of the configuration say, checked, with where they say it.
+ * Config - the checked contents of the configuration files, with the place of each entry.
  *
- * What is said of one filesystem or disk is stronger than what [Dedupd] says of all; of equally strong
- * ones the later wins; lists grow from the weaker to the stronger.
+ * Entries for one filesystem or disk override those in [Dedupd].  Among equals the later one wins.  Lists grow
+ * from weaker to stronger entries.
  *
  * Set when read, never changed.  Thread: any.
  */
@@ -19,12 +19,12 @@ GQuark config_error_quark(void);
 
 typedef enum {
 	CONFIG_ERROR_FILE,  /* cannot be read */
-	CONFIG_ERROR_WRONG, /* is refused */
+	CONFIG_ERROR_WRONG, /* its contents are wrong */
 } ConfigError;
 
 typedef struct Config Config;
 
-/* The beginning of a section, or one of the lines in it. */
+/* The begin of a section, or one of its lines. */
 typedef struct {
 	ConfigSection section;
 	char *name;           /* of a disk, or a filesystem's UUID or mount point; NULL: [Dedupd] */
@@ -34,57 +34,54 @@ typedef struct {
 	unsigned line;
 } ConfigEntry;
 
-/* One that says nothing. */
+/* A configuration without entries. */
 Config *config_new(void);
 void config_free(Config *config);
 
 /*
- * Read the files of @places.  NULL: one of them cannot be read, or all that is wrong in them, a line
- * each: file, line, section, key, and what would be right.
+ * Read the files of @places.  NULL: a file cannot be read, or is wrong.  The error then lists all mistakes, one
+ * per line: file, line, section, key, and what would be right.
  */
 Config *config_read(const ConfigPlaces *places, GError **error);
 
-/* The same of one file alone. */
+/* Read one file only. */
 Config *config_read_file(const char *path, GError **error);
 
-/* Add what the @length bytes at @text say, as if they were read from @file. */
+/* Add the @length bytes at @text as if they were the contents of @file. */
 bool config_add(Config *config, const char *file, const char *text, size_t length, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* All there is, in the order in which it was read: an array of ConfigEntry. */
+/* All entries in reading order: an array of ConfigEntry. */
 const GPtrArray *config_entries(const Config *config);
 
-/* The paths that were read. */
-const GPtrArray *config_paths(const Config *config);
-
-/* "[Filesystem /srv]", fit for a terminal */
+/* "[Filesystem /srv]", escaped for a terminal. */
 char *config_section_text(ConfigSection section, const char *name);
 char *config_entry_section(const ConfigEntry *entry);
 
 /*
- * The name by which a filesystem is compared: of a UUID in lower case, of an absolute path without slashes
- * at its end, of a tag as it is (LABEL=pool), but UUID= left out; NULL: it is none of these.
+ * The form of a filesystem's name for comparison, to be freed.  A UUID becomes lower case, UUID= is removed,
+ * an absolute path loses slashes at its end, and other tags (LABEL=pool) stay.  NULL: it is none of these.
  */
 char *config_name_of_filesystem(const char *text);
 
-/* The same for a disk: of the kernel, or in /dev/disk/by-id, without a directory. */
+/* The same for a disk: the kernel's name, or one in /dev/disk/by-id, without a directory. */
 char *config_name_of_disk(const char *text);
 
 /*
- * The settings of a pass over the filesystem that goes by each of @names (UUID, mount points;
- * NULL-terminated), with all that nothing is said of at its default.
+ * The settings of a pass over the filesystem with @names (UUID, mount points; NULL-terminated).  Other
+ * settings have their defaults.
  */
 void config_settings(const Config *config, const char *const *names, Settings *ret);
 
-/* Whether the filesystem that goes by each of @names is to be worked on: a section names it, and says so. */
+/* True if a section names the filesystem with @names and enables it. */
 bool config_enables(const Config *config, const char *const *names);
 
-/* The same for a disk. */
+/* The settings of the disk with @names. */
 void config_disk_settings(const Config *config, const char *const *names, DiskSettings *ret);
 
 /*
- * Where the value of @key comes from, for what goes by @names in @section: an array of ConfigEntry, of
- * which only lists have several; empty: the default.
+ * The entries that set the value of @key for @names in @section: an array of ConfigEntry, empty for the
+ * default.  Only lists have several.
  */
 GPtrArray *config_origins(const Config *config, ConfigSection section, const char *const *names,
 			  const ConfigKey *key);

@@ -4,18 +4,18 @@
 #include <stdint.h>
 
 /*
- * DiskSettings - what one disk may be asked for, as the configuration has it.
+ * DiskSettings - the configured limits of one disk.
  *
  * Thread: any.
  */
 typedef enum {
-	PRESSURE_AUTO, /* the service does, since nobody waits for it */
-	PRESSURE_ON,   /* back off when others wait for the disk */
+	PRESSURE_AUTO, /* on in the service, off in other passes: nobody waits for the service */
+	PRESSURE_ON,   /* slow down while others wait for the disk */
 	PRESSURE_OFF,
 } PressurePolicy;
 
 typedef enum {
-	ROTATING_AUTO, /* as the kernel says */
+	ROTATING_AUTO, /* as the kernel reports */
 	ROTATING_YES,
 	ROTATING_NO,
 } RotatingPolicy;

@@ -7,44 +7,50 @@
 #include <stdint.h>
 
 /*
- * What it costs to share a place that shows an extent of btrfs, in bytes: those that are compared, and as many as
- * are read in the time that a call and the look-ups before it take.
+ * PlaceCost - the cost of sharing references to a btrfs extent, in bytes: the compared bytes, and for each
+ * call the bytes that could be read in its time.
  *
  * Pure.
  */
 
-/* MaxCompare= by default: to free 1 GiB, at most so many GiB are compared. */
+/* The defaults of MaxCompare=: at most this many GiB are compared to free 1 GiB. */
 #define PLACE_COST_FACTOR          16
 #define PLACE_COST_FACTOR_ROTATING 4
 
-/* A call takes some 60 microseconds. */
+/* A call takes some 60 us. */
 #define PLACE_COST_CALL_BYTES (UINT64_C(32) << 10)
 
-/* Of @n places that show @shown_bytes together. */
+/* The cost of @n references that show @shown_bytes together. */
 static inline uint64_t place_cost(uint64_t shown_bytes, uint64_t n)
 {
 	return shown_bytes + n * PLACE_COST_CALL_BYTES;
 }
 
-/* The most that freeing an extent of @extent_bytes may cost. */
+/* The limit of the cost of freeing an extent of @extent_bytes. */
 static inline uint64_t place_cost_most(uint64_t factor, uint64_t extent_bytes)
 {
 	return factor * (extent_bytes + PLACE_COST_CALL_BYTES);
 }
 
-/* A place takes some 300 bytes of memory until its extent is shared, and some steps for each other place. */
+/*
+ * A reference takes some 300 bytes of memory until its extent is shared, and some steps for each other
+ * reference.
+ */
 #define PLACE_COST_PLACES_MAX 16384
 
-/* Where snapshots come and go, so much of MaxCompare= is spent rather than wait for their deletion. */
+/*
+ * The part of MaxCompare= that may be spent on a filesystem whose snapshots come and go; the rest waits for
+ * their deletion.
+ */
 #define PLACES_ROTATING_SHARE 4
 
-/* Places that are looked at together. */
+/* References that are judged together. */
 typedef struct {
 	uint64_t n;
 	uint64_t shown_bytes;
 } Places;
 
-/* Add @n places that show @length bytes each. */
+/* Add @n references that show @length bytes each. */
 static inline void places_add(Places *places, uint64_t length, uint64_t n)
 {
 	places->n += n;
@@ -57,7 +63,9 @@ static inline bool places_are_affordable(const Places *places, uint64_t cost_max
 	       place_cost(places->shown_bytes, places->n) <= cost_max;
 }
 
-/* What @all places may cost, of which @writable are in writable subvolumes and may cost @cost_max. */
+/*
+ * The limit of the cost of @all references, if those in writable subvolumes (@writable) may cost @cost_max.
+ */
 static inline uint64_t places_cost_max(SnapshotPolicy policy, const Places *all,
 				       const Places *writable, uint64_t cost_max, bool rotates)
 {
@@ -68,7 +76,10 @@ static inline uint64_t places_cost_max(SnapshotPolicy policy, const Places *all,
 	return rotates ? cost_max / PLACES_ROTATING_SHARE : cost_max;
 }
 
-/* Whether there are places to share and others to leave to the deletion of snapshots, which @policy allows. */
+/*
+ * @policy allows to share the writable references and to leave the others to the deletion of snapshots; both
+ * exist.
+ */
 static inline bool places_may_be_left(SnapshotPolicy policy, const Places *all,
 				      const Places *writable)
 {

@@ -4,7 +4,7 @@
 #include "common/config/settings.h"
 
 /*
- * The policies that a user may choose, by name, and which of them a store was settled under.
+ * Policies - the names of policies, and the text that records under which of them a store was settled.
  *
  * Pure.  Thread: any.
  */
@@ -28,8 +28,8 @@ extern const char *const rotating_policy_names[];
 extern const char *const priority_policy_names[];
 
 /*
- * All policies that decide what may be shared as one text.  Policies that have their default are left
- * out, so that stores of versions which did not know them hold the same.  Which files were read is said
- * of each object: what is read since another policy holds is not settled by itself.
+ * The policies that decide what may be shared, as one text.  Defaults are left out, so that the texts of older
+ * versions, which lacked a policy, stay equal.  Policies about reading files are not part of it: each object
+ * records them.
  */
 char *policies_text(const Settings *settings);

@@ -8,63 +8,63 @@
 #include <stdint.h>
 
 /*
- * Settings - what the user asked for, checked.
+ * Settings - the checked options of a pass.
  *
  * Set before a pass starts, never changed while it runs.  Thread: any.
  */
 typedef enum {
-	ZEROS_AUTO, /* holes, but not in what looks thick-provisioned */
+	ZEROS_AUTO, /* holes, except in files that look thick-provisioned */
 	ZEROS_HOLE,
 	ZEROS_KEEP,
-	ZEROS_SHARE, /* with each other: no hole appears */
+	ZEROS_SHARE, /* share them with each other: no hole appears */
 } ZerosPolicy;
 
 typedef enum {
-	FIND_AUTO,      /* by checksums where that is possible */
-	FIND_CHECKSUMS, /* an error where it is not */
+	FIND_AUTO,      /* by checksums if possible */
+	FIND_CHECKSUMS, /* by checksums; an error if impossible */
 	FIND_READ,
 } FindPolicy;
 
-/* Which files are read where equal data is found by reading. */
+/* Which files are read, if equal data is found by reading. */
 typedef enum {
 	READ_POLICY_ALL,
-	READ_POLICY_SAME_SIZE, /* those that may be identical to others */
+	READ_POLICY_SAME_SIZE, /* only files that another file has the size of */
 } ReadPolicy;
 
-/* What becomes of files in read-only subvolumes and snapshots of a btrfs. */
+/* How files in read-only subvolumes and snapshots of btrfs are treated. */
 typedef enum {
-	SNAPSHOTS_AUTO,     /* shared; where that costs too much, left to their deletion */
-	SNAPSHOTS_SHARE,    /* shared, or nothing that they show is */
-	SNAPSHOTS_WRITABLE, /* left to their deletion: writable places are shared, others are not */
-	SNAPSHOTS_SOURCE,   /* others are shared with them, nothing that they show onto others */
+	SNAPSHOTS_AUTO,  /* share; if that costs too much, wait for their deletion */
+	SNAPSHOTS_SHARE, /* share, or leave all data that they show */
+	SNAPSHOTS_WRITABLE, /* share writable references only, and wait for the deletion of the others */
+	SNAPSHOTS_SOURCE, /* use them as sources only; leave other data that they show */
 	SNAPSHOTS_SKIP,
 } SnapshotPolicy;
 
-/* What becomes of files that are overwritten in place: shared, their next write is not. */
+/* How files that are overwritten in place are treated.  Sharing makes their next write copy. */
 typedef enum {
 	NO_COW_SKIP,
 	NO_COW_SHARE,
 } NoCowPolicy;
 
-/* How data is found that is equal to, or in, what lies compressed on a btrfs. */
+/* How duplicates of compressed data on btrfs are found. */
 typedef enum {
-	COMPRESSED_SUMS, /* by the checksums of what lies on the disk: whole extents */
+	COMPRESSED_SUMS, /* whole extents, by checksums of the compressed data */
 	COMPRESSED_READ, /* by reading it */
 } CompressedPolicy;
 
-/* Whether a small rest of an extent, that nothing equals, is copied so that the extent is freed. */
+/* Whether a small remainder without duplicates is copied so that its extent is freed. */
 typedef enum {
 	REWRITE_AUTO,
 	REWRITE_NEVER,
 } RewritePolicy;
 
-/* What becomes of files that were found changed time and again. */
+/* How files that were repeatedly found changed are treated. */
 typedef enum {
-	CHANGING_WAIT, /* they are read ever more rarely: see RescanBackoff */
+	CHANGING_WAIT, /* read them ever more rarely: see RescanBackoff */
 	CHANGING_READ,
 } ChangingPolicy;
 
-/* Who has passes begin. */
+/* The trigger of passes. */
 typedef enum {
 	MODE_TIMER,
 	MODE_RESIDENT,
@@ -76,7 +76,7 @@ typedef enum {
 	WITHIN_OWNERS,
 } OwnersPolicy;
 
-/* Whether a filesystem that the configuration names is worked on when no path is given. */
+/* Whether a configured filesystem is deduplicated if no path is given. */
 typedef enum {
 	ENABLE_YES,
 	ENABLE_NO,
@@ -88,37 +88,38 @@ typedef enum {
 	SLEEPING_WAKE,
 } SleepingPolicy;
 
-/* What becomes of passes while the machine is on battery, or a filesystem or its disks are degraded. */
+/* Whether passes run on battery power, or on a degraded filesystem or disk. */
 typedef enum {
 	HARDSHIP_PAUSE,
 	HARDSHIP_RUN,
 } HardshipPolicy;
 
-/* Which of those who want the processor, or a disk at the same moment, come first. */
+/* The priority of a pass for the processor and the disks. */
 typedef enum {
 	PRIORITY_NORMAL,
-	PRIORITY_IDLE, /* everybody else */
+	PRIORITY_IDLE, /* after all other programs */
 } PriorityPolicy;
 
 typedef struct {
-	char **paths; /* NULL-terminated, as the user gave them */
+	char **paths; /* NULL-terminated, as given by the user */
 	char *state_directory;
-	char *config;          /* the file that was asked for, or "none"; NULL: the usual ones */
+	char *config;          /* the given file, or "none"; NULL: the standard files */
 	char **excludes;       /* globs; NULL-terminated, may be NULL */
 	char **patterns;       /* see IgnoreRules; NULL-terminated, may be NULL */
 	GArray *windows;       /* TimeWindow: when a pass may run; NULL or empty: always */
 	uint64_t memory_bytes; /* for sorting, over all sorters of a pass */
+	/* Smaller files are skipped; SETTINGS_MIN_SIZE_UNSET: the default of the kind. */
+	uint64_t min_size_bytes;
+	uint64_t min_run_bytes; /* that an additional item of a file must free on average */
 	uint64_t
-		min_size_bytes; /* smaller files are left alone; SETTINGS_MIN_SIZE_UNSET: by kind */
-	uint64_t min_run_bytes; /* that an item more in a file frees on average */
-	uint64_t store_limit_bytes; /* of the store; SETTINGS_STORE_LIMIT_AUTO: by the filesystem */
-	uint64_t min_age_usec;      /* files that changed since are left for a later pass */
-	uint64_t run_for_usec;      /* the longest that a pass may take; 0: no limit */
-	uint64_t rate_bytes;        /* per second, that a disk is asked for; 0: no limit */
-	uint64_t rate_requests;     /* the same, in requests */
-	uint32_t anchor_blocks;     /* 0: as the store has it, of a new one by AnchorShape */
-	uint32_t window_anchors;    /* the same */
-	uint32_t max_compare;       /* bytes compared per byte freed; SETTINGS_MAX_COMPARE_AUTO */
+		store_limit_bytes; /* of the store; SETTINGS_STORE_LIMIT_AUTO: derived from the filesystem */
+	uint64_t min_age_usec;   /* files that changed within it are left for a later pass */
+	uint64_t run_for_usec;   /* the longest that a pass may take; 0: no limit */
+	uint64_t rate_bytes;     /* per second and disk; 0: no limit */
+	uint64_t rate_requests;  /* the same, in requests */
+	uint32_t anchor_blocks;  /* 0: that of the store; of a new one AnchorShape */
+	uint32_t window_anchors; /* the same */
+	uint32_t max_compare;    /* bytes compared per byte freed; SETTINGS_MAX_COMPARE_AUTO */
 	ZerosPolicy zeros;
 	FindPolicy find;
 	ReadPolicy read;
@@ -130,8 +131,8 @@ typedef struct {
 	ChangingPolicy changing;
 	EnablePolicy enable;
 	Mode mode;
-	uint64_t wake_bytes;         /* so much new data is worth a pass at once */
-	uint64_t wake_interval_usec; /* any change is, so long after the last one */
+	uint64_t wake_bytes;         /* this much new data begins a pass at once */
+	uint64_t wake_interval_usec; /* any change begins one this long after the last pass */
 	SleepingPolicy sleeping;
 	HardshipPolicy on_battery;
 	HardshipPolicy degraded;
@@ -140,12 +141,12 @@ typedef struct {
 		pressure; /* of all disks, whatever is configured; PRESSURE_AUTO: as that is */
 	RotatingPolicy rotating; /* the same */
 	bool once;
-	bool now;          /* whatever the windows */
-	bool queue;        /* wait for others, instead of failing */
-	bool only_changed; /* make no first pass, and nothing that is due now and then */
+	bool now;          /* ignore the windows */
+	bool queue;        /* wait for other passes instead of failing */
+	bool only_changed; /* skip a first pass, and work that is due now and then */
 	bool dry_run;
-	bool is_for_one_pass; /* what it leaves out is not forgotten */
-	bool has_given_limits; /* of a command line, on which files are looked at: see OneOffLimits */
+	bool is_for_one_pass;  /* what it excludes stays in the store */
+	bool has_given_limits; /* limits on files from the command line: see OneOffLimits */
 	bool rebuild;
 	bool json;
 	bool quiet;
@@ -166,7 +167,7 @@ typedef struct {
 
 void settings_clear(Settings *settings);
 
-/* Settings that several share; these have to come from settings_new(). */
+/* Settings that several owners share; they must come from settings_new(). */
 Settings *settings_new(void);
 Settings *settings_copy(const Settings *settings);
 Settings *settings_ref(Settings *settings);

@@ -10,7 +10,7 @@
 #define DAY_SECONDS (DAY_MINUTES * 60)
 #define ALL_DAYS    0x7f
 
-/* Every window opens once within them, whatever the clocks do. */
+/* Every window opens once within these days, whatever the clocks do. */
 #define DAYS_AHEAD 9
 
 static const char *const weekday_names[] = { "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun" };
@@ -31,7 +31,7 @@ static bool refuse(const char *text, const char *why, GError **error)
 	return false;
 }
 
-/* "22:00" at *@text, which is moved behind it. */
+/* Parse "22:00" at *@text, and move *@text behind it. */
 static bool take_time(const char **text, uint16_t *ret_minute)
 {
 	unsigned numbers[2] = { 0, 0 };
@@ -64,7 +64,7 @@ static bool take_weekday(const char **text, unsigned *ret)
 	return false;
 }
 
-/* "Mon-Fri,Sun", up to the end of the text. */
+/* Parse "Mon-Fri,Sun" up to the end of the text. */
 static bool take_weekdays(const char *text, uint8_t *ret)
 {
 	*ret = 0;
@@ -89,7 +89,10 @@ static bool take_weekdays(const char *text, uint8_t *ret)
 	return text[-1] == '\0';
 }
 
-/* Days before times, as calendars of systemd have them: which way round they go; NULL: it is not that. */
+/*
+ * If @text has days before times, as systemd's calendars do: the text in the right order, to be freed.  Else
+ * NULL.
+ */
 static char *turned(const char *text)
 {
 	const char *blank = strchr(text, ' ');
@@ -107,7 +110,7 @@ static char *turned(const char *text)
 		       : NULL;
 }
 
-/* What is wrong with what stands where the days do. */
+/* Report a text whose days are wrong. */
 static bool refuse_days(const char *text, GError **error)
 {
 	g_autofree char *right = turned(text);
@@ -139,7 +142,7 @@ bool time_window_parse(const char *text, TimeWindow *ret, GError **error)
 	return true;
 }
 
-/* What a clock on the wall shows at @at, as a number that grows with it. */
+/* The local time at @at as a number that grows with it. */
 static int64_t wall_clock(time_t at)
 {
 	struct tm local;
@@ -149,8 +152,8 @@ static int64_t wall_clock(time_t at)
 }
 
 /*
- * The first moment at which clocks show @minute of the day that is @days after the one of @now, or
- * are set forward beyond it.
+ * The first moment at which clocks show @minute of the day @days after that of @now, or are set forward
+ * beyond it.
  */
 static time_t moment(time_t now, int days, unsigned minute)
 {
@@ -167,7 +170,10 @@ static time_t moment(time_t now, int days, unsigned minute)
 	as_summer = as_winter = wanted;
 	wall = timegm(&wanted);
 
-	/* Of a time that is shown twice the first; of one that is not shown, hours around the gap. */
+	/*
+	 * Take the first of a time that clocks show twice.  The two results for a time that they skip lie
+	 * hours around the gap.
+	 */
 	as_summer.tm_isdst = 1;
 	as_winter.tm_isdst = 0;
 	low = mktime(&as_summer);
@@ -192,7 +198,7 @@ static time_t moment(time_t now, int days, unsigned minute)
 	return high;
 }
 
-/* When @window is open on the day that is @days after the one of @now; false: on this day it is not. */
+/* The span of @window on the day @days after that of @now; false if it has none on that day. */
 static bool find_span(const TimeWindow *window, time_t now, int days, Span *ret)
 {
 	unsigned end = window->end_minute;
@@ -211,7 +217,7 @@ static bool find_span(const TimeWindow *window, time_t now, int days, Span *ret)
 	return ret->open < ret->close;
 }
 
-/* The latest close of those that are open at @now; @now when none is. */
+/* The latest close of the windows that are open at @now; @now if none is. */
 static time_t find_close(const GArray *windows, time_t now)
 {
 	time_t close = now;
@@ -231,7 +237,7 @@ bool time_windows_are_open(const GArray *windows, time_t now)
 	return !windows || windows->len == 0 || find_close(windows, now) > now;
 }
 
-/* When the first of them opens after @now; @now: never. */
+/* The first opening after @now; @now: never. */
 static time_t find_open(const GArray *windows, time_t now)
 {
 	time_t open = now;
@@ -257,7 +263,7 @@ bool time_windows_next_change(const GArray *windows, time_t now, time_t *ret)
 		return *ret > now;
 	}
 
-	/* What closes when another opens does not close. */
+	/* A close at which another window is open does not count. */
 	while (end - now < DAYS_AHEAD * DAY_SECONDS) {
 		time_t close = find_close(windows, end);
 

@@ -5,17 +5,16 @@
 #include <stdint.h>
 
 /*
- * AnchorShape - how the anchors of a new store are chosen where nobody asks for other numbers.
+ * AnchorShape - the default parameters of the anchors of a new store.
  *
- * Every equal stretch of blocks + window - 1 blocks is found for certain.  A store keeps the shape that
- * it was made with.
+ * Every equal run of blocks + window - 1 blocks is found for certain.  A store keeps its shape.
  *
  * Pure.  Thread: any.
  */
 typedef struct {
 	uint32_t blocks; /* k: block sums in an anchor */
-	uint32_t window; /* w: positions of which one is an anchor */
+	uint32_t window; /* w: one of so many positions is an anchor */
 } AnchorShape;
 
-/* @by_checksums: of extents, whose sums come from the filesystem; else of files that are read. */
+/* @by_checksums: for extents, whose sums come from the filesystem; else for files that are read. */
 AnchorShape anchor_shape(bool by_checksums);

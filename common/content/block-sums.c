@@ -9,7 +9,7 @@ struct BlockSums {
 	const uint8_t *secret;
 	uint32_t block_bytes;
 	ExtentSums *extents;
-	uint64_t zeros[2]; /* of data that was read, and by checksum */
+	uint64_t zeros[2]; /* of read data, and by checksum */
 };
 
 BlockSums *block_sums_new(const uint8_t *secret, uint32_t block_bytes, ExtentSums *extents)
@@ -30,7 +30,7 @@ void block_sums_free(BlockSums *sums)
 	g_free(sums);
 }
 
-/* As a file has what is an extent's: another number, so that the two are not matched. */
+/* Change the sum of an extent's block into that of a file's block: the two kinds must not match. */
 static uint64_t of_file(uint64_t sum)
 {
 	return ~sum ? ~sum : 1;

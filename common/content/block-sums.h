@@ -4,28 +4,28 @@
 #include "common/content/extent-sums.h"
 
 /*
- * BlockSums - the sums by which blocks of files are found equal.
+ * BlockSums - the block sums of files.
  *
- * They are those of the data that was read; or, of a file whose data has checksums, hashes of these
- * (ExtentSums): then one file may be read and another not, and they are found equal all the same.
- * Sums of the two kinds never meet, nor do they meet those of extents.
+ * A sum is a hash of the data, or of the checksum if the file's data has checksums (ExtentSums).  In the
+ * second case, a file that is read and one that is not are found equal.  Sums of the two kinds never match,
+ * nor do they match sums of extents.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct BlockSums BlockSums;
 
-/* @extents, borrowed, is NULL where no data has checksums.  @secret stays. */
+/* @extents, borrowed, is NULL if no data has checksums.  @secret must outlive the BlockSums. */
 BlockSums *block_sums_new(const uint8_t *secret, uint32_t block_bytes, ExtentSums *extents);
 void block_sums_free(BlockSums *sums);
 
-/* The sum of a block that was read; @by_checksum: of a file whose data has checksums.  Never 0. */
+/* The sum of a block that was read, never 0.  @by_checksum: the data of its file has checksums. */
 uint64_t block_sums_of_data(const BlockSums *sums, const uint8_t *block, bool by_checksum);
 
 uint64_t block_sums_of_zeros(const BlockSums *sums, bool by_checksum);
 
 /*
- * The sums of the blocks at the address @bytenr, which are not compressed, from their checksums; false if
- * any has none, or they cannot be had.
+ * Compute the sums of the uncompressed blocks at the address @bytenr from their checksums.  False if any block
+ * has none, or they cannot be read.
  */
 bool block_sums_read(const BlockSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret);
 

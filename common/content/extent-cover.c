@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How far from its estimated ends a run is followed, first; eight times as far each time after. */
+/* How far beyond its estimated ends a run is followed first; then eight times as far each time. */
 #define FOLLOW_BLOCKS 64
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
 	bool is_zeros;
 } Owner;
 
-/* Blocks that an owner may cover. */
+/* A range that an owner may cover. */
 typedef struct {
 	uint64_t first;
 	uint64_t end;
@@ -25,11 +25,11 @@ struct ExtentCover {
 	uint32_t block_bytes;
 	uint64_t blocks;
 	GArray *target_sums;  /* uint64_t for each block */
-	GArray *source_sums;  /* of the window in hand */
-	GArray *owned;        /* uint32_t for each block: 1 + index of the owner; 0: not covered */
+	GArray *source_sums;  /* of the source's window */
+	GArray *owned;        /* uint32_t per block: 1 + index of the owner; 0: not covered */
 	GArray *owners;       /* Owner */
-	GArray *reaches;      /* Reach, of what was added last, or since a join was begun */
-	CoverRange looked_at; /* by what was added last */
+	GArray *reaches;      /* Reach, of the last addition, or since a join began */
+	CoverRange looked_at; /* by the last addition */
 	bool is_joining;
 };
 
@@ -87,7 +87,7 @@ static uint32_t add_owner(ExtentCover *cover, uint32_t source, uint64_t diagonal
 	return cover->owners->len;
 }
 
-/* The same for what covers zeros only. */
+/* Add an owner that covers zeros only. */
 static uint32_t add_owner_of_zeros(ExtentCover *cover, uint32_t source, uint64_t diagonal)
 {
 	Owner owner = { source, diagonal, false, true };
@@ -108,7 +108,10 @@ static void own(ExtentCover *cover, uint64_t first, uint64_t end, uint32_t owner
 			owned(cover)[block] = owner;
 }
 
-/* Own what the source shows of [@first, @end), its blocks lying @diagonal before the target's. */
+/*
+ * Let @owner cover the part of [@first, @end) that the source shows; its blocks lie @diagonal before the
+ * target's.
+ */
 static void own_shown(ExtentCover *cover, uint64_t first, uint64_t end, uint64_t diagonal,
 		      const CoverSource *source, uint32_t owner)
 {
@@ -130,11 +133,11 @@ void extent_cover_add_whole(ExtentCover *cover, const CoverSource *source)
 	own_shown(cover, 0, cover->blocks, 0, source, add_owner(cover, source->id, 0, true));
 }
 
-/* A stretch of the target, beside the source's blocks that lie @diagonal before. */
+/* A range of the target, beside the source's blocks that lie @diagonal before it. */
 typedef struct {
-	uint64_t low; /* the two extents lie side by side in [low, high) */
+	uint64_t low; /* both extents have blocks in [low, high) */
 	uint64_t high;
-	uint64_t first; /* the window whose sums are at hand */
+	uint64_t first; /* the window whose sums are read */
 	uint64_t end;
 } Window;
 
@@ -159,14 +162,14 @@ static bool fill_window(ExtentCover *cover, Window *window, const Run *run, uint
 		window->end - window->first, (uint64_t *)cover->source_sums->data, error);
 }
 
-/* Whether equality may go on beyond what the window shows. */
+/* The equal blocks may continue beyond the window. */
 static bool is_cut(const ExtentCover *cover, const Window *window)
 {
 	return (window->first > window->low && is_equal(cover, window, window->first)) ||
 	       (window->end < window->high && is_equal(cover, window, window->end - 1));
 }
 
-/* Own all equal stretches of the window that are long enough to say something. */
+/* Cover all equal ranges of the window of at least @least_blocks. */
 static void own_window(ExtentCover *cover, const Window *window, uint64_t diagonal,
 		       const CoverSource *source, uint64_t least_blocks, uint32_t owner)
 {
@@ -214,7 +217,7 @@ CoverRange extent_cover_looked_at(const ExtentCover *cover)
 	return cover->looked_at;
 }
 
-/* The number of the reach, of what was added last, that has @block; UINT_MAX: none has. */
+/* The index of the last addition's reach that contains @block; UINT_MAX: none. */
 static guint find_added(const ExtentCover *cover, uint64_t block)
 {
 	for (guint i = cover->reaches->len; i-- > 0;) {
@@ -277,6 +280,22 @@ uint64_t extent_cover_pieces(const ExtentCover *cover)
 	return n;
 }
 
+uint64_t extent_cover_longest(const ExtentCover *cover)
+{
+	const Owner *last = NULL;
+	uint64_t blocks = 0, longest = 0;
+
+	for (uint64_t block = 0; block < cover->blocks; block++) {
+		const Owner *owner = owner_of(cover, block);
+
+		blocks = owner && goes_on(owner, last) ? blocks + 1 : owner != NULL;
+		longest = MAX(longest, blocks);
+		last = owner;
+	}
+
+	return longest;
+}
+
 static int compare_reaches(const void *a, const void *b)
 {
 	const Reach *one = a;
@@ -293,7 +312,7 @@ void extent_cover_begin_join(ExtentCover *cover)
 	cover->is_joining = true;
 }
 
-/* The reach that goes on furthest of those that begin at @block or before, from *next on. */
+/* The reach with the last end among those from *next on that begin at or before @block. */
 static Reach furthest(const ExtentCover *cover, uint64_t block, guint *next)
 {
 	Reach best = { 0 };
@@ -304,7 +323,7 @@ static Reach furthest(const ExtentCover *cover, uint64_t block, guint *next)
 	return best;
 }
 
-/* Where one ends, the one of all that reach there goes on that reaches furthest. */
+/* Give each range to the reach that covers the most from the point where the previous one ends. */
 static void join(ExtentCover *cover)
 {
 	Reach best = { 0 };
@@ -313,7 +332,7 @@ static void join(ExtentCover *cover)
 	for (uint64_t block = 0; block < cover->blocks; block++) {
 		if (!owned(cover)[block])
 			continue;
-		/* Only where one ends: each goes on as far as it can. */
+		/* Change only at the end of a reach. */
 		if (block >= best.end)
 			best = furthest(cover, block, &next);
 		if (block < best.end)
@@ -345,7 +364,7 @@ static bool is_zeros(const ExtentCover *cover, uint64_t block)
 	return sum != EXTENT_SUM_NONE && sum == extent_sums_of_zeros(cover->sums);
 }
 
-/* One block is enough: its sum was not chosen by what it might equal. */
+/* A single block is enough: no anchor chose it for its sum. */
 void extent_cover_add_hole(ExtentCover *cover)
 {
 	uint32_t owner = add_owner_of_zeros(cover, RUN_HOLE, 0);
@@ -355,7 +374,7 @@ void extent_cover_add_hole(ExtentCover *cover)
 			own(cover, block, block + 1, owner);
 }
 
-/* The end of the zeros that begin at @block and are left, after @most blocks at the latest. */
+/* The end of the uncovered zeros that begin at @block, at most @most blocks. */
 static uint64_t zeros_end(const ExtentCover *cover, uint64_t block, uint64_t most)
 {
 	uint64_t end = block;

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Up to so far ahead it is cheaper to read on than to search anew: 64 MiB have 64 KiB of CRC-32C. */
+/* Up to this distance reading on is cheaper than a new search: 64 MiB have 64 KiB of CRC-32C. */
 #define READ_ON_BYTES (UINT64_C(64) << 20)
 
 /*
- * What was read is kept by windows: extents of one file lie here and there, and to find the item that
- * has a sum all those of the leaf before it are read.  64 MiB of data make 128 KiB of sums.
+ * The cache holds windows of sums.  The extents of one file are scattered, and a search reads all items of a
+ * leaf before the one it needs.  64 MiB of data have 128 KiB of sums.
  */
 #define WINDOW_BLOCKS 2048
 #define WINDOWS_MAX   128
@@ -30,13 +30,13 @@ struct ExtentSums {
 	BtrfsInfo info;
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
 	uint64_t zeros;
-	uint64_t read_zeros; /* as BlockSums has it */
+	uint64_t read_zeros; /* see BlockSums */
 	HashStore *store;    /* or NULL */
-	GHashTable *windows; /* Window by address, of which this holds the key, too */
-	GQueue used;         /* Window, last used first */
+	GHashTable *windows; /* Window by address; the table owns the windows */
+	GQueue used;         /* Window, most recently used first */
 	BtrfsTree *tree;
-	uint64_t low; /* no item that was passed or left out reaches this address */
-	/* The item in hand; n_sums is 0 when there is none, before the first and at the end. */
+	uint64_t low; /* no item before the current one reaches this address */
+	/* The current item; n_sums is 0 before the first one and at the end. */
 	uint64_t start; /* address of its first block */
 	BtrfsCsumItem item;
 	bool is_started;
@@ -123,7 +123,7 @@ static uint64_t item_end(const ExtentSums *sums)
 	return sums->start + (uint64_t)sums->item.n_sums * sums->info.sector_bytes;
 }
 
-/* An item that has the sum of @bytenr begins at most a whole leaf of sums before it. */
+/* An item with the sum of @bytenr begins at most a leaf of sums before it. */
 static void search(ExtentSums *sums, uint64_t bytenr)
 {
 	uint64_t leaf_span =
@@ -136,7 +136,7 @@ static void search(ExtentSums *sums, uint64_t bytenr)
 	};
 
 	btrfs_tree_start(sums->tree, sums->fd, &range);
-	/* Items that begin before the range may reach as far. */
+	/* Items that begin before the range may reach into it. */
 	sums->low = bytenr;
 	sums->start = bytenr;
 	sums->item.n_sums = 0;
@@ -154,7 +154,7 @@ static bool next_item(ExtentSums *sums, GError **error)
 	}
 	sums->low = MAX(sums->low, item_end(sums));
 	if (!found) {
-		/* The last item went with the tree's buffer. */
+		/* The last item is gone with the tree's buffer. */
 		sums->start = sums->low;
 		sums->item.n_sums = 0;
 		sums->is_at_end = true;
@@ -171,14 +171,14 @@ static bool next_item(ExtentSums *sums, GError **error)
 	return false;
 }
 
-/* Whether the item in hand, or one behind it that is not far, may have the sum of @bytenr. */
+/* The current item, or one not far behind it, may have the sum of @bytenr. */
 static bool can_read_on(const ExtentSums *sums, uint64_t bytenr)
 {
 	return sums->is_started && bytenr >= sums->low &&
 	       (sums->is_at_end || bytenr <= item_end(sums) + READ_ON_BYTES);
 }
 
-/* Copy what the item in hand has of the range. */
+/* Copy the sums of the current item that lie in the range. */
 static void take_sums(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret)
 {
 	uint32_t sector_bytes = sums->info.sector_bytes;
@@ -190,7 +190,7 @@ static void take_sums(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, 
 							       sums->info.sum_bytes);
 }
 
-/* Read the sums of the @n_blocks blocks from the address @bytenr on from the tree. */
+/* Read the sums of the @n_blocks blocks at the address @bytenr from the tree. */
 static bool read_range(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
 		       GError **error)
 {
@@ -211,7 +211,9 @@ static bool read_range(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint6
 	}
 }
 
-/* Put the sums from reading of one extent, which begins at @start, where @ret has none. */
+/*
+ * Copy the sums of one extent from reading, which begins at @start, to those blocks of @ret that have none.
+ */
 static void take_read_sums(const ExtentSums *sums, uint64_t start, GBytes *read, uint64_t bytenr,
 			   size_t n_blocks, uint64_t *ret)
 {
@@ -229,7 +231,7 @@ static void take_read_sums(const ExtentSums *sums, uint64_t start, GBytes *read,
 	}
 }
 
-/* Sums from reading where there is no checksum, extent by extent, the last one first. */
+/* Add sums from reading to blocks without a checksum, extent by extent, from the last one back. */
 static bool read_rest(const ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint64_t *ret,
 		      GError **error)
 {
@@ -260,7 +262,7 @@ static void use(ExtentSums *sums, Window *window)
 	g_queue_push_head_link(&sums->used, window->link);
 }
 
-/* The window that begins at @address, read if it is not at hand; valid until the next call. */
+/* The window that begins at @address, from the cache or the tree; valid until the next call. */
 static const Window *find_window(ExtentSums *sums, uint64_t address, GError **error)
 {
 	g_autofree Window *made = NULL;

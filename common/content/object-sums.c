@@ -5,10 +5,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Keeps digests over whole objects apart from those of windows. */
+/* The seed separates digests of whole objects from those of windows. */
 #define WHOLE_SEED UINT64_C(0x6f626a656374)
 
-/* Stands before the length of a run of zeros. */
+/* The token before the length of a run of zeros. */
 #define ZEROS_TOKEN UINT64_C(0x7a65726f73)
 
 void object_sums_init(ObjectSums *sums, uint32_t anchor_blocks, uint32_t window_anchors,
@@ -49,7 +49,7 @@ bool object_sums_have_anchors(const ObjectSums *sums)
 	return sums->winnow.window_anchors > 0;
 }
 
-/* Blocks come that make no anchors. */
+/* Pass blocks that have no anchors. */
 static void pass_over(ObjectSums *sums, uint64_t blocks, const ObjectSumsSink *sink)
 {
 	if (object_sums_have_anchors(sums))

@@ -2,18 +2,18 @@
 #include "common/content/remainder.h"
 
 /*
- * What is written anew for one extent is no more than this part of it; more than the lesser part only as
- * long as over the whole pass no more than that of what is gained is written.  Every copy is waited for
- * until it lies on the disk, so that so much has to be gained by it.
+ * A copy for an extent has at most 1/REST_SHARE of its bytes; or at most 1/MOST_SHARE, while the whole pass
+ * writes at most 1/REST_SHARE of its net gain.  The pass waits until each copy is on the disk, so each must gain
+ * LEAST_NET_GAIN.
  */
 #define REST_SHARE     4
 #define MOST_SHARE     2
 #define LEAST_NET_GAIN (UINT64_C(16) << 10)
 
-/* The block in which files end, and how much of it they have. */
+/* The block that contains the end of files, and the part of it that they have. */
 typedef struct {
 	uint64_t block;
-	uint64_t bytes; /* 0: there is none */
+	uint64_t bytes; /* 0: none */
 } Tail;
 
 static CoverRange shown_blocks(const ExtentRef *ref, uint32_t block_bytes)
@@ -34,7 +34,7 @@ static Tail tail_of(const ExtentCover *cover, const ExtentRef *ref, uint32_t blo
 	return tail;
 }
 
-/* Find the one tail; false if there are several, or the block is shown to its end elsewhere. */
+/* Find the only tail.  False if there are several, or another reference shows the rest of the block. */
 static bool find_tail(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		      uint32_t block_bytes, Tail *ret)
 {
@@ -68,7 +68,7 @@ static int compare_ranges(const void *a, const void *b)
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-/* Stretches of blocks (CoverRange) that are shown and not covered: in order, and joined. */
+/* The ranges (CoverRange) that files show and no source covers, in order and joined. */
 static GArray *find_ranges(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 			   uint32_t block_bytes)
 {
@@ -111,7 +111,7 @@ static void add_piece(GArray *pieces, uint64_t first, uint64_t end, uint32_t blo
 		g_array_append_val(pieces, piece);
 }
 
-/* The stretch that the tail ends comes last. */
+/* Add the pieces; the one that ends with the tail comes last. */
 static void add_pieces(GArray *pieces, const GArray *ranges, const Tail *tail, uint32_t block_bytes)
 {
 	CoverRange last = { 0, 0 };
@@ -136,7 +136,7 @@ bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_ref
 		   uint32_t block_bytes, GArray *ret)
 {
 	g_autoptr(GArray) ranges = NULL;
-	/* Data at the beginning of a file may be kept in its inode, where it is not to be shared. */
+	/* The start of a file may be stored inline in metadata, which cannot be shared. */
 	uint64_t offset = block_bytes;
 	Tail tail;
 
@@ -170,7 +170,7 @@ const RemainderPiece *remainder_find(const GArray *pieces, uint64_t position)
 	if (pieces->len == 0)
 		return NULL;
 
-	/* All but the last one are in the order of the extent, too. */
+	/* All pieces but the last are also in the order of the extent. */
 	end = pieces->len - 1;
 	if (has(&all[end], position))
 		return &all[end];

@@ -5,61 +5,64 @@
 #include "common/files/extent-refs.h"
 
 /*
- * The rest of a data extent of btrfs: what files show of it and no other extent equals.
+ * Remainder - the blocks of a btrfs data extent that files show and no other extent has.
  *
- * btrfs frees an extent when nothing shows any byte of it, so a small rest keeps a large extent.  Copied
- * to an unnamed file, in which its pieces follow each other, the rest has a place to be shared with.
+ * btrfs frees an extent when no reference shows any byte of it, so a small remainder keeps a large extent.  A
+ * copy of the remainder in an unnamed file, its pieces one after another, can be shared with.
  *
  * Pure.  Thread: any.
  */
 typedef struct {
 	uint64_t position; /* byte in the extent */
-	uint64_t length; /* no multiple of a block only of the last one, whose end is the copy's */
+	uint64_t length; /* a multiple of a block, except for the last piece, which ends the copy */
 	uint64_t offset; /* byte in the copy */
 } RemainderPiece;
 
 /*
- * Lay out what @cover leaves of what @refs show: *ret is filled with RemainderPiece, in the order of the
- * copy.  False where no copy would do: the kernel shares part of a block only at the ends of both
- * files, and a copy has one end.
+ * Lay out the part of @refs that @cover leaves: fills *ret with RemainderPiece in the order of the
+ * copy.  False if no copy can serve: the kernel shares a partial block only at the ends of both files, and a
+ * copy has one end.
  */
 bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		   uint32_t block_bytes, GArray *ret);
 
-/* The piece that has byte @position of the extent; NULL: none has it, as where places of the extent changed meanwhile. */
+/* The piece with byte @position of the extent; NULL: none, for example after the references changed. */
 const RemainderPiece *remainder_find(const GArray *pieces, uint64_t position);
 
-/* Bytes of all pieces. */
+/* The sum of all pieces. */
 uint64_t remainder_bytes(const GArray *pieces);
 
-/* A pass writes no more than this part of what is free for extents that snapshots hold, since it gains nothing yet. */
+/*
+ * For extents that snapshots hold, a pass writes at most this part of the free space, since it gains nothing
+ * yet.
+ */
 #define REST_HELD_SHARE 16
 
-/* What a pass did so far, and what it has planned. */
+/* The totals of a pass so far, with its plans. */
 typedef struct {
-	uint64_t freed_bytes; /* of all extents that are to be freed */
+	uint64_t freed_bytes; /* of all extents to be freed */
 	uint64_t written_bytes;
-	uint64_t held_most_bytes; /* that a pass may write for extents which snapshots hold */
-	uint64_t held_room_bytes; /* the same, less what it wrote */
-	uint64_t generation;      /* extents of this transaction, or a later one, may be copies */
+	uint64_t held_most_bytes; /* limit of the pass for extents that snapshots hold */
+	uint64_t held_room_bytes; /* that limit less the bytes written */
+	uint64_t generation;      /* extents of this transaction or a later one may be copies */
 } RemainderAccount;
 
 /*
- * Whether writing so many bytes anew is worth it, if that frees an extent of @freed_bytes.  Large extents
- * come first in a pass, so that small ones, of which a last block is much, may use what these saved.
+ * True if writing @rest_bytes is worth freeing an extent of @freed_bytes.  Large extents come first in a pass,
+ * so that small ones, of which a last block is a large part, may use what these saved.
  */
 bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
 
-/* What one extent takes of the account while it is planned. */
+/* The share of one extent in the account while it is planned. */
 typedef struct {
 	uint64_t freed_bytes;
 	uint64_t written_bytes;
-	uint64_t held_room_bytes; /* at most what there was */
+	uint64_t held_room_bytes; /* at most what was left */
 } RemainderClaim;
 
-/* Take what freeing an extent of @freed_bytes needs; @is_held: snapshots hold it. */
+/* Claim what freeing an extent of @freed_bytes needs; @is_held: snapshots hold it. */
 RemainderClaim remainder_account_claim(RemainderAccount *pass, uint64_t freed_bytes,
 				       uint64_t written_bytes, bool is_held);
 
-/* The extent stays.  Give back what it claimed; *claim is zero afterwards. */
+/* Give back the claim of an extent that stays; *claim is zero afterwards. */
 void remainder_account_give_back(RemainderAccount *pass, RemainderClaim *claim);

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 /*
- * Run - a stretch of blocks of a target that is thought to equal one of a source, or zeros.
+ * Run - a range of a target's blocks that is expected to equal a range of a source, or zeros.
  *
- * Its ends are estimated from anchors; the exact ones are found when the data is compared.
+ * Its ends are estimates from anchors; comparing the data finds the exact ones.
  */
 
-/* No object has this id: the source is a hole. */
+/* The source is a hole; no object has this id. */
 #define RUN_HOLE UINT32_C(0)
 
 typedef struct {
@@ -26,14 +26,14 @@ static inline uint32_t run_target(const Run *run)
 	return (uint32_t)run->target_rank;
 }
 
-/* Whether the source is another place of the target itself. */
+/* The source is another range of the target itself. */
 static inline bool run_is_inside(const Run *run)
 {
 	return run->source == run_target(run);
 }
 
 /*
- * Order of planning: by the target's rank, runs from other objects before those inside it, then by
- * block, longer and lower source first.
+ * The order of planning: by the target's rank, runs from other objects before those inside it, by block,
+ * longer source first, then lower source.
  */
 int run_compare(const void *a, const void *b);

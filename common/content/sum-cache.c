@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Blocks that are known or pushed out together. */
+/* The unit of the cache. */
 #define GROUP_BLOCKS 256
 #define GROUP_BYTES  (GROUP_BLOCKS * sizeof(uint64_t))
 
-/* Behind the sums of all groups. */
+/* The size of a group's objects, which follow the sums of all groups. */
 #define OBJECTS_BYTES (GROUP_BLOCKS * sizeof(uint32_t))
 
-/* Of a place with sums that are nobody's. */
+/* The owner of a place whose contents are lost. */
 #define OWNER_LOST UINT64_MAX
 
 struct SumCache {
@@ -24,7 +24,7 @@ struct SumCache {
 	bool has_failed;
 	Fd fd;
 	uint64_t n_groups;
-	uint64_t *owners; /* by place: which group is there, counted from 1; 0: none yet */
+	uint64_t *owners; /* by place: the group there, counted from 1; 0: none yet */
 };
 
 SumCache *sum_cache_new(const char *directory, uint32_t block_bytes, uint64_t max_bytes)
@@ -74,7 +74,7 @@ static bool is_there(const SumCache *cache, uint64_t block)
 	return *owner_of(cache, block) == block / GROUP_BLOCKS + 1;
 }
 
-/* The sums of @n blocks of one group, 0 where they are not known. */
+/* The sums of @n blocks of one group; 0 for unknown ones. */
 static void get_of_group(const SumCache *cache, uint64_t block, uint64_t *ret, size_t n)
 {
 	size_t bytes = n * sizeof(*ret);
@@ -86,7 +86,7 @@ static void get_of_group(const SumCache *cache, uint64_t block, uint64_t *ret, s
 	memset((uint8_t *)ret + got, 0, bytes - (size_t)got);
 }
 
-/* Blocks from @block on, at most @n, that are of its group. */
+/* The number of blocks from @block on, at most @n, that are in its group. */
 static size_t of_one_group(uint64_t block, size_t n)
 {
 	return MIN(n, GROUP_BLOCKS - block % GROUP_BLOCKS);
@@ -109,7 +109,7 @@ size_t sum_cache_get(SumCache *cache, uint64_t physical, uint64_t *ret, size_t n
 	return n_alike;
 }
 
-/* Have the place of @block belong to its group, of which nothing is known then if it did not. */
+/* Assign the place of @block to its group.  If another group had it, all its sums become unknown. */
 static bool take_place(SumCache *cache, uint64_t block)
 {
 	static const uint64_t nothing[GROUP_BLOCKS];

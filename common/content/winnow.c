@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Keeps digests of windows apart from those over whole objects. */
+/* The seed separates digests of windows from those of whole objects. */
 #define WINDOW_SEED UINT64_C(0x616e63686f72)
 
 void winnow_init(Winnow *winnow, uint32_t anchor_blocks, uint32_t window_anchors)
@@ -26,7 +26,7 @@ bool winnow_is_valid(const Winnow *winnow)
 	       winnow->repeats_until <= winnow->n_hashes + winnow->window_anchors;
 }
 
-/* The digest of the last k sums.  0 is what runs of zeros are known by. */
+/* The digest of the last k sums, never 0, which stands for runs of zeros. */
 static uint64_t window_digest(const Winnow *winnow)
 {
 	uint64_t ordered[WINNOW_ANCHOR_BLOCKS_MAX];
@@ -56,7 +56,7 @@ static bool is_repeated(const Winnow *winnow, uint64_t number, uint64_t first)
 	return false;
 }
 
-/* The last position of the smallest of the hashes from @first on, or of those that are unique. */
+/* Find the last position of the smallest hash from @first on; with @only_unique, of those that occur once. */
 static bool smallest(const Winnow *winnow, uint64_t first, bool only_unique, uint64_t *ret)
 {
 	bool found = false;
@@ -78,7 +78,7 @@ static bool is_kept(const Winnow *winnow, uint64_t number)
 	return winnow->kept >> (winnow->n_hashes - 1 - number) & 1;
 }
 
-/* Whether a hash with this digest was kept, from the @first on. */
+/* True if a hash with this digest was kept, from @first on. */
 static bool has_kept_digest(const Winnow *winnow, uint64_t digest, uint64_t first)
 {
 	for (uint64_t i = first; i < winnow->n_hashes; i++)
@@ -104,7 +104,7 @@ static void choose(Winnow *winnow, uint64_t first, WinnowKeep keep, void *data)
 	bool has_repeats = winnow->n_hashes <= winnow->repeats_until;
 	uint64_t chosen = 0;
 
-	/* The choice of the window before stands, unless the newest hash is smaller. */
+	/* The previous choice stands unless the newest hash is smaller. */
 	if (winnow->n_hashes - 1 > winnow->repeats_until && winnow->n_hashes > first + 1 &&
 	    winnow->last_choice >= first && winnow->kept &&
 	    hash_at(winnow, winnow->n_hashes - 1) > hash_at(winnow, winnow->last_choice))
@@ -115,13 +115,13 @@ static void choose(Winnow *winnow, uint64_t first, WinnowKeep keep, void *data)
 		return;
 	}
 
-	/* All are repeated: one of the smallest digest per w is enough. */
+	/* All hashes are repeated: keep the smallest digest once per w. */
 	smallest(winnow, first, false, &chosen);
 	if (!has_kept_digest(winnow, hash_at(winnow, chosen), first))
 		keep_hash(winnow, chosen, keep, data);
 }
 
-/* How long the newest hash will stand beside an equal one. */
+/* Update how long the newest hash will be in a window with an equal one. */
 static void note_repeats(Winnow *winnow, uint64_t hash)
 {
 	uint64_t oldest = winnow->n_hashes < winnow->window_anchors

@@ -7,26 +7,26 @@
 #include <stdint.h>
 
 /*
- * Which runs of zero blocks may become holes.
+ * Zeros - which runs of zero blocks may become holes.
  *
  * Pure.  Thread: any.
  */
 
-/* Shorter runs are data like any other, unless they are all of the file. */
+/* A shorter run counts as data, unless the whole file is zeros. */
 #define ZEROS_RUN_BYTES UINT64_C(65536)
 
 typedef struct {
 	uint64_t size_bytes;
 	bool has_hole;
-	bool has_unwritten; /* blocks set aside by fallocate */
+	bool has_unwritten; /* preallocated blocks */
 	const char *name;   /* last component */
 } ZerosEvidence;
 
 /*
- * Whether the file looks thick-provisioned, that is, its space was set aside on purpose: it has
- * unwritten extents, or is fully allocated and either at least 1 GiB or named as a disk image.
+ * True if the file looks thick-provisioned: it has unwritten extents, or it is fully allocated and either at
+ * least 1 GiB or named like a disk image.
  */
 bool zeros_look_provisioned(const ZerosEvidence *evidence);
 
-/* Whether zeros of a file become holes under @policy. */
+/* True if zeros of a file become holes under @policy. */
 bool zeros_become_holes(ZerosPolicy policy, bool looks_provisioned);

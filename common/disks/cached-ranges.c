@@ -30,7 +30,7 @@ uint32_t cached_ranges_look(int fd, uint64_t start, uint64_t length)
 	uint64_t resident = page_cache_resident_bytes(fd, start, length);
 	uint32_t hot = 0;
 
-	/* Mostly a stretch is cached as a whole or not at all. */
+	/* Most ranges are cached as a whole or not at all. */
 	for (unsigned i = 0; resident > 0 && i < n_pieces(length); i++) {
 		uint64_t bytes = piece_length(length, i);
 
@@ -56,7 +56,7 @@ void cached_ranges_drop_others(int fd, uint64_t start, uint64_t length, uint32_t
 	unsigned n = n_pieces(length);
 	unsigned end;
 
-	/* What is joined is dropped as one: XFS has folios that reach over the bounds of pieces. */
+	/* Drop adjacent pieces together: XFS has folios that cross the bounds of pieces. */
 	for (unsigned first = 0; first < n; first = end) {
 		end = first + 1;
 		if (is_hot(hot, first))

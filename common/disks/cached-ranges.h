@@ -5,27 +5,27 @@
 #include <stdint.h>
 
 /*
- * Hot pieces - which MiB of a stretch of a file, of 32 MiB at most, are in the page cache: one bit each,
- * the lowest for the first.
+ * CachedRanges - which MiB of a range of at most 32 MiB are in the page cache.  The result has one bit per
+ * piece of 1 MiB, the lowest for the first.
  *
- * A piece of which half is cached counts.
+ * A piece counts as cached if half of it is.
  *
  * Thread: any.
  */
 #define HOT_PIECE_BYTES (UINT64_C(1) << 20)
 
-/* Those of [@start, @start + @length), which begins with a piece. */
+/* The cached pieces of [@start, @start + @length), which begins with a piece. */
 uint32_t cached_ranges_look(int fd, uint64_t start, uint64_t length);
 
-/* Bytes of the pieces @hot of a stretch of @length bytes. */
+/* The bytes of the pieces @hot in a range of @length bytes. */
 uint64_t cached_ranges_bytes(uint32_t hot, uint64_t length);
 
-/* Drop all pieces but @hot out of the cache. */
+/* Drop all pieces except @hot from the cache. */
 void cached_ranges_drop_others(int fd, uint64_t start, uint64_t length, uint32_t hot);
 
 /*
- * Start reading what of the pieces @hot is not in the cache, between @first and @end, without waiting.
- * Returns how much that is; with @only_count that is all it does.
+ * Start reading the uncached data of the pieces @hot between @first and @end, without waiting.  Returns its
+ * size.  With @only_count it reads nothing.
  */
 uint64_t cached_ranges_fetch(int fd, uint64_t start, uint32_t hot, uint64_t first, uint64_t end,
 			     bool only_count);

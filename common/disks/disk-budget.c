@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* So much of a second's worth a bucket holds. */
+/* The capacity of a bucket, in seconds of its rate. */
 #define BURST (1.0 / 16)
 
-/* When it is someone else's turn. */
+/* How long a user waits before asking again if another one comes first. */
 #define TURN_USEC 1000
 
-/* Of bytes or of requests. */
+/* A bucket of bytes or of requests. */
 typedef struct {
 	double rate;  /* 0: no limit */
 	double level; /* below zero: debt */
@@ -28,7 +28,7 @@ struct DiskBudget {
 	Bucket bytes;
 	Bucket requests;
 	int64_t filled_usec; /* 0: never */
-	double turn;         /* what who came last had when it came, in bytes */
+	double turn;         /* the start of the last granted user, in bytes */
 	GQueue waiting;      /* DiskUser */
 };
 
@@ -36,8 +36,8 @@ struct DiskUser {
 	DiskBudget *budget;
 
 	/* Guarded by the mutex of the budget. */
-	double start; /* where what it waits for begins, in bytes that it had */
-	double end;   /* where what it had ends */
+	double start; /* begin of the current request, in bytes that it had */
+	double end;   /* end of the last one */
 	bool is_waiting;
 };
 
@@ -49,7 +49,7 @@ static uint64_t lesser(uint64_t one, uint64_t other)
 	return MIN(one, other);
 }
 
-/* Without a limit there is no debt either. */
+/* Without a limit there is no debt. */
 static void set_rate(Bucket *bucket, uint64_t rate)
 {
 	bucket->rate = (double)rate;
@@ -151,13 +151,13 @@ static void fill(DiskBudget *budget, int64_t now_usec)
 	fill_bucket(&budget->requests, seconds);
 }
 
-/* Until the bucket has paid its debt. */
+/* The time until the bucket has paid its debt. */
 static int64_t wait_usec(const Bucket *bucket)
 {
 	if (bucket->rate == 0 || bucket->level >= 0)
 		return 0;
 
-	/* Before that is made a whole number: it may be large. */
+	/* Limit the double first: it may exceed an integer. */
 	return (int64_t)MIN(-bucket->level / bucket->rate * G_USEC_PER_SEC + 1, DISK_USER_NAP_USEC);
 }
 
@@ -179,7 +179,7 @@ static void end_to_wait(DiskUser *user)
 	user->is_waiting = false;
 }
 
-/* Of equal ones the one that has waited longest. */
+/* The user with the lowest start; of equal ones the one that has waited longest. */
 static bool is_first(const DiskUser *user)
 {
 	const DiskUser *first = NULL;
@@ -194,7 +194,7 @@ static bool is_first(const DiskUser *user)
 	return user == first;
 }
 
-/* With the mutex held. */
+/* The caller holds the mutex. */
 static void charge(DiskUser *user, int64_t bytes, int64_t requests)
 {
 	DiskBudget *budget = user->budget;

@@ -6,15 +6,14 @@
 #include <stdint.h>
 
 /*
- * DiskBudget - what one disk may be asked for per second, by all who use it together.
+ * DiskBudget - the bytes and requests per second that all users of one disk together may have.
  *
- * A bucket that fills at the rate, and holds little of it: a sixteenth of a second, so that what is
- * asked for in any second is hardly more than the rate allows.  Who takes more than is there puts it
- * in debt, which the next one waits for.  Of several who wait, that one comes first which has had
- * the fewest bytes since it began to want some (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM
- * 1996), so two passes on one disk get the same whatever the sizes of their requests.
+ * It is a token bucket whose capacity is a sixteenth of a second: so no second has much more than the rate.  A
+ * user may put the bucket in debt, and the next user waits for it.  Of several waiting users, the one that has
+ * had the fewest bytes comes first (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996).  So two passes
+ * on one disk get equal shares for any sizes of requests.
  *
- * Time is told by the caller, who also sleeps: so limits may change while someone waits.
+ * The caller passes the time and sleeps itself, so limits may change while somebody waits.
  *
  * Thread: any.
  */
@@ -30,14 +29,14 @@ DiskBudget *disk_budget_new(const DiskLimits *limits);
 DiskBudget *disk_budget_ref(DiskBudget *budget);
 void disk_budget_unref(DiskBudget *budget);
 
-/* What the user allows, and what other work on the disk leaves: the lesser counts. */
+/* Set the user's limits, or those that other work on the disk leaves.  The lower ones apply. */
 void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits);
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits);
 
-/* Whether anyone would ever have to wait. */
+/* False if nobody would ever have to wait. */
 bool disk_budget_is_limited(const DiskBudget *budget);
 
-/* What all users together were charged for so far, in bytes. */
+/* The bytes charged to all users so far. */
 uint64_t disk_budget_charged_bytes(const DiskBudget *budget);
 
 /*
@@ -49,22 +48,22 @@ typedef struct DiskUser DiskUser;
 
 DiskUser *disk_user_new(DiskBudget *budget);
 
-/* Whatever it waits for is given up. */
+/* Gives up a pending request. */
 void disk_user_free(DiskUser *user);
 
-/* The longest time that disk_user_ask() says. */
+/* The longest wait that disk_user_ask() returns. */
 #define DISK_USER_NAP_USEC 25000
 
 /*
- * Ask for leave.  0: granted, and charged.  Else in how many microseconds to ask again, at most
- * DISK_USER_NAP_USEC; until then the user has its place among those who wait.
+ * Ask for permission.  0: granted, and charged.  Otherwise the time in us after which to ask again, at most
+ * DISK_USER_NAP_USEC; until then the user keeps its place in the queue.
  */
 int64_t disk_user_ask(DiskUser *user, const DiskLimits *wanted, int64_t now_usec);
 
-/* No longer wait for what was asked for. */
+/* Withdraw the pending request. */
 void disk_user_give_up(DiskUser *user);
 
-/* Charge what was not asked for, or give back, below zero, what was not needed. */
+/* Charge I/O without a request, or refund (below zero) I/O that was not needed. */
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskBudget, disk_budget_unref)

@@ -5,25 +5,25 @@
 
 #define FLOOR ((double)DISK_PRESSURE_FLOOR_BYTES)
 
-/* A disk that had something to do half of the time makes others wait. */
+/* A disk that is busy for half of the time makes others wait. */
 #define BUSY_SHARE 0.5
 
-/* What nobody would notice, per second: a journal's few blocks. */
+/* Nobody notices this rate per second: a few blocks of a journal. */
 #define UNNOTICED_BYTES (160.0 * 1024)
 
 /*
- * What was charged comes to the disk later, or never if it was cached after all, or to another disk
- * of the filesystem: so much of it may pass for ours later on.
+ * The limit of the balance.  Charged I/O may reach the disk later, go to another disk of the filesystem, or be
+ * cached after all.  At most this much of later I/O then counts as ours.
  */
 #define BALANCE_BYTES (UINT64_C(8) << 20)
 
-/* One look without others may fall between two of their requests. */
+/* One idle look may fall between two requests of others. */
 #define IDLE_LOOKS 2
 
-/* What others do in so long, if they do more than goes unnoticed, shows. */
+/* The longest time over which noticeable work of others shows. */
 #define RESUME_USEC (5 * G_USEC_PER_SEC)
 
-/* So many looks tell soon that nobody else uses the disk: on an idle one the floor is a waste. */
+/* These first looks come fast: on an idle disk, the floor wastes time. */
 #define FIRST_LOOKS 4
 
 #define DECREASE      4
@@ -41,7 +41,7 @@ int64_t disk_pressure_next_look_usec(const DiskPressure *pressure)
 					       : DISK_PRESSURE_LOOK_USEC;
 }
 
-/* What others did: what the disk did beyond what is ours. */
+/* The bytes of others: those of the disk, less ours. */
 static uint64_t take_foreign(DiskPressure *pressure, const PressureSample *sample)
 {
 	uint64_t ours = pressure->balance_bytes + sample->own_bytes;
@@ -64,7 +64,7 @@ static void back_off(DiskPressure *pressure, double own_rate)
 	pressure->rate_bytes = MAX(rate / DECREASE, FLOOR);
 }
 
-/* A limit that is not reached is none. */
+/* A limit that is not reached is removed. */
 static void speed_up(DiskPressure *pressure, double own_rate)
 {
 	if (++pressure->n_idle < IDLE_LOOKS || pressure->rate_bytes == 0)

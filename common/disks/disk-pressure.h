@@ -5,47 +5,45 @@
 #include <stdint.h>
 
 /*
- * DiskPressure - how much a pass may ask of a disk that others use too: more and more while it is
- * idle but for the pass, or has time left for both, a quarter at once when others have to wait
- * (AIMD: additive increase, multiplicative decrease).
+ * DiskPressure - the rate that a pass may have on a disk that others use, too.  It grows while the disk is
+ * idle apart from the pass, or has time for both.  It falls to a quarter when others have to wait (AIMD:
+ * additive increase, multiplicative decrease).
  *
- * Others wait when the disk was asked for more than the pass asked, and had something to do most of
- * the time.  The stall times of /proc/pressure/io say nothing here: they count the pass's own waiting for its
- * reads.
+ * Others wait if the disk had more I/O than that of the pass, and was busy for most of the
+ * time.  /proc/pressure/io does not serve: it counts the pass's own waiting for its reads.
  *
- * Pure.  Thread: whoever owns it.
+ * Pure.  Thread: the owner's.
  */
 typedef struct {
 	double rate_bytes;      /* per second; 0: no limit */
 	uint64_t balance_bytes; /* charged to the pass and not seen on the disk yet */
-	unsigned n_idle;        /* looks in a row at which nobody else used the disk */
-	unsigned n_looks;       /* since it began, as far as they count */
+	unsigned n_idle;        /* consecutive looks at which nobody else used the disk */
+	unsigned n_looks;       /* since the begin, up to the number of fast ones */
 } DiskPressure;
 
-/* What happened since the last look. */
+/* The changes since the last look. */
 typedef struct {
 	int64_t usec;       /* above 0 */
-	uint64_t own_bytes; /* charged to passes, at the latest when they were asked for */
-	uint64_t all_bytes; /* that the disk read and wrote */
-	int64_t busy_usec;  /* in which the disk had something to do */
+	uint64_t own_bytes; /* charged to passes, before they read it */
+	uint64_t all_bytes; /* read and written by the disk */
+	int64_t busy_usec;  /* time in which the disk was busy */
 } PressureSample;
 
 #define DISK_PRESSURE_LOOK_USEC       100000
 #define DISK_PRESSURE_FIRST_LOOK_USEC 25000 /* of a pass that has just begun */
 #define DISK_PRESSURE_FLOOR_BYTES     (UINT64_C(1) << 20)
 
-/* A pass begins at the floor, since who knows what goes on. */
+/* Begin at the floor: the load of the disk is not known. */
 void disk_pressure_begin(DiskPressure *pressure);
 
-/* How long after a look the next one is due. */
+/* The time from a look to the next one. */
 int64_t disk_pressure_next_look_usec(const DiskPressure *pressure);
 
-/* The rate from now on, in bytes per second; 0: no limit. */
+/* The new rate in bytes per second; 0: no limit. */
 uint64_t disk_pressure_look(DiskPressure *pressure, const PressureSample *sample);
 
 /*
- * The same after a while in which nobody looked, as the pass was computing.  If others did nothing in
- * all that time, which must not be so long that their beginning would not show, the pass goes on as it
- * was; else it begins anew.
+ * Like disk_pressure_look(), after a time without looks, in which the pass computed.  If others did nothing in
+ * that time, and it was short enough to tell, the pass continues at its rate; else it begins again.
  */
 uint64_t disk_pressure_resume(DiskPressure *pressure, const PressureSample *sample);

@@ -10,7 +10,7 @@ typedef struct {
 	/* Set at creation, never changed. */
 	unsigned major;
 	unsigned minor;
-	char **names; /* the kernel's first, then those in /dev/disk/by-id */
+	char **names; /* the kernel's name first, then those in /dev/disk/by-id */
 	bool kernel_says_rotating;
 	DiskBudget *budget;
 	DiskWatch *watch;
@@ -137,7 +137,7 @@ void disk_table_configure(DiskTable *table, const Config *config, const Settings
 	pthread_mutex_unlock(&table->mutex);
 }
 
-/* With the mutex held. */
+/* The caller holds the mutex. */
 static const Entry *get_entry(DiskTable *table, const Disk *disk)
 {
 	Entry *made;
@@ -145,7 +145,7 @@ static const Entry *get_entry(DiskTable *table, const Disk *disk)
 	for (size_t i = 0; i < table->entries->len; i++) {
 		const Entry *entry = table->entries->pdata[i];
 
-		/* A number may come back with another disk. */
+		/* The kernel may give a number to another disk. */
 		if (entry->major == disk->major && entry->minor == disk->minor &&
 		    strcmp(entry->names[0], disk->name) == 0)
 			return entry;
@@ -240,7 +240,7 @@ static void add_disks(DiskTable *table, Throttle *throttle, const GPtrArray *dis
 	pthread_mutex_unlock(&table->mutex);
 }
 
-/* What the pass alone is held to, as if that were a disk. */
+/* Add the limits of the pass itself as a disk of its own. */
 static void add_own(Throttle *throttle, const Settings *settings)
 {
 	const DiskLimits limits = { settings->rate_bytes, settings->rate_requests };

@@ -9,11 +9,10 @@
 #include <stdbool.h>
 
 /*
- * DiskTable - the disks that passes work on, each with its budget: filesystems that lie on one disk
- * share it.
+ * DiskTable - the disks of passes and their budgets, which filesystems on one disk share.
  *
- * What a disk may be asked for is what the configuration says of it, or, until the process ends,
- * what somebody set since.  A pass has the limits of its own Settings besides.
+ * A disk has its configured limits, or those that a caller set since, until the process ends.  A pass also has
+ * the limits of its own Settings.
  *
  * Thread: any.
  */
@@ -21,49 +20,49 @@ typedef struct DiskTable DiskTable;
 
 DiskTable *disk_table_new(void);
 
-/* After all throttles that came from it. */
+/* Call it after freeing all throttles of the table. */
 void disk_table_free(DiskTable *table);
 
 /*
- * Hold all disks to @config, from now on, also those that passes work on; @settings are those of the
- * command line, which win.  @config is borrowed until the next call, or the end.
+ * Apply @config to all disks from now on, including those in use.  @settings are those of the command line,
+ * which win.  @config is borrowed until the next call, or the end.
  */
 void disk_table_configure(DiskTable *table, const Config *config, const Settings *settings);
 
-/* Know @disks (Disk), whether or not a pass works on them yet. */
+/* Add @disks (Disk) to the table, used by a pass or not. */
 void disk_table_add(DiskTable *table, const GPtrArray *disks);
 
-/* What there is to see of a disk. */
+/* The visible properties of a disk. */
 typedef struct {
 	char *name;
 	DiskLimits limits; /* 0: none */
-	bool is_set;       /* they were set, and are not those of the configuration */
+	bool is_set;       /* the limits were set, and are not those of the configuration */
 	bool makes_way;
 	bool is_rotating;
-	uint64_t charged_bytes; /* for all that passes did */
+	uint64_t charged_bytes; /* by all passes */
 } DiskView;
 
-/* Of all disks that are known (DiskView), in the order in which they were met. */
+/* All known disks (DiskView), in the order of their first use. */
 GPtrArray *disk_table_views(DiskTable *table);
 
 /*
- * Have a disk keep to @limits whatever is configured; @name is any of its names, also with /dev/.
- * False: no such disk is known.
+ * Give the disk @name fixed limits instead of the configured ones.  @name is any of its names, with /dev/ or
+ * without.  False: no such disk is known.
  */
 bool disk_table_set_limits(DiskTable *table, const char *name, const DiskLimits *limits);
 
-/* Whether @disk rotates, as is configured or else as the kernel says. */
+/* The configured value, or else the kernel's. */
 bool disk_table_is_rotating(DiskTable *table, const Disk *disk);
 
 /*
- * What holds a pass over the filesystem that @fd lies on to the budgets of its disks, and to the
- * limits of @settings, which are the pass's alone.
+ * A throttle for a pass over the filesystem of @fd: the budgets of its disks, and the limits of @settings,
+ * which apply to this pass alone.
  */
 Throttle *disk_table_throttle(DiskTable *table, const Settings *settings, int fd);
 
 /*
- * Have what stores in the directory @path do charged to the disks that it lies on.  Where no disks can be
- * found it is charged to those of the filesystem.
+ * Charge the I/O of stores in the directory @path to the disks below it, or to those of the filesystem if
+ * none is found.
  */
 void disk_table_add_store(DiskTable *table, Throttle *throttle, const char *path);
 

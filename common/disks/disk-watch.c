@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What was seen longer ago is no look among others: nobody worked meanwhile. */
+/* An older look does not count: no pass worked since. */
 #define STALE_USEC (10 * DISK_PRESSURE_LOOK_USEC)
 
-/* In a request for data, as it is charged (throttle): those for metadata are smaller. */
+/* The size of a request for data, as the throttle charges it.  Requests for metadata are smaller. */
 #define REQUEST_BYTES (UINT64_C(128) << 10)
 
 struct DiskWatch {
@@ -74,7 +74,7 @@ static void compare(DiskWatch *watch, const DiskStat *now, uint64_t charged_byte
 	int64_t own_bytes = (int64_t)(charged_bytes - watch->charged_bytes);
 	const PressureSample sample = {
 		.usec = usec,
-		/* What was charged and not needed is given back. */
+		/* Refunds can make the charge negative. */
 		.own_bytes = (uint64_t)MAX(own_bytes, 0),
 		.all_bytes = bytes_of(now) - bytes_of(&watch->stat),
 		.busy_usec = (int64_t)(now->busy_msec - watch->stat.busy_msec) * 1000,
@@ -84,7 +84,7 @@ static void compare(DiskWatch *watch, const DiskStat *now, uint64_t charged_byte
 				       : disk_pressure_look(&watch->pressure, &sample));
 }
 
-/* With the mutex held; a disk that is gone holds nobody up. */
+/* The caller holds the mutex.  A disk that is gone has no limit. */
 static void look(DiskWatch *watch, int64_t now_usec)
 {
 	uint64_t charged_bytes = disk_budget_charged_bytes(watch->budget);
@@ -128,7 +128,7 @@ void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 	if (!disk_watch_is_due(watch, now_usec) || pthread_mutex_trylock(&watch->mutex) != 0)
 		return;
 
-	/* Someone else may have looked just before. */
+	/* Another thread may have looked just before. */
 	if (disk_watch_is_due(watch, now_usec)) {
 		look(watch, now_usec);
 		atomic_store(&watch->due_usec,

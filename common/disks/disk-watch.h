@@ -7,28 +7,27 @@
 #include <stdint.h>
 
 /*
- * DiskWatch - looks ten times a second at what a disk does, more often at first, and holds its budget to
- * what other work leaves (DiskPressure).
+ * DiskWatch - looks at a disk ten times a second, more often at first, and limits its budget to what other
+ * work leaves (DiskPressure).
  *
- * It has no thread of its own: those who use the disk look, also while they wait for their turn, so
- * that nobody does when nobody works.
+ * It has no thread: the users of the disk look, also while they wait.  So nobody looks when nobody works.
  *
  * Thread: any.
  */
 typedef struct DiskWatch DiskWatch;
 
-/* @stat_path: of the disk's counters (disk-stat). */
+/* @stat_path is the file of the disk's counters (DiskStat). */
 DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
 void disk_watch_free(DiskWatch *watch);
 
-/* It is off at first; turned off, it holds the budget to nothing more. */
+/* It begins off.  Turning it off removes its limit. */
 void disk_watch_set_on(DiskWatch *watch, bool is_on);
 bool disk_watch_is_on(const DiskWatch *watch);
 
-/* Whether it is on, and it is time to look. */
+/* True if it is on and a look is due. */
 bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
 
-/* Look, if it is due. */
+/* Look, if one is due. */
 void disk_watch_look(DiskWatch *watch, int64_t now_usec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

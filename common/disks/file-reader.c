@@ -13,16 +13,16 @@
 #define WINDOW_BYTES FILE_READER_WINDOW_BYTES
 #define WINDOWS      4
 
-/* While memory is free, if the reader may. */
+/* The limit while memory is free, for a reader that was widened. */
 #define WIDE_WINDOWS 64
 
-/* So far the kernel's own readahead may run ahead of what was asked for. */
+/* The kernel's readahead may be this far ahead of the reads. */
 #define READAHEAD_BYTES (UINT64_C(8) << 20)
 
 typedef struct {
 	uint64_t start;
-	uint32_t hot; /* pieces that others had in the cache; the rest is to be dropped */
-	bool is_kept; /* was brought into the cache earlier in the pass */
+	uint32_t hot; /* pieces that others had cached; the rest is dropped */
+	bool is_kept; /* the pass brought it into the cache earlier */
 	unsigned n_holds;
 } Window;
 
@@ -36,11 +36,11 @@ struct FileReader {
 	/* Thread: the owner. */
 	uint64_t charged_start; /* range that was charged when it was fetched */
 	uint64_t charged_end;
-	PageCacheBudget *kept; /* NULL: nothing is kept */
+	PageCacheBudget *kept; /* NULL: no window is kept */
 	uint32_t object;
-	PageCacheBudget *wide; /* NULL: WINDOWS are enough */
+	PageCacheBudget *wide; /* NULL: WINDOWS is the limit */
 	GArray *windows;       /* Window, oldest first */
-	GArray *kept_starts;   /* uint64_t: of windows that were left in the cache */
+	GArray *kept_starts;   /* uint64_t: windows left in the cache */
 	uint64_t hot_bytes;    /* in all windows so far */
 	uint64_t readahead_bytes;
 	bool users_are_known;
@@ -86,7 +86,7 @@ void file_reader_expect_all(FileReader *reader, bool all)
 	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
 }
 
-/* Note that the window stays in the cache, if it may.  PageCacheBudget numbers the windows below 2^56 bytes. */
+/* Try to keep the window in the cache.  PageCacheBudget has numbers for windows below 2^56 bytes. */
 static bool keep_window(FileReader *reader, uint64_t start)
 {
 	uint64_t number = start / WINDOW_BYTES;
@@ -124,7 +124,10 @@ void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object
 
 void file_reader_keep_nothing(FileReader *reader)
 {
-	/* Not all windows of the file: a sparse one has up to 2^39.  The head may have been kept before. */
+	/*
+	 * Do not try all windows of the file: a sparse one has up to 2^39.  The first window may have been
+	 * kept earlier.
+	 */
 	if (take_kept_window(reader, 0))
 		page_cache_drop(reader->fd, 0, WINDOW_BYTES);
 	for (guint i = 0; i < reader->kept_starts->len; i++) {
@@ -155,17 +158,12 @@ int file_reader_fd(const FileReader *reader)
 	return reader->fd;
 }
 
-uint64_t file_reader_size_bytes(const FileReader *reader)
-{
-	return reader->size_bytes;
-}
-
 void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
 {
 	reader->wide = kept;
 }
 
-/* What is looked for was most often entered last, or is the oldest. */
+/* Search from the newest: the wanted window is often the newest, or the oldest. */
 static Window *find_window(const FileReader *reader, uint64_t start)
 {
 	for (size_t i = reader->windows->len; i > 0; i--) {
@@ -178,7 +176,7 @@ static Window *find_window(const FileReader *reader, uint64_t start)
 	return NULL;
 }
 
-/* Make room for one more window: drop the oldest ones that nobody holds. */
+/* Make room for one more window: drop the oldest ones without holds. */
 static void make_room(FileReader *reader)
 {
 	GArray *windows = reader->windows;
@@ -200,7 +198,7 @@ static void make_room(FileReader *reader)
 	}
 }
 
-/* Before anything of the window at @start is read: was it in the cache, and not because of us? */
+/* Record which pieces others had cached, before the first read from the window at @start. */
 static void enter_window(FileReader *reader, uint64_t start)
 {
 	Window window = { .start = start };
@@ -241,7 +239,7 @@ void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
 		find_window(reader, start)->n_holds--;
 }
 
-/* Pay for what of the range is not in the cache. */
+/* Pay for the uncached part of the range. */
 static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
 {
 	uint64_t resident;
@@ -267,7 +265,7 @@ static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 	return pay(reader, offset, end);
 }
 
-/* Whether all of the range, whose windows were entered, was kept. */
+/* True if all windows of the range, which were entered, were kept. */
 static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
 {
 	uint64_t end = MIN(offset + length, reader->size_bytes);
@@ -292,15 +290,15 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
 
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
-	/* What was fetched before may be gone by now. */
+	/* Data that was fetched before may be gone by now. */
 	reader->charged_start = reader->charged_end = 0;
 
-	/* Piece by piece, so that no second's budget is asked for at once. */
+	/* Fetch piece by piece: a second's budget must not be requested at once. */
 	for (uint64_t done = 0, piece; done < length; done += piece) {
 		piece = MIN(length - done, FILE_READER_PIECE_BYTES);
 		if (!prepare(reader, offset + done, piece))
 			return READ_STOPPED;
-		/* What was kept is gone where memory ran short, and was paid for then. */
+		/* A kept window may be gone under memory pressure; prepare() has paid for it then. */
 		if (!is_kept(reader, offset + done, piece) ||
 		    !file_reader_is_cached(reader, offset + done, piece))
 			page_cache_fetch(reader->fd, offset + done, piece);

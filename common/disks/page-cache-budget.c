@@ -6,7 +6,7 @@
 #define WINDOWS_MAX   (1 << 18)
 #define FREE_FRACTION 8
 
-/* So many windows are kept between two looks at the memory: of 16 MiB at most each. */
+/* Windows of up to 16 MiB that are kept between two looks at the free memory. */
 #define WINDOWS_PER_LOOK 4
 
 struct PageCacheBudget {
@@ -23,7 +23,7 @@ static bool is_an_eighth_free(void)
 	return sysinfo(&memory) == 0 && memory.freeram > memory.totalram / FREE_FRACTION;
 }
 
-/* g_direct_hash() would take the lower half alone, which is the window. */
+/* g_direct_hash() would use only the lower half, which is the window. */
 static guint hash_key(gconstpointer key)
 {
 	uint64_t number = (uintptr_t)key;

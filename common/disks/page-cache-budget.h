@@ -6,27 +6,27 @@
 #include <stdint.h>
 
 /*
- * PageCacheBudget - what a pass itself brought into the page cache and left there, to be compared from
- * there.
+ * PageCacheBudget - the windows that a pass itself read into the page cache and left there, for comparing
+ * later.
  *
- * Only while memory is free, not merely reclaimable: what others have cached is never displaced by
- * it.  By window of an object's file; at most 256 Ki of them (8 MiB).
+ * It keeps windows only while memory is free, not merely reclaimable: so it never displaces other cached
+ * data.  It records at most 256 Ki windows (8 MiB), by object and window.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct PageCacheBudget PageCacheBudget;
 
-/* @is_memory_free says whether more may be kept; NULL: while an eighth of the memory is free. */
+/* @is_memory_free tells whether more may be kept; NULL: while an eighth of the memory is free. */
 PageCacheBudget *page_cache_budget_new(bool (*is_memory_free)(void));
 void page_cache_budget_free(PageCacheBudget *kept);
 
-/* Whether one more window may stay in the cache, noted or not. */
+/* True if one more window may stay in the cache. */
 bool page_cache_budget_may_keep(PageCacheBudget *kept);
 
-/* Note that the window stays in the cache.  False: it may not, and is to be dropped. */
+/* Record that the window stays in the cache.  False: it must be dropped. */
 bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t window);
 
-/* Whether the window was noted; it is not any more. */
+/* Remove the record of the window.  False: there was none. */
 bool page_cache_budget_take(PageCacheBudget *kept, uint32_t object, uint32_t window);
 
 typedef struct {
@@ -34,7 +34,7 @@ typedef struct {
 	uint32_t window;
 } KeptWindow;
 
-/* All that is noted, in order of object and window; nothing is noted any more. */
+/* Remove and return all records, in order of object and window. */
 GArray *page_cache_budget_take_all(PageCacheBudget *kept);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PageCacheBudget, page_cache_budget_free)

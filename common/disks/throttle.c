@@ -4,36 +4,36 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* What a fast disk does meanwhile is hardly more than a bucket holds; looking takes 10 us. */
-/* What leave was taken for is read within that time. */
+/* Data is read within this time after permission was taken. */
 #define PENDING_USEC G_USEC_PER_SEC
 
+/* In this time a fast disk reads hardly more than a bucket holds.  A look takes 10 us. */
 #define SETTLE_USEC 1000
 
-/* The kernel cuts reads of data into requests of about this size, which is its readahead's. */
+/* The kernel's readahead splits reads of data into requests of about this size. */
 #define DATA_REQUEST_BYTES (UINT64_C(128) << 10)
 
-/* What is read without leave is mostly metadata, one node at a time. */
+/* I/O without permission is mostly metadata, in single nodes. */
 #define NODE_BYTES (INT64_C(16) << 10)
 
 typedef struct {
 	DiskBudget *budget;
 	DiskWatch *watch; /* may be NULL */
-	bool has_data;    /* of the filesystem */
+	bool has_data;    /* has data of the filesystem */
 	bool has_store;
 } ThrottledDisk;
 
-/* One thread that works for the pass. */
+/* A thread that works for the pass. */
 typedef struct {
 	int id;
 	ThreadIo seen;
 	bool is_seen;
-	const StoreIo *store; /* of the thread; NULL: not known */
+	const StoreIo *store; /* I/O of the thread for stores; NULL: not known */
 	uint64_t store_seen;
-	DiskUser *users[]; /* of each disk; NULL-terminated */
+	DiskUser *users[]; /* one per disk; NULL-terminated */
 } Member;
 
-/* What threads did, with leave or without. */
+/* I/O of threads, with permission or without. */
 typedef struct {
 	int64_t store_bytes;
 	int64_t other_bytes;
@@ -46,13 +46,13 @@ struct Throttle {
 	bool knows_store_disks;
 
 	atomic_bool is_held;
-	atomic_int_least64_t settled_usec; /* by any thread */
+	atomic_int_least64_t settled_usec; /* when any thread settled last */
 	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
 	GHashTable *members;    /* GThread -> Member */
-	int64_t pending_bytes;  /* leave was taken for, and not read yet */
-	int64_t unneeded_bytes; /* the least of that since began_usec */
+	int64_t pending_bytes;  /* permitted, but not read yet */
+	int64_t unneeded_bytes; /* the minimum of pending_bytes since began_usec */
 	int64_t began_usec;
 };
 
@@ -127,7 +127,7 @@ static ThrottledDisk *disk_at(const Throttle *throttle, guint i)
 	return &g_array_index(throttle->disks, ThrottledDisk, i);
 }
 
-/* The disk with that budget, which is added if it is not there yet. */
+/* The disk with that budget, added if necessary. */
 static ThrottledDisk *get_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch)
 {
 	ThrottledDisk disk = { .budget = budget, .watch = watch };
@@ -197,7 +197,7 @@ static Member *member_new(const Throttle *throttle)
 	return member;
 }
 
-/* The calling thread. */
+/* The member of the calling thread. */
 static Member *get_member(Throttle *throttle)
 {
 	Member *member;
@@ -212,7 +212,7 @@ static Member *get_member(Throttle *throttle)
 	return member;
 }
 
-/* Of what @member did since this was asked last, what it did for the store. */
+/* The member's I/O for stores since the last call. */
 static int64_t take_store_bytes(const Throttle *throttle, Member *member)
 {
 	uint64_t before = member->store_seen;
@@ -224,7 +224,7 @@ static int64_t take_store_bytes(const Throttle *throttle, Member *member)
 	return (int64_t)(member->store_seen - before);
 }
 
-/* Add what @member did since this was asked last. */
+/* Add the member's I/O since the last call. */
 static void take_done(const Throttle *throttle, Member *member, Done *done)
 {
 	ThreadIo before = member->seen;
@@ -253,10 +253,7 @@ static Done take_done_by_all(Throttle *throttle)
 	return done;
 }
 
-/*
- * Of what leave was taken for so much was not needed: it may yet be read by a thread that is late, but
- * not after so long.
- */
+/* The permitted bytes that nobody needed.  A late thread may still read them, but not after PENDING_USEC. */
 static int64_t take_unneeded(Throttle *throttle)
 {
 	int64_t now_usec = now_of(throttle);
@@ -273,7 +270,7 @@ static int64_t take_unneeded(Throttle *throttle)
 	return unneeded_bytes;
 }
 
-/* Charge a disk what was done on it without leave, less what leave was taken for and not needed. */
+/* Charge a disk for I/O without permission, less the permitted bytes that were not needed. */
 static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyond_bytes,
 			int64_t unneeded_bytes, int64_t store_bytes)
 {
@@ -285,9 +282,7 @@ static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyon
 		disk_user_settle(user, without_leave - given_back, without_leave / NODE_BYTES);
 }
 
-/*
- * Charge what was done beyond what leave was taken for; whether there was any.  With the mutex held.
- */
+/* Charge the I/O beyond the permitted bytes.  True if there was any.  The caller holds the mutex. */
 static bool settle_all(Throttle *throttle, Member *member)
 {
 	int64_t beyond_bytes, unneeded_bytes;
@@ -338,15 +333,15 @@ static void look(const Throttle *throttle)
 }
 
 /*
- * Whether it matters now what was done so far: to ask the kernel for all threads takes longer than to read
- * from a fast disk.
+ * False if counting does not matter now: asking the kernel for all threads takes longer than a fast disk
+ * reads.
  */
 static bool counts_now(const Throttle *throttle)
 {
 	for (guint i = 0; i < throttle->disks->len; i++) {
 		const ThrottledDisk *disk = disk_at(throttle, i);
 
-		/* The time is asked for last: all long loops come by here. */
+		/* Read the clock last: all long loops call this. */
 		if (disk_budget_is_limited(disk->budget) ||
 		    (disk->watch && disk_watch_is_on(disk->watch) &&
 		     disk_watch_is_due(disk->watch, now_of(throttle))))

@@ -12,18 +12,16 @@
 #include <stdint.h>
 
 /*
- * Throttle - holds a pass to the budgets of the disks that its filesystem lies on.
+ * Throttle - limits a pass to the budgets of the disks of its filesystem.
  *
- * Data is charged before it is asked for.  What else its threads made disks do, as metadata, the store
- * and what was not in the cache any more, is known from the kernel's accounting of threads: it is
- * charged the next time that the throttle is asked for anything, which then waits until the debt is
- * paid; what was charged and not needed within a second is given back.  Each disk of the filesystem is
- * charged for all that is not the store's, since how much lies on which is not known: so no disk is ever
- * asked for more than its budget.  What the store reads and writes is charged to the disks that it lies
- * on, which may be the same.
+ * Data is charged before it is read.  The kernel's accounting of threads tells their other I/O: metadata, the
+ * store, and data no longer cached.  The next call charges that, and waits until the debt is paid.  Permitted
+ * bytes that are not needed within a second are refunded.  Each disk of the filesystem is charged for all I/O
+ * except the store's, since the kernel does not tell which disk it went to.  So no disk exceeds its
+ * budget.  The store's I/O is charged to the disks of the store.
  *
- * Several threads may work for a pass: one may take leave for what another one reads.  Those that ask
- * the throttle for nothing themselves have to join it, or what they read counts as not needed.
+ * Several threads may work for a pass, and one may take permission for another one's reads.  A thread that
+ * never takes permission must join the Throttle; otherwise its reads count as not needed.
  *
  * Thread: any.
  */
@@ -33,47 +31,47 @@ typedef struct {
 	int64_t (*now_usec)(void *data); /* monotonic */
 	void (*sleep_usec)(int64_t usec, void *data);
 	void *data;
-	/* What the thread @id did; false: not known, or it has ended.  NULL: never known. */
+	/* The I/O of the thread @id; false: not known, or it has ended.  NULL: never known. */
 	bool (*thread_io)(int id, ThreadIo *ret, void *data);
-	/* What of this the calling thread does for stores.  NULL: it is not known. */
+	/* The part of it that the calling thread does for stores.  NULL: not known. */
 	const StoreIo *(*store_io)(void *data);
 } ThrottleClock;
 
 /*
- * With a budget of its own of @rate_bytes per second, if that is not 0, which no disk has.  @clock
- * NULL: the real one.
+ * With @rate_bytes above 0, it has a budget of that rate of its own, for no disk.  @clock NULL: the real
+ * clock.
  */
 Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock);
 void throttle_free(Throttle *throttle);
 
 /*
- * Hold it to @budget too; @watch, which may be NULL, sees to that budget's pressure and must outlive
- * the throttle.  To be called before the first use.
+ * Add @budget.  @watch, which may be NULL, adapts the budget to other work on the disk, and must outlive the
+ * throttle.  Call it before the first use.
  */
 void throttle_add_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch);
 
 /*
- * The same of a disk that the store lies on, which may be one that was added before.  Without any the
- * store is charged to the others.
+ * Add a disk of the store, which may be one of the filesystem.  Without one, the store is charged to the
+ * others.
  */
 void throttle_add_store_disk(Throttle *throttle, DiskBudget *budget, DiskWatch *watch);
 
-/* What the calling thread does from here on counts, until it leaves, which it must before it ends. */
+/* Count the calling thread from here on.  It must leave before it ends. */
 void throttle_join(Throttle *throttle);
 void throttle_leave(Throttle *throttle);
 
-/* While it is held nobody gets leave for anything: the threads of the pass wait, or for @stop. */
+/* While held, no thread of the pass gets permission; they wait, or for @stop. */
 void throttle_hold(Throttle *throttle, bool is_held);
 
-/* Whether there is a limit at all. */
+/* False if there is no limit at all. */
 bool throttle_is_limited(const Throttle *throttle);
 
-/* Wait for leave to read or write @bytes of data.  Returns false if @stop was raised meanwhile. */
+/* Wait for permission to read or write @bytes of data.  False if @stop was raised meanwhile. */
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop);
 
 /*
- * Pay for what the threads did without leave, and wait until that is paid off.  Cheap enough for any
- * loop: it looks at the accounts a thousand times a second at most.
+ * Charge the threads' I/O without permission, and wait until the debt is paid.  Cheap enough for any loop: it
+ * reads the counters at most a thousand times a second.
  */
 void throttle_settle(Throttle *throttle, const atomic_bool *stop);
 

@@ -48,7 +48,7 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_IMMUTABLE] = "immutable files; 'chattr -i' would allow it",
 	[SKIP_NO_COW] = "files without copy-on-write; NoDataCow=share would take them",
 	[SKIP_KEEP_ZEROS] = "zeros that are kept as Zeros= says; Zeros=hole would free them",
-	[SKIP_INLINE] = "data inside metadata; nothing can be shared there",
+	[SKIP_INLINE] = "data inside metadata; nothing can be deduplicated there",
 	[SKIP_BUSY] = "in use, or part of a snapshot being sent; the next pass tries again",
 	[SKIP_CHANGED] = "changed while the pass ran; the next pass tries again",
 	[SKIP_DIFFERS] = "what has equal checksums differs; nothing to do",
@@ -112,7 +112,7 @@ char *advice_of_costs(SkipReason reason, uint64_t bytes, uint64_t costly_bytes)
 			       costs, freed, costly_bytes / bytes + 1);
 }
 
-/* The name belongs to the cause. */
+/* Insert the name into the part before the remedy. */
 static char *advice_with_name(const char *advice, const char *in, const char *name)
 {
 	const char *remedy = advice ? strstr(advice, "; ") : NULL;
@@ -158,7 +158,7 @@ char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, ui
 
 char *advice_of_own_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, uint64_t bytes)
 {
-	/* What is compressed holds more than it takes. */
+	/* A compressed extent has more bytes in files than on the disk, so no part of it can be told. */
 	if (cause != PIN_UNCOVERED || uncovered_bytes == 0 || uncovered_bytes >= bytes)
 		return NULL;
 

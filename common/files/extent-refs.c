@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/files/extent-refs.h"
 
-#include "common/files/file-key.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/btrfs/btrfs-item-windows.h"
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
+#include "kernel-ioctl/call/file-key.h"
 
-/* What a compressed extent holds is more than it takes on the disk. */
+/* The most bytes in files of a compressed extent, which has fewer on the disk. */
 #define ENCODED_BYTES_MAX (UINT64_C(128) << 10)
 
-/* Items that are looked at besides those that show the extent. */
+/* Items read in addition to those of the extent. */
 #define OTHER_ITEMS_MAX 256
 
-/* What is known of a file that shows the extent in hand. */
+/* Cached facts about a file that references the current extent. */
 typedef struct {
 	FileKey key;
 	BtrfsInodeItem item;
-	uint64_t leaf; /* the transaction that last wrote the leaf of that; UINT64_MAX: not known */
+	uint64_t
+		leaf; /* the transaction that last wrote the leaf of its inode; UINT64_MAX: not known */
 	bool is_there;
 } KnownFile;
 
@@ -29,11 +30,11 @@ struct ExtentRefs {
 	BtrfsItemWindows *windows; /* or NULL */
 	GArray *list;              /* ExtentRef */
 	GArray *named;             /* BtrfsExtentRef */
-	uint64_t named_bytenr;     /* of the extent whose names were read last */
-	uint64_t named_refs;       /* that its item counts */
+	uint64_t named_bytenr;     /* of the extent whose item was read last */
+	uint64_t named_refs;       /* references that this item counts */
 	GHashTable *files;         /* KnownFile by its key */
 	ExtentUnseen unseen;
-	ExtentRef unseen_place; /* the first one */
+	ExtentRef unseen_place; /* the first unseen reference */
 	uint64_t n_places;
 	uint64_t newest_leaf;
 	bool is_encoded;
@@ -86,7 +87,7 @@ void extent_refs_clear_windows(ExtentRefs *refs)
 		btrfs_item_windows_clear(refs->windows);
 }
 
-/* The item by its key, from a window if these are used. */
+/* Find the item by its key, in a window if windows are used. */
 static bool find_item(ExtentRefs *refs, uint64_t root, const BtrfsKey *key, BtrfsTreeItem *ret,
 		      bool *ret_found, GError **error)
 {
@@ -96,8 +97,8 @@ static bool find_item(ExtentRefs *refs, uint64_t root, const BtrfsKey *key, Btrf
 }
 
 /*
- * Whether the item belongs to the extent.  Its generation does not tell: it is later than the
- * extent's where preallocated space was written, and earlier where a balance moved the extent.
+ * True if the item belongs to the extent.  Generations do not tell: the item's is later if preallocated space
+ * was written, and earlier if a balance moved the extent.
  */
 static bool is_of(const BtrfsFileExtent *item, const Object *extent)
 {
@@ -111,7 +112,7 @@ static bool look_up_file(ExtentRefs *refs, KnownFile *file, GError **error)
 	g_autoptr(GError) unread = NULL;
 	BtrfsTreeItem item;
 
-	/* Whatever a window cannot tell, the search does. */
+	/* A window may not have the item; a search then finds it. */
 	if (find_item(refs, file->key.root, &key, &item, &file->is_there, &unread) &&
 	    file->is_there && btrfs_inode_item_read(item.data, item.length, &file->item)) {
 		file->leaf = item.transid;
@@ -123,7 +124,9 @@ static bool look_up_file(ExtentRefs *refs, KnownFile *file, GError **error)
 				&file->is_there, error);
 }
 
-/* The inode of the place's file, which mostly shows the extent in several places; NULL: error. */
+/*
+ * The inode of the reference's file, cached: most files have several references to the extent.  NULL: error.
+ */
 static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError **error)
 {
 	FileKey key = { ref->root, ref->inode };
@@ -142,7 +145,7 @@ static const KnownFile *know_file(ExtentRefs *refs, const ExtentRef *ref, GError
 	return file;
 }
 
-/* Size, owner and the like of the file. */
+/* Fill in size, owner and other facts of the file. */
 static bool read_inode(ExtentRefs *refs, ExtentRef *ref, bool *ret_found, GError **error)
 {
 	const KnownFile *file = know_file(refs, ref, error);
@@ -171,8 +174,8 @@ static void note_unseen(ExtentRefs *refs, ExtentUnseen why, const ExtentRef *pla
 }
 
 /*
- * Add the place of @item, which belongs to the extent.  If it keeps the extent without showing it, out of
- * sight, or reserved and not written, that is noted.
+ * Add the reference of @item, which belongs to the extent.  A deleted file or preallocated space only keeps
+ * the extent: note that as unseen.
  */
 static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const BtrfsFileExtent *item,
 		     uint64_t *ret_length, GError **error)
@@ -203,7 +206,7 @@ static bool add_item(ExtentRefs *refs, uint64_t root, uint64_t inode, const Btrf
 	return true;
 }
 
-/* Whether a window has the item that the kernel named, and it shows the extent. */
+/* True if a window has the item that the kernel named, and it references the extent. */
 static bool find_in_window(ExtentRefs *refs, const BtrfsRef *found, const Object *extent,
 			   BtrfsFileExtent *ret)
 {
@@ -287,7 +290,7 @@ uint64_t extent_refs_newest_leaf(const ExtentRefs *refs)
 	return refs->newest_leaf;
 }
 
-/* Nothing is listed yet of what the kernel found. */
+/* Begin an empty list for a lookup with this outcome. */
 static void begin(ExtentRefs *refs, BtrfsRefsOutcome outcome)
 {
 	clear(refs);
@@ -304,7 +307,7 @@ ExtentRefsOutcome extent_refs_outcome(const ExtentRefs *refs)
 	return refs->list->len > 0 ? EXTENT_REFS_READ : EXTENT_REFS_GONE;
 }
 
-/* List what the kernel found. */
+/* List the references that the kernel found. */
 static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome outcome,
 			size_t most, ExtentRefsOutcome *ret, GError **error)
 {
@@ -328,7 +331,7 @@ static bool list_places(ExtentRefs *refs, const Object *extent, BtrfsRefsOutcome
 	return true;
 }
 
-/* Nothing is listed of what was found. */
+/* Begin without listing the references found. */
 static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutcome *ret)
 {
 	static const ExtentRefsOutcome outcomes[] = {
@@ -341,7 +344,7 @@ static void end_find(ExtentRefs *refs, BtrfsRefsOutcome outcome, ExtentRefsOutco
 	*ret = outcomes[outcome];
 }
 
-/* Whether the item, if it was just read, tells that the references may be looked up. */
+/* True if the item, which was just read, allows a lookup of the references. */
 static bool is_free(const ExtentRefs *refs, const Object *extent)
 {
 	return refs->bound && refs->named_bytenr == extent->inode && refs->named_refs > 0 &&
@@ -419,12 +422,12 @@ bool extent_refs_read(ExtentRefs *refs, const Object *extent, size_t most, Exten
 	       list_places(refs, extent, outcome, most, ret, error);
 }
 
-/* List what the file of @named shows of the extent.  Of its items *items_left are looked at, at most. */
+/* List the references to the extent in the file of @named.  Reads at most *items_left items. */
 static bool list_named(ExtentRefs *refs, const BtrfsExtentRef *named, const Object *extent,
 		       size_t most, size_t *items_left, GError **error)
 {
 	uint64_t end = named->offset + MAX(extent->size_bytes, ENCODED_BYTES_MAX);
-	/* Before the file, where it begins with the middle of the extent. */
+	/* The range begins before the file if the file begins with the middle of the extent. */
 	uint64_t begin = end < named->offset ? 0 : named->offset;
 
 	btrfs_file_extents_start(refs->extents, refs->fd, named->root, named->inode, begin,
@@ -476,7 +479,10 @@ bool extent_refs_read_names(ExtentRefs *refs, const Object *extent, size_t most,
 
 bool extent_refs_list_named(ExtentRefs *refs, const Object *extent, size_t most, GError **error)
 {
-	/* Blocks of the extent may lie in one file in any order: then each reference's range has the items of all. */
+	/*
+	 * A file may have blocks of the extent in any order: the range of each reference then contains the
+	 * items of all.
+	 */
 	size_t items_left = 2 * most + OTHER_ITEMS_MAX;
 
 	for (guint i = 0; i < refs->named->len && refs->list->len < most && items_left > 0; i++)

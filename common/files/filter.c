@@ -17,7 +17,7 @@ struct Filter {
 	IgnoreRules *rules;
 	char *top;
 	uint64_t min_size_bytes;
-	int64_t young_from_nsec; /* none is, if it is not before the end */
+	int64_t young_from_nsec; /* no file is young unless this is before young_to_nsec */
 	int64_t young_to_nsec;
 };
 
@@ -65,7 +65,7 @@ void filter_set_patterns(Filter *filter, char *const *patterns, const char *top)
 	ignore_rules_free(filter->rules);
 	g_free(filter->top);
 	filter->rules = ignore_rules_new(patterns, top);
-	/* With a slash at its end: of / nothing is left. */
+	/* Add a slash at the end; "/" stays as it is. */
 	filter->top = g_strconcat(strcmp(top, "/") == 0 ? "" : top, "/", NULL);
 }
 
@@ -85,7 +85,7 @@ static const char *find_excluding(Filter *filter, const char *path, const char *
 {
 	const char *excluding = NULL;
 
-	/* Each glob is tried, so that every one that matches something is known. */
+	/* Try each glob, to learn which ones match anything. */
 	for (size_t i = 0; i < filter->excludes->len; i++) {
 		Exclude *exclude = &g_array_index(filter->excludes, Exclude, i);
 		bool matches = exclude->has_slash ? glob_matches(exclude->glob, path) ||

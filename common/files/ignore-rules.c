@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* A component that stands for any number of directories. */
+/* Matches any number of directories. */
 #define ANY_DEPTH "**"
 
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
 
 struct IgnoreRules {
 	GArray *rules;    /* Rule */
-	GArray *patterns; /* Pattern: each has a rule or two */
-	GPtrArray *path;  /* of the path in hand the components */
+	GArray *patterns; /* Pattern, with one or two rules each */
+	GPtrArray *path;  /* the components of the current path */
 };
 
 static void rule_clear(Rule *rule)
@@ -37,7 +37,7 @@ static void pattern_clear(Pattern *pattern)
 	g_free(pattern->text);
 }
 
-/* Cut @path at its slashes, in place; empty components are none. */
+/* Split @path at its slashes, in place, without empty components. */
 static void split(char *path, GPtrArray *components)
 {
 	char *rest = path;
@@ -78,7 +78,7 @@ static void add_pattern(IgnoreRules *rules, const char *text, const char *top)
 	bool is_negated = *text == '!';
 	const char *path = text + is_negated;
 
-	/* A pattern of nothing but slashes means nothing. */
+	/* A pattern of slashes only means nothing. */
 	if (path[strspn(path, "!/")] == '\0') {
 		g_free(pattern.text);
 		return;
@@ -126,8 +126,8 @@ size_t ignore_rules_count(const IgnoreRules *rules)
 }
 
 /*
- * Component by component; where they part, the last ** takes one more.  What is before it need not be
- * tried anew, since a ** behind it could take all that another beginning would leave.
+ * Match component by component.  After a mismatch, the last ** takes one more component.  Earlier ones need not
+ * be tried again: the last ** can take all that another choice would leave.
  */
 static bool matches(const GPtrArray *globs, const GPtrArray *path)
 {
@@ -137,7 +137,7 @@ static bool matches(const GPtrArray *globs, const GPtrArray *path)
 
 	while (i < path->len) {
 		if (glob < globs->len && strcmp(globs->pdata[glob], ANY_DEPTH) == 0) {
-			/* At the end it stands for what is in a directory, not for itself. */
+			/* A final ** matches what is in a directory, not the directory itself. */
 			if (glob + 1 == globs->len)
 				return true;
 			after_any = ++glob;
@@ -169,7 +169,10 @@ const char *ignore_rules_find(IgnoreRules *rules, const char *path, bool is_dire
 	components = g_strdup(path);
 	g_ptr_array_set_size(rules->path, 0);
 	split(components, rules->path);
-	/* Once one decides, those that matched nothing yet are tried alone, so that each that matches is known. */
+	/*
+	 * When one has decided, continue only with patterns that matched nothing yet, to learn which ones
+	 * match.
+	 */
 	for (guint i = rules->rules->len; i > 0; i--) {
 		const Rule *rule = &g_array_index(rules->rules, Rule, i - 1);
 		Pattern *pattern = &g_array_index(rules->patterns, Pattern, rule->pattern);

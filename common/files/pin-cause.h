@@ -6,30 +6,29 @@
 #include <stdint.h>
 
 /*
- * PinCause - why a data extent of btrfs that equals others stays; and PinLedger, what a pass found so: a
- * count, bytes and a few examples per cause.
+ * PinCause - why a btrfs data extent with duplicates stays.  PinLedger - what a pass found pinned: a count,
+ * bytes and a few examples per cause.
  *
- * The words of the causes are those of docs/report.md; their numbers are kept in stores, so new ones
- * go at the end.
+ * docs/report.md has the words of the causes.  Stores keep their numbers, so add new ones at the end.
  *
  * Thread: the filesystem's worker.
  */
 typedef enum {
-	PIN_NONE,          /* it is not pinned, or for a reason that is not remembered */
-	PIN_UNCOVERED,     /* a file shows part of it that nothing else has */
-	PIN_DELETED_FILE,  /* the same of a file that is deleted and still open */
-	PIN_DIFFERS,       /* what has equal checksums there is not equal */
-	PIN_NEEDS_READING, /* it is compressed, and equal to others in part */
-	PIN_UNFIT_SOURCES, /* all of it has equals, which cannot take its place */
-	PIN_TOO_COSTLY,    /* to share all places more would be compared than MaxCompare= allows */
-	PIN_READ_ONLY_SNAPSHOT, /* --read-only-snapshots keeps a place */
+	PIN_NONE,          /* not pinned, or for a cause that is not stored */
+	PIN_UNCOVERED,     /* a file shows a part of it that nothing else has */
+	PIN_DELETED_FILE,  /* the same, for a file that is deleted and still open */
+	PIN_DIFFERS,       /* extents with equal checksums differ */
+	PIN_NEEDS_READING, /* compressed, and only a part has duplicates */
+	PIN_UNFIT_SOURCES, /* all of it has duplicates, but none can replace it */
+	PIN_TOO_COSTLY,    /* sharing all references would compare more than MaxCompare= allows */
+	PIN_READ_ONLY_SNAPSHOT, /* --read-only-snapshots keeps a reference */
 	PIN_IMMUTABLE,          /* a file that shows it must not be changed */
-	PIN_RESERVED,           /* a file keeps part of it for what is not written yet */
-	PIN_DELETED_SUBVOLUME,  /* a subvolume that btrfs has not done away with yet has it */
-	PIN_PIECES,             /* it would leave a file in too many pieces */
+	PIN_RESERVED,           /* a file has preallocated space in it */
+	PIN_DELETED_SUBVOLUME,  /* a subvolume that btrfs is still deleting has it */
+	PIN_PIECES,             /* a file would have too many pieces */
 	PIN_METADATA,           /* metadata would grow by more than it frees */
-	PIN_KEEP_ZEROS,         /* what is left of it are zeros that are to stay */
-	PIN_SNAPSHOTS, /* it was shared elsewhere, and goes when read-only snapshots are deleted */
+	PIN_KEEP_ZEROS,         /* its remainder is zeros that are to stay */
+	PIN_SNAPSHOTS,          /* shared elsewhere; deleting read-only snapshots frees it */
 	PIN_CAUSES,
 } PinCause;
 
@@ -56,13 +55,13 @@ typedef struct {
 const char *pin_cause_name(PinCause cause);
 
 /*
- * Count an extent of @bytes.  @path, raw bytes and NUL-terminated, is kept as an example while there
- * is room; NULL when there is none to give.  PIN_NONE is not counted.
+ * Count an extent of @bytes.  @path, raw bytes and NUL-terminated, is kept as an example while there is room;
+ * NULL: none.  PIN_NONE is not counted.
  */
 void pin_ledger_add(PinLedger *ledger, PinCause cause, uint64_t bytes, uint64_t uncovered_bytes,
 		    uint64_t places, const char *path);
 
-/* Whether another example would be kept: spares finding out the path. */
+/* True if another example would be kept, so that its path is worth finding. */
 bool pin_ledger_wants_example(const PinLedger *ledger, PinCause cause);
 
 void pin_ledger_clear(PinLedger *ledger);

@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 /*
- * SkipLedger - what a pass left alone, and why: a count, bytes and a few examples per reason.
+ * SkipLedger - what a pass skipped, and why: a count, bytes and a few examples per reason.
  *
- * The words of the reasons are those of docs/report.md; their numbers are kept in stores, so new
- * ones go at the end.
+ * docs/report.md has the words of the reasons.  Stores keep their numbers, so add new ones at the end.
  *
  * Thread: the filesystem's worker.
  */
@@ -36,29 +35,29 @@ typedef enum {
 	SKIP_READ_ONLY,
 	SKIP_REALTIME,
 	SKIP_UNSUPPORTED,
-	/* Stores may know 22 as "capped", which nothing is skipped for any more. */
-	SKIP_NO_TEMPORARY_FILE = 23, /* to be shared with zeros */
-	SKIP_NO_SUMS,                /* btrfs: data without checksums, or nothing written yet */
+	/* Number 22 was "capped" in older stores; it is not used any more. */
+	SKIP_NO_TEMPORARY_FILE = 23, /* for sharing zeros */
+	SKIP_NO_SUMS,                /* btrfs: data without checksums, or not written yet */
 	SKIP_PINNED,                 /* btrfs: sharing it would free nothing */
-	SKIP_DOUBTFUL,               /* btrfs: too much was compared in vain in this pass */
-	SKIP_READ_ONLY_SNAPSHOT,     /* btrfs: --read-only-snapshots leaves it alone */
-	SKIP_OUTSIDE,                /* btrfs: of places that are no part of the pass */
-	SKIP_NEEDS_READING,          /* btrfs: compressed, and equal in part */
-	SKIP_PIECES,                 /* btrfs: it would leave files in too many pieces */
+	SKIP_DOUBTFUL,               /* btrfs: too many comparisons failed in this pass */
+	SKIP_READ_ONLY_SNAPSHOT,     /* btrfs: --read-only-snapshots skips it */
+	SKIP_OUTSIDE,                /* btrfs: references outside the pass */
+	SKIP_NEEDS_READING,          /* btrfs: compressed, and only a part has duplicates */
+	SKIP_PIECES,                 /* btrfs: files would have too many pieces */
 	SKIP_METADATA,               /* btrfs: metadata would grow by more than is freed */
-	SKIP_NO_METADATA_SPACE,      /* btrfs: little room is left for metadata */
-	SKIP_OTHER_OWNER,            /* --across-owners=no: what equals it is somebody else's */
-	SKIP_YOUNG,                  /* --min-age: it was written to a moment ago */
-	SKIP_CHANGES_OFTEN,          /* it was found changed time and again: see RescanBackoff */
+	SKIP_NO_METADATA_SPACE,      /* btrfs: little space is left for metadata */
+	SKIP_OTHER_OWNER,            /* --across-owners=no: its duplicates have another owner */
+	SKIP_YOUNG,                  /* --min-age: it was written too recently */
+	SKIP_CHANGES_OFTEN,          /* repeatedly found changed: see RescanBackoff */
 	SKIP_STORE_LIMIT,            /* the store has reached StoreLimit= */
-	SKIP_STATE_SPACE,            /* little room is left where the store lies */
+	SKIP_STATE_SPACE,            /* little space is left where the store lies */
 	SKIP_LARGE_OFFSET, /* read: data beyond 2^32 - 1 blocks of a file has no anchors */
-	SKIP_MANY_NAMES,   /* btrfs: finding out where it lies would take too long */
-	SKIP_CLONES,       /* clones refer to it: freeing it would take too much comparing */
+	SKIP_MANY_NAMES,   /* btrfs: finding its paths would take too long */
+	SKIP_CLONES,       /* clones reference it: freeing it would compare too much */
 	SKIP_REASONS,
 } SkipReason;
 
-/* Whether the next pass may do what this one could not. */
+/* True if the next pass may succeed where this one did not. */
 bool skip_may_pass(SkipReason reason);
 
 #define SKIP_EXAMPLES 5
@@ -73,21 +72,21 @@ typedef struct {
 	SkipEntry entries[SKIP_REASONS];
 } SkipLedger;
 
-/* Whether it is one of these: a store may have the number of another one, from a newer version. */
+/* False for the number of a reason that only a newer version knows. */
 bool skip_reason_is_known(uint32_t number);
 
 const char *skip_reason_name(SkipReason reason);
 
-/* The reason of that name; false: there is none. */
+/* The reason with this name; false: none. */
 bool skip_reason_parse(const char *name, SkipReason *ret);
 
 /*
- * Count @bytes left alone for @reason.  @path, raw bytes and NUL-terminated, is kept as an example
- * while there is room, cut if it is long (ShortPath); NULL when there is none to give.
+ * Count @bytes skipped for @reason.  @path, raw bytes and NUL-terminated, is kept as an example while there is
+ * room, and cut if it is long (ShortPath); NULL: none.
  */
 void skip_ledger_add(SkipLedger *ledger, SkipReason reason, uint64_t bytes, const char *path);
 
-/* Whether another example would be kept: spares finding out the path. */
+/* True if another example would be kept, so that its path is worth finding. */
 bool skip_ledger_wants_example(const SkipLedger *ledger, SkipReason reason);
 
 void skip_ledger_clear(SkipLedger *ledger);

@@ -10,19 +10,18 @@
 #include <stdint.h>
 
 /*
- * Files that must not be shared whatever they equal, known by what they begin with: swap files (one
- * with holes or shared blocks can no longer be swapped on) and GRUB's environment block, which GRUB
- * writes by block address.
+ * SpecialFiles - files that must not be shared, recognized by their first bytes.  A swap file with holes or
+ * shared blocks cannot be used any more.  GRUB writes its environment block by block address.
  *
  * Pure.  Thread: any.
  */
 
 /*
- * Whether the first @length bytes of a file, at @head, begin such a file; *ret_reason says which.
- * A swap file's signature ends its first page, which has 4 to 64 KiB.
+ * True if the first @length bytes of a file, at @head, begin such a file; *ret_reason tells which.  The
+ * signature of a swap file ends its first page, which has 4 to 64 KiB.
  */
 bool special_files_match(const uint8_t *head, size_t length, SkipReason *ret_reason);
 
-/* Whether the inode's flags forbid to share its data, be it as the user wants it. */
+/* True if the inode's flags, or the settings for them, forbid to share its data. */
 bool special_files_are_forbidden(const Settings *settings, const FileAttributes *attributes,
 				 SkipReason *ret_reason);

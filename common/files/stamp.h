@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Stamp - what must be unchanged in a file for its fingerprints to hold.
+ * Stamp - the properties of a file that must not change for its fingerprints to hold.
  *
- * btime stands for the inode's generation, which statx(2) does not give.
+ * btime stands for the inode's generation, which statx(2) does not return.
  *
  * Pure.  Thread: any.
  */
@@ -20,21 +20,22 @@ typedef struct {
 
 typedef enum {
 	STAMP_SAME,
-	STAMP_DOUBTED, /* ctime alone differs: a chmod, link, rename; or a write with mtime set back */
+	STAMP_DOUBTED, /* only ctime differs: chmod, link, rename; or a write with mtime set back */
 	STAMP_CHANGED,
 } StampVerdict;
 
 StampVerdict stamp_compare(const Stamp *stored, const Stamp *seen);
 
 /*
- * Whether a file with this ctime could be written again without its ctime showing it, as the clock
- * of inode times ticks only every few milliseconds: it changed within a second of @now_nsec.  One
- * from the future is not: a write would set it back.
+ * True if the file could be written again without a new ctime: it changed within a second of @now_nsec, and
+ * the clock of inode times ticks only every few milliseconds.  A ctime in the future is not racy: a write
+ * would set it back.
  */
 bool stamp_is_racy(const Stamp *stamp, int64_t now_nsec);
 
 /*
- * Whether a file doubted since @doubted_day is due to be read again on day @today (days since 1970):
- * spread over a month by @object, and never on the day itself.  A day in the future is due: the clock was ahead.
+ * True if a file doubted since @doubted_day must be read again on the day @today (days since 1970).  @object
+ * spreads that over a month; it is never the day itself.  A @doubted_day in the future is due: the clock was
+ * wrong.
  */
 bool stamp_recheck_is_due(uint32_t doubted_day, uint32_t today, uint32_t object);

@@ -15,8 +15,9 @@ static char *lock_name(const char *uuid)
 }
 
 /*
- * The byte at the offset of the process's id, for reading: so holds exclude nobody, and a look at the locks tells who
- * holds.  It belongs to the open file description, so another descriptor may be closed.
+ * A read lock on the byte whose offset is the process's id.  So holds do not exclude each other, and a look at
+ * the locks tells who holds.  The lock belongs to the open file description, so another descriptor may be
+ * closed.
  */
 static bool lock_own_byte(int fd)
 {
@@ -27,7 +28,7 @@ static bool lock_own_byte(int fd)
 	return fcntl(fd, F_OFD_SETLK, &own) == 0;
 }
 
-/* *@ret_is_replaced: the caller has to try again. */
+/* *@ret_is_replaced: the caller must try again. */
 static bool hold_once(const char *name, int *ret_fd, bool *ret_is_replaced, GError **error)
 {
 	g_autofree char *path = NULL;
@@ -74,7 +75,7 @@ char *filesystem_hold_holder(const char *uuid)
 	g_autofree char *path = lock_file_path(name);
 	g_auto(Fd) fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) : -1;
 
-	/* Who cannot look must not go on as if nobody held it. */
+	/* If the locks cannot be read, report a holder: the pass must not begin. */
 	if (path && fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return g_strdup_printf("a process that cannot be found out (%s)",
 				       g_strerror(errno));

@@ -13,7 +13,7 @@
 #define TRIES    11
 #define TRY_USEC (10 * G_USEC_PER_SEC / 1000)
 
-/* A look takes milliseconds, unless the disk hangs.  Meanwhile no signal is heard. */
+/* A look takes milliseconds, unless the disk hangs.  Signals are not handled meanwhile. */
 #define LOOK_TRIES 150
 
 /*
@@ -34,8 +34,8 @@ struct FilesystemLook {
 G_DEFINE_QUARK(dedupd - filesystem - lock - error - quark, filesystem_lock_error)
 
 /*
- * "dedupd", or "dedupctl" and its verb, of the process that runs it; NULL: it runs something else, as a number may in
- * another namespace, or cannot be seen.
+ * The program of the process: "dedupd", or "dedupctl" and its verb.  NULL: another program (the number may be
+ * of another namespace), or not visible.
  */
 static char *program_of(pid_t process)
 {
@@ -44,7 +44,7 @@ static char *program_of(pid_t process)
 	g_autofree char *name = NULL;
 	size_t length;
 
-	/* Words end with NUL, also the last one. */
+	/* Each word ends with NUL, the last one, too. */
 	if (!g_file_get_contents(path, &text, &length, NULL) || length == 0)
 		return NULL;
 	name = g_path_get_basename(text);
@@ -100,7 +100,7 @@ static bool fail_to_lock(const char *uuid, GError **error)
 	return false;
 }
 
-/* Keep others from beginning to look, and wait for those that do. */
+/* Prevent new looks, and wait for those that run. */
 static bool keep_from_looking(const char *uuid, int fd, GError **error)
 {
 	if (!set_byte(fd, F_WRLCK, BYTE_WORK))
@@ -179,7 +179,7 @@ void filesystem_look_free(FilesystemLook *look)
 	g_free(look);
 }
 
-/* Have the file open that is at the path now. */
+/* Open the file that is now at the path. */
 static bool open_lock(FilesystemLook *look, GError **error)
 {
 	if (look->fd >= 0 && lock_file_is_at(look->fd, look->path))

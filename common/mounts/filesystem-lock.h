@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * FilesystemLock - at most one process works on a filesystem at a time, whatever store it uses.
+ * FilesystemLock - lets at most one process work on a filesystem at a time, with any store.
  *
- * It is a LockFile with the UUID as its name.  Only root resolves references, so an ordinary user's pass does
- * not exclude root's.
+ * It is a LockFile named by the UUID.  Only root looks up references, so an ordinary user's pass does not
+ * exclude root's.
  *
  * Thread: any.
  */
@@ -21,22 +21,26 @@ typedef enum {
 } FilesystemLockError;
 
 /*
- * *@ret_fd holds the lock until it is closed.  It is -1, without an error, for an ordinary user who has no directory
- * for locks: then only the lock of the store excludes a second pass.  While another process holds the lock, the call
- * waits for a tenth of a second at most, since filesystem_lock_holder() holds it for a moment.  It also waits until
- * nobody looks at the filesystem (FilesystemLook): for milliseconds, unless the disk hangs; after 1.5 s that is
- * FILESYSTEM_LOCK_ERROR_IN_USE.
+ * *@ret_fd holds the lock until it is closed.  For an ordinary user without a directory for locks it is -1,
+ * without an error: then only the store's lock excludes a second pass.
+ *
+ * If another process has the lock, the call waits for at most a tenth of a second, since
+ * filesystem_lock_holder() takes it for a moment.  It also waits for processes that look at the filesystem
+ * (FilesystemLook): milliseconds, unless the disk hangs.  After 1.5 s that is FILESYSTEM_LOCK_ERROR_IN_USE.
  */
 bool filesystem_lock(const char *uuid, int *ret_fd, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Who works on the filesystem, as "dedupd (process 1234)", to be freed; NULL: nobody does now.  Does not wait. */
+/*
+ * The process that works on the filesystem now, as "dedupd (process 1234)", to be freed; NULL: none.  Does not
+ * wait.
+ */
 char *filesystem_lock_holder(const char *uuid);
 
 /*
- * FilesystemLook - asks the filesystem what must not be asked while a pass shares: see BtrfsRefs.
+ * FilesystemLook - permission for queries that must not run beside deduplication: see BtrfsRefs.
  *
- * A look is short, and does not keep a pass from beginning: the pass waits until the look ends, and the next look
- * is refused.  Any number of processes may look at a time.
+ * A look is short and does not stop a pass: the pass waits until the look ends, and the next look is
+ * refused.  Any number of processes may look at a time.
  *
  * Thread: any, one at a time.
  */
@@ -45,10 +49,10 @@ typedef struct FilesystemLook FilesystemLook;
 FilesystemLook *filesystem_look_new(const char *uuid);
 void filesystem_look_free(FilesystemLook *look);
 
-/* The error is FILESYSTEM_LOCK_ERROR_IN_USE while a pass works on the filesystem. */
+/* FILESYSTEM_LOCK_ERROR_IN_USE: a pass works on the filesystem. */
 bool filesystem_look_begin(FilesystemLook *look, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* After each look that began: before anything else that may take long. */
+/* Call it after each look, before other work that may take long. */
 void filesystem_look_end(FilesystemLook *look);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FilesystemLook, filesystem_look_free)

@@ -6,16 +6,16 @@
 #include <stdbool.h>
 
 /*
- * Metadata reserve - room that a pass leaves to the trees of a btrfs.
+ * MetadataReserve - the space that a pass leaves for the trees of a btrfs filesystem.
  *
- * Sharing changes leaves, which takes metadata space before it frees any data, and data that is freed
- * does not make room for metadata.  A btrfs without such room becomes read-only.
+ * Deduplication changes leaves, which takes metadata space before it frees any data.  Freed data gives no
+ * space to metadata.  A btrfs filesystem without metadata space becomes read-only.
  *
  * Pure.  Thread: any.
  */
 
-/* How much that is: a 256th of its devices, from 8 to 256 MiB. */
+/* The reserve: a 256th of the devices, at least 8 and at most 256 MiB. */
 uint64_t metadata_reserve_bytes(const BtrfsSpace *space);
 
-/* Whether the trees cannot grow without touching it. */
+/* True if the trees cannot grow without using it. */
 bool metadata_reserve_is_touched(const BtrfsSpace *space);

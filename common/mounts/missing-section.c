@@ -11,7 +11,7 @@ static bool is_mounted(const MountTable *mounts, const char *name)
 	return ways && ways[0];
 }
 
-/* The service sees the links in /dev/disk, but not the devices that they lead to. */
+/* The service sees the links in /dev/disk, but not their targets. */
 static bool is_disk(const char *name)
 {
 	g_autofree char *by_kernel = g_build_filename("/sys/class/block", name, NULL);

@@ -5,13 +5,14 @@
 #include "common/mounts/mount-table.h"
 
 /*
- * MissingSection - a section of the configuration whose filesystem is not mounted, or whose disk is not there.
+ * MissingSection - finds sections of the configuration whose filesystem is not mounted, or whose disk does
+ * not exist.
  *
  * Thread: any.
  */
 
 /*
- * That @entry begins such a section, with its file and line, for people; NULL: it does not.  @mounts is not needed for
- * a disk; NULL: nothing is mounted.
+ * A text that @entry begins such a section, with file and line; NULL: it does not.  @mounts may be NULL for a
+ * disk; otherwise NULL means that nothing is mounted.
  */
 char *missing_section_text(const MountTable *mounts, const ConfigEntry *entry);

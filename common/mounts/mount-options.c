@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/* Whether one of @names is among @options, which are separated by commas. */
+/* True if one of @names is among @options, which are separated by commas. */
 static bool has_any(const char *options, const char *const *names)
 {
 	g_auto(GStrv) words = g_strsplit(options ? options : "", ",", -1);
@@ -23,7 +23,7 @@ bool mount_options_are_read_only(const char *mount_options, const char *own_opti
 
 bool mount_options_count_quota(const char *own_options)
 {
-	/* Of users, groups and projects, with limits that hold or are only watched. */
+	/* Options of user, group and project quotas, enforced or only counted. */
 	static const char *const on[] = {
 		"quota",    "uquota", "usrquota", "uqnoenforce", "qnoenforce",  "gquota",
 		"grpquota", "pquota", "prjquota", "gqnoenforce", "pqnoenforce", NULL,
@@ -41,7 +41,7 @@ char *mount_options_refusal(const char *path, const char *mount_point, bool has_
 			"mkfs.xfs -m reflink=1 and copying the files over would help",
 			path);
 	if (is_read_only)
-		return g_strdup_printf("%s is mounted read-only: nothing can be shared there",
+		return g_strdup_printf("%s is mounted read-only: nothing can be deduplicated there",
 				       mount_point);
 	return NULL;
 }

@@ -89,7 +89,7 @@ void mount_table_free(MountTable *table)
 	g_free(table);
 }
 
-/* Below another mount there is nothing by that name, mostly. */
+/* Usually nothing has that name below the other mount. */
 static bool says_hidden(int failure)
 {
 	return failure == ENOENT || failure == ENOTDIR;
@@ -102,7 +102,7 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 
 	if (failure && !says_hidden(failure))
 		*ret_failure = failure;
-	/* Mount ids are compared where the kernel gives them (5.8). */
+	/* Compare mount ids if the kernel gives them (5.8). */
 	return failure == 0 && (!stat.mount_id || stat.mount_id == mount_point->id);
 }
 
@@ -171,7 +171,7 @@ static void add_mount(MountTable *table, struct libmnt_fs *mount)
 	g_ptr_array_add(filesystem->mount_points, mount_point_new(mount));
 }
 
-/* A mount that has outlived the earlier table, of the same filesystem. */
+/* A mount of the filesystem that exists since the earlier table. */
 static bool was_there(const MountedFilesystem *earlier, const MountPoint *mount_point)
 {
 	for (size_t i = 0; i < earlier->mount_points->len; i++) {
@@ -184,7 +184,7 @@ static bool was_there(const MountedFilesystem *earlier, const MountPoint *mount_
 	return false;
 }
 
-/* What the earlier table knew of it; NULL: nothing. */
+/* The facts of the earlier table about it; NULL: none. */
 static const MountedFilesystem *known_of(const MountTable *earlier,
 					 const MountedFilesystem *filesystem)
 {
@@ -208,7 +208,7 @@ static char *why_not_reachable(const MountedFilesystem *filesystem)
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		const MountPoint *other = filesystem->mount_points->pdata[i];
 
-		/* So XFS answers to everything when it was shut down. */
+		/* XFS answers EIO to everything after a shutdown. */
 		if (other->failure == EIO && strcmp(filesystem->type, "xfs") == 0)
 			return g_strdup_printf(
 				"%s was shut down, by its admin or after an error: "
@@ -222,7 +222,7 @@ static char *why_not_reachable(const MountedFilesystem *filesystem)
 	return g_strdup_printf("another mount hides %s", mount_point->target);
 }
 
-/* Find out which mounts can be reached, and through the first of them what the filesystem is, if that is not known. */
+/* Find reachable mounts, and identify the filesystem through the first of them, if necessary. */
 void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *look)
 {
 	const MountPoint *first = NULL;
@@ -254,7 +254,7 @@ void mounted_filesystem_set_silent(MountedFilesystem *filesystem)
 {
 	const MountPoint *first = filesystem->mount_points->pdata[0];
 
-	/* Nobody knows better, and by each of its names it can be asked for. */
+	/* Count all mounts as reachable, so that the filesystem can be addressed by each of its names. */
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
 		((MountPoint *)filesystem->mount_points->pdata[i])->is_reachable = true;
 	g_free(filesystem->refusal);
@@ -297,7 +297,7 @@ static bool is_writable(const MountedFilesystem *filesystem)
 	return false;
 }
 
-/* Keep of @ways only what the new one does not show, and the new one if nothing shows it. */
+/* Add the mount, unless another one shows its part, and remove those whose part it shows. */
 static void add_way(GPtrArray *ways, MountPoint *mount_point)
 {
 	for (size_t i = 0; i < ways->len; i++)

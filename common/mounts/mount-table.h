@@ -8,27 +8,26 @@
 #include <stdint.h>
 
 /*
- * MountTable - which btrfs and XFS are mounted: each filesystem once, however many mounts show it.
+ * MountTable - the mounted btrfs and XFS filesystems, each once, however many mounts it has.
  *
- * Mounts of one superblock have one device number in mountinfo, of a btrfs too, whatever subvolume
- * they show. What a filesystem is, is asked of itself, through one of its mounts that can be
- * reached; no descriptor is held afterwards.  A mount that another one hides is known, but nothing
- * can be opened through it.
+ * Mounts of one superblock have one device number in mountinfo; on btrfs this is true for all subvolumes.  A
+ * filesystem is identified through one of its reachable mounts, and no descriptor stays open.  The table
+ * includes a mount that another one hides, but nothing can be opened through it.
  *
  * A snapshot, never changed once it was read or concluded.  Thread: any.
  */
 typedef struct {
 	char *target; /* as raw bytes */
-	char *root;   /* what of the filesystem it shows, from its top */
+	char *root;   /* the part of the filesystem that it shows, from its top */
 	uint64_t id;
 	bool is_read_only;
-	bool is_reachable; /* no other mount hides it, and the kernel lets it be looked at */
-	int failure; /* errno of who looked at it; 0: none, so if it is not reachable it is hidden */
+	bool is_reachable; /* no other mount hides it, and the kernel allows to look at it */
+	int failure;       /* errno of the look; 0: none, so an unreachable mount is hidden */
 } MountPoint;
 
 typedef struct {
 	FsIdentity identity;
-	char uuid[FS_UUID_TEXT_BYTES]; /* empty if it could not be asked */
+	char uuid[FS_UUID_TEXT_BYTES]; /* empty if it is not known */
 	char *type;                    /* "btrfs", "xfs" */
 	char *source;                  /* as mounted: "/dev/sda1" */
 	char *options;                 /* its own ones, which hold for all of its mounts */
@@ -36,70 +35,66 @@ typedef struct {
 	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
 	char **tags;   /* as in fstab(5), that udev need not tell (DeviceNames); NULL: none */
 	bool is_only;  /* no other one has its UUID in the superblock */
-	char *refusal; /* why nothing can be shared there; NULL: it can */
+	char *refusal; /* why nothing can be deduplicated there; NULL: it can */
 } MountedFilesystem;
 
 typedef struct MountTable MountTable;
 
-/* How the kernel is asked; tests have their own. */
+/* How to ask the kernel; tests replace it. */
 typedef struct {
 	/*
-	 * Whether what @mount_point shows can be reached through its target, as no other mount hides it;
-	 * *@ret_failure is set to the errno of a look that failed.
+	 * True if @mount_point can be reached through its target, since no other mount hides
+	 * it.  *@ret_failure is the errno of a look that failed.
 	 */
 	bool (*is_reachable)(const MountPoint *mount_point, int *ret_failure);
-	/* What the filesystem is, through a mount point that can be reached. */
+	/* Identify the filesystem through a reachable mount point. */
 	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
 	/* Its tags: device_tags_read(); NULL: none. */
 	char **(*read_tags)(const MountedFilesystem *filesystem, const char *target);
 } MountLook;
 
 /*
- * @mountinfo NULL: /proc/self/mountinfo.  @look NULL: the kernel is asked.  What @earlier knew of
- * a filesystem that is still mounted is taken over, so that it need not be opened, which could be
- * in the way of who unmounts it; NULL: there is none.
+ * @mountinfo NULL: /proc/self/mountinfo.  @look NULL: the kernel.  A filesystem that is still mounted is copied
+ * from @earlier (NULL: none): opening it could disturb an unmount.
  */
 MountTable *mount_table_read(const char *mountinfo, const MountLook *look,
 			     const MountTable *earlier, GError **error);
 void mount_table_free(MountTable *table);
 
 /*
- * The same in steps, for who must not wait for a filesystem that hangs.  First what mountinfo says alone, and
- * what @earlier knew: nothing else is touched.
+ * The same in steps, for a caller that must not wait for a filesystem that hangs.  First list what mountinfo
+ * and @earlier tell: this touches nothing else.
  */
 MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, GError **error);
 
-/* Then each is looked at, which may hang; on a copy, if somebody else is to read it meanwhile. */
+/* Then look at each, which may hang.  Use a copy, if another thread reads it meanwhile. */
 void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *look);
 MountedFilesystem *mounted_filesystem_copy(const MountedFilesystem *filesystem);
 void mounted_filesystem_free(MountedFilesystem *filesystem);
 
-/* Or it is refused, since it does not answer who looks at it. */
+/* Or refuse it as unresponsive. */
 void mounted_filesystem_set_silent(MountedFilesystem *filesystem);
 
-/* Have @filesystem, which is consumed, take the place of the one at @index of all. */
+/* Replace the filesystem at @index by @filesystem, which is consumed. */
 void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *filesystem);
 
-/* At last, with all that is known, it is said of each why nothing can be shared there. */
+/* At the end, set the reasons why nothing can be deduplicated there. */
 void mount_table_conclude(MountTable *table);
 
-/* All of them, in the order in which they were mounted first (MountedFilesystem); the table's. */
+/* All filesystems (MountedFilesystem) in the order of their first mounts; owned by the table. */
 const GPtrArray *mount_table_filesystems(const MountTable *table);
 
-/*
- * The one with the UUID; with several the first, as the others are refused.  NULL: it is not
- * mounted.
- */
+/* The filesystem with the UUID, or the first of several: the others are refused.  NULL: not mounted. */
 const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid);
 
 /* Another one that has the same UUID in its superblock: one of both is a copy.  NULL: there is none. */
 const MountedFilesystem *mount_table_find_twin(const MountTable *table,
 					       const MountedFilesystem *filesystem);
 
-/* The one of which a mount that is not hidden has the target.  NULL: none has. */
+/* The filesystem with a visible mount at @target; NULL: none. */
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
 
-/* The one that goes by @name, one of mounted_filesystem_names().  NULL: none does. */
+/* The filesystem with the name @name, one of mounted_filesystem_names(); NULL: none. */
 const MountedFilesystem *mount_table_find_name(const MountTable *table, const char *name);
 
 /*
@@ -108,7 +103,7 @@ const MountedFilesystem *mount_table_find_name(const MountTable *table, const ch
  */
 const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name);
 
-/* Whether it was mounted when the table was read, and was refused or not as now. */
+/* True if the filesystem was mounted when the table was read, and was refused or not as it is now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
 
 /*
@@ -123,17 +118,19 @@ bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem);
 char **mounted_filesystem_names(const MountedFilesystem *filesystem);
 
 /*
- * The targets which together show all of it that can be reached, NULL-terminated, to be freed: of
- * mounts that are writable, or, if none is, of any.  None, if none can be reached.
+ * Targets that together show all reachable parts of the filesystem, NULL-terminated, to be freed.  They are
+ * writable mounts, unless none is writable.  Empty, if none can be reached.
  */
 char **mounted_filesystem_ways(const MountedFilesystem *filesystem);
 
-/* The kind of the filesystem that the resolved @path lies on, as "ext4", to be freed; NULL: not known. */
+/*
+ * The type of the filesystem that contains the resolved @path, such as "ext4", to be freed; NULL: not known.
+ */
 char *mounted_kind_of(const char *path);
 
 /*
- * Open a directory of the filesystem with this UUID by a mount that can be reached, for reading; -1: it is
- * not mounted, or cannot be opened.
+ * Open a directory of the filesystem with this UUID, through a reachable mount, for reading; -1: not mounted,
+ * or it cannot be opened.
  */
 int mount_table_open_uuid(const MountTable *table, const char *uuid);
 

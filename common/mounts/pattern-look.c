@@ -7,7 +7,7 @@
 #include <glob.h>
 #include <string.h>
 
-/* The glob that means @directory and nothing else. */
+/* A glob that matches @directory only. */
 static char *literal(const char *directory)
 {
 	GString *text = g_string_new(NULL);
@@ -26,11 +26,11 @@ static bool is_there(const char *pattern)
 	int failed = glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &found);
 
 	globfree(&found);
-	/* What cannot be looked at may be there. */
+	/* An unreadable directory may have a match. */
 	return failed != GLOB_NOMATCH;
 }
 
-/* Whether it says where it begins. */
+/* True if the pattern begins at the mount point. */
 static bool is_anchored(const char *pattern)
 {
 	const char *slash = strchr(pattern, '/');

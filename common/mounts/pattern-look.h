@@ -4,9 +4,9 @@
 #include <stdbool.h>
 
 /*
- * Whether @pattern, of Exclude= or Include= without its '!', matches no name below @mount_point now.
+ * True if @pattern, of Exclude= or Include= without its '!', matches no name below @mount_point now.
  *
- * Only a pattern that begins at the mount point, or is an absolute path, can be looked for.  Of others, of those
- * with "**", and of what cannot be read, the answer is false.  May sleep: it reads directories.
+ * Only a pattern that begins at the mount point, or is an absolute path, is searched for.  For others, for
+ * those with "**", and for unreadable directories, the answer is false.  May sleep: it reads directories.
  */
 bool pattern_is_of_nothing(const char *mount_point, const char *pattern);

@@ -10,10 +10,10 @@
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* The most that the user database needs for one user. */
+/* The most bytes that the user database needs for one user. */
 #define PASSWORD_ENTRY_BYTES 16384
 
-/* Only the owner can change what lies in such a directory. */
+/* Only the owner can change the contents of such a directory. */
 static bool is_private(int fd)
 {
 	struct stat st;
@@ -21,7 +21,9 @@ static bool is_private(int fd)
 	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 0022);
 }
 
-/* Errors by which a place is unsuitable for good.  Others may pass: a second place would then split the locks. */
+/*
+ * These errors make a place unsuitable for good.  Others may pass: a second place would then split the locks.
+ */
 static bool is_unsuitable(int cause)
 {
 	return cause == EACCES || cause == EPERM || cause == EROFS || cause == ENOENT ||
@@ -76,7 +78,7 @@ LockDirectoryOutcome lock_directory_open_among(const LockPlace *places, int *ret
 	for (const LockPlace *place = places; place->name; place++) {
 		LockDirectoryOutcome outcome = LOCK_DIRECTORY_NONE;
 
-		/* XDG: a relative path is to be ignored. */
+		/* XDG: ignore a relative path. */
 		if (place->base && g_path_is_absolute(place->base))
 			outcome = open_place(place, ret_fd, ret_path, error);
 		if (outcome != LOCK_DIRECTORY_NONE)
@@ -86,7 +88,7 @@ LockDirectoryOutcome lock_directory_open_among(const LockPlace *places, int *ret
 	return LOCK_DIRECTORY_NONE;
 }
 
-/* As the XDG base directory specification has it.  GLib writes a warning where HOME is unset. */
+/* The XDG base directory specification.  GLib would print a warning if HOME is unset. */
 static char *cache_by_environment(void)
 {
 	const char *cache = g_getenv("XDG_CACHE_HOME");
@@ -97,7 +99,7 @@ static char *cache_by_environment(void)
 	return home ? g_build_filename(home, ".cache", NULL) : NULL;
 }
 
-/* Where HOME is unset, or another user's.  NULL: the user database does not know it. */
+/* For an unset HOME, or another user's.  NULL: the user database does not know it. */
 static char *cache_in_true_home(void)
 {
 	g_autofree char *buffer = g_malloc(PASSWORD_ENTRY_BYTES);

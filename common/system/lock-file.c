@@ -26,7 +26,7 @@ char *lock_file_path(const char *name)
 	return g_build_filename(directory, name, NULL);
 }
 
-/* The note only serves messages: a failure is no reason to stop. */
+/* The note serves only messages, so a failure does not matter. */
 static void note_holder(int fd)
 {
 	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", getpid()) < 0)
@@ -84,7 +84,7 @@ LockFileOutcome lock_file_open(const char *name, int *ret_fd, char **ret_path, G
 	return LOCK_FILE_OPENED;
 }
 
-/* *@ret_is_replaced: the caller has to try again. */
+/* *@ret_is_replaced: the caller must try again. */
 static LockFileOutcome take_once(const char *name, int *ret_fd, bool *ret_is_replaced,
 				 GError **error)
 {

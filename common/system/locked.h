@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 /*
- * Locked - a mutex that is unlocked where its scope is left.
+ * Locked - a mutex that is unlocked at the end of its scope.
  *
- * Of pthreads rather than GLib's, which ThreadSanitizer does not see.  NULL: nothing is locked.
+ * A pthread mutex, since ThreadSanitizer does not know GLib's.  NULL: no mutex is locked.
  *
  * Thread: any.
  */

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Memfd - a text that is handed to another process as a descriptor, to be read however slowly;
- * nobody can change it any more.
+ * Memfd - a text for another process as a descriptor, which the process may read slowly, and nobody can
+ * change.
  *
  * Thread: any.
  */
 
-/* A descriptor at the beginning of @text, to be closed; negative errno. */
+/* A descriptor at the begin of @text, to be closed; negative errno. */
 int memfd_new(const char *text);
 
-/* Another one of the same file, which is read independently; negative errno. */
+/* Another descriptor of the same file, with a position of its own; negative errno. */
 int memfd_reopen(int fd);

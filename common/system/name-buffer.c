@@ -16,7 +16,7 @@ struct NameBuffer {
 	GString *memory;  /* names from position base on */
 	uint64_t base;    /* bytes in the file */
 	Fd fd;            /* -1 until the first byte spills */
-	GByteArray *name; /* what was read for the one given last */
+	GByteArray *name; /* the name returned last, if it was read from the file */
 };
 
 NameBuffer *name_buffer_new(const char *directory)
@@ -83,7 +83,7 @@ bool name_buffer_add(NameBuffer *spool, const char *name, uint64_t *ret_position
 	return true;
 }
 
-/* Read what the file has from @position on, up to what there is room for; false: nothing came. */
+/* Read from the file at @position as much as there is room for.  False: error, or nothing was read. */
 static bool read_name(NameBuffer *spool, uint64_t position, size_t *ret_bytes, GError **error)
 {
 	ssize_t got;
@@ -112,7 +112,7 @@ bool name_buffer_get(NameBuffer *spool, uint64_t position, const char **ret, GEr
 		return true;
 	}
 
-	/* Names are in the file with their ends. */
+	/* The file has names with their NULs. */
 	while (true) {
 		if (!read_name(spool, position, &n_bytes, error))
 			return false;

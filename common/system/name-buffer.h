@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * NameBuffer - names put aside in the order met and fetched again by their position: the first few
- * megabytes in memory, the rest in a temporary file.
+ * NameBuffer - stores names in the order of their arrival, and returns them by position.  The first megabytes
+ * are in memory, the rest in a temporary file.
  *
  * Thread: the filesystem's worker.
  */
@@ -16,7 +16,7 @@ typedef struct NameBuffer NameBuffer;
 NameBuffer *name_buffer_new(const char *directory);
 void name_buffer_free(NameBuffer *spool);
 
-/* Keep the NUL-terminated @name, of whatever length; *ret_position is where to find it. */
+/* Store the NUL-terminated @name, of any length; *ret_position finds it again. */
 bool name_buffer_add(NameBuffer *spool, const char *name, uint64_t *ret_position, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -6,20 +6,21 @@
 #include <stdint.h>
 
 /*
- * Unnamed temporary files: what grows with the filesystem lives here and not in memory.
+ * TemporaryFile - unnamed temporary files, for data that grows with the filesystem and so must not be in
+ * memory.
  *
  * Thread: any.
  */
 
 /*
- * Make a file without a name in @directory (O_TMPFILE, else made and unlinked at once) and return
- * its descriptor, or -1.
+ * Create a file without a name in @directory (O_TMPFILE, else created and unlinked).  Returns its descriptor,
+ * or -1.
  */
 int temporary_file_open(const char *directory, GError **error);
 
-/* Give room to the bytes, so that no write through a map of them can fail. */
+/* Allocate space for the bytes, so that no write through a mapping can fail. */
 bool temporary_file_allocate(int fd, uint64_t offset, uint64_t bytes, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* That it cannot be written, for @cause (errno); false. */
+/* Report a failed write with the errno value @cause.  Returns false. */
 bool temporary_file_fail(int cause, GError **error);

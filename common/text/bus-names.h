@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-/*
- * The contract between dedupd and those who ask it, in names; docs/org.dedupd1.xml says what they mean.
- */
+/* The names of the D-Bus interface; docs/org.dedupd1.xml describes it. */
 #define BUS_NAME   "org.dedupd1"
 #define BUS_PATH   "/org/dedupd1"
 #define BUS_SOCKET "/run/dedupd/private"
 
-/* The environment variable that has another socket, for tests and containers. */
+/* The environment variable with another socket, for tests and containers. */
 #define BUS_SOCKET_VARIABLE "DEDUPD_SOCKET"
 
 #define BUS_FILESYSTEM_PREFIX    BUS_PATH "/filesystem"

@@ -26,7 +26,7 @@ static bool refuse(const char *text, const char *why, GError **error)
 	return false;
 }
 
-/* The unit at *@text, which is moved behind it; NULL when there is none. */
+/* Parse the unit at *@text, and move *@text behind it; NULL: none. */
 static const Unit *take_unit(const char **text)
 {
 	size_t length = 0;
@@ -54,7 +54,7 @@ bool duration_parse(const char *text, uint64_t *ret_usec, GError **error)
 		uint64_t count;
 		char *end;
 
-		/* strtoull() would take a sign and spaces. */
+		/* strtoull() would accept a sign and spaces. */
 		if (!g_ascii_isdigit(*at))
 			return refuse(text, "a number is missing", error);
 		errno = 0;

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * Durations as people type them.
+ * DurationText - parses durations.
  *
  * Thread: any.
  */
 
 /*
- * "90s", "30min", "4h", "1d", "1w", or several of them, "1h 30min"; each has its unit.  Errors are of
+ * Parse "90s", "30min", "4h", "1d", "1w", or a sum such as "1h 30min"; each number has a unit.  Errors are of
  * G_OPTION_ERROR.
  */
 bool duration_parse(const char *text, uint64_t *ret_usec, GError **error) G_GNUC_WARN_UNUSED_RESULT;

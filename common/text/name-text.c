@@ -59,7 +59,9 @@ char *name_text(const void *bytes, size_t length)
 	return g_string_free(text, FALSE);
 }
 
-/* The byte behind a backslash, and how many characters tell it; 0: it is none. */
+/*
+ * The byte of an escape, at the character after the backslash.  Returns the length of the escape; 0: invalid.
+ */
 static size_t read_escaped(const char *at, char *ret)
 {
 	switch (*at) {

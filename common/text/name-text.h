@@ -4,18 +4,17 @@
 #include <stddef.h>
 
 /*
- * Names of files and other bytes from outside, made fit for a terminal and for JSON.
+ * NameText - escapes names of files and other foreign bytes for terminals and JSON.
  *
- * Printable UTF-8 stays as it is.  Everything else is escaped, bytes that are no UTF-8 as well as
- * control characters and those that change the direction or the width of text: \n, \t, \e, \xff; a
- * backslash is doubled, so the bytes can be had back.
+ * Printable UTF-8 stays.  Invalid UTF-8, control characters, and characters that change the direction or width
+ * of text are escaped: \n, \t, \e, \xff.  A backslash is doubled, so the bytes can be restored.
  *
  * Thread: any.
  */
 char *name_text(const void *bytes, size_t length);
 
 /*
- * The bytes that @text says, escaped as above or more than needed, *ret_length of them and a NUL; NULL: it
- * has an escape that there is not.
+ * The bytes of the escaped @text: *ret_length bytes and a NUL.  Unnecessary escapes are accepted.  NULL: an
+ * escape is invalid.
  */
 char *name_text_bytes(const char *text, size_t *ret_length);

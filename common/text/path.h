@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 /*
- * Absolute paths, compared as text.
+ * Path - absolute paths, compared as text.
  *
  * Pure.  Thread: any.
  */
 
-/* Whether @path is @directory or lies below it; neither ends with a slash, save "/". */
+/* True if @path is @directory or lies below it.  Neither ends with a slash, except "/". */
 bool path_lies_in(const char *path, const char *directory);

@@ -8,10 +8,10 @@
 
 #define CUT "/…"
 
-/* Of a path that is cut, so many bytes stay at each end, less what is part of a name. */
+/* The bytes that stay at each end of a cut path, less partial names. */
 #define END_BYTES ((SHORT_PATH_BYTES_MAX - sizeof(CUT)) / 2)
 
-/* Room for the names next to the top: those below them move out when it is full. */
+/* Room for the names next to the top.  When it is full, the lowest of them are dropped. */
 #define UPPER_BYTES (4 * (size_t)SHORT_PATH_BYTES_MAX)
 
 /* Text that is filled from its end, each name with a slash before it. */
@@ -44,7 +44,7 @@ static void names_prepend(Names *names, const char *name, size_t length)
 	memcpy(names->bytes + names->begin + 1, name, length);
 }
 
-/* The length of the longest beginning of @text of at most @most bytes that ends before a slash. */
+/* The length of the longest prefix of @text, at most @most bytes, that ends before a slash. */
 static size_t head_length(const char *text, size_t length, size_t most)
 {
 	if (length <= most)
@@ -54,7 +54,7 @@ static size_t head_length(const char *text, size_t length, size_t most)
 	return most;
 }
 
-/* Where the longest end of @text of at most @most bytes begins that begins with a slash. */
+/* The offset of the longest suffix of @text, at most @most bytes, that begins with a slash. */
 static size_t tail_begin(const char *text, size_t length, size_t most)
 {
 	size_t begin = length <= most ? 0 : length - most;
@@ -64,7 +64,7 @@ static size_t tail_begin(const char *text, size_t length, size_t most)
 	return begin;
 }
 
-/* Keep the uppermost names only, at the end of the room. */
+/* Keep only the uppermost names, at the end of the room. */
 static void names_drop_lowest(Names *names)
 {
 	const char *text = names->bytes + names->begin;

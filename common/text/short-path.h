@@ -5,16 +5,16 @@
 #include <stddef.h>
 
 /*
- * ShortPath - a path for reports, gathered from its last name upwards, in memory of a fixed size.
+ * ShortPath - a path for reports, built from its last name upwards, in memory of fixed size.
  *
  * A user can nest 30,000 directories with names of 255 bytes: 7.6 MB.  A path of more than 16 KiB, four times
- * what a call of the kernel takes, is cut in the middle: "…" takes the place of whole names there.
+ * the limit of a system call, is cut in the middle: "…" replaces whole names.
  *
  * Thread: any, one at a time.
  */
 typedef struct ShortPath ShortPath;
 
-/* The longest path that is not cut, in bytes.  One that is cut is no longer than that. */
+/* The size limit in bytes, also of a path that was cut. */
 #define SHORT_PATH_BYTES_MAX 16383
 
 ShortPath *short_path_new(void);
@@ -23,13 +23,13 @@ void short_path_free(ShortPath *path);
 /* Forget all names. */
 void short_path_clear(ShortPath *path);
 
-/* Add the directory entry @name above those added before. */
+/* Add the directory entry @name above the earlier ones. */
 void short_path_prepend(ShortPath *path, const char *name);
 
-/* The names added so far, below the directory @top, which may end with a slash.  To be freed. */
+/* The path of the names added so far, below the directory @top, which may end with a slash.  To be freed. */
 char *short_path_text(const ShortPath *path, const char *top);
 
-/* A copy of @text, cut in the middle if it is longer.  To be freed. */
+/* A copy of @text, cut in the middle if it is too long.  To be freed. */
 char *short_path_of(const char *text);
 
 /* The same, escaped as name_text() does. */

@@ -21,7 +21,7 @@ char *size_text(uint64_t bytes)
 	if (unit == 0)
 		return g_strdup_printf("%" G_GUINT64_FORMAT " B", bytes);
 
-	/* From 1000 on a fourth digit is better than "0.98" of the next unit. */
+	/* From 1000 on, a fourth digit is better than "0.98" of the next unit. */
 	unsigned decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 	unsigned scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
 	unsigned scaled = (unsigned)(value * scale + 0.5);
@@ -42,7 +42,7 @@ char *size_text(uint64_t bytes)
 			       UNITS[unit]);
 }
 
-/* The power of two that the unit at @text stands for; -1 when it is none. */
+/* The unit at @text as a power of two; -1: invalid. */
 static int unit_shift(const char *text)
 {
 	if (*text == '\0')
@@ -57,7 +57,9 @@ static int unit_shift(const char *text)
 	return -1;
 }
 
-/* The digits after a decimal point, as parts of one; those beyond what a double holds are passed. */
+/*
+ * Parse the digits after a decimal point as a fraction; digits beyond the precision of a double are skipped.
+ */
 static double take_fraction(const char **text)
 {
 	double fraction = 0;
@@ -81,7 +83,7 @@ bool size_parse(const char *text, uint64_t *ret_bytes, GError **error)
 {
 	char *end;
 
-	/* strtoull() would take a sign and spaces. */
+	/* strtoull() would accept a sign and spaces. */
 	if (!g_ascii_isdigit(*text))
 		return refuse(text, "it does not begin with a digit", error);
 
@@ -108,7 +110,7 @@ bool size_parse(const char *text, uint64_t *ret_bytes, GError **error)
 	if (whole > UINT64_MAX >> shift)
 		return refuse(text, "it is too large", error);
 
-	/* 0.999… of many digits is 1 in a double, which the sum may have no room for. */
+	/* 0.999... with many digits rounds to 1 in a double, which could overflow the sum. */
 	uint64_t unit = UINT64_C(1) << shift;
 	*ret_bytes = (whole << shift) + MIN((uint64_t)(fraction * (double)unit), unit - 1);
 	return true;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Sizes as people read and type them, in powers of 1024.
+ * SizeText - formats and parses sizes in powers of 1024.
  *
  * Thread: any.
  */
@@ -15,7 +15,7 @@
 char *size_text(uint64_t bytes);
 
 /*
- * "4096", "64K", "64KiB", "1.5G" or "1.5 GiB", in either case; units up to E.  "64KB" is refused,
- * because half of the world reads it as 64000.  Errors are of G_OPTION_ERROR.
+ * Parse "4096", "64K", "64KiB", "1.5G" or "1.5 GiB", in any case, with units up to E.  "64KB" is an error,
+ * because many people read it as 64000.  Errors are of G_OPTION_ERROR.
  */
 bool size_parse(const char *text, uint64_t *ret_bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Where stores lie unless --state-dir says otherwise: /var/lib/dedupd for root, for anyone else
- * $XDG_STATE_HOME/dedupd, by default ~/.local/state/dedupd.  It need not exist.
+ * The default directory of stores: /var/lib/dedupd for root, $XDG_STATE_HOME/dedupd (~/.local/state/dedupd)
+ * for other users.  It need not exist.
  *
  * Thread: any.
  */

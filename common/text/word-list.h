@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include <stddef.h>
+
 /*
- * The words of which one would be right, as a text for people: "auto, hole or keep".
+ * The alternatives as a text for people: "auto, hole or keep".  @words is NULL-terminated and has at least
+ * one.  To be freed.
  *
- * @words is NULL-terminated and has one at least.  Thread: any.
+ * Thread: any.
  */
 char *word_list_text(const char *const *words);
+
+/*
+ * The one of @n_words words that the user probably meant by @typed; NULL: none is near.
+ *
+ * It is a word that begins with @typed, else the one with the fewest edits.  An edit inserts, removes,
+ * replaces or swaps letters, and one is allowed per three letters typed.  Words of more than 32 letters are
+ * ignored.
+ *
+ * Thread: any.
+ */
+const char *nearest_word(const char *typed, const char *const *words, size_t n_words);

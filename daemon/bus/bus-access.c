@@ -10,18 +10,18 @@
 struct BusAccess {
 	void *data;
 	GPtrArray *questions; /* Question */
-	uid_t actor;          /* for whom an action is done */
+	uid_t actor;          /* the user for whom an action is done */
 };
 
-/* What waits for an answer. */
+/* A message that waits for an answer. */
 typedef struct {
 	BusAccess *access;
 	sd_bus_message *message;
 	AccessLevel level;
 	BusAction action;
 	sd_bus_slot *slot;
-	bool is_for_polkit; /* of which nobody knows how long it takes to answer */
-	bool is_challenged; /* who gives a password may do it, and nobody could be asked for one */
+	bool is_for_polkit; /* which may take any time to answer */
+	bool is_challenged; /* a password would allow it, but nobody can be asked for one */
 	uint32_t uid;       /* as the bus says; (uid_t)-1: it has not yet */
 } Question;
 
@@ -83,7 +83,7 @@ static int refuse(sd_bus_error *error, const char *why, bool is_challenged)
 				why);
 }
 
-/* Answer the question's message: with the action, or by saying why not. */
+/* Answer the question's message: do the action, or say why not. */
 static void answer(Question *question, const char *refusal)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -135,7 +135,7 @@ static int ask_polkit(Question *question)
 		action_of(question->level), 0, is_interactive ? POLKIT_INTERACTIVE : 0, "");
 }
 
-/* Whether so many of the user's questions wait for polkit that others would be kept from asking. */
+/* Whether so many of the user's questions wait for polkit that others could not ask. */
 static bool asks_too_much(const BusAccess *access, uint32_t uid)
 {
 	size_t n = 0;
@@ -165,7 +165,7 @@ static int on_user(sd_bus_message *reply, void *data, sd_bus_error *unused)
 	return 0;
 }
 
-/* Whether one connection has so many questions that others would be kept from asking. */
+/* Whether one connection has so many questions that others could not ask. */
 static bool sends_too_much(const BusAccess *access, sd_bus_message *message)
 {
 	const char *sender = sd_bus_message_get_sender(message);
@@ -180,7 +180,7 @@ static bool sends_too_much(const BusAccess *access, sd_bus_message *message)
 	return n >= BUS_QUESTIONS_OF_USER_MAX;
 }
 
-/* Ask the bus who it is, then polkit. */
+/* Ask the bus for the caller's user, then polkit. */
 static int ask(BusAccess *access, sd_bus_message *message, AccessLevel level, BusAction action,
 	       sd_bus_error *error)
 {

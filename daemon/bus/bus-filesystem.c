@@ -36,7 +36,7 @@ static void show_progress(BusFilesystem *shown, const ManagedView *view)
 	shown->deadline_usec = wall_usec(view->deadline_usec);
 }
 
-/* Instead of the text of an error, which may name files. */
+/* Replaces the text of an error, which may name files. */
 #define ERROR_WITHOUT_NAMES "an error, which the journal and the report name"
 
 static void show_last(BusFilesystem *shown, const ManagedView *view, bool may_inspect)
@@ -61,7 +61,9 @@ static void show_last(BusFilesystem *shown, const ManagedView *view, bool may_in
 	shown->last_read_bytes = last->disk_bytes;
 }
 
-/* What it waits for after an error says that error, too, and during a hold why that is. */
+/*
+ * The reason to wait.  After an error its text has that error, and during a hold the holders: both may name files.
+ */
 static const char *waits_for(const ManagedView *view, bool may_inspect)
 {
 	bool has_names = (view->waits == WAIT_RETRY || view->waits == WAIT_ON_HOLD) &&
@@ -117,7 +119,7 @@ int bus_filesystem_find(sd_bus *connection, const char *path, const char *interf
 
 		if (strcmp(path, its_path) != 0)
 			continue;
-		/* On the system bus nobody knows yet who asks, and everybody hears of changes. */
+		/* On the system bus the caller is not known yet, and changes go to everybody. */
 		show(bus_shown(bus), bus, managed, bus_access_is_trusted(&caller));
 		*ret_found = bus_shown(bus);
 		return 1;
@@ -130,7 +132,7 @@ int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char
 			sd_bus_error *error)
 {
 	const GPtrArray *all = manager_filesystems(bus_manager(data));
-	/* sd-bus frees them with free(), which is what g_free() calls. */
+	/* sd-bus frees them with free(), like g_free(). */
 	char **nodes = g_new0(char *, all->len + 1);
 
 	for (size_t i = 0; i < all->len; i++)
@@ -140,7 +142,7 @@ int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char
 	return 0;
 }
 
-/* The filesystem that the message is about, which may be gone since it came. */
+/* The filesystem of the message; it may be gone since the message came. */
 static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_error *error)
 {
 	void *found;
@@ -153,11 +155,11 @@ static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_e
 	return NULL;
 }
 
-/* Reply to what was done, or could not be. */
+/* Reply with success, or with @failure. */
 static int reply(Bus *bus, sd_bus_message *message, const GError *failure, sd_bus_error *error)
 {
 	if (failure) {
-		/* It may name a path, of any bytes, which no string of the bus may be. */
+		/* It may name a path of any bytes, but strings of the bus are UTF-8. */
 		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
 
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, text);
@@ -180,7 +182,7 @@ static int do_start(sd_bus_message *message, void *bus, sd_bus_error *error)
 	return reply(bus, message, NULL, error);
 }
 
-/* Paths are bytes, which no string of the bus may be. */
+/* Paths are bytes, but strings of the bus are UTF-8. */
 static int read_paths(sd_bus_message *message, char ***ret)
 {
 	g_autoptr(GStrvBuilder) paths = g_strv_builder_new();
@@ -206,7 +208,7 @@ static int read_paths(sd_bus_message *message, char ***ret)
 	return failed;
 }
 
-/* It may have come on a connection that is closed by now, which then is told nothing. */
+/* If the connection is closed by now, nobody is told. */
 static void answer_run(const GError *failure, void *data)
 {
 	sd_bus_message *message = data;
@@ -326,7 +328,7 @@ static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
 
-/* Have what the store says read, and replied. */
+/* Have a thread read the answer from the store, and reply. */
 static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_bus_error *error)
 {
 	ManagedFilesystem *managed = managed_of(bus, message, error);
@@ -407,7 +409,7 @@ static int on_get_skipped(sd_bus_message *message, void *data, sd_bus_error *err
 	return controlled(message, data, ACCESS_INSPECT, do_get_skipped, error);
 }
 
-/* Of what has no names of files anybody may know. */
+/* Anyone may know totals, which have no names of files. */
 static int on_get_skipped_totals(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_SKIPPED_TOTALS, error);
@@ -423,7 +425,7 @@ char *bus_text(const char *raw)
 	return g_utf8_validate(raw, -1, NULL) ? g_strdup(raw) : name_text(raw, strlen(raw));
 }
 
-/* A mount point, and what is said of one, may be of any bytes. */
+/* A mount point, or a text about it, may have any bytes. */
 static int get_text(sd_bus *connection, const char *path, const char *interface,
 		    const char *property, sd_bus_message *reply, void *data, sd_bus_error *error)
 {
@@ -442,7 +444,7 @@ static int get_text(sd_bus *connection, const char *path, const char *interface,
 #define CHANGING(name, type, member)                                                               \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
-/* Too often to tell of each change. */
+/* These change too often for a signal. */
 #define MOVING(name, type, member)                                                                 \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member), 0)
 #define METHOD(name, results, handler)                                                             \

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* It may have come on a connection that is closed by now: then nobody has the lease, and the hold ends. */
+/* If the connection is closed by now, nobody has the lease, and the hold ends. */
 static void answer(int lease_fd, const GError *failure, void *data)
 {
 	sd_bus_message *message = data;

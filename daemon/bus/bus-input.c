@@ -17,17 +17,17 @@
 #define BODY_LENGTH_OFFSET  4
 #define FIELD_LENGTH_OFFSET 12
 
-/* Fits into an empty socket pair, whatever the machine's default size is. */
+/* A chunk fits into an empty socket pair with any default size. */
 #define CHUNK_BYTES 4096
 
-/* Of the limit of reads. */
+/* The rate limit counts reads in this interval. */
 #define RATE_INTERVAL_USEC (G_USEC_PER_SEC / 10)
 
 struct BusInput {
 	/* Set at creation, never changed. */
 	BusInputOptions options;
 	int peer_fd;    /* a duplicate, since sd-bus watches the original */
-	int forward_fd; /* what is written here sd-bus reads */
+	int forward_fd; /* sd-bus reads what is written here */
 	sd_bus *connection;
 
 	sd_event_source *readable;
@@ -40,7 +40,7 @@ struct BusInput {
 	size_t n_line;
 	uint32_t n_lines;
 
-	/* Afterwards: the header while it is incomplete, then how much of the message is left. */
+	/* Afterwards: the header while it is incomplete, then the rest of the message. */
 	uint8_t header[HEADER_BYTES];
 	size_t n_header;
 	uint64_t n_left;
@@ -84,7 +84,7 @@ static bool forward(const BusInput *input, const void *bytes, size_t n_bytes)
 	       (ssize_t)n_bytes;
 }
 
-/* Returns how much was read, 0 if there is nothing at the moment, or below 0 if nothing will come any more. */
+/* Returns the number of bytes, 0 if there is nothing at the moment, or below 0 if nothing will come any more. */
 static ssize_t receive(const BusInput *input, void *bytes, size_t n_bytes)
 {
 	ssize_t n = recv(input->peer_fd, bytes, n_bytes, MSG_DONTWAIT);
@@ -103,7 +103,7 @@ static bool is_taken(const BusInput *input)
 	return ioctl(input->forward_fd, SIOCOUTQ, &n_left) != 0 || n_left == 0;
 }
 
-/* Of the authentication as well, before which BEGIN would have to wait. */
+/* This includes answers of the authentication, which BEGIN would have to wait for. */
 static bool has_unsent_answers(const BusInput *input)
 {
 	int events = sd_bus_get_events(input->connection);
@@ -134,8 +134,8 @@ static bool read_line(BusInput *input, bool *ret_is_complete)
 }
 
 /*
- * Pass on one line of the authentication.  After BEGIN nothing follows before sd-bus has accepted the peer: else
- * sd-bus could still read lines where messages are counted here.
+ * Pass on one line of the authentication.  After BEGIN, nothing follows until sd-bus has accepted the peer.
+ * Otherwise sd-bus could read lines that are counted as messages here.
  */
 static bool pass_line(BusInput *input)
 {
@@ -168,7 +168,7 @@ static uint32_t header_number(const BusInput *input, size_t offset)
 	return input->header[0] == 'l' ? GUINT32_FROM_LE(number) : GUINT32_FROM_BE(number);
 }
 
-/* The header is complete: whether the message may be as long as it says. */
+/* The header is complete: check the length of the message. */
 static bool begin_message(BusInput *input)
 {
 	uint64_t field_bytes = header_number(input, FIELD_LENGTH_OFFSET);
@@ -208,7 +208,7 @@ static bool pass_rest(BusInput *input)
 	return forward(input, chunk, (size_t)n);
 }
 
-/* Pass on more of the message that has begun, or begin the next one. */
+/* Pass on more of the present message, or begin the next one. */
 static bool pass_message(BusInput *input)
 {
 	if (input->n_left == 0 && !pass_header(input))

@@ -7,15 +7,15 @@
 #include <systemd/sd-event.h>
 
 /*
- * BusInput - what a peer of the private socket sends, passed on to sd-bus one message at a time.
+ * BusInput - passes the messages of a peer of the private socket on to sd-bus, one at a time.
  *
- * sd-bus reads a message of up to 128 MiB into memory before anything can refuse it.  BusInput therefore reads the
- * peer's socket itself.  It parses the fixed header of each message, gives the peer up if the message is too long,
- * and writes the rest into a socket pair that sd-bus reads.  sd-bus writes its answers to the peer's socket directly.
+ * sd-bus reads a message of up to 128 MiB into memory before anything can refuse it.  So BusInput reads the peer's
+ * socket itself.  It parses the fixed header of each message, gives up the peer if the message is too long, and
+ * writes the rest into a socket pair that sd-bus reads. sd-bus writes its answers to the peer's socket directly.
  *
- * BusInput passes on the next message when sd-bus has taken the last one and the peer has taken all answers.  A peer
- * thus occupies the memory of one message and one answer, besides signals.  The kernel drops descriptors that the
- * peer passes, since BusInput never receives control messages.
+ * BusInput passes on the next message when sd-bus has taken the last one, and the peer all answers.  So a peer
+ * occupies the memory of one message and one answer, besides signals.  The kernel drops descriptors that the peer
+ * passes, because BusInput never receives control messages.
  *
  * Thread: main.
  */
@@ -34,14 +34,14 @@ typedef struct BusInput BusInput;
  */
 #define BUS_FIELDS_BYTES_MAX 2048
 
-/* A short message takes 2 to 4 of these. */
+/* A short message takes 2 to 4 reads. */
 #define BUS_READS_PER_SECOND_MAX 5000
 
 typedef struct {
 	uint64_t message_bytes_max;
 	int64_t priority;     /* in the event loop */
 	bool is_rate_limited; /* to BUS_READS_PER_SECOND_MAX */
-	/* The peer sent what it may not, or has hung up.  BusInput may be freed in here. */
+	/* The peer sent something that is not allowed, or hung up.  BusInput may be freed in here. */
 	void (*given_up)(void *data);
 	void *data;
 } BusInputOptions;

@@ -54,7 +54,7 @@ static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 	g_autoptr(GError) failure = NULL;
 
 	if (!manager_reload(bus_manager(data), &failure)) {
-		/* Who reads the journal after 'systemctl reload' is told what it means. */
+		/* The journal explains it after 'systemctl reload', too. */
 		journal_config_refused(failure);
 		return sd_bus_error_set(error, BUS_ERROR_CONFIG, failure->message);
 	}

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What each value counts at least, so that no message has many: an empty array takes so much. */
+/* Each value counts at least this much, so that no message has many: an empty array takes 4 bytes. */
 #define VALUE_BYTES 4
 
 /* No call needs more than two.  D-Bus allows 64. */
@@ -57,7 +57,7 @@ static int measure_basic(sd_bus_message *message, char type, size_t *n_bytes)
 	return failed;
 }
 
-/* Stops when there is too much. */
+/* Stops when there are too many. */
 static int measure_all(sd_bus_message *message, int n_levels, size_t *n_bytes)
 {
 	const char *contents;

@@ -4,10 +4,10 @@
 #include <systemd/sd-bus.h>
 
 /*
- * BusMessage - whether a call that came over the system bus is short enough to be looked at.
+ * BusMessage - whether a call from the system bus is short enough to be processed.
  *
  * Bus daemons let anybody send messages of 32 MiB (dbus-daemon) or 128 MiB (dbus-broker).  A long one is refused
- * before anything keeps it, copies from it, or repeats it in an error.
+ * before it is kept, copied, or repeated in an error.
  *
  * Thread: main.
  */
@@ -18,5 +18,5 @@
 /* sd-bus looks up each prefix of a path, so the time it takes grows with the square of the length. */
 #define BUS_PATH_BYTES_MAX 256
 
-/* Returns 0, or a negative errno with *@error set.  The message is to be read from its beginning afterwards. */
+/* Returns 0, or a negative errno with *@error set.  Afterwards the message has to be read from its beginning. */
 int bus_message_check(sd_bus_message *message, sd_bus_error *error);

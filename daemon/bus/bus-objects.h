@@ -6,13 +6,10 @@
 /*
  * The objects on the bus, as tables of sd-bus; docs/org.dedupd1.xml describes them.
  *
- * The data of the manager's is the Bus, that of a filesystem's a BusFilesystem.  Thread: main.
+ * The data of the manager's handlers is the Bus, that of a filesystem's a BusFilesystem.  Thread: main.
  */
 
-/*
- * A filesystem's present properties, laid out as sd-bus reads them by itself.  Times are microseconds since 1970;
- * 0: there is none.
- */
+/* The present properties of a filesystem, laid out for sd-bus.  Times are microseconds since 1970; 0: none. */
 typedef struct BusFilesystem {
 	Bus *bus;
 	ManagedFilesystem *managed;
@@ -28,34 +25,34 @@ typedef struct BusFilesystem {
 	uint64_t passes, freed_bytes, read_bytes;
 } BusFilesystem;
 
-/* Answer with an array of @all, each of which @append adds as a struct of @type. */
+/* Reply with an array of @all; @append adds each as a struct of @type. */
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
 		  int (*append)(sd_bus_message *reply, const void *one));
 
 /*
- * Reply to @message with @failure: FILESYSTEM_ERROR_IN_USE is an error of its own on the bus, all else is
+ * Reply to @message with @failure.  FILESYSTEM_ERROR_IN_USE has an error of its own on the bus; all others are
  * BUS_ERROR_UNSUITABLE.  If the connection is closed by now, nothing is sent.
  */
 void bus_reply_failure(sd_bus_message *message, const GError *failure);
 
 /*
- * @raw as a string of the bus, which has to be UTF-8: where it is none, escaped as names of files are.  To be
- * freed with g_free().
+ * @raw as a string of the bus, which must be UTF-8: other bytes are escaped like names of files.  To be freed with
+ * g_free().
  */
 char *bus_text(const char *raw);
 
 const sd_bus_vtable *bus_manager_vtable(void);
 const sd_bus_vtable *bus_filesystem_vtable(void);
 
-/* Whether there is a filesystem of this path, as sd_bus_add_fallback_vtable() asks. */
+/* Whether there is a filesystem with this path; for sd_bus_add_fallback_vtable(). */
 int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
 			void **ret_found, sd_bus_error *error);
 
-/* The paths of all filesystems, as sd_bus_add_node_enumerator() asks. */
+/* The paths of all filesystems; for sd_bus_add_node_enumerator(). */
 int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
 			sd_bus_error *error);
 
-/* Have @managed held, as the message asks, and reply with the lease, now or later. */
+/* Hold @managed as the message asks, and reply with the lease, now or later. */
 int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		  sd_bus_error *error);
 

@@ -15,7 +15,7 @@ struct BusQueries {
 	GPtrArray *answers; /* Answer */
 };
 
-/* What is known to one question, and who waits for it. */
+/* The answer to one query, and the messages that wait for it. */
 typedef struct {
 	/* Set at creation, never changed. */
 	BusQueries *queries;
@@ -36,7 +36,7 @@ typedef struct {
 	int finished_fd;
 	atomic_bool stop;
 
-	/* Thread: that one, until it has ended. */
+	/* Thread: the reader, until it has ended. */
 	char *text;
 	GError *error;
 } Answer;
@@ -138,7 +138,7 @@ static int reply(const Answer *answer, sd_bus_message *message)
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
 
-/* Keep what was read, in the file that is there if that says the same. */
+/* Keep the text that was read.  An unchanged one stays in its file. */
 static int keep_text(Answer *answer)
 {
 	g_autofree char *digest =

@@ -11,11 +11,12 @@
  * BusQueries - answers that have to be read from stores, given as descriptors.
  *
  * A thread reads, so that only the caller waits for a disk.  Queries of one kind and filesystem run one at a time.
- * The answer goes to all who asked meanwhile, and to callers within ANSWER_FRESH_USEC after it.  An unchanged
- * answer is the same file in memory, however many hold it.  Otherwise a caller who asked often and kept all
- * answers would have the service run out of memory.  At most BUS_QUERIES_MAX threads read at a time, and
- * BUS_WAITING_MAX messages wait for one.  Callers who may do all have twice as many, so that nobody else keeps
- * them from an answer.
+ * The answer goes to all who asked meanwhile, and to callers within ANSWER_FRESH_USEC after it.
+ *
+ * An unchanged answer is the same file in memory, however many hold it.  Otherwise a caller who asked often and
+ * kept all answers would use up the service's memory.  At most BUS_QUERIES_MAX threads read at a time, and
+ * BUS_WAITING_MAX messages wait for one.  Trusted callers have twice as many, so that others cannot keep them from
+ * an answer.
  *
  * Thread: main.
  */
@@ -27,7 +28,7 @@ typedef struct BusQueries BusQueries;
 
 BusQueries *bus_queries_new(sd_event *event);
 
-/* Waits for what reads, which ends soon; what waits for it is never answered. */
+/* Waits for readers, which end soon.  Waiting messages are never answered. */
 void bus_queries_free(BusQueries *queries);
 
 /* The query of a message. */
@@ -38,14 +39,14 @@ typedef struct {
 	bool is_trusted; /* the caller may do all */
 } BusQuery;
 
-/* Have @message replied to, now or later; as a method handler of sd-bus returns. */
+/* Reply to @message, now or later.  Returns like a method handler of sd-bus. */
 int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,
 		    sd_bus_error *error);
 
 /* The answers from the filesystem's store may have changed. */
 void bus_queries_changed(BusQueries *queries, const char *uuid);
 
-/* Forget what the connection waits for, since it is closed. */
+/* Drop the messages of the connection, which is closed. */
 void bus_queries_forget(BusQueries *queries, sd_bus *bus);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BusQueries, bus_queries_free)

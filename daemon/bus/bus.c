@@ -18,22 +18,22 @@
 #define SEND_BUFFER_BYTES (128 << 10)
 
 /*
- * Sources of the event loop.  Signals, timers and passes come first (0).  Root's peers, the accepting of callers and the
- * system bus take turns.  Peers that may only look come last.  The system bus is not one of these: any user can
- * have callers to accept all the time, and would keep others from the bus.
+ * Priorities in the event loop.  Signals, timers and passes come first (0).  Root's peers, the accepting of callers
+ * and the system bus take turns.  Peers that may only read come last.  The system bus does not come last: any user
+ * could keep the service accepting callers, and so keep others from the bus.
  */
 #define PRIORITY_OWN    10
 #define PRIORITY_OTHERS 20
 
 /*
- * Callers that wait to be served, root in line with all others.  They are accepted as fast as they come: while the line
- * is full, root would have to be luckier than a caller that tries all the time.
+ * Callers that wait to be accepted, root among them.  They are accepted as fast as they come: a caller that tries
+ * all the time could keep the line full, and root out of it.
  */
 #define BACKLOG 256
 
 /*
- * Changes of a filesystem are told of at most this often.  Callers that take and drop holds change one thousands of times
- * a second, and who just waits for the processor would leave more unread than BUS_BACKLOG_MAX.
+ * Signals of a filesystem are sent at most this often.  Callers that take and drop holds change one thousands of
+ * times a second.  A peer that only waits for the processor would then leave more unread than BUS_BACKLOG_MAX.
  */
 #define TELL_USEC (G_USEC_PER_SEC / 20)
 
@@ -49,7 +49,7 @@ struct Bus {
 	sd_bus *system;   /* NULL: there is none */
 	BusFilesystem shown;
 
-	/* What nobody has been told of. */
+	/* Changes that were not signalled yet. */
 	GHashTable *changed; /* of UUIDs */
 	sd_event_source *telling;
 };
@@ -57,7 +57,7 @@ struct Bus {
 typedef struct {
 	Bus *bus;
 	sd_bus *connection;
-	BusInput *input; /* what the connection reads */
+	BusInput *input; /* the connection reads from it */
 	uid_t uid;
 	pid_t pid; /* 0: of another namespace */
 } Peer;
@@ -104,7 +104,7 @@ static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
 	return 0;
 }
 
-/* Hang up on a peer that does not take what it is told: all of it would be kept for it. */
+/* Hang up on a peer that does not read its signals: all of them would be kept for it. */
 static bool hang_up_on_deaf(Peer *peer)
 {
 	uint64_t n_queued;
@@ -141,10 +141,13 @@ static int greet(Peer *peer)
 
 	if (failed >= 0)
 		failed = sd_bus_set_server(peer->connection, true, id);
-	/* Else it waits at the end until a silent peer authenticates, or a deaf one reads. */
+	/* Otherwise closing would wait until a silent peer authenticates, or a peer reads. */
 	if (failed >= 0)
 		failed = sd_bus_set_close_on_exit(peer->connection, false);
-	/* sd-bus would look at who made the socket pair.  Peer.uid is whom the kernel names. */
+	/*
+	 * sd-bus would take the creator of the socket pair for the peer.  Peer.uid is the one that the kernel
+	 * names.
+	 */
 	if (failed >= 0)
 		failed = sd_bus_set_anonymous(peer->connection, true);
 	if (failed >= 0)
@@ -165,7 +168,7 @@ static int greet(Peer *peer)
 	return failed;
 }
 
-/* Have the connection write to @fd, which is consumed, and read what BusInput passes on from there. */
+/* Have the connection write to @fd, which is consumed, and read from BusInput. */
 static int set_fds(Peer *peer, int fd)
 {
 	const BusInputOptions options = {
@@ -190,7 +193,7 @@ static int set_fds(Peer *peer, int fd)
 	return failed;
 }
 
-/* Serve the one who has called. */
+/* Serve a peer that was accepted. */
 static int add_peer(Bus *bus, int fd, const struct ucred *credentials)
 {
 	const int send_buffer_bytes = SEND_BUFFER_BYTES;
@@ -213,13 +216,13 @@ static int add_peer(Bus *bus, int fd, const struct ucred *credentials)
 		return failed;
 	}
 
-	/* sd-bus has made it as large as the machine allows. */
+	/* sd-bus has made the buffer as large as the machine allows. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof(send_buffer_bytes));
 	g_ptr_array_add(bus->peers, peer);
 	return 0;
 }
 
-/* Whether one more of this user can be served: others leave room for those who may do something. */
+/* Whether one more peer of this user can be served: there is room left for users with more rights. */
 static bool has_room(const Bus *bus, uid_t uid)
 {
 	size_t n_others = 0, n_of_user = 0;
@@ -259,7 +262,7 @@ static int on_connecting(sd_event_source *source, int socket_fd, uint32_t events
 	return 0;
 }
 
-/* Whether somebody listens at the address. */
+/* Whether a process listens at the address. */
 static bool is_served(const struct sockaddr_un *address)
 {
 	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -291,7 +294,7 @@ static int make_socket(const char *path, GError **error)
 
 	unlink(path);
 	is_bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-	/* Anybody may see totals; what else he may, BusAccess decides. */
+	/* Anybody may see totals; BusAccess decides about the rest. */
 	if (!is_bound || chmod(path, 0666) != 0 || listen(fd, BACKLOG) != 0) {
 		g_propagate_error(error, error_of(-errno, path));
 		return -1;
@@ -300,7 +303,7 @@ static int make_socket(const char *path, GError **error)
 	return fd_steal(&fd);
 }
 
-/* Whether the bus daemon takes nothing: what is said would be kept until it does. */
+/* Whether the bus daemon takes no messages: they would be kept until it does. */
 static bool is_system_bus_stuck(const Bus *bus)
 {
 	uint64_t n_queued;
@@ -309,8 +312,8 @@ static bool is_system_bus_stuck(const Bus *bus)
 }
 
 /*
- * Refuse a call before sd-bus looks at it, if it is long; answer none while the bus daemon takes no answers, which it
- * does while callers do not read theirs.
+ * Refuse a long call before sd-bus processes it.  Answer none while the bus daemon takes no answers, because
+ * callers do not read theirs.
  */
 static int on_system_message(sd_bus_message *message, void *data, sd_bus_error *unused)
 {
@@ -335,7 +338,7 @@ static void join_system_bus(Bus *bus)
 
 	if (failed >= 0)
 		failed = sd_bus_set_exit_on_disconnect(bus->system, false);
-	/* Else it waits at the end until the bus daemon reads. */
+	/* Otherwise closing would wait until the bus daemon reads. */
 	if (failed >= 0)
 		failed = sd_bus_set_close_on_exit(bus->system, false);
 	if (failed >= 0)
@@ -384,7 +387,7 @@ static void tell_all_changed(Bus *bus, const char *uuid)
 		tell_changed(bus->system, path);
 }
 
-/* Tell of all changes, then of none for a while. */
+/* Signal all changes, then none for a while. */
 static int on_telling(sd_event_source *source, uint64_t usec, void *data)
 {
 	Bus *bus = data;
@@ -470,7 +473,7 @@ void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
 
 	bus_queries_changed(bus->queries, uuid);
 	g_hash_table_add(bus->changed, g_strdup(uuid));
-	/* At once, unless others were told just now. */
+	/* At once, unless other changes were signalled just now. */
 	sd_event_source_set_enabled(bus->telling, SD_EVENT_ONESHOT);
 }
 
@@ -509,7 +512,7 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 
 void bus_reply_failure(sd_bus_message *message, const GError *failure)
 {
-	/* It may name a path, of any bytes, which no string of the bus may be. */
+	/* It may name a path of any bytes, but strings of the bus are UTF-8. */
 	g_autofree char *text = g_utf8_make_valid(failure->message, -1);
 	bool is_in_use = g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
 

@@ -7,14 +7,15 @@
 #include "daemon/manager/managed-filesystem.h"
 
 /*
- * Bus - how the service is asked and told: one set of objects (docs/org.dedupd1.xml) on two
- * transports.
+ * Bus - the service's interface: one set of objects (docs/org.dedupd1.xml) on two transports.
  *
- * The private socket needs no bus daemon, and knows its peers by the kernel's word; the system bus
- * is used if there is one.  At most BUS_PEERS_MAX peers are served on the socket at a time.  Users other than root
- * have BUS_PEERS_OF_OTHERS_MAX of these, and one such user has BUS_PEERS_OF_USER_MAX.  A peer beyond that is hung
- * up on, and so is one that leaves more than BUS_BACKLOG_MAX signals unread, or sends a longer message than
- * BUS_OTHERS_MESSAGE_BYTES_MAX (root: BUS_OWN_MESSAGE_BYTES_MAX).
+ * The private socket needs no bus daemon, and the kernel tells who its peers are.  The system bus is used if there
+ * is one.
+ *
+ * At most BUS_PEERS_MAX peers are served on the socket at a time.  Users other than root have
+ * BUS_PEERS_OF_OTHERS_MAX of these, and one such user has BUS_PEERS_OF_USER_MAX.  The bus hangs up on further
+ * peers.  It also hangs up on a peer that leaves more than BUS_BACKLOG_MAX signals unread, or sends a message
+ * longer than BUS_OTHERS_MESSAGE_BYTES_MAX (root: BUS_OWN_MESSAGE_BYTES_MAX).
  *
  * Thread: main.
  */
@@ -26,35 +27,34 @@ typedef struct Manager Manager;
 #define BUS_PEERS_OF_USER_MAX   8
 #define BUS_BACKLOG_MAX         256
 
-/* Callers with read access only: their messages name a filesystem at most, by a path. */
+/* The limit for callers with read access: their messages have at most the path of one filesystem. */
 #define BUS_OTHERS_MESSAGE_BYTES_MAX (64 << 10)
 
-/* Run with as many paths as it takes (RUN_PATHS_MOST), each as long as one can be. */
+/* Run with RUN_PATHS_MOST paths of the greatest length. */
 #define BUS_OWN_MESSAGE_BYTES_MAX (5 << 20)
 
 /*
- * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which
- * replaces a socket that nobody listens on.  Without a system bus there is the socket alone.
+ * @socket_fd listens already, for instance if systemd made it.  -1: make @socket_path, and replace a socket that
+ * nobody listens on.  Without a system bus, only the socket serves.
  */
 Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
 	     GError **error);
 void bus_free(Bus *bus);
 
-/* Tell who listens that properties of the filesystem changed, soon: many changes are told of as one. */
+/* Signal that properties of the filesystem changed; soon, so that many changes make one signal. */
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
 
-/* Tell that filesystems came or went. */
+/* Signal that filesystems came or went. */
 void bus_filesystems_changed(Bus *bus);
 
 /* The object's path: "/org/dedupd1/filesystem/" and the UUID with _ for -. */
 char *bus_filesystem_path(const char *uuid);
 
-/* For the objects: who speaks on the connection, and the manager that all objects belong to. */
+/* For the objects: the sender on the connection, and the bus's BusAccess. */
 BusCaller bus_caller(const Bus *bus, const sd_bus *connection);
 BusAccess *bus_access(const Bus *bus);
 BusQueries *bus_queries(const Bus *bus);
 Manager *bus_manager(const Bus *bus);
-struct BusFilesystem *
-bus_shown(Bus *bus); /* where the filesystem that is asked about is laid out */
+struct BusFilesystem *bus_shown(Bus *bus); /* the filesystem of the present query */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Bus, bus_free)

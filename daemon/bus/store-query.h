@@ -5,14 +5,13 @@
 #include <stdatomic.h>
 
 /*
- * StoreQuery - what a store remembers of passes, as lines of JSON: docs/org.dedupd1.xml tells of the
- * fields.
+ * StoreQuery - the record of passes in a store, as lines of JSON: docs/org.dedupd1.xml explains the fields.
  *
- * It reads a disk.  Thread: any, the main loop's save.
+ * Reads a disk.  Thread: any but main.
  */
 typedef enum {
 	STORE_QUERY_HISTORY,        /* the last passes, newest first */
-	STORE_QUERY_SKIPPED,        /* what the last one left alone, with names of files */
+	STORE_QUERY_SKIPPED,        /* the skips of the last pass, with names of files */
 	STORE_QUERY_SKIPPED_TOTALS, /* the same without names */
 } StoreQueryKind;
 
@@ -22,8 +21,8 @@ typedef enum {
 #define STORE_QUERY_PASSES_MAX 1000
 
 /*
- * The text, to be freed; empty where the filesystem has no store in @directory; NULL: it could not be
- * read.  Ends early when @stop is raised.
+ * The text, to be freed; empty if the filesystem has no store in @directory; NULL: it could not be read.  Ends
+ * early when @stop is raised.
  */
 char *store_query_run(const char *directory, const char *uuid, StoreQueryKind kind,
 		      const atomic_bool *stop, GError **error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/file-opener.h"
 
+#include "daemon/context/known-file.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -62,7 +63,7 @@ static int find_open(FileOpener *opener, uint64_t subvolume, uint64_t inode)
 	return -1;
 }
 
-/* Keep @fd, in the place of the one that was not used for longest. */
+/* Keep @fd in the place of the least recently used one. */
 static int keep_open(FileOpener *opener, uint64_t subvolume, uint64_t inode, int fd)
 {
 	OpenDirectory *place = &opener->directories[0];
@@ -89,8 +90,8 @@ static void step_clear(Step *step)
 }
 
 /*
- * The steps from the directory up to one where a walk began, or to one that is open already.  False:
- * the names do not reach that far.
+ * Find the steps from the directory up to a root, or to a directory that is open.  False: the names do not reach
+ * that far.
  */
 static bool climb(FileOpener *opener, uint64_t subvolume, uint64_t inode, GArray *steps,
 		  int *ret_open)
@@ -128,7 +129,7 @@ static GArray *steps_new(void)
 	return steps;
 }
 
-/* Where a walk began, by its path: a part of that may be another user's. */
+/* Open a root by its path.  Another user may own a part of the path, so the result is checked. */
 static int open_root(const FileOpener *opener, const Step *step)
 {
 	const FsIdentity *identity = &opener->filesystem->identity;
@@ -210,6 +211,34 @@ OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret
 	}
 
 	return open_file_at(directory, file->name, ret_fd, ret_errno);
+}
+
+OpenOutcome file_opener_open_object(FileOpener *opener, const Object *object, int *ret_fd,
+				    int *ret_errno)
+{
+	g_autofree char *name = g_strndup((const char *)object->name, object->name_bytes);
+	NamedFile file = { { object->subvolume, object->inode, object->generation },
+			   object->parent,
+			   name };
+
+	return file_opener_open(opener, &file, ret_fd, ret_errno);
+}
+
+int file_opener_open_unchanged(FileOpener *opener, const Object *object)
+{
+	uint64_t inode = object->inode;
+	Stamp then = known_file_stamp(object);
+	g_auto(Fd) fd = -1;
+	FileStat stat;
+	Stamp now;
+	int failed;
+
+	if (file_opener_open_object(opener, object, &fd, &failed) != OPEN_OPENED ||
+	    file_stat_at(fd, "", &stat) != 0 || stat.inode != inode)
+		return -1;
+
+	now = known_file_present_stamp(&stat);
+	return stamp_compare(&then, &now) == STAMP_SAME ? fd_steal(&fd) : -1;
 }
 
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name)

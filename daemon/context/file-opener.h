@@ -4,6 +4,7 @@
 #include "common/files/skip.h"
 #include "daemon/context/filesystem.h"
 #include "hashstore/hash-store.h"
+#include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/open-file.h"
 
 /*
@@ -33,13 +34,20 @@ void file_opener_free(FileOpener *opener);
 OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd,
 			     int *ret_errno);
 
+/* The same for @object.  Opening by name asks the store, which may overwrite the row. */
+OpenOutcome file_opener_open_object(FileOpener *opener, const Object *object, int *ret_fd,
+				    int *ret_errno);
+
+/* The file of @object, if it opens and still has its stamp, ctime included; else -1. */
+int file_opener_open_unchanged(FileOpener *opener, const Object *object);
+
 /*
  * A directory of the store's names, open as O_PATH and owned by the opener until the next call.  -1: the names do
  * not lead to it, or lead to another directory by now.
  */
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
 
-/* The absolute path by the names in the store, "?/name" where they do not reach a root. */
+/* The absolute path by the names in the store; "?/name" if they do not reach a root. */
 char *file_opener_path(FileOpener *opener, uint64_t subvolume, uint64_t parent, const char *name);
 
 /* Why a file that did not open is skipped. */

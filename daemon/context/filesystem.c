@@ -111,7 +111,7 @@ static void examine(Filesystem *filesystem, struct libmnt_fs *mount, const char 
 		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE, "%s", why);
 }
 
-/* The owner of a directory above a mount point may have put something else in its place. */
+/* Whether @fd still shows the filesystem: the owner of a directory above the mount point may have replaced it. */
 static bool is_still(int fd, const FsIdentity *identity)
 {
 	FsIdentity opened;

@@ -10,7 +10,7 @@ Stamp known_file_stamp(const Object *known)
 			known->ctime_nsec };
 }
 
-/* Whether the file was read, or left alone, under another policy. */
+/* Whether the file was read, or skipped, under another policy. */
 static bool is_out_of_policy(const Object *known, const Settings *settings)
 {
 	bool is_left = known->state == OBJECT_SKIPPED;
@@ -21,27 +21,32 @@ static bool is_out_of_policy(const Object *known, const Settings *settings)
 	return !is_left && known->flags & OBJECT_NO_COW;
 }
 
+Stamp known_file_present_stamp(const FileStat *stat)
+{
+	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
+}
+
 bool known_file_is_other(const Object *known, uint32_t generation)
 {
 	return generation && known->generation && generation != known->generation;
 }
 
-/* Whether less of the file was read than is wanted. */
+/* Whether the settings require more of the file than was read. */
 static bool is_read_too_little(const Object *known, const Settings *settings)
 {
 	return settings->read == READ_POLICY_ALL &&
 	       (known->state == OBJECT_SEEN || known->flags & OBJECT_WHOLE);
 }
 
-/* What is known of a half-read file is not much, and may be wrong by now. */
+/* The record of a half-read file is little, and may be wrong by now. */
 static bool may_be_doubted(const Object *known)
 {
 	return known->state == OBJECT_DONE || known->state == OBJECT_SEEN;
 }
 
 /*
- * It was left alone since it changed, or while it was read: nothing is known of what is in it.  Nor is it where
- * the reason is one of another version.
+ * Whether the file was skipped because it changed, or while it was read: then the store knows nothing of its data.
+ * The same goes for a reason of another version.
  */
 static bool is_left_for_a_time(const Object *known)
 {
@@ -58,7 +63,7 @@ static bool has_changed(const Object *known, const Stamp *seen)
 
 uint32_t known_file_changes(const Object *known, const Stamp *seen)
 {
-	/* Another file has the inode's number by now. */
+	/* The inode number belongs to another file now. */
 	if (known->btime_nsec != seen->btime_nsec)
 		return 0;
 

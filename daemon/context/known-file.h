@@ -4,6 +4,7 @@
 #include "common/config/settings.h"
 #include "common/files/stamp.h"
 #include "hashstore/objects/objects.h"
+#include "kernel-ioctl/file/file-stat.h"
 
 /*
  * The store's record of a file, compared with the file's present state.
@@ -13,6 +14,9 @@
 
 /* The stamp that the file had when it was read. */
 Stamp known_file_stamp(const Object *known);
+
+/* The stamp of a file as it is now. */
+Stamp known_file_present_stamp(const FileStat *stat);
 
 /* Whether the inode's number belongs to another file now, by a @generation that was seen; 0: it was not. */
 bool known_file_is_other(const Object *known, uint32_t generation);

@@ -7,8 +7,8 @@ char *object_skips_path(Pass *pass, FileOpener *opener, const NamedFile *file)
 {
 	const ExtentRef place = { .root = file->id.subvolume, .inode = file->id.inode };
 
-	return pass->btrfs.places
-		       ? extent_places_path(pass->btrfs.places, &place)
+	return pass->btrfs.scope
+		       ? extent_scope_path(pass->btrfs.scope, &place)
 		       : file_opener_path(opener, file->id.subvolume, file->parent, file->name);
 }
 

@@ -5,17 +5,17 @@
 #include "daemon/context/pass.h"
 
 /*
- * Count objects of the store as left alone, with their paths as examples.
+ * Count objects of the store as skipped, with their paths as examples.
  *
  * Thread: the filesystem's worker.
  */
 
 /*
- * The path of @file, as the store's names tell, or as btrfs's do in a pass that did not walk to it.  NULL
- * where it has none.  To be freed.
+ * The path of @file: by the store's names, or in a pass over extents by btrfs's.  NULL if it has none.  To be
+ * freed.
  */
 char *object_skips_path(Pass *pass, FileOpener *opener, const NamedFile *file);
 
-/* @bytes of @object are left alone for @reason; UINT64_MAX: all of it. */
+/* @bytes of @object are skipped for @reason; UINT64_MAX: all of it. */
 bool object_skips_add(Pass *pass, FileOpener *opener, uint32_t object, SkipReason reason,
 		      uint64_t bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;

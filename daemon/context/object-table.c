@@ -10,10 +10,10 @@
 
 #define GAIN_BITS 28
 
-/* Beside the facts: they are those of the store, and what was added. */
+/* The entry is filled: with the facts of the store, and with those that were added. */
 #define KNOWN (1u << 31)
 
-/* One in so many objects, and some, are looked up one by one: as many cost what reading all costs. */
+/* Look objects up one by one until one in LOOK_UP_SHARE was asked for: that costs as much as reading all. */
 #define LOOK_UP_SHARE 50
 #define LOOK_UPS_MIN  1000
 
@@ -22,7 +22,7 @@
 
 #define LONG_BYTES (UINT64_C(128) << 10)
 
-/* Extents from each of these on are of one class; shorter ones are by powers of two. */
+/* Size classes of extents begin here; shorter extents are classed by powers of two. */
 static const uint64_t classes_bytes[] = {
 	UINT64_C(8) << 20,
 	UINT64_C(1) << 20,
@@ -47,7 +47,7 @@ struct ObjectTable {
 
 	/* Thread: the owner's. */
 	uint64_t n_look_ups;
-	bool is_filled; /* what is not known is not in the store */
+	bool is_filled; /* an unknown object is not in the store */
 	GError *error;  /* the first one */
 };
 
@@ -82,14 +82,14 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 	return true;
 }
 
-/* Whether what snapshots hold may be left to their deletion. */
+/* Whether extents that snapshots hold may be left to the deletion of these. */
 static bool read_only_snapshots_are_left(const Settings *settings)
 {
 	return settings->read_only_snapshots == SNAPSHOTS_AUTO ||
 	       settings->read_only_snapshots == SNAPSHOTS_WRITABLE;
 }
 
-/* What the user allows to be done with the object. */
+/* The facts that the user's policies add to the object. */
 static unsigned policy_facts(const ObjectTable *table, const Object *object)
 {
 	ReadOnlySubvolumes *subvolumes = table->subvolumes;
@@ -108,7 +108,7 @@ static unsigned policy_facts(const ObjectTable *table, const Object *object)
 	return facts;
 }
 
-/* On XFS files have the subvolume that extents of btrfs have. */
+/* Files of XFS have the same subvolume, 0, as extents of btrfs. */
 static bool is_extent(const ObjectTable *table, const Object *object)
 {
 	return table->by == RANK_BY_SIZE && object->subvolume <= OBJECT_STRETCHES;
@@ -132,8 +132,8 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
 }
 
 /*
- * What an extent with zeros counts: as a target it gives them back, as a source it keeps them, so it
- * counts less than one that has none.
+ * The size by which an extent ranks.  Zeros count twice against it: a target gives them back, and a source would
+ * keep them.
  */
 static uint64_t data_less_zeros(const ObjectTable *table, const Object *extent)
 {
@@ -205,7 +205,7 @@ static bool look_up(ObjectTable *table, uint32_t id, GError **error)
 	return true;
 }
 
-/* The object's entry, read if it was not yet; NULL for an id that was not given when it was made. */
+/* The object's entry, filled if it was not; NULL for an id that did not exist when the table was made. */
 static Entry *entry_of(ObjectTable *table, uint32_t object)
 {
 	Entry *entry = table->entries + object;
@@ -294,7 +294,7 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 
 	rank |= entry->facts & FACT_HOT ? 0 : UINT64_C(1) << GAIN_BITS;
 	rank |= entry->facts & FACT_SHARED ? 0 : UINT64_C(1) << (GAIN_BITS + 1);
-	/* They are to go, unless there is no other source. */
+	/* It is to be freed, so it is a source only if there is no other. */
 	rank |= entry->facts & FACT_HELD ? UINT64_C(1) << (GAIN_BITS + 2) : 0;
 	rank |= entry->facts & FACTS_SOURCE_ONLY ? 0 : UINT64_C(1) << (GAIN_BITS + 3);
 	return rank << 32 | object;

@@ -3,13 +3,13 @@
 
 #include "kernel-ioctl/machine/disk-topology.h"
 
-/* What the devices of a btrfs had refused when the last pass ended. */
+/* The number of errors of btrfs devices when the last pass ended. */
 #define ERRORS_NOTE "device-errors"
 
 bool pass_devices_begin(Pass *pass, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
-	PassWatchOptions options = {
+	DeviceWatchOptions options = {
 		.topology = disk_topology_system(),
 		.fd = filesystem->fd,
 		.mount_point = filesystem->mount_point,
@@ -24,9 +24,9 @@ bool pass_devices_begin(Pass *pass, GError **error)
 	if (!hash_store_get_note(pass->store, ERRORS_NOTE, &known, error))
 		return false;
 
-	pass->watch = pass_watch_new(&options);
+	pass->watch = device_watch_new(&options);
 	if (known)
-		pass_watch_set_known_errors(pass->watch, g_ascii_strtoull(known, NULL, 10));
+		device_watch_set_known_errors(pass->watch, g_ascii_strtoull(known, NULL, 10));
 	return true;
 }
 
@@ -35,11 +35,11 @@ static uint64_t n_unreadable(const Pass *pass)
 {
 	uint64_t n_all = pass->result->skips.entries[SKIP_UNREADABLE].count;
 
-	/* What is known may be counted a moment before it is skipped. */
+	/* Known unreadable files may be counted a moment before they are skipped. */
 	return n_all - MIN(n_all, pass->result->n_known_unreadable);
 }
 
-/* @trouble, which is taken over, is what fails; NULL: nothing. */
+/* End the pass for @trouble, which is taken over; NULL: nothing fails. */
 static void end_if_failing(const Pass *pass, char *trouble)
 {
 	PassResult *result = pass->result;
@@ -55,7 +55,7 @@ static void end_if_failing(const Pass *pass, char *trouble)
 	atomic_store(pass->stop, true);
 }
 
-/* @holder, which is taken over, says who has put the filesystem on hold. */
+/* End the pass because somebody holds the filesystem; @holder, which is taken over, says who. */
 static void end_for_hold(const Pass *pass, char *holder)
 {
 	PassResult *result = pass->result;
@@ -70,7 +70,7 @@ static void end_for_hold(const Pass *pass, char *holder)
 void pass_devices_look(const Pass *pass)
 {
 	bool is_on_hold;
-	char *why = pass_watch_look(pass->watch, n_unreadable(pass), pass->stop, &is_on_hold);
+	char *why = device_watch_look(pass->watch, n_unreadable(pass), pass->stop, &is_on_hold);
 
 	if (is_on_hold)
 		end_for_hold(pass, why);
@@ -81,7 +81,7 @@ void pass_devices_look(const Pass *pass)
 bool pass_devices_fail(const Pass *pass)
 {
 	if (pass->watch && !pass->result->is_disk_failing)
-		end_if_failing(pass, pass_watch_find_trouble(pass->watch, n_unreadable(pass)));
+		end_if_failing(pass, device_watch_find_trouble(pass->watch, n_unreadable(pass)));
 
 	return pass->result->is_disk_failing;
 }
@@ -107,7 +107,7 @@ bool pass_devices_note(Pass *pass, GError **error)
 	if (!hash_store_get_note(pass->store, ERRORS_NOTE, &known, error))
 		return false;
 
-	now = g_strdup_printf("%" G_GUINT64_FORMAT, pass_watch_errors(pass->watch));
+	now = g_strdup_printf("%" G_GUINT64_FORMAT, device_watch_errors(pass->watch));
 	return g_strcmp0(known, now) == 0 ||
 	       hash_store_set_note(pass->store, ERRORS_NOTE, now, error);
 }

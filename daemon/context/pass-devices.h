@@ -4,8 +4,8 @@
 #include "daemon/context/pass.h"
 
 /*
- * What a pass does about the devices that it works on: it has them watched (PassWatch), ends when they
- * fail, and has the next one know of errors that there were.
+ * The devices of a pass: watch them (DeviceWatch), end the pass if they fail, and remember their errors for the
+ * next one.
  *
  * Thread: the filesystem's worker.
  */
@@ -13,17 +13,17 @@
 /* Watch them from now on. */
 bool pass_devices_begin(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Look at them when that is due, wait if they are busy, and end the pass if they fail or somebody holds it. */
+/*
+ * Look at the devices if that is due.  Wait if they are busy.  End the pass if they fail, or if somebody holds the
+ * filesystem.
+ */
 void pass_devices_look(const Pass *pass);
 
-/* Look at once, and without waiting: whether they fail, which ends the pass. */
+/* Look at once, without waiting.  Returns whether the devices fail, which ends the pass. */
 bool pass_devices_fail(const Pass *pass);
 
-/*
- * Whether the pass, which has failed with *@error, did so for its devices: that is an outcome, and takes
- * the place of the error.
- */
+/* Whether the devices are why the pass failed with *@error.  That is an outcome: it replaces the error. */
 bool pass_devices_explain(const Pass *pass, GError **error);
 
-/* Have the store remember what errors there are by now. */
+/* Note in the store how many errors there are by now. */
 bool pass_devices_note(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* How often it is noted that nothing was found, where the note itself is a change of the filesystem. */
+/* How often a pass that found nothing is noted, if the note itself changes the filesystem. */
 #define NOTHING_USEC (12 * 60 * 60 * (int64_t)G_USEC_PER_SEC)
 
 bool pass_writes_to_itself(const Pass *pass)
@@ -41,7 +41,7 @@ static bool put_skips(Pass *pass, GError **error)
 	return true;
 }
 
-/* Whether the pass learned or shared anything; if not, what was left alone before still is. */
+/* Whether the pass learned or shared anything; if not, what was skipped before still is. */
 static bool has_done_something(const PassResult *result)
 {
 	return result->files.read + result->files.set_aside + result->files.doubted +
@@ -96,7 +96,7 @@ static void make_record(const Pass *pass, PassRecord *ret)
 	};
 }
 
-/* Of a pass that found nothing, where there is room for it: without the note it would still be right. */
+/* Note a pass that found nothing, if there is room: the store is right without the note, too. */
 static void note_nothing(Pass *pass, PassRecord *record)
 {
 	g_autoptr(GError) error = NULL;

@@ -4,7 +4,7 @@
 #include "daemon/context/pass.h"
 
 /*
- * What the history tells of a pass, and what it left alone.
+ * The record of a pass in the history, and what it skipped.
  *
  * Thread: the filesystem's worker.
  */
@@ -12,5 +12,5 @@
 /* Put the pass into the history and keep all that was learned.  A dry run leaves no trace. */
 bool pass_note(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether what the pass writes into its store is counted by the filesystem that it works on. */
+/* Whether the state directory lies on the filesystem of the pass, which then counts writes to the store. */
 bool pass_writes_to_itself(const Pass *pass);

@@ -30,7 +30,7 @@ uint64_t pass_result_freed_high(const PassResult *result)
 
 	if (!result->is_dry_run || !result->found_by_checksums)
 		return bytes;
-	/* All that is copied may equal something, and then what is pinned may be covered. */
+	/* Everything copied may equal something, and then pinned extents may be covered. */
 	return bytes + result->rewritten.bytes - result->deferred.written_bytes +
 	       pass_result_pinned(result).bytes;
 }

@@ -9,10 +9,10 @@
 #include "common/files/filter.h"
 #include "daemon/context/cached-files.h"
 #include "daemon/context/compare-account.h"
-#include "daemon/context/extent-places.h"
+#include "daemon/context/device-watch.h"
+#include "daemon/context/extent-scope.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/context/pass-result.h"
-#include "daemon/context/pass-watch.h"
 #include "daemon/context/postponed.h"
 #include "daemon/context/progress.h"
 #include "daemon/context/read-only-subvolumes.h"
@@ -25,8 +25,8 @@
 /* State of a pass over extents of btrfs only.  Each pointer is NULL in other passes. */
 typedef struct {
 	BtrfsRefBound *ref_bound;
-	ExtentPlaces *places;
-	struct ExtentGuard *guard;
+	ExtentScope *scope;
+	struct SharingCost *cost;
 	struct PinnedExtents *pinned;
 	struct DeferredExtents *deferred;
 	struct ZeroSource *zero_source; /* NULL: zeros are not deduplicated */
@@ -64,7 +64,7 @@ typedef struct {
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	unsigned n_readers;   /* threads that read data at a time */
-	PassWatch *watch;     /* NULL before it is opened */
+	DeviceWatch *watch;   /* NULL before it is opened */
 	PageCacheBudget *kept;
 	CachedFiles *hot;
 	Postponed *postponed;
@@ -72,7 +72,7 @@ typedef struct {
 	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t round_bytes;   /* bytes read of a file before it is deduplicated (dedupe-call.h) */
+	uint64_t window_bytes;  /* bytes read of a file before it is deduplicated (dedupe-call.h) */
 	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
 	WitnessSample shared;   /* of the targets */
 	BtrfsPass btrfs;

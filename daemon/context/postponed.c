@@ -3,7 +3,7 @@
 
 #include "hashstore/objects/objects.h"
 
-/* So many are remembered; with more nothing is settled. */
+/* With more than these, nothing is settled. */
 #define POSTPONED_MAX (UINT32_C(1) << 17)
 
 struct Postponed {

@@ -33,11 +33,11 @@ bool postponed_has_rest(const Postponed *postponed);
  */
 bool postponed_is_all(const Postponed *postponed, uint64_t n_unsettled);
 
-/* Add the stretches that extents among them are part of: the match uses these. */
+/* Add the stretches that contain extents among them: matching uses these. */
 bool postponed_add_stretches(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take them out of the settled objects, and forget them: they have other ids by then. */
+/* Make them unsettled, under new ids, and forget them. */
 bool postponed_renew(Postponed *postponed, HashStore *store, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -11,7 +11,7 @@
  */
 typedef enum {
 	STAGE_WALK,
-	STAGE_COMPARE, /* the walk with the store */
+	STAGE_COMPARE, /* merges the walk with the store */
 	STAGE_READ,
 	STAGE_MATCH,
 	STAGE_SHARE,
@@ -28,7 +28,7 @@ typedef struct {
 	int changed_fd; /* set before the worker starts: raised when a stage begins; 0: none */
 } Progress;
 
-/* What the stage does, as a word for people: "walking". */
+/* The work of the stage as a word for people: "walking". */
 const char *stage_name(Stage stage);
 
 /* Begin @stage with nothing of @total_bytes done. */

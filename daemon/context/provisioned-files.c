@@ -2,9 +2,9 @@
 #include "daemon/context/provisioned-files.h"
 
 #include "common/content/zeros.h"
-#include "common/files/file-key.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #define FILES_MAX 4096
 
@@ -44,10 +44,7 @@ void provisioned_files_free(ProvisionedFiles *files)
 	g_free(files);
 }
 
-/*
- * What the extents of the file say.  One unwritten extent is enough, so that the rest need not be
- * looked at.
- */
+/* Look at the file's extents.  One unwritten extent is enough, so the rest need not be looked at. */
 static bool read_extents(ProvisionedFiles *files, const ExtentRef *place, ZerosEvidence *ret,
 			 GError **error)
 {

@@ -57,7 +57,7 @@ bool read_only_subvolumes_meet(ReadOnlySubvolumes *subvolumes, uint64_t id, int 
 {
 	bool is_read_only;
 
-	/* Whether one is shared onto with the others is decided where all are known. */
+	/* Whether read-only subvolumes are targets is decided when all are known. */
 	if (subvolumes->policy == SNAPSHOTS_SHARE || subvolumes->policy == SNAPSHOTS_AUTO)
 		return true;
 	if (!btrfs_subvolume_is_read_only(fd, &is_read_only, error))
@@ -76,7 +76,7 @@ static bool is_read_only(ReadOnlySubvolumes *subvolumes, uint64_t id)
 	if (subvolumes->fd < 0)
 		return false;
 
-	/* It was made after the others were looked at. */
+	/* The subvolume was made after the others were looked at. */
 	if (!read_only_subvolumes_read(subvolumes, subvolumes->fd, NULL) ||
 	    !g_hash_table_lookup_extended(subvolumes->known, &id, NULL, &known)) {
 		note(subvolumes, id, true);

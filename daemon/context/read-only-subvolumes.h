@@ -17,8 +17,8 @@ ReadOnlySubvolumes *read_only_subvolumes_new(SnapshotPolicy policy);
 void read_only_subvolumes_free(ReadOnlySubvolumes *subvolumes);
 
 /*
- * Look at all subvolumes of the filesystem that @fd lies on (needs CAP_SYS_ADMIN), now and when asked about a new
- * one.  With a policy that treats all alike it does nothing.
+ * Examine all subvolumes of the filesystem that @fd lies on (needs CAP_SYS_ADMIN), now and when asked about a new
+ * one.  Does nothing with a policy that treats all alike.
  */
 bool read_only_subvolumes_read(ReadOnlySubvolumes *subvolumes, int fd, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/* Doublings after which it is more than the most anyway. */
+/* After so many doublings the wait is longer than the limit. */
 #define DOUBLINGS_MAX 16
 
 uint64_t rescan_backoff_wait_sec(uint32_t changes)

@@ -24,10 +24,10 @@ struct StoreRoom {
 	uint64_t left_bytes;    /* as of the last look, less what was taken since */
 	uint64_t taken_bytes;   /* since the last look */
 	bool was_looked_at;
-	/* As of the first look: what is not committed yet takes no space by then. */
+	/* As of the first look: uncommitted data takes no space by then. */
 	uint64_t first_content_bytes;
 	uint64_t first_space_bytes;
-	uint64_t capacity_bytes; /* what the content may come to */
+	uint64_t capacity_bytes; /* the most that the content may take */
 	SkipReason narrower;     /* the limit that left_bytes comes from */
 	bool was_short;
 };
@@ -61,7 +61,7 @@ static uint64_t less(uint64_t bytes, uint64_t by)
 	return bytes > by ? bytes - by : 0;
 }
 
-/* What the filesystem of the state directory can give.  One that does not say gives all. */
+/* The free space of the state directory's filesystem; unlimited if that cannot be told. */
 static uint64_t free_bytes(const StoreRoom *room, uint64_t content_bytes)
 {
 	struct statvfs state;

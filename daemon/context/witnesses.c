@@ -86,7 +86,7 @@ bool witnesses_save(const Witnesses *witnesses, HashStore *store, const char *na
 	return hash_store_set_note(store, name, text->str, error);
 }
 
-/* Where the next of things of which @n came before is put, so that each has the same chance to stay. */
+/* Choose the slot of a newcomer after @n others, so that each has the same chance to stay. */
 static uint64_t choose_slot(uint64_t n)
 {
 	uint64_t random = (uint64_t)g_random_int() << 32 | g_random_int();

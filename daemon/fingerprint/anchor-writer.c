@@ -6,7 +6,7 @@ static void put(uint64_t digest, uint64_t block, void *data)
 	AnchorWriter *sink = data;
 	Anchor anchor = { digest, sink->object, (uint32_t)block };
 
-	/* Positions are kept in 32 bits: what lies beyond is found whole only. */
+	/* Positions are kept in 32 bits: data beyond them is found only as part of the whole object. */
 	if (block < ANCHOR_BLOCKS && !sink->failed &&
 	    !hash_store_put_anchor(sink->store, &anchor, &sink->failed))
 		return;
@@ -16,7 +16,7 @@ static void put_anchor(uint64_t digest, uint64_t block, void *data)
 {
 	AnchorWriter *sink = data;
 
-	if (!sink->stands || !clone_stands_cover(sink->stands, block, sink->anchor_blocks))
+	if (!sink->stands || !stand_ins_cover(sink->stands, block, sink->anchor_blocks))
 		put(digest, block, data);
 }
 
@@ -24,7 +24,7 @@ static void put_zeros(uint64_t block, void *data)
 {
 	AnchorWriter *sink = data;
 
-	if (!sink->stands || !clone_stands_cover_run(sink->stands, block))
+	if (!sink->stands || !stand_ins_cover_run(sink->stands, block))
 		put(ANCHOR_ZEROS_DIGEST, block, data);
 }
 

@@ -18,7 +18,7 @@ struct ExtentReads {
 	Pass *pass;
 	GArray *blocks; /* ReadBlock */
 	guint most;
-	/* The extent in hand. */
+	/* The present extent. */
 	GArray *sums; /* uint64_t, of all its blocks */
 	uint64_t bytenr;
 	bool is_changed;
@@ -46,7 +46,7 @@ void extent_reads_free(ExtentReads *reads)
 	g_free(reads);
 }
 
-/* The sum that an extent has for the block, by the class of its file. */
+/* The sum of a block as extents have it: it depends on the class of the file. */
 static uint64_t of_class(uint64_t sum, bool is_no_cow)
 {
 	if (is_no_cow)
@@ -77,7 +77,7 @@ static int compare_blocks(const void *a, const void *b)
 	return (one->sum > other->sum) - (one->sum < other->sum);
 }
 
-/* Begin with the extent that has the address @bytenr: it has no sums if the store knows none there. */
+/* Begin with the extent at the address @bytenr.  It has no sums if the store knows no extent there. */
 static bool begin_extent(ExtentReads *reads, uint64_t bytenr, GError **error)
 {
 	HashStore *store = reads->pass->store;
@@ -114,7 +114,7 @@ static bool end_extent(const ExtentReads *reads, GError **error)
 					reads->sums->len, error);
 }
 
-/* Whether the extent in hand has the block; *ret is which one of it. */
+/* Whether the present extent has the block; *ret is its number there. */
 static bool is_in_hand(const ExtentReads *reads, uint64_t bytenr, guint *ret)
 {
 	uint64_t block = (bytenr - reads->bytenr) / reads->pass->block_bytes;

@@ -5,19 +5,17 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentReads - keeps the sums of blocks that were read, of files without checksums on btrfs, with the data
- * extents that hold these blocks.
+ * ExtentReads - stores the sums of blocks without checksums with the data extents of btrfs that contain these
+ * blocks.
  *
- * From then on ExtentSums has sums for these extents too, so that they are fingerprinted, matched and planned
- * for as all others are.  The sums are hints: such a file may be overwritten in place, and the kernel compares
- * before it shares.
+ * Then ExtentSums has sums for these extents, too, so that they are fingerprinted, matched and planned like all
+ * others.  The sums are hints: such a file may be overwritten in place, and the kernel compares before it shares.
  *
- * The kernel shares data only between files that both have checksums or both have none.  So no sum of a block
- * that was read is that of a checksum.  Files that are overwritten in place are kept apart from others without
- * checksums in the same way.
+ * The kernel shares only between files that both have checksums or both have none.  So no sum of a block that was
+ * read equals that of a checksum.  Nodatacow files are kept apart from other files without checksums in the same
+ * way.
  *
- * Memory: an eighth of the pass's limit.
- * Thread: the filesystem's worker.
+ * Memory: an eighth of the pass's limit.  Thread: the filesystem's worker.
  */
 typedef struct ExtentReads ExtentReads;
 
@@ -28,10 +26,10 @@ void extent_reads_free(ExtentReads *reads);
 bool extent_reads_add(ExtentReads *reads, uint64_t bytenr, const uint64_t *sums, size_t n_blocks,
 		      bool is_no_cow, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Put all that was added into the store.  What no known extent has is left out. */
+/* Put all that was added into the store, but nothing of extents that it does not know. */
 bool extent_reads_flush(ExtentReads *reads, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget what was read of the extents that the file shows: it is to be left alone. */
+/* Forget the sums of the extents that the file shows: it is to be skipped. */
 bool extent_reads_forget_file(Pass *pass, uint64_t root, uint64_t inode, uint64_t size_bytes,
 			      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -2,6 +2,7 @@
 #include "daemon/fingerprint/file-job.h"
 
 #include "common/content/zeros.h"
+#include "daemon/context/known-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
 
@@ -21,11 +22,6 @@ void file_job_free(FileJob *job)
 static int64_t now_nsec(void)
 {
 	return g_get_real_time() * 1000;
-}
-
-static Stamp stamp_of(const FileStat *stat)
-{
-	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
 }
 
 FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
@@ -59,7 +55,7 @@ FileJob *file_job_open(Pass *pass, FileOpener *opener, const ReadItem *item)
 	}
 
 	job->seen_nsec = now_nsec();
-	job->stamp = stamp_of(&stat);
+	job->stamp = known_file_present_stamp(&stat);
 	if (stamp_compare(&item->stamp, &job->stamp) != STAMP_SAME) {
 		job->half_object = 0;
 		job->head = 0;
@@ -78,7 +74,7 @@ static uint64_t zero_run_blocks(const Pass *pass)
 	return MAX(ZEROS_RUN_BYTES / pass->block_bytes, 1);
 }
 
-/* A byte that is neither true nor false is no bool. */
+/* A byte that is neither 0 nor 1 is no bool. */
 static bool has_bools(const Learned *learned)
 {
 	const uint8_t *bytes = (const uint8_t *)learned;
@@ -87,7 +83,7 @@ static bool has_bools(const Learned *learned)
 	       bytes[offsetof(Learned, has_unwritten)] <= 1;
 }
 
-/* Whether a pass with this store can have learned it of the first @done_blocks of the file. */
+/* Whether a pass with this store can have learned this from the first @done_blocks of the file. */
 static bool may_go_on(const FileJob *job, const Pass *pass, uint64_t done_blocks)
 {
 	const HashStoreAbout *about = hash_store_about(pass->store);
@@ -98,7 +94,7 @@ static bool may_go_on(const FileJob *job, const Pass *pass, uint64_t done_blocks
 				     zero_run_blocks(pass), done_blocks);
 }
 
-/* What an earlier pass learned of the first *ret_done_blocks; false: nothing. */
+/* Take up what an earlier pass learned of the first *ret_done_blocks; false: nothing. */
 static bool recall_half(FileJob *job, Pass *pass, bool *ret_found, GError **error)
 {
 	g_autoptr(GBytes) state = NULL;
@@ -173,6 +169,6 @@ bool file_job_stamp_now(const FileJob *job, Stamp *ret)
 	if (file_stat_at(file_reader_fd(job->reader), "", &stat) != 0)
 		return false;
 
-	*ret = stamp_of(&stat);
+	*ret = known_file_present_stamp(&stat);
 	return true;
 }

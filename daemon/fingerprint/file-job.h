@@ -15,7 +15,7 @@
  * Thread: the filesystem's worker; readers borrow what is open.
  */
 
-/* What was learned of a file so far; kept as it is for one that is half read. */
+/* The knowledge of a file so far.  A half-read file has it in the store. */
 typedef struct {
 	uint64_t shared_bytes;
 	uint64_t far_bytes; /* of data that no anchor can lie in */
@@ -33,10 +33,10 @@ typedef struct {
 	Stamp stamp;
 	int64_t seen_nsec; /* when the stamp was taken */
 	FileAttributes attributes;
-	uint64_t data_bytes; /* that take up space, whoever shares them */
-	uint64_t room_bytes; /* taken for it of the store */
-	bool has_no_room;    /* there */
-	SkipReason no_room;  /* then */
+	uint64_t data_bytes; /* that use space, also if others share it */
+	uint64_t room_bytes; /* taken for it in the store */
+	bool has_no_room;    /* in the store */
+	SkipReason no_room;  /* with has_no_room */
 	uint32_t owner;      /* uid */
 	bool is_immutable;
 	bool is_foreign;
@@ -64,7 +64,7 @@ bool file_job_begin(FileJob *job, Pass *pass, GError **error) G_GNUC_WARN_UNUSED
 /* The row of the job's object, as far as it is known. */
 Object file_job_row(const FileJob *job);
 
-/* How the file is now. */
+/* The present stamp of the file. */
 bool file_job_stamp_now(const FileJob *job, Stamp *ret);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileJob, file_job_free)

@@ -3,14 +3,14 @@
 
 #include "common/content/zeros.h"
 #include "common/files/special-files.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/fingerprint/anchor-writer.h"
-#include "daemon/fingerprint/clone-prime.h"
+#include "daemon/fingerprint/earlier-stand-ins.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
 
-/* So many blocks may get anchors once more in a pass before the files of earlier ones are looked at. */
+/* The stand-ins of earlier passes are loaded when so many blocks would get anchors once more. */
 #define PRIME_BLOCKS 1024
 
 typedef struct {
@@ -18,12 +18,12 @@ typedef struct {
 	FileOpener *opener;
 	const BlockSums *sums;
 	ReadAhead *ahead;
-	FileJob *job;        /* the file in hand */
-	CloneStands *stands; /* NULL: all anchors are kept */
-	ExtentReads *reads;  /* NULL: no extents are objects */
+	FileJob *job;       /* the present file */
+	StandIns *stands;   /* NULL: all anchors are kept */
+	ExtentReads *reads; /* NULL: no extents are objects */
 	uint32_t first_object;
-	uint64_t n_new_blocks; /* shared, and with no stand before this pass that is known */
-	bool is_primed;        /* files of earlier passes are known as stands, too */
+	uint64_t n_new_blocks; /* shared, and without a known stand-in of an earlier pass */
+	bool is_primed;        /* the stand-ins of earlier passes are loaded */
 	AnchorWriter anchors;
 } Fingerprinter;
 
@@ -51,7 +51,7 @@ static void count_skip(Fingerprinter *printer, const FileJob *job, SkipReason re
 	count_skip_bytes(printer, job, reason, job->stamp.size_bytes);
 }
 
-/* Leave the file alone for as long as its stamp holds, or longer if the reason says so. */
+/* Skip the file for as long as its stamp holds, or longer if the reason requires it. */
 static FingerprintOutcome skip_for_good(Fingerprinter *printer, FileJob *job, SkipReason reason,
 					GError **error)
 {
@@ -70,7 +70,7 @@ static FingerprintOutcome skip_for_good(Fingerprinter *printer, FileJob *job, Sk
 								 : FINGERPRINT_FAILED;
 }
 
-/* Leave the file alone this time. */
+/* Skip the file in this pass. */
 static FingerprintOutcome skip_for_now(Fingerprinter *printer, const FileJob *job,
 				       SkipReason reason)
 {
@@ -85,8 +85,8 @@ static ObjectSumsSink sink_of(Fingerprinter *printer)
 }
 
 /*
- * What stands for each of the part's blocks; NULL: nothing does for any.  Once there are many that nothing of
- * this pass stands for, what stood for them in earlier ones is looked up.
+ * The stand-in of each block of the part; NULL: none has one.  If there are many blocks without one of this pass,
+ * the stand-ins of earlier passes are loaded.
  */
 static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_t **ret,
 			   GError **error)
@@ -99,19 +99,20 @@ static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_
 		return true;
 
 	stands = g_new(uint32_t, part->n_blocks);
-	clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+	stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
 	for (size_t i = 0; i < part->n_blocks; i++)
 		printer->n_new_blocks += stands[i] == 0;
 	if (printer->n_new_blocks > PRIME_BLOCKS && !printer->is_primed) {
 		cache = read_ahead_cache(printer->ahead);
 		printer->is_primed = true;
-		if (printer->first_object > 1 && !clone_prime(printer->pass, printer->opener, cache,
-							      printer->first_object, error))
+		if (printer->first_object > 1 &&
+		    !earlier_stand_ins_load(printer->pass, printer->opener, cache,
+					    printer->first_object, error))
 			return false;
-		clone_stands_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
+		stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
 	}
 
-	clone_stands_stand(printer->stands, part->piece.physical, part->n_blocks, stands);
+	stand_ins_add(printer->stands, part->piece.physical, part->n_blocks, stands);
 	*ret = g_steal_pointer(&stands);
 	return true;
 }
@@ -127,8 +128,8 @@ static bool add_sums(Fingerprinter *printer, const FilePart *part, GError **erro
 		return false;
 	for (size_t i = 0; i < part->n_blocks; i++) {
 		if (printer->stands)
-			clone_stands_next(printer->stands, object_sums_blocks(&job->learned.sums),
-					  stands ? stands[i] : 0);
+			stand_ins_next(printer->stands, object_sums_blocks(&job->learned.sums),
+				       stands ? stands[i] : 0);
 		if (part->sums[i] == zeros)
 			object_sums_add_zeros(&job->learned.sums, 1, &sink);
 		else
@@ -165,14 +166,14 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
 			       FILE_JOB_HALF_BYTES;
-	/* What is kept with extents must not be behind. */
+	/* The sums stored with extents must be as far. */
 	return (!printer->reads || extent_reads_flush(printer->reads, error)) &&
 	       hash_store_put(store, &row, error) &&
 	       hash_store_put_half(store, job->object, object_sums_blocks(&job->learned.sums),
 				   &job->learned, sizeof(job->learned), error);
 }
 
-/* Of a file that takes long to read, keep now and then how far it is. */
+/* Record the progress of a file that takes long to read. */
 static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 {
 	const FileJob *job = printer->job;
@@ -184,7 +185,7 @@ static bool keep_half_when_due(Fingerprinter *printer, GError **error)
 	return keep_half(printer, error) && pass_commit_when_due(printer->pass, error);
 }
 
-/* What was read goes to the extents, where these are objects. */
+/* Store the sums with the extents, if the file is known by these. */
 static bool add_to_extents(Fingerprinter *printer, const FilePart *part, GError **error)
 {
 	return !printer->job->is_by_extents || !part->is_addressed ||
@@ -221,7 +222,7 @@ static FingerprintOutcome add_data(Fingerprinter *printer, const FilePart *part,
 	return keep_half_when_due(printer, error) ? FINGERPRINT_DONE : FINGERPRINT_FAILED;
 }
 
-/* Blocks up to @end that no extent holds. */
+/* Add blocks up to @end that are in no extent. */
 static void add_gap(Fingerprinter *printer, uint64_t end, bool is_unwritten)
 {
 	uint32_t block_bytes = printer->pass->block_bytes;
@@ -274,16 +275,16 @@ static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 	return outcome;
 }
 
-/* Note in the row whose anchors stand for blocks of the file. */
+/* Note in the row which file stands in for blocks of this one. */
 static bool end_stands(Fingerprinter *printer, Object *row, GError **error)
 {
-	uint32_t id = printer->stands ? clone_stands_end(printer->stands, true) : 0;
+	uint32_t id = printer->stands ? stand_ins_end(printer->stands, true) : 0;
 	Object stand;
 	bool found;
 
 	if (id == 0)
 		return true;
-	if (!lost_stands_expect(printer->pass->store, error))
+	if (!lost_stand_ins_expect(printer->pass->store, error))
 		return false;
 
 	row->stand = OBJECT_STAND_SEVERAL;
@@ -296,7 +297,7 @@ static bool end_stands(Fingerprinter *printer, Object *row, GError **error)
 	return true;
 }
 
-/* All was read: the digest over it, and the row. */
+/* All was read: put the digest over it, and the row. */
 static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 {
 	FileJob *job = printer->job;
@@ -311,7 +312,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	if (!file_job_stamp_now(job, &stamp) || stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
 		return skip_for_good(printer, job, SKIP_CHANGED, error);
 
-	/* On XFS, where what is shared onto is thrown out of the page cache. */
+	/* On XFS, sharing drops the cached pages of the target. */
 	if (pass->filesystem->identity.kind == FS_KIND_XFS &&
 	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
 		cached_files_add(pass->hot, job->object);
@@ -333,7 +334,7 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 		return FINGERPRINT_FAILED;
 
 	whole.digest = row.digest;
-	/* Zeros are shared with a hole where they are looked for. */
+	/* A file of zeros alone needs no digest: its zeros are shared with a hole. */
 	if (!job->is_by_extents && (job->is_whole || job->learned.sums.n_data > 0) &&
 	    !hash_store_put_anchor(pass->store, &whole, error))
 		return FINGERPRINT_FAILED;
@@ -362,7 +363,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 		return skip_for_now(printer, job, job->no_room);
 
 	if (printer->stands)
-		clone_stands_begin(printer->stands, job->object, job->owner);
+		stand_ins_begin(printer->stands, job->object, job->owner);
 	outcome = add_parts(printer, error);
 	store_room_give_back(printer->pass->room, job->room_bytes);
 	if (outcome == FINGERPRINT_DONE)
@@ -373,7 +374,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (outcome == FINGERPRINT_SKIPPED)
 		file_reader_keep_nothing(job->reader);
 	if (printer->stands && outcome != FINGERPRINT_DONE)
-		clone_stands_end(printer->stands, false);
+		stand_ins_end(printer->stands, false);
 
 	if (outcome == FINGERPRINT_FAILED) {
 		g_clear_error(&printer->anchors.failed);
@@ -404,7 +405,7 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	const HashStoreAbout *about = hash_store_about(pass->store);
 	g_autoptr(BlockSums) sums = NULL;
 	g_autoptr(ReadAhead) ahead = NULL;
-	g_autoptr(CloneStands) stands = NULL;
+	g_autoptr(StandIns) stands = NULL;
 	g_autoptr(ExtentReads) reads = checksums ? extent_reads_new(pass) : NULL;
 	Fingerprinter printer = {
 		.pass = pass,
@@ -426,10 +427,10 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 	printer.first_object = hash_store_next_object(pass->store);
 	printer.sums = sums;
 	printer.ahead = ahead;
-	/* Where blocks are freed one by one, all references to them are found without anchors. */
+	/* XFS frees single blocks, so all references to them are found without anchors. */
 	if (pass->filesystem->identity.kind == FS_KIND_XFS)
-		stands = clone_stands_new(read_ahead_cache(ahead), pass->block_bytes,
-					  pass->settings->across_owners != ACROSS_OWNERS);
+		stands = stand_ins_new(read_ahead_cache(ahead), pass->block_bytes,
+				       pass->settings->across_owners != ACROSS_OWNERS);
 	printer.stands = stands;
 	printer.anchors.stands = stands;
 	done = fingerprint_files(&printer, error);

@@ -6,7 +6,7 @@
 #define READERS_ROTATING 1
 #define READERS_SOLID    4
 
-/* Where it cannot be said that is no. */
+/* False also if this cannot be found out. */
 static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
 {
 	g_autoptr(GError) unknown = NULL;

@@ -11,11 +11,11 @@
 #define WINDOW_PARTS 4096
 #define WINDOW_BYTES (UINT64_C(32) << 20)
 
-/* From this length on an extent is read as a stream. */
+/* An extent of at least this length is read as a stream. */
 #define STREAM_BYTES (UINT64_C(8) << 20)
 
 struct ReadAhead {
-	/* Set at creation, never changed.  Readers see what is const. */
+	/* Set at creation, never changed.  Readers see only the const parts. */
 	Pass *pass;
 	ReadList *list;
 	FileOpener *opener;
@@ -28,7 +28,7 @@ struct ReadAhead {
 	/* Thread: the worker. */
 	GQueue files;      /* FileJob, opened, in the order of the list; the first is given out */
 	FileJob *mapping;  /* whose extents come from the map; NULL: none */
-	MappedExtent rest; /* of its extent, what is no part yet; length 0: nothing */
+	MappedExtent rest; /* the rest of its extent, which is no part yet; length 0: nothing */
 	uint64_t position; /* up to here the file was mapped */
 	uint64_t extent_start;
 	bool is_stream; /* the extent is left to the kernel's readahead */
@@ -36,7 +36,7 @@ struct ReadAhead {
 	FilePart *part; /* given out */
 	unsigned n_parts;
 	uint64_t window_bytes;
-	GTree *in_flight; /* set of FilePart, by address: the sums of which will be cached */
+	GTree *in_flight; /* set of FilePart whose sums will be cached, by address */
 };
 
 static int compare_addresses(const void *a, const void *b, void *data)
@@ -185,8 +185,7 @@ static FilePart *add_part(ReadAhead *ahead, FilePartKind kind, uint64_t offset, 
 }
 
 /*
- * How many of @n_blocks blocks from @physical on are alike: their sums are going to be cached for
- * another part (*ret), or are not.
+ * How many of @n_blocks blocks from @physical are alike; *ret: their sums are going to be cached for another part.
  */
 static size_t look_in_flight(const ReadAhead *ahead, uint64_t physical, size_t n_blocks, bool *ret)
 {
@@ -208,7 +207,7 @@ static size_t look_in_flight(const ReadAhead *ahead, uint64_t physical, size_t n
 	return MIN(n_blocks, (part->piece.physical - physical) / block_bytes);
 }
 
-/* Where the sums of @part come from; it is cut off where what follows is another case. */
+/* Find where the sums of @part come from, and cut it off where another case begins. */
 static void find_sums(ReadAhead *ahead, FilePart *part)
 {
 	uint64_t physical = part->piece.physical;
@@ -247,7 +246,7 @@ static void begin_reading(ReadAhead *ahead, FilePart *part)
 	reader_pool_put(ahead->pool, &part->piece);
 }
 
-/* Make the first piece of what is left of the extent a part. */
+/* Make the first piece of the rest of the extent a part. */
 static void add_data(ReadAhead *ahead)
 {
 	MappedExtent *rest = &ahead->rest;
@@ -301,7 +300,7 @@ static void end_mapping(ReadAhead *ahead, FilePartKind kind)
 	ahead->mapping = NULL;
 }
 
-/* Map the next extent of the file in hand. */
+/* Map the next extent of the present file. */
 static void map_extent(ReadAhead *ahead)
 {
 	g_autoptr(GError) unmapped = NULL;
@@ -338,7 +337,7 @@ static bool shares_data(ReadAhead *ahead, const FileJob *job)
 	extent_map_start(ahead->extents, file_reader_fd(job->reader), 0, job->stamp.size_bytes,
 			 false);
 	do {
-		/* What cannot be mapped is left alone when it is to be read. */
+		/* A file that cannot be mapped is skipped when it is read. */
 		if (!extent_map_next(ahead->extents, &extent, NULL))
 			return false;
 	} while (extent && !(extent->flags & EXTENT_SHARED));
@@ -346,11 +345,11 @@ static bool shares_data(ReadAhead *ahead, const FileJob *job)
 	return extent;
 }
 
-/* The sums of all blocks take so many times what anchors do. */
+/* The sums of all blocks take so many times the room of anchors. */
 #define BY_EXTENTS_ROOM 7
 
 /*
- * Take room in the store for @job, or note that there is none.  Of XFS the store has the anchors of a block once,
+ * Take room in the store for @job, or note that there is none.  On XFS the store has the anchors of a block once,
  * however many files show it.
  */
 static void take_room(ReadAhead *ahead, FileJob *job)
@@ -370,7 +369,7 @@ static void take_room(ReadAhead *ahead, FileJob *job)
 	job->has_no_room = true;
 }
 
-/* Begin to map @job, unless it will be left alone. */
+/* Begin to map @job, unless it will be skipped. */
 static bool begin_mapping(ReadAhead *ahead, FileJob *job, GError **error)
 {
 	Pass *pass = ahead->pass;
@@ -445,8 +444,8 @@ static bool fill_window(ReadAhead *ahead, GError **error)
 }
 
 /*
- * Where one reads, as of a rotating disk, either the worker has the disk or the reader, which gets many
- * pieces at a time: one by one, it would read them as they come wherever it is the faster of the two.
+ * With one reader, on a rotating disk, the worker and the reader take turns on the disk.  The reader gets many
+ * pieces at a time: if they came one by one, it would often read them in the order in which they come.
  */
 static bool fill(ReadAhead *ahead, GError **error)
 {
@@ -473,10 +472,7 @@ bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error)
 	return true;
 }
 
-/*
- * Read again what was to be found in the cache, and is not: its first reader failed, or it was
- * pushed out.
- */
+/* Read again sums that should be in the cache and are not: the first reader failed, or they were evicted. */
 static void find_cached(ReadAhead *ahead, FilePart *part)
 {
 	bool is_known;

@@ -7,17 +7,16 @@
 #include "daemon/fingerprint/reader-pool.h"
 
 /*
- * ReadAhead - the files of a list, one after another, each as parts in the order of the file, while
- * readers read what comes next.
+ * ReadAhead - the files of a list, one after another, each as parts in the order of the file, while readers read
+ * ahead.
  *
- * The next files are opened and mapped, up to 32 MiB or 4096 parts or 128 files ahead.  Within that
- * window a ReaderPool reads in the order of addresses, whatever files they belong to; what it
- * learned is given out in the order of the list.  Data that several files show is read for the
- * first of them only (compressed data excepted, whose blocks have no address of their own); holes
- * and unwritten extents are not read.
+ * It opens and maps up to 32 MiB, 4096 parts or 128 files ahead.  In this window a ReaderPool reads in the order of
+ * addresses, across files.  The results are given out in the order of the list.
  *
- * Memory: a piece to a reader, the sums of the window, and what SumCache says.
- * Thread: the filesystem's worker.
+ * Data that several files show is read for the first of them only.  Compressed data is the exception: its blocks
+ * have no address of their own.  Holes and unwritten extents are not read.
+ *
+ * Memory: a piece per reader, the sums of the window, and that of SumCache.  Thread: the filesystem's worker.
  */
 typedef struct ReadAhead ReadAhead;
 
@@ -25,11 +24,11 @@ typedef enum {
 	PART_DATA,
 	PART_HOLE,
 	PART_UNWRITTEN,
-	PART_INLINE,     /* data that cannot be shared, as it lies in metadata */
-	PART_UNREADABLE, /* no more is known of the file: where it lies cannot be found out */
+	PART_INLINE,     /* data in metadata, which cannot be shared */
+	PART_UNREADABLE, /* the file cannot be mapped from here on */
 } FilePartKind;
 
-/* Where the sums of a part come from. */
+/* The origin of the sums of a part. */
 typedef enum {
 	SUMS_KNOWN,
 	SUMS_READ,
@@ -51,9 +50,9 @@ typedef struct {
 	bool is_clone;     /* the same, at an address of its own, and read */
 	bool is_cached;    /* its sums go by its address, which is its own */
 
-	/* The reader's until it was read. */
+	/* Owned by the reader until the part is read. */
 	ReadOutcome outcome;
-	bool is_special; /* the file must be left alone, for the reason beside */
+	bool is_special; /* the file must be skipped, for the reason beside */
 	SkipReason special;
 	uint64_t *sums; /* of its blocks, the last of which is padded with zeros */
 } FilePart;
@@ -73,10 +72,10 @@ bool read_ahead_next(ReadAhead *ahead, FileJob **ret, GError **error) G_GNUC_WAR
 bool read_ahead_next_part(ReadAhead *ahead, FilePart **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What is known of blocks by their address; owned by @ahead. */
+/* The sums and stand-ins of blocks by their address; owned by @ahead. */
 SumCache *read_ahead_cache(ReadAhead *ahead);
 
-/* End the readers.  What they made disks read, in bytes. */
+/* End the readers.  Returns the bytes that they made disks read. */
 uint64_t read_ahead_end(ReadAhead *ahead);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReadAhead, read_ahead_free)

@@ -2,9 +2,10 @@
 #include "daemon/fingerprint/reader-pool.h"
 
 #include "common/system/locked.h"
+#include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
-/* So much is fetched ahead, in so many pieces. */
+/* How many pieces, and bytes, are fetched ahead. */
 #define AHEAD_PIECES 16
 #define AHEAD_BYTES  (UINT64_C(4) << 20)
 
@@ -13,7 +14,7 @@ typedef struct {
 	ReaderPool *pool;
 	unsigned number;
 	GThread *thread;
-	void *file; /* guarded by the pool's mutex: whose piece is being read; NULL: none */
+	void *file; /* guarded by the pool's mutex: the file that is being read; NULL: none */
 	uint64_t disk_bytes; /* written at its end, read when it was joined */
 } Reader;
 
@@ -35,11 +36,6 @@ struct ReaderPool {
 	bool is_closing;
 };
 
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_places(const void *a, const void *b, void *data)
 {
 	const Piece *one = a;
@@ -58,7 +54,7 @@ static bool is_being_read(const ReaderPool *pool, const void *file)
 	return false;
 }
 
-/* The first piece from @node on of a file that nobody reads. */
+/* The first piece from @node on whose file no reader is reading. */
 static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
 {
 	for (; node; node = g_tree_node_next(node)) {
@@ -71,7 +67,7 @@ static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
 	return NULL;
 }
 
-/* Up the disk from where the last piece was taken, then from its lower end. */
+/* Take the next piece: above the last one on the disk, else the lowest. */
 static Piece *take_next(ReaderPool *pool)
 {
 	Piece *piece;
@@ -92,7 +88,7 @@ static Piece *take_next(ReaderPool *pool)
 	return piece;
 }
 
-/* Pieces that come after @piece, and are to be fetched. */
+/* Choose the pieces after @piece that are to be fetched. */
 static unsigned choose_ahead(ReaderPool *pool, Piece *piece, Piece **ret)
 {
 	uint64_t bytes = 0;
@@ -113,14 +109,14 @@ static unsigned choose_ahead(ReaderPool *pool, Piece *piece, Piece **ret)
 	return n;
 }
 
-/* That something became of @piece, if it waits for that. */
+/* Wake the owner if it waits for @piece. */
 static void tell_owner(ReaderPool *pool, const Piece *piece)
 {
 	if (pool->awaited == piece)
 		pthread_cond_signal(&pool->is_done);
 }
 
-/* Called with the mutex locked, which it unlocks meanwhile. */
+/* Called with the mutex locked; unlocks it meanwhile. */
 static void fetch_ahead(ReaderPool *pool, Piece *piece)
 {
 	Piece *ahead[AHEAD_PIECES];
@@ -154,7 +150,7 @@ static void read_piece(Reader *reader, Piece *piece)
 	reader->file = NULL;
 	piece->state = PIECE_DONE;
 	tell_owner(pool, piece);
-	/* Of this file others may wait for more. */
+	/* Another reader may wait for a piece of this file. */
 	pthread_cond_signal(&pool->has_work);
 }
 

@@ -9,18 +9,18 @@
 #include <stdint.h>
 
 /*
- * ReaderPool - threads that read pieces of files, in the order in which these lie on the disk.
+ * ReaderPool - threads that read pieces of files in their order on the disk.
  *
- * The owner puts pieces, in whatever order, and waits for each; what is put and not read yet is the
- * window in which the pool goes up the disk, and begins anew at its lower end (C-SCAN).  It is for
- * the owner to bound it.  A file is read by one reader at a time.  Before it reads a piece a reader
- * has the disk fetch the few after it which do not go on from another: with one reader all of it is
- * one stream in rising order.
+ * The owner puts pieces in any order and waits for each.  Pieces that are put and not read yet form a window.  The
+ * pool goes up the disk in it, and then begins at its lower end again (C-SCAN).  The owner bounds the window.
  *
- * Pieces are the owner's.  It neither touches nor frees one between putting it and
- * reader_pool_wait(), or reader_pool_withdraw(), for it.
+ * Only one reader reads a file at a time.  Before it reads a piece, it has the disk fetch the next few pieces that
+ * do not continue another one.  So with one reader all reads form one rising stream.
  *
- * Thread: the owner; what is in ReaderPoolWork is called by the readers.
+ * The owner owns the pieces.  It leaves a piece alone from putting it until reader_pool_wait() or
+ * reader_pool_withdraw().
+ *
+ * Thread: the owner; readers call the functions in ReaderPoolWork.
  */
 typedef struct ReaderPool ReaderPool;
 
@@ -37,7 +37,7 @@ typedef struct {
 	uint64_t physical;
 	uint64_t length;
 	bool goes_on; /* from the piece before it in the file: the kernel's readahead is there already */
-	bool is_cached; /* nothing of it is to be fetched */
+	bool is_cached; /* it need not be fetched */
 
 	/* The pool's, guarded by its mutex. */
 	uint64_t number;
@@ -47,7 +47,7 @@ typedef struct {
 } Piece;
 
 typedef struct {
-	/* Read @piece, which embeds a Piece; @reader counts from 0. */
+	/* Read @piece, which embeds a Piece; @reader is the number of the reader, from 0. */
 	void (*read)(Piece *piece, unsigned reader, void *data);
 	/* Have the disk start reading @piece; may do nothing. */
 	void (*fetch)(const Piece *piece, void *data);
@@ -55,12 +55,12 @@ typedef struct {
 	Throttle *throttle; /* that the readers join, as long as they are there; NULL: none */
 } ReaderPoolWork;
 
-/* @n_readers threads, at least one; NULL where none can be started. */
+/* Start @n_readers threads, at least one.  NULL if none can be started. */
 ReaderPool *reader_pool_new(unsigned n_readers, const ReaderPoolWork *work, GError **error);
 
 /*
- * Have the readers end: all pieces were waited for, or withdrawn.  What they made disks read, in
- * bytes, as far as it is known: see thread_io_read_bytes().
+ * End the readers.  All pieces were waited for, or withdrawn.  Returns the bytes that they made disks read, as far
+ * as this is known: see thread_io_read_bytes().
  */
 uint64_t reader_pool_end(ReaderPool *pool);
 
@@ -70,17 +70,16 @@ void reader_pool_free(ReaderPool *pool);
 void reader_pool_put(ReaderPool *pool, Piece *piece);
 
 /*
- * Have the readers begin no piece until it is unplugged: what is put meanwhile is read in order, not
- * as it comes, and nothing else is read beside what the owner reads itself.  It may not wait for a
- * piece meanwhile.
+ * Between the two calls readers begin no piece.  So pieces put meanwhile are read in order, and not beside what the
+ * owner reads itself.  The owner must not wait for a piece meanwhile.
  */
 void reader_pool_plug(ReaderPool *pool);
 void reader_pool_unplug(ReaderPool *pool);
 
-/* Until @piece was read. */
+/* Wait until @piece was read. */
 void reader_pool_wait(ReaderPool *pool, Piece *piece);
 
-/* Until nobody has to do with @piece any more, read or not. */
+/* Wait until no reader uses @piece any more, read or not. */
 void reader_pool_withdraw(ReaderPool *pool, Piece *piece);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReaderPool, reader_pool_free)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/bulk-inventory.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/inventory/excluded-files.h"
 #include "daemon/inventory/file-places.h"
-#include "daemon/inventory/inventory-internal.h"
 #include "daemon/inventory/name-finder.h"
 #include "daemon/inventory/submounts.h"
+#include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -17,24 +18,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where one file in so many is to be read, the map of all data is worth its reading. */
+/* The map of all data pays if one file in so many is to be read. */
 #define FILES_A_PLACE 4
 
-/* To be asked for at a time under a limit, since what a call reads is only known afterwards. */
+/* Inodes per call under a limit: how much a call reads is known only afterwards. */
 #define LIMITED_INODES 64
 
-/* What there is still to do about an inode, once it has its name. */
+/* An inode that waits for its name. */
 typedef struct {
 	FileRecord file;
 	FileAction action;
-	SkipReason skip; /* if it is to be an example of it */
+	SkipReason skip; /* the reason, with is_skip: the file is an example of it */
 	bool is_skip;
 	bool is_known;
 } Pending;
 
 typedef struct {
-	Inventory *inventory;
 	Pass *pass;
+	FileOpener *opener;
+	NameBuffer *names;
+	FileMerge *merge;
 	ExcludedFiles *left_out;
 	NameFinder *finder;
 	ObjectCursor *objects;
@@ -60,17 +63,12 @@ static void bulk_clear(Bulk *bulk)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Bulk, bulk_clear)
 
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_pending(const void *a, const void *b)
 {
 	return compare_uint64(((const Pending *)a)->file.inode, ((const Pending *)b)->file.inode);
 }
 
-/* Count what is left alone; with a name, if one is found, while examples are wanted. */
+/* Count a skipped file.  It waits for its name while examples are wanted. */
 static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t bytes,
 		 bool is_known, GError **error)
 {
@@ -92,10 +90,7 @@ static bool skip(Bulk *bulk, SkipReason reason, const XfsInode *inode, uint64_t 
 	return true;
 }
 
-/*
- * Bytes in the file.  The size that comes with the inode is that on the disk: where more was written
- * there are blocks beyond it.
- */
+/* The bytes in the file.  The inode has the size on the disk: blocks beyond it mean that more was written. */
 static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 {
 	const Filesystem *filesystem = bulk->pass->filesystem;
@@ -114,11 +109,11 @@ static uint64_t size_of(const Bulk *bulk, const XfsInode *inode)
 	return stat.size_bytes;
 }
 
-/* Forget objects of the store before @inode: no file has these numbers any more. */
+/* Forget objects of the store before @inode: no file has these numbers. */
 static bool pass_objects(Bulk *bulk, uint64_t inode, GError **error)
 {
 	while (bulk->known && bulk->known->inode < inode && pass_checkpoint(bulk->pass))
-		if (!inventory_forget(bulk->inventory, bulk->known, error) ||
+		if (!file_merge_forget(bulk->merge, bulk->known, error) ||
 		    !object_cursor_next(bulk->objects, &bulk->known, error))
 			return false;
 
@@ -190,13 +185,12 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 	}
 
 	pending.is_known = true;
-	pending.action = inventory_judge(bulk->inventory, &pending.file, bulk->known);
+	pending.action = file_merge_judge(bulk->merge, &pending.file, bulk->known);
 	bulk->n_to_read += is_to_read(&pending);
-	if (!inventory_add_known(bulk->inventory, pending.action, &pending.file, bulk->known,
-				 error))
+	if (!file_merge_add_known(bulk->merge, pending.action, &pending.file, bulk->known, error))
 		return false;
 	if (pending.action == FILE_LEFT) {
-		if (!inventory_leave(bulk->inventory, bulk->known, error) ||
+		if (!file_merge_leave(bulk->merge, bulk->known, error) ||
 		    !skip(bulk, SKIP_CHANGES_OFTEN, inode, inode->size_bytes, true, error))
 			return false;
 	} else if (pending.action != FILE_KEPT) {
@@ -213,7 +207,7 @@ static bool visit_file(Bulk *bulk, const XfsInode *inode, GError **error)
 
 static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
 {
-	/* Deleted, and still open. */
+	/* A deleted file that is still open. */
 	if (inode->nlink == 0)
 		return true;
 	if (S_ISDIR(inode->mode))
@@ -225,7 +219,7 @@ static bool visit(Bulk *bulk, const XfsInode *inode, GError **error)
 	       skip(bulk, SKIP_SPECIAL, inode, 0, false, error);
 }
 
-/* *ret_is_listed: false if the kernel failed to go on. */
+/* List all inodes.  *ret_is_listed: false if the kernel failed to go on. */
 static bool list(Bulk *bulk, bool *ret_is_listed, GError **error)
 {
 	g_autoptr(XfsBulkstat) inodes =
@@ -263,7 +257,7 @@ static void give_name(FileRecord *file, const FoundName *found)
 	file->name_position = found->name_position;
 }
 
-/* Give the file the first name that was found of it.  *ret_has: there is one. */
+/* Give the file the first name that was found.  *ret_has: there is one. */
 static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **error)
 {
 	FoundName asked;
@@ -290,7 +284,7 @@ static bool take_found(Bulk *bulk, FileRecord *file, bool *ret_has, GError **err
 	return true;
 }
 
-/* Give the file the name that the store has, if it is still one of its. */
+/* Give the file the name that the store has, if it is still valid. */
 static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *ret_has,
 		       GError **error)
 {
@@ -301,14 +295,14 @@ static bool take_known(Bulk *bulk, FileRecord *file, const Object *known, bool *
 	*ret_has = false;
 	if (known->name_bytes == 0)
 		return true;
-	parent_fd = file_opener_directory(bulk->inventory->opener, known->subvolume, known->parent);
+	parent_fd = file_opener_directory(bulk->opener, known->subvolume, known->parent);
 	if (parent_fd < 0 || file_stat_at(parent_fd, name, &stat) != 0 || stat.inode != file->inode)
 		return true;
 
 	file->parent = known->parent;
-	file->name_hash = inventory_name_hash(name, strlen(name));
+	file->name_hash = file_merge_name_hash(name, strlen(name));
 	*ret_has = true;
-	return name_buffer_add(bulk->inventory->names, name, &file->name_position, error);
+	return name_buffer_add(bulk->names, name, &file->name_position, error);
 }
 
 /* Whether the file is still there, with a name. */
@@ -321,8 +315,8 @@ static bool exists(const Bulk *bulk, const FileRecord *file)
 }
 
 /*
- * Whether a file without a name came, or got another name, when its directory had been read: it is left to
- * the next pass, as are those that come when their inodes were listed.
+ * Whether a file may have no name because it, or its name, is newer than the reading of its directory.  The next
+ * pass finds it, as it does files that are newer than the list of inodes.
  */
 static bool is_late(const Bulk *bulk, const Pending *pending)
 {
@@ -330,7 +324,7 @@ static bool is_late(const Bulk *bulk, const Pending *pending)
 	       name_finder_may_miss(bulk->finder, pending->file.stamp.ctime_nsec);
 }
 
-/* What the store knows of a pending file; NULL: nothing. */
+/* The store's record of a pending file; NULL: none. */
 static bool find_known(Bulk *bulk, const Pending *pending, const Object **ret, GError **error)
 {
 	*ret = NULL;
@@ -344,7 +338,7 @@ static bool begin_pending(Bulk *bulk, GError **error)
 	       name_finder_next(bulk->finder, &bulk->found, error);
 }
 
-/* Whether there is a file that is to get a name, and has none in the directories that were read. */
+/* Whether a file that needs a name has none in the directories that were read. */
 static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 {
 	const Pending *next;
@@ -379,7 +373,7 @@ static bool has_lost(Bulk *bulk, bool *ret, GError **error)
 	return true;
 }
 
-/* What is known was left alone before, and is called as it was. */
+/* Count a pending skip, under its name in the store if the store knows the file. */
 static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError **error)
 {
 	uint64_t parent = pending->file.parent;
@@ -389,8 +383,7 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 	const Object *known;
 
 	if (!find_known(bulk, pending, &known, error) ||
-	    (has_name &&
-	     !name_buffer_get(bulk->inventory->names, pending->file.name_position, &name, error)))
+	    (has_name && !name_buffer_get(bulk->names, pending->file.name_position, &name, error)))
 		return false;
 
 	if (known) {
@@ -398,7 +391,7 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 		parent = known->parent;
 	}
 	if (name)
-		path = file_opener_path(bulk->inventory->opener, 0, parent, name);
+		path = file_opener_path(bulk->opener, 0, parent, name);
 
 	skip_ledger_add(&bulk->pass->result->skips, pending->skip, pending->file.stamp.size_bytes,
 			path);
@@ -406,8 +399,8 @@ static bool count_skip(Bulk *bulk, const Pending *pending, bool has_name, GError
 }
 
 /*
- * What was in memory had no size on the disk when the inode was listed; now it has.  If that is all
- * that is new, it is the file that was listed.
+ * Data that was not written out had no size on the disk when the inode was listed.  If only the size is new, the
+ * file is the one that was listed.
  */
 static void settle_size(const Bulk *bulk, FileRecord *file)
 {
@@ -438,29 +431,28 @@ static bool act(Bulk *bulk, Pending *pending, GError **error)
 
 	if (!find_known(bulk, pending, &known, error) ||
 	    (!has_name && known && !take_known(bulk, file, known, &has_name, error)) ||
-	    (!has_name &&
-	     !name_buffer_add(bulk->inventory->names, "", &file->name_position, error)))
+	    (!has_name && !name_buffer_add(bulk->names, "", &file->name_position, error)))
 		return false;
 	if (is_to_read(pending)) {
-		/* Where sizes decide what is read all was flushed before it was listed. */
-		if (!bulk->inventory->sizes)
+		/* With --read=same-size all data was written out before the inodes were listed. */
+		if (bulk->pass->settings->read != READ_POLICY_SAME_SIZE)
 			settle_size(bulk, file);
 		if (bulk->places &&
 		    !file_places_find(bulk->places, file->inode, &file->physical, error))
 			return false;
 	}
 
-	return inventory_act(bulk->inventory, pending->action, file, known, error);
+	return file_merge_act(bulk->merge, pending->action, file, known, error);
 }
 
-/* What is listed by now is written out, so that it has its size and its place. */
+/* Write out the listed files, so that they have their sizes and places. */
 static bool prepare_to_read(Bulk *bulk, GError **error)
 {
 	GError *failed = NULL;
 
 	if (bulk->n_to_read == 0)
 		return true;
-	if (!inventory_flush(bulk->inventory, error))
+	if (!file_merge_flush(bulk->merge, error))
 		return false;
 	if (bulk->n_to_read >= bulk->pass->result->files.seen / FILES_A_PLACE)
 		bulk->places = file_places_read(bulk->pass, &failed);
@@ -505,8 +497,7 @@ static bool count_left_out(Bulk *bulk, GError **error)
 			return false;
 		if (row) {
 			name = g_strndup((const char *)row->name, row->name_bytes);
-			path = row->parent ? file_opener_path(bulk->inventory->opener, 0,
-							      row->parent, name)
+			path = row->parent ? file_opener_path(bulk->opener, 0, row->parent, name)
 					   : g_strdup(name);
 		}
 		skip_ledger_add(skips, directory->reason, 0, path);
@@ -515,7 +506,7 @@ static bool count_left_out(Bulk *bulk, GError **error)
 	return true;
 }
 
-/* Names that were not made use of are to be found again. */
+/* Find names for the pending files.  If that is cut short, unused names have to be found again. */
 static bool use_names(Bulk *bulk, GError **error)
 {
 	bool has_failed, lost = false;
@@ -533,29 +524,28 @@ static bool use_names(Bulk *bulk, GError **error)
 	       !has_failed;
 }
 
-static void forget_counts(Inventory *inventory)
+static void forget_counts(Bulk *bulk)
 {
-	PassResult *result = inventory->pass->result;
+	PassResult *result = bulk->pass->result;
 
 	memset(&result->files, 0, sizeof(result->files));
 	skip_ledger_clear(&result->skips);
-	g_array_set_size(inventory->regained, 0);
-	inventory->unsettled = 0;
+	file_merge_restart(bulk->merge);
 }
 
-static bool have_walked(Inventory *inventory, const char *reason)
+static bool have_walked(const Pass *pass, const char *reason)
 {
-	inventory->pass->result->listed_inodes = false;
-	inventory->pass->result->walk_reason = reason;
+	pass->result->listed_inodes = false;
+	pass->result->walk_reason = reason;
 	return true;
 }
 
-bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **error)
+bool bulk_inventory_build(Pass *pass, FileOpener *opener, NameBuffer *names, FileMerge *merge,
+			  bool *ret_is_listed, GError **error)
 {
-	Pass *pass = inventory->pass;
 	g_auto(Fd) state_fd =
 		open(pass->settings->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	g_auto(Bulk) bulk = { .inventory = inventory, .pass = pass };
+	g_auto(Bulk) bulk = { .pass = pass, .opener = opener, .names = names, .merge = merge };
 	FileStat state = { 0 };
 
 	*ret_is_listed = false;
@@ -563,10 +553,9 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 		state = (FileStat){ 0 };
 	bulk.left_out = excluded_files_new(pass->filesystem, state_fd);
 	if (!bulk.left_out)
-		return have_walked(inventory,
-				   "/boot has too many files to tell their inodes apart");
+		return have_walked(pass, "/boot has too many files to tell their inodes apart");
 
-	bulk.finder = name_finder_new(pass, inventory->names, &state);
+	bulk.finder = name_finder_new(pass, names, &state);
 	bulk.pending =
 		sorter_new(sizeof(Pending), compare_pending, pass->settings->memory_bytes / 16,
 			   pass->settings->state_directory, pass->stop);
@@ -582,8 +571,8 @@ bool bulk_inventory_build(Inventory *inventory, bool *ret_is_listed, GError **er
 	if (!list(&bulk, ret_is_listed, error))
 		return false;
 	if (!*ret_is_listed) {
-		forget_counts(inventory);
-		return have_walked(inventory, "the inodes could not be listed to their end");
+		forget_counts(&bulk);
+		return have_walked(pass, "the inodes could not be listed to their end");
 	}
 	if (!pass_checkpoint(pass))
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/candidates.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/inventory/file-prefixes.h"
 #include "hashstore/anchors/sorter.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* Files whose heads are read while those before them are put into the store. */
+/* One batch of heads is read while the batch before is put into the store. */
 #define BATCH_FILES 512
 
 typedef struct {
@@ -30,11 +31,6 @@ typedef struct {
 	char *name;         /* found last in the store */
 } Candidates;
 
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_inodes(const void *a, const void *b)
 {
 	const SizedFile *one = a;
@@ -44,7 +40,7 @@ static int compare_inodes(const void *a, const void *b)
 	return order ? order : compare_uint64(one->id.inode, other->id.inode);
 }
 
-/* Whether the file may have changed once more without its ctime showing it, since it was listed. */
+/* Whether the file may have changed since it was listed without its ctime showing it. */
 static bool is_racy(const Candidates *candidates, const Stamp *stamp)
 {
 	int64_t now_nsec = g_get_real_time() * 1000;
@@ -53,7 +49,7 @@ static bool is_racy(const Candidates *candidates, const Stamp *stamp)
 	       (stamp->ctime_nsec > candidates->began_nsec && stamp->ctime_nsec < now_nsec);
 }
 
-/* The name of @file and where it lies, valid until another is asked for. */
+/* The name and directory of @file, valid until the next call. */
 static bool name_of(Candidates *candidates, const SizedFile *file, NamedFile *ret, GError **error)
 {
 	const Object *known;
@@ -74,7 +70,7 @@ static bool name_of(Candidates *candidates, const SizedFile *file, NamedFile *re
 	return true;
 }
 
-/* The row of @file, whose name is valid until the next one is asked for. */
+/* The row of @file, with a name that is valid until the next call. */
 static bool row_of(Candidates *candidates, const SizedFile *file, ObjectState state, Object *ret,
 		   GError **error)
 {
@@ -104,7 +100,7 @@ static bool row_of(Candidates *candidates, const SizedFile *file, ObjectState st
 	return true;
 }
 
-/* Remember a file that is not read now; a row that says the same stays. */
+/* Record a file that is not read now, unless its row says the same. */
 static bool put_seen(Candidates *candidates, const SizedFile *file, GError **error)
 {
 	Pass *pass = candidates->pass;
@@ -124,7 +120,7 @@ static bool put_seen(Candidates *candidates, const SizedFile *file, GError **err
 	return hash_store_put(pass->store, &row, error);
 }
 
-/* Leave the file alone, for as long as its stamp holds if it is @for_good. */
+/* Skip the file, for as long as its stamp holds if it is @for_good. */
 static bool skip(Candidates *candidates, const SizedFile *file, SkipReason reason, bool for_good,
 		 GError **error)
 {
@@ -149,7 +145,7 @@ static bool skip(Candidates *candidates, const SizedFile *file, SkipReason reaso
 	return hash_store_put(pass->store, &row, error);
 }
 
-/* The head was all of the file: that is its fingerprint. */
+/* The head is all of the file, so it is its fingerprint. */
 static bool put_done(Candidates *candidates, const SizedFile *file, const FileHead *head,
 		     GError **error)
 {
@@ -177,7 +173,7 @@ static bool take_read(Candidates *candidates, SizedFile *file, const FileHead *h
 	if (file_head_is_whole(head->stamp.size_bytes, pass->block_bytes))
 		return put_done(candidates, file, head, error);
 
-	/* Its row is to get the head, whatever the store has. */
+	/* The row has to get the head, whatever the store has. */
 	file->head = head->digest;
 	file->physical = head->physical;
 	file->state = SIZED_NEW;
@@ -221,7 +217,7 @@ static bool take_batch(Candidates *candidates, Batch *batch, GError **error)
 	return pass_commit_when_due(candidates->pass, error);
 }
 
-/* What is asked of the readers: files that have no handle are opened here, by their names. */
+/* Fill the request to the readers.  A file without a handle is opened here, by its name. */
 static bool ask(Candidates *candidates, const SizedFile *file, FileHead *ret, GError **error)
 {
 	NamedFile named;
@@ -257,7 +253,7 @@ static bool fill_batch(Candidates *candidates, Batch *batch, GError **error)
 			break;
 
 		*file = *next;
-		/* What is read is matched anew: it needs an id that is not settled. */
+		/* A file that is read is matched anew, so it needs an id that is not settled. */
 		if (!hash_store_new_object(candidates->pass->store, &file->object, error) ||
 		    !ask(candidates, file, &batch->heads[batch->n_files], error))
 			return false;
@@ -267,14 +263,14 @@ static bool fill_batch(Candidates *candidates, Batch *batch, GError **error)
 	return true;
 }
 
-/* Close what was opened for readers that never came to it. */
+/* Close files that the readers did not come to. */
 static void close_batch(Batch *batch)
 {
 	for (size_t i = 0; i < batch->n_files; i++)
 		fd_close(&batch->heads[i].fd);
 }
 
-/* Two batches take turns: one is read while what was learned of the other is put into the store. */
+/* Two batches take turns: one is read while the results of the other are stored. */
 static bool read_heads(Candidates *candidates, GError **error)
 {
 	g_autofree Batch *batches = g_new0(Batch, 2);
@@ -308,7 +304,7 @@ static bool has_known_head(const Candidates *candidates, const SizedFile *file)
 	       (file->state == SIZED_KNOWN || (file->state == SIZED_SEEN && file->head));
 }
 
-/* Part the files whose size is theirs alone from those whose heads count; *ret_bytes are of heads. */
+/* Separate files with a unique size from those whose heads are compared; *ret_bytes: of these heads. */
 static bool part_by_size(Candidates *candidates, SameSizes *sizes, uint64_t *ret_bytes,
 			 GError **error)
 {
@@ -355,7 +351,7 @@ static bool add_to_read(Candidates *candidates, const SizedFile *file, GError **
 	};
 	NamedFile named;
 
-	/* It is read under another id, by which its pages are noted then. */
+	/* The file is read under another id, which its pages are noted with then. */
 	page_cache_budget_take(candidates->pass->kept, file->object, 0);
 	if (!name_of(candidates, file, &named, error))
 		return false;

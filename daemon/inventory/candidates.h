@@ -7,22 +7,21 @@
 #include "daemon/inventory/same-sizes.h"
 
 /*
- * Candidates - finds out which files may be identical to others by reading as little as possible.
+ * Candidates - finds files that may be identical to others by reading as little as possible.
  *
- * Of files whose size others have the heads are read.  Small ones are fingerprinted with that; of the
- * larger ones those whose head others have, too, are to be read.  The rest is put into the store as
- * OBJECT_SEEN, with its head if that was read, so that a later pass can compare others with it.
+ * The heads of files whose size others have are read.  This fingerprints small files.  Larger ones are read only if
+ * others have the same head.  All other files are recorded as OBJECT_SEEN, with the head if it was read, so that a
+ * later pass can compare others with it.
  *
- * They are read in the order of inode numbers, in which neither filesystem has far to go from one
- * beginning to the next.
+ * Heads are read in the order of inode numbers: in both filesystems, their data then lies close together.
  *
  * Memory: half of the pass's limit.  Thread: the filesystem's worker.
  */
 
 /*
- * Bring the store up to date for the files of @sizes, which are sorted here and whose names are in
- * @names, and add to @to_read what has to be read beyond its head.  What was not come to when the
- * pass was stopped is new to the next one.
+ * Bring the store up to date for the files of @sizes, which are sorted here and have their names in @names.  Add
+ * files to @to_read that have to be read beyond their heads.  Files that a stopped pass did not come to are new to
+ * the next one.
  */
 bool candidates_choose(Pass *pass, SameSizes *sizes, NameBuffer *names, FileOpener *opener,
 		       ReadList *to_read, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -9,7 +9,7 @@
 
 #include <xxhash.h>
 
-/* One that is being read. */
+/* A directory that is being read. */
 typedef struct {
 	Directory *directory;
 	uint64_t inode;
@@ -21,7 +21,7 @@ struct DirectoryLevels {
 	size_t depth_max;
 	int64_t began_nsec;
 	bool enters_all;
-	bool is_bare;   /* nothing is mounted on it, so what a name is need not be asked first */
+	bool is_bare;   /* nothing is mounted on it, so names need no look before they are opened */
 	GArray *levels; /* Level */
 };
 
@@ -30,7 +30,7 @@ uint64_t directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_n
 	const int64_t times[] = { btime_nsec, mtime_nsec, ctime_nsec };
 	uint64_t stamp = XXH3_64bits(times, sizeof(times));
 
-	/* 0 is that of a directory that is not known. */
+	/* 0 means a directory that is not known. */
 	return stamp ? stamp : 1;
 }
 
@@ -72,7 +72,7 @@ void directory_levels_enter_all(DirectoryLevels *levels, bool all)
 	levels->is_bare = all && levels->top.mount_id && !submounts_are_on(levels->top.mount_id);
 }
 
-/* Times tick slowly: what changed just now may change again and have the same ones. */
+/* Times have a coarse clock: a directory that changed just now may change again and keep its times. */
 bool directory_levels_is_racy(const DirectoryLevels *levels, int64_t ctime_nsec)
 {
 	Stamp times = { .ctime_nsec = ctime_nsec };
@@ -103,7 +103,7 @@ static bool enter_take(DirectoryLevels *levels, int fd, uint64_t inode, uint64_t
 	    !is_of_this_filesystem(levels, &stat))
 		return false;
 
-	/* The times are of before it is read. */
+	/* The stamp is taken before the directory is read. */
 	*ret_stamp = directory_levels_is_racy(levels, stat.ctime_nsec) ? 0 : stamp_of(&stat);
 	level.directory = directory_new_take(
 		fd_steal(&owned), levels->levels->len > 0 ? innermost(levels)->directory : NULL);
@@ -131,7 +131,7 @@ static bool enter_name(DirectoryLevels *levels, int parent_fd, const DirectoryEn
 	       enter_take(levels, fd, entry->inode, ret_stamp);
 }
 
-/* What something is mounted on is not shown by its name. */
+/* Enter a directory that a mount hides, by its handle. */
 static bool enter_hidden(DirectoryLevels *levels, uint64_t inode, uint64_t known_stamp,
 			 uint64_t *ret_stamp)
 {
@@ -171,7 +171,7 @@ const DirectoryEntry *directory_levels_next(DirectoryLevels *levels, uint64_t *r
 		const Level *level = innermost(levels);
 		const DirectoryEntry *entry;
 
-		/* What cannot be read on is left at that: names are hints. */
+		/* A directory that cannot be read on counts as read: names are hints. */
 		if (directory_next(level->directory, &entry, NULL) && entry) {
 			*ret_parent = level->inode;
 			return entry;

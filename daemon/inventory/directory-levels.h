@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /*
- * DirectoryLevels - directories of an XFS that are being read, each but the first named by the one above it.
+ * DirectoryLevels - directories of XFS that are being read, each but the first named by the one above it.
  *
- * The first is opened by handle, the others by their names: the kernel looks through the whole of the
- * directory above to connect one that it opened by handle.  Mounts hide nothing.
+ * The first is opened by handle, the others by name: to connect a directory opened by handle, the kernel searches
+ * all of its parent.  Mounts hide nothing.
  *
  * Thread: one at a time.
  */
@@ -27,23 +27,25 @@ void directory_levels_free(DirectoryLevels *levels);
 void directory_levels_enter_all(DirectoryLevels *levels, bool all);
 
 /*
- * Begin to read a directory; false if it cannot be.  *ret_stamp is of the directory as it is then: 0 if it
- * may change without its times showing it.
+ * Begin to read a directory; false if this fails.  *ret_stamp is its stamp now; 0 if it may change without its
+ * times showing it.
  */
 bool directory_levels_enter_first(DirectoryLevels *levels, uint64_t inode, uint32_t generation,
 				  uint64_t *ret_stamp) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same of one that @entry, which was given out last, names; false, too, if its stamp is @known_stamp. */
+/*
+ * The same for the directory of @entry, the last one that was given out.  False also if its stamp is @known_stamp.
+ */
 bool directory_levels_enter(DirectoryLevels *levels, const DirectoryEntry *entry,
 			    uint64_t known_stamp, uint64_t *ret_stamp);
 
-/* The next entry, of the directory that was entered last; NULL when all were read.  Valid until the next. */
+/* The next entry of the innermost directory; NULL when all were read.  Valid until the next call. */
 const DirectoryEntry *directory_levels_next(DirectoryLevels *levels, uint64_t *ret_parent);
 
 /* Whether a directory with this time may change without its times showing it.  Thread: any. */
 bool directory_levels_is_racy(const DirectoryLevels *levels, int64_t ctime_nsec);
 
-/* What the times of a directory say of when it changed: never 0. */
+/* A stamp of a directory from its times; never 0. */
 uint64_t directory_stamp(int64_t btime_nsec, int64_t mtime_nsec, int64_t ctime_nsec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DirectoryLevels, directory_levels_free)

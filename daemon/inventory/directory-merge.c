@@ -22,7 +22,7 @@ int directory_record_compare(const void *a, const void *b)
 
 	int order = compare_keys(one->subvolume, one->inode, other->subvolume, other->inode);
 
-	/* Of a directory met by several mounts the first name counts. */
+	/* If a walk met a directory through several mounts, the first name counts. */
 	return order ? order
 		     : (one->name_position > other->name_position) -
 			       (one->name_position < other->name_position);
@@ -48,7 +48,7 @@ static bool is_current(const DirectoryName *known, const DirectoryRecord *seen, 
 	       memcmp(known->name, name, known->name_bytes) == 0;
 }
 
-/* @known is what the store has of the same directory, or NULL. */
+/* @known is the store's record of the same directory, or NULL. */
 static bool merge_one(Pass *pass, NameBuffer *names, const DirectoryRecord *seen,
 		      const DirectoryName *known, GError **error)
 {

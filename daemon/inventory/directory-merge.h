@@ -7,8 +7,8 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * Brings the directory names in the store up to date with a walk, by merging both in inode order;
- * what did not change is not written.
+ * Brings the directory names in the store up to date with a walk: it merges both in inode order and writes only
+ * changes.
  *
  * Thread: the filesystem's worker.
  */

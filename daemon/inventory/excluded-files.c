@@ -40,7 +40,7 @@ static void add_name(ExcludedFiles *left_out, uint64_t inode)
 		return;
 	}
 
-	/* The key, and what is counted. */
+	/* The inode, which is the key, and the count. */
 	count = g_new(uint64_t, 2);
 	count[0] = 1;
 	count[1] = inode;
@@ -51,7 +51,7 @@ static void list(ExcludedFiles *left_out, Directory *directory, unsigned depth)
 {
 	const DirectoryEntry *entry;
 
-	/* A filesystem of its own below, such as that of EFI, has no inodes of this one. */
+	/* Another filesystem below, such as the EFI partition, has no inodes of this one. */
 	while (!left_out->is_too_much && directory_next(directory, &entry, NULL) && entry) {
 		g_autoptr(Directory) nested = NULL;
 		int failed;
@@ -67,7 +67,7 @@ static void list(ExcludedFiles *left_out, Directory *directory, unsigned depth)
 	}
 }
 
-/* Leave out what lies in the directory @path_fd, if that is one of this filesystem. */
+/* Leave out the files in the directory @path_fd, if it is on this filesystem. */
 static void leave_out(ExcludedFiles *left_out, int path_fd, SkipReason reason)
 {
 	g_autoptr(Directory) directory = NULL;

@@ -6,10 +6,10 @@
 #include "kernel-ioctl/file/file-stat.h"
 
 /*
- * ExcludedFiles - the files of an XFS that no pass looks at, though nothing about their inodes tells it: of
- * the state directory, and of the running system's /boot and /efi.
+ * ExcludedFiles - files of XFS that no pass looks at although their inodes do not tell it: those in the state
+ * directory, and in the running system's /boot and /efi.
  *
- * A file is one of them if all its names lie there.  Both directories are small; one with more than
+ * A file is one of them if all its names are there.  These directories are small; one with more than
  * EXCLUDED_FILES_MAX names is not listed.
  *
  * Thread: the filesystem's worker.
@@ -19,15 +19,15 @@ typedef struct ExcludedFiles ExcludedFiles;
 #define EXCLUDED_FILES_MAX 65536
 
 /*
- * NULL: there are too many.  Directories of /boot that the paths of the pass name are not left out.
- * All are borrowed.
+ * NULL: there are too many.  Boot directories that the pass has as roots are not excluded.  All arguments are
+ * borrowed.
  */
 ExcludedFiles *excluded_files_new(const Filesystem *filesystem, int state_fd);
 void excluded_files_free(ExcludedFiles *left_out);
 
 bool excluded_files_has(const ExcludedFiles *left_out, uint64_t inode, uint32_t nlink);
 
-/* The directories that are left out: their inodes and why; NULL: there are no more. */
+/* The excluded directories, with the reason; NULL: there are no more. */
 typedef struct {
 	uint64_t inode;
 	SkipReason reason;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/file-places.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/xfs/xfs-fsmap.h"
 #include "kernel-ioctl/xfs/xfs-geometry.h"
@@ -17,10 +18,7 @@ struct FilePlaces {
 
 static int compare_inodes(const void *a, const void *b)
 {
-	uint64_t one = ((const FilePlace *)a)->inode;
-	uint64_t other = ((const FilePlace *)b)->inode;
-
-	return (one > other) - (one < other);
+	return compare_uint64(((const FilePlace *)a)->inode, ((const FilePlace *)b)->inode);
 }
 
 void file_places_free(FilePlaces *places)
@@ -32,7 +30,7 @@ void file_places_free(FilePlaces *places)
 	g_free(places);
 }
 
-/* *ret_is_whole: false if the kernel did not give all of it. */
+/* *ret_is_whole: false if the kernel gave only a part. */
 static bool read_map(Pass *pass, FilePlaces *places, bool *ret_is_whole, GError **error)
 {
 	g_autoptr(XfsFsmap) map = xfs_fsmap_new(pass->filesystem->fd);

@@ -4,17 +4,16 @@
 #include "daemon/context/pass.h"
 
 /*
- * FilePlaces - where the files of an XFS begin on the disk, from its map of owners (XfsFsmap): one look at
- * that spares opening each file where many are to be read.
+ * FilePlaces - where the files of XFS begin on the disk, from its reverse map (XfsFsmap).  If many files are to be
+ * read, this is faster than opening each.
  *
- * Memory: a sixteenth of the pass's limit.
- * Thread: the filesystem's worker.
+ * Memory: a sixteenth of the pass's limit.  Thread: the filesystem's worker.
  */
 typedef struct FilePlaces FilePlaces;
 
 /*
- * Read the map, after what is dirty was written out.  NULL without an error: the filesystem has none of
- * use, or it cannot be read.
+ * Read the map, after dirty data was written out.  NULL without an error: the filesystem has no useful map, or it
+ * cannot be read.
  */
 FilePlaces *file_places_read(Pass *pass, GError **error);
 void file_places_free(FilePlaces *places);

@@ -5,6 +5,7 @@
 #include "common/content/object-sums.h"
 #include "common/content/sum-cache.h"
 #include "common/files/special-files.h"
+#include "daemon/context/known-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -21,7 +22,7 @@
 #define WHOLE_BYTES (UINT64_C(16) << 10)
 #define HEAD_BYTES  (UINT64_C(4) << 10)
 
-/* So many reads at a time a solid-state disk answers as fast as it can; more only wait in turn. */
+/* A solid-state disk is fastest with so many reads at a time; more would only queue. */
 #define THREADS 8
 
 struct FilePrefixes {
@@ -43,7 +44,7 @@ struct FilePrefixes {
 	bool is_closing;
 	uint64_t disk_bytes; /* by readers that ended */
 
-	/* Guarded by shared_mutex: what belongs to the worker, which waits or leaves it alone. */
+	/* Guarded by shared_mutex: state of the worker, which waits meanwhile or does not use it. */
 	pthread_mutex_t shared_mutex;
 	SumCache *cache;
 
@@ -57,7 +58,7 @@ typedef struct {
 	ExtentMap *extents;
 	uint8_t *buffer;
 	uint64_t *block_sums;
-	uint64_t shared_at; /* where all of the head lies, if other files use it too */
+	uint64_t shared_at; /* the address of the whole head, if other files share it */
 } Reader;
 
 bool file_head_is_whole(uint64_t size_bytes, uint32_t block_bytes)
@@ -82,7 +83,7 @@ static HeadOutcome forbid(FileHead *head, SkipReason reason)
 	return HEAD_FORBIDDEN;
 }
 
-/* Find out where the head lies, and whether it can be shared at all. */
+/* Find out where the head lies, and whether it can be shared. */
 static HeadOutcome locate(Reader *reader, FileHead *head)
 {
 	uint64_t length = file_head_bytes(head->stamp.size_bytes, reader->heads->pass->block_bytes);
@@ -152,8 +153,8 @@ static bool may_read(FilePrefixes *heads, uint64_t bytes)
 }
 
 /*
- * Leave what was brought into the page cache there only if it may be wanted again: when the rest of
- * the file is read, and when the kernel compares.
+ * Keep pages in the page cache only if they may be wanted again: if the rest of the file is read, or the kernel
+ * compares.
  */
 static void drop_or_keep(FilePrefixes *heads, const FileHead *head)
 {
@@ -169,7 +170,7 @@ static void drop_or_keep(FilePrefixes *heads, const FileHead *head)
 		page_cache_drop(head->fd, 0, heads->piece_bytes);
 }
 
-/* Read @length bytes from the beginning; a file that ends before has changed. */
+/* Read @length bytes from the beginning; a file that ends earlier has changed. */
 static HeadOutcome read_bytes(Reader *reader, FileHead *head, uint64_t length)
 {
 	uint64_t resident = page_cache_resident_bytes(head->fd, 0, length);
@@ -177,7 +178,7 @@ static HeadOutcome read_bytes(Reader *reader, FileHead *head, uint64_t length)
 
 	if (!may_read(reader->heads, length - MIN(length, resident)))
 		return HEAD_STOPPED;
-	/* No readahead: exactly what is asked for. */
+	/* No readahead: read exactly the head. */
 	if (resident < length)
 		posix_fadvise(head->fd, 0, 0, POSIX_FADV_RANDOM);
 
@@ -199,7 +200,7 @@ static HeadOutcome read_bytes(Reader *reader, FileHead *head, uint64_t length)
 	return HEAD_READ;
 }
 
-/* The sums of the head's blocks; the one at the end of file is padded as it is on the disk. */
+/* The sums of the head's blocks.  The block at the end of file is padded with zeros, as on the disk. */
 static HeadOutcome read_sums(Reader *reader, FileHead *head, uint64_t length, size_t n_blocks)
 {
 	FilePrefixes *heads = reader->heads;
@@ -220,7 +221,7 @@ static HeadOutcome read_sums(Reader *reader, FileHead *head, uint64_t length, si
 	return HEAD_READ;
 }
 
-/* The digest that the fingerprint of a whole file with these blocks has. */
+/* The digest that a whole file with these blocks would have. */
 static uint64_t digest_of_whole(const Reader *reader, uint64_t size_bytes, size_t n_blocks)
 {
 	uint64_t zeros = block_sums_of_zeros(reader->heads->sums, false);
@@ -276,10 +277,7 @@ static bool read_attributes(const Pass *pass, FileHead *head, GError **error)
 	return file_attributes_read(head->fd, kind, &head->attributes, error);
 }
 
-/*
- * The stamp of the open file may be another than when it was listed, since stores through mmap show
- * when they are written out: then it is read once more.
- */
+/* Writing out stores through mmap can change the stamp after the file was listed: then read it once more. */
 static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 {
 	const Pass *pass = reader->heads->pass;
@@ -303,7 +301,7 @@ static HeadOutcome read_open_file(Reader *reader, FileHead *head)
 		    stat.size_bytes != head->stamp.size_bytes)
 			return HEAD_CHANGED;
 
-		now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
+		now = known_file_present_stamp(&stat);
 		if (stamp_compare(&head->stamp, &now) == STAMP_SAME)
 			return HEAD_READ;
 		head->stamp = now;
@@ -327,7 +325,7 @@ static void read_head(Reader *reader, FileHead *head)
 	fd_close(&head->fd);
 }
 
-/* Wait for more to do than in @turn; false: there will be none. */
+/* Wait for more work than that of @turn; false: there will be none. */
 static bool wait_for_turn(FilePrefixes *heads, uint64_t *turn)
 {
 	bool goes_on;
@@ -349,7 +347,7 @@ static void end_turn(FilePrefixes *heads)
 	pthread_mutex_unlock(&heads->mutex);
 }
 
-/* What the calling thread had disks read. */
+/* Add the bytes that the calling thread made disks read. */
 static void add_disk_bytes(FilePrefixes *heads)
 {
 	uint64_t bytes;
@@ -398,7 +396,7 @@ FilePrefixes *file_prefixes_new(Pass *pass)
 	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes,
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
-	/* A limit would have them wait in turn, and a rotating disk go to and fro between them. */
+	/* With a limit, threads would only wait for each other.  A rotating disk would seek between them. */
 	heads->n_threads =
 		throttle_is_limited(pass->throttle) || pass->n_readers == 1 ? 1 : THREADS;
 	pthread_mutex_init(&heads->mutex, NULL);

@@ -7,12 +7,12 @@
 #include "kernel-ioctl/file/open-file.h"
 
 /*
- * FilePrefixes - reads the beginnings of many files, with several threads, since what takes the time is
- * to wait for the disk, and where nothing has to be read, to ask the kernel.
+ * FilePrefixes - reads the beginnings of many files with several threads, because most of the time goes into
+ * waiting for the disk, or asking the kernel.
  *
- * Of a file of up to 16 KiB the head is all of it; of others it is the first 4 KiB, or the first block
- * where that is larger.  Blocks that files share are read for one of them.  What was not in the page
- * cache before is dropped from it, or noted in the PageCacheBudget of the pass.
+ * The head of a file of up to 16 KiB is all of it.  Of others it is the first 4 KiB, or the first block if that is
+ * larger.  Blocks that files share are read once.  Pages that were not cached before are dropped, or noted in the
+ * PageCacheBudget of the pass.
  *
  * Thread: the filesystem's worker; the readers are its own.
  */
@@ -27,12 +27,12 @@ typedef enum {
 } HeadOutcome;
 
 typedef struct {
-	/* What is asked. */
+	/* The request. */
 	FileId id;       /* without a generation it has to be open */
 	int fd;          /* taken over; -1: to be opened by its id */
 	uint32_t object; /* for the PageCacheBudget */
-	bool is_plain; /* with this stamp no flag of the inode said how its data is to be treated */
-	/* What was found out; the stamp is asked, too. */
+	bool is_plain;   /* with this stamp, no flag of the inode concerned its data */
+	/* The result, and the stamp, which is part of the request, too. */
 	bool is_by_id; /* it was opened by its id */
 	OpenOutcome opened;
 	HeadOutcome outcome;
@@ -41,7 +41,7 @@ typedef struct {
 	FileAttributes attributes;
 	bool is_shared;      /* most of its blocks are */
 	uint64_t physical;   /* where it begins on the disk; 0: not known */
-	uint64_t digest;     /* of the head; of the whole object where the head is all of it */
+	uint64_t digest;     /* of the head; of the whole object if the head is all of it */
 	uint64_t read_bytes; /* of data */
 } FileHead;
 
@@ -53,15 +53,13 @@ uint64_t file_head_bytes(uint64_t size_bytes, uint32_t block_bytes);
 
 FilePrefixes *file_prefixes_new(Pass *pass);
 
-/*
- * Waits for what is under way, and adds what the readers had disks read to the result of the pass.
- */
+/* Waits for running reads.  Adds the bytes that the readers made disks read to the result of the pass. */
 void file_prefixes_free(FilePrefixes *heads);
 
 /* Begin to read @n_files heads, which are the readers' until file_prefixes_wait() returns. */
 void file_prefixes_start(FilePrefixes *heads, FileHead *files, size_t n_files);
 
-/* Wait until all of what was started last is done; at once where there is nothing. */
+/* Wait until all heads of the last start are done; at once if there are none. */
 void file_prefixes_wait(FilePrefixes *heads);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FilePrefixes, file_prefixes_free)

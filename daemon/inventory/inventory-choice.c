@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* Whether the pass is over all of the filesystem: its mount point is the top, and named. */
+/* Whether the pass covers all of the filesystem: its mount point is the top, and is a root. */
 static bool is_whole(const Filesystem *filesystem)
 {
 	FileStat stat;

@@ -4,11 +4,11 @@
 #include "daemon/context/pass.h"
 
 /*
- * Which way an inventory is made: from the list of all inodes, as a whole XFS has it for who may ask, or by
- * walking all names.
+ * How an inventory is built: from the list of all inodes, which a privileged pass over a whole XFS filesystem gets;
+ * else by walking all names.
  *
  * Thread: the filesystem's worker.
  */
 
-/* Whether it can be made from the list; the result of the pass then says so, else why not. */
+/* Whether to build it from the list.  The result of the pass records this, or why not. */
 bool inventory_choice_is_list(const Pass *pass);

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/inventory.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/context/known-file.h"
 #include "daemon/inventory/bulk-inventory.h"
 #include "daemon/inventory/candidates.h"
 #include "daemon/inventory/directory-merge.h"
+#include "daemon/inventory/file-merge.h"
 #include "daemon/inventory/inventory-choice.h"
-#include "daemon/inventory/inventory-internal.h"
+#include "daemon/inventory/walk.h"
+#include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <xxhash.h>
 
-/* So many objects that may be targets again are remembered as such; the others are read again. */
-#define REGAINED_MAX (UINT32_C(1) << 18)
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
+struct Inventory {
+	Pass *pass;
+	FileOpener *opener;
+	NameBuffer *names;
+	Walk *walk;
+	Sorter *files; /* FileRecord */
+	ReadList *to_read;
+	SameSizes *sizes; /* NULL: all files are to be read, whatever their sizes */
+	FileMerge *merge;
+	Sorter *outside; /* uint32_t: ids of unsettled objects outside the walk */
+};
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -33,7 +39,7 @@ static int compare_inodes(const FileRecord *a, uint64_t subvolume, uint64_t inod
 	return order ? order : compare_uint64(a->inode, inode);
 }
 
-/* Of a file with several names the first in this order is kept: the same one in each pass. */
+/* Of a file with several names the first in this order counts: the same one in each pass. */
 static int compare_files(const void *a, const void *b)
 {
 	const FileRecord *one = a;
@@ -55,15 +61,9 @@ void inventory_free(Inventory *inventory)
 	sorter_free(inventory->files);
 	read_list_free(inventory->to_read);
 	same_sizes_free(inventory->sizes);
-	lost_stands_free(inventory->lost);
+	file_merge_free(inventory->merge);
 	sorter_free(inventory->outside);
-	g_array_unref(inventory->regained);
 	g_free(inventory);
-}
-
-uint64_t inventory_name_hash(const void *name, size_t bytes)
-{
-	return XXH3_64bits(name, bytes);
 }
 
 static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry *entry,
@@ -79,9 +79,8 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 		.subvolume = entry->subvolume,
 		.inode = entry->stat.inode,
 		.parent = entry->parent,
-		.name_hash = inventory_name_hash(entry->name, strlen(entry->name)),
-		.stamp = { entry->stat.size_bytes, entry->stat.btime_nsec, entry->stat.mtime_nsec,
-			   entry->stat.ctime_nsec },
+		.name_hash = file_merge_name_hash(entry->name, strlen(entry->name)),
+		.stamp = known_file_present_stamp(&entry->stat),
 		.rights = (entry->is_foreign ? OBJECT_FOREIGN : 0) |
 			  (entry->stat.is_immutable ? OBJECT_IMMUTABLE : 0),
 	};
@@ -115,95 +114,6 @@ static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 	return sorter_sort(directories, error) && sorter_sort(inventory->files, error);
 }
 
-bool inventory_flush(Inventory *inventory, GError **error)
-{
-	if (!inventory->is_flushed && !filesystem_flush(inventory->pass->filesystem, error))
-		return false;
-
-	inventory->is_flushed = true;
-	return true;
-}
-
-bool inventory_add_known(Inventory *inventory, FileAction action, const FileRecord *seen,
-			 const Object *known, GError **error)
-{
-	bool is_known = known->state == OBJECT_DONE || known->state == OBJECT_HALF;
-	SizedFile file = {
-		.id = { seen->subvolume, seen->inode,
-			seen->generation ? seen->generation : known->generation },
-		.stamp = seen->stamp,
-		.name_position = SIZED_NAME_STORED,
-		.head = known->head,
-		.object = known->id,
-		.rights = seen->rights,
-		.state = is_known ? SIZED_KNOWN : SIZED_SEEN,
-	};
-
-	if (!inventory->sizes || action == FILE_TO_READ || action == FILE_LEFT ||
-	    known->state == OBJECT_SKIPPED)
-		return true;
-	return same_sizes_add(inventory->sizes, &file, error);
-}
-
-/* Where only identical files are looked for, what is read depends on what else there is. */
-static bool add_new(Inventory *inventory, const FileRecord *seen, GError **error)
-{
-	SizedFile file = {
-		.id = { seen->subvolume, seen->inode, seen->generation },
-		.stamp = seen->stamp,
-		.parent = seen->parent,
-		.name_position = seen->name_position,
-		.changes = seen->changes,
-		.rights = seen->rights,
-		.is_plain = seen->is_plain,
-		.state = SIZED_NEW,
-	};
-
-	return same_sizes_add(inventory->sizes, &file, error);
-}
-
-static bool add_to_read(Inventory *inventory, const FileRecord *file, uint32_t half_object,
-			GError **error)
-{
-	ReadItem item = {
-		.id = { file->subvolume, file->inode, file->generation },
-		.stamp = file->stamp,
-		.parent = file->parent,
-		.physical = file->physical,
-		.half_object = half_object,
-		.changes = file->changes,
-		.is_foreign = file->rights & OBJECT_FOREIGN,
-		.is_whole = inventory->sizes,
-	};
-
-	if (inventory->sizes && !half_object)
-		return add_new(inventory, file, error);
-
-	/* What is dirty has no place on the disk yet, and stores through mmap hide. */
-	return inventory_flush(inventory, error) &&
-	       name_buffer_get(inventory->names, file->name_position, &item.name, error) &&
-	       read_list_add(inventory->to_read, &item, error);
-}
-
-static bool update_row(Inventory *inventory, const Object *known, const FileRecord *seen,
-		       uint32_t doubted_day, GError **error)
-{
-	Object current = *known;
-	const char *name;
-
-	if (!name_buffer_get(inventory->names, seen->name_position, &name, error))
-		return false;
-
-	current.flags = (known->flags & ~OBJECT_RIGHTS) | seen->rights;
-	current.changes = 0;
-	current.ctime_nsec = seen->stamp.ctime_nsec;
-	current.doubted_day = doubted_day;
-	current.parent = seen->parent;
-	current.name = (const uint8_t *)name;
-	current.name_bytes = strlen(name);
-	return hash_store_put(inventory->pass->store, &current, error);
-}
-
 static void note_skipped(Inventory *inventory, const Object *known, SkipReason reason)
 {
 	SkipLedger *skips = &inventory->pass->result->skips;
@@ -216,135 +126,15 @@ static void note_skipped(Inventory *inventory, const Object *known, SkipReason r
 	pass_result_add_known(inventory->pass->result, reason);
 }
 
-/*
- * Have an object matched again that could only be a source when it was settled: its owner changed,
- * or who makes the pass.  False: it must be read, as there are too many.
- */
-static bool note_regained(Inventory *inventory, const FileRecord *seen, const Object *known)
-{
-	if (known->state != OBJECT_DONE || known->id >= inventory->settled_below ||
-	    !(known->flags & OBJECT_RIGHTS) || seen->rights)
-		return true;
-	if (inventory->regained->len == REGAINED_MAX)
-		return false;
-
-	g_array_append_val(inventory->regained, known->id);
-	return true;
-}
-
-bool inventory_forget(Inventory *inventory, const Object *known, GError **error)
-{
-	HashStore *store = inventory->pass->store;
-
-	inventory->pass->result->files.gone++;
-	lost_stands_add(inventory->lost, known);
-	return lost_stands_note_drop(store, known, error) &&
-	       hash_store_drop(store, known->subvolume, known->inode, error);
-}
-
-bool inventory_leave(Inventory *inventory, const Object *known, GError **error)
-{
-	HashStore *store = inventory->pass->store;
-	Object left = *known;
-	g_autofree char *name = NULL;
-
-	if (known->state == OBJECT_SKIPPED && known->skip_reason == SKIP_CHANGES_OFTEN)
-		return true;
-
-	name = g_strndup((const char *)known->name, known->name_bytes);
-	left.name = (const uint8_t *)name;
-	left.state = OBJECT_SKIPPED;
-	left.skip_reason = SKIP_CHANGES_OFTEN;
-	/* The file stands for no other one from now on, so later passes do not lose it again. */
-	left.flags &= ~(unsigned)OBJECT_CLONED;
-	left.stand = 0;
-	inventory->pass->result->files.set_aside++;
-	return lost_stands_note_drop(store, known, error) && hash_store_put(store, &left, error);
-}
-
-static uint64_t now_sec(const Inventory *inventory)
-{
-	return (uint64_t)(inventory->pass->result->started_usec / G_USEC_PER_SEC);
-}
-
-/* Whether to read a file now that changed, or about which more is wanted. */
-static FileAction judge_changed(Inventory *inventory, FileRecord *seen, const Object *known)
-{
-	inventory->pass->result->files.changed++;
-	lost_stands_add(inventory->lost, known);
-	if (known_file_is_other(known, seen->generation))
-		return FILE_TO_READ;
-	if (known_file_waits(known, &seen->stamp, inventory->pass->settings, now_sec(inventory)))
-		return FILE_LEFT;
-
-	seen->changes = known_file_changes(known, &seen->stamp);
-	return FILE_TO_READ;
-}
-
-FileAction inventory_judge(Inventory *inventory, FileRecord *seen, const Object *known)
-{
-	PassResult *result = inventory->pass->result;
-	StampVerdict verdict = known_file_compare(known, &seen->stamp, inventory->pass->settings,
-						  pass_day(inventory->pass));
-	bool has_same_rights =
-		known->state != OBJECT_DONE || (known->flags & OBJECT_RIGHTS) == seen->rights;
-
-	/* Of what was kept with extents the file itself has no anchors. */
-	if (known_file_is_other(known, seen->generation) || verdict == STAMP_CHANGED ||
-	    known->flags & OBJECT_READ_SUMS || !note_regained(inventory, seen, known))
-		return judge_changed(inventory, seen, known);
-
-	if (known->id >= inventory->settled_below && known->state == OBJECT_DONE)
-		inventory->unsettled++;
-
-	if (verdict == STAMP_DOUBTED) {
-		result->files.doubted++;
-		return FILE_DOUBTED;
-	}
-
-	result->files.unchanged++;
-	if (known->state == OBJECT_HALF) {
-		seen->changes = known->changes;
-		return FILE_TO_READ_ON;
-	}
-	return has_same_rights && !known_file_has_settled(known, now_sec(inventory)) ? FILE_KEPT
-										     : FILE_NOTED;
-}
-
-bool inventory_act(Inventory *inventory, FileAction action, const FileRecord *seen,
-		   const Object *known, GError **error)
-{
-	bool is_settled;
-
-	switch (action) {
-	case FILE_TO_READ:
-		return add_to_read(inventory, seen, 0, error);
-	case FILE_TO_READ_ON:
-		/* What was settled meanwhile was not matched with what is still to be read of it. */
-		is_settled = known->id < inventory->settled_below;
-		return add_to_read(inventory, seen, is_settled ? 0 : known->id, error);
-	case FILE_DOUBTED:
-		return update_row(inventory, known, seen, pass_day(inventory->pass), error);
-	case FILE_NOTED:
-		return update_row(inventory, known, seen, known->doubted_day, error);
-	case FILE_LEFT:
-		return inventory_leave(inventory, known, error);
-	case FILE_KEPT:
-		break;
-	}
-
-	return true;
-}
-
-/* The store knows the file: is what it knows still true? */
+/* The store knows the file: check whether its record still holds. */
 static bool merge_known(Inventory *inventory, const FileRecord *met, const Object *known,
 			GError **error)
 {
 	FileRecord record = *met;
 	FileRecord *seen = &record;
-	FileAction action = inventory_judge(inventory, seen, known);
+	FileAction action = file_merge_judge(inventory->merge, seen, known);
 
-	if (!inventory_add_known(inventory, action, seen, known, error))
+	if (!file_merge_add_known(inventory->merge, action, seen, known, error))
 		return false;
 	if (action == FILE_LEFT)
 		note_skipped(inventory, known, SKIP_CHANGES_OFTEN);
@@ -352,13 +142,13 @@ static bool merge_known(Inventory *inventory, const FileRecord *met, const Objec
 		note_skipped(inventory, known, known->skip_reason);
 	if (action == FILE_KEPT &&
 	    (known->parent != seen->parent ||
-	     inventory_name_hash(known->name, known->name_bytes) != seen->name_hash))
+	     file_merge_name_hash(known->name, known->name_bytes) != seen->name_hash))
 		action = FILE_NOTED;
 
-	return inventory_act(inventory, action, seen, known, error);
+	return file_merge_act(inventory->merge, action, seen, known, error);
 }
 
-/* Files inside the walk may be identical to one outside that was read. */
+/* Files inside the walk may be identical to a file outside that was read earlier. */
 static bool add_outside(Inventory *inventory, const Object *known, GError **error)
 {
 	SizedFile file = {
@@ -376,17 +166,15 @@ static bool merge_unseen(Inventory *inventory, const Object *known, GError **err
 {
 	if (inventory->pass->keeps_left_out ||
 	    !walk_saw_all_of(inventory->walk, known->subvolume)) {
-		bool is_unsettled =
-			known->id >= inventory->settled_below && known->state == OBJECT_DONE;
-
 		return add_outside(inventory, known, error) &&
-		       (!is_unsettled || sorter_add(inventory->outside, &known->id, error));
+		       (!file_merge_is_unsettled(inventory->merge, known) ||
+			sorter_add(inventory->outside, &known->id, error));
 	}
 
-	return inventory_forget(inventory, known, error);
+	return file_merge_forget(inventory->merge, known, error);
 }
 
-/* The next file of another inode than @last. */
+/* The next file with another inode than @last. */
 static bool next_file(Inventory *inventory, const FileRecord *last, const FileRecord **ret,
 		      GError **error)
 {
@@ -417,7 +205,7 @@ static bool merge_files(Inventory *inventory, GError **error)
 
 		if (order < 0) {
 			pass->result->files.new ++;
-			merged = add_to_read(inventory, seen, 0, error);
+			merged = file_merge_act(inventory->merge, FILE_TO_READ, seen, NULL, error);
 		} else if (order == 0) {
 			merged = merge_known(inventory, seen, known, error);
 		} else {
@@ -438,16 +226,6 @@ static bool merge_files(Inventory *inventory, GError **error)
 	}
 
 	return true;
-}
-
-/* Also where merging was cut short, since the rows tell the new rights already. */
-static bool renew_regained(Inventory *inventory, GError **error)
-{
-	GArray *regained = inventory->regained;
-
-	inventory->unsettled += regained->len;
-	return hash_store_renew(inventory->pass->store, (const uint32_t *)(void *)regained->data,
-				regained->len, error);
 }
 
 static bool build_by_walk(Inventory *inventory, GError **error)
@@ -472,36 +250,34 @@ static bool build_either_way(Inventory *inventory, GError **error)
 {
 	bool is_listed = false;
 
-	/* The size of what is not written out yet is not known to a list of inodes. */
-	if (inventory->sizes && !inventory_flush(inventory, error))
+	/* The list of inodes does not know the size of data that is not written out. */
+	if (inventory->sizes && !file_merge_flush(inventory->merge, error))
 		return false;
 
 	if (inventory_choice_is_list(inventory->pass) &&
-	    !bulk_inventory_build(inventory, &is_listed, error))
+	    !bulk_inventory_build(inventory->pass, inventory->opener, inventory->names,
+				  inventory->merge, &is_listed, error))
 		return false;
 
 	return is_listed || build_by_walk(inventory, error);
 }
 
-/* Files that an earlier pass dropped may have stood for others that were not read again since. */
-static bool take_lost(Inventory *inventory, GError **error)
+/* Whether the pass sees all files of the filesystem. */
+static bool sees_all(const Inventory *inventory)
 {
-	bool are_noted;
+	const Pass *pass = inventory->pass;
 
-	if (!lost_stands_are_noted(inventory->pass->store, &are_noted, error))
-		return false;
-
-	if (are_noted)
-		lost_stands_add_all(inventory->lost);
-	return true;
+	return !pass->keeps_left_out &&
+	       (pass->result->listed_inodes || walk_saw_all_of(inventory->walk, 0));
 }
 
 static bool build(Inventory *inventory, GError **error)
 {
-	bool merged = take_lost(inventory, error) && build_either_way(inventory, error) &&
-		      inventory_list_relying(inventory, error);
+	bool merged = file_merge_begin(inventory->merge, error) &&
+		      build_either_way(inventory, error) &&
+		      file_merge_list_relying(inventory->merge, sees_all(inventory), error);
 
-	if (!renew_regained(inventory, merged ? error : NULL) || !merged)
+	if (!file_merge_renew_regained(inventory->merge, merged ? error : NULL) || !merged)
 		return false;
 
 	g_clear_pointer(&inventory->files, sorter_free);
@@ -521,18 +297,17 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 
 	inventory->pass = pass;
 	inventory->opener = opener;
-	inventory->settled_below = hash_store_settled_below(pass->store);
-	inventory->regained = g_array_new(false, false, sizeof(uint32_t));
 	inventory->names = name_buffer_new(directory);
 	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
 				   &pass->result->skips, &state, pass->stop);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);
-	inventory->lost = lost_stands_new();
 	if (pass->settings->read == READ_POLICY_SAME_SIZE)
 		inventory->sizes = same_sizes_new(false, pass->settings->memory_bytes / 8,
 						  directory, pass->stop);
+	inventory->merge =
+		file_merge_new(pass, inventory->names, inventory->to_read, inventory->sizes);
 	inventory->outside = sorter_new(sizeof(uint32_t), compare_ids,
 					pass->settings->memory_bytes / 8, directory, pass->stop);
 
@@ -559,7 +334,12 @@ ReadList *inventory_to_read(const Inventory *inventory)
 
 uint64_t inventory_unsettled(const Inventory *inventory)
 {
-	return inventory->unsettled;
+	return file_merge_unsettled(inventory->merge);
+}
+
+bool inventory_finish_reading(Inventory *inventory, GError **error)
+{
+	return file_merge_finish_reading(inventory->merge, error);
 }
 
 bool inventory_next_outside(Inventory *inventory, uint32_t *ret, GError **error)

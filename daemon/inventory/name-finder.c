@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/name-finder.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "daemon/inventory/directory-levels.h"
 #include "daemon/inventory/parent-names.h"
 #include "hashstore/anchors/sorter.h"
@@ -11,8 +12,8 @@
 #include <xxhash.h>
 
 /*
- * Asking one file takes as long as reading tens of names in a directory: so many are asked in any case,
- * and more if they are few of all.
+ * Asking one file takes as long as reading tens of names in a directory.  So ASKED_FILES are asked in any case, and
+ * more if they are a small share of all.
  */
 #define ASKED_FILES   1024
 #define FILES_A_ASKED 16
@@ -28,7 +29,7 @@ typedef struct {
 	bool is_racy; /* it may change unseen */
 } ChangedDirectory;
 
-/* A directory that was met ahead. */
+/* A directory that was read ahead. */
 typedef struct {
 	uint64_t inode;
 	uint64_t parent;
@@ -58,18 +59,13 @@ struct NameFinder {
 	atomic_bool is_ending;
 };
 
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_directories(const void *a, const void *b)
 {
 	return compare_uint64(((const ChangedDirectory *)a)->inode,
 			      ((const ChangedDirectory *)b)->inode);
 }
 
-/* Of a directory that was moved meanwhile any name will do: the store is told when it is read again. */
+/* If a directory was moved meanwhile, any of its names will do: it is read again, which corrects the store. */
 static int compare_met(const void *a, const void *b)
 {
 	return compare_uint64(((const MetDirectory *)a)->inode, ((const MetDirectory *)b)->inode);
@@ -123,7 +119,7 @@ NameFinder *name_finder_new(Pass *pass, NameBuffer *names, const FileStat *state
 	return finder;
 }
 
-/* Wait until all was read ahead; meanwhile the devices are looked after. */
+/* Wait until all is read ahead, and look after the devices meanwhile. */
 static void end_ahead(NameFinder *finder)
 {
 	if (!finder->ahead)
@@ -203,7 +199,7 @@ static bool put_directory(NameFinder *finder, uint64_t inode, uint64_t parent, c
 	return hash_store_put_directory(finder->pass->store, &row, error);
 }
 
-/* What the store has of the directory gets @stamp, as it is read now. */
+/* Give the store's record of the directory the @stamp that it is read with. */
 static bool note_stamp(NameFinder *finder, uint64_t inode, uint64_t stamp, GError **error)
 {
 	const DirectoryName *known;
@@ -218,7 +214,7 @@ static bool note_stamp(NameFinder *finder, uint64_t inode, uint64_t stamp, GErro
 	return put_directory(finder, inode, known->parent, name, stamp, error);
 }
 
-/* Begin to read a directory of which the store has a row. */
+/* Begin to read a directory that the store has a row of. */
 static bool enter_known(NameFinder *finder, uint64_t inode, uint32_t generation, GError **error)
 {
 	uint64_t stamp;
@@ -227,7 +223,7 @@ static bool enter_known(NameFinder *finder, uint64_t inode, uint32_t generation,
 	       note_stamp(finder, inode, stamp, error);
 }
 
-/* A directory in @parent, of which the store knows nothing. */
+/* Record a directory in @parent that the store does not know. */
 static bool meet_ahead(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry,
 		       GError **error)
 {
@@ -239,7 +235,7 @@ static bool meet_ahead(NameFinder *finder, uint64_t parent, const DirectoryEntry
 	       sorter_add(finder->met, &met, error);
 }
 
-/* A directory in @parent. */
+/* Visit a directory in @parent. */
 static bool visit_directory(NameFinder *finder, uint64_t parent, const DirectoryEntry *entry,
 			    GError **error)
 {
@@ -274,7 +270,7 @@ static bool visit(NameFinder *finder, uint64_t parent, const DirectoryEntry *ent
 	       sorter_add(finder->names, &found, error);
 }
 
-/* Who reads ahead leaves it to the worker to look after the devices. */
+/* The thread that reads ahead leaves the devices to the worker. */
 static bool may_continue(const NameFinder *finder)
 {
 	const Pass *pass = finder->pass;
@@ -286,7 +282,7 @@ static bool may_continue(const NameFinder *finder)
 	return !atomic_load(&finder->is_ending) && !atomic_load(pass->stop);
 }
 
-/* Read what was entered, and what is entered from there. */
+/* Read the entered directory, and those entered from there. */
 static bool read_entered(NameFinder *finder, GError **error)
 {
 	while (may_continue(finder)) {
@@ -329,7 +325,9 @@ void name_finder_read_ahead(NameFinder *finder)
 {
 	Pass *pass = finder->pass;
 
-	/* A limit would have two wait in turn, and a rotating disk go to and fro between them. */
+	/*
+	 * With a limit, the two threads would only wait for each other.  A rotating disk would seek between them.
+	 */
 	if (finder->parents || pass->n_readers == 1 || throttle_is_limited(pass->throttle))
 		return;
 
@@ -344,7 +342,7 @@ void name_finder_read_ahead(NameFinder *finder)
 		g_clear_pointer(&finder->met, sorter_free);
 }
 
-/* Have the store know what was met ahead.  *ret_is_all: and nothing is to be read again. */
+/* Put the directories read ahead into the store.  *ret_is_all: none has to be read again. */
 static bool put_met(NameFinder *finder, Sorter *met, bool *ret_is_all, GError **error)
 {
 	const ChangedDirectory *changed;
@@ -373,7 +371,7 @@ static bool put_met(NameFinder *finder, Sorter *met, bool *ret_is_all, GError **
 	return sorter_rewind(finder->changed, error);
 }
 
-/* What is read from now on the store is told at once. */
+/* End reading ahead: from now on, directories go into the store at once. */
 static bool take_met(NameFinder *finder, bool *ret_is_all, GError **error)
 {
 	g_autoptr(Sorter) met = NULL;
@@ -390,7 +388,7 @@ static bool take_met(NameFinder *finder, bool *ret_is_all, GError **error)
 	return !met || put_met(finder, met, ret_is_all, error);
 }
 
-/* The top directory lies in no other, so no other names it. */
+/* The top directory has no parent that could name it. */
 static bool note_top(NameFinder *finder, GError **error)
 {
 	HashStore *store = finder->pass->store;
@@ -405,7 +403,7 @@ static bool note_top(NameFinder *finder, GError **error)
 			     known ? known->stamp : 0, error);
 }
 
-/* Read what is noted and was not read meanwhile, of what some directory is known to name. */
+/* Read the changed directories that have a known name and were not read yet. */
 static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **error)
 {
 	const ChangedDirectory *changed;
@@ -433,10 +431,10 @@ static bool read_noted(NameFinder *finder, uint64_t *ret_nameless, GError **erro
 	return true;
 }
 
-/* The directory's own name, of which its times tell, too: a rename changes them. */
+/* Note the directory's own name, too: a rename changes its times. */
 static bool name_by_parent(NameFinder *finder, const ChangedDirectory *changed, GError **error)
 {
-	/* That one changes in every pass that writes. */
+	/* The state directory changes in every pass that writes. */
 	uint64_t stamp =
 		changed->is_racy || is_state_directory(finder, changed->inode) ? 0 : changed->stamp;
 	uint64_t parent = 0;
@@ -485,7 +483,7 @@ bool name_finder_read_changed(NameFinder *finder, GError **error)
 	if (sorter_count(finder->changed) > 0 &&
 	    (!note_top(finder, error) || !read_noted(finder, &n_nameless, error)))
 		return false;
-	/* These may have got their names from directories that came after them. */
+	/* Directories that were read later may have named these. */
 	if (n_nameless > 0 &&
 	    (!sorter_rewind(finder->changed, error) || !read_noted(finder, &n_nameless, error)))
 		return false;

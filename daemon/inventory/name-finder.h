@@ -8,23 +8,20 @@
 #include "kernel-ioctl/xfs/xfs-bulkstat.h"
 
 /*
- * NameFinder - learns the names on an XFS: those in directories that changed since they were last read,
- * or, where inodes know their own names (ParentNames) and few are asked for, of the directories that
- * changed and of these files, and reads no directory.
+ * NameFinder - finds names on XFS.  It reads directories that changed since they were last read.  If inodes know
+ * their names (ParentNames) and few are needed, it reads no directory and asks these inodes.
  *
- * Which directories there are tells XfsBulkstat; one is read again if it is new or its times differ from
- * those that the store remembers.  It brings the directories in the store up to date, and gives out the
- * names of all else that lies in what it read, in the order of inodes.
+ * XfsBulkstat lists the directories.  A directory is read again if it is new, or if its times differ from those in
+ * the store.  The finder updates the directories in the store, and gives out the names of all other files in them
+ * in inode order.
  *
- * Directories are opened by handle, new ones through the directory that they lie in: the kernel looks
- * through the whole of that to connect one that it opened by handle.  Mounts hide nothing from it.
+ * Directories are opened by handle, new ones by name through their parent: to connect a directory opened by handle,
+ * the kernel searches all of its parent.  Mounts hide nothing.
  *
- * Of a store that knows no directory all are read, which may begin before inodes are listed: by a thread
- * of its own, that the store is not told of.  What changes meanwhile has another time when it is listed,
- * or the next time.
+ * If the store knows no directory, all are read.  A thread may do this while inodes are listed; it does not touch
+ * the store.  A directory that changes meanwhile has another time when it is listed, or in the next pass.
  *
- * Memory: a quarter of the pass's limit.
- * Thread: the filesystem's worker.
+ * Memory: a quarter of the pass's limit.  Thread: the filesystem's worker.
  */
 typedef struct NameFinder NameFinder;
 
@@ -35,40 +32,40 @@ typedef struct {
 	uint64_t name_position; /* in the NameBuffer */
 } FoundName;
 
-/* All are borrowed.  What lies in @state_directory is not looked at. */
+/* All are borrowed.  The finder ignores @state_directory. */
 NameFinder *name_finder_new(Pass *pass, NameBuffer *names, const FileStat *state_directory);
 void name_finder_free(NameFinder *finder);
 
 /*
- * Begin to read all directories, of which the store knows none, where that is faster.  The NameBuffer is not
- * to be used until name_finder_read_changed().
+ * Begin to read all directories in a thread, if that is faster; the store knows none.  The NameBuffer must not be
+ * used until name_finder_read_changed().
  */
 void name_finder_read_ahead(NameFinder *finder);
 
-/* There is such a directory; @known is what the store has of it, or NULL.  Before any is read. */
+/* A directory exists; @known is the store's record of it, or NULL.  Call it before any is read. */
 bool name_finder_meet(NameFinder *finder, const XfsInode *directory, const DirectoryName *known,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* So many of all files will want names; to be told before any is read. */
+/* Announce that @n_names of @n_files files need names, before any directory is read. */
 void name_finder_expect(NameFinder *finder, uint64_t n_names, uint64_t n_files);
 
-/* Read those that changed. */
+/* Read the directories that changed. */
 bool name_finder_read_changed(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Read all there are, instead of what was read before. */
+/* Read all directories, and forget the names found before. */
 bool name_finder_read_all(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether the names that were found may lack that of a file with this time: it may be newer than they are. */
+/* Whether the names found may lack that of a file with this ctime: it may be newer than they are. */
 bool name_finder_may_miss(const NameFinder *finder, int64_t ctime_nsec);
 
-/* Whether files are to be asked for their names: then no name comes from directories. */
+/* Whether to ask files for their names: then no name comes from directories. */
 bool name_finder_asks_files(const NameFinder *finder);
 
-/* Ask one.  *ret_has: it has a name. */
+/* Ask a file.  *ret_has: it has a name. */
 bool name_finder_ask(NameFinder *finder, uint64_t inode, uint32_t generation, FoundName *ret,
 		     bool *ret_has, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The next name; NULL at the end.  The names of one inode come in an order that they keep. */
+/* The next name; NULL at the end.  The names of one inode come in the same order in each pass. */
 bool name_finder_next(NameFinder *finder, const FoundName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool name_finder_rewind(NameFinder *finder, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -9,7 +9,7 @@
 
 struct ParentNames {
 	XfsParents *parents;
-	GString *best; /* name of what was found */
+	GString *best; /* the name that was found */
 	uint64_t best_parent;
 	uint64_t best_hash;
 };

@@ -2,6 +2,7 @@
 #include "daemon/inventory/read-list.h"
 
 #include "common/system/name-buffer.h"
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -24,11 +25,6 @@ struct ReadList {
 	uint64_t files;
 	uint64_t bytes;
 };
-
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_places(const void *a, const void *b)
 {
@@ -66,7 +62,7 @@ void read_list_free(ReadList *list)
 	g_free(list);
 }
 
-/* Find out where the file lies and its generation; what cannot be found out stays 0. */
+/* Find out the generation of the file and where it lies; what cannot be found out stays 0. */
 static void locate(ReadList *list, ReadRecord *record, const char *name)
 {
 	ReadItem *item = &record->item;

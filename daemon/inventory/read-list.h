@@ -6,10 +6,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * ReadList - the files that a pass has to read, in the order in which they lie on the disk.
+ * ReadList - the files that a pass has to read, in their order on the disk.
  *
- * Memory: a quarter of the pass's limit.
- * Thread: the filesystem's worker.
+ * Memory: a quarter of the pass's limit.  Thread: the filesystem's worker.
  */
 typedef struct ReadList ReadList;
 
@@ -32,7 +31,7 @@ typedef struct {
 ReadList *read_list_new(Pass *pass, FileOpener *opener);
 void read_list_free(ReadList *list);
 
-/* Add a file, whose place and generation are found out here if they are not known.  Dirty data has no place yet. */
+/* Add a file.  Its place and generation are looked up if they are not known.  Dirty data has no place yet. */
 bool read_list_add(ReadList *list, const ReadItem *item, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Call once, when all were added. */

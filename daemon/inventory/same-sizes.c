@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/same-sizes.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/anchors/sorter.h"
 
 struct SameSizes {
@@ -10,16 +11,11 @@ struct SameSizes {
 	SizedFile pending; /* the one after it */
 	bool has_pending;
 	bool is_like_last;   /* the pending one has the key of the given one */
-	uint64_t open_bytes; /* a size of which the head of a file is not known */
+	uint64_t open_bytes; /* a size with a file whose head is not known */
 	bool has_open;
 };
 
-static int compare_uint64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-/* What is not known comes first: it says something of all others of its size. */
+/* A file with an unknown head comes first: it may be identical to any other of its size. */
 static int compare_heads(const void *a, const void *b)
 {
 	const SizedFile *one = a;

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 /*
- * SameSizes - tells files that may be identical to others from those that cannot be: no other file has
- * their size, or none of that size has their head.
+ * SameSizes - separates files that may be identical to others from those that cannot be: no other file has their
+ * size, or none of that size has their head.
  *
- * A head is a digest over the first blocks of a file.  A file of which it is not known may be identical
- * to any of its size.
+ * A head is a digest over the first blocks of a file.  A file with an unknown head may be identical to any of its
+ * size.
  *
- * Memory: what it is given.  Thread: one at a time.
+ * Memory: the given limit.  Thread: one at a time.
  */
 typedef struct SameSizes SameSizes;
 
@@ -41,16 +41,16 @@ typedef struct {
 	uint32_t object;        /* id in the store; 0: it has none yet */
 	unsigned rights;        /* ObjectFlags */
 	SizedState state;
-	bool is_plain; /* no flag of the inode says how its data is to be treated */
-	bool is_alone; /* nothing may be identical to it; set when it is given out */
+	bool is_plain; /* no flag of the inode concerns its data */
+	bool is_alone; /* no file can be identical to it; set when it is given out */
 } SizedFile;
 
-/* Files are told apart by their sizes, or @by_head too.  @directory is copied, @stop borrowed. */
+/* Files differ by their sizes, or @by_head, too.  @directory is copied, @stop borrowed. */
 SameSizes *same_sizes_new(bool by_head, size_t memory_bytes, const char *directory,
 			  const atomic_bool *stop);
 void same_sizes_free(SameSizes *sizes);
 
-/* Add a file; of one that is SIZED_KNOWN the size and the head are enough. */
+/* Add a file.  For SIZED_KNOWN, size and head are enough. */
 bool same_sizes_add(SameSizes *sizes, const SizedFile *file, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -8,7 +8,7 @@ typedef struct libmnt_table MountTable;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MountTable, mnt_unref_table)
 
-/* Whether @mount is one right on the mount that shows a root, below it. */
+/* Whether @mount lies below a root, directly on the mount that shows the root. */
 static bool is_met(const Filesystem *filesystem, struct libmnt_fs *mount)
 {
 	const char *target = mnt_fs_get_target(mount);

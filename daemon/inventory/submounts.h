@@ -11,8 +11,7 @@
 bool submounts_are_on(uint64_t mount_id);
 
 /*
- * Count what is mounted below the paths of a pass in @skips, as a walk from them would meet it: it is no
- * part of the pass.
+ * Count the mounts below the roots of a pass in @skips, as a walk would meet them: they are no part of the pass.
  *
  * Thread: any.
  */

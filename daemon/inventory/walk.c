@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The subvolume that holds all others (BTRFS_FS_TREE_OBJECTID), and the only one of an XFS. */
+/* The subvolume that contains all others (BTRFS_FS_TREE_OBJECTID).  On XFS it stands for the whole filesystem. */
 #define BTRFS_TOP_SUBVOLUME 5
 
-/* What a snapshot shows where a subvolume was nested (BTRFS_EMPTY_SUBVOL_DIR_OBJECTID): nothing. */
+/* A snapshot shows this empty directory where a subvolume was nested (BTRFS_EMPTY_SUBVOL_DIR_OBJECTID). */
 #define BTRFS_EMPTY_DIRECTORY_INODE 2
 
 typedef struct {
@@ -141,7 +141,7 @@ static bool is_same(const FileStat *one, const FileStat *other)
 	       one->device_minor == other->device_minor;
 }
 
-/* Whether the directory is one that a walk leaves alone, and why. */
+/* Whether the walk skips the directory, and why. */
 static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *ret_reason)
 {
 	*ret_reason = SKIP_OWN_STATE;
@@ -156,7 +156,7 @@ static bool is_left_alone(const Walk *walk, const FileStat *stat, SkipReason *re
 	return false;
 }
 
-/* Leave the open @directory alone. */
+/* Skip the open @directory. */
 static void leave_take(Walk *walk, Directory *directory, SkipReason reason, const char *name)
 {
 	directory_free(directory);
@@ -164,7 +164,7 @@ static void leave_take(Walk *walk, Directory *directory, SkipReason reason, cons
 	walk->entry.is_directory = false;
 }
 
-/* Find out which subvolume the open directory lies in, and what there is to know of it. */
+/* Find out which subvolume the open directory lies in, and whether it is read-only. */
 static bool identify_subvolume(Walk *walk, Level *level, GError **error)
 {
 	FsKind kind = walk->filesystem->identity.kind;
@@ -276,7 +276,7 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 	Directory *directory = NULL;
 	int failed;
 
-	/* The path is that of the directory: see visit(). */
+	/* Nothing is entered too deep; the path is that of the directory: see visit(). */
 	if (walk->levels->len >= walk->depth_max || walk->path->len > FILTER_PATH_BYTES_MAX) {
 		skip(walk, SKIP_TOO_DEEP, 0, name);
 		return true;
@@ -303,7 +303,7 @@ static bool visit_directory(Walk *walk, const char *name, GError **error)
 	return enter_take(walk, directory, name, error);
 }
 
-/* Fill the entry if the file is to be looked at. */
+/* Fill the entry, if the file is part of the pass. */
 static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 {
 	const Level *level = innermost(walk);
@@ -331,7 +331,7 @@ static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 	return true;
 }
 
-/* *ret_found: the entry is one to give out. */
+/* *ret_found: the entry is to be given out. */
 static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_found, GError **error)
 {
 	const char *path = path_of(walk, name);
@@ -386,7 +386,7 @@ bool walk_next(Walk *walk, const WalkEntry **ret, GError **error)
 {
 	*ret = NULL;
 
-	/* What is left out may be very much, of which nothing is returned. */
+	/* Very many files may be skipped before one is given out. */
 	while (!atomic_load(walk->stop)) {
 		const DirectoryEntry *listed;
 		GError *failed = NULL;

@@ -12,11 +12,13 @@
 /*
  * Walk - all directories and regular files below a Filesystem's roots, one statx each.
  *
- * Relative to open directories, so no rename can lead it elsewhere.  Nested btrfs subvolumes are
- * entered, other mounts are not.  Left alone and counted: what the Filter excludes, small files,
- * special files, the state directory, what may not be read, directories deeper than descriptors
- * suffice or below a path of more than FILTER_PATH_BYTES_MAX, and read-only snapshots if these are skipped; and the running system's /boot and /efi, under whatever name they are met, unless the
- * walk begins in them by that name.
+ * It goes from open directory to open directory, so no rename can lead it elsewhere.  It enters nested btrfs
+ * subvolumes, but no other mounts.
+ *
+ * It skips and counts: files that the Filter excludes, small files, special files, the state directory, unreadable
+ * directories, directories deeper than descriptors suffice or below a path of more than FILTER_PATH_BYTES_MAX, and
+ * read-only snapshots if the settings say so.  It skips the running system's /boot and /efi under any name, unless
+ * the walk begins in them by that name.
  *
  * A file with several names comes once for each of them.
  *
@@ -28,13 +30,13 @@ typedef struct {
 	bool is_directory;
 	uint64_t subvolume;
 	uint64_t parent_subvolume;
-	uint64_t parent;  /* inode of the directory; 0 where a walk began */
-	const char *name; /* last component; where a walk began the absolute path */
+	uint64_t parent;  /* inode of the directory; 0 for a root */
+	const char *name; /* last component; for a root, the absolute path */
 	FileStat stat;
 	bool is_foreign; /* a file that this process may not share onto */
 } WalkEntry;
 
-/* All arguments are borrowed.  @state_directory is what must not be entered. */
+/* All arguments are borrowed.  The walk does not enter @state_directory. */
 Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
 	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop);
 void walk_free(Walk *walk);
@@ -42,12 +44,12 @@ void walk_free(Walk *walk);
 /* The next directory or file of at least the minimal size; NULL at the end, or when @stop is raised. */
 bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Regular files met so far that are not excluded, every name counted; small ones too. */
+/* The number of regular files so far that are not excluded, small ones included; every name counts. */
 uint64_t walk_names(const Walk *walk);
 
 /*
- * Whether the finished walk saw all of the subvolume: it entered it by its top directory, or left it
- * out on purpose, or saw all of the one that holds all others.  What the store knows there and the walk did not meet is gone.
+ * Whether the finished walk saw all of the subvolume: it entered the top directory, or skipped it on purpose, or
+ * saw all of the subvolume that contains all others.  Files of the store there that the walk did not meet are gone.
  */
 bool walk_saw_all_of(const Walk *walk, uint64_t subvolume);
 

@@ -7,16 +7,16 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
-/* What the errand and its thread share, whichever of them is longer there. */
+/* State that the task and its thread share; the last of both frees it. */
 typedef struct {
 	/* Set at creation, never changed. */
 	const DetachedTaskKind *kind;
 	int finished_fd;
 
-	void *data; /* Thread: the errand's, until has_ended. */
+	void *data; /* Thread: the task's, until has_ended. */
 
 	atomic_bool has_ended;
-	atomic_uint n_holders; /* not of GLib, whose counts ThreadSanitizer does not see */
+	atomic_uint n_holders; /* ThreadSanitizer does not see the counts of GLib */
 } Work;
 
 struct DetachedTask {
@@ -49,40 +49,40 @@ static void *detached_task_main(void *data)
 
 static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	DetachedTask *errand = data;
+	DetachedTask *task = data;
 
-	if (!detached_task_is_done(errand))
+	if (!detached_task_is_done(task))
 		return 0;
 
-	errand->finished = sd_event_source_unref(errand->finished);
-	errand->too_late = sd_event_source_unref(errand->too_late);
-	errand->listener.done(errand->listener.data);
+	task->finished = sd_event_source_unref(task->finished);
+	task->too_late = sd_event_source_unref(task->too_late);
+	task->listener.done(task->listener.data);
 	return 0;
 }
 
 static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
 {
-	DetachedTask *errand = data;
+	DetachedTask *task = data;
 
-	errand->too_late = sd_event_source_unref(errand->too_late);
-	if (errand->listener.late)
-		errand->listener.late(errand->listener.data);
+	task->too_late = sd_event_source_unref(task->too_late);
+	if (task->listener.late)
+		task->listener.late(task->listener.data);
 	return 0;
 }
 
-static int add_sources(DetachedTask *errand, sd_event *event)
+static int add_sources(DetachedTask *task, sd_event *event)
 {
 	int failed;
 
-	if (errand->work->finished_fd < 0)
+	if (task->work->finished_fd < 0)
 		return -errno;
 
-	failed = sd_event_add_io(event, &errand->finished, errand->work->finished_fd, EPOLLIN,
-				 on_finished, errand);
+	failed = sd_event_add_io(event, &task->finished, task->work->finished_fd, EPOLLIN,
+				 on_finished, task);
 	if (failed >= 0)
-		failed = sd_event_add_time_relative(event, &errand->too_late, CLOCK_MONOTONIC,
-						    errand->work->kind->patience_usec, 0,
-						    on_too_late, errand);
+		failed = sd_event_add_time_relative(event, &task->too_late, CLOCK_MONOTONIC,
+						    task->work->kind->patience_usec, 0, on_too_late,
+						    task);
 	return failed;
 }
 
@@ -104,47 +104,47 @@ static bool start_thread(Work *work, GError **error)
 DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, void *work_data,
 				const DetachedTaskListener *listener, GError **error)
 {
-	g_autoptr(DetachedTask) errand = g_new0(DetachedTask, 1);
+	g_autoptr(DetachedTask) task = g_new0(DetachedTask, 1);
 	int failed;
 
-	errand->listener = *listener;
-	errand->work = g_new0(Work, 1);
-	atomic_store(&errand->work->n_holders, 1);
-	errand->work->kind = kind;
-	errand->work->data = work_data;
-	errand->work->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	failed = add_sources(errand, event);
+	task->listener = *listener;
+	task->work = g_new0(Work, 1);
+	atomic_store(&task->work->n_holders, 1);
+	task->work->kind = kind;
+	task->work->data = work_data;
+	task->work->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	failed = add_sources(task, event);
 	if (failed < 0) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
 			    "cannot wait for a thread: %s", g_strerror(-failed));
 		return NULL;
 	}
 
-	return start_thread(errand->work, error) ? g_steal_pointer(&errand) : NULL;
+	return start_thread(task->work, error) ? g_steal_pointer(&task) : NULL;
 }
 
-void detached_task_set_listener(DetachedTask *errand, const DetachedTaskListener *listener)
+void detached_task_set_listener(DetachedTask *task, const DetachedTaskListener *listener)
 {
-	errand->listener = *listener;
+	task->listener = *listener;
 }
 
-bool detached_task_is_done(const DetachedTask *errand)
+bool detached_task_is_done(const DetachedTask *task)
 {
-	return atomic_load(&errand->work->has_ended);
+	return atomic_load(&task->work->has_ended);
 }
 
-void *detached_task_work_data(const DetachedTask *errand)
+void *detached_task_work_data(const DetachedTask *task)
 {
-	return detached_task_is_done(errand) ? errand->work->data : NULL;
+	return detached_task_is_done(task) ? task->work->data : NULL;
 }
 
-void detached_task_free(DetachedTask *errand)
+void detached_task_free(DetachedTask *task)
 {
-	if (!errand)
+	if (!task)
 		return;
 
-	sd_event_source_unref(errand->finished);
-	sd_event_source_unref(errand->too_late);
-	work_unref(errand->work);
-	g_free(errand);
+	sd_event_source_unref(task->finished);
+	sd_event_source_unref(task->too_late);
+	work_unref(task->work);
+	g_free(task);
 }

@@ -3,16 +3,16 @@
 
 #include <stdatomic.h>
 
-/* What is looked for, and what was found. */
+/* The paths, and the result. */
 typedef struct {
 	SearchPurpose purpose;
 	char **paths;
 	GPtrArray *found;
 	GError *error;
-} Quest;
+} SearchWork;
 
 struct FilesystemSearch {
-	DetachedTask *errand;
+	DetachedTask *task;
 	FilesystemSearchDone done;
 	void *data;
 };
@@ -38,20 +38,20 @@ static void uncount_thread(SearchPurpose purpose)
 
 static void quest_free(void *data)
 {
-	Quest *quest = data;
+	SearchWork *work = data;
 
-	g_strfreev(quest->paths);
-	g_clear_pointer(&quest->found, g_ptr_array_unref);
-	g_clear_error(&quest->error);
-	g_free(quest);
+	g_strfreev(work->paths);
+	g_clear_pointer(&work->found, g_ptr_array_unref);
+	g_clear_error(&work->error);
+	g_free(work);
 }
 
 static void search_work(void *data)
 {
-	Quest *quest = data;
+	SearchWork *work = data;
 
-	quest->found = filesystems_find(quest->paths, &quest->error);
-	uncount_thread(quest->purpose);
+	work->found = filesystems_find(work->paths, &work->error);
+	uncount_thread(work->purpose);
 }
 
 static const DetachedTaskKind search_kind = {
@@ -64,9 +64,9 @@ static const DetachedTaskKind search_kind = {
 static void on_done(void *data)
 {
 	FilesystemSearch *search = data;
-	Quest *quest = detached_task_work_data(search->errand);
-	g_autoptr(GPtrArray) found = g_steal_pointer(&quest->found);
-	g_autoptr(GError) error = g_steal_pointer(&quest->error);
+	SearchWork *work = detached_task_work_data(search->task);
+	g_autoptr(GPtrArray) found = g_steal_pointer(&work->found);
+	g_autoptr(GError) error = g_steal_pointer(&work->error);
 
 	if (search->done)
 		search->done(found, error, search->data);
@@ -90,7 +90,7 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 {
 	g_autoptr(FilesystemSearch) search = g_new0(FilesystemSearch, 1);
 	const DetachedTaskListener listener = { on_done, on_late, search };
-	Quest *quest;
+	SearchWork *work;
 
 	if (!count_thread(purpose)) {
 		g_set_error_literal(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
@@ -100,11 +100,11 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 
 	search->done = done;
 	search->data = data;
-	quest = g_new0(Quest, 1);
-	quest->purpose = purpose;
-	quest->paths = g_strdupv((char **)paths);
-	search->errand = detached_task_new(event, &search_kind, quest, &listener, error);
-	if (!search->errand) {
+	work = g_new0(SearchWork, 1);
+	work->purpose = purpose;
+	work->paths = g_strdupv((char **)paths);
+	search->task = detached_task_new(event, &search_kind, work, &listener, error);
+	if (!search->task) {
 		uncount_thread(purpose);
 		return NULL;
 	}
@@ -115,14 +115,14 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 DetachedTask *filesystem_search_leave(FilesystemSearch *search,
 				      const DetachedTaskListener *listener)
 {
-	g_autoptr(DetachedTask) errand = g_steal_pointer(&search->errand);
+	g_autoptr(DetachedTask) task = g_steal_pointer(&search->task);
 
 	filesystem_search_free(search);
-	if (detached_task_is_done(errand))
+	if (detached_task_is_done(task))
 		return NULL;
 
-	detached_task_set_listener(errand, listener);
-	return g_steal_pointer(&errand);
+	detached_task_set_listener(task, listener);
+	return g_steal_pointer(&task);
 }
 
 void filesystem_search_free(FilesystemSearch *search)
@@ -130,6 +130,6 @@ void filesystem_search_free(FilesystemSearch *search)
 	if (!search)
 		return;
 
-	detached_task_free(search->errand);
+	detached_task_free(search->task);
 	g_free(search);
 }

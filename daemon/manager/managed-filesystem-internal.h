@@ -11,7 +11,7 @@
 #include "kernel-ioctl/file/write-mark.h"
 
 /*
- * The state that the files that implement ManagedFilesystem share.
+ * The state of ManagedFilesystem for the files that implement it.
  *
  * Thread: main.
  */
@@ -22,34 +22,34 @@ struct ManagedFilesystem {
 	DiskTable *disks;
 	ManagedListener listener;
 
-	/* The mount, when that was last looked at. */
+	/* The mount, at the last look. */
 	bool is_mounted;
 	FsIdentity identity;
 	dev_t device;
-	GPtrArray *lies_on; /* Disk; NULL while it is not to be worked on */
+	GPtrArray *lies_on; /* Disk; NULL while it is disabled */
 	char **disk_names;  /* of these */
 	char *mount_point;
-	char **targets; /* of all mounts to work through */
+	char **targets; /* mount points that together show all of it */
 	char *refusal;
 
-	Settings *settings; /* NULL: it is not to be worked on */
+	Settings *settings; /* NULL: it is disabled */
 
 	/* The state that the schedule uses. */
 	ScheduleState schedule;
 	ScheduleAnswer answer;
-	PassConditions *hardships;
+	PassConditions *conditions;
 	char *waits_for; /* in words */
 	WriteMark mark;  /* when the last pass began */
 	bool has_mark;
 
-	/* The look before a pass, and its result; NULL: none is going on. */
+	/* The preflight check before a pass, and its result; NULL: none is running. */
 	DetachedTask *look;
 	int64_t looked_usec; /* monotonic; 0: not since the last pass began */
 	bool is_being_scrubbed;
-	/* The task that did not end in time, or was not waited for; NULL: none is left. */
+	/* A task that did not end in time, or was abandoned; NULL: none. */
 	DetachedTask *left;
 
-	/* Somebody wants a pass over paths, which are looked up; all NULL: nobody does. */
+	/* A caller requests a pass over paths, which are being looked up; all NULL: no request. */
 	struct {
 		FilesystemSearch *search;
 		RunRequest *request;
@@ -57,11 +57,11 @@ struct ManagedFilesystem {
 		void *data;
 	} wanted;
 
-	/* Those who hold it, so that no pass is made over it. */
+	/* The holders; no pass runs while there are any. */
 	GPtrArray *holds; /* of managed-hold */
 	int hold_fd;      /* a FilesystemHold; below 0: nobody holds it */
 
-	/* The pass that runs: it is looked for first, then worked on. */
+	/* The pass that runs: first its paths are looked up. */
 	FilesystemSearch *search;
 	Filesystem *filesystem;
 	Worker *worker;
@@ -82,58 +82,61 @@ struct ManagedFilesystem {
 	int finished_fd;
 	sd_event_source *finished;
 
-	/* The result of the passes before. */
+	/* The results of earlier passes. */
 	bool has_last;
 	PassResult last;
 	int report_fd; /* a Memfd, which all who ask share; below 0: none */
 	uint64_t n_passes, freed_bytes, read_bytes;
 };
 
-/* Whether passes can be made over it, now or when something ends that is in the way. */
+/* Whether passes can run over it, now or after a condition that will end. */
 bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether nobody paused it; the error says how to end a pause. */
+/* Whether it is not paused; the error says how to end a pause. */
 bool managed_is_not_paused(const ManagedFilesystem *managed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Have the next look begin a pass, or the end of a pause that came meanwhile. */
+/* Have the next look begin a pass, or the look after a pause. */
 void managed_ask(ManagedFilesystem *managed);
 
 void managed_say_changed(ManagedFilesystem *managed);
 
-/* Nobody wants a pass over paths any more that are still looked up: who did is told @why. */
+/* Cancel the pending request for a pass over paths; the requester is told @why. */
 void requested_pass_drop(ManagedFilesystem *managed, const char *why);
 
 /*
- * Tell @state the facts that need the filesystem opened, which a thread does.  Returns false while that goes on:
- * when it has ended, or does not end in time, the listener has the filesystem looked at again.
+ * Fill in the facts of @state that need the filesystem opened.  Returns false while a detached task finds them.
+ * The listener has the filesystem looked at again when the task ends, or is late.
  */
 bool managed_preflight_closer(ManagedFilesystem *managed, ScheduleState *state);
 
-/* Give up what a pass is over, and begin no other while the thread that looks for it hangs. */
+/* Abandon the search for the paths of a pass.  No other pass begins while its thread hangs. */
 void managed_leave_search(ManagedFilesystem *managed);
 
-/* Whether a pass runs, or what it is over is being looked for. */
+/* Whether a pass runs, or its paths are being looked up. */
 bool managed_pass_runs(const ManagedFilesystem *managed);
 
-/* Returns false if that could not be, which then is known to the schedule. */
+/* Returns false if the pass cannot begin; the schedule knows of it then. */
 bool managed_pass_begin(ManagedFilesystem *managed, const ScheduleState *state);
 
-/* Have the pass end, if one runs, for @reason. */
+/* If a pass runs, ask it to end for @reason. */
 void managed_pass_end(ManagedFilesystem *managed, EndReason reason);
 
-/* Wait for the end of the pass that was told to end, if one runs. */
+/* Wait for a pass that was asked to end, if one runs. */
 void managed_pass_finish(ManagedFilesystem *managed);
 
-/* The request is done, or cannot be; a pass over all is another matter. */
+/*
+ * Drop the request over paths, which is done or cannot be done.  A pass over all of the filesystem is another
+ * matter.
+ */
 void managed_drop_request(ManagedFilesystem *managed);
 
-/* Nobody holds it at first. */
+/* At first there are no holders. */
 void managed_holds_init(ManagedFilesystem *managed);
 
 /* End all holds, as the service ends. */
 void managed_holds_clear(ManagedFilesystem *managed);
 
-/* The holders, and their reasons, in words that may name files.  There must be a holder. */
+/* The holders with their reasons, in words that may name files.  There must be a holder. */
 char *managed_holds_text(const ManagedFilesystem *managed);

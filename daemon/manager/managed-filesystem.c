@@ -13,13 +13,13 @@
 
 #define SYSFS "/sys"
 
-/* What shows in sysfs alone is looked at so often, at a cost of microseconds and no I/O. */
+/* How often to look at sysfs: this takes microseconds and no I/O. */
 #define LOOK_USEC (60 * G_USEC_PER_SEC)
 
-/* While a pass runs. */
+/* How often to look at the battery while a pass runs. */
 #define BATTERY_LOOK_USEC (10 * G_USEC_PER_SEC)
 
-/* Locks of disks are files in memory. */
+/* How often to look at the locks of disks, which are files in memory. */
 #define TURN_LOOK_USEC (2 * G_USEC_PER_SEC)
 
 const char *managed_state_name(ManagedState state)
@@ -59,7 +59,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, Dis
 	managed->uuid = g_strdup(uuid);
 	managed->event = sd_event_ref(event);
 	managed->disks = disks;
-	managed->hardships = pass_conditions_new(disk_topology_system(), disks);
+	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
 	managed->listener = *listener;
 	managed->finished_fd = -1;
 	managed->report_fd = -1;
@@ -76,7 +76,7 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 	managed->is_mounted = mounted;
 	g_clear_pointer(&managed->refusal, g_free);
 	if (!mounted || !was_mounted) {
-		/* While it was away another system may have changed it. */
+		/* Another system may have changed it while it was unmounted. */
 		managed->schedule.last_pass = LAST_PASS_NONE;
 		managed->has_mark = false;
 	}
@@ -108,7 +108,7 @@ static FsLocation location_of(const ManagedFilesystem *managed)
 	return location;
 }
 
-/* They change with devices of a btrfs, and what is asked for here needs no disk. */
+/* The disks of a btrfs filesystem may change; finding them needs no I/O. */
 static void find_disks(ManagedFilesystem *managed)
 {
 	const FsLocation location = location_of(managed);
@@ -155,7 +155,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	fd_close(&managed->report_fd);
 	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
 	g_strfreev(managed->disk_names);
-	pass_conditions_free(managed->hardships);
+	pass_conditions_free(managed->conditions);
 	detached_task_free(managed->look);
 	detached_task_free(managed->left);
 	g_free(managed->waits_for);
@@ -167,7 +167,7 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	g_free(managed);
 }
 
-/* What changed on the filesystem since the last pass began, as far as can be told without touching it. */
+/* Find out how much changed since the last pass began, as far as sysfs tells. */
 static void look_for_changes(ManagedFilesystem *managed, ScheduleState *state)
 {
 	WriteMark now;
@@ -196,15 +196,15 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	state.is_on_hold = managed->holds->len > 0;
 	schedule_inputs_tell_windows(managed->settings, &managed->schedule, &state);
 	look_for_changes(managed, &state);
-	pass_conditions_look(managed->hardships, &location, managed->lies_on, &state);
+	pass_conditions_look(managed->conditions, &location, managed->lies_on, &state);
 	return state;
 }
 
-/* Whether the pass has to make way for a battery; who asked for one meant it. */
+/* Whether the pass has to end because of the battery.  A requested pass goes on. */
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
 	return managed->pass_settings->on_battery == HARDSHIP_PAUSE && !managed->was_asked &&
-	       pass_conditions_is_on_battery(managed->hardships);
+	       pass_conditions_is_on_battery(managed->conditions);
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)
@@ -224,8 +224,8 @@ static int64_t look_at_pass(ManagedFilesystem *managed)
 }
 
 /*
- * Ask the schedule; who is to begin has the turn on its disks.  Returns false while there is no answer, as it is
- * looked at.
+ * Ask the schedule.  If a pass is to begin, it gets the slots of its disks.  Returns false while the preflight
+ * check runs.
  */
 static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *policy,
 			 ScheduleState *state)
@@ -243,18 +243,18 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 		answer = schedule_next(policy, state);
 	}
 
-	/* What begins now may take long. */
+	/* The pass may take long, so the check is void after it. */
 	if (answer.reason == WAIT_NOT)
 		managed->looked_usec = 0;
 	managed->answer = answer;
 	return true;
 }
 
-/* After how long to look again though nothing is known to have happened. */
+/* When to look again even if no event happens. */
 static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
 {
-	/* Of what other processes do nothing is heard. */
-	if (managed->answer.reason == WAIT_DISK_TAKEN || managed->answer.reason == WAIT_HELD ||
+	/* Other processes send no events. */
+	if (managed->answer.reason == WAIT_DISK_BUSY || managed->answer.reason == WAIT_LOCKED ||
 	    managed->answer.reason == WAIT_ON_HOLD)
 		return TURN_LOOK_USEC;
 
@@ -264,7 +264,7 @@ static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy 
 static void say_what_it_waits_for(ManagedFilesystem *managed)
 {
 	WaitReason reason = managed->answer.reason;
-	const char *seen = pass_conditions_text(managed->hardships, reason);
+	const char *seen = pass_conditions_text(managed->conditions, reason);
 	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);
@@ -276,7 +276,7 @@ static void say_what_it_waits_for(ManagedFilesystem *managed)
 		managed->waits_for = g_strdup(seen ? seen : wait_reason_text(reason));
 }
 
-/* End a pause whose time is over; returns when the pause ends by itself. */
+/* End a pause whose time is over.  Returns when the pause will end. */
 static int64_t look_at_pause(ManagedFilesystem *managed)
 {
 	if (!managed->schedule.is_paused || managed->schedule.paused_until_usec == 0)
@@ -375,10 +375,10 @@ void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 	if (reason == END_FOR_STOP) {
 		managed->schedule.is_asked = false;
 		managed->asked_again = false;
-		/* The pass that was ended for a hold is not to go on after it. */
+		/* A stopped pass does not continue after the hold that ended it. */
 		if (managed->holds->len > 0 && managed->schedule.last_pass == LAST_PASS_CUT_SHORT)
 			managed->schedule.last_pass = LAST_PASS_OUT_OF_TIME;
-		/* While its pass runs, what came of it has to be known as its. */
+		/* The result of a running pass still needs the request. */
 		if (!managed_pass_runs(managed)) {
 			g_clear_pointer(&managed->request, run_request_free);
 			managed_say_changed(managed);

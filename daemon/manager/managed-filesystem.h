@@ -11,10 +11,10 @@
 #include <systemd/sd-event.h>
 
 /*
- * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what
- * it waits for, the pass that runs, and what came of the last one.
+ * ManagedFilesystem - one filesystem of the service: its settings, the reason to wait, the running pass, and the
+ * result of the last one.
  *
- * While no pass runs it holds no descriptor on the filesystem, which so can be unmounted.
+ * While no pass runs, it has no descriptor on the filesystem, which can be unmounted.
  *
  * Owned by the Manager.  Thread: main.
  */
@@ -34,7 +34,7 @@ const char *managed_state_name(ManagedState state);
 
 /* Why a pass is asked to end. */
 typedef enum {
-	END_FOR_STOP,    /* somebody wants the filesystem left alone, until it changes anew */
+	END_FOR_STOP,    /* on request, until it changes again */
 	END_FOR_PAUSE,   /* until it is resumed */
 	END_FOR_HOLD,    /* while somebody holds it */
 	END_FOR_TIME,    /* the window closes, or its time is over */
@@ -44,69 +44,65 @@ typedef enum {
 } EndReason;
 
 typedef struct {
-	/* Anything changed that the bus shows of the filesystem, and it is to be looked at. */
+	/* A property that the bus shows changed, and a look is due. */
 	void (*changed)(ManagedFilesystem *managed, void *data);
-	/* It is to be looked at. */
+	/* A look is due. */
 	void (*due)(void *data);
 	void *data;
 } ManagedListener;
 
-/* @disks, those of all filesystems, is borrowed. */
+/* @disks is borrowed; it has the disks of all filesystems. */
 ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
 					  const ManagedListener *listener);
 
-/* Ends the pass, waiting for it: see managed_filesystem_end(). */
+/* Ends the pass and waits for it: see managed_filesystem_end(). */
 void managed_filesystem_free(ManagedFilesystem *managed);
 
-/* The present mount: copied; NULL: none, and a pass that runs is asked to end. */
+/* Set the present mount, which is copied.  NULL: it is unmounted, and a running pass is asked to end. */
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
 
-/* How to treat it from the next pass on: a reference is kept; NULL: it is not to be worked on. */
+/* Set the settings from the next pass on; a reference is kept.  NULL: the filesystem is disabled. */
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings);
 
-/* Whether it has settings, and so is to be worked on. */
+/* Whether it has settings. */
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
 
 /* The directory of its store; NULL: it is not enabled. */
 const char *managed_filesystem_state_directory(const ManagedFilesystem *managed);
 
 /*
- * Look whether a pass is to begin, and begin it.  Returns when to look again at the latest, on the
- * clock of g_get_monotonic_time(); SCHEDULE_NEVER while there is nothing that time alone changes.
+ * Look whether a pass has to begin, and begin it.  Returns when to look again at the latest, on the clock of
+ * g_get_monotonic_time().  SCHEDULE_NEVER: time alone changes nothing.
  */
 int64_t managed_filesystem_look(ManagedFilesystem *managed);
 
-/*
- * Have a pass begin as soon as it can; errors are of the kind "not mounted", "refused",
- * "disabled", "paused".
- */
+/* Request a pass as soon as possible.  Errors: not mounted, refused, disabled, paused. */
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The answer to a request for a pass over paths.  NULL: it is going to begin; else why not.  That is
- * FILESYSTEM_ERROR_IN_USE if a pass runs already, or is about to.
+ * The answer to a request for a pass over paths.  NULL: it will begin; else why not: FILESYSTEM_ERROR_IN_USE if a
+ * pass runs already, or is about to.
  */
 typedef void (*RequestedPassAnswer)(const GError *error, void *data);
 
 /*
- * The same over @paths of it alone and with @wishes, as RunRequest has them; what these leave out is still to
- * be done afterwards.  Nothing of @paths is touched but by a thread of its own, so @answer is called, once, now
- * or later.
+ * Request a pass over @paths alone, with @wishes (see RunRequest).  The rest of the filesystem is still due
+ * afterwards.  Only a detached task touches @paths, so @answer is called once, now or later.
  */
 void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
 			    RequestedPassAnswer answer, void *data);
 
 /*
- * Ask the pass to end, if one runs; it does within two seconds, and all that it learned is kept.  A pass over
- * paths goes on after END_FOR_PAUSE and END_FOR_HOLD when that is over; else somebody has to want it again.
+ * If a pass runs, ask it to end.  It ends within two seconds and keeps all that it learned.  A pass over paths
+ * continues after END_FOR_PAUSE and END_FOR_HOLD; after other reasons it has to be requested again.
  */
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 
-/* Begin no pass for so long, or until it is resumed (0); a pass that runs is ended. */
+/* Begin no pass for @usec, or until it is resumed (0).  A running pass is ended. */
 void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec);
 void managed_filesystem_resume(ManagedFilesystem *managed);
 
-/* Drop what is remembered of it.  An error while a pass runs. */
+/* Delete its store.  An error while a pass runs. */
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -118,11 +114,11 @@ typedef struct {
 	const char *refusal; /* "" if there is none */
 	ManagedState state;
 	bool is_paused;
-	bool is_asked;            /* somebody wants a pass, which has not ended yet */
+	bool is_asked;            /* a pass was requested, and has not ended yet */
 	const char *waits_for;    /* in MANAGED_WAITING, in words; else "" */
 	WaitReason waits;         /* the same */
 	int64_t waits_usec;       /* until when, on the monotonic clock; SCHEDULE_NEVER */
-	char *const *disk_names;  /* NULL-terminated; NULL: it is not to be worked on */
+	char *const *disk_names;  /* NULL-terminated; NULL: it is disabled */
 	int64_t begun_usec;       /* when the pass that runs began, since 1970; 0 */
 	const Progress *progress; /* of the pass that runs; NULL */
 	int64_t deadline_usec;    /* of it; SCHEDULE_NEVER */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often passes are looked at that have to end. */
+/* How often to look whether passes have ended. */
 #define LOOK_USEC (G_USEC_PER_SEC / 20)
 
 typedef struct {
@@ -20,13 +20,13 @@ typedef struct {
 	ManagedHold shown;
 	char *why;
 
-	/* A pipe of which the holder has the end to read from: nothing that the holder sends is kept anywhere. */
+	/* A pipe whose reading end the holder has: nothing that the holder sends is kept anywhere. */
 	int fd;
 	sd_event_source *ended;
 
-	/* Until passes have ended. */
+	/* The lease, until passes have ended. */
 	int lease_fd;
-	sd_event_source *waiting; /* NULL: it was answered */
+	sd_event_source *waiting; /* NULL: the caller was answered */
 	int64_t give_up_usec;
 	ManagedHoldAnswer answer;
 	void *data;
@@ -44,7 +44,7 @@ static void hold_free(void *data)
 	g_free(hold);
 }
 
-/* Once; the holder has the lease alone afterwards. */
+/* Answer, once; then only the holder has the lease. */
 static void tell(Hold *hold, const GError *error)
 {
 	ManagedHoldAnswer answer = hold->answer;
@@ -72,7 +72,7 @@ static int on_ended(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-/* Who still touches the filesystem, to be freed; NULL: nobody does. */
+/* The process that still works on the filesystem, to be freed; NULL: none. */
 static char *find_worker(const ManagedFilesystem *managed)
 {
 	return managed_pass_runs(managed) ? g_strdup("a pass of the service")
@@ -112,7 +112,7 @@ static int open_lease(Hold *hold, sd_event *event)
 
 	hold->lease_fd = fds[0];
 	hold->fd = fds[1];
-	/* No event is asked for: EPOLLERR comes when nobody can read any more. */
+	/* No event is asked for: EPOLLERR comes when all readers are gone. */
 	failed = sd_event_add_io(event, &hold->ended, hold->fd, 0, on_ended, hold);
 	if (failed >= 0)
 		failed = sd_event_add_time_relative(event, &hold->waiting, CLOCK_MONOTONIC, 0, 0,

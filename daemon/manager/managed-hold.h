@@ -6,11 +6,10 @@
 #include <sys/types.h>
 
 /*
- * Those who hold a filesystem that the service looks after: while anybody does, no pass is made over it.
+ * Holders of a filesystem: while there is one, no pass runs over it.
  *
- * A hold ends when its lease is closed everywhere, so it ends with the process that has it.  A pass that runs is ended,
- * and goes on afterwards: what was asked for is still wanted.  Passes of other processes end as well
- * (FilesystemHold).
+ * A hold ends when its lease is closed everywhere, so it ends with the process that has it.  A running pass is
+ * ended, and continues afterwards if it is still wanted.  Passes of other processes end as well (FilesystemHold).
  *
  * Thread: main.
  */
@@ -25,29 +24,29 @@ typedef struct {
 /* The longest reason of one holder. */
 #define MANAGED_HOLD_WHY_BYTES_MAX 256
 
-/* At a time over one filesystem; only root and the service's user have all of them. */
+/* Holds of one filesystem at a time; only root and the service's user may have all of them. */
 #define MANAGED_HOLDS_MAX           32
 #define MANAGED_HOLDS_OF_OTHERS_MAX 24
 #define MANAGED_HOLDS_OF_USER_MAX   8
 
-/* Passes are waited for so long, which is before callers on the bus give up (25 s). */
+/* How long to wait for passes to end, which is less than callers on the bus wait (25 s). */
 #define MANAGED_HOLD_WAIT_USEC (UINT64_C(20) * G_USEC_PER_SEC)
 
-/* @lease_fd, which is borrowed for the call, is the lease; or -1 and why there is none. */
+/* @lease_fd, borrowed for the call, is the lease; -1: there is none, because of @error. */
 typedef void (*ManagedHoldAnswer)(int lease_fd, const GError *error, void *data);
 
-/* Whether @wanted fits beside the holds that there are. */
+/* Whether there is room for @wanted beside the present holds. */
 bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
 					  const ManagedHold *wanted);
 
 /*
- * Hold the filesystem from now on.  @hold is copied, and its time is set.  @answer is called once, when no pass
- * touches the filesystem any more, or when one has not ended for MANAGED_HOLD_WAIT_USEC.
+ * Hold the filesystem from now on.  @hold is copied, and its time is set.  @answer is called once: when no pass
+ * works on the filesystem any more, or if one has not ended after MANAGED_HOLD_WAIT_USEC.
  */
 void managed_filesystem_hold(ManagedFilesystem *managed, const ManagedHold *hold,
 			     ManagedHoldAnswer answer, void *data);
 
 size_t managed_filesystem_count_holds(const ManagedFilesystem *managed);
 
-/* Those of @index below that, in the order in which they began; the text is valid until the main loop goes on. */
+/* The hold at @index, in the order in which they began.  The text is valid until the main loop goes on. */
 ManagedHold managed_filesystem_get_hold(const ManagedFilesystem *managed, size_t index);

@@ -24,7 +24,7 @@ static LastPass last_pass_of_end(EndReason reason)
 								: LAST_PASS_CUT_SHORT;
 }
 
-/* What the last pass left, for the schedule. */
+/* The outcome of the last pass, for the schedule. */
 static LastPass last_pass_of(const ManagedFilesystem *managed)
 {
 	if (managed->result.is_on_hold)
@@ -34,7 +34,7 @@ static LastPass last_pass_of(const ManagedFilesystem *managed)
 	if (managed->result.outcome == PASS_COMPLETE)
 		return LAST_PASS_COMPLETE;
 
-	/* It may have stopped by itself, for lack of room. */
+	/* The pass may have ended by itself, for lack of space. */
 	return atomic_load(&managed->stop) ? last_pass_of_end(managed->end_reason)
 					   : LAST_PASS_OUT_OF_TIME;
 }
@@ -49,7 +49,7 @@ static void keep_report(ManagedFilesystem *managed)
 	free(json);
 }
 
-/* What a pass holds while it runs. */
+/* Release what a running pass holds. */
 static void let_go(ManagedFilesystem *managed)
 {
 	managed_leave_search(managed);
@@ -68,14 +68,14 @@ void managed_drop_request(ManagedFilesystem *managed)
 	g_clear_pointer(&managed->request, run_request_free);
 }
 
-/* Whether the pass was cut short by @reason alone. */
+/* Whether @reason alone ended the pass. */
 static bool was_ended_for(const ManagedFilesystem *managed, EndReason reason)
 {
 	return atomic_load(&managed->stop) && managed->end_reason == reason &&
 	       managed->result.outcome == PASS_INTERRUPTED && !managed->result.stopped_reason;
 }
 
-/* Whether what was asked for goes on after a pause or a hold, as nobody said since that it is not wanted. */
+/* Whether a requested pass continues after a pause or a hold: nobody has withdrawn it since. */
 static bool is_to_go_on(const ManagedFilesystem *managed)
 {
 	if (!managed->schedule.is_asked)
@@ -85,7 +85,7 @@ static bool is_to_go_on(const ManagedFilesystem *managed)
 	       (managed->request && was_ended_for(managed, END_FOR_PAUSE));
 }
 
-/* Have the schedule know of a pass that has ended, if that was over all of the filesystem. */
+/* Tell the schedule of the pass that ended, if it covered all of the filesystem. */
 static void tell_schedule(ManagedFilesystem *managed)
 {
 	bool is_limited = managed->request;
@@ -100,19 +100,19 @@ static void tell_schedule(ManagedFilesystem *managed)
 	managed->schedule.n_failures =
 		last_pass_of(managed) == LAST_PASS_FAILED ? managed->schedule.n_failures + 1 : 0;
 	/*
-	 * What it wrote itself cannot be told from what others wrote meanwhile, so after one that shared
-	 * the next finds what they did: it ends at once if that was nothing.
+	 * The pass's own writes look like those of others.  So after a pass that shared, the next one begins, and
+	 * ends at once if it finds no change.
 	 */
 	managed->mark = managed->begun_mark;
 	managed->has_mark = managed->has_begun_mark;
 }
 
-/* Take what came of the pass that has ended. */
+/* Take the result of the pass that ended. */
 static void take_result(ManagedFilesystem *managed)
 {
 	PassResult *result = &managed->result;
 
-	/* It may not have come to look for itself. */
+	/* The pass may have ended before it looked for holds itself. */
 	if (was_ended_for(managed, END_FOR_HOLD)) {
 		result->is_on_hold = true;
 		result->stopped_reason = g_strdup("somebody has put it on hold");
@@ -136,7 +136,7 @@ void managed_pass_finish(ManagedFilesystem *managed)
 		return;
 
 	worker_join(g_steal_pointer(&managed->worker));
-	/* Somebody was a moment quicker: it begins when they are done, as if it had not been tried. */
+	/* Another process was quicker: the pass begins when that is done, as if it had not been tried. */
 	if (g_error_matches(managed->result.error, FILESYSTEM_LOCK_ERROR,
 			    FILESYSTEM_LOCK_ERROR_IN_USE)) {
 		pass_result_clear(&managed->result);
@@ -148,7 +148,7 @@ void managed_pass_finish(ManagedFilesystem *managed)
 	}
 
 	let_go(managed);
-	/* What the pass needed would stay with the heap while nothing happens. */
+	/* The heap would keep the pass's memory while nothing happens. */
 	malloc_trim(0);
 	managed_say_changed(managed);
 }
@@ -203,7 +203,7 @@ static void say_not_begun(ManagedFilesystem *managed, const GError *error)
 {
 	journal_pass_not_begun(managed->uuid, managed->mount_point, error);
 	let_go(managed);
-	/* When it is mounted again, there is no failure to wait after. */
+	/* A failure without a mount does not delay the pass after the next mount. */
 	if (!managed->request && managed->is_mounted) {
 		managed->schedule.last_pass = LAST_PASS_FAILED;
 		managed->schedule.last_ended_usec = g_get_monotonic_time();
@@ -237,7 +237,7 @@ static bool start_search(ManagedFilesystem *managed, GError **error)
 	return managed->search;
 }
 
-/* As the configuration has it by now, whenever the pass was asked for. */
+/* Take the settings of this moment, whenever the pass was requested. */
 static bool take_settings(ManagedFilesystem *managed, GError **error)
 {
 	managed->pass_settings =
@@ -267,7 +267,7 @@ bool managed_pass_begin(ManagedFilesystem *managed, const ScheduleState *state)
 	return true;
 }
 
-/* Nothing came of a pass that was still looked for. */
+/* The pass ends before its paths were found. */
 static void abandon_search(ManagedFilesystem *managed, EndReason reason)
 {
 	bool is_limited = managed->request;

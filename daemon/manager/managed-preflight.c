@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/managed-filesystem-internal.h"
 
-#include "kernel-ioctl/btrfs/btrfs-scrub.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <fcntl.h>
 
-/* Who does not answer within that is said not to. */
+/* A task that takes longer counts as unresponsive. */
 #define PATIENCE_USEC (2 * G_USEC_PER_SEC)
 
-/* So long is what was seen believed. */
+/* How long the result of a check holds. */
 #define FRESH_USEC G_USEC_PER_SEC
 
 typedef struct {
@@ -43,8 +43,8 @@ static const DetachedTaskKind look_kind = {
 static void on_looked(void *data)
 {
 	ManagedFilesystem *managed = data;
-	g_autoptr(DetachedTask) errand = g_steal_pointer(&managed->look);
-	const Look *look = detached_task_work_data(errand);
+	g_autoptr(DetachedTask) task = g_steal_pointer(&managed->look);
+	const Look *look = detached_task_work_data(task);
 
 	managed->is_being_scrubbed = look->is_being_scrubbed;
 	managed->looked_usec = g_get_monotonic_time();
@@ -73,7 +73,7 @@ void managed_leave_search(ManagedFilesystem *managed)
 {
 	const DetachedTaskListener listener = { .done = on_left_ended, .data = managed };
 
-	/* Where it leads to hangs, be that another filesystem. */
+	/* The search hangs, maybe on another filesystem. */
 	if (managed->request)
 		g_clear_pointer(&managed->search, filesystem_search_free);
 	else if (managed->search)
@@ -81,7 +81,7 @@ void managed_leave_search(ManagedFilesystem *managed)
 			filesystem_search_leave(g_steal_pointer(&managed->search), &listener);
 }
 
-/* Returns false if it cannot be. */
+/* Returns false if it cannot start. */
 static bool start_look(ManagedFilesystem *managed)
 {
 	const DetachedTaskListener listener = { on_looked, on_late, managed };
@@ -103,7 +103,7 @@ bool managed_preflight_closer(ManagedFilesystem *managed, ScheduleState *state)
 	if (managed->look || (!is_fresh && start_look(managed)))
 		return false;
 
-	pass_conditions_look_closer(managed->hardships, managed->uuid,
+	pass_conditions_look_closer(managed->conditions, managed->uuid,
 				    is_fresh && managed->is_being_scrubbed, state);
 	return true;
 }

@@ -23,7 +23,7 @@ struct Manager {
 	DiskTable *disks;
 	MountMonitor *monitor;
 	MountSearch *search;
-	bool is_outdated;       /* what is searched: mounts changed since it began */
+	bool is_outdated;       /* mounts changed since the search began */
 	MountTable *mounts;     /* as they were found last; NULL: not yet */
 	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
 	sd_event_source *timer;
@@ -34,12 +34,12 @@ struct Manager {
 
 void manager_look(Manager *manager)
 {
-	/* From the loop: who calls may be in the middle of something. */
+	/* Called from the loop, because the caller may be in the middle of a change. */
 	sd_event_source_set_time(manager->timer, 0);
 	sd_event_source_set_enabled(manager->timer, SD_EVENT_ONESHOT);
 }
 
-/* A line on what it does, for whoever supervises it. */
+/* One line about the state for the supervisor (sd_notify). */
 static char *status_text(const Manager *manager)
 {
 	size_t n_running = 0, n_waiting = 0;
@@ -89,7 +89,7 @@ static void on_filesystem_due(void *data)
 	manager_look(data);
 }
 
-/* Beside the socket, for whoever collects figures. */
+/* Write the metrics file beside the socket. */
 static void write_metrics(Manager *manager)
 {
 	g_autofree ManagedView *views = g_new(ManagedView, manager->filesystems->len);
@@ -108,7 +108,7 @@ static void write_metrics(Manager *manager)
 	manager->metrics = g_steal_pointer(&text);
 }
 
-/* At those that wait for their turn on a disk, or at all others; returns when to look again. */
+/* Look at filesystems that wait for a disk slot, or at all others.  Returns when to look again. */
 static int64_t look_at(Manager *manager, bool waits_for_turn)
 {
 	int64_t next_usec = SCHEDULE_NEVER;
@@ -117,7 +117,7 @@ static int64_t look_at(Manager *manager, bool waits_for_turn)
 		ManagedFilesystem *managed = manager->filesystems->pdata[i];
 		ManagedView view = managed_filesystem_view(managed);
 
-		if ((view.waits == WAIT_DISK_TAKEN) == waits_for_turn)
+		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn)
 			next_usec = MIN(next_usec, managed_filesystem_look(managed));
 	}
 
@@ -134,14 +134,14 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	next_usec = MIN(look_at(manager, true), look_at(manager, false));
 	write_metrics(manager);
 
-	/* Not before somebody asked meanwhile to look at once. */
+	/* Keep the time if an immediate look was requested meanwhile. */
 	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
 		return 0;
 	failed = sd_event_source_set_time(source, (uint64_t)next_usec);
 	return failed < 0 ? failed : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Give the filesystem the settings that it has by now. */
+/* Give the filesystem its present settings. */
 static void configure(Manager *manager, ManagedFilesystem *managed,
 		      const MountedFilesystem *mounted)
 {
@@ -188,7 +188,7 @@ static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
 	return managed;
 }
 
-/* What is not mounted any more is known on only if it is to be worked on when it comes back. */
+/* Drop filesystems that are not mounted, unless they are enabled and may come back. */
 static void drop_unmounted(Manager *manager, const MountTable *mounts)
 {
 	for (size_t i = manager->filesystems->len; i > 0; i--) {
@@ -197,7 +197,7 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
 			continue;
 		managed_filesystem_set_mounted(managed, NULL);
-		/* After a lazy unmount a pass may run yet: freeing it now would wait for the pass. */
+		/* A pass may still run after a lazy unmount: freeing the filesystem would wait for it. */
 		if (!managed_filesystem_is_enabled(managed) &&
 		    managed_filesystem_count_holds(managed) == 0 &&
 		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
@@ -216,13 +216,13 @@ static void tell_of_copy(const MountTable *mounts, const MountedFilesystem *moun
 			  mounted->uuid);
 }
 
-/* Know it, or only say why not. */
+/* Add the filesystem, or log why it is refused. */
 static void take_mounted(Manager *manager, const MountTable *mounts,
 			 const MountedFilesystem *mounted)
 {
 	ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
 
-	/* A second one of a UUID is refused, and the first goes by it. */
+	/* A second filesystem with the same UUID is refused. */
 	if (mounted->uuid[0] == '\0' || mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
 		if (!manager->mounts || !mount_table_has(manager->mounts, mounted))
 			g_warning("%s", mounted->refusal);
@@ -247,7 +247,7 @@ static void look_at_mounts(void *data)
 		g_warning("%s", error->message);
 }
 
-/* Treat all that is mounted as it is to be treated by now. */
+/* Update all mounted filesystems and their settings. */
 static void take_mounts(Manager *manager, const MountTable *mounts)
 {
 	const GPtrArray *all = mount_table_filesystems(mounts);
@@ -272,7 +272,7 @@ static void on_mounts_found(MountTable *mounts, void *data)
 		look_at_mounts(manager);
 }
 
-/* Before anybody can ask for them; who does not answer is soon left out. */
+/* Find mounts before callers can ask for them.  An unresponsive one is soon left out. */
 static bool find_mounts(Manager *manager, GError **error)
 {
 	const MountSearchListener listener = { on_mounts_found, look_at_mounts, manager };
@@ -361,9 +361,9 @@ void manager_free(Manager *manager)
 	if (!manager)
 		return;
 
-	/* All passes end at the same time; then each is waited for. */
+	/* All passes end at the same time; then wait for each. */
 	manager_end(manager);
-	/* Before passes are waited for, of which one may hang. */
+	/* Before waiting for passes, which may hang. */
 	unlink(manager->metrics_path);
 	g_ptr_array_unref(manager->filesystems);
 	disk_table_free(manager->disks);

@@ -5,19 +5,18 @@
 #include "daemon/manager/managed-filesystem.h"
 
 /*
- * Manager - owns the service's configuration, its table of mounts and its filesystems.
+ * Manager - owns the service's configuration, mount table and filesystems.
  *
- * Each btrfs and XFS that is mounted is known; those that the configuration names are worked on.
- * It looks at them when something changed, when the time has come that the schedule said, and once
- * a minute, at files of sysfs alone.
+ * It knows each mounted btrfs and XFS filesystem.  Passes run over those that the configuration names.  It looks at
+ * them when something changed, at the time that the schedule named, and once a minute in sysfs.
  *
  * Thread: main.
  */
 typedef struct Manager Manager;
 
 /*
- * @settings are those of the command line, @arguments, which win over the configuration; both are
- * borrowed.  @config is consumed.
+ * @settings, from the command line, and @arguments, which override the configuration, are borrowed.  @config is
+ * consumed.
  */
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
 		     sd_event *event, GError **error);
@@ -32,25 +31,25 @@ typedef struct {
 /* Replaces the listener.  The manager copies @listener. */
 void manager_listen(Manager *manager, const ManagerListener *listener);
 
-/* Ask all passes to end, without waiting for that.  The listener is not called any more. */
+/* Ask all passes to end, without waiting.  The listener is not called any more. */
 void manager_end(Manager *manager);
 
-/* Ends all passes as manager_end() does, and waits for that. */
+/* Asks all passes to end, and waits for them. */
 void manager_free(Manager *manager);
 
-/* Read the configuration anew.  If it is faulty nothing changes, and @error says where. */
+/* Read the configuration again.  If it is faulty, nothing changes, and @error says where. */
 bool manager_reload(Manager *manager, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Look soon whether anything is to be done, since something changed. */
+/* Something changed: look soon whether a pass has to begin. */
 void manager_look(Manager *manager);
 
-/* The disks of all filesystems that are worked on, the manager's. */
+/* The disks of all enabled filesystems, owned by the manager. */
 DiskTable *manager_disks(const Manager *manager);
 
-/* All that is known (ManagedFilesystem), the manager's. */
+/* All known filesystems (ManagedFilesystem), owned by the manager. */
 const GPtrArray *manager_filesystems(const Manager *manager);
 
-/* The one with this UUID, with a mount on this path, or with another name that the configuration takes.  NULL: none. */
+/* The filesystem with this UUID, with a mount on this path, or with another name of the configuration.  NULL: none. */
 ManagedFilesystem *manager_find(const Manager *manager, const char *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Manager, manager_free)

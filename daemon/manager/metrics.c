@@ -10,12 +10,12 @@ typedef enum {
 	METRIC_GAUGE,
 } MetricType;
 
-/* One family: a line for each filesystem. */
+/* One metric: a line for each filesystem. */
 typedef struct {
 	const char *name;
 	MetricType type;
 	const char *help;
-	/* False: there is nothing to say of it. */
+	/* False: the filesystem has no value. */
 	bool (*value)(const ManagedView *view, double *ret);
 } Metric;
 
@@ -86,7 +86,8 @@ static const Metric metrics[] = {
 	{ "dedupd_read_bytes_total", METRIC_COUNTER, "Bytes that passes read from disks.",
 	  read_bytes },
 	{ "dedupd_running", METRIC_GAUGE, "Whether a pass runs.", is_running },
-	{ "dedupd_refused", METRIC_GAUGE, "Whether nothing can be shared there.", is_refused },
+	{ "dedupd_refused", METRIC_GAUGE, "Whether nothing can be deduplicated there.",
+	  is_refused },
 	{ "dedupd_last_pass_end_timestamp_seconds", METRIC_GAUGE, "When the last pass ended.",
 	  last_ended },
 	{ "dedupd_last_pass_duration_seconds", METRIC_GAUGE, "How long the last pass took.",
@@ -98,7 +99,7 @@ static const Metric metrics[] = {
 	{ "dedupd_store_bytes", METRIC_GAUGE, "Size of what is remembered.", store_bytes },
 };
 
-/* A value of a label: in UTF-8, with what would end it or the line escaped. */
+/* Append a label in UTF-8; characters that would end it or the line are escaped. */
 static void append_label(GString *text, const char *name, const char *value)
 {
 	g_autofree char *valid = g_utf8_make_valid(value, -1);
@@ -155,7 +156,7 @@ bool metrics_write(const char *path, const char *text, GError **error)
 				      G_FILE_SET_CONTENTS_CONSISTENT, 0644, error))
 		return false;
 
-	/* Whatever the service's umask is: there are no names of files in it. */
+	/* Readable with any umask of the service: it has no names of files. */
 	chmod(path, 0644);
 	return true;
 }

@@ -4,20 +4,19 @@
 #include "daemon/manager/managed-filesystem.h"
 
 /*
- * Metrics - what the service did, for node_exporter's textfile collector and its like, in the text
- * format of Prometheus.
+ * Metrics - counters of the service for node_exporter's textfile collector, in the text format of Prometheus.
  *
- * Counters are from the start of the service on; the HELP lines say what each is.
+ * They count from the start of the service; the HELP lines explain each.
  *
  * Thread: main.
  */
 #define METRICS_PATH "/run/dedupd/metrics.prom"
 
-/* The environment variable that has another path. */
+/* The environment variable with another path. */
 #define METRICS_VARIABLE "DEDUPD_METRICS"
 
 /* The whole text, to be freed. */
 char *metrics_text(const ManagedView *views, size_t n_views);
 
-/* Put it in place of what is at @path, so that no reader sees half of it. */
+/* Replace the file at @path, so that no reader sees half of it. */
 bool metrics_write(const char *path, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;

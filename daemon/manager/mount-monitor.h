@@ -12,7 +12,7 @@
  */
 typedef struct MountMonitor MountMonitor;
 
-/* @changed is called once for changes that come together; what changed is to be looked up. */
+/* @changed is called once for changes that come together.  The caller looks up the changes. */
 MountMonitor *mount_monitor_new(sd_event *event, void (*changed)(void *data), void *data,
 				GError **error);
 void mount_monitor_free(MountMonitor *monitor);

@@ -7,15 +7,15 @@ struct MountSearch {
 	const MountLook *look;
 	MountSearchListener listener;
 
-	/* While one runs; else NULL. */
+	/* The present search; else NULL. */
 	MountTable *table;
 	size_t index; /* of the one that is looked at */
-	DetachedTask *errand;
+	DetachedTask *task;
 
 	GPtrArray *hanging; /* HangingLook */
 };
 
-/* What a thread works on. */
+/* The data of a look. */
 typedef struct {
 	MountedFilesystem *filesystem;
 	const MountLook *look;
@@ -24,7 +24,7 @@ typedef struct {
 /* A look that has not ended. */
 typedef struct {
 	MountSearch *search;
-	DetachedTask *errand;
+	DetachedTask *task;
 	uint32_t major, minor;
 } HangingLook;
 
@@ -38,7 +38,7 @@ static void look_free(void *data)
 
 static void hanging_look_free(HangingLook *hanging)
 {
-	detached_task_free(hanging->errand);
+	detached_task_free(hanging->task);
 	g_free(hanging);
 }
 
@@ -78,8 +78,8 @@ static void look_on(MountSearch *search);
 static void on_looked(void *data)
 {
 	MountSearch *search = data;
-	g_autoptr(DetachedTask) errand = g_steal_pointer(&search->errand);
-	Look *look = detached_task_work_data(errand);
+	g_autoptr(DetachedTask) task = g_steal_pointer(&search->task);
+	Look *look = detached_task_work_data(task);
 
 	mount_table_replace(search->table, search->index++, g_steal_pointer(&look->filesystem));
 	look_on(search);
@@ -102,10 +102,10 @@ static void on_late(void *data)
 	const DetachedTaskListener listener = { .done = on_answered, .data = hanging };
 
 	hanging->search = search;
-	hanging->errand = g_steal_pointer(&search->errand);
+	hanging->task = g_steal_pointer(&search->task);
 	hanging->major = filesystem->major;
 	hanging->minor = filesystem->minor;
-	detached_task_set_listener(hanging->errand, &listener);
+	detached_task_set_listener(hanging->task, &listener);
 	g_ptr_array_add(search->hanging, hanging);
 
 	mounted_filesystem_set_silent(filesystem);
@@ -113,7 +113,7 @@ static void on_late(void *data)
 	look_on(search);
 }
 
-/* Returns false where it is not going to be looked at, which is said of it. */
+/* Look at the filesystem.  Returns false if it is refused instead. */
 static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 {
 	const DetachedTaskListener listener = { on_looked, on_late, search };
@@ -128,13 +128,13 @@ static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 	look = g_new0(Look, 1);
 	look->filesystem = mounted_filesystem_copy(filesystem);
 	look->look = search->look;
-	search->errand = detached_task_new(search->event, &look_kind, look, &listener, &error);
-	if (!search->errand)
+	search->task = detached_task_new(search->event, &look_kind, look, &listener, &error);
+	if (!search->task)
 		filesystem->refusal = g_strdup(error->message);
-	return search->errand;
+	return search->task;
 }
 
-/* Look at the next one, or have all of them found. */
+/* Look at the next one, or report the result. */
 static void look_on(MountSearch *search)
 {
 	const GPtrArray *all = mount_table_filesystems(search->table);
@@ -181,7 +181,7 @@ void mount_search_free(MountSearch *search)
 	if (!search)
 		return;
 
-	detached_task_free(search->errand);
+	detached_task_free(search->task);
 	mount_table_free(search->table);
 	g_ptr_array_unref(search->hanging);
 	sd_event_unref(search->event);

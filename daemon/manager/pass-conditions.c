@@ -3,18 +3,29 @@
 
 #include "common/mounts/filesystem-hold.h"
 #include "common/mounts/filesystem-lock.h"
-#include "daemon/manager/disk-sleep.h"
 #include "kernel-ioctl/machine/device-health.h"
 #include "kernel-ioctl/machine/disk-stat.h"
 #include "kernel-ioctl/machine/power-supply.h"
+
+#define DISK_SLEEP_USEC (INT64_C(600) * 1000000)
+
+/*
+ * How long a disk has been idle, by the counters of all its requests.  Sysfs has them without asking the disk.
+ * Requests of passes count, too: the disk turns after them.
+ */
+typedef struct {
+	uint64_t requests;   /* completed at the last look */
+	int64_t active_usec; /* when a look last saw more of them */
+	bool is_seen;
+} DiskSleep;
 
 struct PassConditions {
 	/* Set at creation, never changed. */
 	const DiskTopology *topology;
 	DiskTable *table;
 
-	DeviceHealth health; /* as it was seen last */
-	char *work;          /* what goes on, in a sentence; NULL: nothing */
+	DeviceHealth health; /* at the last look */
+	char *work;          /* the maintenance that runs, in a sentence; NULL: none */
 	char *holder;        /* who works on it, in a sentence; NULL: nobody */
 	char *hold;          /* who has put it on hold, in a sentence; NULL: nobody */
 	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
@@ -22,79 +33,89 @@ struct PassConditions {
 
 PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table)
 {
-	PassConditions *hardships = g_new0(PassConditions, 1);
+	PassConditions *conditions = g_new0(PassConditions, 1);
 
-	hardships->topology = topology;
-	hardships->table = table;
-	hardships->sleeps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	return hardships;
+	conditions->topology = topology;
+	conditions->table = table;
+	conditions->sleeps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	return conditions;
 }
 
-static void forget(PassConditions *hardships)
+static void forget(PassConditions *conditions)
 {
-	device_health_clear(&hardships->health);
-	g_clear_pointer(&hardships->work, g_free);
-	g_clear_pointer(&hardships->holder, g_free);
-	g_clear_pointer(&hardships->hold, g_free);
+	device_health_clear(&conditions->health);
+	g_clear_pointer(&conditions->work, g_free);
+	g_clear_pointer(&conditions->holder, g_free);
+	g_clear_pointer(&conditions->hold, g_free);
 }
 
-void pass_conditions_free(PassConditions *hardships)
+void pass_conditions_free(PassConditions *conditions)
 {
-	if (!hardships)
+	if (!conditions)
 		return;
 
-	forget(hardships);
-	g_hash_table_unref(hardships->sleeps);
-	g_free(hardships);
+	forget(conditions);
+	g_hash_table_unref(conditions->sleeps);
+	g_free(conditions);
 }
 
-static DiskSleep *sleep_of(PassConditions *hardships, const Disk *disk)
+static DiskSleep *sleep_of(PassConditions *conditions, const Disk *disk)
 {
-	DiskSleep *sleep = g_hash_table_lookup(hardships->sleeps, disk->name);
+	DiskSleep *sleep = g_hash_table_lookup(conditions->sleeps, disk->name);
 
 	if (!sleep) {
 		sleep = g_new0(DiskSleep, 1);
-		g_hash_table_insert(hardships->sleeps, g_strdup(disk->name), sleep);
+		g_hash_table_insert(conditions->sleeps, g_strdup(disk->name), sleep);
 	}
 	return sleep;
 }
 
-/* What does not turn does not sleep. */
-static bool is_asleep(PassConditions *hardships, const Disk *disk, int64_t now_usec)
+/* Whether the disk has been idle for so long that it may have stopped turning.  It is awake at the first look. */
+static bool is_idle(DiskSleep *sleep, uint64_t requests, int64_t now_usec)
+{
+	if (!sleep->is_seen || sleep->requests != requests)
+		sleep->active_usec = now_usec;
+	sleep->is_seen = true;
+	sleep->requests = requests;
+	return now_usec - sleep->active_usec >= DISK_SLEEP_USEC;
+}
+
+/* A disk that does not rotate does not sleep. */
+static bool is_asleep(PassConditions *conditions, const Disk *disk, int64_t now_usec)
 {
 	DiskStat stat;
 
 	if (!disk_stat_read(disk->stat_path, &stat))
 		return false;
 
-	return disk_sleep_look(sleep_of(hardships, disk), stat.reads + stat.writes, now_usec) &&
-	       disk_table_is_rotating(hardships->table, disk);
+	return is_idle(sleep_of(conditions, disk), stat.reads + stat.writes, now_usec) &&
+	       disk_table_is_rotating(conditions->table, disk);
 }
 
-void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
+void pass_conditions_look(PassConditions *conditions, const FsLocation *location,
 			  const GPtrArray *disks, ScheduleState *state)
 {
-	DeviceHealth *health = &hardships->health;
+	DeviceHealth *health = &conditions->health;
 	const char *work;
 
-	forget(hardships);
-	device_health_read(hardships->topology, location, health);
+	forget(conditions);
+	device_health_read(conditions->topology, location, health);
 	work = health->array_work ? health->array_work : health->btrfs_work;
 	if (work)
-		hardships->work = g_strdup_printf("%s is going on", work);
+		conditions->work = g_strdup_printf("%s is going on", work);
 
 	state->is_degraded = health->lack;
 	state->is_in_work = work;
 	state->is_held = false;
-	state->is_on_battery = pass_conditions_is_on_battery(hardships);
+	state->is_on_battery = pass_conditions_is_on_battery(conditions);
 	state->is_disk_asleep = false;
-	/* Each is looked at, or what it did meanwhile would be missed. */
+	/* Look at each: otherwise its activity would be missed. */
 	for (size_t i = 0; i < disks->len; i++)
-		if (is_asleep(hardships, disks->pdata[i], state->now_usec))
+		if (is_asleep(conditions, disks->pdata[i], state->now_usec))
 			state->is_disk_asleep = true;
 }
 
-void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
+void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 				 bool is_being_scrubbed, ScheduleState *state)
 {
 	g_autofree char *holder = filesystem_lock_holder(uuid);
@@ -102,32 +123,32 @@ void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
 
 	state->is_on_hold = hold;
 	if (hold)
-		hardships->hold = g_strdup_printf("%s has put it on hold", hold);
+		conditions->hold = g_strdup_printf("%s has put it on hold", hold);
 	state->is_held = holder;
 	if (holder)
-		hardships->holder = g_strdup_printf("%s works on it", holder);
+		conditions->holder = g_strdup_printf("%s works on it", holder);
 	if (!is_being_scrubbed)
 		return;
 
 	state->is_in_work = true;
-	hardships->work = g_strdup("a scrub is going on");
+	conditions->work = g_strdup("a scrub is going on");
 }
 
-const char *pass_conditions_text(const PassConditions *hardships, WaitReason reason)
+const char *pass_conditions_text(const PassConditions *conditions, WaitReason reason)
 {
 	if (reason == WAIT_DEGRADED)
-		return hardships->health.lack;
+		return conditions->health.lack;
 
-	if (reason == WAIT_HELD)
-		return hardships->holder;
+	if (reason == WAIT_LOCKED)
+		return conditions->holder;
 
 	if (reason == WAIT_ON_HOLD)
-		return hardships->hold;
+		return conditions->hold;
 
-	return reason == WAIT_IN_WORK ? hardships->work : NULL;
+	return reason == WAIT_MAINTENANCE ? conditions->work : NULL;
 }
 
-bool pass_conditions_is_on_battery(const PassConditions *hardships)
+bool pass_conditions_is_on_battery(const PassConditions *conditions)
 {
-	return power_supply_is_battery(hardships->topology->sysfs);
+	return power_supply_is_battery(conditions->topology->sysfs);
 }

@@ -6,36 +6,35 @@
 #include "kernel-ioctl/machine/disk-topology.h"
 
 /*
- * PassConditions - what stands against a pass over a filesystem that has nothing to do with the filesystem
- * itself: devices that are missing or busy, disks that sleep, a machine on battery.
+ * PassConditions - conditions of the machine that keep a pass from beginning: missing or busy devices, sleeping
+ * disks, a machine on battery.
  *
- * From sysfs alone, save for locks in memory.  Thread: main.
+ * It reads sysfs, and locks in memory.  Thread: main.
  */
 typedef struct PassConditions PassConditions;
 
 /* Both are borrowed. */
 PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table);
-void pass_conditions_free(PassConditions *hardships);
+void pass_conditions_free(PassConditions *conditions);
 
 /*
- * Look at a filesystem that lies at @location, on @disks (Disk), and tell the schedule, whose clock has
- * to be set in @state.
+ * Look at the devices of a filesystem at @location, on @disks (Disk), and fill in @state, whose clock must be set.
  */
-void pass_conditions_look(PassConditions *hardships, const FsLocation *location,
+void pass_conditions_look(PassConditions *conditions, const FsLocation *location,
 			  const GPtrArray *disks, ScheduleState *state);
 
 /*
- * Check the conditions that need more than sysfs, when nothing else stands against a pass: whether another process
- * works on the filesystem @uuid or holds it, and whether it is being scrubbed.  Only btrfs knows that, so the
- * caller has asked it.
+ * Check the conditions that need more than sysfs, after all others allow a pass: whether another process works on
+ * the filesystem @uuid or holds it, and whether it is being scrubbed.  Only btrfs knows the latter, so the caller
+ * has asked it.
  */
-void pass_conditions_look_closer(PassConditions *hardships, const char *uuid,
+void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 				 bool is_being_scrubbed, ScheduleState *state);
 
 /* Details of @reason in words, beyond wait_reason_text(); NULL: none. */
-const char *pass_conditions_text(const PassConditions *hardships, WaitReason reason);
+const char *pass_conditions_text(const PassConditions *conditions, WaitReason reason);
 
 /* Whether the machine runs on battery now. */
-bool pass_conditions_is_on_battery(const PassConditions *hardships);
+bool pass_conditions_is_on_battery(const PassConditions *conditions);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassConditions, pass_conditions_free)

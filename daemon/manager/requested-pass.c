@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Nothing is wanted any more before who wanted it is told, who may want more. */
+/* The request is cleared before the requester is told, who may make another one. */
 static void answer(ManagedFilesystem *managed, const GError *error)
 {
 	RequestedPassAnswer tell = managed->wanted.answer;
@@ -29,7 +29,7 @@ static bool is_free(const ManagedFilesystem *managed, GError **error)
 	return false;
 }
 
-/* Whether what was found for its paths is the filesystem. */
+/* Whether the paths lie on the filesystem. */
 static bool lie_on(const ManagedFilesystem *managed, const GPtrArray *found, GError **error)
 {
 	for (guint i = 0; i < found->len; i++) {
@@ -56,7 +56,7 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 		answer(managed, failure);
 		return;
 	}
-	/* Much may have happened meanwhile. */
+	/* The state may have changed since the search began. */
 	if (!lie_on(managed, found, &error) || !managed_can_be_worked_on(managed, &error) ||
 	    !is_free(managed, &error)) {
 		answer(managed, error);

@@ -5,12 +5,12 @@
 #include "daemon/manager/schedule.h"
 
 /*
- * The schedule's inputs from a filesystem's settings, and from the time of the day.
+ * The schedule's inputs: from the settings of a filesystem, and from the time of the day.
  *
  * Thread: main.
  */
 SchedulePolicy schedule_inputs_policy(const Settings *settings);
 
-/* Tell @state, whose clock is set, of the windows; when one opened is kept in @known. */
+/* Fill in the windows in @state, whose clock is set.  @known keeps the time when one opened. */
 void schedule_inputs_tell_windows(const Settings *settings, ScheduleState *known,
 				  ScheduleState *state);

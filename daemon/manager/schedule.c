@@ -10,14 +10,14 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_REFUSED] = "refused",
 		[WAIT_PAUSED] = "paused",
 		[WAIT_ON_HOLD] = "on-hold",
-		[WAIT_ASKED] = "asked",
+		[WAIT_ON_DEMAND] = "on-demand",
 		[WAIT_DEGRADED] = "degraded",
 		[WAIT_BATTERY] = "battery",
 		[WAIT_WINDOW] = "window",
-		[WAIT_SILENT] = "silent",
-		[WAIT_IN_WORK] = "in-work",
-		[WAIT_HELD] = "held",
-		[WAIT_DISK_TAKEN] = "disk-taken",
+		[WAIT_UNRESPONSIVE] = "unresponsive",
+		[WAIT_MAINTENANCE] = "maintenance",
+		[WAIT_LOCKED] = "locked",
+		[WAIT_DISK_BUSY] = "disk-busy",
 		[WAIT_RETRY] = "retry",
 		[WAIT_UNCHANGED] = "unchanged",
 		[WAIT_LITTLE_CHANGED] = "little-changed",
@@ -31,17 +31,17 @@ const char *wait_reason_text(WaitReason reason)
 {
 	static const char *const texts[WAIT_REASONS] = {
 		[WAIT_NOT] = "nothing",
-		[WAIT_REFUSED] = "nothing can be shared there",
+		[WAIT_REFUSED] = "nothing can be deduplicated there",
 		[WAIT_PAUSED] = "paused",
 		[WAIT_ON_HOLD] = "on hold",
-		[WAIT_ASKED] = "until it is asked for",
+		[WAIT_ON_DEMAND] = "until a pass is requested",
 		[WAIT_DEGRADED] = "a disk of it is missing or failing",
 		[WAIT_BATTERY] = "the machine runs on battery",
 		[WAIT_WINDOW] = "outside its window",
-		[WAIT_SILENT] = "it does not answer: its disk hangs, or what it is mounted on",
-		[WAIT_IN_WORK] = "a resync, scrub, balance or change of devices is going on",
-		[WAIT_HELD] = "another process works on it",
-		[WAIT_DISK_TAKEN] = "another filesystem on its disk is worked on",
+		[WAIT_UNRESPONSIVE] = "it does not answer: its disk or its mount hangs",
+		[WAIT_MAINTENANCE] = "a resync, scrub, balance or change of devices runs",
+		[WAIT_LOCKED] = "another process works on it",
+		[WAIT_DISK_BUSY] = "a pass over another filesystem uses its disk",
 		[WAIT_RETRY] = "the last pass failed",
 		[WAIT_UNCHANGED] = "nothing changed",
 		[WAIT_LITTLE_CHANGED] = "little changed",
@@ -64,7 +64,7 @@ static int64_t retry_usec(const ScheduleState *state)
 	       MIN(SCHEDULE_RETRY_USEC << doublings, SCHEDULE_RETRY_MOST_USEC);
 }
 
-/* What keeps even a pass that was asked for. */
+/* Reasons that hold also for a requested pass. */
 static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleState *state)
 {
 	if (state->is_refused)
@@ -78,18 +78,18 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 	if (state->is_degraded && !policy->runs_degraded)
 		return wait_until(WAIT_DEGRADED, SCHEDULE_NEVER);
 	if (state->is_silent)
-		return wait_until(WAIT_SILENT, SCHEDULE_NEVER);
+		return wait_until(WAIT_UNRESPONSIVE, SCHEDULE_NEVER);
 	if (state->is_in_work)
-		return wait_until(WAIT_IN_WORK, SCHEDULE_NEVER);
+		return wait_until(WAIT_MAINTENANCE, SCHEDULE_NEVER);
 	if (state->is_held)
-		return wait_until(WAIT_HELD, SCHEDULE_NEVER);
+		return wait_until(WAIT_LOCKED, SCHEDULE_NEVER);
 	if (state->is_disk_taken)
-		return wait_until(WAIT_DISK_TAKEN, SCHEDULE_NEVER);
+		return wait_until(WAIT_DISK_BUSY, SCHEDULE_NEVER);
 
 	return wait_until(WAIT_NOT, 0);
 }
 
-/* Whether there is anything to do, and if not, when there is. */
+/* Whether there is anything to do, and if not, when there will be. */
 static ScheduleAnswer need(const SchedulePolicy *policy, const ScheduleState *state)
 {
 	int64_t interval_ends = state->last_ended_usec + policy->wake_interval_usec;
@@ -99,7 +99,7 @@ static ScheduleAnswer need(const SchedulePolicy *policy, const ScheduleState *st
 	case LAST_PASS_CUT_SHORT:
 		return wait_until(WAIT_NOT, 0);
 	case LAST_PASS_OUT_OF_TIME:
-		/* One window is one time; without any the interval is. */
+		/* One pass per window; without windows the interval counts. */
 		if (state->has_windows && state->last_ended_usec >= state->window_opened_usec)
 			return wait_until(WAIT_WINDOW, state->window_changes_usec);
 		if (state->has_windows || state->now_usec >= interval_ends)
@@ -128,7 +128,7 @@ ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *
 		return answer;
 
 	if (policy->only_if_asked)
-		return wait_until(WAIT_ASKED, SCHEDULE_NEVER);
+		return wait_until(WAIT_ON_DEMAND, SCHEDULE_NEVER);
 	if (state->is_on_battery && !policy->runs_on_battery)
 		return wait_until(WAIT_BATTERY, SCHEDULE_NEVER);
 	if (!state->is_window_open)
@@ -138,7 +138,7 @@ ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *
 	if (answer.reason != WAIT_NOT)
 		return answer;
 
-	/* Who names a window wants the work done then. */
+	/* A window means that the user wants the work done then. */
 	if (state->is_disk_asleep && policy->respects_sleep && !state->has_windows)
 		return wait_until(WAIT_DISK_ASLEEP, SCHEDULE_NEVER);
 	return answer;
@@ -150,7 +150,7 @@ int64_t schedule_deadline(const ScheduleState *state, int64_t run_for_usec)
 
 	if (run_for_usec > 0)
 		deadline = state->now_usec + run_for_usec;
-	/* Who asks for a pass outside the windows means it. */
+	/* A requested pass may run outside the windows. */
 	if (state->has_windows && state->is_window_open && !state->is_asked)
 		deadline = MIN(deadline, state->window_changes_usec);
 

@@ -5,28 +5,24 @@
 #include <stdint.h>
 
 /*
- * Schedule - whether a filesystem's next pass is to begin now, and if not, why and until when.
+ * Schedule - whether the next pass of a filesystem begins now; if not, why and until when.
  *
- * A resident service asks it whenever something changed, and when the time has come that it said.
- * It knows no clock and no file: all times are microseconds of one clock that the caller chose,
- * and SCHEDULE_NEVER is later than all of them.
+ * The service asks it after each change, and at the time that it named.  It knows no clock and no file: all times
+ * are microseconds of one clock that the caller chose.  SCHEDULE_NEVER is later than all of them.
  *
  * Pure.  Thread: any.
  */
 #define SCHEDULE_NEVER INT64_MAX
 
-/*
- * How long a pass is not tried again that has failed: this, and twice as long after each other
- * failure.
- */
+/* The delay after a failed pass; it doubles with each further failure. */
 #define SCHEDULE_RETRY_USEC      (INT64_C(600) * 1000000)
 #define SCHEDULE_RETRY_MOST_USEC (INT64_C(86400) * 1000000)
 
 typedef struct {
-	uint64_t wake_bytes;        /* so much new data is worth a pass at once */
-	int64_t wake_interval_usec; /* any change is, so long after the last one */
-	bool only_if_asked;         /* somebody else has passes begin, a timer mostly */
-	bool respects_sleep;        /* do not wake a disk that is idle, save in a window */
+	uint64_t wake_bytes;        /* so much new data makes a pass due at once */
+	int64_t wake_interval_usec; /* any change makes one due, so long after the last pass */
+	bool only_if_asked;         /* only on request, mostly of a timer */
+	bool respects_sleep;        /* do not wake an idle disk, except in a window */
 	bool runs_on_battery;
 	bool runs_degraded;
 } SchedulePolicy;
@@ -34,8 +30,8 @@ typedef struct {
 typedef enum {
 	LAST_PASS_NONE,
 	LAST_PASS_COMPLETE,
-	LAST_PASS_CUT_SHORT,   /* by whoever asked it to stop: the rest is still to be done */
-	LAST_PASS_OUT_OF_TIME, /* its time was over, or it is to be left alone for now */
+	LAST_PASS_CUT_SHORT,   /* asked to stop: the rest is still due */
+	LAST_PASS_OUT_OF_TIME, /* its time was over, or it was stopped: nothing is due for now */
 	LAST_PASS_FAILED,
 } LastPass;
 
@@ -46,24 +42,23 @@ typedef struct {
 	int64_t last_ended_usec;
 	uint32_t n_failures; /* in a row */
 
-	bool has_changed; /* anything on the filesystem, since the last pass began */
-	uint64_t
-		changed_bytes; /* how much was written by others since then, as far as can be told */
+	bool has_changed;       /* anything on the filesystem, since the last pass began */
+	uint64_t changed_bytes; /* bytes written since then, as far as can be told */
 
 	bool has_windows;
 	bool is_window_open;         /* also without windows */
-	int64_t window_opened_usec;  /* the one that is open, as far as was seen */
+	int64_t window_opened_usec;  /* the present one, as far as was seen */
 	int64_t window_changes_usec; /* when it closes, or opens next */
 
-	bool is_asked; /* somebody wants a pass now */
+	bool is_asked; /* a pass was requested */
 	bool is_paused;
 	int64_t paused_until_usec; /* 0: until somebody ends the pause */
-	bool is_refused;           /* nothing can be shared there: read-only, gone */
-	bool is_silent;            /* somebody touched it and hangs */
+	bool is_refused;           /* nothing can be deduplicated: read-only, gone */
+	bool is_silent;            /* unresponsive: a task hangs in it */
 	bool is_in_work;           /* resync, scrub, balance or a change of devices */
-	bool is_on_hold;           /* somebody wants no pass made over it for a while */
+	bool is_on_hold;           /* there is a holder */
 	bool is_held;              /* another process works on it */
-	bool is_disk_taken;        /* a disk that takes one reader has one */
+	bool is_disk_taken;        /* another pass has a rotating disk */
 	bool is_disk_asleep;       /* idle for so long that it may have stopped turning */
 	bool is_on_battery;
 	bool is_degraded;
@@ -75,13 +70,13 @@ typedef enum {
 	WAIT_PAUSED,
 	WAIT_ON_HOLD,
 	WAIT_DEGRADED,
-	WAIT_ASKED,
+	WAIT_ON_DEMAND,
 	WAIT_BATTERY,
 	WAIT_WINDOW,
-	WAIT_SILENT,
-	WAIT_IN_WORK,
-	WAIT_HELD,
-	WAIT_DISK_TAKEN,
+	WAIT_UNRESPONSIVE,
+	WAIT_MAINTENANCE,
+	WAIT_LOCKED,
+	WAIT_DISK_BUSY,
 	WAIT_RETRY,
 	WAIT_UNCHANGED,
 	WAIT_LITTLE_CHANGED,
@@ -103,5 +98,5 @@ typedef struct {
 
 ScheduleAnswer schedule_next(const SchedulePolicy *policy, const ScheduleState *state);
 
-/* When a pass that begins now has to end, if it may run for @run_for_usec (0: for ever). */
+/* The deadline of a pass that begins now and may run for @run_for_usec (0: for ever). */
 int64_t schedule_deadline(const ScheduleState *state, int64_t run_for_usec);

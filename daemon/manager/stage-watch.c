@@ -19,7 +19,7 @@ static int on_stage(sd_event_source *source, int fd, uint32_t events, void *data
 	StageWatch *watch = data;
 	eventfd_t n_stages;
 
-	/* However many began since: what they are is read from the progress. */
+	/* Several stages may have begun: the progress has the present one. */
 	if (eventfd_read(fd, &n_stages) == 0)
 		watch->changed(watch->data);
 	return 0;

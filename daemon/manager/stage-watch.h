@@ -14,13 +14,13 @@
 typedef struct StageWatch StageWatch;
 
 /*
- * To be called before the worker starts, which has @progress; @changed is called from the loop.  NULL:
- * that cannot be had, and nothing will be told.
+ * Call it before the worker starts, which has @progress; @changed is called from the loop.  NULL: there is no
+ * descriptor left, and nothing will be reported.
  */
 StageWatch *stage_watch_new(sd_event *event, Progress *progress, void (*changed)(void *data),
 			    void *data);
 
-/* After the worker has ended. */
+/* Call it after the worker has ended. */
 void stage_watch_free(StageWatch *watch);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StageWatch, stage_watch_free)

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 
 /*
- * Up to so many members every one is paired with every other.  In larger groups one is paired with the
- * first, or, if it is an extent, with so many and a few more: the first may show too little of itself,
- * and an extent that is covered in part only is not shared at all.
+ * In a group of at most so many members, all are paired with each other.  In a larger group a member is paired with
+ * the first.  An extent is paired with so many and a few more: files may show too little of the first, and an
+ * extent that is covered only in part is not shared.
  */
 #define ALL_PAIRS_MEMBERS 8
 
-/* Pairs on one diagonal with so many blocks between them at most are one run. */
+/* Pairs on one diagonal form one run if at most so many blocks lie between them. */
 #define BRIDGE_BLOCKS 32
 
-/* A position in a target that has the digest of one in a source. */
+/* A position in a target, and one in a source with the same digest. */
 typedef struct {
 	uint64_t target_rank;
 	int64_t diagonal; /* target block less source block */
@@ -41,7 +41,7 @@ typedef struct {
 	Sorter *pairs;
 	Sorter *runs;
 	uint32_t anchor_blocks;
-	GArray *members; /* Member: one class of the group in hand */
+	GArray *members; /* Member: one class of the present group */
 	uint64_t run_blocks;
 } Matcher;
 
@@ -70,7 +70,7 @@ static int compare_members(const void *a, const void *b)
 	return (one->block > other->block) - (one->block < other->block);
 }
 
-/* Count the object once as left alone in this pass. */
+/* Count the object once per pass as skipped. */
 static bool note_once(Matcher *matcher, uint32_t object, SkipReason reason, GError **error)
 {
 	if (object_table_facts(matcher->table, object) & FACT_NOTED)
@@ -85,7 +85,7 @@ static bool is_target(const Matcher *matcher, uint32_t object)
 	return !(object_table_facts(matcher->table, object) & FACTS_SOURCE_ONLY);
 }
 
-/* Note an object that could be a target if this process had the right to share onto it. */
+/* Count an object that could be a target if this process had the right to share onto it. */
 static bool note_if_forbidden(Matcher *matcher, uint32_t object, GError **error)
 {
 	unsigned facts = object_table_facts(matcher->table, object);
@@ -112,7 +112,7 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 		.blocks = is_whole ? ANCHOR_WHOLE_BLOCK : matcher->anchor_blocks,
 	};
 
-	/* Two entries of one position say nothing. */
+	/* Two entries of one position are no pair. */
 	if (source->object == target->object && source->block == target->block)
 		return true;
 
@@ -120,9 +120,9 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 }
 
 /*
- * Pair member @i with all before it, or the first ALL_PAIRS_MEMBERS, and with every one that has twice
- * as many before it.  So those that equal none of the first, which may be unfit or forged, have one
- * in common that stays, if they are more than these.
+ * Pair member @i with the first ALL_PAIRS_MEMBERS before it, and with every one that has twice as many before it.
+ * The first may be unfit or forged.  Then all members have one of the others in common that stays, if there are
+ * enough.
  */
 static bool pair_with_first(Matcher *matcher, const Member *members, size_t i, GError **error)
 {
@@ -137,10 +137,9 @@ static bool pair_with_first(Matcher *matcher, const Member *members, size_t i, G
 }
 
 /*
- * Pair member @i of a large group with the first, and with one of the object that comes before its
- * own, whose members begin at @own and @before.  That is the one with the same place among its
- * object's members: so the anchors of two objects with data that comes again and again in each of
- * them lie on one diagonal.
+ * Pair member @i of a large group with the first, and with a member of the previous object.  The members of the two
+ * objects begin at @own and @before; that one has the same position among its object's members as @i.  So the
+ * anchors of two objects with repetitive data lie on one diagonal.
  */
 static bool pair_with_two(Matcher *matcher, const Member *members, size_t i, size_t own,
 			  size_t before, GError **error)
@@ -151,7 +150,7 @@ static bool pair_with_two(Matcher *matcher, const Member *members, size_t i, siz
 	       (second == 0 || add_pair(matcher, &members[second], &members[i], error));
 }
 
-/* Where only files are matched that are identical, one source is as good as another of any owner. */
+/* With --read=same-size and sharing across owners, one source is as good as another. */
 static bool are_identical_files(const Matcher *matcher)
 {
 	const Settings *settings = matcher->pass->settings;
@@ -185,7 +184,7 @@ static bool pair_members(Matcher *matcher, GError **error)
 		if (!is_target(matcher, members[i].object))
 			continue;
 
-		/* Of an extent files may hide just what is wanted of it: a few more have to be tried. */
+		/* Files may hide the wanted part of an extent, so a few more sources are tried. */
 		paired = are_identical ? add_pair(matcher, &members[0], &members[i], error)
 			 : n_members <= ALL_PAIRS_MEMBERS || are_extents
 				 ? pair_with_first(matcher, members, i, error)
@@ -197,7 +196,7 @@ static bool pair_members(Matcher *matcher, GError **error)
 	return true;
 }
 
-/* Take the group's members of one class: those with, or without, FACT_NO_COW. */
+/* Take the members of one class: those with, or without, FACT_NO_COW. */
 static void take_members(Matcher *matcher, const Group *group, unsigned no_cow)
 {
 	g_array_set_size(matcher->members, 0);
@@ -284,8 +283,8 @@ static bool pair_zeros(Matcher *matcher, const Group *group, GError **error)
 }
 
 /*
- * Whether zeros of an extent may become holes depends on the files that show it, which the plan looks
- * up.  What is read beside extents keeps its zeros.
+ * Whether zeros of an extent may become holes depends on the files that show it: the plan looks them up.  Files
+ * that are read beside extents keep their zeros.
  */
 static bool pair_zeros_of_extents(Matcher *matcher, const Group *group, GError **error)
 {
@@ -300,7 +299,7 @@ static bool pair_zeros_of_extents(Matcher *matcher, const Group *group, GError *
 	return true;
 }
 
-/* A group of digests over whole files has no other members. */
+/* Count the group if it consists of digests over whole files. */
 static void count_set(Matcher *matcher, const Group *group)
 {
 	PassResult *result = matcher->pass->result;
@@ -354,7 +353,7 @@ static bool pair_groups(Matcher *matcher, Groups *groups, GError **error)
 	return sorter_sort(matcher->pairs, error);
 }
 
-/* Blocks of the object, for a run over all of it. */
+/* The blocks of the object, for a run over all of it. */
 static bool object_blocks(Matcher *matcher, uint32_t object, uint64_t *ret, GError **error)
 {
 	const Object *found;

@@ -7,14 +7,14 @@
 #include "hashstore/anchors/sorter.h"
 
 /*
- * Matching - from groups of equal anchors to runs.
+ * Matching - turns groups of equal anchors into runs.
  *
- * The groups are walked twice: once to count what each object has in common with others, which
- * gives the order in which they are worked on (object_table_rank()), once to pair each member with
- * possible sources.  In groups of up to 8 members that is every member of lower rank; in larger
- * ones the first member and one of the object before its own, so that the work stays in proportion
- * to the members.  Of files that are to be identical each is paired with the first one.  What groups_next() left out of the very largest is counted as capped.  Pairs on
- * one diagonal of two objects that lie close to each other become one Run.
+ * The groups are read twice.  The first time counts what each object has in common with others, for the order of
+ * objects (object_table_rank()).  The second time pairs each member with possible sources: README.md has the table.
+ * The work stays in proportion to the members.  Members that groups_next() left out of the very largest groups are
+ * counted as capped.
+ *
+ * Pairs on one diagonal of two objects that lie close to each other become one Run.
  *
  * Thread: the filesystem's worker.
  */

@@ -31,7 +31,7 @@ void disk_slot_free(DiskSlot *turn)
 	g_free(turn);
 }
 
-/* Returns false if a process has it.  Without a place for locks no pass waits for another. */
+/* Returns false if another process has the disk.  If locks have no directory, no pass waits for another. */
 static bool take_disk(DiskSlot *turn, const Disk *disk)
 {
 	g_autofree char *name = g_strconcat("disk-", disk->name, NULL);

@@ -6,27 +6,26 @@
 #include <stdatomic.h>
 
 /*
- * DiskSlot - the right to be the only pass on disks that rotate, since any second reader brings such
- * a disk to a crawl.
+ * DiskSlot - the right to be the only pass on disks that rotate: a second reader would slow such a disk to a crawl.
  *
- * Each that rotates has a LockFile, "disk-NAME", so that it holds across processes; on others
- * passes work side by side.
+ * Each rotating disk has a LockFile, "disk-NAME", so the slot holds across processes.  On other disks passes run
+ * side by side.
  *
  * Thread: any.
  */
 typedef struct DiskSlot DiskSlot;
 
-/* The turn on all of @disks (Disk) at once.  NULL: another pass has one of them. */
+/* Take the slots of all of @disks (Disk) at once.  NULL: another pass has one of them. */
 DiskSlot *disk_slot_take(DiskTable *table, const GPtrArray *disks);
 
 /*
- * The same for the filesystem that @fd lies on, but wait for it; what is waited for is said once.
- * NULL: @stop was raised, or somebody holds the filesystem @uuid (FilesystemHold).
+ * The same for the filesystem that @fd lies on, but wait.  One message says what the pass waits for.  NULL: @stop
+ * was raised, or somebody holds the filesystem @uuid (FilesystemHold).
  */
 DiskSlot *disk_slot_wait(DiskTable *table, int fd, const char *mount_point, const char *uuid,
 			 const atomic_bool *stop);
 
-/* Give it back. */
+/* Give the slots back. */
 void disk_slot_free(DiskSlot *turn);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskSlot, disk_slot_free)

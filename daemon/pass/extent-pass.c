@@ -7,7 +7,7 @@
 #include "daemon/btrfs/find/snapshot-rotation.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "daemon/btrfs/share/extent-rounds.h"
 #include "daemon/btrfs/share/space-ledger.h"
@@ -22,12 +22,12 @@
 #include <sys/statvfs.h>
 
 /*
- * Sharing copies may make copies again, but only of copies, each a quarter as long as what it was made of
- * at most: from 128 MiB on so many times until they are too short to be worth it.
+ * Sharing copies may need copies again, but only of copies.  Each is at most a quarter as long as its original:
+ * after so many rounds from 128 MiB, they are too short to be worth it.
  */
 #define REWRITTEN_ROUNDS 6
 
-/* Whether the kernel lets this process look into the trees. */
+/* Whether the kernel lets this process search the trees. */
 static bool may_search(const Filesystem *filesystem)
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
@@ -56,13 +56,13 @@ bool extent_pass_is_possible(const Pass *pass, const char **ret_reason)
 	return !*ret_reason;
 }
 
-/* Ids that are not settled, of which some may have been given up since. */
+/* The number of ids that are not settled.  Some of these objects may be dropped by now. */
 static uint64_t n_unsettled(const Pass *pass)
 {
 	return hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
 }
 
-/* All that was matched is settled, save what was postponed. */
+/* Settle all that was matched, except postponed objects. */
 static bool settle(Pass *pass, ObjectTable *table, GError **error)
 {
 	if (!extent_limits_keep(pass, table, error) ||
@@ -108,7 +108,7 @@ static bool read_files(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 					   extents_find_read(pass, info, sums, error)));
 }
 
-/* What was not looked at, as nothing near it changed, is unchanged. */
+/* Extents that were not examined, because nothing near them changed, are unchanged. */
 static bool count_seen(Pass *pass, GError **error)
 {
 	PassResult *result = pass->result;
@@ -127,7 +127,7 @@ static bool count_seen(Pass *pass, GError **error)
 static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
 	progress_begin(pass->progress, STAGE_WALK, 0);
-	/* What was copied lies where other data was before, or none. */
+	/* Copies lie where other data was before, or none. */
 	extent_sums_forget(sums);
 	if (!read_only_subvolumes_read(pass->subvolumes, pass->filesystem->fd, error) ||
 	    !extents_find(pass, info, sums, error) ||
@@ -142,8 +142,8 @@ static bool find_and_share(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, 
 }
 
 /*
- * Find and share once more.  Why something is left alone was said before; only copies are new, and these
- * can but be pinned.
+ * Find and share once more.  Skips were counted before, so they are dropped: only copies are new, and they can only
+ * be pinned.
  */
 static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 {
@@ -163,9 +163,8 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 }
 
 /*
- * What was copied to free others is found as any new extent is, so that copies equal to each other, or
- * to what was there, are not left to the next pass; nor is what sharing files did to places that keep
- * pinned extents, nor what was deferred and served as a source.
+ * Find new copies like any other new extent, so that copies equal to each other or to older data are not left to
+ * the next pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {
@@ -189,19 +188,19 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	return true;
 }
 
-static ExtentGuard *new_guard(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
+static SharingCost *new_cost(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
 {
-	const ExtentGuardLimits limits = {
+	const SharingCostLimits limits = {
 		.min_run_bytes = pass->settings->min_run_bytes,
 		.node_bytes = info->node_bytes,
 		.metadata_copies = space->metadata_copies,
 		.data_copies = space->data_copies,
 	};
 
-	return extent_guard_new(&limits);
+	return sharing_cost_new(&limits);
 }
 
-/* What others may write yet; 0 also where that is not known. */
+/* The free space for others; 0 if that is not known. */
 static uint64_t free_bytes(int fd)
 {
 	struct statvfs state;
@@ -216,21 +215,21 @@ static bool do_steps(Pass *pass, GError **error)
 	BtrfsInfo info;
 	SpaceLedger ledger;
 
-	/* First of all it waits for a scrub, beside which a flush takes its time and cannot be ended. */
+	/* First wait for a scrub: a flush beside it takes long and cannot be ended. */
 	if (!pass_checkpoint(pass))
 		return true;
 
 	pass->btrfs.ref_bound = btrfs_ref_bound_new(fd);
-	pass->btrfs.places = extent_places_new(pass->filesystem, pass->settings, pass->filter,
-					       pass->btrfs.ref_bound, pass->stop);
+	pass->btrfs.scope = extent_scope_new(pass->filesystem, pass->settings, pass->filter,
+					     pass->btrfs.ref_bound, pass->stop);
 	pass->btrfs.pinned = pinned_extents_new(pass);
 	pass->btrfs.deferred = deferred_extents_new(pass);
 	if (!extent_limits_begin(pass, error))
 		return false;
 
 	/*
-	 * What is not written out has no extents yet.  The flush ends the transaction that is read
-	 * before it, so that the look sees all of it, and the next pass may go on behind it.
+	 * Data that is not written out has no extents.  The flush ends the transaction that was read before it.  So
+	 * this pass sees all of that transaction, and the next one can begin after it.
 	 */
 	if (!btrfs_info_read(fd, &info, error) || !space_ledger_begin(pass, &info, &ledger, error))
 		return false;
@@ -238,10 +237,12 @@ static bool do_steps(Pass *pass, GError **error)
 	if (!snapshot_rotation_look(pass, error) ||
 	    !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
-	pass->btrfs.guard = new_guard(pass, &info, &ledger.before);
+	pass->btrfs.cost = new_cost(pass, &info, &ledger.before);
 	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
 	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
-	/* The flush ended that transaction, so extents of it were there before: those of an earlier pass, too. */
+	/*
+	 * The flush ended that transaction, so its extents are older than this pass, also those of an earlier pass.
+	 */
 	pass->btrfs.remainders.generation = ledger.generation + 1;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	extent_sums_use_store(sums, pass->store);
@@ -258,7 +259,7 @@ bool extent_pass_steps(Pass *pass, GError **error)
 	PassResult *result = pass->result;
 	bool done = do_steps(pass, error);
 
-	/* Not before, as the one may come before the other: a copy stays also where nothing is freed for it. */
+	/* Only now: a copy may come before anything is freed, and stays even if nothing is. */
 	result->freed.bytes -=
 		MIN(result->rewritten.bytes - result->deferred.written_bytes, result->freed.bytes);
 	return done;

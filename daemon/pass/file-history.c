@@ -2,7 +2,6 @@
 #include "daemon/pass/file-history.h"
 
 #include "daemon/context/file-opener.h"
-#include "daemon/context/known-file.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -28,40 +27,22 @@ static FileHistory begin(Pass *pass)
 			      extent_map_new() };
 }
 
-/* Open the file of a witness, if it is as the store knows it; else *ret_fd is -1. */
+/* Open the file of a witness, if it still has its stamp; else *ret_fd is -1. */
 static bool open_known(const FileHistory *history, const Witness *witness, Fd *ret_fd,
 		       GError **error)
 {
-	g_autofree char *name = NULL;
-	g_auto(Fd) fd = -1;
 	const Object *known;
-	Stamp then, now;
-	FileStat stat;
-	int failed;
 
 	*ret_fd = -1;
 	if (!hash_store_find_at(history->pass->store, witness->subvolume, witness->inode, &known,
 				error))
 		return false;
-	if (!known || known->state != OBJECT_DONE)
-		return true;
-
-	then = known_file_stamp(known);
-	name = g_strndup((const char *)known->name, known->name_bytes);
-	if (file_opener_open(history->opener,
-			     &(NamedFile){ { known->subvolume, known->inode, known->generation },
-					   known->parent,
-					   name },
-			     &fd, &failed) != OPEN_OPENED ||
-	    file_stat_at(fd, "", &stat) != 0 || stat.inode != witness->inode)
-		return true;
-	now = (Stamp){ stat.size_bytes, stat.btime_nsec, stat.mtime_nsec, stat.ctime_nsec };
-	if (stamp_compare(&then, &now) == STAMP_SAME)
-		*ret_fd = fd_steal(&fd);
+	if (known && known->state == OBJECT_DONE)
+		*ret_fd = file_opener_open_unchanged(history->opener, known);
 	return true;
 }
 
-/* Where the place lies now; *ret_found is false if nothing can be said of it. */
+/* The present address of the place; *ret_found is false if there is none. */
 static bool measure(const FileHistory *history, const Witness *witness, uint64_t *ret_physical,
 		    bool *ret_found, GError **error)
 {
@@ -108,7 +89,7 @@ bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_con
 	return true;
 }
 
-/* What lies elsewhere by now was shared again. */
+/* Measure the place anew, as it may have been shared again. */
 static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 {
 	return measure(data, witness, &witness->values[0], ret, error);

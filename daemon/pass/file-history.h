@@ -6,9 +6,9 @@
 /*
  * FileHistory - whether files are still shared as passes left them: see FsHistory.
  *
- * A witness is a place that was shared onto, and where it lay afterwards.  Sharing leaves the stamp of a file
- * as it is.  So a file that has its stamp and lies elsewhere was set back, or moved by somebody else
- * (xfs_fsr, a balance); then matching again finds nothing to share, and does no harm.
+ * A witness is a place that was shared onto, with its address afterwards.  Sharing leaves the stamp of a file as it
+ * is.  So a file with its stamp at another address was set back, or moved by another program (xfs_fsr, a balance).
+ * In the latter case, matching again finds nothing to share, and does no harm.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,6 +17,6 @@
 bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_continued,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Add what the pass shared, and measure all anew. */
+/* Add places that the pass shared, and measure all of them anew. */
 bool file_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -4,11 +4,11 @@
 #include "common/content/run.h"
 #include "daemon/context/file-opener.h"
 #include "daemon/context/object-table.h"
-#include "daemon/context/one-off-limits.h"
 #include "daemon/fingerprint/fingerprint.h"
 #include "daemon/inventory/inventory.h"
 #include "daemon/match/match.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
+#include "daemon/pass/one-off-limits.h"
 #include "daemon/pass/space-count.h"
 #include "daemon/share/clone-pairs.h"
 #include "daemon/share/page-cache-drop.h"
@@ -18,7 +18,7 @@
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
 
-/* What the phases hand on to each other. */
+/* State that the phases hand on to each other. */
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
@@ -55,8 +55,8 @@ static bool note_outside(Inventory *inventory, ObjectTable *table, GError **erro
 }
 
 /*
- * What an earlier pass did not settle and this one did not meet would count as settled from now on: it is
- * left to the next pass that meets it.  *ret_n: how much that is.
+ * Leave unsettled objects that this pass did not meet to the next pass that meets them.  Otherwise they would count
+ * as settled from now on.  *ret_n: the number of these.
  */
 static bool postpone_outside(Pass *pass, Inventory *inventory, uint64_t *ret_n, GError **error)
 {
@@ -75,7 +75,7 @@ static bool postpone_outside(Pass *pass, Inventory *inventory, uint64_t *ret_n, 
 	return true;
 }
 
-/* Which files there are, and which of them are new or changed. */
+/* List the files, and which of them are new or changed. */
 static bool list_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
@@ -87,7 +87,7 @@ static bool list_files(FilePass *files, GError **error)
 	return files->inventory;
 }
 
-/* Fingerprint what is new or changed. */
+/* Fingerprint new and changed files. */
 static bool read_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
@@ -101,7 +101,7 @@ static bool read_files(FilePass *files, GError **error)
 	return files->counts_space;
 }
 
-/* Keep what was read.  If nothing is to be matched the pass is done. */
+/* Commit the fingerprints.  If there is nothing to match, the pass is done. */
 static bool keep_read(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
@@ -115,7 +115,7 @@ static bool keep_read(FilePass *files, GError **error)
 	return page_cache_drop_drop(pass, files->opener, error);
 }
 
-/* Find the runs of blocks that are equal. */
+/* Find the equal runs of blocks. */
 static bool match_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
@@ -130,25 +130,25 @@ static bool match_files(FilePass *files, GError **error)
 	files->runs = sorter_new(sizeof(Run), run_compare, settings->memory_bytes / 4,
 				 settings->state_directory, pass->stop);
 	cached_files_tell(pass->hot, files->table);
-	/* From here on objects are looked up: what a run is all of, and what each is whose turn comes. */
+	/* From here on objects are looked up in the store. */
 	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
 		return false;
 	return note_outside(files->inventory, files->table, error) &&
 	       match_all(pass, files->table, files->opener, files->runs, &files->run_blocks, error);
 }
 
-/* Deduplicate the runs; on XFS also those that have several references. */
+/* Deduplicate the runs; on XFS then also those with several references. */
 static bool share_files(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;
 	const Settings *settings = pass->settings;
-	g_autoptr(Planner) planner = planner_new(files->runs, NULL, NULL);
+	g_autoptr(RunOrder) order = run_order_new(files->runs, NULL, NULL);
 
 	progress_begin(pass->progress, STAGE_SHARE, files->run_blocks * pass->block_bytes);
 	if (pass->filesystem->identity.kind == FS_KIND_XFS)
 		pass->xfs.clones = clone_pairs_new(settings->memory_bytes / 8,
 						   settings->state_directory, pass->stop);
-	return share_all(pass, planner, files->opener, error) &&
+	return share_all(pass, order, files->opener, error) &&
 	       clones_share(pass, files->table, files->opener, error) &&
 	       clone_scan_note(pass, error) && page_cache_drop_drop(pass, files->opener, error);
 }
@@ -173,7 +173,7 @@ static bool settle(FilePass *files, GError **error)
 	       postponed_renew(pass->postponed, pass->store, error);
 }
 
-/* How much space the pass gained, also if it was interrupted. */
+/* Count the space that the pass gained, also if it was interrupted. */
 static bool count_space(FilePass *files, GError **error)
 {
 	Pass *pass = files->pass;

@@ -4,7 +4,7 @@
 #include "daemon/context/pass.h"
 
 /*
- * The phases of a pass that reads files: XFS, and btrfs where its checksums cannot be used.
+ * The phases of a pass that reads files: XFS, and btrfs without the use of its checksums.
  *
  * Thread: the pass's.
  */

@@ -2,7 +2,7 @@
 #include "daemon/pass/fs-history.h"
 
 #include "daemon/btrfs/find/extent-history.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/pass/file-history.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/file/mount-instance.h"
@@ -34,12 +34,12 @@ static bool check(Pass *pass, bool by_checksums, bool *ret_is_continued, GError 
 			    : file_history_check(pass, witnesses, ret_is_continued, error);
 }
 
-/* Fingerprints of files hold while their stamps do, but what was shared is not shared any more. */
+/* Fingerprints hold as long as the stamps of the files, but the files are not shared any more. */
 static bool unsettle_files(Pass *pass, GError **error)
 {
 	return hash_store_unsettle(pass->store, error) &&
 	       hash_store_set_note(pass->store, FILES_NOTE, "", error) &&
-	       lost_stands_note_all(pass->store, error);
+	       lost_stand_ins_note_all(pass->store, error);
 }
 
 bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GError **error)
@@ -71,7 +71,7 @@ bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GErro
 			return false;
 	}
 
-	/* Cursors see what is committed. */
+	/* Cursors see only committed data. */
 	return (!instance || hash_store_set_note(pass->store, INSTANCE_NOTE, instance, error)) &&
 	       (is_continued || pass_commit(pass, error));
 }

@@ -10,7 +10,7 @@
 #include "daemon/btrfs/find/inode-inventory.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/context/pass-devices.h"
 #include "daemon/context/pass-note.h"
 #include "daemon/fingerprint/io-parallelism.h"
@@ -24,7 +24,7 @@
 #include "kernel-ioctl/file/dedupe-range.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
-/* Under which policies everything was settled: others may find more.  First this was of zeros only. */
+/* The policies under which everything was settled: others may find more.  The note is named after the first one. */
 #define POLICY_NOTE "zeros"
 
 /* How the last pass found equal data: "checksums" or "read". */
@@ -145,12 +145,12 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
 	g_clear_pointer(&pass->btrfs.deferred, deferred_extents_free);
-	g_clear_pointer(&pass->btrfs.places, extent_places_free);
+	g_clear_pointer(&pass->btrfs.scope, extent_scope_free);
 	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
-	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
+	g_clear_pointer(&pass->btrfs.cost, sharing_cost_free);
 	g_clear_pointer(&pass->filter, filter_free);
 	g_clear_pointer(&pass->throttle, throttle_free);
-	g_clear_pointer(&pass->watch, pass_watch_free);
+	g_clear_pointer(&pass->watch, device_watch_free);
 	g_clear_pointer(&pass->kept, page_cache_budget_free);
 	g_clear_pointer(&pass->hot, cached_files_free);
 	g_clear_pointer(&pass->postponed, postponed_free);
@@ -160,8 +160,8 @@ static void pass_close(Pass *pass)
 }
 
 /*
- * Match everything anew if the policies are not those under which it was settled, and look again at files
- * that they had left alone.  A dry run leaves the store settled as it is, and says so.
+ * Match all anew if the policies changed since all was settled, and look again at the files that they skipped.  A
+ * dry run leaves the store settled as it is, and says so.
  */
 static bool apply_policy(Pass *pass, GError **error)
 {
@@ -185,7 +185,7 @@ static bool apply_policy(Pass *pass, GError **error)
 	       hash_store_set_note(pass->store, POLICY_NOTE, policy, error);
 }
 
-/* Extents as objects and files as objects do not mix: the other kind has to be found anew. */
+/* Objects that are extents and objects that are files do not mix: the other kind has to be found anew. */
 static bool choose_way(Pass *pass, GError **error)
 {
 	PassResult *result = pass->result;
@@ -214,7 +214,7 @@ static bool choose_way(Pass *pass, GError **error)
 		hash_store_set_note(pass->store, WAY_NOTE, way, error));
 }
 
-/* Choose the way, and see that what the store knows is still true. */
+/* Choose the way, and check that the store still holds. */
 static bool begin_way(Pass *pass, GError **error)
 {
 	bool is_emptied;
@@ -224,7 +224,7 @@ static bool begin_way(Pass *pass, GError **error)
 	       (!is_emptied || choose_way(pass, error));
 }
 
-/* Where nothing is known all would count as changed. */
+/* With an empty store, all files would count as changed. */
 static bool require_known(Pass *pass, GError **error)
 {
 	uint64_t n_objects;
@@ -252,7 +252,7 @@ static bool share_by_way(Pass *pass, GError **error)
 
 typedef bool Phase(Pass *pass, GError **error);
 
-/* The pass ends early, without an error, if it is asked to stop. */
+/* A pass that is asked to stop ends early, without an error. */
 static bool do_phases(Pass *pass, GError **error)
 {
 	static Phase *const phases[] = {
@@ -292,12 +292,12 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 		.stop = stop,
 		.progress = progress,
 		.block_bytes = filesystem->identity.block_bytes,
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = result,
 	};
 	GError **error = &result->error;
 	g_auto(Fd) lock = -1;
-	/* References of a btrfs must not be looked up while somebody else shares, not by a dry run either. */
+	/* References of btrfs must not be looked up while another process shares, not even by a dry run. */
 	bool is_lock_needed = !settings->dry_run || filesystem->identity.kind == FS_KIND_BTRFS;
 	bool may_work = (!is_lock_needed || filesystem_lock(filesystem->uuid, &lock, error)) &&
 			filesystem_hold_is_absent(filesystem->uuid, error);
@@ -305,7 +305,7 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	ThreadIo before, after;
 	bool counts_disk = thread_io_read(&before);
 
-	/* In the service main has seen to that before it began the pass. */
+	/* In the service, main took the slot before it began the pass. */
 	if (may_work && settings->once && !settings->dry_run) {
 		slot = disk_slot_wait(disks, filesystem->fd, filesystem->mount_point,
 				      filesystem->uuid, stop);

@@ -34,7 +34,7 @@ bool space_count_end(Pass *pass, const SpaceCount *count, GError **error)
 	if (result->shared.runs == 0 || pass->settings->dry_run)
 		return true;
 
-	/* What a file does not use any more may still be in use, as part of an extent or as metadata. */
+	/* A block that a file does not use any more may still be in use, as part of an extent or as metadata. */
 	result->freed.kept_bytes =
 		(int64_t)(result->freed.bytes -
 			  (result->freed.used_before_bytes - result->freed.used_after_bytes));

@@ -13,7 +13,7 @@ bool journal_is_written(void)
 	return g_log_writer_is_journald(fileno(stderr));
 }
 
-/* By which name "journalctl -t" finds it, whichever thread said it. */
+/* The name for "journalctl -t", whichever thread logs. */
 static bool write_named(GLogLevelFlags level, const GLogField *fields, gsize n_fields)
 {
 	g_autofree GLogField *named = g_new(GLogField, n_fields + 1);
@@ -70,12 +70,12 @@ static char *line_of(const char *mount_point, const PassResult *result)
 			       unreadable ? unreadable : "");
 }
 
-/* Reading so much is worth a line by itself. */
+/* A pass that read so much gets a line. */
 #define MUCH_READ_BYTES (UINT64_C(64) << 20)
 
 /*
- * What came to little says nothing: where the journal lies on a filesystem that is looked after, the line
- * would be what the next pass finds changed, and says so.
+ * A pass with little to tell is only a detail.  If the journal lies on a managed filesystem, its line would be a
+ * change for the next pass, which would log again.
  */
 static GLogLevelFlags level_of(const PassResult *result)
 {

@@ -6,12 +6,11 @@
 #include <glib.h>
 
 /*
- * What is said of a pass where nobody looks on: one line for people, and fields for programs, in the journal
- * where standard error goes there.
+ * The log of passes: one line for people, and fields for programs if standard error goes to the journal.
  *
- * Fields (systemd.journal-fields(7)): MESSAGE_ID is one of those below, which systemd/dedupd.catalog
- * explains; DEDUPD_UUID, DEDUPD_MOUNT_POINT, DEDUPD_OUTCOME, DEDUPD_SECONDS, DEDUPD_READ_BYTES, DEDUPD_SHARED_BYTES,
- * DEDUPD_FREED_BYTES.  Names of files are not among them.
+ * Fields (systemd.journal-fields(7)): MESSAGE_ID is one of those below, which systemd/dedupd.catalog explains;
+ * DEDUPD_UUID, DEDUPD_MOUNT_POINT, DEDUPD_OUTCOME, DEDUPD_SECONDS, DEDUPD_READ_BYTES, DEDUPD_SHARED_BYTES,
+ * DEDUPD_FREED_BYTES.  They contain no names of files.
  *
  * Thread: main.
  */
@@ -26,14 +25,14 @@
 GLogWriterOutput journal_write(GLogLevelFlags level, const GLogField *fields, gsize n_fields,
 			       gpointer data);
 
-/* Whether what is logged goes to the journal. */
+/* Whether the log goes to the journal. */
 bool journal_is_written(void);
 
-/* A pass has ended.  One that found nothing to do is a detail. */
+/* Log the end of a pass.  A pass that found nothing to do is a detail. */
 void journal_pass(const char *uuid, const char *mount_point, const PassResult *result);
 
-/* A pass that was to begin could not. */
+/* Log that a pass could not begin. */
 void journal_pass_not_begun(const char *uuid, const char *mount_point, const GError *error);
 
-/* A configuration that was to be read anew is faulty, and the old one stays in force. */
+/* Log that the configuration is faulty after a reload, and that the old one stays in force. */
 void journal_config_refused(const GError *error);

@@ -5,8 +5,8 @@
 #include "daemon/context/pass-result.h"
 
 /*
- * What a process exits with that made a pass for somebody, as dedupd(8) promises.  One that was asked to stop
- * is told by EXIT_STATUS_SIGNAL, which its result does not know.
+ * The exit status after a pass, as dedupd(8) promises.  The result does not know of a stop request, which
+ * EXIT_STATUS_SIGNAL reports.
  *
  * Thread: main.
  */

@@ -12,7 +12,7 @@
 #define LINE_USEC       (10 * G_USEC_PER_SEC)
 #define COLUMNS_DEFAULT 80
 
-/* A rate means nothing before. */
+/* An earlier rate means nothing. */
 #define RATE_MIN_USEC (G_USEC_PER_SEC / 2)
 
 struct ProgressDisplay {
@@ -55,7 +55,7 @@ static void append_remaining(GString *line, uint64_t seconds)
 				       (unsigned)(seconds % 60));
 }
 
-/* Bytes done, rate and what is left, as far as they are known. */
+/* Append the bytes done, the rate and the remaining time, as far as they are known. */
 static void append_bytes(GString *line, const Progress *progress)
 {
 	uint64_t total = atomic_load(&progress->total_bytes);

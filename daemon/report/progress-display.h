@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * ProgressDisplay - shows a Progress on standard error: one line that is written over on a terminal,
- * else a plain line per stage and every ten seconds.
+ * ProgressDisplay - shows a Progress on standard error: on a terminal one line that is overwritten, else a plain
+ * line per stage and every ten seconds.
  *
  * Thread: main.
  */
@@ -20,7 +20,7 @@ void progress_display_free(ProgressDisplay *display);
 /* Show how far it is; to be called a few times a second. */
 void progress_display_update(ProgressDisplay *display);
 
-/* Take the line off the terminal, so that something else can be written. */
+/* Remove the line from the terminal, so that something else can be written. */
 void progress_display_clear(ProgressDisplay *display);
 
 /* How often to update, in microseconds. */

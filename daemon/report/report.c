@@ -369,7 +369,7 @@ static void add_freed(GString *lines, const Settings *settings, const ReportedPa
 		return;
 	}
 
-	/* What is shared by reading on btrfs may leave the rest of an extent in use. */
+	/* A pass over files may leave the rest of an extent in use on btrfs. */
 	if (pass->filesystem->identity.kind == FS_KIND_BTRFS && !result->found_by_checksums) {
 		add_line(lines, "freed", "%s by the filesystem's count%s", counted,
 			 gained < 0 ? " MORE in use: others write, too" : "");
@@ -408,7 +408,7 @@ static void add_ledger(GString *lines, const Settings *settings, const PassResul
 		add_line(lines, "", "unchecked, as %s", result->ledger.unchecked_reason);
 }
 
-/* What snapshots hold, and what they gave back. */
+/* Extents that snapshots hold, and space that was released. */
 static void add_deferred(GString *lines, const Settings *settings, const PassResult *result)
 {
 	g_autofree char *bytes = size_text(result->deferred.bytes);
@@ -437,7 +437,7 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 		add_line(lines, "released", "%s, as snapshots were deleted since", released);
 }
 
-/* What is pinned has lines of its own. */
+/* Pinned extents have lines of their own. */
 static void add_skips(GString *lines, const PassResult *result, bool verbose)
 {
 	const SkipLedger *skips = &result->skips;
@@ -445,7 +445,7 @@ static void add_skips(GString *lines, const PassResult *result, bool verbose)
 
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		const SkipEntry *entry = &skips->entries[reason];
-		/* What was not entered or opened has no size that is known. */
+		/* A file or directory that was not opened has no known size. */
 		g_autofree char *bytes = entry->bytes > 0 ? size_text(entry->bytes) : g_strdup("-");
 		g_autofree char *advice =
 			advice_of_costs(reason, entry->bytes, result->costly_bytes);
@@ -463,7 +463,7 @@ static void add_skips(GString *lines, const PassResult *result, bool verbose)
 	}
 }
 
-/* As the configuration has them; a user who mistyped one sees it here. */
+/* The patterns as in the configuration: a user who mistyped one sees it here. */
 static void add_unmatched(GString *lines, const PassResult *result)
 {
 	const char *label = "no match";
@@ -478,7 +478,7 @@ static void add_unmatched(GString *lines, const PassResult *result)
 	}
 }
 
-/* All that stays, by cause; with @verbose also which files kept how much of what this pass planned. */
+/* All pinned extents, by cause.  With @verbose also the files that keep extents which this pass planned. */
 static void add_pins(GString *lines, const PassResult *result, bool verbose)
 {
 	const char *label = "pinned by";
@@ -505,7 +505,7 @@ static void add_pins(GString *lines, const PassResult *result, bool verbose)
 	}
 }
 
-/* What the store is like; what it costs is known to who looks at its file. */
+/* The store's size and shape. */
 static void add_store(GString *lines, const PassResult *result)
 {
 	g_autofree char *bytes = size_text(result->store.bytes);

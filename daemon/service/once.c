@@ -21,7 +21,7 @@
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
 
-/* Of other processes nothing is heard. */
+/* Other processes send no events, so they are polled. */
 #define QUEUE_USEC (G_USEC_PER_SEC / 5)
 
 typedef struct {
@@ -74,7 +74,7 @@ static int on_time_up(sd_event_source *source, uint64_t usec, void *data)
 	return end_pass(data, "its time was up");
 }
 
-/* Have the pass end in time. */
+/* End the pass when its window closes or its time is up. */
 static int add_limits(Once *once, const Settings *settings)
 {
 	time_t close;
@@ -99,7 +99,7 @@ static int on_finished(sd_event_source *source, int fd, uint32_t events, void *d
 	return sd_event_exit(once->event, 0);
 }
 
-/* Build the loop anew for each pass, since one that was exited cannot go on. */
+/* Make a new loop for each pass, because a loop that exited cannot go on. */
 static int make_loop(Once *once, const Settings *settings, int finished_fd)
 {
 	int failed = sd_event_new(&once->event);
@@ -120,7 +120,7 @@ static int make_loop(Once *once, const Settings *settings, int finished_fd)
 	return failed;
 }
 
-/* Have a worker make the pass, and show its progress until it has ended. */
+/* Start a worker, and show its progress until it has ended. */
 static void run_pass(Once *once, const Settings *settings, Filesystem *filesystem,
 		     PassResult *result)
 {
@@ -149,7 +149,7 @@ static void run_pass(Once *once, const Settings *settings, Filesystem *filesyste
 	g_clear_pointer(&once->event, sd_event_unref);
 }
 
-/* The status that says most: a failure before files that could not be read. */
+/* The worse status: a failure before unreadable files. */
 static int worse_status(int one, int other)
 {
 	static const int order[] = { EXIT_STATUS_DONE,         EXIT_STATUS_UNREADABLE,
@@ -188,7 +188,7 @@ static void print_text(const Settings *settings, const Filesystem *filesystem,
 	fflush(stdout);
 }
 
-/* Whether a pass may begin now; if not, say when. */
+/* Whether a pass may begin now; if not, print when. */
 static bool may_begin(const Settings *settings, const Filesystem *filesystem)
 {
 	g_autoptr(GDateTime) local = NULL;
@@ -209,8 +209,8 @@ static bool may_begin(const Settings *settings, const Filesystem *filesystem)
 }
 
 /*
- * Whether the pass could not begin and is to be tried again.  Several who wait for one process would all see that it has
- * ended.  So each asks by trying: the pass takes the lock.
+ * Whether the pass could not begin and has to be tried again.  All processes that wait for another one would see
+ * its end together.  So each tries: the pass takes the lock.
  */
 static bool waits_for_others(const Once *once, const Settings *settings,
 			     const Filesystem *filesystem, const PassResult *result, bool was_said)
@@ -224,7 +224,7 @@ static bool waits_for_others(const Once *once, const Settings *settings,
 	return true;
 }
 
-/* Make a pass over @filesystem, unless it is not to be made now; returns whether it was. */
+/* Make a pass over @filesystem, if it may begin; returns whether it did. */
 static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 {
 	g_autoptr(GError) error = NULL;
@@ -242,7 +242,7 @@ static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 	    !may_begin(&settings, filesystem))
 		return false;
 
-	/* A worker closes what it was given. */
+	/* A worker closes its filesystem. */
 	kept = settings.queue ? fcntl(filesystem->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	run_pass(once, &settings, filesystem, result);
 	for (bool was_said = false; waits_for_others(once, &settings, filesystem, result, was_said);
@@ -269,7 +269,7 @@ static void say_warnings(GPtrArray *warnings)
 		g_warning("%s", (const char *)warnings->pdata[i]);
 }
 
-/* What is to be worked on; NULL: nothing, and why was said. */
+/* The filesystems to make passes over; NULL: none, and the reason was printed. */
 static GPtrArray *find_filesystems(const Once *once)
 {
 	g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);

@@ -6,15 +6,14 @@
 #include "common/text/exit-status.h"
 
 /*
- * The one-shot mode: a pass in the foreground over each filesystem that the paths lie on, one after
- * another, with progress and a report; no bus, no systemd.  Without paths over those that the
- * configuration names.
+ * The one-shot mode: a pass in the foreground over each filesystem of the paths, one after another, with progress
+ * and a report, without bus and systemd.  Without paths, the configuration names the filesystems.
  *
- * SIGINT and SIGTERM end it within two seconds; a pass ends when its window closes, or its time is up.
- * Logs what went wrong.
+ * SIGINT and SIGTERM end it within two seconds.  A pass ends when its window closes, or its time is up.  Logs
+ * errors.
  *
  * Thread: main.
  */
 
-/* @settings are those of the command line, @arguments; each filesystem has its own out of @config. */
+/* @settings are those of the command line, @arguments.  Each filesystem gets its own from @config. */
 int once_run(const Settings *settings, const Config *config, char *const *arguments);

@@ -35,14 +35,14 @@ static int add_sources(sd_event *event, Manager *manager)
 		failed = sd_event_add_signal(event, NULL, SIGINT, on_end, manager);
 	if (failed >= 0)
 		failed = sd_event_add_signal(event, NULL, SIGHUP, on_reload, manager);
-	/* Fed only if this loop goes round; without a watchdog nothing happens. */
+	/* The loop feeds the watchdog; without one, nothing happens. */
 	if (failed >= 0)
 		failed = sd_event_set_watchdog(event, true);
 
 	return failed;
 }
 
-/* The socket that systemd listens on for us; -1: none. */
+/* The socket that systemd listens on for the service; -1: none. */
 static int inherited_socket(void)
 {
 	return sd_listen_fds(true) == 1 &&
@@ -94,7 +94,7 @@ int service_run(const Settings *settings, Config *config, char *const *arguments
 		failed = sd_event_loop(event);
 	}
 
-	/* Passes end at the same time, and are waited for without the bus. */
+	/* All passes end at the same time; without the bus, main waits for them. */
 	if (bus) {
 		manager_end(manager);
 		bus_free(bus);

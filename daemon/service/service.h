@@ -4,15 +4,11 @@
 #include "common/config/config.h"
 
 /*
- * The resident service: looks after filesystems until it is told to end (SIGTERM, SIGINT), reads
- * its configuration anew on SIGHUP, and tells systemd that it is alive (sd_notify(3), with the
- * watchdog fed by the main loop).
+ * The service: manages filesystems until SIGTERM or SIGINT.  It reads its configuration again on SIGHUP, and
+ * reports to systemd (sd_notify(3)); the main loop feeds the watchdog.
  *
  * Thread: main.
  */
 
-/*
- * @settings are those of the command line, @arguments; @config is consumed.  Returns the exit
- * status.
- */
+/* @settings are those of the command line, @arguments; @config is consumed.  Returns the exit status. */
 int service_run(const Settings *settings, Config *config, char *const *arguments);

@@ -20,7 +20,7 @@ char **named_filesystem_names(const Filesystem *filesystem)
 	return mounted ? mounted_filesystem_names(mounted) : g_strdupv((char **)uuid_alone);
 }
 
-/* The mounts which together show all of the filesystem that goes by @name; NULL: none does. */
+/* The mounts that together show all of the filesystem with the name @name; NULL: none. */
 static char **ways_to(const MountTable *mounts, const char *name)
 {
 	const MountedFilesystem *mounted = mounts ? mount_table_find_name(mounts, name) : NULL;

@@ -5,22 +5,22 @@
 #include "daemon/context/filesystem.h"
 
 /*
- * The filesystems and disks that the configuration names, and what is there of them.
+ * The filesystems and disks that the configuration names, and which of them exist.
  *
  * Thread: main.
  */
 
-/* By which names the configuration may know @filesystem: see mounted_filesystem_names(). */
+/* The names that the configuration may have for @filesystem: see mounted_filesystem_names(). */
 char **named_filesystem_names(const Filesystem *filesystem);
 
 /*
- * Paths that stand for the filesystems with sections, of all that is mounted of those with a UUID.
- * What is not there is said in @warnings, an array of texts.
+ * Paths that stand for the filesystems with sections: all mounts of those with a UUID.  Missing ones are named in
+ * @warnings, an array of texts.
  */
 char **named_filesystem_paths(const Config *config, GPtrArray *warnings);
 
-/* @paths, with the mounts that show all of a filesystem in the stead of a device that it lies on, or of a tag of it. */
+/* @paths, with each device or tag replaced by the mounts that show all of its filesystem. */
 char **named_filesystem_replace(char *const *paths);
 
-/* Add to @warnings which disks are not there. */
+/* Add the disks that are missing to @warnings. */
 void named_disks_check(const Config *config, GPtrArray *warnings);

@@ -260,7 +260,7 @@ static bool check(const Given *given, Settings *settings, GError **error)
 	return true;
 }
 
-/* What was given takes the place of what is there. */
+/* A given text replaces the present one. */
 static void take_text(char **given, char **ret)
 {
 	if (!*given)
@@ -299,7 +299,7 @@ static GOptionContext *context_new(const GOptionEntry *entries)
 	return context;
 }
 
-/* How hard a pass may be on the machine. */
+/* Options that bound the load on the machine. */
 static void add_burden_entries(GOptionContext *context, Given *given)
 {
 	const GOptionEntry entries[] = {

@@ -13,8 +13,8 @@
  */
 
 /*
- * Lay what @arguments say over @settings, which hold what is to be where they say nothing.  False: an error that names the option and what would be right.
- * *ret_done: nothing is left to do, --version was answered (--help ends the process).
+ * Lay @arguments over @settings, which hold the defaults.  False: an error that names the option and what would be
+ * right.  *ret_done: nothing is left to do, as --version was answered (--help ends the process).
  */
 bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

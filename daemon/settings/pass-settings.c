@@ -31,7 +31,7 @@ bool pass_settings_make_resident(const Config *config, char *const *arguments,
 	bool done;
 
 	take_config(config, names, ret);
-	/* Nobody waits for it. */
+	/* Nobody waits for the service's passes. */
 	ret->priority = PRIORITY_IDLE;
 	return options_parse(&taken, ret, &done, error);
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Options of dedupd; the first ones have no value. */
+/* Options of dedupd that a request may set; the first ones have no value. */
 static const char *const wishes_known[] = { "dry-run", "changed", "min-size", "min-age",
 					    "exclude", "run-for", NULL };
 
@@ -31,7 +31,7 @@ static void refuse(GError **error, const char *what, const char *why)
 	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, "%s %s", shown, why);
 }
 
-/* Whether it is one of those that may be asked for. */
+/* Whether a request may set the option. */
 static bool is_known(const char *wish)
 {
 	for (size_t i = 0; wishes_known[i]; i++) {
@@ -57,13 +57,13 @@ static void add_excludes(Settings *settings, char *const *more)
 	settings->excludes = g_strv_builder_end(all);
 }
 
-/* The shorter of two, of which 0 is no limit. */
+/* The shorter of two times; 0 is no limit. */
 static uint64_t shorter_usec(uint64_t one, uint64_t other)
 {
 	return one == 0 || other == 0 ? MAX(one, other) : MIN(one, other);
 }
 
-/* Of what a command line would set, take what may be wished for: the rest is the service's. */
+/* Take the @arguments that a request may set: the others are the service's. */
 static bool take_arguments(Settings *settings, char **arguments, GError **error)
 {
 	g_auto(GStrv) taken = g_strdupv(arguments);

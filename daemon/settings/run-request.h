@@ -4,11 +4,11 @@
 #include "common/config/settings.h"
 
 /*
- * RunRequest - a pass over some directories or files of a filesystem, that somebody asked the service for
- * once, with wishes of his own: what the configuration says of the filesystem holds but for these.
+ * RunRequest - a pass over directories or files of a filesystem that a caller asks the service for once, with
+ * options of its own.  All other settings are those of the filesystem.
  *
- * Wishes are about which files are looked at, and whether anything is shared at all: nobody can ask more of
- * disks than the service does.
+ * The options choose which files are looked at, and whether anything is shared.  No caller can make the service use
+ * disks more than it does.
  *
  * Set when made, never changed.  Thread: main.
  */
@@ -17,17 +17,17 @@ typedef struct {
 	char **wishes;
 } RunRequest;
 
-/* What one may have of each. */
+/* At most so many in one request. */
 #define RUN_PATHS_MOST  1024
 #define RUN_WISHES_MOST 64
 
 /*
- * @paths, each absolute, are not looked at; @wishes are "name=value", or "name" for what has no value: of
- * options of dedupd(8), without the dashes.  Both are NULL-terminated and copied.
+ * @paths are absolute, and are not looked at.  @wishes are options of dedupd(8) without the dashes: "name=value",
+ * or "name" if it has no value.  Both are NULL-terminated and copied.
  */
 RunRequest *run_request_new(char *const *paths, char *const *wishes, GError **error);
 
-/* @settings, which are those of the filesystem, with the wishes laid over them: to be unreferenced. */
+/* The @settings of the filesystem, with the options of the request laid over them: to be unreferenced. */
 Settings *run_request_settings(const RunRequest *request, const Settings *settings, GError **error);
 
 void run_request_free(RunRequest *request);

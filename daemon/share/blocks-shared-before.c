@@ -28,14 +28,14 @@ void blocks_shared_before_note(BlockSet *others, const OpenObject *target, uint3
 	}
 }
 
-void blocks_shared_before_recall(const BlockSet *others, Round *round)
+void blocks_shared_before_recall(const BlockSet *others, DedupeWindow *window)
 {
-	uint64_t end = round->first + round->n;
+	uint64_t end = window->first + window->n;
 	uint64_t gap_first, gap_end;
 
-	memset(round->target_shared, true, round->n * sizeof(*round->target_shared));
-	for (uint64_t from = round->first; block_set_gap(others, from, end, &gap_first, &gap_end);
+	memset(window->target_shared, true, window->n * sizeof(*window->target_shared));
+	for (uint64_t from = window->first; block_set_gap(others, from, end, &gap_first, &gap_end);
 	     from = gap_end)
-		memset(round->target_shared + (gap_first - round->first), false,
-		       (gap_end - gap_first) * sizeof(*round->target_shared));
+		memset(window->target_shared + (gap_first - window->first), false,
+		       (gap_end - gap_first) * sizeof(*window->target_shared));
 }

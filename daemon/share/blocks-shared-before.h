@@ -2,22 +2,22 @@
 #pragma once
 
 #include "daemon/share/block-set.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 
 /*
- * Which blocks of a target others used too, before anything was shared onto it.
+ * The blocks of a target that others used, too, before anything was shared onto it.
  *
- * btrfs calls an extent shared as soon as one file refers to it twice, so once a part of it was replaced:
- * what counts is how it was before.
+ * btrfs calls an extent shared as soon as one file references it twice, which a replaced part brings about.  So the
+ * state before counts.
  *
  * Thread: the filesystem's worker.
  */
 
 /*
- * Put the blocks of @target, which is open, that were shared before into @others; all blocks if this cannot be
- * found out.
+ * Add the blocks of @target, which is open, that were shared before to @others; all blocks if this cannot be found
+ * out.
  */
 void blocks_shared_before_note(BlockSet *others, const OpenObject *target, uint32_t block_bytes);
 
-/* Have the round know them. */
-void blocks_shared_before_recall(const BlockSet *others, Round *round);
+/* Tell the window about them. */
+void blocks_shared_before_recall(const BlockSet *others, DedupeWindow *window);

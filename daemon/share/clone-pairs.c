@@ -2,6 +2,7 @@
 #include "daemon/share/clone-pairs.h"
 
 #include "common/content/run.h"
+#include "daemon/context/compare-uint64.h"
 
 #include <string.h>
 
@@ -12,25 +13,20 @@ struct ClonePairs {
 	bool has_last;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-/* Pairs of the same blocks come one after another, whichever files they were found in. */
+/* Pairs of the same blocks come one after another, in whatever files they were found. */
 static int compare_pairs(const void *a, const void *b)
 {
 	const ClonePair *one = a;
 	const ClonePair *other = b;
-	int order = compare_numbers(one->target_place, other->target_place);
+	int order = compare_uint64(one->target_place, other->target_place);
 
 	if (!order)
-		order = compare_numbers(other->blocks, one->blocks);
+		order = compare_uint64(other->blocks, one->blocks);
 	if (!order)
-		order = compare_numbers(one->source_place, other->source_place);
+		order = compare_uint64(one->source_place, other->source_place);
 	if (!order)
-		order = compare_numbers(one->target, other->target);
-	return order ? order : compare_numbers(one->target_block, other->target_block);
+		order = compare_uint64(one->target, other->target);
+	return order ? order : compare_uint64(one->target_block, other->target_block);
 }
 
 ClonePairs *clone_pairs_new(size_t memory_bytes, const char *directory, const atomic_bool *stop)
@@ -52,30 +48,30 @@ void clone_pairs_free(ClonePairs *pairs)
 	g_free(pairs);
 }
 
-static bool is_clone(const Round *round, BlockState state, size_t i)
+static bool is_clone(const DedupeWindow *window, BlockState state, size_t i)
 {
-	return round->states[i] == state && round->target_shared[i];
+	return window->states[i] == state && window->target_shared[i];
 }
 
-/* The pair that begins with block @i of the round. */
-static ClonePair begin_pair(const Round *round, size_t i)
+/* The pair that begins with block @i of the window. */
+static ClonePair begin_pair(const DedupeWindow *window, size_t i)
 {
-	uint32_t block_bytes = round->block_bytes;
-	uint64_t target_block = round->first + i;
-	bool is_hole = round_becomes_hole(round, i);
+	uint32_t block_bytes = window->block_bytes;
+	uint64_t target_block = window->first + i;
+	bool is_hole = dedupe_window_becomes_hole(window, i);
 
 	return (ClonePair){
-		.target_place = round->target_places[i] / block_bytes,
-		.source_place = is_hole ? CLONE_PLACE_HOLE : round->source_places[i] / block_bytes,
+		.target_place = window->target_places[i] / block_bytes,
+		.source_place = is_hole ? CLONE_PLACE_HOLE : window->source_places[i] / block_bytes,
 		.target_block = target_block,
-		.source_block = round->source ? target_block - round->diagonal : 0,
-		.target = round->target->id,
-		.source = round->source ? round->source->id : RUN_HOLE,
-		.source_is_shared = !is_hole && round->source_shared[i],
+		.source_block = window->source ? target_block - window->diagonal : 0,
+		.target = window->target->id,
+		.source = window->source ? window->source->id : RUN_HOLE,
+		.source_is_shared = !is_hole && window->source_shared[i],
 	};
 }
 
-/* Whether block @i of the round lies right behind @pair on both sides, and is like it. */
+/* Whether @next continues @pair on both sides, and is like it. */
 static bool continues(const ClonePair *pair, const ClonePair *next)
 {
 	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
@@ -86,23 +82,24 @@ static bool continues(const ClonePair *pair, const ClonePair *next)
 		       (is_hole ? CLONE_PLACE_HOLE : pair->source_place + pair->blocks);
 }
 
-bool clone_pairs_add_round(ClonePairs *pairs, Round *round, BlockState state, GError **error)
+bool clone_pairs_add_window(ClonePairs *pairs, DedupeWindow *window, BlockState state,
+			    GError **error)
 {
-	for (size_t i = 0; i < round->n;) {
+	for (size_t i = 0; i < window->n;) {
 		ClonePair pair;
 
-		if (!is_clone(round, state, i)) {
+		if (!is_clone(window, state, i)) {
 			i++;
 			continue;
 		}
 
-		pair = begin_pair(round, i);
-		while (i < round->n && is_clone(round, state, i)) {
-			ClonePair next = begin_pair(round, i);
+		pair = begin_pair(window, i);
+		while (i < window->n && is_clone(window, state, i)) {
+			ClonePair next = begin_pair(window, i);
 
 			if (!continues(&pair, &next))
 				break;
-			round->states[i++] = BLOCK_DEFERRED;
+			window->states[i++] = BLOCK_DEFERRED;
 			pair.blocks++;
 		}
 		if (!sorter_add(pairs->sorter, &pair, error))

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 #include "hashstore/anchors/sorter.h"
 
 /*
- * ClonePairs - pairs of equal stretches of blocks whose target has several references.
+ * ClonePairs - pairs of equal ranges whose target has several references.
  *
- * XFS frees a block when its last reference is redirected.  So such a target is no matter of one file:
- * it is left until all other targets are done, and then decided on as a whole (see CloneSharer).
+ * XFS frees a block when its last reference is redirected.  So all files with such a target matter: it waits until
+ * all other targets are done, and is then decided on as a whole (CloneSharer).
  *
- * Memory: what the sorter is given; the rest is spilled.
- * Thread: the filesystem's worker.
+ * Memory: that of the sorter, which spills the rest.  Thread: the filesystem's worker.
  */
 typedef struct {
 	uint64_t target_place; /* on the disk, in blocks */
@@ -32,17 +31,17 @@ typedef struct ClonePairs ClonePairs;
 ClonePairs *clone_pairs_new(size_t memory_bytes, const char *directory, const atomic_bool *stop);
 void clone_pairs_free(ClonePairs *pairs);
 
-/* Add the blocks of the round in @state that have other references, and mark them as BLOCK_DEFERRED. */
-bool clone_pairs_add_round(ClonePairs *pairs, Round *round, BlockState state, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
+/* Add the blocks of the window in @state that have other references, and mark them BLOCK_DEFERRED. */
+bool clone_pairs_add_window(ClonePairs *pairs, DedupeWindow *window, BlockState state,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Blocks of @object were shared in this pass, so it has references to blocks of others. */
+/* Blocks of @object were shared in this pass, so it references blocks of others. */
 void clone_pairs_touch(ClonePairs *pairs, uint32_t object);
 bool clone_pairs_is_touched(const ClonePairs *pairs, uint32_t object);
 
 uint64_t clone_pairs_count(const ClonePairs *pairs);
 
-/* Sort them by the place of the target, after the last one was added; and begin with the first. */
+/* Sort them by the place of the target, after the last one was added; or begin again with the first. */
 bool clone_pairs_sort(ClonePairs *pairs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 bool clone_pairs_rewind(ClonePairs *pairs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -6,8 +6,8 @@
 #define AWAIT_TRIES   3
 
 /*
- * A call of 1 MiB takes a third of a millisecond where its data is in memory.  Who waits for the lock
- * meanwhile gets it in the pause behind: without one it is taken again before they wake up.
+ * A call of 1 MiB takes a third of a millisecond if its data is in memory.  The pause after it lets waiting
+ * processes take the lock.  Without one, the next call takes it before they wake up.
  */
 #define PAUSE_USEC 100
 
@@ -57,8 +57,7 @@ static bool is_in_the_way(const Pass *pass, const DedupeCall *call)
 }
 
 /*
- * Have the range in memory, and not just on its way there.  What cannot be read the kernel will not be
- * able to read either, and it says so better.
+ * Read the range into memory and wait until it is there.  If this fails, the kernel reports the error of the read.
  */
 static void await(FileReader *reader, uint64_t offset, uint64_t length, void *scratch)
 {
@@ -71,8 +70,8 @@ static void await(FileReader *reader, uint64_t offset, uint64_t length, void *sc
 }
 
 /*
- * Whether all of it is there still.  Where memory is short it may be gone, and the kernel would read it
- * block by block, while it holds its locks and nobody can stop it.
+ * Whether all of it is still in memory.  If not, the kernel would read it block by block under its locks, and
+ * nothing could stop it.
  */
 static bool is_in_memory(const DedupeCall *call)
 {
@@ -81,7 +80,7 @@ static bool is_in_memory(const DedupeCall *call)
 		file_reader_is_cached(call->source, call->source_offset, call->length));
 }
 
-/* What is still on its way may push out what was waited for, so that it is waited for again. */
+/* Reading one range may evict the other, so both are awaited again. */
 static void await_both(const Pass *pass, const DedupeCall *piece, void *scratch)
 {
 	for (unsigned i = 0; i < AWAIT_TRIES && pass_checkpoint(pass); i++) {
@@ -127,16 +126,16 @@ static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
 }
 
 /*
- * What is gone is read twice, so rounds are halved; and grow again by a piece with each that was not.  They
- * are whole pieces, as the kernel refuses what is no whole number of blocks.
+ * Halve the windows if data was evicted, since it is read twice then.  Otherwise let them grow by a piece.  They
+ * are whole pieces, because the kernel refuses parts of blocks.
  */
-static void fit_rounds(Pass *pass, uint64_t length, bool was_in_memory)
+static void fit_window(Pass *pass, uint64_t length, bool was_in_memory)
 {
 	if (!was_in_memory)
-		pass->round_bytes =
-			MAX(pass->round_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
-	else if (length >= pass->round_bytes)
-		pass->round_bytes = MIN(pass->round_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+		pass->window_bytes =
+			MAX(pass->window_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
+	else if (length >= pass->window_bytes)
+		pass->window_bytes = MIN(pass->window_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
 }
 
 DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
@@ -144,7 +143,7 @@ DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
 	bool is_others = is_in_the_way(pass, call);
 	bool was_in_memory = is_in_memory(call);
 
-	fit_rounds(pass, call->length, was_in_memory);
+	fit_window(pass, call->length, was_in_memory);
 	if (!is_others && was_in_memory)
 		return call_once(pass, call);
 

@@ -6,18 +6,18 @@
 #include "kernel-ioctl/file/dedupe-range.h"
 
 /*
- * DedupeCall - has the kernel share one range, without others having to wait for long.
+ * DedupeCall - has the kernel share one range without blocking other processes for long.
  *
- * During a call writers of both files wait, and on XFS readers too; and nothing can stop it.  So where
- * somebody else had one of them open when the first long call was made, or memory is so short that the data is not in the page cache any
- * more, a round is cut into calls of 1 MiB, the data of each being read right before it, with a pause
- * behind it in which the others get their turn.  Else it is one call, which makes fewer items in the
- * trees of btrfs.
+ * During a call writers of both files wait, on XFS readers, too, and nothing can stop the call.  So a window is cut
+ * into calls of 1 MiB if another process had one of the files open at the first long call, or if memory is so short
+ * that data was evicted.  The data of each is read right before it, and a pause follows, in which others get their
+ * turn.
  *
- * XFS throws what is cached of the target out: what others had there is read back.
+ * In other cases there is one call, which makes fewer items in the trees of btrfs.
  *
- * How long rounds are to be, which are read before they are shared, is in the pass's round_bytes: less
- * once memory did not hold one.
+ * XFS drops the cached pages of the target: those that others had there are read back.
+ *
+ * The length of windows is the pass's window_bytes: less once memory did not hold one.
  *
  * Thread: the filesystem's worker.
  */
@@ -32,8 +32,10 @@ typedef struct {
 	uint64_t length;  /* at most DEDUPE_ROUND_BYTES */
 } DedupeCall;
 
-/* Whether the call has to have a relay: see dedupe_range_needs_relay(). */
+/* Whether the call must have a relay: see dedupe_range_needs_relay(). */
 bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *call);
 
-/* Calls, and rounds that were cut, are counted in the pass's result; DedupeTarget says how it ended. */
+/*
+ * Make the call.  The result of the pass counts calls, and windows that were cut.  DedupeTarget says how it ended.
+ */
 DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call);

@@ -10,9 +10,9 @@
  * Thread: any.
  */
 typedef enum {
-	DEDUPE_FAILURE_FOR_GOOD, /* it stays like this for as long as the target does not change */
+	DEDUPE_FAILURE_FOR_GOOD, /* it holds for as long as the target does not change */
 	DEDUPE_FAILURE_FOR_NOW,  /* the cause may pass: try again in the next pass */
-	DEDUPE_FAILURE_STALE,    /* what is known of the data is not true any more */
+	DEDUPE_FAILURE_STALE,    /* the store's record of the data is wrong */
 } DedupeFailureKind;
 
 SkipReason dedupe_failure_reason(DedupeOutcome outcome);

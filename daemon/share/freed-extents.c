@@ -2,6 +2,7 @@
 #include "daemon/share/freed-extents.h"
 
 #include "common/files/extent-refs.h"
+#include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 typedef struct {
@@ -18,9 +19,8 @@ struct FreedExtents {
 	uint64_t size_bytes;
 	BtrfsFileExtents *items;
 	ExtentRefs *refs;
-	GArray *shown; /* ShownExtent, before; by address, each once */
-	GHashTable *
-		left; /* places that would show it no more, by the extent's address; for estimates */
+	GArray *shown;    /* ShownExtent, before; by address, each once */
+	GHashTable *left; /* for estimates: references gone, by the address of the extent */
 };
 
 FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bound,
@@ -52,13 +52,10 @@ void freed_extents_free(FreedExtents *extents)
 
 static int compare_addresses(const void *a, const void *b)
 {
-	const ShownExtent *one = a;
-	const ShownExtent *other = b;
-
-	return (one->bytenr > other->bytenr) - (one->bytenr < other->bytenr);
+	return compare_uint64(((const ShownExtent *)a)->bytenr, ((const ShownExtent *)b)->bytenr);
 }
 
-/* Sort, and leave one of each. */
+/* Sort, and drop duplicates. */
 static void make_unique(GArray *shown)
 {
 	guint n = 0;
@@ -73,7 +70,7 @@ static void make_unique(GArray *shown)
 	g_array_set_size(shown, n);
 }
 
-/* List what the file shows; what cannot be read is left out. */
+/* List the extents that the file references; unreadable ones are left out. */
 static void list_shown(FreedExtents *extents, GArray *ret)
 {
 	g_autoptr(GError) unread = NULL;
@@ -122,7 +119,7 @@ uint64_t freed_extents_end(FreedExtents *extents)
 	for (guint i = 0; i < extents->shown->len && !atomic_load(extents->stop); i++) {
 		const ShownExtent *shown = &g_array_index(extents->shown, ShownExtent, i);
 
-		/* To find all that show an extent costs much more than to look at one file. */
+		/* Finding all references to an extent costs much more than a look at one file. */
 		if (!g_array_binary_search(now, shown, compare_addresses, NULL) &&
 		    is_gone(extents, shown))
 			bytes += shown->bytes;
@@ -131,7 +128,7 @@ uint64_t freed_extents_end(FreedExtents *extents)
 	return bytes;
 }
 
-/* Whether all that @item shows of the file would be shared away. */
+/* Whether all that @item references would be shared away. */
 static bool is_left(const BtrfsFileExtent *item, const OpenObject *file, const BlockSet *shared,
 		    uint32_t block_bytes)
 {
@@ -143,7 +140,7 @@ static bool is_left(const BtrfsFileExtent *item, const OpenObject *file, const B
 			      (end + block_bytes - 1) / block_bytes, &gap_first, &gap_end);
 }
 
-/* Count one more place of the extent; whether that was the last. */
+/* Count a reference to the extent as gone; returns whether it was the last. */
 static bool leave(FreedExtents *extents, const BtrfsFileExtent *item)
 {
 	Object extent = { .inode = item->bytenr, .size_bytes = item->disk_bytes };

@@ -6,8 +6,8 @@
 #include "kernel-ioctl/btrfs/btrfs-ref-bound.h"
 
 /*
- * FreedExtents - what btrfs gives back when a file is shared onto: the extents that the file showed
- * before, and that nothing shows afterwards.
+ * FreedExtents - the extents that btrfs frees when a file is shared onto: the file referenced them before, and no
+ * file does afterwards.
  *
  * Needs CAP_SYS_ADMIN.  Memory: 32 bytes for each extent of one file.
  *
@@ -20,15 +20,18 @@ FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bou
 				const atomic_bool *stop);
 void freed_extents_free(FreedExtents *extents);
 
-/* Note which extents the file shows. */
+/* Note which extents the file references. */
 void freed_extents_begin(FreedExtents *extents, const OpenObject *file);
 
-/* Bytes of those that are gone since; of what cannot be found out, or once asked to stop, none. */
+/*
+ * The bytes of those that are gone since; 0 for extents about which this cannot be found out, or if the pass is
+ * stopped.
+ */
 uint64_t freed_extents_end(FreedExtents *extents);
 
 /*
- * The same where nothing is shared, for @file if its blocks in @shared would be.  Extents are counted when the last file
- * that shows them is given; memory is 32 bytes more for each that waits for others.
+ * The same in a dry run, for @file as if its blocks in @shared were shared.  An extent counts when the last file
+ * that references it is given.  Each one that waits for others takes 32 bytes.
  */
 uint64_t freed_extents_estimate(FreedExtents *extents, const OpenObject *file,
 				const BlockSet *shared);

@@ -13,13 +13,13 @@ struct FullAllocGroups {
 	GHashTable *owners;   /* Owner: those whose quota is used up */
 };
 
-/* A group that has no room for targets of a project; 0: of none. */
+/* A group without room for targets of a project; 0: of no project. */
 typedef struct {
 	uint32_t number;
 	uint32_t project;
 } FullGroup;
 
-/* Whose quotas a file counts to. */
+/* The user, group and project whose quotas a file counts to. */
 typedef struct {
 	uint32_t user;
 	uint32_t group;
@@ -86,10 +86,10 @@ static uint32_t number_of(const FullAllocGroups *groups, uint64_t physical)
 	return (uint32_t)(physical / groups->group_bytes);
 }
 
-/* Whose the round's target is; false: that cannot be told. */
-static bool read_owner(const Round *round, Owner *ret)
+/* The owner of the window's target; false: that cannot be found out. */
+static bool read_owner(const DedupeWindow *window, Owner *ret)
 {
-	int fd = file_reader_fd(round->target->reader);
+	int fd = file_reader_fd(window->target->reader);
 	struct stat stat;
 
 	if (fstat(fd, &stat) != 0 || !file_attributes_read_project(fd, &ret->project))
@@ -100,79 +100,79 @@ static bool read_owner(const Round *round, Owner *ret)
 	return true;
 }
 
-/* The first of the round's blocks [@first, @end) that is not shared yet is in a full group. */
-static bool add_group(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+/* Note the group of the first block in [@first, @end) that is not shared yet. */
+static bool add_group(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 		      uint32_t project)
 {
 	g_autoptr(GError) unmapped = NULL;
 	FullGroup *group;
 
-	if (!round->source || !round_map_again(round, &unmapped))
+	if (!window->source || !dedupe_window_map_again(window, &unmapped))
 		return false;
 
-	while (first < end && round_is_shared(round, first))
+	while (first < end && dedupe_window_is_shared(window, first))
 		first++;
 	if (first == end)
 		return false;
 
 	group = g_new0(FullGroup, 1);
-	group->number = number_of(groups, round->source_places[first]);
+	group->number = number_of(groups, window->source_places[first]);
 	group->project = project;
 	g_hash_table_add(groups->full, group);
 	return true;
 }
 
-bool full_alloc_groups_add(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 			   int error)
 {
 	Owner owner;
 
 	if (groups->group_bytes == 0 || (error != ENOSPC && error != EDQUOT) ||
-	    !read_owner(round, &owner))
+	    !read_owner(window, &owner))
 		return false;
 	if (error == ENOSPC)
-		return add_group(groups, round, first, end, owner.project);
+		return add_group(groups, window, first, end, owner.project);
 
 	g_hash_table_add(groups->owners, g_memdup2(&owner, sizeof(owner)));
 	return true;
 }
 
-static bool is_wanted(const Round *round, size_t i)
+static bool is_wanted(const DedupeWindow *window, size_t i)
 {
-	return (round->states[i] == BLOCK_CANDIDATE || round->states[i] == BLOCK_EQUAL) &&
-	       !round_is_shared(round, i);
+	return (window->states[i] == BLOCK_CANDIDATE || window->states[i] == BLOCK_EQUAL) &&
+	       !dedupe_window_is_shared(window, i);
 }
 
-/* A hole lies in no group. */
-static bool is_in_full_group(const FullAllocGroups *groups, const Round *round, size_t i,
+/* A hole is in no group. */
+static bool is_in_full_group(const FullAllocGroups *groups, const DedupeWindow *window, size_t i,
 			     uint32_t project)
 {
 	FullGroup group = { .project = project };
 
-	if (!round->source)
+	if (!window->source)
 		return false;
 
-	group.number = number_of(groups, round->source_places[i]);
+	group.number = number_of(groups, window->source_places[i]);
 	return g_hash_table_contains(groups->full, &group);
 }
 
-uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, Round *round)
+uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, DedupeWindow *window)
 {
 	uint64_t bytes = 0;
 	bool is_used_up;
 	Owner owner;
 
 	if (g_hash_table_size(groups->full) + g_hash_table_size(groups->owners) == 0 ||
-	    !read_owner(round, &owner))
+	    !read_owner(window, &owner))
 		return 0;
 
 	is_used_up = g_hash_table_contains(groups->owners, &owner);
-	for (size_t i = 0; i < round->n; i++) {
-		if (!is_wanted(round, i) ||
-		    !(is_used_up || is_in_full_group(groups, round, i, owner.project)))
+	for (size_t i = 0; i < window->n; i++) {
+		if (!is_wanted(window, i) ||
+		    !(is_used_up || is_in_full_group(groups, window, i, owner.project)))
 			continue;
-		round->states[i] = BLOCK_UNUSABLE;
-		bytes += round->block_bytes;
+		window->states[i] = BLOCK_UNUSABLE;
+		bytes += window->block_bytes;
 	}
 	return bytes;
 }

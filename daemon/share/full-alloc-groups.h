@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/context/filesystem.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 
 /*
  * FullAllocGroups - where an XFS filesystem had no room to share in this pass: allocation groups, and owners whose
@@ -20,21 +20,18 @@
  */
 typedef struct FullAllocGroups FullAllocGroups;
 
-/* On other filesystems, and where the geometry cannot be read, no group is ever full. */
+/* On other filesystems, and if the geometry cannot be read, no group is ever full. */
 FullAllocGroups *full_alloc_groups_new(const Filesystem *filesystem);
 void full_alloc_groups_free(FullAllocGroups *groups);
 
 /*
- * The kernel refused to share all of the round's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note whose
- * room that is.  False: it is another error, or that cannot be told.
+ * The kernel refused to share all of the window's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note the
+ * group or the owner.  False: it is another error, or the cause cannot be found out.
  */
-bool full_alloc_groups_add(FullAllocGroups *groups, Round *round, size_t first, size_t end,
+bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 			   int error);
 
-/*
- * Leave alone what of the round the kernel would refuse for one of these reasons: it is unusable.  Returns the
- * bytes.
- */
-uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, Round *round);
+/* Mark the blocks that the kernel would refuse for one of these reasons as unusable.  Returns their bytes. */
+uint64_t full_alloc_groups_leave(const FullAllocGroups *groups, DedupeWindow *window);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FullAllocGroups, full_alloc_groups_free)

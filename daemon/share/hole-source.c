@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/share/hole-source.h"
 
-#include "daemon/share/working-file.h"
+#include "daemon/share/source-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 
@@ -44,11 +44,11 @@ int hole_source_fd(HoleSource *hole, const OpenObject *target, uint64_t length,
 	uint64_t wanted =
 		length % hole->filesystem->identity.block_bytes ? length : DEDUPE_ROUND_BYTES;
 
-	/* Growing it from within a block would write the rest of that block. */
+	/* Growing the file from within a block would write the rest of that block. */
 	if (hole->fd >= 0 && hole->size_bytes != wanted)
 		fd_close(&hole->fd);
 	if (hole->fd < 0) {
-		hole->fd = working_file_make(hole->filesystem, hole->opener, target, ret_reason);
+		hole->fd = source_file_make(hole->filesystem, hole->opener, target, ret_reason);
 		if (hole->fd < 0)
 			return -1;
 		hole->size_bytes = 0;

@@ -2,7 +2,7 @@
 #include "daemon/share/open-object.h"
 
 #include "daemon/context/known-file.h"
-#include "daemon/context/lost-stands.h"
+#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
@@ -17,20 +17,15 @@ void open_object_free(OpenObject *object)
 	g_free(object);
 }
 
-static Stamp stamp_of(const FileStat *stat)
-{
-	return (Stamp){ stat->size_bytes, stat->btime_nsec, stat->mtime_nsec, stat->ctime_nsec };
-}
-
 static bool is_as_stored(const Object *stored, const FileStat *stat)
 {
 	Stamp then = known_file_stamp(stored);
-	Stamp now = stamp_of(stat);
+	Stamp now = known_file_present_stamp(stat);
 
 	return stat->inode == stored->inode && stamp_compare(&then, &now) != STAMP_CHANGED;
 }
 
-/* Open what @stored says, whose name is @name, for *ret; the outcome says why not. */
+/* Open the file of @stored, which has the @name, for *ret; the outcome says why not. */
 static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
 			       Fd *ret_fd, OpenObject *ret)
 {
@@ -47,7 +42,7 @@ static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const c
 	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
 		return OPEN_GONE;
 
-	ret->stamp = stamp_of(&stat);
+	ret->stamp = known_file_present_stamp(&stat);
 	ret->owner = stat.uid;
 	return OPEN_OPENED;
 }
@@ -75,7 +70,7 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 		return true;
 	}
 
-	/* What was found holds until the store is asked again. */
+	/* The row is valid until the store is asked again. */
 	stored = *found;
 	name = g_strndup((const char *)found->name, found->name_bytes);
 	object->subvolume = stored.subvolume;
@@ -99,13 +94,13 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	return true;
 }
 
-/* Have the store forget the object, and know that others may have relied on it. */
+/* Drop the object from the store, and note that others may have relied on it. */
 static bool forget(Pass *pass, const OpenObject *object, GError **error)
 {
 	const Object *stored;
 
 	if (!hash_store_find(pass->store, object->id, &stored, error) ||
-	    (stored && !lost_stands_note_drop(pass->store, stored, error)))
+	    (stored && !lost_stand_ins_note_drop(pass->store, stored, error)))
 		return false;
 
 	return hash_store_drop(pass->store, object->subvolume, object->inode, error);
@@ -131,7 +126,7 @@ StampVerdict open_object_compare(const OpenObject *object)
 	if (file_stat_at(file_reader_fd(object->reader), "", &stat) != 0)
 		return STAMP_CHANGED;
 
-	now = stamp_of(&stat);
+	now = known_file_present_stamp(&stat);
 	return stamp_compare(&object->stamp, &now);
 }
 

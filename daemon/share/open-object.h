@@ -7,9 +7,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * OpenObject - an object of the store, opened and found to be as the store knows it.
+ * OpenObject - an object of the store whose file is open and has its stamp.
  *
- * A difference in ctime alone is no hindrance, since whatever is shared is compared.
+ * Only the ctime may differ, since all data is compared before it is shared.
  *
  * Thread: the filesystem's worker.
  */
@@ -26,11 +26,11 @@ typedef struct {
 	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
 } OpenObject;
 
-/* The outcome for an object that a pass cannot use. */
+/* How long the pass gives up an object. */
 typedef enum {
-	GIVE_UP_FOR_GOOD,   /* it stays as it is for as long as it does not change */
-	GIVE_UP_FOR_NOW,    /* the next pass tries it again, and knows it already: see Postponed */
-	GIVE_UP_AND_FORGET, /* it is not what the store says: the next pass reads it again */
+	GIVE_UP_FOR_GOOD,   /* until it changes */
+	GIVE_UP_FOR_NOW,    /* the next pass tries it again without reading: see Postponed */
+	GIVE_UP_AND_FORGET, /* the store's record is wrong: the next pass reads it again */
 } GiveUp;
 
 /* Open the object @id.  An object that cannot be used is counted as skipped. */
@@ -46,7 +46,7 @@ bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, Ski
 /* Whether the usable object changed since it was opened; costs one statx. */
 StampVerdict open_object_compare(const OpenObject *object);
 
-/* The byte at which the blocks before @end_block end: the end of file cuts the last one. */
+/* The end of the blocks before @end_block in bytes: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenObject, open_object_free)

@@ -6,12 +6,10 @@
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/page-cache.h"
 
-/* Open the object's file.  One that is gone has taken its pages along: *ret_fd is -1. */
+/* Open the object's file.  *ret_fd is -1 if it is gone, and its pages with it. */
 static bool open_file(Pass *pass, FileOpener *opener, uint32_t id, int *ret_fd, GError **error)
 {
 	const Object *object;
-	g_autofree char *name = NULL;
-	NamedFile file;
 	int failed;
 
 	*ret_fd = -1;
@@ -20,11 +18,7 @@ static bool open_file(Pass *pass, FileOpener *opener, uint32_t id, int *ret_fd, 
 	if (!object)
 		return true;
 
-	name = g_strndup((const char *)object->name, object->name_bytes);
-	file = (NamedFile){ { object->subvolume, object->inode, object->generation },
-			    object->parent,
-			    name };
-	if (file_opener_open(opener, &file, ret_fd, &failed) != OPEN_OPENED)
+	if (file_opener_open_object(opener, object, ret_fd, &failed) != OPEN_OPENED)
 		fd_close(ret_fd);
 	return true;
 }

@@ -5,10 +5,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * Give back what a pass still keeps in the page cache when it has compared everything.
+ * Drop the pages that the pass still keeps in the page cache, after it has compared everything.
  *
- * One that was told to stop gives nothing back, since that takes an open for each file: the kernel
- * reclaims what is used by nobody first.
+ * A stopped pass drops nothing, because that takes an open per file: the kernel reclaims unused pages first.
  *
  * Thread: the filesystem's worker.
  */

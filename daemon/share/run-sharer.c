@@ -4,22 +4,51 @@
 #include "daemon/context/object-skips.h"
 #include "daemon/share/block-set.h"
 #include "daemon/share/blocks-shared-before.h"
+#include "daemon/share/clone-pairs.h"
 #include "daemon/share/dedupe-failure.h"
-#include "daemon/share/extent-ceiling.h"
+#include "daemon/share/freed-extents.h"
+#include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
-#include "daemon/share/run-sharer-internal.h"
+#include "daemon/share/window-account.h"
+#include "daemon/share/zero-filler.h"
+#include "kernel-ioctl/file/file-attributes.h"
 
 #include <errno.h>
 
-/* How far beyond its estimated ends a run is looked at, first and at most at a time. */
+/* How many blocks a run is extended by beyond its estimated ends: first, and at most at a time. */
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
 
-/* What a part of a run turned out to be. */
+/*
+ * The most extents that a file of XFS may have and still be a target: deduplication can cut it into more.  XFS
+ * allows 2^31, or 2^48 with nrext64, but the kernel keeps all of them in memory while the file is in use.
+ */
+#define XFS_EXTENTS_MAX (UINT32_C(1) << 20)
+
+/* The result for a part of a run. */
 typedef struct {
-	bool first_equal; /* its first block, and its last: the run may go on there */
+	bool first_equal; /* its first block, and its last: the run may continue there */
 	bool last_equal;
 } RunEnds;
+
+struct RunSharer {
+	Pass *pass;
+	FileOpener *opener;
+	DedupeWindow *window;
+	ZeroFiller *zeros;
+	RangeSource *source;
+	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
+	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
+	FreedExtents *freed;  /* NULL: freed space is counted block by block */
+	uint64_t begun_bytes; /* shared before the target was begun */
+	uint32_t min_blocks;
+	OpenObject *target; /* NULL until the first one is begun */
+	FullAllocGroups *full;
+	uint64_t blocked_bytes; /* of the target, that have a source in a full group */
+	uint64_t costly_bytes;  /* of the run, that cost more than the pass may compare */
+	CloneTarget clone;      /* only these blocks are shared; blocks is 0: the whole run */
+	bool is_refused;        /* the kernel refused to share the run */
+};
 
 RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 {
@@ -27,7 +56,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 
 	sharer->pass = pass;
 	sharer->opener = opener;
-	sharer->round = round_new(pass->block_bytes);
+	sharer->window = dedupe_window_new(pass->block_bytes);
 	sharer->zeros = zero_filler_new(pass, opener);
 	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
 	sharer->settled = block_set_new();
@@ -45,7 +74,7 @@ void run_sharer_free(RunSharer *sharer)
 	if (!sharer)
 		return;
 
-	round_free(sharer->round);
+	dedupe_window_free(sharer->window);
 	range_source_free(sharer->source);
 	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
@@ -65,7 +94,7 @@ void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
 {
 	open_object_free(sharer->target);
 	sharer->target = target;
-	round_choose_zeros(sharer->round, sharer->pass, target);
+	dedupe_window_choose_zeros(sharer->window, sharer->pass, target);
 }
 
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
@@ -125,10 +154,10 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 				error);
 }
 
-/* Nothing more is shared with what lies in full allocation groups; the next pass tries again. */
+/* Skip blocks whose source is in a full allocation group; the next pass tries again. */
 static void leave_full_groups(RunSharer *sharer)
 {
-	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->round);
+	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->window);
 
 	if (bytes > 0)
 		postpone(sharer);
@@ -136,8 +165,8 @@ static void leave_full_groups(RunSharer *sharer)
 }
 
 /*
- * The kernel said no: count it.  EINVAL is a matter of the two files, for instance one that has
- * checksums and one that has none; all else concerns the target.
+ * Count a refusal of the kernel.  EINVAL concerns the two files, for instance if only one has checksums.  All other
+ * errors concern the target.
  */
 static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_t length,
 			   GError **error)
@@ -163,28 +192,28 @@ static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 	       (!source || source->reader);
 }
 
-/* Ask the kernel to share [@first, @end) of the round, in pieces that do not overlap themselves. */
-static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError **error)
+/* Ask the kernel to share [@first, @end) of the window, in pieces that do not overlap their source. */
+static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	size_t most_blocks = end - first, blocks;
 
-	if (round->source == round->target)
-		most_blocks = MIN(most_blocks, round->diagonal);
+	if (window->source == window->target)
+		most_blocks = MIN(most_blocks, window->diagonal);
 
-	for (size_t i = first; i < end && may_go_on(sharer, round->source); i += blocks) {
+	for (size_t i = first; i < end && may_go_on(sharer, window->source); i += blocks) {
 		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
 		DedupeCall call;
 		DedupeTarget target;
 
-		if (!range_source_choose(sharer->source, round, i, i + MIN(most_blocks, end - i),
+		if (!range_source_choose(sharer->source, window, i, i + MIN(most_blocks, end - i),
 					 &call, &blocks, &no_source)) {
 			postpone(sharer);
 			return refuse_run(sharer, no_source, call.length, error);
 		}
 
 		target = dedupe_call_make(sharer->pass, &call);
-		if (full_alloc_groups_add(sharer->full, round, i, end, target.error)) {
+		if (full_alloc_groups_add(sharer->full, window, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;
 		}
@@ -195,38 +224,74 @@ static bool dedupe_stretch(RunSharer *sharer, size_t first, size_t end, GError *
 	return true;
 }
 
+/* Blocks [@first, @end) of the window need no more work. */
+static void settle(RunSharer *sharer, size_t first, size_t end)
+{
+	const DedupeWindow *window = sharer->window;
+
+	block_set_add(sharer->settled, window->first + first, window->first + end);
+	/* The source is used twice from here on. */
+	if (window->source == window->target)
+		block_set_add(sharer->had_others, window->first + first - window->diagonal,
+			      window->first + end - window->diagonal);
+}
+
+/* Whether CloneSharer has the blocks shared; it counts what they free. */
+static bool has_clone(const RunSharer *sharer)
+{
+	return sharer->clone.blocks > 0;
+}
+
+/* In a dry run: count the equal blocks, and settle them. */
+static void estimate_equal(RunSharer *sharer)
+{
+	const DedupeWindow *window = sharer->window;
+	size_t first, end;
+
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
+			continue;
+		if (!has_clone(sharer))
+			window_account_add_expected(sharer->pass, window, first, end);
+		settle(sharer, first, end);
+	}
+}
+
 static bool share_equal(RunSharer *sharer, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	size_t first, end;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
-		if (!dedupe_stretch(sharer, first, end, error))
+		if (!dedupe_equal(sharer, first, end, error))
 			return false;
 		if (!sharer->target->reader)
 			return true;
 		if (sharer->is_refused)
 			break;
-		/* It is cut off where a group is full; what is behind may lie in another. */
+		/* A full group cut the range off; blocks behind may be in another group. */
 		for (size_t i = first; i < end; i++)
-			if (round->states[i] != BLOCK_EQUAL)
+			if (window->states[i] != BLOCK_EQUAL)
 				end = i;
 	}
 
-	if (!round_map_again(round, &unmapped))
+	if (!dedupe_window_map_again(window, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &end); from = end) {
-		if (!round_is_worth_it(round, first, end, sharer->min_blocks))
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
+	     from = end) {
+		if (!dedupe_window_is_worth_it(window, first, end, sharer->min_blocks))
 			continue;
-		run_credit_stretch(sharer, first, end);
+		window_account_add_shared(sharer->pass, window, first, end);
 		if (sharer->is_refused)
 			continue;
-		run_credit_settle(sharer, first, end);
+		settle(sharer, first, end);
 	}
 
 	return true;
@@ -237,10 +302,7 @@ static bool is_equal_state(uint8_t state)
 	return state == BLOCK_EQUAL || state == BLOCK_SAME_PLACE;
 }
 
-/*
- * A source that could not be read is forgotten, so that the next pass finds out whether it can be
- * one, before it finds the target another.
- */
+/* Drop a source that could not be read from the store, so that the next pass finds the target another one. */
 static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcome outcome,
 			       GError **error)
 {
@@ -255,8 +317,8 @@ static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcom
 }
 
 /*
- * Give up the target, or its source, if it was changed since it was opened: somebody is at work on
- * it, and it may be what is to be left alone by now, for instance a swap file.
+ * Give up the target, or its source, if it changed since it was opened: another process works on it, and it may
+ * have to be skipped by now, like a swap file.
  */
 static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **error)
 {
@@ -273,55 +335,64 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
-/* Whether the target has so many extents that the round could make them too many. */
+/*
+ * Whether the target has so many extents that the window could make them too many.  On btrfs SharingCost decides.
+ */
 static bool is_cut_up(const RunSharer *sharer)
 {
+	g_autoptr(GError) unread = NULL;
+	FileAttributes attributes;
 	size_t first, end;
 
-	return round_stretch(sharer->round, BLOCK_CANDIDATE, 0, &first, &end) &&
-	       extent_ceiling_is_reached(sharer->pass->filesystem,
-					 file_reader_fd(sharer->target->reader));
+	return sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
+	       dedupe_window_next(sharer->window, BLOCK_CANDIDATE, 0, &first, &end) &&
+	       file_attributes_read(file_reader_fd(sharer->target->reader), FS_KIND_XFS,
+				    &attributes, &unread) &&
+	       attributes.n_extents >= XFS_EXTENTS_MAX;
 }
 
-/* Compare and share blocks [@first, @first + @n) of the target, at most a round. */
-static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
-			size_t n, RunEnds *ret_ends, GError **error)
+/* Compare and share blocks [@first, @first + @n) of the target, at most one window. */
+static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
+			 size_t n, RunEnds *ret_ends, GError **error)
 {
-	Round *round = sharer->round;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *unreadable = NULL;
 	ReadOutcome outcome;
 
 	*ret_ends = (RunEnds){ 0 };
-	if (!round_map(round, sharer->target, source, diagonal, first, n, &unmapped))
+	if (!dedupe_window_map(window, sharer->target, source, diagonal, first, n, &unmapped))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		blocks_shared_before_recall(sharer->had_others, round);
-	run_credit_same_place(sharer);
-	if (!run_limits_apply(sharer, error))
+		blocks_shared_before_recall(sharer->had_others, window);
+	window_account_add_same_place(sharer->pass, window, sharer->settled);
+	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
+				  &sharer->costly_bytes, error))
 		return false;
 	leave_full_groups(sharer);
 	if (is_cut_up(sharer))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
-	outcome = round_compare(round, &unreadable);
-	run_limits_charge(sharer);
+	outcome = dedupe_window_compare(window, &unreadable);
+	window_account_charge(sharer->pass, window, sharer->clone.is_source_read);
 	if (outcome == READ_STOPPED)
 		return true;
 	if (outcome != READ_DONE)
 		return give_up_unreadable(sharer, unreadable, outcome, error);
 
-	ret_ends->first_equal = is_equal_state(round->states[0]);
-	ret_ends->last_equal = is_equal_state(round->states[n - 1]);
-	if (!run_limits_defer_zeros(sharer, error))
+	ret_ends->first_equal = is_equal_state(window->states[0]);
+	ret_ends->last_equal = is_equal_state(window->states[n - 1]);
+	/* CloneSharer shares zeros that have several references. */
+	if (sharer->pass->xfs.clones && !has_clone(sharer) && !source &&
+	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
 		return false;
-	if (!source && !zero_filler_lay(sharer->zeros, round, sharer->settled, error))
+	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
-		run_credit_estimate(sharer);
+		estimate_equal(sharer);
 		return true;
 	}
 
@@ -330,27 +401,27 @@ static bool share_round(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	return !may_go_on(sharer, source) || share_equal(sharer, error);
 }
 
-/* The first block of the target from @block on that is not in a hole, however long that is. */
+/* The first block of the target at or after @block that is not in a hole. */
 static uint64_t after_hole(const RunSharer *sharer, uint64_t block)
 {
-	uint64_t start = block * sharer->round->block_bytes;
+	uint64_t start = block * sharer->window->block_bytes;
 
 	return extent_map_skip_hole(file_reader_fd(sharer->target->reader), start) /
-	       sharer->round->block_bytes;
+	       sharer->window->block_bytes;
 }
 
-/* Share [@first, @end) of the target, none of which is settled, in rounds. */
+/* Share [@first, @end) of the target, in windows; none of it is settled. */
 static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			uint64_t end, RunEnds *ret_ends, GError **error)
 {
 	*ret_ends = (RunEnds){ 0 };
 	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
 		uint64_t data_block = after_hole(sharer, block);
-		size_t n = MIN(end - block, sharer->pass->round_bytes / sharer->pass->block_bytes);
+		size_t n = MIN(end - block, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		RunEnds ends;
 
 		if (data_block > block) {
-			/* A file that was truncated has no data there, too. */
+			/* A truncated file has no data there, either. */
 			if (!give_up_changed(sharer, source, error))
 				return false;
 			ret_ends->last_equal = false;
@@ -358,7 +429,7 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 			continue;
 		}
 
-		if (!share_round(sharer, source, diagonal, block, n, &ends, error))
+		if (!share_window(sharer, source, diagonal, block, n, &ends, error))
 			return false;
 		if (block == first)
 			ret_ends->first_equal = ends.first_equal;
@@ -369,13 +440,13 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	return true;
 }
 
-/* How far to look beyond what is known of a run; less once much was compared in vain. */
+/* How far to look beyond the known ends of a run; less once much was compared in vain. */
 static uint64_t look_beyond(const RunSharer *sharer, uint64_t blocks)
 {
 	return compare_account_is_low(&sharer->pass->account) ? 1 : blocks;
 }
 
-/* The blocks that a run on this diagonal can reach at all. */
+/* The limits of a run on this diagonal. */
 static void run_bounds(const RunSharer *sharer, const OpenObject *source, uint64_t diagonal,
 		       uint64_t *ret_low, uint64_t *ret_high)
 {
@@ -386,8 +457,8 @@ static void run_bounds(const RunSharer *sharer, const OpenObject *source, uint64
 }
 
 /*
- * Go on from @block in one direction for as long as the data is equal.  The steps grow from
- * @first_step blocks, so that a long stretch is not shared in many small pieces.
+ * Extend the run from @block in one direction for as long as the data is equal.  Steps grow from @first_step
+ * blocks, so that a long range is not shared in many small pieces.
  */
 static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t block,
 		       bool forward, uint64_t first_step, GError **error)
@@ -412,8 +483,7 @@ static bool run_extend(RunSharer *sharer, OpenObject *source, uint64_t diagonal,
 }
 
 /*
- * The core of a run is settled by other sources: it may still reach further than they did, and over
- * what they settled beyond.
+ * Other sources settled the core of a run.  It may still reach further than they did, and beyond what they settled.
  */
 static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t core,
 			   GError **error)
@@ -481,7 +551,7 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 
 	sharer->is_refused = false;
 	sharer->costly_bytes = 0;
-	/* Before anything is read for it. */
+	/* Check this before anything is read for it. */
 	if (!source && !sharer->pass->settings->dry_run &&
 	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
 		postpone(sharer);
@@ -494,7 +564,7 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 			      sharer->costly_bytes, error))
 		return false;
 
-	/* Other runs of the target are of the same blocks, mostly. */
+	/* Other runs of the target mostly concern the same blocks. */
 	return blocked_before > 0 || sharer->blocked_bytes == 0 ||
 	       object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_NO_SPACE,
 				sharer->blocked_bytes, error);

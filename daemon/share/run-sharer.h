@@ -3,8 +3,8 @@
 
 #include "common/content/run.h"
 #include "daemon/share/block-set.h"
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/open-object.h"
-#include "daemon/share/round.h"
 
 /*
  * RunSharer - deduplicates the runs of one target after another.
@@ -25,30 +25,29 @@ typedef struct RunSharer RunSharer;
 RunSharer *run_sharer_new(Pass *pass, FileOpener *opener);
 void run_sharer_free(RunSharer *sharer);
 
-/* Go on to @target, and end and close the one before. */
+/* End and close the present target, and begin with @target. */
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
 
 /*
- * Nothing more is shared onto the target in hand.  Found by checksums, what that freed is counted now, in
- * whole extents; else block by block, as it is shared.
+ * No more is shared onto the target.  In a pass over extents, count what that freed, in whole extents.  In other
+ * passes blocks are counted as they are shared.
  */
 void run_sharer_end_target(RunSharer *sharer);
 
-/* Go on with the target in hand as @target, which is the same object, opened by now. */
+/* Replace the target by @target: the same object, which is open now. */
 void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
 
-/* The target in hand; NULL before the first one. */
+/* The present target; NULL before the first one. */
 OpenObject *run_sharer_target(const RunSharer *sharer);
 
 /*
- * Share the part of @run, of the target in hand, that is not shared yet.  @source is what it equals,
- * NULL for a hole.  A target or source that proves unusable is given up: its reader is NULL
- * afterwards.
+ * Share the part of @run, of the present target, that is not shared yet.  @source is the object that it equals;
+ * NULL: a hole.  A target or source that proves unusable is given up: its reader is NULL afterwards.
  */
 bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* One of the references to some blocks that are to be freed, in the target in hand. */
+/* One reference, in the present target, to blocks that are to be freed. */
 typedef struct {
 	uint64_t target_block;
 	uint64_t source_block;
@@ -58,14 +57,11 @@ typedef struct {
 	bool is_source_read; /* another reference was compared with the source just before */
 } CloneTarget;
 
-/* Share exactly these blocks with @source, NULL for a hole, as far as they still lie there. */
+/* Share exactly these blocks with @source, NULL for a hole, if they still lie there. */
 bool share_clone(RunSharer *sharer, const CloneTarget *clone, OpenObject *source, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Blocks of the target in hand that are shared, or need not be. */
+/* The blocks of the present target that are shared, or need not be. */
 BlockSet *run_sharer_settled(RunSharer *sharer);
-
-/* Whether the candidates of the mapped @round would be compared right now, as far as clones decide that. */
-bool run_sharer_expects_compare(const Pass *pass, const Round *round);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunSharer, run_sharer_free)

@@ -2,35 +2,35 @@
 #include "daemon/share/share.h"
 
 #include "daemon/context/object-skips.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/run-sharer.h"
+#include "daemon/share/window-account.h"
 #include "hashstore/objects/objects.h"
 
 #define OPEN_SOURCES 32
 
-/* Plans looked at ahead, and the longest of which the data is fetched then. */
+/* Runs that are looked at ahead, and the longest one whose data is then fetched. */
 #define AHEAD_PLANS  16
 #define AHEAD_BLOCKS 256
 
-/* A plan to come. */
+/* A run to come. */
 typedef struct {
-	Plan plan;
-	OpenObject *target; /* opened already, when the plan begins it; else NULL */
+	OrderedRun ordered;
+	OpenObject *target; /* opened already, if the run is its first; else NULL */
 } Ahead;
 
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
-	Planner *planner;
+	RunOrder *order;
 	RunSharer *runs;
-	Round *round;   /* for looking ahead */
-	GQueue sources; /* OpenObject, last used first */
-	GQueue ahead;   /* Ahead, in the order of planning */
-	uint32_t
-		other_owner; /* the last target that was left alone for its owner's sake; 0: none */
+	DedupeWindow *window; /* for looking ahead */
+	GQueue sources;       /* OpenObject, last used first */
+	GQueue ahead;         /* Ahead, in the order of planning */
+	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
 } Sharer;
 
-/* The open source @id, which stays open for later runs. */
+/* Find the source @id, or open it; it stays open for later runs. */
 static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
 {
 	for (GList *link = sharer->sources.head; link; link = link->next) {
@@ -61,8 +61,8 @@ static int compare_target(const void *ahead, const void *id)
 }
 
 /*
- * Whether the object is a target at the moment, or will be before long.  Opened as a source besides, it
- * would look as if somebody else had it open.
+ * Whether the object is a target now or soon.  If it were opened as a source, too, another process would seem to
+ * have it open.
  */
 static bool is_open_as_target(Sharer *sharer, uint32_t id)
 {
@@ -72,11 +72,11 @@ static bool is_open_as_target(Sharer *sharer, uint32_t id)
 	       g_queue_find_custom(&sharer->ahead, GUINT_TO_POINTER(id), compare_target);
 }
 
-/* Start reading what a short plan will compare, so that the disk has several requests at a time. */
+/* Start reading what a short run will compare, so that the disk has several requests at a time. */
 static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 {
-	const Run *run = &ahead->plan.run;
-	Round *round = sharer->round;
+	const Run *run = &ahead->ordered.run;
+	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *source = NULL;
 	size_t first, end;
@@ -88,19 +88,23 @@ static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
 		return false;
 	if (source && !source->reader)
 		return true;
-	if (!round_map(round, ahead->target, source, run->target_block - run->source_block,
-		       run->target_block, run->blocks, &unmapped))
+	if (!dedupe_window_map(window, ahead->target, source, run->target_block - run->source_block,
+			       run->target_block, run->blocks, &unmapped))
 		return true;
 
-	/* Clones may be left alone, or until all else is shared: then reading them now is in vain. */
-	if (!run_sharer_expects_compare(sharer->pass, round))
+	/*
+	 * Blocks with several references may be skipped, or shared at the very end: then reading them now is in
+	 * vain.
+	 */
+	if (!window_account_expects_compare(sharer->pass, window))
 		return true;
-	for (size_t from = 0; round_stretch(round, BLOCK_CANDIDATE, from, &first, &end); from = end)
-		round_fetch(round, first, end);
+	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
+	     from = end)
+		dedupe_window_fetch(window, first, end);
 	return true;
 }
 
-/* Leave a target alone for now that was written to a moment ago. */
+/* Skip a target for now if it was written to a moment ago. */
 static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
 {
 	if (!target->reader || !filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
@@ -116,23 +120,23 @@ static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **
 	       leave_if_young(sharer, *ret, error);
 }
 
-/* Open the targets of plans to come. */
+/* Open the targets of the next runs. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
 	while (g_queue_get_length(&sharer->ahead) < AHEAD_PLANS) {
-		const Plan *plan;
+		const OrderedRun *ordered;
 		Ahead *ahead;
 
-		if (!plan_next(sharer->planner, &plan, error))
+		if (!run_order_next(sharer->order, &ordered, error))
 			return false;
-		if (!plan)
+		if (!ordered)
 			break;
 
 		ahead = g_new0(Ahead, 1);
-		ahead->plan = *plan;
+		ahead->ordered = *ordered;
 		g_queue_push_tail(&sharer->ahead, ahead);
-		if (plan->begins_target &&
-		    !open_target(sharer, run_target(&plan->run), &ahead->target, error))
+		if (ordered->begins_target &&
+		    !open_target(sharer, run_target(&ordered->run), &ahead->target, error))
 			return false;
 		if (!fetch_ahead(sharer, ahead, error))
 			return false;
@@ -149,7 +153,7 @@ static void ahead_free(Ahead *ahead)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
 
-/* Whether the two may share; if not, it is counted, once for each target. */
+/* Whether the two may share; if not, it is counted once per target. */
 static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject *source, bool *ret,
 		      GError **error)
 {
@@ -165,32 +169,32 @@ static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject
 
 static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
 {
-	const Plan *plan = &ahead->plan;
+	const OrderedRun *ordered = &ahead->ordered;
 	OpenObject *source = NULL;
 	OpenObject *target;
 	bool allowed;
 
-	if (plan->begins_target)
+	if (ordered->begins_target)
 		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
 
 	target = run_sharer_target(sharer->runs);
 	if (!target->reader)
 		return true;
 
-	if (plan->run.source == target->id)
+	if (ordered->run.source == target->id)
 		source = target;
-	else if (plan->run.source != RUN_HOLE &&
-		 !find_source(sharer, plan->run.source, &source, error))
+	else if (ordered->run.source != RUN_HOLE &&
+		 !find_source(sharer, ordered->run.source, &source, error))
 		return false;
 	if (source && !source->reader) {
-		/* The next pass shall find the target another one. */
+		/* The next pass finds the target another source. */
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
 	}
 
 	if (!may_share(sharer, target, source, &allowed, error))
 		return false;
-	return !allowed || share_run(sharer->runs, &plan->run, source, error);
+	return !allowed || share_run(sharer->runs, &ordered->run, source, error);
 }
 
 static bool execute_all(Sharer *sharer, GError **error)
@@ -206,22 +210,22 @@ static bool execute_all(Sharer *sharer, GError **error)
 		if (!execute(sharer, ahead, error))
 			return false;
 		atomic_fetch_add(&sharer->pass->progress->done_bytes,
-				 ahead->plan.run.blocks * sharer->pass->block_bytes);
+				 ahead->ordered.run.blocks * sharer->pass->block_bytes);
 	}
 
 	return true;
 }
 
-bool share_all(Pass *pass, Planner *planner, FileOpener *opener, GError **error)
+bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 {
 	g_autoptr(RunSharer) runs = run_sharer_new(pass, opener);
-	g_autoptr(Round) round = round_new(pass->block_bytes);
+	g_autoptr(DedupeWindow) window = dedupe_window_new(pass->block_bytes);
 	Sharer sharer = {
 		.pass = pass,
 		.opener = opener,
-		.planner = planner,
+		.order = order,
 		.runs = runs,
-		.round = round,
+		.window = window,
 		.sources = G_QUEUE_INIT,
 		.ahead = G_QUEUE_INIT,
 	};

@@ -31,42 +31,38 @@ void zero_filler_free(ZeroFiller *filler)
 	g_free(filler);
 }
 
-bool zero_filler_has_hole(const ZeroFiller *filler)
-{
-	return filler->hole;
-}
-
-bool zero_filler_lay(ZeroFiller *filler, Round *round, BlockSet *settled, GError **error)
+bool zero_filler_lay(ZeroFiller *filler, DedupeWindow *window, BlockSet *settled, GError **error)
 {
 	size_t first, end;
 
-	for (size_t from = 0; filler->run && round_stretch(round, BLOCK_EQUAL, from, &first, &end);
+	for (size_t from = 0;
+	     filler->run && dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
-		block_set_add(settled, round->first + first, round->first + end);
-		if (!zero_run_lay(filler->run, round, first, end, error))
+		block_set_add(settled, window->first + first, window->first + end);
+		if (!zero_run_lay(filler->run, window, first, end, error))
 			return false;
 	}
 
 	return true;
 }
 
-size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, size_t end,
+size_t zero_filler_find(ZeroFiller *filler, const DedupeWindow *window, size_t first, size_t end,
 			DedupeCall *call, SkipReason *ret_reason)
 {
-	uint64_t start = (round->first + first) * round->block_bytes;
+	uint64_t start = (window->first + first) * window->block_bytes;
 	uint64_t stop =
-		open_object_end_bytes(round->target, round->first + end, round->block_bytes);
+		open_object_end_bytes(window->target, window->first + end, window->block_bytes);
 
 	if (filler->run) {
-		size_t n = zero_run_find(filler->run, first, end, round->block_bytes, &call->source,
-					 &call->source_offset);
+		size_t n = zero_run_find(filler->run, first, end, window->block_bytes,
+					 &call->source, &call->source_offset);
 
 		call->source_fd = file_reader_fd(call->source);
 		return n;
 	}
 
 	call->source_offset = hole_source_offset(filler->hole);
-	call->source_fd = hole_source_fd(filler->hole, round->target, stop - start, ret_reason);
+	call->source_fd = hole_source_fd(filler->hole, window->target, stop - start, ret_reason);
 	return end - first;
 }
 

@@ -4,11 +4,10 @@
 #include "common/files/skip.h"
 #include "daemon/share/block-set.h"
 #include "daemon/share/dedupe-call.h"
-#include "daemon/share/round.h"
+#include "daemon/share/dedupe-window.h"
 
 /*
- * ZeroFiller - what takes the place of zeros in files that are read: a hole, or with --zeros=share the zeros
- * that stay.
+ * ZeroFiller - the source for zeros in files that are read: a hole, or with --zeros=share other zeros.
  *
  * Thread: the filesystem's worker.
  */
@@ -18,20 +17,18 @@ typedef struct ZeroFiller ZeroFiller;
 ZeroFiller *zero_filler_new(Pass *pass, FileOpener *opener);
 void zero_filler_free(ZeroFiller *filler);
 
-bool zero_filler_has_hole(const ZeroFiller *filler);
-
 /*
- * See what becomes of the zeros of @round, which was compared with no source: some may stay for others.
- * These, too, need no more work, so that they are added to @settled.
+ * Decide which zeros of @window, which was compared with no source, are shared.  Zeros that stay as a source for
+ * others are settled, too: they are added to @settled.
  */
-bool zero_filler_lay(ZeroFiller *filler, Round *round, BlockSet *settled, GError **error)
+bool zero_filler_lay(ZeroFiller *filler, DedupeWindow *window, BlockSet *settled, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Have the source of @call be that of the round's blocks [@first, @end): returns of how many of them it is.
- * Its source_fd is -1 where no hole can be made, and *ret_reason says why.
+ * Set the source of @call for the window's blocks [@first, @end).  Returns the number of blocks that it covers.  If
+ * no hole can be made, source_fd is -1 and *ret_reason says why.
  */
-size_t zero_filler_find(ZeroFiller *filler, const Round *round, size_t first, size_t end,
+size_t zero_filler_find(ZeroFiller *filler, const DedupeWindow *window, size_t first, size_t end,
 			DedupeCall *call, SkipReason *ret_reason);
 
 /* Whether zeros of @target can be shared at all; *ret_reason says why not. */

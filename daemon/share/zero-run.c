@@ -18,9 +18,9 @@ struct ZeroRun {
 	uint64_t first;   /* block of the file */
 	uint64_t end;
 	uint64_t most_blocks;
-	uint64_t *places;  /* of its blocks, as round_places() says */
-	uint64_t *offsets; /* for each block of a round, which block of the run it is shared with */
-	bool is_recalled;  /* what the store knows was looked at */
+	uint64_t *places;  /* of its blocks, as dedupe_window_places() says */
+	uint64_t *offsets; /* the block of the run for each block of a window */
+	bool is_recalled;  /* the run in the store was loaded, if there is one */
 };
 
 ZeroRun *zero_run_new(Pass *pass, FileOpener *opener)
@@ -67,7 +67,7 @@ static bool open_file(ZeroRun *zeros, uint32_t id, GError **error)
 	return true;
 }
 
-/* Take up what the store remembers, if it is there still. */
+/* Load the run that the store remembers, if it is still there. */
 static bool recall(ZeroRun *zeros, GError **error)
 {
 	uint64_t subvolume, inode, first, end;
@@ -84,7 +84,7 @@ static bool recall(ZeroRun *zeros, GError **error)
 		return true;
 	if (!hash_store_find_at(zeros->pass->store, subvolume, inode, &found, error))
 		return false;
-	/* What is not settled was changed since. */
+	/* An unsettled object changed since. */
 	if (!found || found->state != OBJECT_DONE || end <= first ||
 	    end - first > zeros->most_blocks ||
 	    found->id >= hash_store_settled_below(zeros->pass->store))
@@ -109,54 +109,56 @@ static bool note(ZeroRun *zeros, GError **error)
 	       hash_store_set_note(zeros->pass->store, RUN_NOTE, text, error);
 }
 
-static bool is_in(const ZeroRun *zeros, const Round *round, uint64_t block)
+static bool is_in(const ZeroRun *zeros, const DedupeWindow *window, uint64_t block)
 {
-	return zeros->file && zeros->file->id == round->target->id && block >= zeros->first &&
+	return zeros->file && zeros->file->id == window->target->id && block >= zeros->first &&
 	       block < zeros->end;
 }
 
-/* What was to be shared with the run stays, as that is another from now on. */
-static void leave(Round *round, size_t end)
+/* Let blocks stay that were to be shared with the run, because the run is another one from now on. */
+static void leave(DedupeWindow *window, size_t end)
 {
 	size_t first, stop;
 
-	for (size_t from = 0; round_stretch(round, BLOCK_EQUAL, from, &first, &stop) && first < end;
+	for (size_t from = 0;
+	     dedupe_window_next(window, BLOCK_EQUAL, from, &first, &stop) && first < end;
 	     from = stop)
-		memset(round->states + first, BLOCK_SAME_PLACE, MIN(stop, end) - first);
+		memset(window->states + first, BLOCK_SAME_PLACE, MIN(stop, end) - first);
 }
 
-/* Have @n blocks of the round stay: as the run, or as what it goes on with. */
-static bool keep(ZeroRun *zeros, Round *round, size_t first, size_t n, bool goes_on, GError **error)
+/* Let @n blocks of the window stay: as the run, or as a continuation of it. */
+static bool keep(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t n, bool goes_on,
+		 GError **error)
 {
 	if (!goes_on) {
-		leave(round, first);
-		if (!open_file(zeros, round->target->id, error))
+		leave(window, first);
+		if (!open_file(zeros, window->target->id, error))
 			return false;
-		zeros->first = zeros->end = round->first + first;
+		zeros->first = zeros->end = window->first + first;
 	}
 	if (!zeros->file)
 		return true;
 
 	for (size_t i = first; i < first + n; i++)
-		zeros->places[zeros->end++ - zeros->first] = round->target_places[i];
+		zeros->places[zeros->end++ - zeros->first] = window->target_places[i];
 	return note(zeros, error);
 }
 
 /* How many of the blocks [@first, @end) stay. */
-static size_t kept_blocks(const ZeroRun *zeros, const Round *round, size_t first, size_t end,
-			  bool *ret_goes_on)
+static size_t kept_blocks(const ZeroRun *zeros, const DedupeWindow *window, size_t first,
+			  size_t end, bool *ret_goes_on)
 {
 	size_t n = MIN(end - first, zeros->most_blocks);
 
-	*ret_goes_on = zeros->file && zeros->file->id == round->target->id &&
-		       round->first + first == zeros->end;
+	*ret_goes_on = zeros->file && zeros->file->id == window->target->id &&
+		       window->first + first == zeros->end;
 	if (*ret_goes_on)
 		return MIN(n, zeros->most_blocks - length(zeros));
 	return !zeros->file || n >= 2 * length(zeros) ? n : 0;
 }
 
-/* The run's file may have been changed since it was opened, or lie elsewhere. */
-static bool check(ZeroRun *zeros, Round *round, GError **error)
+/* Check that the run's file did not change since it was opened, and is still in its place. */
+static bool check(ZeroRun *zeros, DedupeWindow *window, GError **error)
 {
 	bool is_usable;
 
@@ -168,52 +170,54 @@ static bool check(ZeroRun *zeros, Round *round, GError **error)
 		forget(zeros);
 		return true;
 	}
-	if (!round_places(round, zeros->file, zeros->first, length(zeros), zeros->places,
-			  &is_usable, error))
+	if (!dedupe_window_places(window, zeros->file, zeros->first, length(zeros), zeros->places,
+				  &is_usable, error))
 		return false;
 	if (!is_usable)
 		forget(zeros);
 	return true;
 }
 
-/* Whether the run is of another owner, where sharing stays within owners: those of one are enough. */
-static bool is_of_another(const ZeroRun *zeros, const Round *round)
+/*
+ * Whether the run belongs to another owner, and sharing stays within owners: then only those of its owner use it.
+ */
+static bool is_of_another(const ZeroRun *zeros, const DedupeWindow *window)
 {
 	return zeros->pass->settings->across_owners == WITHIN_OWNERS && zeros->file &&
-	       zeros->file->owner != round->target->owner;
+	       zeros->file->owner != window->target->owner;
 }
 
-bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError **error)
+bool zero_run_lay(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t end, GError **error)
 {
-	uint64_t whole_end = round->target->size_bytes / round->block_bytes;
-	size_t whole = first + MIN(end - first, whole_end - MIN(whole_end, round->first + first));
+	uint64_t whole_end = window->target->size_bytes / window->block_bytes;
+	size_t whole = first + MIN(end - first, whole_end - MIN(whole_end, window->first + first));
 	size_t n = 0;
 	bool goes_on;
 
-	if (!check(zeros, round, error))
+	if (!check(zeros, window, error))
 		return false;
-	if (is_of_another(zeros, round)) {
-		memset(round->states + first, BLOCK_SAME_PLACE, end - first);
+	if (is_of_another(zeros, window)) {
+		memset(window->states + first, BLOCK_SAME_PLACE, end - first);
 		return true;
 	}
 	if (whole > first)
-		n = kept_blocks(zeros, round, first, whole, &goes_on);
-	if (n > 0 && !keep(zeros, round, first, n, goes_on, error))
+		n = kept_blocks(zeros, window, first, whole, &goes_on);
+	if (n > 0 && !keep(zeros, window, first, n, goes_on, error))
 		return false;
 
 	for (size_t i = first; i < end; i++) {
 		uint64_t at = i < first + n ? 0 : i - first - n;
 
-		/* Part of a block is shared only at the ends of both files. */
+		/* Part of a block is shared only if both files end there. */
 		if (i < first + n || i >= whole || !zeros->file ||
-		    is_in(zeros, round, round->first + i)) {
-			round->states[i] = BLOCK_SAME_PLACE;
+		    is_in(zeros, window, window->first + i)) {
+			window->states[i] = BLOCK_SAME_PLACE;
 			continue;
 		}
 		zeros->offsets[i] = at % length(zeros);
-		round->source_places[i] = zeros->places[zeros->offsets[i]];
-		if (round->source_places[i] == round->target_places[i])
-			round->states[i] = BLOCK_SAME_PLACE;
+		window->source_places[i] = zeros->places[zeros->offsets[i]];
+		if (window->source_places[i] == window->target_places[i])
+			window->states[i] = BLOCK_SAME_PLACE;
 	}
 
 	return true;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/share/dedupe-window.h"
 #include "daemon/share/open-object.h"
-#include "daemon/share/round.h"
 
 /*
- * ZeroRun - the zeros of a file that those of others are shared with under --zeros=share, where files are
- * read.
+ * ZeroRun - a range of zeros that stays, and that all others are shared with under --zeros=share, in a pass over
+ * files.
  *
- * How long a run is shows when it is compared, so the first run that is met stays, as far as it goes, up
- * to 16 MiB; and what is at least twice as long takes its place when it is met later.  The store remembers
- * it; it is of use as long as its file is as it was.
+ * The length of a run of zeros is known only when it is compared.  So the first run stays, up to 16 MiB.  A later
+ * one that is at least twice as long takes its place.  The store remembers the run as long as its file is
+ * unchanged.
  *
  * Thread: the filesystem's worker.
  */
@@ -21,16 +21,16 @@ ZeroRun *zero_run_new(Pass *pass, FileOpener *opener);
 void zero_run_free(ZeroRun *zeros);
 
 /*
- * Decide what to do with the blocks [@first, @end) of @round: they are zeros, compared with no source.  Blocks
- * that stay, or are shared with the run already, become BLOCK_SAME_PLACE.  The others get the round's source
- * places.
+ * Decide what to do with the blocks [@first, @end) of @window, which are zeros and were compared with no source.
+ * Blocks that stay, or share with the run already, become BLOCK_SAME_PLACE.  The others get the run's places as
+ * their source.
  */
-bool zero_run_lay(ZeroRun *zeros, Round *round, size_t first, size_t end, GError **error)
+bool zero_run_lay(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t end, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The zeros that [@first, @end) of the round, which is BLOCK_EQUAL after that, is shared with: how many
- * blocks of them there are in one piece, and from which byte of *ret_reader on.
+ * The zeros that [@first, @end) of the window, which is BLOCK_EQUAL, is shared with: returns how many blocks of
+ * them are in one piece, and sets the byte of *ret_reader where they begin.
  */
 size_t zero_run_find(const ZeroRun *zeros, size_t first, size_t end, uint32_t block_bytes,
 		     FileReader **ret_reader, uint64_t *ret_offset);

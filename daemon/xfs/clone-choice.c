@@ -9,7 +9,7 @@ typedef struct {
 	bool may_be_freed;
 } Side;
 
-/* Whether the block at @place is in the set; *blocks is cut where that ends. */
+/* Whether the block at @place is in the set; *blocks is cut at the end of that range. */
 static bool clip(const BlockSet *set, uint64_t place, uint64_t *blocks)
 {
 	uint64_t first, end;
@@ -34,7 +34,7 @@ static bool may_all_be_targets(const CloneChooser *chooser, const CloneRefSet *r
 	return true;
 }
 
-/* A block that is shared has another reference: where only one is known the others are out of reach. */
+/* A shared block has another reference.  If only one is known, the others are out of reach. */
 static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uint64_t *blocks)
 {
 	bool is_kept;
@@ -50,7 +50,7 @@ static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uin
 }
 
 /*
- * The references to a source that nobody shared when the pair was found: the place where it was, and those that the pass
+ * The references to a source that was not shared when the pair was found: its own place, and those that the pass
  * added since.
  */
 static CloneRefSet refs_of_source(const CloneChooser *chooser, const ClonePair *pair,

@@ -6,22 +6,22 @@
 #include "daemon/xfs/clone-refs.h"
 
 /*
- * CloneChoice - which side of a pair of equal stretches is freed, and through which references.
+ * CloneChoice - which side of a pair of equal ranges is freed, and through which references.
  *
- * A pure decision, for one stretch after another.  Thread: the filesystem's worker.
+ * A pure decision, for one range after another.  Thread: the filesystem's worker.
  */
 typedef struct {
 	const CloneRefs *refs;
 	const BlockSet *moved; /* blocks of the disk that were targets: their references are gone */
-	const BlockSet *kept;  /* that were sources: they have more references by now */
+	const BlockSet *kept;  /* blocks that were sources: they have more references by now */
 	bool (*may_be_target)(uint32_t object, void *data);
 	void *data;
 } CloneChooser;
 
-/* What is to be done with the first @blocks blocks of a pair. */
+/* The decision for the first @blocks blocks of a pair. */
 typedef struct {
 	uint64_t blocks;
-	bool is_void; /* nothing is left to be done */
+	bool is_void; /* there is nothing to do */
 	uint64_t target_place;
 	uint64_t source_place; /* CLONE_PLACE_HOLE: a hole */
 	uint64_t source_block;

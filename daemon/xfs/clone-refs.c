@@ -8,7 +8,7 @@ typedef struct {
 	uint64_t first;
 	uint64_t end;
 	uint64_t referenced; /* blocks, over all references */
-	bool is_full;        /* of more than are kept */
+	bool is_full;        /* it has more references than are kept */
 } Wanted;
 
 struct CloneRefs {
@@ -122,7 +122,7 @@ void clone_refs_begin(CloneRefs *refs)
 	join_wanted(refs);
 }
 
-/* The first range that ends behind @place. */
+/* The first range that ends after @place. */
 static size_t find_wanted(const CloneRefs *refs, uint64_t place)
 {
 	size_t low = 0;
@@ -180,7 +180,7 @@ void clone_refs_end(CloneRefs *refs)
 	g_array_sort(refs->refs, compare_refs);
 }
 
-/* The first reference to a block at or behind @place. */
+/* The first reference to a block at or after @place. */
 static size_t find_ref(const CloneRefs *refs, uint64_t place)
 {
 	size_t low = 0;
@@ -225,7 +225,7 @@ static void find_in_chunk(const CloneRefs *refs, uint64_t place, uint64_t end, C
 	ret->blocks = end - place;
 }
 
-/* Whether @next are the same references, right behind @set. */
+/* Whether @next has the same references, right after @set. */
 static bool goes_on(const CloneRefSet *set, const CloneRefSet *next)
 {
 	if (next->n != set->n)

@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 /*
- * CloneRefs - which files refer to some blocks of the disk, and where in them.
+ * CloneRefs - which files reference some blocks of the disk, and where in them.
  *
- * First the blocks are named that matter, then the references to them, in any order; then it is asked.
- * Blocks with more than CLONE_REFERENCES_MAX references are known as such, and their references are
- * dropped: what is kept follows the blocks, not the references.
+ * First the caller names the blocks, then the references to them, in any order; then it asks.  The references to a
+ * block are dropped when it has more than CLONE_REFERENCES_MAX.  So memory grows with the blocks, not with the
+ * references.
  *
- * Memory: 24 bytes per reference, of at most 1 MiB of data, up to a limit; 32 bytes per range of blocks.
- * Thread: one at a time.
+ * Memory: 24 bytes per reference, of at most 1 MiB of data, up to a limit; 32 bytes per range of blocks.  Thread:
+ * one at a time.
  */
 typedef struct CloneRefs CloneRefs;
 
@@ -27,7 +27,7 @@ typedef struct {
 	uint32_t object;
 } CloneRef;
 
-/* The references to one stretch of blocks, each from the first of them on. */
+/* The references to one range of blocks, each to the first of them. */
 typedef struct {
 	uint64_t blocks;
 	size_t n; /* CLONE_REFERENCES_MAX + 1: too many, and not listed */
@@ -37,20 +37,23 @@ typedef struct {
 CloneRefs *clone_refs_new(size_t memory_bytes);
 void clone_refs_free(CloneRefs *refs);
 
-/* Blocks [@first, @end) of the disk matter.  False: there is no room to know of more. */
+/* Name the blocks [@first, @end) of the disk.  False: there is no room for more. */
 bool clone_refs_want(CloneRefs *refs, uint64_t first, uint64_t end);
 
 /* No more blocks are named. */
 void clone_refs_begin(CloneRefs *refs);
 
-/* @blocks blocks of @object from @block on lie at @place.  False: there is no room to know of more. */
+/* @blocks blocks of @object from @block on lie at @place.  False: there is no room for more. */
 bool clone_refs_add(CloneRefs *refs, uint32_t object, uint64_t block, uint64_t place,
 		    uint64_t blocks);
 
 /* No more references are named. */
 void clone_refs_end(CloneRefs *refs);
 
-/* The references to the block at @place and to as many behind it, at most @max_blocks, as have the same. */
+/*
+ * The references to the block at @place, and to as many blocks after it, at most @max_blocks, as have the same
+ * ones.
+ */
 void clone_refs_at(const CloneRefs *refs, uint64_t place, uint64_t max_blocks, CloneRefSet *ret);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CloneRefs, clone_refs_free)

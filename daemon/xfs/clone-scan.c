@@ -16,7 +16,7 @@ typedef struct {
 	ExtentMap *extents;
 } Scan;
 
-/* Add what the open file refers to; what cannot be mapped is left out.  False: there is no room. */
+/* Add the references of the open file; what cannot be mapped is left out.  False: there is no room. */
 static bool add_file(Scan *scan, uint32_t object, int fd, uint64_t size_bytes)
 {
 	g_autoptr(GError) unmapped = NULL;
@@ -48,14 +48,10 @@ static bool may_have_clones(const Scan *scan, const Object *object)
 
 static bool scan_object(Scan *scan, const Object *object)
 {
-	g_autofree char *name = g_strndup((const char *)object->name, object->name_bytes);
-	NamedFile file = { { object->subvolume, object->inode, object->generation },
-			   object->parent,
-			   name };
 	g_auto(Fd) fd = -1;
 	int failed;
 
-	return file_opener_open(scan->opener, &file, &fd, &failed) != OPEN_OPENED ||
+	return file_opener_open_object(scan->opener, object, &fd, &failed) != OPEN_OPENED ||
 	       add_file(scan, object->id, fd, object->size_bytes);
 }
 

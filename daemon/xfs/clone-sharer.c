@@ -9,7 +9,7 @@
 /* Part of the memory limit that references may take. */
 #define MEMORY_SHARE 4
 
-/* Pairs are worked on by the number of references to be redirected, up to each of these. */
+/* Pairs are shared by the number of references to redirect, up to each of these. */
 static const size_t classes[] = { 1, 2, 4, 8, 16, CLONE_REFERENCES_MAX };
 
 typedef struct {
@@ -21,17 +21,17 @@ typedef struct {
 	RunSharer *runs;
 	BlockSet *moved;
 	BlockSet *kept;
-	BlockSet *compared; /* blocks of the disk that were compared, and some of which differed */
+	BlockSet *compared; /* blocks of the disk, compared and partly different */
 	OpenObject *source; /* used last; NULL: none */
 } CloneSharer;
 
-/* Blocks of a choice, counted from its first. */
+/* A range of blocks of a choice, counted from its first. */
 typedef struct {
 	uint64_t first;
 	uint64_t end;
-} Stretch;
+} BlockRange;
 
-/* With limits given for once, a file that was matched earlier may be left out by them. */
+/* Limits of the command line may exclude a file that was matched earlier. */
 static bool may_be_target(uint32_t object, void *data)
 {
 	const CloneSharer *sharer = data;
@@ -48,7 +48,7 @@ static CloneChooser chooser_of(CloneSharer *sharer)
 	return (CloneChooser){ sharer->refs, sharer->moved, sharer->kept, may_be_target, sharer };
 }
 
-/* Name the blocks of all pairs, and find the references to them. */
+/* Name the blocks of all pairs, and find their references. */
 static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error)
 {
 	const ClonePair *pair;
@@ -65,7 +65,7 @@ static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error
 		if (!clone_refs_want(sharer->refs, pair->target_place,
 				     pair->target_place + pair->blocks))
 			return true;
-		/* What nobody shared may have become the source of others meanwhile. */
+		/* A source without other references may have become the source of others meanwhile. */
 		if (pair->source_place != CLONE_PLACE_HOLE &&
 		    !clone_refs_want(sharer->refs, pair->source_place,
 				     pair->source_place + pair->blocks))
@@ -81,7 +81,7 @@ static void close_source(CloneSharer *sharer)
 	g_clear_pointer(&sharer->source, open_object_free);
 }
 
-/* Open the target of a reference, and its source, which is another file or another place of it. */
+/* Open the target of a reference and its source, which is another file or another place of the target. */
 static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_id,
 		      OpenObject **ret_source, bool *ret_may, GError **error)
 {
@@ -112,48 +112,51 @@ static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_i
 	return true;
 }
 
-/* What of @stretch, from block @base of the target in hand on, is shared by now. */
-static void add_shared(CloneSharer *sharer, uint64_t base, const Stretch *stretch, GArray *ret)
+/* Add the parts of @range, from block @base of the present target on, that are shared by now. */
+static void add_shared(CloneSharer *sharer, uint64_t base, const BlockRange *range, GArray *ret)
 {
 	BlockSet *settled = run_sharer_settled(sharer->runs);
-	uint64_t from = base + stretch->first;
-	uint64_t end = base + stretch->end;
+	uint64_t from = base + range->first;
+	uint64_t end = base + range->end;
 
 	while (from < end) {
 		uint64_t gap_first = end, gap_end = end;
-		Stretch shared;
+		BlockRange shared;
 
 		block_set_gap(settled, from, end, &gap_first, &gap_end);
-		shared = (Stretch){ from - base, gap_first - base };
+		shared = (BlockRange){ from - base, gap_first - base };
 		if (shared.first < shared.end)
 			g_array_append_val(ret, shared);
 		from = gap_end;
 	}
 }
 
-/* Redirect the reference @ref of @choice in all of @stretches, which become those that it worked for. */
+/*
+ * Redirect the reference @ref of @choice in all of @ranges.  Afterwards these are the ranges for which it
+ * worked.
+ */
 static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const CloneRef *ref,
-		     GArray **stretches, bool is_source_read, GError **error)
+		     GArray **ranges, bool is_source_read, GError **error)
 {
-	GArray *shared = g_array_new(false, false, sizeof(Stretch));
-	g_autoptr(GArray) wanted = g_steal_pointer(stretches);
+	GArray *shared = g_array_new(false, false, sizeof(BlockRange));
+	g_autoptr(GArray) wanted = g_steal_pointer(ranges);
 	OpenObject *source;
 	bool may;
 
-	*stretches = shared;
+	*ranges = shared;
 	if (!open_both(sharer, ref->object, choice->source, &source, &may, error))
 		return false;
 
 	for (guint i = 0; may && i < wanted->len && pass_checkpoint(sharer->pass); i++) {
-		const Stretch *stretch = &g_array_index(wanted, Stretch, i);
+		const BlockRange *range = &g_array_index(wanted, BlockRange, i);
 		bool is_hole = choice->source_place == CLONE_PLACE_HOLE;
 		CloneTarget clone = {
-			.target_block = ref->block + stretch->first,
-			.source_block = choice->source_block + stretch->first,
-			.target_place = choice->target_place + stretch->first,
+			.target_block = ref->block + range->first,
+			.source_block = choice->source_block + range->first,
+			.target_place = choice->target_place + range->first,
 			.source_place =
-				is_hole ? CLONE_PLACE_HOLE : choice->source_place + stretch->first,
-			.blocks = stretch->end - stretch->first,
+				is_hole ? CLONE_PLACE_HOLE : choice->source_place + range->first,
+			.blocks = range->end - range->first,
 			.is_source_read = is_source_read,
 		};
 		const OpenObject *target = run_sharer_target(sharer->runs);
@@ -162,26 +165,26 @@ static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const Clone
 			break;
 		if (!share_clone(sharer->runs, &clone, source, error))
 			return false;
-		add_shared(sharer, ref->block, stretch, shared);
+		add_shared(sharer, ref->block, range, shared);
 	}
 
 	return true;
 }
 
-static void note_moved(CloneSharer *sharer, const CloneChoice *choice, const Stretch *stretch)
+static void note_moved(CloneSharer *sharer, const CloneChoice *choice, const BlockRange *range)
 {
-	block_set_add(sharer->moved, choice->target_place + stretch->first,
-		      choice->target_place + stretch->end);
+	block_set_add(sharer->moved, choice->target_place + range->first,
+		      choice->target_place + range->end);
 	if (choice->source_place != CLONE_PLACE_HOLE)
-		block_set_add(sharer->kept, choice->source_place + stretch->first,
-			      choice->source_place + stretch->end);
+		block_set_add(sharer->kept, choice->source_place + range->first,
+			      choice->source_place + range->end);
 }
 
-/* Count what redirecting all references of @choice in @stretch frees; the first of them was compared. */
-static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stretch *stretch)
+/* Count what redirecting all references of @choice in @range frees; the first of them was compared. */
+static void estimate(CloneSharer *sharer, const CloneChoice *choice, const BlockRange *range)
 {
 	PassResult *result = sharer->pass->result;
-	uint64_t bytes = (stretch->end - stretch->first) * sharer->pass->block_bytes;
+	uint64_t bytes = (range->end - range->first) * sharer->pass->block_bytes;
 
 	result->shared.runs += choice->targets.n;
 	result->shared.bytes += choice->targets.n * bytes;
@@ -192,32 +195,35 @@ static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Stret
 	sharer->pass->account.gained_bytes += bytes;
 }
 
-/* Redirect all references of @choice.  What differs from the source in the first is left alone in the others. */
+/*
+ * Redirect all references of @choice.  Blocks that differ from the source in the first reference are skipped in the
+ * others.
+ */
 static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **error)
 {
-	g_autoptr(GArray) stretches = g_array_new(false, false, sizeof(Stretch));
+	g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(BlockRange));
 	bool is_dry = sharer->pass->settings->dry_run;
 	size_t n_targets = is_dry ? MIN(choice->targets.n, 1) : choice->targets.n;
-	Stretch whole = { 0, choice->blocks };
+	BlockRange whole = { 0, choice->blocks };
 
-	g_array_append_val(stretches, whole);
+	g_array_append_val(ranges, whole);
 	block_set_add(sharer->compared, choice->target_place,
 		      choice->target_place + choice->blocks);
-	for (size_t i = 0; i < n_targets && stretches->len > 0; i++) {
+	for (size_t i = 0; i < n_targets && ranges->len > 0; i++) {
 		if (!pass_checkpoint(sharer->pass))
 			break;
-		if (!redirect(sharer, choice, &choice->targets.refs[i], &stretches, i > 0, error))
+		if (!redirect(sharer, choice, &choice->targets.refs[i], &ranges, i > 0, error))
 			return false;
-		for (guint n = 0; i == 0 && n < stretches->len; n++)
-			note_moved(sharer, choice, &g_array_index(stretches, Stretch, n));
+		for (guint n = 0; i == 0 && n < ranges->len; n++)
+			note_moved(sharer, choice, &g_array_index(ranges, BlockRange, n));
 	}
-	for (guint n = 0; is_dry && n < stretches->len; n++)
-		estimate(sharer, choice, &g_array_index(stretches, Stretch, n));
+	for (guint n = 0; is_dry && n < ranges->len; n++)
+		estimate(sharer, choice, &g_array_index(ranges, BlockRange, n));
 
 	return true;
 }
 
-/* Share what of @pair has more than @above references on the side to be freed, and at most @up_to. */
+/* Share the parts of @pair that have more than @above and at most @up_to references on the side to be freed. */
 static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above, size_t up_to,
 		       GError **error)
 {
@@ -234,7 +240,7 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 			continue;
 
 		choice.blocks =
-			MIN(choice.blocks, sharer->pass->round_bytes / sharer->pass->block_bytes);
+			MIN(choice.blocks, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		bytes = choice.blocks * sharer->pass->block_bytes;
 		cost_bytes = compare_account_cost(bytes, choice.targets.n, is_hole);
 		if (!compare_account_allows(&sharer->pass->account, cost_bytes, bytes))
@@ -265,7 +271,7 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 	return true;
 }
 
-/* Count [@first, @end) of the disk, of @pair, as left alone, unless something was done about it. */
+/* Count [@first, @end) of the disk, of @pair, as skipped, unless it was shared or compared. */
 static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t first, uint64_t end,
 			GError **error)
 {
@@ -293,7 +299,7 @@ static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t fir
 						      SKIP_CLONES, skipped_bytes, error);
 }
 
-/* Count what is left alone, each block once. */
+/* Count skipped blocks, each once. */
 static bool count_skipped(CloneSharer *sharer, GError **error)
 {
 	const ClonePair *pair;

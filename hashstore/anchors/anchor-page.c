@@ -7,7 +7,7 @@
 
 #define HEADER_BYTES 6
 
-/* The control byte: 4 bits for 0 to 8 bytes of digest, 2 bits each for 1 to 4 of the others. */
+/* Bits of the control byte: 4 bits for 0 to 8 bytes of digest, 2 bits each for 1 to 4 bytes of the others. */
 #define OBJECT_SHIFT 4
 #define BLOCK_SHIFT  6
 
@@ -16,7 +16,7 @@ static inline unsigned bytes_of(uint64_t number)
 	return number == 0 ? 0 : (71 - (unsigned)__builtin_clzll(number)) / 8;
 }
 
-/* Eight bytes are written, of which the caller counts those that matter. */
+/* Writes eight bytes; the caller counts those that matter. */
 static inline void store(uint8_t *to, uint64_t number)
 {
 	uint64_t little = GUINT64_TO_LE(number);
@@ -24,7 +24,7 @@ static inline void store(uint8_t *to, uint64_t number)
 	memcpy(to, &little, sizeof(little));
 }
 
-/* @n_bytes from 1 to 8; eight are read. */
+/* @n_bytes is 1 to 8; eight bytes are read. */
 static inline uint64_t load(const uint8_t *from, unsigned n_bytes)
 {
 	uint64_t little;

@@ -7,26 +7,26 @@
 #include <stddef.h>
 
 /*
- * AnchorPage - sorted anchors packed into what fits one row of one SQLite page.
+ * AnchorPage - sorted anchors packed into one row, which fills one SQLite page.
  *
- * A checksum (XXH3, 4 bytes), the number of entries (2 bytes), then the entries: a byte with the
- * lengths of three numbers, and the numbers, low bytes first: the difference to the digest before,
- * the object, and the block plus one (so that ANCHOR_WHOLE_BLOCK is short).  Typical entries take
- * 10 bytes.
+ * The format is a checksum (XXH3, 4 bytes), the number of entries (2 bytes), and the entries.  An entry is a
+ * byte with the lengths of three numbers, and the numbers, low bytes first: the difference to the previous
+ * digest, the object, and the block plus one (so that ANCHOR_WHOLE_BLOCK is short).  Typical entries take 10
+ * bytes.
  *
  * Thread: any.
  */
 
 /*
- * A leaf cell of a table holds 4061 bytes of record without overflow where pages are 4096
- * (https://sqlite.org/fileformat2.html, U - 35), and the record's header takes 4.
+ * A leaf cell holds 4061 bytes of record without overflow in a page of 4096 bytes
+ * (https://sqlite.org/fileformat2.html, U - 35).  The record's header takes 4.
  */
 #define ANCHOR_PAGE_BYTES 4057
 
-/* Entries of a page at most, so that one unpacked has a bound. */
+/* The limit of entries per page, which bounds the memory of an unpacked one. */
 #define ANCHOR_PAGE_ENTRIES 1024
 
-/* Bytes that may be read, or written, behind a page's end. */
+/* Bytes behind a page's end that may be read or written. */
 #define ANCHOR_PAGE_SLACK 24
 
 typedef struct {
@@ -38,14 +38,14 @@ typedef struct {
 
 void anchor_page_begin(AnchorPage *page);
 
-/* False if @anchor, which is not less than the one before, does not fit. */
+/* False if @anchor does not fit.  It must not be less than the previous one. */
 bool anchor_page_add(AnchorPage *page, const Anchor *anchor);
 
-/* Make bytes and n_bytes what is to be stored. */
+/* Complete the page: bytes and n_bytes are then ready to be stored. */
 void anchor_page_seal(AnchorPage *page);
 
 /*
- * Unpack into @ret, of ANCHOR_PAGE_ENTRIES; ANCHOR_PAGE_SLACK bytes behind @bytes can be read.
- * False if it is no valid page, or one without entries.
+ * Unpack into @ret, an array of ANCHOR_PAGE_ENTRIES.  ANCHOR_PAGE_SLACK bytes behind @bytes must be
+ * readable.  False if the page is invalid or empty.
  */
 bool anchor_page_read(const uint8_t *bytes, size_t n_bytes, Anchor *ret, unsigned *ret_n);

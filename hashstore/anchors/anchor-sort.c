@@ -5,25 +5,25 @@
 #include <string.h>
 
 /*
- * A radix sort from the high end, in place ("American flag sort": McIlroy, Bostic, McIlroy 1993).
- * Digits are cut from the distance to the least key of the range, so that a narrow range, as a
- * merge has it, is divided as well as a wide one, and equal digests cost one look.
+ * An in-place radix sort from the high end ("American flag sort": McIlroy, Bostic, McIlroy 1993).  Digits are
+ * cut from the distance to the least key of the range.  So the narrow range of a merge is divided as well as a
+ * wide one, and equal digests cost one look.
  */
 #define DIGIT_BITS_MIN   4
 #define DIGIT_BITS_MAX   11
 #define DIGIT_BITS_LARGE 8
 #define DIGITS_MAX       (1 << DIGIT_BITS_MAX)
 
-/* Anchors of which the processor's cache holds all. */
+/* Anchors that fit the processor's cache. */
 #define CACHED_MAX 65536
 
-/* Anchors that a bucket should have: 2 to this. */
+/* The binary logarithm of the intended number of anchors per bucket. */
 #define BUCKET_BITS 1
 
-/* Fewer are sorted by insertion. */
+/* Fewer anchors are sorted by insertion. */
 #define INSERTION_MAX 20
 
-/* A cache line ahead: more buckets are written than the processor foresees by itself. */
+/* One cache line: more buckets are written than the processor prefetches by itself. */
 #define PREFETCH_ANCHORS 4
 
 typedef enum {
@@ -53,7 +53,7 @@ static void sort_by_insertion(Anchor *anchors, uint32_t n_anchors)
 	}
 }
 
-/* How keys from @least on are cut into digits. */
+/* Cuts keys from @least on into digits. */
 typedef struct {
 	uint64_t least;
 	unsigned shift;
@@ -69,14 +69,14 @@ static unsigned digit_bits(uint32_t n_anchors)
 {
 	int bits = 31 - __builtin_clz(n_anchors) - BUCKET_BITS;
 
-	/* Of what is larger than the processor's cache no more buckets than its TLB can follow. */
+	/* Beyond the processor's cache, use no more buckets than the TLB covers. */
 	if (n_anchors > CACHED_MAX)
 		return DIGIT_BITS_LARGE;
 
 	return (unsigned)CLAMP(bits, DIGIT_BITS_MIN, DIGIT_BITS_MAX);
 }
 
-/* For @n_anchors with keys from @least to @most. */
+/* Choose digits for @n_anchors with keys from @least to @most. */
 static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
 {
 	unsigned bits = 64 - (unsigned)__builtin_clzll((most - least) | 1);
@@ -88,7 +88,7 @@ static Digits choose_digits(uint32_t n_anchors, uint64_t least, uint64_t most)
 	return digits;
 }
 
-/* Where the buckets begin, of which @counts are the sizes; and their ends. */
+/* Turn the buckets' sizes in @counts into their begins, and set their ends. */
 static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_ends)
 {
 	uint32_t sum = 0;
@@ -102,7 +102,7 @@ static void begin_buckets(uint32_t *counts, unsigned n_digits, uint32_t *ret_end
 	}
 }
 
-/* Put each anchor into its bucket; @ret_ends are the buckets' ends. */
+/* Move each anchor into its bucket; @ret_ends are the ends of the buckets. */
 static inline void distribute(Anchor *anchors, uint32_t n_anchors, Key key, const Digits *digits,
 			      uint32_t *ret_ends)
 {
@@ -144,7 +144,7 @@ static void sort_buckets(Anchor *anchors, const uint32_t *ends, unsigned n_digit
 	}
 }
 
-/* Recurses at most 16 deep for each of the keys, with 16 KiB of stack each. */
+/* Recurses at most 16 levels per key, with 16 KiB of stack each. */
 static void sort_by_key(Anchor *anchors, uint32_t n_anchors, Key key)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -179,7 +179,7 @@ void anchor_sort(Anchor *anchors, size_t n_anchors)
 	sort_by_key(anchors, (uint32_t)n_anchors, KEY_DIGEST);
 }
 
-/* As distribute(), but what is read stays, which the processor does faster. */
+/* Like distribute(), but copies the anchors, which is faster. */
 static void distribute_runs(const AnchorRun *runs, size_t n_runs, const Digits *digits, Anchor *to,
 			    uint32_t *ret_ends)
 {
@@ -227,7 +227,7 @@ size_t anchor_unique(Anchor *anchors, size_t n_anchors)
 {
 	size_t begin = 1, n;
 
-	/* Mostly there are none: nothing is moved then. */
+	/* Most arrays have no equal anchors: then nothing is moved. */
 	while (begin < n_anchors && (anchors[begin].digest != anchors[begin - 1].digest ||
 				     anchor_compare(&anchors[begin], &anchors[begin - 1]) != 0))
 		begin++;

@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * Sorting of anchors in memory: by digest, then object, then block.
+ * AnchorSort - sorts anchors in memory: by digest, then object, then block.
  *
  * Thread: any.
  */
 
-/* Negative, zero or positive, as for qsort. */
+/* Negative, zero or positive, as for qsort(). */
 static inline int anchor_compare(const Anchor *a, const Anchor *b)
 {
 	if (a->digest != b->digest)
@@ -24,17 +24,17 @@ static inline int anchor_compare(const Anchor *a, const Anchor *b)
 
 #define ANCHOR_SORT_MAX UINT32_MAX
 
-/* In place; no memory is asked for.  Up to ANCHOR_SORT_MAX anchors. */
+/* Sort up to ANCHOR_SORT_MAX anchors in place, without more memory. */
 void anchor_sort(Anchor *anchors, size_t n_anchors);
 
-/* Sorted anchors somewhere in memory. */
+/* A sorted array of anchors. */
 typedef struct {
 	const Anchor *anchors;
 	size_t n_anchors;
 } AnchorRun;
 
-/* Put @runs together, sorted, in @to.  Up to ANCHOR_SORT_MAX anchors in all. */
+/* Merge sorted @runs into @to, up to ANCHOR_SORT_MAX anchors in all. */
 void anchor_sort_runs(const AnchorRun *runs, size_t n_runs, Anchor *to);
 
-/* Drop all but one of equal anchors, which lie side by side; returns how many are left. */
+/* Drop all but one of equal anchors, which are neighbours.  Returns the number that is left. */
 size_t anchor_unique(Anchor *anchors, size_t n_anchors);

@@ -6,9 +6,8 @@
 /*
  * Anchor - a position chosen by content: the digest of the few block sums that start at a block.
  *
- * Equal data has equal anchors at whatever block offset it lies.  Two kinds of entry that are no
- * block positions go the same way through segments and groups: the digest over a whole object, and
- * the start of a run of zero blocks.
+ * Equal data has equal anchors at any block offset.  Segments and groups also hold two kinds of entry that are
+ * no such positions: the digest of a whole object, and the start of a run of zero blocks.
  */
 typedef struct Anchor {
 	uint64_t digest; /* keyed with the store's secret; ANCHOR_ZEROS_DIGEST for a run of zeros */
@@ -16,11 +15,11 @@ typedef struct Anchor {
 	uint32_t block;  /* in filesystem blocks, or ANCHOR_WHOLE_BLOCK */
 } Anchor;
 
-/* The digest is over all of the object. */
+/* The digest covers the whole object. */
 #define ANCHOR_WHOLE_BLOCK UINT32_MAX
 
-/* Anchors lie in so many blocks of an object: 16 TiB with blocks of 4 KiB. */
+/* The number of blocks of an object in which anchors can lie: 16 TiB with blocks of 4 KiB. */
 #define ANCHOR_BLOCKS UINT64_C(0xffffffff)
 
-/* The block starts a run of zero blocks; no other anchor has this digest. */
+/* The block starts a run of zero blocks.  No other anchor has this digest. */
 #define ANCHOR_ZEROS_DIGEST UINT64_C(0)

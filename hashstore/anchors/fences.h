@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * Fences - the first digests of pages, or of pieces of such an index: its sparse index.
+ * Fences - a sparse index: the first digests of pages, or of rows of fences.
  *
- * Of each digest the upper 32 bits are kept, 4 bytes, low byte first.
+ * A fence is the upper 32 bits of a digest: 4 bytes, low byte first.
  *
  * Thread: any.
  */
 #define FENCE_BYTES 4
 
-/* Fences in one row of the table fence: one SQLite page. */
+/* Fences in one row of the table fence, which fills one SQLite page. */
 #define FENCES_PER_ROW 1014
 
 static inline void fences_append(GByteArray *fences, uint64_t digest)
@@ -24,5 +24,5 @@ static inline void fences_append(GByteArray *fences, uint64_t digest)
 	g_byte_array_append(fences, (const guint8 *)&little, FENCE_BYTES);
 }
 
-/* The last place whose beginning is surely before the first entry of @digest, or 0. */
+/* The index of the last entry that surely begins before the first anchor of @digest, or 0. */
 size_t fences_find(const uint8_t *fences, size_t n_fences, uint64_t digest);

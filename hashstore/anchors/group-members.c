@@ -25,7 +25,7 @@ static void append(GroupMembers *group, const Anchor *member)
 	group->members[group->n_members++] = *member;
 }
 
-/* Leave of the settled members, which are the first ones, only the very first. */
+/* Keep only the first of the settled members, which come before all others. */
 static void cut_settled(GroupMembers *group)
 {
 	size_t n_settled = 0, first = 0, n = 0;

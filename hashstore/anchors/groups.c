@@ -7,7 +7,7 @@
 #include "hashstore/anchors/segments.h"
 #include "hashstore/database/store-connection.h"
 
-/* New anchors are looked up when there are at least so many times as many stored ones. */
+/* New anchors are looked up if at least this many times as many anchors are stored. */
 #define LOOKUP_SHARE 50
 
 struct Groups {
@@ -20,14 +20,14 @@ struct Groups {
 	void *data;
 
 	/* Thread: the owner's. */
-	GPtrArray *walked;    /* segments of which all anchors are walked */
-	GPtrArray *looked_up; /* settled segments in which only some are looked up; or none */
+	GPtrArray *walked;    /* all anchors of these segments are walked */
+	GPtrArray *looked_up; /* settled segments in which digests are looked up; may be empty */
 	SegmentMerge *merge;  /* of the walked ones */
-	GPtrArray *lookups;   /* a SegmentCursor for each one of looked_up */
-	Prefetch *ahead;      /* of the lookups; or NULL */
+	GPtrArray *lookups;   /* a SegmentCursor for each segment in looked_up */
+	Prefetch *ahead;      /* prefetches the lookups; or NULL */
 	const Anchor *round;
 	size_t n_round;
-	size_t next; /* of the round */
+	size_t next; /* index in the round */
 	GroupMembers gathered;
 	Group group;
 };
@@ -55,7 +55,9 @@ static bool begin(Groups *groups, GError **error)
 	return groups->ahead;
 }
 
-/* Settled segments can be left to look-ups when no settled anchor lies elsewhere. */
+/*
+ * Settled segments can be left to look-ups if no other segment has settled anchors, and new anchors are few.
+ */
 static bool can_look_up(const GPtrArray *segments, uint32_t settled_below)
 {
 	uint64_t n_settled = 0, n_unsettled = 0;
@@ -74,7 +76,7 @@ static bool can_look_up(const GPtrArray *segments, uint32_t settled_below)
 	return n_unsettled <= n_settled / LOOKUP_SHARE;
 }
 
-/* Which segments are walked, and which looked up. */
+/* Decide which segments are walked and which are looked up. */
 static bool choose_segments(Groups *groups, GError **error)
 {
 	g_autoptr(GPtrArray) all = segment_list(groups->database, error);
@@ -126,7 +128,7 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	return g_steal_pointer(&groups);
 }
 
-/* Have some of the round left; none are left at the end, and when asked to stop. */
+/* Fetch the next round if this one is used up.  No anchors are left at the end, or after a request to stop. */
 static inline bool fill_round(Groups *groups, GError **error)
 {
 	if (groups->next < groups->n_round)
@@ -144,7 +146,7 @@ static inline bool is_live(const Groups *groups, const Anchor *anchor)
 	return groups->is_live(anchor->object, groups->data);
 }
 
-/* Pass over what cannot be in a group: digests of which the round has one anchor. */
+/* Skip digests that have one anchor in the round: they cannot be in a group. */
 static void skip_singles(Groups *groups)
 {
 	const Anchor *round = groups->round;
@@ -175,7 +177,7 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 	return true;
 }
 
-/* Gather the settled members of @digest. */
+/* Gather the settled members of @digest by look-up. */
 static bool look_up(Groups *groups, uint64_t digest, GError **error)
 {
 	if (groups->ahead && !prefetch_reach(groups->ahead, digest, error))
@@ -188,7 +190,7 @@ static bool look_up(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
-/* Gather what is walked of @digest, which is at hand. */
+/* Gather the walked members of @digest, whose first one is at hand. */
 static bool gather(Groups *groups, uint64_t digest, GError **error)
 {
 	do {
@@ -231,7 +233,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 			return false;
 		if (!gather(groups, digest, error))
 			return false;
-		/* Perhaps not all was gathered. */
+		/* The group may be incomplete after a request to stop. */
 		if (!hash_store_may_continue(groups->store))
 			return true;
 		if (group_members_matter(gathered))

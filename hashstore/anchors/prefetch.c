@@ -3,13 +3,13 @@
 
 #include "hashstore/anchors/segment-merge.h"
 
-/* What is looked up ahead at a time: some hundred of page reads for each thread. */
+/* Digests looked up ahead at a time: some hundred page reads per thread. */
 #define BATCH 8192
 
-/* Of the disk's queue, to be busy and leave room for others. */
+/* Keep the disk's queue busy, with room for others. */
 #define THREADS_MAX 8
 
-/* Fewer are not worth a thread. */
+/* Fewer digests are not worth a thread. */
 #define DIGESTS_PER_THREAD 16
 
 struct Prefetch {
@@ -25,7 +25,7 @@ struct Prefetch {
 	const Anchor *round;
 	size_t n_round;
 	size_t next;     /* of the round */
-	GArray *digests; /* of uint64_t: of the last batch */
+	GArray *digests; /* uint64_t, of the last batch */
 };
 
 /* A thread's share of a batch. */
@@ -65,7 +65,7 @@ void prefetch_free(Prefetch *ahead)
 	g_free(ahead);
 }
 
-/* Look up all of the share in one segment, to no end but that of reading its pages. */
+/* Look up the whole share in one segment, only to read its pages. */
 static void look_up_share(const Share *share, SegmentReader *reader, const Segment *segment)
 {
 	g_autoptr(SegmentCursor) cursor = segment_cursor_new(reader, segment, 1);
@@ -129,7 +129,7 @@ static void run_batch(Prefetch *ahead)
 	}
 }
 
-/* The next digests of the walk, each once; none at its end. */
+/* Collect the next digests of the walk, each once; none at its end. */
 static bool gather_batch(Prefetch *ahead, GError **error)
 {
 	uint64_t last = ANCHOR_ZEROS_DIGEST;

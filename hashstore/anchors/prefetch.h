@@ -4,17 +4,17 @@
 #include "hashstore/database/store-state.h"
 
 /*
- * Prefetch - brings into the page cache what the next look-ups in settled segments will read.
+ * Prefetch - reads the pages that the next look-ups in settled segments need into the page cache.
  *
- * A look-up reads pages at random, so one after the other waits for the disk each time.  Several
- * threads do the next look-ups with connections of their own, at once, and throw the answers away;
- * whoever then does them in earnest finds all pages in memory and meets all errors.
+ * A look-up reads pages at random, so one after another each waits for the disk.  Several threads make the
+ * next look-ups at once, with connections of their own, and ignore results and errors.  The real look-ups then
+ * find all pages in memory, and report all errors.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct Prefetch Prefetch;
 
-/* @walked have the digests that are looked up in @looked_up.  All arguments must outlive it. */
+/* The digests of @walked are looked up in @looked_up.  All arguments must outlive the Prefetch. */
 Prefetch *prefetch_new(HashStore *store, Database *database, const GPtrArray *walked,
 		       const GPtrArray *looked_up, GError **error);
 void prefetch_free(Prefetch *ahead);

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* What is known while the pages go by. */
+/* The state of one check. */
 typedef struct {
 	const Segment *segment;
 	uint64_t next_object;
 	uint32_t n_pages;
 	uint64_t n_anchors;
 	Anchor last;
-	GByteArray *fences; /* the first digest of each page, as rows of fences have them */
+	GByteArray *fences; /* the first digest of each page, in the format of rows of fences */
 	uint8_t bytes[ANCHOR_PAGE_BYTES + ANCHOR_PAGE_SLACK];
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
 } Look;
@@ -43,7 +43,7 @@ static char *check_entries(Look *look, unsigned n_entries)
 	return NULL;
 }
 
-/* NULL if all is well. */
+/* Returns a text to be freed, or NULL if the page is valid. */
 static char *check_page(Look *look, sqlite3_stmt *row)
 {
 	size_t n_bytes = (size_t)sqlite3_column_bytes(row, 1);
@@ -97,7 +97,7 @@ static bool check_pages(Database *database, Look *look, char **ret_problem, GErr
 	return true;
 }
 
-/* The fences in the row @number of them are the first digests of the pages there. */
+/* The fences in row @number are the first digests of its pages. */
 static bool check_fence_row(Database *database, const Look *look, uint32_t number,
 			    bool *ret_is_right, GError **error)
 {

@@ -4,9 +4,8 @@
 #include "hashstore/anchors/segment.h"
 
 /*
- * Look whether a segment's pages and fences are there, are valid, and hold what its row says, in order;
- * and no object with an id from @next_object on.  *ret_problem is a text to be freed, or NULL if all is
- * well.
+ * Check that a segment's pages and fences exist, are valid and ordered, agree with its row, and have no
+ * object from @next_object on.  *ret_problem is a text to be freed, or NULL if the segment is valid.
  *
  * Thread: the connection's.
  */

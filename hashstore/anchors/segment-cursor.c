@@ -80,7 +80,7 @@ static bool keep_row(SegmentCursor *cursor, sqlite3_stmt *row, int64_t id)
 	return true;
 }
 
-/* The last first: SQLite gives free pages out again in the opposite order. */
+/* Drop the last page first: SQLite reuses free pages in the opposite order. */
 static bool drop_pages(SegmentReader *reader, int64_t begin, int64_t end, GError **error)
 {
 	while (end > begin) {
@@ -102,7 +102,7 @@ static bool read_slots(SegmentCursor *cursor, GError **error)
 	cursor->n_read = 0;
 	cursor->next_slot = 0;
 	sqlite3_bind_int64(reader->read_pages, 1, begin);
-	/* Not stepped to its end: that would read one page more. */
+	/* Do not step to the end, which would read one more page. */
 	while (cursor->n_read < n) {
 		if (!database_step(reader->database, reader->read_pages, &row, error))
 			return false;
@@ -179,7 +179,7 @@ static bool read_fences(SegmentCursor *cursor, uint32_t number, GError **error)
 	return cursor->n_row_fences > 0;
 }
 
-/* Let the next page to unpack be the last one that surely begins before @digest. */
+/* Continue with the last page that surely begins before @digest. */
 static bool skip_pages(SegmentCursor *cursor, uint64_t digest, GError **error)
 {
 	const GByteArray *fences = cursor->segment->fences;

@@ -6,7 +6,7 @@
 #include "hashstore/anchors/segment.h"
 
 /*
- * SegmentReader - the statements with which cursors read, shared by all of one connection.
+ * SegmentReader - the statements for reading segments, shared by all cursors of one connection.
  *
  * Thread: the filesystem's worker.
  */
@@ -14,16 +14,15 @@ typedef struct {
 	Database *database; /* not owned */
 	sqlite3_stmt *read_pages;
 	sqlite3_stmt *read_fences;
-	sqlite3_stmt *drop_page; /* NULL when cursors do not consume what they read */
+	sqlite3_stmt *drop_page; /* NULL if cursors do not consume */
 } SegmentReader;
 
-/* With @consume cursors delete what they have read, so that its space is used again at once. */
+/* With @consume, cursors delete the pages that they have read, so that SQLite reuses the space at once. */
 SegmentReader *segment_reader_new(Database *database, bool consume, GError **error);
 void segment_reader_free(SegmentReader *reader);
 
 /*
- * SegmentCursor - the anchors of one segment in order, unpacked a page at a time and read some
- * pages at a time.
+ * SegmentCursor - the anchors of one segment in order.  It reads some pages at a time, and unpacks one.
  *
  * The anchors at hand are entries[next] to entries[n_entries - 1].
  */
@@ -36,10 +35,10 @@ typedef struct {
 	unsigned n_slots;
 	unsigned n_read;    /* slots that are filled */
 	unsigned next_slot; /* of the next page to unpack */
-	uint32_t next_page; /* of the segment, to be read after the slots */
+	uint32_t next_page; /* page of the segment to read after the slots */
 	/* The row of fences last used. */
 	uint8_t row_fences[FENCES_PER_ROW * FENCE_BYTES];
-	uint32_t fences_of;  /* that row's number in the segment */
+	uint32_t fences_of;  /* number of that row in the segment */
 	size_t n_row_fences; /* 0: none was read yet */
 	/* The page unpacked last. */
 	unsigned next;
@@ -47,18 +46,17 @@ typedef struct {
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
 } SegmentCursor;
 
-/* What a cursor takes, that reads @n_slots pages at a time. */
+/* The memory of a cursor that reads @n_slots pages at a time. */
 size_t segment_cursor_bytes(unsigned n_slots);
 
 SegmentCursor *segment_cursor_new(SegmentReader *reader, const Segment *segment, unsigned n_slots);
 void segment_cursor_free(SegmentCursor *cursor);
 
-/* Have at least one anchor at hand; none are at the end of the segment. */
+/* Have at least one anchor at hand, or none at the end of the segment. */
 bool segment_cursor_fill(SegmentCursor *cursor, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Go forward to the first anchor of @digest, or of the next larger one, and have it at hand.  Pages
- * between are not read.
+ * Advance to the first anchor of @digest or a larger one, and have it at hand.  Pages in between are not read.
  */
 bool segment_cursor_seek(SegmentCursor *cursor, uint64_t digest, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

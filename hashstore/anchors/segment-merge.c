@@ -3,12 +3,12 @@
 
 #include "hashstore/anchors/anchor-sort.h"
 
-/* Pages that a cursor reads at a time at most: a megabyte in sequence pays for a seek. */
+/* The most pages that a cursor reads at a time: a sequential megabyte is worth a seek. */
 #define SLOTS_MAX 256
 
 struct SegmentMerge {
 	GPtrArray *cursors; /* of SegmentCursor */
-	AnchorRun *runs;    /* what each cursor has for the round */
+	AnchorRun *runs;    /* the anchors of each cursor for the round */
 	Anchor *round;
 	size_t round_size;
 };
@@ -43,7 +43,7 @@ void segment_merge_free(SegmentMerge *merge)
 	g_free(merge);
 }
 
-/* Fill all cursors, forget those at their end; the bound of the round. */
+/* Fill all cursors and drop those at their end.  *ret_bound is the upper bound of the round. */
 static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, GError **error)
 {
 	for (guint i = 0; i < merge->cursors->len;) {
@@ -65,7 +65,7 @@ static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, GError **error)
 	return true;
 }
 
-/* Take what is at hand up to @bound; it stays there until the cursor is filled again. */
+/* Take the anchors at hand up to @bound; they stay valid until the cursor is filled again. */
 static AnchorRun take(SegmentCursor *cursor, const Anchor *bound)
 {
 	unsigned begin = cursor->next, end = cursor->n_entries;

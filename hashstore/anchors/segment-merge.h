@@ -6,20 +6,19 @@
 /*
  * SegmentMerge - the anchors of several segments in one order, each once.
  *
- * It works in rounds: what all cursors have at hand up to the least of their last anchors is put
- * together and sorted.  A round is small enough for the processor's cache, whatever the number of
- * segments.
+ * It works in rounds.  The bound of a round is the least of the cursors' last anchors at hand; all anchors up
+ * to it are sorted together.  A round fits the processor's cache, whatever the number of segments.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct SegmentMerge SegmentMerge;
 
-/* @segments, of Segment, and @reader must outlive it.  Memory is near @memory_bytes. */
+/* @segments (Segment) and @reader must outlive the merge, which takes about @memory_bytes. */
 SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments,
 				size_t memory_bytes);
 void segment_merge_free(SegmentMerge *merge);
 
-/* The next anchors, valid until the next call; none at the end. */
+/* The next anchors, valid until the next call; *ret_n is 0 at the end. */
 bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

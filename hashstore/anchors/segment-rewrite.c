@@ -4,10 +4,10 @@
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Objects that are counted between two looks at whether to stop. */
+/* Objects counted between two looks at the stop flag. */
 #define COUNT_STEP 65536
 
-/* Entries of dead objects fall out of @anchors. */
+/* Copy the entries of live objects. */
 static size_t keep_live(Anchor *to, const Anchor *anchors, size_t n_anchors,
 			const Liveness *liveness)
 {
@@ -44,26 +44,15 @@ uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
 
 static bool drop_segment_row(HashStore *store, const Segment *segment, GError **error)
 {
-	uint32_t rows = segment->fences->len / FENCE_BYTES;
-	sqlite3_stmt *drop;
+	const uint64_t first = (uint64_t)segment->first_fence;
+	const uint64_t fences[] = { first, first + segment->fences->len / FENCE_BYTES };
+	const uint64_t id = (uint64_t)segment->id;
 
-	drop = hash_store_change(store, STATEMENT_DROP_FENCES, error);
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, segment->first_fence);
-	sqlite3_bind_int64(drop, 2, segment->first_fence + rows);
-	if (!hash_store_apply(store, drop, error))
-		return false;
-
-	drop = hash_store_change(store, STATEMENT_DROP_SEGMENT, error);
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, segment->id);
-
-	return hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_FENCES, fences, error) &&
+	       hash_store_change_rows(store, STATEMENT_DROP_SEGMENT, &id, error);
 }
 
-/* Copy all of @merge to @writer, or less when asked to stop; @liveness may be NULL. */
+/* Copy all of @merge to @writer, or less after a request to stop; @liveness may be NULL. */
 static bool copy_all(const HashStore *store, SegmentMerge *merge, SegmentWriter *writer,
 		     const Liveness *liveness, GError **error)
 {

@@ -4,9 +4,9 @@
 #include "hashstore/anchors/segment.h"
 
 /*
- * Rewriting segments: several into one, or one without what fell dead.
+ * SegmentRewrite - merges several segments into one, or drops the dead entries of one.
  *
- * What is read is deleted page by page, so that its space is used again at once.
+ * Pages that were read are deleted one by one, so that SQLite reuses their space at once.
  *
  * Thread: the filesystem's worker.
  */
@@ -15,14 +15,14 @@ typedef struct {
 	void *data;
 } Liveness;
 
-/* Live objects in the range of ids that @segments have; fewer when asked to stop. */
+/* Count live objects in the range of ids of @segments; fewer after a request to stop. */
 uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
 			    const Liveness *liveness);
 
 /*
- * Make one of @segments; @liveness may be NULL: all live.  With @is_counted it knows then how many
- * live objects its range has, each of which is looked at.  Cut short by an error, nothing may be
- * committed any more; asked to stop, the transaction must be rolled back.
+ * Merge @segments into one; @liveness NULL: all objects are live.  With @is_counted, the live objects of the
+ * new segment's range are counted and stored.  After an error nothing may be committed.  After a request to
+ * stop, the transaction must be rolled back.
  */
 bool segment_rewrite(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
 		     bool is_counted, GError **error) G_GNUC_WARN_UNUSED_RESULT;

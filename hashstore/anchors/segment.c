@@ -5,14 +5,14 @@
 #include "hashstore/anchors/fences.h"
 #include "hashstore/database/store-transaction.h"
 
-/* No store gives so many ids to pages: a larger one is damage. */
+/* No store assigns that many page ids: a larger one is damage. */
 #define ID_MAX (INT64_MAX / 2)
 
 struct SegmentWriter {
 	HashStore *store;
 	Segment segment;
 	int64_t next_fence;
-	GByteArray *row_fences; /* of the row of fences that is being filled */
+	GByteArray *row_fences; /* of the row of fences being filled */
 	AnchorPage page;
 };
 
@@ -168,7 +168,7 @@ static bool put_page(SegmentWriter *writer, GError **error)
 	return writer->row_fences->len < FENCES_PER_ROW * FENCE_BYTES || put_fences(writer, error);
 }
 
-/* @anchor begins a page. */
+/* Add the fence of a page that begins with @anchor. */
 static void add_fence(SegmentWriter *writer, const Anchor *anchor)
 {
 	if (writer->row_fences->len == 0)

@@ -5,8 +5,7 @@
 #include "hashstore/database/store-state.h"
 
 /*
- * Segment - an immutable sorted piece of the store's anchors, in consecutive rows of the table
- * page.
+ * Segment - an immutable sorted part of the store's anchors, in consecutive rows of the table page.
  *
  * Thread: the filesystem's worker.
  */
@@ -18,8 +17,8 @@ typedef struct {
 	int64_t first_fence;
 	uint32_t min_object;
 	uint32_t max_object;
-	uint64_t live_objects; /* of its range of ids when last counted; 0: never counted */
-	GByteArray *fences;    /* one for each row of fences; NULL if not asked for */
+	uint64_t live_objects; /* in its range of ids, when last counted; 0: never counted */
+	GByteArray *fences;    /* one fence per row of fences; NULL if not read */
 } Segment;
 
 void segment_free(Segment *segment);
@@ -27,7 +26,7 @@ void segment_free(Segment *segment);
 /* All segments, oldest first, as an array of Segment that frees them. */
 GPtrArray *segment_list(Database *database, GError **error);
 
-/* SegmentWriter - makes one segment out of anchors that come sorted. */
+/* SegmentWriter - writes one segment from sorted anchors. */
 typedef struct SegmentWriter SegmentWriter;
 
 SegmentWriter *segment_writer_new(HashStore *store, GError **error);
@@ -36,7 +35,7 @@ void segment_writer_free(SegmentWriter *writer);
 bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_anchors,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Write the segment's row, if it has any anchors. */
+/* Write the segment's row, unless it is empty. */
 bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/segments.h"
 
-#include "hashstore/anchors/anchors.h"
+#include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/segment-rewrite.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-transaction.h"
@@ -9,26 +9,76 @@
 #define UNSETTLED_MAX 64
 #define SETTLED_MAX   8
 
-/* A segment stays alone when it has that many times the anchors of all smaller ones together. */
+/* A segment is not merged if it has this many times the anchors of all smaller ones together. */
 #define SIZE_RATIO 4
 
-/* What one segment of a merge should have, so that it reads several pages at a time. */
+/* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
 
-/* Free pages that are left to later passes: fewer, and less than 1/8 of the file. */
+/* Free pages below both limits, 1/8 of the file being one, are left to later passes. */
 #define FREE_PAGES_KEPT  256
 #define FREE_PAGES_SHARE 8
 
-/* Pages given back between two looks at whether to stop: each may cost a seek or two. */
+/* Pages freed between two looks at the stop flag: each may cost a seek or two. */
 #define FREE_PAGES_STEP 64
 
 /*
- * What fell dead is looked for when at least one in so many objects is new or was dropped: it
- * takes a look at every object.
+ * Dead entries are searched for if at least one in this many objects is new or dropped: the search looks at
+ * every object.
  */
 #define CHANGED_SHARE 8
 
-unsigned segments_unsettled_max(size_t memory_bytes)
+/* Write the anchors in memory as a segment. */
+static bool write_segment(HashStore *store, GError **error)
+{
+	g_autoptr(SegmentWriter) writer = segment_writer_new(store, error);
+	size_t n;
+
+	if (!writer)
+		return false;
+
+	anchor_sort(store->anchors, store->n_anchors);
+	n = anchor_unique(store->anchors, store->n_anchors);
+	store->n_anchors = 0;
+	if (!segment_writer_add(writer, store->anchors, n, error) ||
+	    !segment_writer_finish(writer, 0, error)) {
+		store->failed = true;
+		return false;
+	}
+
+	return true;
+}
+
+bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
+{
+	if (G_UNLIKELY(!store->anchors)) {
+		if (!hash_store_begin(store, error))
+			return false;
+		store->anchors = g_malloc(store->memory_bytes);
+		store->n_anchors = 0;
+	}
+	store->anchors[store->n_anchors++] = *anchor;
+	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
+		return true;
+
+	return write_segment(store, error);
+}
+
+bool hash_store_flush_anchors(HashStore *store, GError **error)
+{
+	if (!store->anchors)
+		return true;
+	if (store->n_anchors > 0 && !write_segment(store, error))
+		return false;
+
+	/* Free the memory for its next user. */
+	g_clear_pointer(&store->anchors, g_free);
+
+	return true;
+}
+
+/* The most segments of unsettled anchors, given the memory for a merge of all. */
+static unsigned unsettled_max(size_t memory_bytes)
 {
 	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
 }
@@ -45,10 +95,13 @@ static bool is_unsettled(const HashStore *store, const Segment *segment)
 	return segment->max_object >= store->counts.settled_below;
 }
 
-/* Of too many unsettled ones the smaller half and what is too many; else none. */
+/*
+ * Choose segments to merge if too many are unsettled: the smaller half, and those beyond the limit.  Else
+ * none.
+ */
 static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segments)
 {
-	guint limit = segments_unsettled_max(store->memory_bytes);
+	guint limit = unsettled_max(store->memory_bytes);
 	GPtrArray *chosen = g_ptr_array_new();
 
 	for (guint i = 0; i < segments->len; i++) {
@@ -56,14 +109,15 @@ static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segm
 			g_ptr_array_add(chosen, segments->pdata[i]);
 	}
 	g_ptr_array_sort(chosen, compare_sizes);
-	/* Paid by as many commits until the next time.  No more at once than there is memory for. */
+	/* As many commits follow until the next merge.  Memory limits the segments of one merge. */
 	g_ptr_array_set_size(chosen,
 			     chosen->len <= limit ? 0 : (int)MIN(chosen->len - limit / 2, limit));
 
 	return chosen;
 }
 
-bool segments_limit_unsettled(HashStore *store, GError **error)
+/* Merge unsettled segments while there are too many.  Everything is committed before and after. */
+static bool limit_unsettled(HashStore *store, GError **error)
 {
 	while (hash_store_may_continue(store)) {
 		g_autoptr(GPtrArray) segments = segment_list(store->database, error);
@@ -90,7 +144,7 @@ bool segments_limit_unsettled(HashStore *store, GError **error)
 	return true;
 }
 
-/* The smallest of @segments, as many as the size rule asks to be one; none or at least two. */
+/* Choose the smallest of @segments that the size rule wants merged into one; none, or at least two. */
 static GPtrArray *choose_small(GPtrArray *segments)
 {
 	GPtrArray *chosen = g_ptr_array_new();
@@ -113,14 +167,13 @@ static GPtrArray *choose_small(GPtrArray *segments)
 	return chosen;
 }
 
-/* Rewrite those segments of which more than half fell dead since they were written. */
+/* Rewrite the segments more than half of whose objects died since they were written. */
 static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liveness,
 		      GError **error)
 {
 	for (guint i = 0; i < segments->len && hash_store_may_continue(store); i++) {
 		g_autoptr(GPtrArray) one = g_ptr_array_new();
 		Segment *segment = segments->pdata[i];
-		sqlite3_stmt *set;
 		uint64_t n_live;
 
 		g_ptr_array_add(one, segment);
@@ -132,19 +185,15 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 			continue;
 		}
 
-		set = hash_store_change(store, STATEMENT_SET_LIVE_OBJECTS, error);
-		if (!set)
-			return false;
-		sqlite3_bind_int64(set, 1, (int64_t)MAX(n_live, 1));
-		sqlite3_bind_int64(set, 2, segment->id);
-		if (!hash_store_apply(store, set, error))
+		const uint64_t values[] = { MAX(n_live, 1), (uint64_t)segment->id };
+		if (!hash_store_change_rows(store, STATEMENT_SET_LIVE_OBJECTS, values, error))
 			return false;
 	}
 
 	return true;
 }
 
-/* Give back what merges left free, unless the next passes will soon need it. */
+/* Give back pages that merges left free, unless the next passes will soon need them. */
 static bool shrink_file(HashStore *store, GError **error)
 {
 	int64_t n_free, n_pages, excess;
@@ -166,7 +215,7 @@ static bool shrink_file(HashStore *store, GError **error)
 	return true;
 }
 
-/* Whether so much changed that it is worth a look at every object. */
+/* True if enough changed to look at every object. */
 static bool is_much_changed(const HashStore *store)
 {
 	const HashStoreCounts *counts = &store->counts;
@@ -199,9 +248,9 @@ bool hash_store_commit(HashStore *store, GError **error)
 	if (!store->in_transaction && !store->failed)
 		return true;
 
-	/* Begins nothing: it refuses a store that failed. */
+	/* hash_store_begin() begins nothing here, but refuses a store that failed. */
 	return hash_store_begin(store, error) && hash_store_flush_anchors(store, error) &&
-	       hash_store_keep(store, error) && segments_limit_unsettled(store, error) &&
+	       hash_store_keep(store, error) && limit_unsettled(store, error) &&
 	       store_connection_checkpoint(store, error);
 }
 
@@ -211,10 +260,10 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	const Liveness liveness = { .is_live = is_live, .data = data };
 	bool is_thorough = is_much_changed(store);
 
-	/* Nothing new, nothing gone. */
+	/* No object is new or gone. */
 	if (!store->in_transaction && store->counts.settled_below == store->counts.next_object)
 		return true;
-	/* What was learned is kept, whatever becomes of the merges. */
+	/* Commit the results of the pass, even if the merges fail. */
 	if (!hash_store_commit(store, error))
 		return false;
 	if (!hash_store_may_continue(store))

@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/anchors/anchor.h"
 #include "hashstore/database/store.h"
 
 /*
  * Segments - which segments a store has, and when they are merged.
  *
- * A pass writes one whenever its memory is full and at each commit.  When these become too many,
- * those of similar size are merged.  What a pass leaves at its end is merged with older ones until
- * each is several times as large as all smaller ones together, so that an anchor is rewritten a
- * logarithmic number of times and a look-up meets few segments.
+ * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
+ * If there are too many, those of similar size are merged.  At the end of a pass, its segments are merged with
+ * older ones until each is several times as large as all smaller ones together.  So an anchor is rewritten a
+ * logarithmic number of times, and a look-up meets few segments.
  *
- * A merge reads and deletes what it merges page by page, so that it needs no more space.  It has a
- * transaction of its own, which is rolled back when the store is asked to stop: the segments are
- * then as they were.
+ * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
+ * of its own, which is rolled back after a request to stop.
  *
  * Thread: the filesystem's worker.
  */
 
-/* Segments of unsettled anchors at most, given the memory that a merge of all would have. */
-unsigned segments_unsettled_max(size_t memory_bytes);
+/* Store @anchor.  The row of its object may follow later in the same commit. */
+bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Merge unsettled ones while there are too many.  All is committed, before and after. */
-bool segments_limit_unsettled(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Count the anchors in all segments, and the segments. */
+bool hash_store_count_anchors(HashStore *store, uint64_t *ret_anchors, uint32_t *ret_segments,
+			      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Write the anchors held in memory as a segment. */
+bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Keep all changes so far: sorts and packs the anchors held in memory into a segment, and commits.
- * Then merges segments when there are too many, unless asked to stop.  Does nothing when nothing
- * changed.
+ * Commit all changes: the anchors in memory become a segment.  Then merge segments if there are too many,
+ * unless asked to stop.  Does nothing if nothing changed.
  */
 bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Called when a pass got through to its end: commits, then settles all objects and merges the
- * segments as the size rule asks (at most 8 stay), entries of objects for which @is_live says false
- * falling out.  That is left to the next commit.
+ * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 8
+ * stay.  Entries of objects for which @is_live returns false are dropped.  The next commit commits this.
  *
- * Asked to stop, it settles nothing and leaves the segments as they were:
- * hash_store_settled_below() tells.
+ * After a request to stop nothing is settled and no segment changes: see hash_store_settled_below().
  */
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs that are merged at once at most, so that each has a buffer worth a seek. */
+/* The most runs merged at once, so that each has a buffer that is worth a seek. */
 #define FAN_IN_MAX 32
 
-/* Of these, qsort() asks for as much memory as it sorts: glibc's is a merge sort. */
+/* qsort() takes as much memory as the array: glibc's is a merge sort. */
 #define SORT_SCRATCH 2
 
 struct Sorter {
@@ -24,11 +24,11 @@ struct Sorter {
 	/* Thread: the owner's. */
 	uint8_t *buffer;
 	size_t n_buffered;
-	size_t next; /* of the buffer, when nothing was spilled */
+	size_t next; /* index in the buffer, if nothing was spilled */
 	uint64_t n_records;
-	GPtrArray *runs; /* of SpillRun, those of higher levels first */
-	GPtrArray *heap; /* runs not at their end, by their record at hand */
-	bool taken;      /* the first of the heap was given out */
+	GPtrArray *runs; /* SpillRun, those of higher levels first */
+	GPtrArray *heap; /* runs with a current record, ordered by it */
+	bool taken;      /* the first record of the heap was returned */
 };
 
 Sorter *sorter_new(size_t record_bytes, SorterCompare compare, size_t memory_bytes,
@@ -40,7 +40,7 @@ Sorter *sorter_new(size_t record_bytes, SorterCompare compare, size_t memory_byt
 	sorter->compare = compare;
 	sorter->directory = g_strdup(spill_directory);
 	sorter->stop = stop;
-	/* Two runs to read and one to write need a record each. */
+	/* Two runs to read and one to write need one record each. */
 	sorter->size = MAX(memory_bytes / SORT_SCRATCH / record_bytes, 3);
 	sorter->fan_in = (unsigned)MIN(sorter->size - 1, FAN_IN_MAX);
 	sorter->runs = g_ptr_array_new_with_free_func((GDestroyNotify)spill_run_free);
@@ -92,14 +92,14 @@ static void heap_down(Sorter *sorter, guint parent)
 	}
 }
 
-/* There is nothing to read. */
+/* Forget the runs that are being read. */
 static void heap_clear(Sorter *sorter)
 {
 	g_ptr_array_set_size(sorter->heap, 0);
 	sorter->taken = false;
 }
 
-/* Read runs from @first on, each through its part of the buffer, of which @n_parts are made. */
+/* Read runs from @first on, each through one of the @n_parts parts of the buffer. */
 static bool heap_begin(Sorter *sorter, guint first, size_t n_parts, GError **error)
 {
 	size_t part = sorter->size / n_parts;
@@ -142,7 +142,7 @@ static bool heap_next(Sorter *sorter, const void **ret, GError **error)
 	return true;
 }
 
-/* Make one run, of level @level, of those from @first on; asked to stop, leave them as they are. */
+/* Merge the runs from @first on into one of level @level; after a request to stop, leave them as they are. */
 static bool merge_runs(Sorter *sorter, guint first, unsigned level, GError **error)
 {
 	size_t n_parts = sorter->runs->len - first + 1;
@@ -181,7 +181,7 @@ static bool merge_runs(Sorter *sorter, guint first, unsigned level, GError **err
 	return true;
 }
 
-/* Merge whenever as many runs of one level are there as can be merged at once. */
+/* Merge whenever a level has as many runs as can be merged at once. */
 static bool merge_full_levels(Sorter *sorter, GError **error)
 {
 	while (may_continue(sorter)) {
@@ -245,7 +245,7 @@ bool sorter_sort(Sorter *sorter, GError **error)
 
 	if (sorter->n_buffered > 0 && !spill(sorter, error))
 		return false;
-	/* The last ones are the smallest. */
+	/* The last runs are the smallest. */
 	while (sorter->runs->len > sorter->fan_in && may_continue(sorter)) {
 		guint n = MIN(sorter->runs->len - sorter->fan_in + 1, sorter->fan_in);
 
@@ -272,7 +272,7 @@ bool sorter_rewind(Sorter *sorter, GError **error)
 {
 	sorter->next = 0;
 	heap_clear(sorter);
-	/* Asked to stop, there may be more runs than can be read at once. */
+	/* After a request to stop, there may be more runs than can be read at once. */
 	if (sorter->runs->len == 0 || !may_continue(sorter))
 		return true;
 

@@ -29,7 +29,7 @@ static bool set_spill_error(const char *tried, const char *directory, int cause,
 	return false;
 }
 
-/* Some filesystems know no O_TMPFILE. */
+/* For filesystems without O_TMPFILE. */
 static int open_and_unlink(const char *directory)
 {
 	g_autofree char *path = g_build_filename(directory, "dedupd-sort-XXXXXX", NULL);

@@ -16,7 +16,7 @@ typedef struct SpillRun SpillRun;
 SpillRun *spill_run_new(const char *directory, size_t record_bytes, unsigned level, GError **error);
 void spill_run_free(SpillRun *run);
 
-/* How many merges made it. */
+/* The number of merges that made it. */
 unsigned spill_run_level(const SpillRun *run);
 
 /* Append @n records. */
@@ -30,7 +30,7 @@ bool spill_run_rewind(SpillRun *run, void *buffer, size_t size, GError **error)
 /* Go to the next record. */
 bool spill_run_next(SpillRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The record at hand; NULL after the last. */
+/* The current record; NULL after the last. */
 const void *spill_run_record(const SpillRun *run);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SpillRun, spill_run_free)

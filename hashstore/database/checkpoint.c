@@ -3,7 +3,7 @@
 
 #define LOOK_AT_STOP_USEC (G_USEC_PER_SEC / 20)
 
-/* A checkpoint is one statement, which only another thread can interrupt. */
+/* Interrupts a checkpoint, which is one statement, from another thread. */
 typedef struct {
 	sqlite3 *handle;
 	const atomic_bool *stop;
@@ -18,7 +18,7 @@ static gpointer run_watch(gpointer data)
 
 	g_mutex_lock(&watch->mutex);
 	while (!watch->has_ended) {
-		/* Again and again: what comes before the statement begins is lost. */
+		/* Repeat the interrupt: SQLite ignores one that comes before the statement begins. */
 		if (atomic_load(watch->stop))
 			sqlite3_interrupt(watch->handle);
 		g_cond_wait_until(&watch->ended, &watch->mutex,

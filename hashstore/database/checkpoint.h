@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 
 /*
- * Checkpoint - puts the WAL into the database and empties it, as far as readers let it: they are not
- * waited for.
+ * Checkpoint - copies the WAL into the database and empties it, as far as readers allow; it does not wait for
+ * them.
  *
- * A large one takes many seconds.  When @stop, which may be NULL, is raised it ends early: the WAL
- * stays, as if none had been begun.
+ * A large one takes many seconds.  It ends early when @stop (may be NULL) is raised: the WAL then stays as it
+ * was.
  *
  * Thread: the connection's.
  */

@@ -7,10 +7,12 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-/* A reader may find the -shm file locked for the moment of a recovery or checkpoint. */
+G_DEFINE_QUARK(dedupd_hash_store_error, hash_store_error)
+
+/* A recovery or checkpoint locks the -shm file for a moment. */
 #define BUSY_TIMEOUT_MSEC 5000
 
-/* The size of a -wal file that holds nothing is 0; -1 if there is none. */
+/* The size of the -wal file, 0 if it is empty; -1 if there is none. */
 static int64_t wal_bytes(const char *path)
 {
 	g_autofree char *wal = g_strconcat(path, "-wal", NULL);
@@ -50,7 +52,7 @@ static HashStoreError classify(int code, int cause)
 	}
 }
 
-/* What SQLite says of its last failure.  It quotes the file, which may hold any bytes. */
+/* SQLite's text for its last failure, made valid: it quotes the file, which may hold any bytes. */
 static char *reason_of(const Database *database)
 {
 	return g_utf8_make_valid(sqlite3_errmsg(database->handle), -1);
@@ -63,7 +65,7 @@ void database_set_error(Database *database, int code, GError **error)
 	g_autofree char *reason = NULL;
 	HashStoreError kind;
 
-	/* The errno of the last failed system call: of this failure only if it was one. */
+	/* The errno of the last failed system call, which caused this failure only for these codes. */
 	if ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN)
 		cause = sqlite3_system_errno(database->handle);
 	kind = classify(code, cause);
@@ -119,7 +121,7 @@ static bool database_connect(Database *database, const char *name, int flags, GE
 	return true;
 }
 
-/* All is in the one file; a WAL beside it is not looked at. */
+/* Read the one file only, and ignore a WAL beside it. */
 static bool database_connect_at_rest(Database *database, GError **error)
 {
 	g_autofree char *escaped = g_uri_escape_string(database->path, "/", false);
@@ -139,19 +141,19 @@ static bool database_connect_to_read(Database *database, GError **error)
 					      error))
 				return false;
 
-			/* The writer alone decides when the WAL goes into the database. */
+			/* Only the writer decides when the WAL is copied into the database. */
 			database_keep_wal(database);
 			return true;
 		}
 	}
 
-	/* No file need be made to read it. */
+	/* Reading at rest makes no file. */
 	return database_connect_at_rest(database, error);
 }
 
 static void set_up_sqlite(void)
 {
-	/* Nobody asks how much memory it has, and to count that it takes a lock each time. */
+	/* Nobody reads SQLite's memory statistics, which take a lock each time. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store_io_watch_sqlite();
 }
@@ -220,6 +222,22 @@ bool database_get_int(Database *database, const char *sql, int64_t *ret, GError 
 	return true;
 }
 
+bool database_count_rows(Database *database, const char *table, RowCount *rows, GError **error)
+{
+	g_autofree char *sql = NULL;
+	int64_t n;
+
+	if (rows->is_known)
+		return true;
+
+	sql = g_strconcat("SELECT count(*) FROM ", table, NULL);
+	if (!database_get_int(database, sql, &n, error))
+		return false;
+	*rows = (RowCount){ (uint64_t)n, true };
+
+	return true;
+}
+
 sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **error)
 {
 	g_autofree char *reason = NULL;
@@ -231,7 +249,7 @@ sqlite3_stmt *database_prepare(Database *database, const char *sql, GError **err
 	if (code == SQLITE_OK)
 		return statement;
 
-	/* The SQL is ours and right, so it is the tables that are not. */
+	/* Our SQL is valid, so the tables must be wrong. */
 	if (code == SQLITE_ERROR) {
 		reason = reason_of(database);
 		database_set_corrupt(database, reason, error);

@@ -3,11 +3,10 @@
 
 static const char *const steps[] = {
 	/*
-	 * 1.  Numbers without sign are stored as the signed ones of the same bits.  Objects and
-	 * directories lie in the order in which a pass reads all of them.  A page of anchors is as
-	 * large as fits one page of SQLite, with a rowid that follows from the page before it, so
-	 * that pages are appended; a fence row holds the first digests of many pages, and a
-	 * segment's row those of its fence rows.
+	 * 1.  Unsigned numbers are stored as signed ones with the same bits.  Objects and directories are
+	 * ordered as a pass reads them.  A page of anchors fits one SQLite page, and its rowid follows the
+	 * previous page's, so that pages are appended.  A fence row holds the first digests of many pages; a
+	 * segment's row holds those of its fence rows.
 	 */
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"CREATE TABLE note (name TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
@@ -43,23 +42,23 @@ static const char *const steps[] = {
 	"CREATE TABLE skipped ("
 	"  reason TEXT PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL,"
 	"  examples BLOB NOT NULL) WITHOUT ROWID;",
-	/* 2.  Addresses of btrfs's extents of which some blocks had no checksum when looked at. */
+	/* 2.  Addresses of btrfs extents some of whose blocks had no checksum. */
 	"CREATE TABLE open_extent (address INTEGER PRIMARY KEY);",
 	/*
-	 * 3.  Pairs of btrfs's extents that have equal checksums and are not equal: each one twice, so
-	 * that all of one extent lie together.
+	 * 3.  Pairs of btrfs extents that have equal checksums but differ.  Each pair has two rows, so that all
+	 * pairs of one extent are neighbours.
 	 */
 	"CREATE TABLE differed ("
 	"  address INTEGER NOT NULL, generation INTEGER NOT NULL,"
 	"  other INTEGER NOT NULL, other_generation INTEGER NOT NULL,"
 	"  PRIMARY KEY (address, other, generation, other_generation)) WITHOUT ROWID;",
-	/* 4.  What a pass over btrfs did to space besides freeing it. */
+	/* 4.  Figures of a pass over btrfs besides freed space. */
 	"ALTER TABLE pass ADD COLUMN pinned_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN rewritten_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN metadata_delta_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN is_checked INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN drift_bytes INTEGER NOT NULL DEFAULT 0;",
-	/* 5.  Btrfs's extents of which sharing would free nothing, and the places that keep them. */
+	/* 5. btrfs extents that sharing would not free, and the references that keep them. */
 	"CREATE TABLE pinned ("
 	"  address INTEGER PRIMARY KEY, generation INTEGER NOT NULL, cause INTEGER NOT NULL,"
 	"  root INTEGER NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,"
@@ -67,28 +66,28 @@ static const char *const steps[] = {
 	"  places INTEGER NOT NULL);"
 	"CREATE INDEX pinned_by ON pinned (root, inode);"
 	"CREATE INDEX pinned_for ON pinned (cause, root);",
-	/* 6.  Since when the names in a directory of XFS are known. */
+	/* 6.  The stamp of a directory of XFS when its names were read. */
 	"ALTER TABLE directory ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;",
-	/* 7.  Objects may be OBJECT_SEEN, and have heads, which earlier versions would not understand. */
+	/* 7.  Objects may be OBJECT_SEEN and have heads, which earlier versions do not understand. */
 	"SELECT 1;",
-	/* 8.  Objects may say how often in a row they were found changed. */
+	/* 8.  Objects may count how often in a row they were found changed. */
 	"SELECT 1;",
 	/* 9.  Objects may rely on the anchors of others. */
 	"SELECT 1;",
-	/* 10.  Btrfs's extents that are freed when the snapshots that hold them are deleted. */
+	/* 10. btrfs extents that are freed when the snapshots that hold them are deleted. */
 	"CREATE TABLE holders (id INTEGER PRIMARY KEY, roots TEXT NOT NULL UNIQUE);"
 	"ALTER TABLE pinned ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX pinned_by_holders ON pinned (holders, uncovered_bytes) WHERE holders > 0;"
 	"ALTER TABLE pass ADD COLUMN deferred_bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pass ADD COLUMN released_bytes INTEGER NOT NULL DEFAULT 0;"
-	/* What too many places showed may be worth it by now. */
+	/* Extents that had too many references may be worth sharing by now. */
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
-	/* 11.  What was written for extents that are deferred, which is not taken off what was freed. */
+	/* 11.  Bytes written for deferred extents, which are not subtracted from freed bytes. */
 	"ALTER TABLE pass ADD COLUMN deferred_written_bytes INTEGER NOT NULL DEFAULT 0;",
 	/*
-	 * 12.  What pinned extents take on the disk, and which of them are sources of others.  The next pass
-	 * plans for all of them again, and so fills that in.  Passes tell extents from files, and what
-	 * was freed less what metadata takes, which is not known of older ones.
+	 * 12.  The size of pinned extents on the disk, and which of them are sources of others.  The next pass
+	 * plans all of them again and so fills that in.  Passes tell extents from files, and note freed bytes
+	 * net of metadata, which is not known of older passes.
 	 */
 	"ALTER TABLE pinned ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE pinned ADD COLUMN is_source INTEGER NOT NULL DEFAULT 0;"
@@ -101,8 +100,8 @@ static const char *const steps[] = {
 	"  (SELECT 1 FROM note WHERE name = 'found-by' AND text = 'checksums');"
 	"DELETE FROM note WHERE name = 'btrfs-all-looked-at';",
 	/*
-	 * 13.  Block sums of btrfs's extents that have no checksums, from reading.  All files that show such
-	 * are looked at again.
+	 * 13.  Block sums from reading, for btrfs extents without checksums.  All files with such extents are
+	 * looked at again.
 	 */
 	"CREATE TABLE read_sums ("
 	"  address INTEGER PRIMARY KEY, is_new INTEGER NOT NULL, sums BLOB NOT NULL);"

@@ -6,8 +6,8 @@
 /*
  * Schema - the tables of a store, made and upgraded by numbered steps.
  *
- * Step N leads from version N - 1 to version N; the file holds its version as user_version.  A step
- * that was released is never edited: a change is a new step.
+ * Step N leads from version N - 1 to version N; the file holds its version as user_version.  A released step
+ * is never edited: a change is a new step.
  */
 #define SCHEMA_APPLICATION_ID 0x64647031 /* "ddp1" */
 
@@ -16,19 +16,19 @@ typedef struct {
 	int n_steps;
 } Schema;
 
-/* The schema of this dedupd. */
+/* The schema of this version of dedupd. */
 extern const Schema schema_current;
 
 typedef enum {
-	SCHEMA_EMPTY, /* nothing was made in the file yet */
-	SCHEMA_OLDER, /* schema_upgrade() has something to do */
+	SCHEMA_EMPTY, /* the file is empty */
+	SCHEMA_OLDER, /* schema_upgrade() has steps to take */
 	SCHEMA_CURRENT,
 } SchemaState;
 
-/* What the file is; HASH_STORE_ERROR_FOREIGN, _NEWER or _CORRUPT if it cannot be used. */
+/* Classify the file.  HASH_STORE_ERROR_FOREIGN, _NEWER or _CORRUPT if it cannot be used. */
 bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take the steps that are missing.  Inside the caller's transaction. */
+/* Take the missing steps, inside the caller's transaction. */
 bool schema_upgrade(Database *database, const Schema *schema, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

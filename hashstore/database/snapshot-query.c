@@ -44,8 +44,25 @@ bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **
 	if (row)
 		*ret_row = query->rows;
 	else
-		/* A snapshot keeps the WAL from being used anew: not longer than it is needed. */
+		/* A snapshot prevents the WAL from being reused, so end it at once. */
 		end(query);
+
+	return true;
+}
+
+bool snapshot_query_check_order(SnapshotQuery *query, uint64_t subvolume, uint64_t inode,
+				const char *problem, GError **error)
+{
+	const uint64_t *last = query->last_key;
+	bool is_behind = subvolume != last[0] ? subvolume > last[0] : inode > last[1];
+
+	if (subvolume > INT64_MAX || inode > INT64_MAX || (query->is_begun && !is_behind)) {
+		database_set_corrupt(query->snapshot->database, problem, error);
+		return false;
+	}
+	query->is_begun = true;
+	query->last_key[0] = subvolume;
+	query->last_key[1] = inode;
 
 	return true;
 }

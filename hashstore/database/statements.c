@@ -103,7 +103,7 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_SUM_HELD] = "SELECT holders, count(*), " DATABASE_SUM(
 		"uncovered_bytes") " FROM pinned"
 				   " WHERE holders > 0 AND holders > ? GROUP BY holders"
-				   " ORDER BY holders LIMIT 1", /* > 0: of its index */
+				   " ORDER BY holders LIMIT 1", /* > 0: lets SQLite use the partial index */
 	[STATEMENT_SUM_PINNED] = "SELECT count(*), " DATABASE_SUM("bytes") ", " DATABASE_SUM(
 		"uncovered_bytes") " FROM pinned"
 				   " WHERE holders = 0 AND is_source = 0 AND cause BETWEEN ? AND ?",

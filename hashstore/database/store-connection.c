@@ -4,17 +4,17 @@
 #include "hashstore/database/checkpoint.h"
 #include "hashstore/database/store-files.h"
 
-/* What a WAL may have, beside what the database has, before it is put into the database. */
+/* The size that a WAL may reach before it is copied into the database. */
 #define WAL_BYTES_IN_PASS (UINT64_C(1) << 30)
 #define WAL_BYTES_SETTLED (UINT64_C(16) << 20)
 
-/* What only an empty file takes; told again, SQLite would write it again. */
+/* Settings of an empty file only: SQLite would write again if they were repeated. */
 static const char prepare_to_make[] = "PRAGMA page_size = 4096;"
 				      "PRAGMA auto_vacuum = INCREMENTAL;";
 
 /*
- * What a connection must be told.  No checkpoint by itself: see store_connection_checkpoint().
- * Debian's SQLite overwrites what is deleted, which would double what merges write.
+ * Settings of a connection.  SQLite makes no checkpoint by itself: see store_connection_checkpoint().  Debian's
+ * SQLite overwrites deleted data by default, which would double the writes of merges.
  */
 static const char prepare_to_write[] = "PRAGMA journal_mode = WAL;"
 				       "PRAGMA synchronous = NORMAL;"
@@ -32,7 +32,7 @@ bool store_connection_open(HashStore *store, GError **error)
 	if (!store->database)
 		return false;
 
-	/* It may yet turn out not to be ours. */
+	/* The file may turn out to be another program's. */
 	database_keep_wal(store->database);
 
 	return true;
@@ -52,7 +52,7 @@ bool store_connection_write(HashStore *store, bool is_empty, GError **error)
 	if (!writer)
 		return false;
 
-	/* An empty WAL stays at the end, so that neither passes nor readers make and unmake it. */
+	/* Keep an empty WAL at the end, so that neither passes nor readers make and delete it. */
 	sqlite3_file_control(writer->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_wal);
 
 	if ((is_empty && !database_exec(writer, prepare_to_make, error)) ||
@@ -92,11 +92,11 @@ void store_connection_close(HashStore *store)
 	if (!store->database)
 		return;
 
-	/* Closing makes a checkpoint, which would change the file under them. */
+	/* Closing makes a checkpoint, which would change the file under these snapshots. */
 	g_assert(store->snapshots_at_rest == 0);
 
 	finalize_statements(store);
-	/* Whoever stops in the middle of a pass shall not wait for the disk. */
+	/* A pass that stops early does not wait for the disk. */
 	if (!hash_store_may_continue(store) ||
 	    (!is_settled(store) && store_files_wal_bytes(store->path) > WAL_BYTES_SETTLED))
 		database_keep_wal(store->database);
@@ -109,7 +109,7 @@ Database *hash_store_snapshot(HashStore *store, GError **error)
 	g_autoptr(Database) snapshot = database_open(store->path, mode, error);
 	int64_t ignored;
 
-	/* The snapshot is taken by the first read, not by BEGIN. */
+	/* The first read takes the snapshot, not BEGIN. */
 	if (!snapshot || !database_exec(snapshot, "PRAGMA cache_size = -1024; BEGIN", error) ||
 	    !database_get_int(snapshot, "SELECT count(*) FROM segment", &ignored, error))
 		return NULL;

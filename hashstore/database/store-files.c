@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What belongs to a database file, by its suffix. */
+/* Suffixes of the files of a database. */
 static const char *const companions[] = { "", "-journal", "-wal", "-shm" };
 
 static bool set_file_error(const char *tried, const char *path, int cause, GError **error)
@@ -22,7 +22,7 @@ static bool set_file_error(const char *tried, const char *path, int cause, GErro
 	return false;
 }
 
-/* Only this user writes it.  Where each user has a group of their own, it has the number of the user. */
+/* Only this user may write it.  A user's private group has the number of the user. */
 static bool is_private(const struct stat *st)
 {
 	bool is_own_group = st->st_gid == (gid_t)geteuid();
@@ -31,7 +31,7 @@ static bool is_private(const struct stat *st)
 	       (is_own_group || !(st->st_mode & S_IWGRP));
 }
 
-/* In any other directory another user could put a link to any file in the place of the store. */
+/* In any other directory another user could replace the store by a link. */
 static bool check_private(const char *directory, GError **error)
 {
 	struct stat st;
@@ -83,7 +83,7 @@ int store_files_lock(const char *directory, const char *uuid, GError **error)
 	return -1;
 }
 
-/* Not by opening it: that file's being closed would end all locks that SQLite has on it. */
+/* Do not open the file: closing it would drop all locks that SQLite holds on it. */
 static bool check_writable(const char *path, GError **error)
 {
 	if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0)
@@ -94,7 +94,7 @@ static bool check_writable(const char *path, GError **error)
 
 bool store_files_delete(const char *path, GError **error)
 {
-	/* The database goes first: a WAL alone is nobody's. */
+	/* Delete the database first: nobody uses a WAL alone. */
 	for (size_t i = 0; i < G_N_ELEMENTS(companions); i++) {
 		g_autofree char *file = g_strconcat(path, companions[i], NULL);
 
@@ -105,7 +105,7 @@ bool store_files_delete(const char *path, GError **error)
 	return true;
 }
 
-/* Or what cannot be known of. */
+/* True also if it is not known. */
 static bool is_there(const char *path)
 {
 	struct stat st;
@@ -134,8 +134,8 @@ static bool rename_file(const char *from, const char *to, const char *suffix)
 }
 
 /*
- * Rename what there is of a store.  Where it is in use the database goes first and comes last: it is never
- * there without what waits beside it.  What fails is undone.
+ * Rename all files of a store.  In the place where it is used, the database goes first and comes last
+ * (@comes): it never lies there without its companions.  A failure is undone.
  */
 static bool rename_all(const char *from, const char *to, bool comes, GError **error)
 {
@@ -200,7 +200,7 @@ bool store_files_make(const char *path, GError **error)
 
 	if (is_there(path))
 		return check_writable(path, error);
-	/* SQLite would take what an older one left for this one's. */
+	/* SQLite would take the companions of an older database for this one's. */
 	if (!store_files_delete(path, error))
 		return false;
 

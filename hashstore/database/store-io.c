@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Unit of what getrusage(2) counts. */
+/* The unit of getrusage(2). */
 #define SECTOR_BYTES 512
 
 struct StoreIo {
-	atomic_uint_least64_t bytes; /* written by its thread alone */
+	atomic_uint_least64_t bytes; /* only its thread writes it */
 };
 
 static _Thread_local StoreIo own;
@@ -81,7 +81,7 @@ ssize_t store_io_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 	return done;
 }
 
-/* SQLite's ways to the file: it takes those of one kind, by how it was built. */
+/* SQLite uses one of each kind, depending on its build. */
 static void replace_calls(void)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

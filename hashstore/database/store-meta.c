@@ -38,7 +38,7 @@ static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 
 	if (given)
 		memcpy(secret, given, sizeof(secret));
-	/* Up to 256 bytes come whole and without interruption: getrandom(2). */
+	/* getrandom(2) returns up to 256 bytes whole and without interruption. */
 	else if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret)) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 			    "cannot get random bytes: %s", g_strerror(errno));
@@ -88,7 +88,7 @@ static bool load_secret(sqlite3_stmt *row, uint8_t *ret)
 	return true;
 }
 
-/* False if the value is not what this name has. */
+/* False if the value is not valid for its name. */
 static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 {
 	HashStoreAbout *about = &store->about;
@@ -131,7 +131,7 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 	if (strcmp(name, "secret") == 0)
 		return load_secret(row, about->secret);
 	(*n_known)--;
-	/* Absent until something dies. */
+	/* Absent until an object dies. */
 	if (strcmp(name, "dead") == 0)
 		store->counts.dead = (uint64_t)sqlite3_column_int64(row, 1);
 
@@ -161,7 +161,7 @@ bool store_meta_load(HashStore *store, GError **error)
 		database_set_corrupt(store->database, "it does not say what it is about", error);
 		return false;
 	}
-	/* Of a damaged store nothing counts as settled. */
+	/* In a damaged store no object is settled. */
 	if (store->counts.settled_below > store->counts.next_object)
 		store->counts.settled_below = 1;
 	store->saved_counts = store->counts;

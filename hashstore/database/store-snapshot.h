@@ -4,14 +4,14 @@
 #include "hashstore/database/store.h"
 
 /*
- * StoreSnapshot - a store as it stood at one moment, for several cursors that have to agree: whoever
- * changes it meanwhile is not seen.
+ * StoreSnapshot - the state of a store at one moment, for several cursors that must agree.  Later changes are
+ * not seen.
  *
  * Thread: the owner's of the store.
  */
 typedef struct StoreSnapshot StoreSnapshot;
 
-/* @store and the snapshot outlive the cursors. */
+/* @store and the snapshot must outlive the cursors. */
 StoreSnapshot *store_snapshot_take(HashStore *store, GError **error);
 
 /* Accepts NULL. */

@@ -5,18 +5,16 @@
 #include "hashstore/database/statements.h"
 #include "hashstore/database/store.h"
 
-/*
- * The inside of a HashStore, for hashstore alone.
- */
+/* StoreState - the fields of a HashStore, for hashstore alone. */
 
-/* Numbers that change with the store's content: kept in memory, saved by a commit. */
+/* Numbers that change with the store's contents: kept in memory, saved by a commit. */
 typedef struct {
 	uint32_t next_object;
 	uint32_t settled_below;
 	uint64_t objects;
 	/*
-	 * Versions of objects that were dropped or replaced since segments were last looked through
-	 * for what these left there; one that kept its id counts, too.
+	 * Versions of objects that were dropped or replaced since segments were last searched for dead
+	 * entries.  A version that kept its id counts, too.
 	 */
 	uint64_t dead;
 } HashStoreCounts;
@@ -33,32 +31,29 @@ struct HashStore {
 
 	/* Thread: the owner's. */
 	Database *database;
-	bool at_rest; /* database reads the file as nobody changes it: see StoreConnection */
-	unsigned snapshots_at_rest; /* those taken at rest that are still open */
+	bool at_rest;               /* database is read as if immutable: see StoreConnection */
+	unsigned snapshots_at_rest; /* open snapshots that were taken at rest */
 	sqlite3_stmt *statements[N_STATEMENTS];
 	bool in_transaction;
-	int64_t reads_since_usec; /* when the transaction of reads began; 0: there is none */
-	bool failed; /* a change failed, perhaps half made: nothing more may be committed */
+	int64_t reads_since_usec; /* begin of the transaction of reads; 0: none */
+	bool failed; /* a change failed, perhaps half made: nothing may be committed any more */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;
-	uint64_t halves;        /* rows of half, committed or not */
-	uint64_t differed_rows; /* of differed, committed or not, once they are counted */
-	bool differed_known;
-	uint64_t pinned_rows; /* of pinned, likewise */
-	bool pinned_known;
-	uint64_t read_sums_rows; /* of read_sums, likewise */
-	bool read_sums_known;
+	uint64_t halves; /* rows of half, committed or not */
+	RowCount differed;
+	RowCount pinned;
+	RowCount read_sums;
 	uint64_t thread_read_bytes;
-	uint32_t n_renewed; /* ids given by hash_store_renew() since all was settled */
+	uint32_t n_renewed; /* ids assigned by hash_store_renew() since all was settled */
 
-	/* Anchors that lie in no segment yet; NULL while there are none. */
+	/* Anchors that are in no segment yet; NULL if there are none. */
 	struct Anchor *anchors;
 	size_t n_anchors;
 
-	/* The row that is being written, kept for its memory. */
+	/* The buffer for a row to write, kept for its memory. */
 	GByteArray *record;
 
-	/* The last answer of a find. */
+	/* The result of the last find. */
 	GByteArray *found_bytes;
 	struct Object *found_object;
 	struct DirectoryName *found_directory;

@@ -5,7 +5,7 @@
 #include "hashstore/database/store-meta.h"
 #include "hashstore/database/store-state.h"
 
-/* So long one transaction of reads lasts. */
+/* The duration of one transaction of reads. */
 #define READS_USEC (G_USEC_PER_SEC / 10)
 
 sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **error)
@@ -20,27 +20,60 @@ sqlite3_stmt *hash_store_query(HashStore *store, Statement statement, GError **e
 	return *prepared;
 }
 
+static void bind_numbers(sqlite3_stmt *statement, const uint64_t *numbers)
+{
+	int n = sqlite3_bind_parameter_count(statement);
+
+	for (int i = 0; i < n; i++)
+		sqlite3_bind_int64(statement, i + 1, (int64_t)numbers[i]);
+}
+
+bool hash_store_query_row(HashStore *store, Statement statement, const uint64_t *numbers,
+			  sqlite3_stmt **ret_row, GError **error)
+{
+	sqlite3_stmt *query = hash_store_query(store, statement, error);
+	bool row;
+
+	*ret_row = NULL;
+	if (!query)
+		return false;
+	bind_numbers(query, numbers);
+	if (!database_step(store->database, query, &row, error))
+		return false;
+	if (row)
+		*ret_row = query;
+
+	return true;
+}
+
+bool hash_store_query_number(HashStore *store, Statement statement, const uint64_t *numbers,
+			     uint64_t *ret, GError **error)
+{
+	sqlite3_stmt *row;
+
+	if (!hash_store_query_row(store, statement, numbers, &row, error))
+		return false;
+	if (row) {
+		*ret = (uint64_t)sqlite3_column_int64(row, 0);
+		sqlite3_reset(row);
+	}
+
+	return true;
+}
+
 bool hash_store_next_address(HashStore *store, Statement statement, uint64_t from, uint64_t *ret,
 			     GError **error)
 {
-	sqlite3_stmt *next;
-	bool row;
-
 	*ret = UINT64_MAX;
-	if (from > INT64_MAX)
-		return true;
 
-	next = hash_store_query(store, statement, error);
-	if (!next)
-		return false;
-	sqlite3_bind_int64(next, 1, (int64_t)from);
-	if (!database_step(store->database, next, &row, error))
-		return false;
-	if (row)
-		*ret = (uint64_t)sqlite3_column_int64(next, 0);
-	sqlite3_reset(next);
+	return from > INT64_MAX || hash_store_query_number(store, statement, &from, ret, error);
+}
 
-	return true;
+void hash_store_forget_row_counts(HashStore *store)
+{
+	store->differed.is_known = false;
+	store->pinned.is_known = false;
+	store->read_sums.is_known = false;
 }
 
 bool hash_store_begin(HashStore *store, GError **error)
@@ -82,7 +115,7 @@ bool hash_store_read_on(HashStore *store, GError **error)
 
 void hash_store_end_reads(HashStore *store)
 {
-	/* Nothing was written, so a failure loses nothing. */
+	/* The transaction wrote nothing, so a failure loses nothing. */
 	if (store->reads_since_usec > 0)
 		sqlite3_exec(store->database->handle, "COMMIT", NULL, NULL, NULL);
 	store->reads_since_usec = 0;
@@ -103,6 +136,31 @@ bool hash_store_apply(HashStore *store, sqlite3_stmt *statement, GError **error)
 
 	store->failed = true;
 
+	return false;
+}
+
+bool hash_store_change_rows(HashStore *store, Statement statement, const uint64_t *numbers,
+			    GError **error)
+{
+	sqlite3_stmt *change = hash_store_change(store, statement, error);
+
+	if (!change)
+		return false;
+	bind_numbers(change, numbers);
+
+	return hash_store_apply(store, change, error);
+}
+
+bool hash_store_check_key(const HashStore *store, uint64_t subvolume, uint64_t inode,
+			  GError **error)
+{
+	if (subvolume <= INT64_MAX && inode <= INT64_MAX)
+		return true;
+
+	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+		    "cannot keep inode %" G_GUINT64_FORMAT " of subvolume %" G_GUINT64_FORMAT
+		    " in the store %s: number too large",
+		    inode, subvolume, store->path);
 	return false;
 }
 
@@ -136,9 +194,7 @@ bool hash_store_undo_all(HashStore *store, GError **error)
 {
 	store->n_anchors = 0;
 	store->n_renewed = 0;
-	store->differed_known = false;
-	store->pinned_known = false;
-	store->read_sums_known = false;
+	hash_store_forget_row_counts(store);
 	return hash_store_undo(store, error) && store_meta_load(store, error);
 }
 

@@ -4,41 +4,21 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Each pair has two rows, one for each of its extents. */
+/* A pair has two rows, one for each of its extents. */
 #define ROWS_MAX (2 * DIFFERED_PAIRS_MAX)
 
-/* Count the rows when they are asked for first: most passes never ask. */
 static bool count_rows(HashStore *store, GError **error)
 {
-	int64_t rows;
-
-	if (store->differed_known)
-		return true;
-	if (!database_get_int(store->database, "SELECT count(*) FROM differed", &rows, error))
-		return false;
-	store->differed_rows = (uint64_t)rows;
-	store->differed_known = true;
-
-	return true;
-}
-
-static void bind_stamp(sqlite3_stmt *statement, int at, const ExtentStamp *stamp)
-{
-	sqlite3_bind_int64(statement, at, (int64_t)stamp->address);
-	sqlite3_bind_int64(statement, at + 1, (int64_t)stamp->generation);
+	return database_count_rows(store->database, "differed", &store->differed, error);
 }
 
 static bool put_row(HashStore *store, const ExtentStamp *one, const ExtentStamp *other,
 		    GError **error)
 {
-	sqlite3_stmt *put = hash_store_change(store, STATEMENT_PUT_DIFFERED, error);
+	const uint64_t values[] = { one->address, one->generation, other->address,
+				    other->generation };
 
-	if (!put)
-		return false;
-	bind_stamp(put, 1, one);
-	bind_stamp(put, 3, other);
-
-	return hash_store_apply(store, put, error);
+	return hash_store_change_rows(store, STATEMENT_PUT_DIFFERED, values, error);
 }
 
 bool hash_store_put_differed(HashStore *store, const ExtentStamp *one, const ExtentStamp *other,
@@ -49,11 +29,11 @@ bool hash_store_put_differed(HashStore *store, const ExtentStamp *one, const Ext
 	*ret_kept = false;
 	if (!hash_store_has_differed(store, one, other, &known, error))
 		return false;
-	if (known || store->differed_rows + 2 > ROWS_MAX)
+	if (known || store->differed.n + 2 > ROWS_MAX)
 		return true;
 	if (!put_row(store, one, other, error) || !put_row(store, other, one, error))
 		return false;
-	store->differed_rows += 2;
+	store->differed.n += 2;
 	*ret_kept = true;
 
 	return true;
@@ -62,22 +42,19 @@ bool hash_store_put_differed(HashStore *store, const ExtentStamp *one, const Ext
 bool hash_store_has_differed(HashStore *store, const ExtentStamp *one, const ExtentStamp *other,
 			     bool *ret, GError **error)
 {
-	sqlite3_stmt *find;
+	const uint64_t values[] = { one->address, one->generation, other->address,
+				    other->generation };
+	sqlite3_stmt *row;
 
 	*ret = false;
 	if (!count_rows(store, error))
 		return false;
-	if (store->differed_rows == 0)
+	if (store->differed.n == 0)
 		return true;
-
-	find = hash_store_query(store, STATEMENT_FIND_DIFFERED, error);
-	if (!find)
+	if (!hash_store_query_row(store, STATEMENT_FIND_DIFFERED, values, &row, error))
 		return false;
-	bind_stamp(find, 1, one);
-	bind_stamp(find, 3, other);
-	if (!database_step(store->database, find, ret, error))
-		return false;
-	sqlite3_reset(find);
+	*ret = row;
+	sqlite3_reset(row);
 
 	return true;
 }
@@ -85,38 +62,21 @@ bool hash_store_has_differed(HashStore *store, const ExtentStamp *one, const Ext
 bool hash_store_count_differed(HashStore *store, const ExtentStamp *extent, uint64_t most,
 			       uint64_t *ret, GError **error)
 {
-	sqlite3_stmt *count;
-	bool row;
+	const uint64_t values[] = { extent->address, extent->generation, most };
 
 	*ret = 0;
 	if (!count_rows(store, error))
 		return false;
-	if (store->differed_rows == 0)
-		return true;
 
-	count = hash_store_query(store, STATEMENT_COUNT_DIFFERED, error);
-	if (!count)
-		return false;
-	bind_stamp(count, 1, extent);
-	sqlite3_bind_int64(count, 3, (int64_t)most);
-	if (!database_step(store->database, count, &row, error))
-		return false;
-	*ret = (uint64_t)sqlite3_column_int64(count, 0);
-	sqlite3_reset(count);
-
-	return true;
+	return store->differed.n == 0 ||
+	       hash_store_query_number(store, STATEMENT_COUNT_DIFFERED, values, ret, error);
 }
 
 static bool drop_rows(HashStore *store, Statement statement, uint64_t address, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, statement, error);
-
-	if (!drop)
+	if (!hash_store_change_rows(store, statement, &address, error))
 		return false;
-	sqlite3_bind_int64(drop, 1, (int64_t)address);
-	if (!hash_store_apply(store, drop, error))
-		return false;
-	store->differed_rows -= (uint64_t)sqlite3_changes(store->database->handle);
+	store->differed.n -= (uint64_t)sqlite3_changes(store->database->handle);
 
 	return true;
 }
@@ -126,7 +86,7 @@ bool hash_store_drop_differed(HashStore *store, uint64_t address, GError **error
 	if (!count_rows(store, error))
 		return false;
 
-	return store->differed_rows == 0 ||
+	return store->differed.n == 0 ||
 	       (drop_rows(store, STATEMENT_DROP_DIFFERED_OTHERS, address, error) &&
 		drop_rows(store, STATEMENT_DROP_DIFFERED, address, error));
 }

@@ -3,12 +3,12 @@
 
 #include "hashstore/anchors/sorter.h"
 
-/* A member of some group, before groups are known. */
+/* An object with its digest, before groups are known. */
 typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes;
 	uint32_t id;
-	bool is_shared; /* an extent that several places show, or may: a group by itself */
+	bool is_shared; /* an extent that has several references, or may have: a group by itself */
 } Digested;
 
 /* A member of a group. */
@@ -73,7 +73,7 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 			return true;
 		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
 			continue;
-		/* Its extents stand for it. */
+		/* The extents of such a file are objects themselves. */
 		if (kind == EQUAL_FILES && object->flags & OBJECT_READ_SUMS)
 			continue;
 
@@ -86,7 +86,7 @@ static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint
 	}
 }
 
-/* Hand the members of one group on; @ids are all of them, or the first of very many. */
+/* Add the members of one group; @ids are all of them, or the first ones of very many. */
 static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objects, GError **error)
 {
 	Member member = { .digest = one->digest,
@@ -103,7 +103,7 @@ static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objec
 	return true;
 }
 
-/* Find the groups among what is sorted by digest. */
+/* Find the groups in the objects sorted by digest. */
 static bool add_groups(EqualGroups *groups, Sorter *digested, GError **error)
 {
 	Digested group = { 0 };

@@ -4,11 +4,11 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * EqualGroups - all objects that have the size and the digest of another one, group by group, those
- * first of which most could be freed.
+ * EqualGroups - all objects with the size and digest of another one, in groups, by descending bytes that
+ * could be freed.
  *
- * Every record is read once; records are sorted within the memory limit.  What is in a group is equal
- * to the best of the store's knowledge.
+ * Every record is read once; records are sorted within the memory limit.  Members of a group are equal as far
+ * as the store knows.
  *
  * Thread: the owner's of the store.
  */
@@ -16,12 +16,12 @@ typedef struct EqualGroups EqualGroups;
 
 typedef enum {
 	EQUAL_FILES,   /* versions of files */
-	EQUAL_EXTENTS, /* data extents of btrfs; one that several places show is a group, too */
-	/* The same, and each is a group: what a pass shared since shows it in several places, too. */
+	EQUAL_EXTENTS, /* data extents of btrfs; one with several references is a group, too */
+	/* The same, but each extent is a group: a later pass may have given it several references. */
 	EQUAL_OR_ALONE_EXTENTS,
 } EqualKind;
 
-/* So many members of a group are given. */
+/* The most members of a group that are returned. */
 #define EQUAL_GROUP_MEMBERS_MAX (1u << 20)
 
 typedef struct {
@@ -40,7 +40,7 @@ bool equal_groups_next(EqualGroups *groups, const EqualGroup **ret, GError **err
 	G_GNUC_WARN_UNUSED_RESULT;
 void equal_groups_close(EqualGroups *groups);
 
-/* What all but one of the group take. */
+/* The bytes of all members but one. */
 uint64_t equal_group_spare_bytes(const EqualGroup *group);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EqualGroups, equal_groups_close)

@@ -51,7 +51,7 @@ static bool has(const GArray *ids, uint32_t id)
 	return false;
 }
 
-/* Whether the anchor is of an object that still stands and equals @object. */
+/* The anchor belongs to an existing object that equals @object. */
 static bool is_equal(Equals *equals, const Anchor *anchor, const Object *object, bool *ret,
 		     GError **error)
 {

@@ -21,7 +21,7 @@ const char *pass_outcome_name(PassOutcome outcome)
 	return "unknown";
 }
 
-/* Older passes are forgotten, save in the totals: a year of one pass an hour. */
+/* Older passes are dropped, except from the totals: a year with one pass an hour. */
 #define PASSES_MAX 8760
 
 struct PassCursor {
@@ -79,26 +79,17 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 
 static bool add_total(HashStore *store, const PassRecord *record, GError **error)
 {
-	sqlite3_stmt *add = hash_store_change(store, STATEMENT_ADD_TOTAL, error);
+	const uint64_t values[] = { record->freed_bytes, record->finding_bytes,
+				    record->compare_bytes };
 
-	if (!add)
-		return false;
-	sqlite3_bind_int64(add, 1, (int64_t)record->freed_bytes);
-	sqlite3_bind_int64(add, 2, (int64_t)record->finding_bytes);
-	sqlite3_bind_int64(add, 3, (int64_t)record->compare_bytes);
-
-	return hash_store_apply(store, add, error);
+	return hash_store_change_rows(store, STATEMENT_ADD_TOTAL, values, error);
 }
 
 static bool prune(HashStore *store, int64_t newest, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_PRUNE_PASSES, error);
+	const uint64_t values[] = { (uint64_t)(newest - PASSES_MAX) };
 
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, newest - PASSES_MAX);
-
-	return hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_PRUNE_PASSES, values, error);
 }
 
 bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
@@ -109,12 +100,9 @@ bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
 
 bool hash_store_drop_passes_before(HashStore *store, int64_t usec, uint64_t *ret_n, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_OLD_PASSES, error);
+	const uint64_t values[] = { (uint64_t)usec };
 
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, usec);
-	if (!hash_store_apply(store, drop, error))
+	if (!hash_store_change_rows(store, STATEMENT_DROP_OLD_PASSES, values, error))
 		return false;
 
 	*ret_n = (uint64_t)sqlite3_changes(store->database->handle);
@@ -199,19 +187,18 @@ void pass_cursor_close(PassCursor *cursor)
 
 bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
 {
-	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_TOTAL, error);
-	bool row;
+	sqlite3_stmt *row;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!get || !database_step(store->database, get, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_GET_TOTAL, NULL, &row, error))
 		return false;
 	if (row) {
-		ret->passes = (uint64_t)sqlite3_column_int64(get, 0);
-		ret->freed_bytes = (uint64_t)sqlite3_column_int64(get, 1);
-		ret->finding_bytes = (uint64_t)sqlite3_column_int64(get, 2);
-		ret->compare_bytes = (uint64_t)sqlite3_column_int64(get, 3);
+		ret->passes = (uint64_t)sqlite3_column_int64(row, 0);
+		ret->freed_bytes = (uint64_t)sqlite3_column_int64(row, 1);
+		ret->finding_bytes = (uint64_t)sqlite3_column_int64(row, 2);
+		ret->compare_bytes = (uint64_t)sqlite3_column_int64(row, 3);
+		sqlite3_reset(row);
 	}
-	sqlite3_reset(get);
 
 	return true;
 }

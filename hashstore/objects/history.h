@@ -4,27 +4,27 @@
 #include "hashstore/database/store.h"
 
 /*
- * History - what each pass did, and what was left alone.
+ * History - the results of each pass, and what it skipped.
  *
  * Thread: the filesystem's worker; any for a store opened to read.
  */
 typedef enum {
 	PASS_COMPLETE,
-	PASS_INTERRUPTED, /* asked to stop, or kept from going on */
+	PASS_INTERRUPTED, /* asked to stop, or prevented from continuing */
 	PASS_FAILED,
 } PassOutcome;
 
-/* "complete", "interrupted" or "failed"; "unknown" of one that a newer version has put there. */
+/* "complete", "interrupted" or "failed"; "unknown" for an outcome of a newer version. */
 const char *pass_outcome_name(PassOutcome outcome);
 
 typedef struct {
-	int64_t id;           /* given by hash_store_put_pass() */
+	int64_t id;           /* assigned by hash_store_put_pass() */
 	int64_t started_usec; /* since 1970 */
 	int64_t ended_usec;
 	PassOutcome outcome;
 	char *mount_point; /* owned by the record */
 	/* Counts of this pass. */
-	uint64_t files;   /* seen by the walk; of has_extents, extents and files that were read */
+	uint64_t files;   /* seen by the walk; if has_extents: extents, and files that were read */
 	bool has_extents; /* found by checksums */
 	uint64_t objects_read;  /* fingerprinted */
 	uint64_t finding_bytes; /* read to fingerprint */
@@ -35,18 +35,18 @@ typedef struct {
 	uint64_t runs_shared;
 	uint64_t runs_differed; /* the kernel found different */
 	uint64_t capped;        /* members of groups beyond the cap */
-	/* Of btrfs, found by checksums; else 0. */
-	uint64_t pinned_bytes;        /* have equals and stay, as sharing them would free nothing */
-	uint64_t rewritten_bytes;     /* written anew, so that others could be freed */
+	/* For extents of btrfs; else 0. */
+	uint64_t pinned_bytes;    /* have duplicates and stay, since sharing would free nothing */
+	uint64_t rewritten_bytes; /* written so that other extents could be freed */
 	int64_t metadata_delta_bytes; /* by the filesystem's count */
-	bool is_checked;              /* freed_bytes, against the filesystem's count */
-	int64_t drift_bytes;          /* what the filesystem gave back beyond that */
-	uint64_t deferred_bytes; /* will be freed when snapshots are deleted: new in this pass */
-	uint64_t released_bytes; /* of what was deferred: freed since the pass before */
-	uint64_t
-		deferred_written_bytes; /* of rewritten_bytes: for these, not taken off freed_bytes */
-	int64_t net_bytes;              /* freed_bytes net of metadata: docs/quantities.md */
-	bool has_net;                   /* it is known */
+	bool is_checked;              /* freed_bytes was compared with the filesystem's count */
+	int64_t drift_bytes;          /* freed by the filesystem's count, beyond freed_bytes */
+	uint64_t deferred_bytes;      /* to be freed when snapshots are deleted: new in this pass */
+	uint64_t released_bytes;      /* earlier deferred bytes freed since the previous pass */
+	/* The part of rewritten_bytes for deferred extents; not subtracted from freed_bytes. */
+	uint64_t deferred_written_bytes;
+	int64_t net_bytes; /* freed_bytes net of metadata: docs/quantities.md */
+	bool has_net;      /* net_bytes is known */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);
@@ -54,7 +54,7 @@ void pass_record_clear(PassRecord *record);
 bool hash_store_put_pass(HashStore *store, PassRecord *record, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget passes that ended before @usec, save in the totals. */
+/* Drop passes that ended before @usec, except from the totals. */
 bool hash_store_drop_passes_before(HashStore *store, int64_t usec, uint64_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -77,7 +77,7 @@ typedef struct {
 bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What the last pass left alone, by reason; a pass replaces all of it. */
+/* The data that the last pass skipped for one reason.  Each pass replaces all records. */
 typedef struct {
 	const char *reason; /* a word such as "leased" */
 	uint64_t count;

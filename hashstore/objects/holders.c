@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A range of a damaged store is not taken for more subvolumes than anybody has. */
+/* The limit of subvolumes in a set, against ranges of a damaged store. */
 #define HOLDERS_MAX (1 << 20)
 
-/* Some 1,000 ids that do not follow each other. */
+/* Some 1,000 ids that are not consecutive. */
 #define HOLDERS_TEXT_MAX 4096
 
-/* "12 296 /srv/.snapshots/40": the summary. */
+/* The note with the summary, such as "12 296 /srv/.snapshots/40". */
 #define SUMMARY_NOTE "btrfs-holders"
 
 char *holders_text(const uint64_t *roots, size_t n)
@@ -36,7 +36,7 @@ char *holders_text(const uint64_t *roots, size_t n)
 	return g_string_free(text, FALSE);
 }
 
-/* Add the subvolumes of one part of the text, which come behind those before. */
+/* Add the subvolumes of one part of the text, which must follow the earlier ones. */
 static bool parse_part(GArray *roots, const char *part)
 {
 	g_auto(GStrv) ends = g_strsplit(part, "-", 2);
@@ -91,7 +91,7 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 	g_autofree char *text = holders_text(roots, n);
 	sqlite3_stmt *put;
 
-	/* The newest one tells when to look again, which is what matters. */
+	/* Keep only the newest one, which tells when to look again. */
 	if (strlen(text) > HOLDERS_TEXT_MAX) {
 		g_free(text);
 		text = holders_text(&roots[n - 1], 1);
@@ -114,47 +114,41 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 
 bool hash_store_get_holders(HashStore *store, uint64_t id, char **ret, GError **error)
 {
-	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_HOLDERS, error);
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!get)
-		return false;
-	sqlite3_bind_int64(get, 1, (int64_t)id);
-	if (!database_step(store->database, get, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_GET_HOLDERS, &id, &row, error))
 		return false;
 	if (row)
-		*ret = g_strdup((const char *)sqlite3_column_text(get, 0));
-	sqlite3_reset(get);
+		*ret = g_strdup((const char *)sqlite3_column_text(row, 0));
+	sqlite3_reset(row);
 	return true;
 }
 
 bool hash_store_drop_unused_holders(HashStore *store, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_HOLDERS, error);
-
-	return drop && hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_HOLDERS, NULL, error);
 }
 
 bool hash_store_next_held(HashStore *store, uint64_t after, HeldExtents *ret, bool *ret_found,
 			  GError **error)
 {
-	sqlite3_stmt *next = hash_store_query(store, STATEMENT_SUM_HELD, error);
+	const uint64_t values[] = { MIN(after, INT64_MAX) };
+	sqlite3_stmt *row;
 
 	*ret = (HeldExtents){ 0 };
 	*ret_found = false;
-	if (!next)
+	if (!hash_store_query_row(store, STATEMENT_SUM_HELD, values, &row, error))
 		return false;
-	sqlite3_bind_int64(next, 1, (int64_t)MIN(after, INT64_MAX));
-	if (!database_step(store->database, next, ret_found, error))
-		return false;
-	if (*ret_found)
-		*ret = (HeldExtents){
-			.holders = (uint64_t)sqlite3_column_int64(next, 0),
-			.extents = (uint64_t)sqlite3_column_int64(next, 1),
-			.bytes = (uint64_t)sqlite3_column_int64(next, 2),
-		};
-	sqlite3_reset(next);
+	if (!row)
+		return true;
+	*ret = (HeldExtents){
+		.holders = (uint64_t)sqlite3_column_int64(row, 0),
+		.extents = (uint64_t)sqlite3_column_int64(row, 1),
+		.bytes = (uint64_t)sqlite3_column_int64(row, 2),
+	};
+	sqlite3_reset(row);
+	*ret_found = true;
 	return true;
 }
 
@@ -199,7 +193,7 @@ void holders_make_unique(GArray *roots)
 
 bool holders_has(const GArray *roots, uint64_t root)
 {
-	/* It is not const there, though nothing of it is changed. */
+	/* g_array_binary_search() does not change the array, but takes no const. */
 	return g_array_binary_search((GArray *)roots, &root, compare_roots, NULL);
 }
 
@@ -240,7 +234,7 @@ bool hash_store_note_holders(HashStore *store, const HoldersSummary *summary, GE
 	return hash_store_set_note(store, SUMMARY_NOTE, text, error);
 }
 
-/* The text is of a store that may be damaged, or of a pass that did not end. */
+/* Use the noted text if it agrees: the store may be damaged, or the pass interrupted. */
 static void take_noted(HoldersSummary *summary, const char *text)
 {
 	uint64_t n, last;

@@ -5,25 +5,18 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Directories above one another; a way that is longer is a circle. */
+/* The limit of nested directories; a longer path is a circle. */
 #define CLIMB_MAX 4096
 
-/* More than any path that could be opened has. */
+/* Longer than any path that could be opened. */
 #define PATH_BYTES_MAX ((size_t)1 << 20)
 
 struct DirectoryCursor {
 	SnapshotQuery *all;
-	bool is_begun;
 	DirectoryName name;
 };
 
-static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode)
-{
-	sqlite3_bind_int64(statement, 1, (int64_t)subvolume);
-	sqlite3_bind_int64(statement, 2, (int64_t)inode);
-}
-
-/* Of a row of all columns; the name lies in the row. */
+/* Read a row of all columns; the name points into the row. */
 static void read_row(sqlite3_stmt *row, DirectoryName *ret)
 {
 	ret->subvolume = (uint64_t)sqlite3_column_int64(row, 0);
@@ -40,19 +33,14 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 	const void *bytes = name->name_bytes > 0 ? name->name : (const uint8_t *)"";
 	sqlite3_stmt *put;
 
-	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
-	if (name->subvolume > INT64_MAX || name->inode > INT64_MAX) {
-		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
-			    "cannot keep inode %" G_GUINT64_FORMAT
-			    " of subvolume %" G_GUINT64_FORMAT " in the store %s: number too large",
-			    name->inode, name->subvolume, store->path);
+	if (!hash_store_check_key(store, name->subvolume, name->inode, error))
 		return false;
-	}
 
 	put = hash_store_change(store, STATEMENT_PUT_DIRECTORY, error);
 	if (!put)
 		return false;
-	bind_key(put, name->subvolume, name->inode);
+	sqlite3_bind_int64(put, 1, (int64_t)name->subvolume);
+	sqlite3_bind_int64(put, 2, (int64_t)name->inode);
 	sqlite3_bind_int64(put, 3, (int64_t)name->parent_subvolume);
 	sqlite3_bind_int64(put, 4, (int64_t)name->parent);
 	sqlite3_bind_blob64(put, 5, bytes, name->name_bytes, SQLITE_STATIC);
@@ -63,44 +51,35 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 
 bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_DIRECTORY, error);
+	const uint64_t key[] = { subvolume, inode };
 
-	if (!drop)
-		return false;
-	bind_key(drop, subvolume, inode);
-
-	return hash_store_apply(store, drop, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_DIRECTORY, key, error);
 }
 
 bool hash_store_doubt_directories(HashStore *store, GError **error)
 {
-	sqlite3_stmt *doubt = hash_store_change(store, STATEMENT_DOUBT_DIRECTORIES, error);
-
-	return doubt && hash_store_apply(store, doubt, error);
+	return hash_store_change_rows(store, STATEMENT_DOUBT_DIRECTORIES, NULL, error);
 }
 
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
 			       const DirectoryName **ret, GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_DIRECTORY, error);
+	const uint64_t key[] = { subvolume, inode };
 	DirectoryName *name = store->found_directory;
-	bool row;
+	sqlite3_stmt *row;
 
 	*ret = NULL;
-	if (!find)
-		return false;
-	bind_key(find, subvolume, inode);
-	if (!database_step(store->database, find, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_FIND_DIRECTORY, key, &row, error))
 		return false;
 	if (!row)
 		return true;
 
-	read_row(find, name);
+	read_row(row, name);
 	g_byte_array_set_size(store->found_bytes, 0);
 	if (name->name_bytes > 0)
 		g_byte_array_append(store->found_bytes, name->name, (guint)name->name_bytes);
 	name->name = store->found_bytes->data;
-	sqlite3_reset(find);
+	sqlite3_reset(row);
 	*ret = name;
 
 	return true;
@@ -160,16 +139,8 @@ DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **erro
 	return directory_cursor_new_take(snapshot_query_open_in(snapshot, select_all, error));
 }
 
-/* Rows of a damaged table may come in any order, and again and again. */
-static bool is_behind(const DirectoryName *name, uint64_t subvolume, uint64_t inode)
-{
-	return name->subvolume != subvolume ? name->subvolume > subvolume : name->inode > inode;
-}
-
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
 {
-	uint64_t last_subvolume = cursor->name.subvolume;
-	uint64_t last_inode = cursor->name.inode;
 	sqlite3_stmt *row;
 
 	*ret = NULL;
@@ -178,13 +149,9 @@ bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, G
 	if (!row)
 		return true;
 	read_row(row, &cursor->name);
-	if (cursor->name.subvolume > INT64_MAX || cursor->name.inode > INT64_MAX ||
-	    (cursor->is_begun && !is_behind(&cursor->name, last_subvolume, last_inode))) {
-		database_set_corrupt(cursor->all->snapshot->database,
-				     "its directories are not in order", error);
+	if (!snapshot_query_check_order(cursor->all, cursor->name.subvolume, cursor->name.inode,
+					"its directories are not in order", error))
 		return false;
-	}
-	cursor->is_begun = true;
 	*ret = &cursor->name;
 
 	return true;

@@ -5,9 +5,9 @@
 #include "hashstore/database/store.h"
 
 /*
- * Names of directories, so that a path can be put together from an object's parent.
+ * Names - names of directories, from which the path of an object is built.
  *
- * Hints only: what is opened by them is checked against the object's stamp.
+ * Names are hints: a file opened by them is checked against the object's stamp.
  *
  * Thread: the filesystem's worker.
  */
@@ -15,10 +15,10 @@ typedef struct DirectoryName {
 	uint64_t subvolume;
 	uint64_t inode;
 	uint64_t parent_subvolume; /* differs from subvolume for a subvolume's top directory */
-	uint64_t parent;           /* 0: the directory that the walk began with; name is its path */
+	uint64_t parent;           /* 0: the directory where the walk began; name is its path */
 	const uint8_t *name;       /* valid until the next call on the same cursor or store */
 	size_t name_bytes;
-	/* Of the directory when the names in it were learned; 0: they are to be learned anew. */
+	/* The directory's stamp when its names were read; 0: read them again. */
 	uint64_t stamp;
 } DirectoryName;
 
@@ -27,7 +27,7 @@ bool hash_store_put_directory(HashStore *store, const DirectoryName *name, GErro
 bool hash_store_drop_directory(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Have the names in all directories learned anew. */
+/* Let the names of all directories be read again. */
 bool hash_store_doubt_directories(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t inode,
@@ -35,8 +35,8 @@ bool hash_store_find_directory(HashStore *store, uint64_t subvolume, uint64_t in
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL when there is none */
 
 /*
- * The absolute path of a directory by the names in the store, as raw bytes; from "?" on where they do
- * not lead up to where a walk began.
+ * The absolute path of a directory by the stored names, as raw bytes.  It begins with "?" if the names do not
+ * lead up to the begin of a walk.
  */
 char *hash_store_directory_path(HashStore *store, uint64_t subvolume, uint64_t inode);
 
@@ -45,7 +45,7 @@ typedef struct DirectoryCursor DirectoryCursor;
 
 DirectoryCursor *directory_cursor_open(HashStore *store, GError **error);
 
-/* The same, of @snapshot, which outlives the cursor. */
+/* The same on @snapshot, which outlives the cursor. */
 DirectoryCursor *directory_cursor_open_in(StoreSnapshot *snapshot, GError **error);
 bool directory_cursor_next(DirectoryCursor *cursor, const DirectoryName **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

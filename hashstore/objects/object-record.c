@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The first number: the state, whether a day of doubt follows, the flags. */
+/* Bits of the first number: the state, whether the day of doubt follows, the flags. */
 #define STATE_MASK    3
 #define DOUBTED_SHIFT 2
 #define FLAGS_SHIFT   3
@@ -11,10 +11,10 @@
 typedef struct {
 	const uint8_t *next;
 	const uint8_t *end;
-	bool valid; /* nothing was read beyond the end */
+	bool valid; /* no read went beyond the end */
 } Reader;
 
-/* Seven bits a byte, the low ones first. */
+/* Write seven bits per byte, low ones first. */
 static void write_number(GByteArray *bytes, uint64_t number)
 {
 	uint8_t out[10];
@@ -47,7 +47,7 @@ static uint64_t read_number(Reader *reader)
 	return 0;
 }
 
-/* The difference of two numbers, which is small whatever its sign; it wraps around. */
+/* Write the difference of two numbers, which wraps around; small differences of any sign are short. */
 static void write_difference(GByteArray *bytes, uint64_t number, uint64_t base)
 {
 	uint64_t difference = number - base;

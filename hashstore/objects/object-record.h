@@ -4,10 +4,10 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * ObjectRecord - an object as the store keeps it: all but its key and id in one small BLOB.
+ * ObjectRecord - the stored form of an object: all but its key and id in one small BLOB.
  *
- * Numbers are of variable length and times differences of each other, for an unchanged pass reads
- * every record: about 40 bytes and the name.
+ * An unchanged pass reads every record, so numbers have variable length, and times are differences.  A record
+ * takes about 40 bytes and the name.
  *
  * Thread: any.
  */
@@ -16,7 +16,7 @@
 void object_record_write(const Object *object, GByteArray *bytes);
 
 /*
- * Set what the record says in @ret, whose key and id the caller sets; its name points into @bytes.
- * False if it is no record.
+ * Fill @ret from the record, except key and id, which the caller sets; its name points into @bytes.  False if
+ * the record is invalid.
  */
 bool object_record_read(const uint8_t *bytes, size_t n_bytes, Object *ret);

@@ -13,18 +13,11 @@
 
 struct ObjectCursor {
 	SnapshotQuery *all;
-	bool is_extents; /* the store is of a btrfs */
-	bool is_begun;
+	bool is_extents; /* the store is of btrfs */
 	Object object;
 };
 
-static void bind_key(sqlite3_stmt *statement, uint64_t subvolume, uint64_t inode)
-{
-	sqlite3_bind_int64(statement, 1, (int64_t)subvolume);
-	sqlite3_bind_int64(statement, 2, (int64_t)inode);
-}
-
-/* Whether hash_store_put() can have put a row with this key, id and size. */
+/* False if hash_store_put() could not have stored a row with this key, id and size. */
 static bool is_possible(const Object *object, int64_t id, bool has_extents)
 {
 	return object->subvolume <= INT64_MAX && object->inode <= INT64_MAX && id > 0 &&
@@ -33,7 +26,7 @@ static bool is_possible(const Object *object, int64_t id, bool has_extents)
 		object->size_bytes <= OBJECT_EXTENT_BYTES_MAX);
 }
 
-/* Of a row of (subvolume, inode, id, record). */
+/* Read a row of (subvolume, inode, id, record). */
 static bool read_row(Database *database, sqlite3_stmt *row, bool has_extents, Object *ret,
 		     GError **error)
 {
@@ -55,41 +48,28 @@ static bool read_row(Database *database, sqlite3_stmt *row, bool has_extents, Ob
 
 static bool drop_half(HashStore *store, uint32_t id, GError **error)
 {
-	sqlite3_stmt *drop = hash_store_change(store, STATEMENT_DROP_HALF, error);
+	const uint64_t values[] = { id };
 
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, id);
-	if (!hash_store_apply(store, drop, error))
+	if (!hash_store_change_rows(store, STATEMENT_DROP_HALF, values, error))
 		return false;
 	store->halves -= (uint64_t)sqlite3_changes(store->database->handle);
 
 	return true;
 }
 
-/* Drop the state of the version of the file that is stored, unless that is @keep_id. */
+/* Drop the reading state of the file's stored version, unless its id is @keep_id. */
 static bool drop_stored_half(HashStore *store, uint64_t subvolume, uint64_t inode, uint32_t keep_id,
 			     GError **error)
 {
-	sqlite3_stmt *find;
-	uint32_t id;
-	bool row;
+	const uint64_t key[] = { subvolume, inode };
+	uint64_t id = keep_id;
 
 	if (store->halves == 0)
 		return true;
-
-	find = hash_store_query(store, STATEMENT_FIND_OBJECT_ID, error);
-	if (!find)
+	if (!hash_store_query_number(store, STATEMENT_FIND_OBJECT_ID, key, &id, error))
 		return false;
-	bind_key(find, subvolume, inode);
-	if (!database_step(store->database, find, &row, error))
-		return false;
-	if (!row)
-		return true;
-	id = (uint32_t)sqlite3_column_int64(find, 0);
-	sqlite3_reset(find);
 
-	return id == keep_id || drop_half(store, id, error);
+	return (uint32_t)id == keep_id || drop_half(store, (uint32_t)id, error);
 }
 
 static bool write_row(HashStore *store, Statement statement, const Object *object,
@@ -99,7 +79,8 @@ static bool write_row(HashStore *store, Statement statement, const Object *objec
 
 	if (!write)
 		return false;
-	bind_key(write, object->subvolume, object->inode);
+	sqlite3_bind_int64(write, 1, (int64_t)object->subvolume);
+	sqlite3_bind_int64(write, 2, (int64_t)object->inode);
 	sqlite3_bind_int64(write, 3, object->id);
 	sqlite3_bind_blob(write, 4, record->data, (int)record->len, SQLITE_STATIC);
 
@@ -111,14 +92,8 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	GByteArray *record = store->record;
 	uint32_t keep_half = object->state == OBJECT_HALF ? object->id : 0;
 
-	/* Rows lie in the order of signed numbers, and cursors promise that of unsigned ones. */
-	if (object->subvolume > INT64_MAX || object->inode > INT64_MAX) {
-		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
-			    "cannot keep inode %" G_GUINT64_FORMAT
-			    " of subvolume %" G_GUINT64_FORMAT " in the store %s: number too large",
-			    object->inode, object->subvolume, store->path);
+	if (!hash_store_check_key(store, object->subvolume, object->inode, error))
 		return false;
-	}
 	if (!is_possible(object, object->id, hash_store_has_extents(store))) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 			    "cannot keep object %u of %" G_GUINT64_FORMAT
@@ -145,16 +120,10 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 
 bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 {
-	sqlite3_stmt *drop;
+	const uint64_t key[] = { subvolume, inode };
 
-	if (!drop_stored_half(store, subvolume, inode, 0, error))
-		return false;
-
-	drop = hash_store_change(store, STATEMENT_DROP_OBJECT, error);
-	if (!drop)
-		return false;
-	bind_key(drop, subvolume, inode);
-	if (!hash_store_apply(store, drop, error))
+	if (!drop_stored_half(store, subvolume, inode, 0, error) ||
+	    !hash_store_change_rows(store, STATEMENT_DROP_OBJECT, key, error))
 		return false;
 	store->counts.objects -= (uint64_t)sqlite3_changes(store->database->handle);
 	store->counts.dead += (uint64_t)sqlite3_changes(store->database->handle);
@@ -162,26 +131,27 @@ bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GErro
 	return true;
 }
 
-/* What @find, whose parameters are bound, finds. */
-static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret, GError **error)
+static bool find_object(HashStore *store, Statement statement, const uint64_t *values,
+			const Object **ret, GError **error)
 {
 	Object *object = store->found_object;
-	bool row;
+	sqlite3_stmt *row;
 
-	if (!database_step(store->database, find, &row, error))
+	*ret = NULL;
+	if (!hash_store_query_row(store, statement, values, &row, error))
 		return false;
 	if (!row)
 		return true;
-	if (!read_row(store->database, find, hash_store_has_extents(store), object, error)) {
-		sqlite3_reset(find);
+	if (!read_row(store->database, row, hash_store_has_extents(store), object, error)) {
+		sqlite3_reset(row);
 		return false;
 	}
 
-	/* The name lies in the row, which goes with the end of the statement. */
+	/* The name points into the row, which ends with the statement. */
 	g_byte_array_set_size(store->found_bytes, 0);
 	g_byte_array_append(store->found_bytes, object->name, (guint)object->name_bytes);
 	object->name = store->found_bytes->data;
-	sqlite3_reset(find);
+	sqlite3_reset(row);
 	*ret = object;
 
 	return true;
@@ -189,29 +159,23 @@ static bool find_object(HashStore *store, sqlite3_stmt *find, const Object **ret
 
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
+	const uint64_t values[] = { id };
 
-	*ret = NULL;
-	if (!find)
-		return false;
-	sqlite3_bind_int64(find, 1, id);
-	return find_object(store, find, ret, error);
+	return find_object(store, STATEMENT_FIND_OBJECT, values, ret, error);
 }
 
 bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT, error);
-	bool valid = true;
+	const uint64_t values[] = { id };
+	sqlite3_stmt *row;
+	bool valid;
 
 	*ret_found = false;
-	if (!find)
+	if (!hash_store_query_row(store, STATEMENT_FIND_OBJECT, values, &row, error))
 		return false;
-	sqlite3_bind_int64(find, 1, id);
-	if (!database_step(store->database, find, ret_found, error))
-		return false;
-	if (*ret_found)
-		valid = read_row(store->database, find, hash_store_has_extents(store), ret, error);
-	sqlite3_reset(find);
+	*ret_found = row;
+	valid = !row || read_row(store->database, row, hash_store_has_extents(store), ret, error);
+	sqlite3_reset(row);
 	ret->name = NULL;
 	ret->name_bytes = 0;
 
@@ -221,25 +185,17 @@ bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
 			GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_AT, error);
+	const uint64_t key[] = { subvolume, inode };
 
-	*ret = NULL;
-	if (!find)
-		return false;
-	bind_key(find, subvolume, inode);
-	return find_object(store, find, ret, error);
+	return find_object(store, STATEMENT_FIND_OBJECT_AT, key, ret, error);
 }
 
 bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
 			    const Object **ret, GError **error)
 {
-	sqlite3_stmt *find = hash_store_query(store, STATEMENT_FIND_OBJECT_BEFORE, error);
+	const uint64_t key[] = { subvolume, MIN(inode, INT64_MAX) };
 
-	*ret = NULL;
-	if (!find)
-		return false;
-	bind_key(find, subvolume, MIN(inode, INT64_MAX));
-	return find_object(store, find, ret, error);
+	return find_object(store, STATEMENT_FIND_OBJECT_BEFORE, key, ret, error);
 }
 
 bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
@@ -247,7 +203,7 @@ bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, co
 {
 	sqlite3_stmt *put;
 
-	/* To know afterwards whether a row was added. */
+	/* Delete first: the number of rows shows then that one was added. */
 	if (!drop_half(store, id, error))
 		return false;
 
@@ -267,23 +223,20 @@ bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, co
 bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_blocks,
 			 GBytes **ret_state, GError **error)
 {
-	sqlite3_stmt *get = hash_store_query(store, STATEMENT_GET_HALF, error);
-	bool row;
+	const uint64_t values[] = { id };
+	sqlite3_stmt *row;
 
 	*ret_done_blocks = 0;
 	*ret_state = NULL;
-	if (!get)
-		return false;
-	sqlite3_bind_int64(get, 1, id);
-	if (!database_step(store->database, get, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_GET_HALF, values, &row, error))
 		return false;
 	if (row) {
-		const void *state = sqlite3_column_blob(get, 1);
+		const void *state = sqlite3_column_blob(row, 1);
 
-		*ret_done_blocks = (uint64_t)sqlite3_column_int64(get, 0);
-		*ret_state = g_bytes_new(state, (size_t)sqlite3_column_bytes(get, 1));
+		*ret_done_blocks = (uint64_t)sqlite3_column_int64(row, 0);
+		*ret_state = g_bytes_new(state, (size_t)sqlite3_column_bytes(row, 1));
+		sqlite3_reset(row);
 	}
-	sqlite3_reset(get);
 
 	return true;
 }
@@ -298,18 +251,7 @@ bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
 bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,
 				 GError **error)
 {
-	sqlite3_stmt *count = hash_store_query(store, STATEMENT_COUNT_OBJECTS_OF, error);
-	bool row;
-
-	if (!count)
-		return false;
-	sqlite3_bind_int64(count, 1, (int64_t)subvolume);
-	if (!database_step(store->database, count, &row, error))
-		return false;
-	*ret = (uint64_t)sqlite3_column_int64(count, 0);
-	sqlite3_reset(count);
-
-	return true;
+	return hash_store_query_number(store, STATEMENT_COUNT_OBJECTS_OF, &subvolume, ret, error);
 }
 
 static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
@@ -323,13 +265,6 @@ static ObjectCursor *object_cursor_new_take(SnapshotQuery *all)
 	cursor->all = all;
 	cursor->is_extents = hash_store_has_extents(all->snapshot->store);
 	return cursor;
-}
-
-/* Rows of a damaged table may come in any order, and again and again. */
-static bool is_behind(const Object *object, uint64_t subvolume, uint64_t inode)
-{
-	return object->subvolume != subvolume ? object->subvolume > subvolume
-					      : object->inode > inode;
 }
 
 ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error)
@@ -353,8 +288,6 @@ ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error)
 
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 {
-	uint64_t last_subvolume = cursor->object.subvolume;
-	uint64_t last_inode = cursor->object.inode;
 	sqlite3_stmt *row;
 
 	*ret = NULL;
@@ -362,14 +295,11 @@ bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error
 		return false;
 	if (!row)
 		return true;
-	Database *database = cursor->all->snapshot->database;
-	if (!read_row(database, row, cursor->is_extents, &cursor->object, error))
+	if (!read_row(cursor->all->snapshot->database, row, cursor->is_extents, &cursor->object,
+		      error) ||
+	    !snapshot_query_check_order(cursor->all, cursor->object.subvolume, cursor->object.inode,
+					"its objects are not in order", error))
 		return false;
-	if (cursor->is_begun && !is_behind(&cursor->object, last_subvolume, last_inode)) {
-		database_set_corrupt(database, "its objects are not in order", error);
-		return false;
-	}
-	cursor->is_begun = true;
 	*ret = &cursor->object;
 
 	return true;

@@ -5,17 +5,15 @@
 #include "hashstore/database/store.h"
 
 /*
- * Object - a version of a file as the store remembers it, keyed by (subvolume, inode); or a data
- * extent of btrfs.
+ * Object - a stored version of a file, keyed by (subvolume, inode), or a data extent or stretch of btrfs.
  *
- * An extent has the subvolume OBJECT_EXTENTS, its address as inode and its length on the disk as
- * size_bytes.  Its stamp goes on with the transaction that allocated it, in ctime_nsec, and with how
- * many of its blocks have checksums, in mtime_nsec; btime_nsec is how many bytes of it are zeros.  It
- * has no name.
+ * An extent uses the fields in this way: subvolume is OBJECT_EXTENTS, inode is its address, size_bytes its
+ * length on the disk.  ctime_nsec is the transaction that allocated it, mtime_nsec the number of its blocks
+ * that have checksums, btime_nsec the bytes of zeros.  It has no name.
  *
- * A stretch of small extents in one file has the subvolume OBJECT_STRETCHES and as inode a number of
- * its own, which is the parent of its extents.  It lies in the subvolume ctime_nsec, file parent, from
- * byte mtime_nsec on.  In the generation of both it says how long the extents count when ranked.
+ * A stretch of small extents in one file: subvolume is OBJECT_STRETCHES, inode a number of its own, which is
+ * the parent of its extents.  It lies in the subvolume ctime_nsec, in the file parent, at byte mtime_nsec.  The
+ * generation of the stretch and of its extents is the length that ranks them.
  *
  * Thread: the filesystem's worker.
  */
@@ -23,35 +21,37 @@
 #define OBJECT_STRETCHES UINT64_C(1)
 
 /*
- * The longest extent or stretch that a store takes.  btrfs makes extents of 256 MiB at most; a pass computes
- * with all blocks of one in memory.
+ * The longest extent or stretch that a store takes: a pass holds all blocks of one in memory.  btrfs makes
+ * extents of at most 256 MiB.
  */
 #define OBJECT_EXTENT_BYTES_MAX (UINT64_C(1) << 30)
 
 typedef enum {
 	OBJECT_DONE,    /* fingerprinted to its end */
-	OBJECT_HALF,    /* a large file of which the first done_blocks are fingerprinted */
-	OBJECT_SKIPPED, /* looked at and left alone while its stamp holds: see skip_reason */
+	OBJECT_HALF,    /* a large file whose first done_blocks are fingerprinted */
+	OBJECT_SKIPPED, /* skipped while its stamp holds: see skip_reason */
 	OBJECT_SEEN,    /* not read, as no other file had its size, or its size and head */
 } ObjectState;
 
 typedef enum {
 	OBJECT_RACY = 1 << 0,      /* changed too shortly before it was listed: look again */
 	OBJECT_IMMUTABLE = 1 << 1, /* can be a source only */
-	OBJECT_NO_COW = 1 << 2,    /* shares with its like only */
-	/* Most of its blocks were shared when it was read; an extent was shown in several places. */
+	OBJECT_NO_COW = 1 << 2,    /* shares only with other nodatacow objects */
+	/* Most blocks of the file were shared when it was read; the extent had several references. */
 	OBJECT_SHARED = 1 << 3,
 	OBJECT_KEEP_ZEROS = 1 << 4, /* looks thick-provisioned */
-	OBJECT_FOREIGN = 1 << 5,    /* of another user than the last pass: can be a source only */
+	OBJECT_FOREIGN = 1 << 5,    /* another user's than the last pass: can be a source only */
 	OBJECT_PLAIN = 1 << 6, /* a source for compressed files only: its extents are objects */
-	OBJECT_WHOLE = 1 << 7, /* known as a whole only: it has no anchors */
+	OBJECT_WHOLE = 1 << 7, /* fingerprinted as a whole only: no anchors */
 	OBJECT_HAS_HEAD = 1 << 8,
 	OBJECT_CHANGES = 1 << 9, /* of the record alone: @changes is not 0 */
-	OBJECT_CLONED =
-		1 << 10, /* some of its blocks were shared when it was read, or shared by dedupd */
+	/* Some of its blocks were shared when it was read, or shared by dedupd. */
+	OBJECT_CLONED = 1 << 10,
 	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
 	OBJECT_HELD = 1 << 12, /* an extent that snapshots hold until they are deleted (pinned.h) */
-	/* An extent that has no checksums, but sums from reading (read-sums.h); a file that shows such. */
+	/*
+	 * An extent without checksums, but with sums from reading (read-sums.h); or a file with such extents.
+	 */
 	OBJECT_READ_SUMS = 1 << 13,
 } ObjectFlags;
 
@@ -67,22 +67,22 @@ typedef struct Object {
 	int64_t btime_nsec;
 	int64_t mtime_nsec;
 	int64_t ctime_nsec;
-	/* What was learned. */
+	/* The results of looking at it. */
 	ObjectState state;
 	unsigned flags;       /* ObjectFlags */
-	uint32_t skip_reason; /* the engine's number, when OBJECT_SKIPPED */
-	uint32_t
-		doubted_day; /* day since 1970 when ctime alone was seen to differ; 0: not doubted */
-	uint64_t digest;     /* over the whole object, when OBJECT_DONE */
-	uint64_t head;       /* digest over its first blocks, when OBJECT_HAS_HEAD */
-	uint32_t changes;    /* so many times in a row the file was found changed */
-	uint64_t changed_sec; /* the last time of these, since 1970 */
+	uint32_t skip_reason; /* a number of enum SkipReason, if OBJECT_SKIPPED */
+	/* The day since 1970 on which only ctime was seen to differ; 0: not doubted. */
+	uint32_t doubted_day;
+	uint64_t digest;      /* of the whole object, if OBJECT_DONE */
+	uint64_t head;        /* of its first blocks, if OBJECT_HAS_HEAD */
+	uint32_t changes;     /* how often in a row the file was found changed */
+	uint64_t changed_sec; /* the last time of these, in seconds since 1970 */
 	/*
-	 * The inode of the file whose anchors stand for blocks of this one, which shares them; there are
+	 * The inode of the file that shares this object's blocks and whose anchors stand for them; it has
 	 * none of its own.  OBJECT_STAND_SEVERAL: of several files.  0: all its anchors are its own.
 	 */
 	uint64_t stand;
-	/* One of its names: a hint for messages, filters and opening without privilege. */
+	/* One of its names: a hint for messages, filters, and opening without privilege. */
 	uint64_t parent;     /* inode of the directory, in the same subvolume */
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */
 	size_t name_bytes;
@@ -92,42 +92,41 @@ typedef struct Object {
 bool hash_store_put(HashStore *store, const Object *object, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget the object; no error if it is not there.  Its anchors fall out at a later merge. */
+/* Drop the object, if it exists.  A later merge drops its anchors. */
 bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Give objects that are fingerprinted new ids, as if they had just been read: they are no longer
- * settled, and nothing has to be read to match them again.  Ids of others are passed over.  All
- * segments that may hold their anchors are read, once.  Called after hash_store_settle() it takes
- * these out of what was settled; before, it is for objects that were settled earlier.
+ * Give fingerprinted objects new ids, as if they had just been read: they are no longer settled, and are
+ * matched again without reading their data.  Other ids are skipped.  All segments that may hold their anchors
+ * are read once.  After hash_store_settle() this unsettles these objects; before it, it is for objects that
+ * were settled earlier.
  *
- * Asked to stop, it undoes all that was not committed, be it its own or not: rows with ids that no
- * anchors have would be lost, and whoever changed them does so again in the next pass.
+ * After a request to stop, all uncommitted changes of any kind are rolled back: rows whose new ids have no
+ * anchors would be lost.  The next pass makes the changes again.
  */
 bool hash_store_renew(HashStore *store, const uint32_t *objects, size_t n_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* By id, through an index.  *ret is NULL when there is none; valid until the next call. */
+/* Find by id, through an index.  *ret is valid until the next call; NULL if there is none. */
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same, into *ret and without a name; what was found before stays valid. */
+/* Find by id into *ret, without a name; earlier results stay valid. */
 bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* By its key, as hash_store_find(). */
+/* Find by key, like hash_store_find(). */
 bool hash_store_find_at(HashStore *store, uint64_t subvolume, uint64_t inode, const Object **ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The last one of @subvolume whose inode is @inode or less, as hash_store_find(). */
+/* Find the last object of @subvolume whose inode is at most @inode, like hash_store_find(). */
 bool hash_store_find_before(HashStore *store, uint64_t subvolume, uint64_t inode,
 			    const Object **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Half-read large files: the engine's own state at @done_blocks of the object, kept until the
- * object's row is replaced by an OBJECT_DONE or OBJECT_SKIPPED one or dropped.  The row itself is
- * put as OBJECT_HALF by the caller.
+ * Half-read large files.  The engine's own state at @done_blocks is kept until the object's row is dropped, or
+ * replaced by an OBJECT_DONE or OBJECT_SKIPPED one.  The caller puts the row itself as OBJECT_HALF.
  */
 bool hash_store_put_half(HashStore *store, uint32_t id, uint64_t done_blocks, const void *state,
 			 size_t state_bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -135,23 +134,23 @@ bool hash_store_get_half(HashStore *store, uint32_t id, uint64_t *ret_done_block
 			 GBytes **ret_state, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * ObjectCursor - all objects in order of (subvolume, inode), as they stood when it was opened: it
- * reads through a connection of its own, so the store may be changed meanwhile.
+ * ObjectCursor - all objects in order of (subvolume, inode), as of its opening.  It reads through a connection
+ * of its own, so the store may change meanwhile.
  */
 typedef struct ObjectCursor ObjectCursor;
 
 ObjectCursor *object_cursor_open(HashStore *store, GError **error);
 
-/* The same, of @snapshot, which outlives the cursor. */
+/* The same on @snapshot, which outlives the cursor. */
 ObjectCursor *object_cursor_open_in(StoreSnapshot *snapshot, GError **error);
 
-/* The same of those in subvolumes from @subvolume on. */
+/* The same for subvolumes from @subvolume on. */
 ObjectCursor *object_cursor_open_from(HashStore *store, uint64_t subvolume, GError **error);
 bool object_cursor_next(ObjectCursor *cursor, const Object **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT; /* *ret is NULL at the end */
 void object_cursor_close(ObjectCursor *cursor);
 
-/* Number of objects in the store, committed or not; and of those of one subvolume, by counting. */
+/* Count the objects in the store, committed or not; or those of one subvolume, by reading them. */
 bool hash_store_count_objects(HashStore *store, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 bool hash_store_count_objects_of(HashStore *store, uint64_t subvolume, uint64_t *ret,

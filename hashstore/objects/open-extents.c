@@ -8,24 +8,14 @@
 #include "hashstore/objects/pinned.h"
 #include "hashstore/objects/read-sums.h"
 
-static bool change(HashStore *store, Statement statement, uint64_t address, GError **error)
-{
-	sqlite3_stmt *prepared = hash_store_change(store, statement, error);
-
-	if (!prepared)
-		return false;
-	sqlite3_bind_int64(prepared, 1, (int64_t)address);
-	return hash_store_apply(store, prepared, error);
-}
-
 bool hash_store_put_open_extent(HashStore *store, uint64_t address, GError **error)
 {
-	return change(store, STATEMENT_PUT_OPEN_EXTENT, address, error);
+	return hash_store_change_rows(store, STATEMENT_PUT_OPEN_EXTENT, &address, error);
 }
 
 bool hash_store_drop_open_extent(HashStore *store, uint64_t address, GError **error)
 {
-	return change(store, STATEMENT_DROP_OPEN_EXTENT, address, error);
+	return hash_store_change_rows(store, STATEMENT_DROP_OPEN_EXTENT, &address, error);
 }
 
 bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)

@@ -4,8 +4,8 @@
 #include "hashstore/database/store.h"
 
 /*
- * Open extents - addresses of btrfs's data extents of which some blocks have no checksum yet, so
- * that the same extent may have another content later.
+ * Open extents - addresses of btrfs data extents some of whose blocks have no checksum yet: their content may
+ * change.
  *
  * Addresses are at most INT64_MAX.  Thread: the filesystem's worker.
  */
@@ -14,10 +14,10 @@ bool hash_store_put_open_extent(HashStore *store, uint64_t address, GError **err
 bool hash_store_drop_open_extent(HashStore *store, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget the extent at @address, open or not; no error if it is not there. */
+/* Drop all records of the extent at @address, open or not; no error if there are none. */
 bool hash_store_drop_extent(HashStore *store, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The first one at or after @from; UINT64_MAX: there is none. */
+/* The first address at or after @from; UINT64_MAX: none. */
 bool hash_store_next_open_extent(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

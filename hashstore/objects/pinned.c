@@ -4,36 +4,9 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* Count the rows when they are asked for first: most passes never ask. */
 static bool count_rows(HashStore *store, GError **error)
 {
-	int64_t rows;
-
-	if (store->pinned_known)
-		return true;
-	if (!database_get_int(store->database, "SELECT count(*) FROM pinned", &rows, error))
-		return false;
-	store->pinned_rows = (uint64_t)rows;
-	store->pinned_known = true;
-
-	return true;
-}
-
-/* The columns in the order of the table. */
-static void bind_row(sqlite3_stmt *put, const PinnedExtent *pinned)
-{
-	const uint64_t values[] = {
-		pinned->extent.address,  pinned->extent.generation,
-		pinned->cause,           pinned->root,
-		pinned->inode,           pinned->offset,
-		pinned->position,        pinned->length,
-		pinned->uncovered_bytes, pinned->places,
-		pinned->holders,         pinned->bytes,
-		pinned->is_source,
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
-		sqlite3_bind_int64(put, (int)i + 1, (int64_t)values[i]);
+	return database_count_rows(store->database, "pinned", &store->pinned, error);
 }
 
 static uint64_t column(sqlite3_stmt *row, int at)
@@ -62,93 +35,67 @@ static void read_row(sqlite3_stmt *row, PinnedExtent *ret)
 bool hash_store_put_pinned(HashStore *store, const PinnedExtent *pinned, bool *ret_kept,
 			   GError **error)
 {
-	sqlite3_stmt *put;
+	/* In the order of the columns. */
+	const uint64_t values[] = {
+		pinned->extent.address,  pinned->extent.generation,
+		pinned->cause,           pinned->root,
+		pinned->inode,           pinned->offset,
+		pinned->position,        pinned->length,
+		pinned->uncovered_bytes, pinned->places,
+		pinned->holders,         pinned->bytes,
+		pinned->is_source,
+	};
 
 	*ret_kept = false;
 	if (!hash_store_drop_pinned(store, pinned->extent.address, error))
 		return false;
-	if (store->pinned_rows >= PINNED_MAX && pinned->bytes < PINNED_ANYWAY_BYTES &&
+	if (store->pinned.n >= PINNED_MAX && pinned->bytes < PINNED_ANYWAY_BYTES &&
 	    pinned->holders == 0)
 		return true;
-
-	put = hash_store_change(store, STATEMENT_PUT_PINNED, error);
-	if (!put)
+	if (!hash_store_change_rows(store, STATEMENT_PUT_PINNED, values, error))
 		return false;
-	bind_row(put, pinned);
-	if (!hash_store_apply(store, put, error))
-		return false;
-	store->pinned_rows++;
+	store->pinned.n++;
 	*ret_kept = true;
+
+	return true;
+}
+
+static bool drop_rows(HashStore *store, Statement statement, const uint64_t *values, GError **error)
+{
+	if (!count_rows(store, error))
+		return false;
+	if (store->pinned.n == 0)
+		return true;
+	if (!hash_store_change_rows(store, statement, values, error))
+		return false;
+	store->pinned.n -= (uint64_t)sqlite3_changes(store->database->handle);
 
 	return true;
 }
 
 bool hash_store_drop_pinned(HashStore *store, uint64_t address, GError **error)
 {
-	sqlite3_stmt *drop;
-
-	if (!count_rows(store, error))
-		return false;
-	if (store->pinned_rows == 0)
-		return true;
-
-	drop = hash_store_change(store, STATEMENT_DROP_PINNED, error);
-	if (!drop)
-		return false;
-	sqlite3_bind_int64(drop, 1, (int64_t)address);
-	if (!hash_store_apply(store, drop, error))
-		return false;
-	store->pinned_rows -= (uint64_t)sqlite3_changes(store->database->handle);
-
-	return true;
+	return drop_rows(store, STATEMENT_DROP_PINNED, &address, error);
 }
 
 bool hash_store_clear_pinned(HashStore *store, GError **error)
 {
-	sqlite3_stmt *clear;
-
-	if (!count_rows(store, error))
-		return false;
-	if (store->pinned_rows == 0)
-		return true;
-
-	clear = hash_store_change(store, STATEMENT_CLEAR_PINNED, error);
-	if (!clear || !hash_store_apply(store, clear, error))
-		return false;
-	store->pinned_rows -= (uint64_t)sqlite3_changes(store->database->handle);
-
-	return true;
+	return drop_rows(store, STATEMENT_CLEAR_PINNED, NULL, error);
 }
 
-/* The first row of a query whose values are @values. */
-static bool query(HashStore *store, Statement statement, const uint64_t *values, size_t n_values,
-		  sqlite3_stmt **ret_row, GError **error)
+/* Addresses, inodes and ids are at most INT64_MAX: nothing lies behind it. */
+static uint64_t clamp(uint64_t number)
 {
-	sqlite3_stmt *next = hash_store_query(store, statement, error);
-	bool row;
-
-	*ret_row = NULL;
-	if (!next)
-		return false;
-	for (size_t i = 0; i < n_values; i++)
-		sqlite3_bind_int64(next, (int)i + 1, (int64_t)MIN(values[i], INT64_MAX));
-	if (!database_step(store->database, next, &row, error))
-		return false;
-	if (row)
-		*ret_row = next;
-	else
-		sqlite3_reset(next);
-
-	return true;
+	return MIN(number, INT64_MAX);
 }
 
-static bool next_row(HashStore *store, Statement statement, const uint64_t *values, size_t n_values,
+static bool next_row(HashStore *store, Statement statement, const uint64_t *values,
 		     PinnedExtent *ret, bool *ret_found, GError **error)
 {
 	sqlite3_stmt *row;
 
 	*ret_found = false;
-	if (!query(store, statement, values, n_values, &row, error))
+	if (!hash_store_query_row(store, statement, values, &row, error))
 		return false;
 	if (!row)
 		return true;
@@ -160,28 +107,19 @@ static bool next_row(HashStore *store, Statement statement, const uint64_t *valu
 }
 
 static bool next_number(HashStore *store, Statement statement, const uint64_t *values,
-			size_t n_values, uint64_t *ret, GError **error)
+			uint64_t *ret, GError **error)
 {
-	sqlite3_stmt *row;
-
 	*ret = UINT64_MAX;
-	if (!query(store, statement, values, n_values, &row, error))
-		return false;
-	if (!row)
-		return true;
-	*ret = column(row, 0);
-	sqlite3_reset(row);
 
-	return true;
+	return hash_store_query_number(store, statement, values, ret, error);
 }
 
 bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, bool *ret_found,
 			    GError **error)
 {
-	const uint64_t values[] = { from };
+	const uint64_t values[] = { clamp(from) };
 
-	return next_row(store, STATEMENT_NEXT_PINNED, values, G_N_ELEMENTS(values), ret, ret_found,
-			error);
+	return next_row(store, STATEMENT_NEXT_PINNED, values, ret, ret_found, error);
 }
 
 bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GError **error)
@@ -191,7 +129,7 @@ bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GEr
 	sqlite3_stmt *row;
 
 	*ret = (PinnedSum){ 0 };
-	if (!query(store, STATEMENT_SUM_PINNED, values, G_N_ELEMENTS(values), &row, error))
+	if (!hash_store_query_row(store, STATEMENT_SUM_PINNED, values, &row, error))
 		return false;
 	if (!row)
 		return true;
@@ -204,34 +142,30 @@ bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GEr
 bool hash_store_next_pinned_by(HashStore *store, uint64_t root, uint64_t inode, uint64_t from,
 			       PinnedExtent *ret, bool *ret_found, GError **error)
 {
-	const uint64_t values[] = { root, inode, from };
+	const uint64_t values[] = { clamp(root), clamp(inode), clamp(from) };
 
-	return next_row(store, STATEMENT_NEXT_PINNED_BY, values, G_N_ELEMENTS(values), ret,
-			ret_found, error);
+	return next_row(store, STATEMENT_NEXT_PINNED_BY, values, ret, ret_found, error);
 }
 
 bool hash_store_next_pinning_root(HashStore *store, uint64_t from, uint64_t *ret, GError **error)
 {
-	const uint64_t values[] = { from };
+	const uint64_t values[] = { clamp(from) };
 
-	return next_number(store, STATEMENT_NEXT_PINNING_ROOT, values, G_N_ELEMENTS(values), ret,
-			   error);
+	return next_number(store, STATEMENT_NEXT_PINNING_ROOT, values, ret, error);
 }
 
 bool hash_store_next_pinning_root_for(HashStore *store, uint32_t cause, uint64_t from,
 				      uint64_t *ret, GError **error)
 {
-	const uint64_t values[] = { cause, from };
+	const uint64_t values[] = { cause, clamp(from) };
 
-	return next_number(store, STATEMENT_NEXT_PINNING_ROOT_FOR, values, G_N_ELEMENTS(values),
-			   ret, error);
+	return next_number(store, STATEMENT_NEXT_PINNING_ROOT_FOR, values, ret, error);
 }
 
 bool hash_store_next_pinning_inode(HashStore *store, uint64_t root, uint64_t from, uint64_t *ret,
 				   GError **error)
 {
-	const uint64_t values[] = { root, from };
+	const uint64_t values[] = { clamp(root), clamp(from) };
 
-	return next_number(store, STATEMENT_NEXT_PINNING_INODE, values, G_N_ELEMENTS(values), ret,
-			   error);
+	return next_number(store, STATEMENT_NEXT_PINNING_INODE, values, ret, error);
 }

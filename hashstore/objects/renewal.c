@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/anchor-sort.h"
-#include "hashstore/anchors/anchors.h"
 #include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/segments.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
@@ -47,7 +47,7 @@ static bool renew_row(HashStore *store, uint32_t object, Renewal *ret, GError **
 	return true;
 }
 
-/* The Renewal of each object that has a fingerprint, in the order of the old ids. */
+/* A Renewal for each fingerprinted object, in the order of the old ids. */
 static GArray *renew_rows(HashStore *store, const uint32_t *objects, size_t n_objects,
 			  GError **error)
 {
@@ -66,7 +66,7 @@ static GArray *renew_rows(HashStore *store, const uint32_t *objects, size_t n_ob
 	return g_steal_pointer(&renewals);
 }
 
-/* The segments whose ranges of ids have one of @renewals. */
+/* The segments whose range of ids contains one of @renewals. */
 static GPtrArray *segments_with(HashStore *store, const GArray *renewals, GError **error)
 {
 	g_autoptr(GPtrArray) segments = segment_list(store->database, error);

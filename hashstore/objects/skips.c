@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Examples lie in one BLOB, each with its NUL. */
+/* The examples are in one BLOB, each with its NUL. */
 struct SkipCursor {
 	SnapshotQuery *all;
 	SkipRecord record;
@@ -15,19 +15,15 @@ struct SkipCursor {
 
 bool hash_store_clear_skips(HashStore *store, GError **error)
 {
-	sqlite3_stmt *any = hash_store_query(store, STATEMENT_ANY_SKIP, error);
-	sqlite3_stmt *clear;
-	bool row;
+	sqlite3_stmt *row;
 
-	if (!any || !database_step(store->database, any, &row, error))
+	if (!hash_store_query_row(store, STATEMENT_ANY_SKIP, NULL, &row, error))
 		return false;
 	if (!row)
 		return true;
-	sqlite3_reset(any);
+	sqlite3_reset(row);
 
-	clear = hash_store_change(store, STATEMENT_CLEAR_SKIPS, error);
-
-	return clear && hash_store_apply(store, clear, error);
+	return hash_store_change_rows(store, STATEMENT_CLEAR_SKIPS, NULL, error);
 }
 
 bool hash_store_put_skip(HashStore *store, const SkipRecord *skip, GError **error)

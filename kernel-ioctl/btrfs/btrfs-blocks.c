@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What direct I/O wants of a buffer on any device. */
+/* The alignment of buffers that direct I/O needs on any device. */
 #define BUFFER_ALIGNMENT 4096
 
 typedef struct {
 	uint64_t id;
-	int fd;      /* -1: it cannot be opened */
-	int failure; /* errno, then */
+	int fd;      /* -1: cannot be opened */
+	int failure; /* errno value, if fd is -1 */
 	char *path;
 } Device;
 
@@ -26,7 +26,7 @@ struct BtrfsBlocks {
 	int fd;
 	BtrfsInfo info;
 	BtrfsChunks *chunks;
-	GArray *devices; /* Device, as far as they were asked for */
+	GArray *devices; /* Device, those used so far */
 	uint8_t *buffer; /* of one block */
 };
 
@@ -106,7 +106,7 @@ static void open_device(const BtrfsBlocks *blocks, Device *device)
 		return;
 	}
 
-	/* A device that is missing has no path. */
+	/* A missing device has no path. */
 	device->path = g_strndup((const char *)info.path, sizeof(info.path));
 	device->fd = open(device->path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (device->fd < 0) {
@@ -134,7 +134,7 @@ static const Device *find_device(BtrfsBlocks *blocks, uint64_t id)
 	return &g_array_index(blocks->devices, Device, blocks->devices->len - 1);
 }
 
-/* False with errno, also where the device ends before the block does. */
+/* False with errno, also if the device ends before the block does. */
 static bool read_place(const BtrfsBlocks *blocks, const Device *device, uint64_t offset)
 {
 	uint32_t n_read = 0;
@@ -158,7 +158,7 @@ static bool read_place(const BtrfsBlocks *blocks, const Device *device, uint64_t
 	return true;
 }
 
-/* Whether the checksum in front is that of what follows it, as far as it can be computed here. */
+/* The checksum at the start of the block matches the rest, or cannot be computed here. */
 static bool has_right_sum(const BtrfsBlocks *blocks)
 {
 	uint8_t sum[BTRFS_SUM_BYTES_MAX];

@@ -10,14 +10,14 @@
 /*
  * BtrfsBlocks - the nodes of btrfs's trees, read from the devices of a mounted filesystem.
  *
- * BTRFS_IOC_TREE_SEARCH_V2 returns items but not the blocks that hold them, so it cannot tell which trees share
- * a block.  The chunk tree tells where the blocks are.  The devices are opened for reading, and read without the
- * page cache, which may hold stale blocks.
+ * BTRFS_IOC_TREE_SEARCH_V2 returns items but not the blocks that hold them, so it cannot tell which trees
+ * share a block.  The chunk tree tells where the blocks are.  Devices are read without the page cache, which
+ * may hold stale blocks.
  *
  * The disk holds the state of the last transaction, so sync first.  A block that a later transaction reused is
  * recognized by its header and checksum, which are compared with the pointer to it.
  *
- * Needs CAP_SYS_ADMIN, and to read the devices.  Thread: any, one at a time.
+ * Needs CAP_SYS_ADMIN, and read access to the devices.  Thread: any, one at a time.
  */
 typedef struct BtrfsBlocks BtrfsBlocks;
 

@@ -25,23 +25,6 @@ BtrfsChecksum btrfs_checksum_of_type(uint16_t type)
 	}
 }
 
-const char *btrfs_checksum_name(BtrfsChecksum checksum)
-{
-	switch (checksum) {
-	case BTRFS_CHECKSUM_CRC32C:
-		return "crc32c";
-	case BTRFS_CHECKSUM_XXHASH64:
-		return "xxhash";
-	case BTRFS_CHECKSUM_SHA256:
-		return "sha256";
-	case BTRFS_CHECKSUM_BLAKE2B:
-		return "blake2";
-	case BTRFS_CHECKSUM_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
 typedef struct {
 	uint32_t of_byte[256];
 } Crc32cTable;
@@ -106,7 +89,7 @@ bool btrfs_checksum_compute(BtrfsChecksum checksum, const void *data, size_t len
 	return false;
 }
 
-/* BLAKE2b of 256 bits, without a key (RFC 7693), of blocks of zeros: which of all blocks are sought. */
+/* BLAKE2b of 256 bits, without a key (RFC 7693), of blocks of zeros.  No other data needs it. */
 static const struct {
 	uint32_t bytes;
 	uint8_t sum[BTRFS_SUM_BYTES_MAX];

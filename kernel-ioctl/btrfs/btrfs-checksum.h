@@ -20,11 +20,8 @@ typedef enum {
 
 #define BTRFS_SUM_BYTES_MAX 32
 
-/* From the number on the disk (BTRFS_CSUM_TYPE_*, <linux/btrfs_tree.h>). */
+/* Convert the number on the disk (BTRFS_CSUM_TYPE_*, <linux/btrfs_tree.h>). */
 BtrfsChecksum btrfs_checksum_of_type(uint16_t type);
-
-/* The name in mkfs.btrfs --csum, or "unknown". */
-const char *btrfs_checksum_name(BtrfsChecksum checksum);
 
 /*
  * The checksum of @length bytes as stored in the csum tree; the rest of @ret is zeros.  False if it cannot be

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* How much lies on one device before the next one's turn comes; no other length was ever made. */
+/* The bytes of one stripe on one device before the next device follows: the only length that exists. */
 #define STRIPE_BYTES UINT64_C(65536)
 
 #define PARITY_PROFILES (BTRFS_BLOCK_GROUP_RAID5 | BTRFS_BLOCK_GROUP_RAID6)
@@ -15,13 +15,13 @@ typedef struct {
 	uint64_t length;
 	uint64_t profile;
 	uint32_t n_stripes;
-	uint32_t n_copies; /* of each byte that are told */
-	guint first_place; /* of its stripes among all places */
+	uint32_t n_copies; /* that can be read of each byte */
+	guint first_place; /* index of its first stripe in places */
 } Chunk;
 
 struct BtrfsChunks {
 	GArray *chunks; /* Chunk, by start */
-	GArray *places; /* BtrfsDevicePlace, where stripes begin */
+	GArray *places; /* BtrfsDevicePlace: start of each stripe */
 };
 
 G_STATIC_ASSERT(sizeof(struct btrfs_stripe) == 32);
@@ -59,13 +59,13 @@ static uint32_t copies_of(uint64_t profile, uint32_t n_stripes, uint32_t n_sub_s
 		return n_sub_stripes;
 	if (profile & (PARITY_PROFILES | BTRFS_BLOCK_GROUP_RAID0))
 		return 1;
-	/* Else all stripes are copies of each other. */
+	/* In other profiles all stripes are copies of each other. */
 	return n_stripes;
 }
 
 static bool is_sound(const Chunk *chunk, uint64_t stripe_bytes)
 {
-	/* One profile at most. */
+	/* At most one profile bit is set. */
 	return (chunk->profile & (chunk->profile - 1)) == 0 && stripe_bytes == STRIPE_BYTES &&
 	       chunk->length > 0 && chunk->start <= UINT64_MAX - chunk->length &&
 	       chunk->n_copies > 0 && chunk->n_stripes % chunk->n_copies == 0 &&
@@ -113,7 +113,7 @@ bool btrfs_chunks_add(BtrfsChunks *chunks, uint64_t start, const uint8_t *data, 
 	return true;
 }
 
-/* The chunk that has the address; NULL: none. */
+/* The chunk that contains the address; NULL: none. */
 static const Chunk *find_chunk(const BtrfsChunks *chunks, uint64_t bytenr)
 {
 	guint low = 0, high = chunks->chunks->len;
@@ -133,7 +133,7 @@ static const Chunk *find_chunk(const BtrfsChunks *chunks, uint64_t bytenr)
 	return NULL;
 }
 
-/* Of the stripes' turn @turn: the device whose turn it is, and the row that it is then in. */
+/* The device of the stripe @turn, counted from the chunk's start, and its row. */
 static uint32_t stripe_of_turn(const Chunk *chunk, uint64_t turn, unsigned copy, uint64_t *ret_row)
 {
 	const uint32_t n_data = (chunk->n_stripes - parities_of(chunk)) / chunk->n_copies;
@@ -141,7 +141,7 @@ static uint32_t stripe_of_turn(const Chunk *chunk, uint64_t turn, unsigned copy,
 
 	*ret_row = turn / n_data;
 	if (chunk->profile & PARITY_PROFILES)
-		/* Parity moves on by one device from row to row. */
+		/* Parity moves by one device from row to row. */
 		return (uint32_t)((*ret_row + of_data) % chunk->n_stripes);
 	return of_data * chunk->n_copies + copy;
 }

@@ -8,10 +8,10 @@
 
 struct BtrfsFamilies {
 	int fd;
-	gint64 due_usec;       /* when the subvolumes are to be read again */
+	gint64 due_usec;       /* when to read the subvolumes again */
 	GArray *subvolumes;    /* BtrfsSubvolume, by ascending id */
-	GArray *members;       /* BtrfsMember of each */
-	GHashTable *alive;     /* their UUIDs, which they own */
+	GArray *members;       /* BtrfsMember, one per subvolume */
+	GHashTable *alive;     /* UUIDs in subvolumes */
 	GHashTable *untouched; /* GArray of BtrfsUntouched, or NULL, by BtrfsMember */
 	uint64_t n_lost;
 	bool has_writable_snapshots;
@@ -65,7 +65,7 @@ static bool is_lost(const BtrfsFamilies *families, const BtrfsSubvolume *subvolu
 	       !g_hash_table_contains(families->alive, subvolume->parent_uuid);
 }
 
-/* The number that stands for the family of @number, which shortens the way for the next time. */
+/* The representative of the family of @number.  Shortens the path for the next search. */
 static guint find_family(GArray *families, guint number)
 {
 	guint *up = (guint *)(void *)families->data;
@@ -75,7 +75,7 @@ static guint find_family(GArray *families, guint number)
 	return number;
 }
 
-/* Join the subvolume with the family of those that have @uuid, or are snapshots of what had it. */
+/* Join the subvolume with those that have @uuid, and with snapshots of these. */
 static void join(GArray *families, GHashTable *by_uuid, uint8_t *uuid, guint number)
 {
 	gpointer known;
@@ -113,7 +113,7 @@ static void find_members(BtrfsFamilies *families)
 		};
 }
 
-/* Count the members of each family, and those that may belong to any. */
+/* Count the members of each family.  A lost subvolume may belong to any family. */
 static void count_members(BtrfsFamilies *families)
 {
 	guint n = families->members->len;
@@ -183,8 +183,8 @@ uint64_t btrfs_families_largest(const BtrfsFamilies *families)
 }
 
 /*
- * Who writes to a subvolume gives it a new generation, and so does who moves its blocks, as a balance.  The family's
- * first has no parent that is alive: so of the others each is a snapshot of that one, or of another.
+ * A write to a subvolume gives it a new generation; so does moving its blocks, as a balance does.  Only the
+ * first member of a family has no live parent, so each other one is a snapshot of it or of another member.
  */
 static bool is_untouched(const BtrfsFamilies *families, const BtrfsSubvolume *subvolume)
 {
@@ -199,7 +199,7 @@ static GArray *find_untouched(const BtrfsFamilies *families, const BtrfsMember *
 	const BtrfsSubvolume *first =
 		subvolume_at(families, (guint)(member - member_at(families, 0)));
 
-	/* Without a UUID nothing tells what is a snapshot of it. */
+	/* A subvolume without a UUID cannot be matched with its snapshots. */
 	if (first->is_dead || !fs_uuid_is_set(first->uuid) ||
 	    families->n_lost > is_lost(families, first))
 		return NULL;

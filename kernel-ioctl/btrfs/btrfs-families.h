@@ -27,7 +27,7 @@ void btrfs_families_free(BtrfsFamilies *families);
  */
 bool btrfs_families_look(BtrfsFamilies *families, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* A subvolume in its family. */
+/* A subvolume and its family. */
 typedef struct {
 	uint64_t id;
 	uint64_t family; /* a number that its members have in common */
@@ -40,7 +40,7 @@ const BtrfsMember *btrfs_families_find(const BtrfsFamilies *families, uint64_t i
 /* The size of the largest family, including all lost subvolumes. */
 uint64_t btrfs_families_largest(const BtrfsFamilies *families);
 
-/* Whether any writable subvolume was created as a snapshot, or may have been. */
+/* A writable subvolume exists that was created as a snapshot, or may have been. */
 bool btrfs_families_have_writable_snapshots(const BtrfsFamilies *families);
 
 /* A snapshot that was never written to: its tree equals that of its source at the time of the snapshot. */
@@ -50,8 +50,8 @@ typedef struct {
 } BtrfsUntouched;
 
 /*
- * The other members (BtrfsUntouched, by ascending id) of the family of @id, if all are untouched snapshots of it, or of each other, and
- * no other subvolume may belong to the family.  Otherwise NULL.
+ * The other members (BtrfsUntouched, by ascending id) of the family of @id.  NULL unless all are untouched
+ * snapshots of it or of each other, and no other subvolume may belong to the family.
  */
 const GArray *btrfs_families_untouched(BtrfsFamilies *families, uint64_t id);
 

@@ -2,14 +2,13 @@
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*
- * Where the item begins that holds a byte, its key does not tell, and the kernel searches forward
- * only.  Most begin no further before it than a compressed extent shows; for others the search
- * begins further and further before.
+ * An item's key has its first byte only, and the kernel searches forward only.  Most items begin no further
+ * before a byte than a compressed extent is long.  For others the search begins earlier and earlier.
  */
 #define FIRST_STEP_BYTES (UINT64_C(128) << 10)
 #define STEP_FACTOR      16
 
-/* The kernel returns so many items at a time. */
+/* Items that the kernel returns at a time. */
 #define MOST_ITEMS 48
 
 struct BtrfsFileExtents {
@@ -19,7 +18,7 @@ struct BtrfsFileExtents {
 	uint64_t inode;
 	uint64_t offset;
 	uint64_t end;
-	bool is_begun; /* the first item was looked for, and the tree goes on from there */
+	bool is_begun; /* the first item was searched for; the tree continues there */
 	bool is_at_end;
 
 	BtrfsTree *tree;
@@ -57,7 +56,7 @@ void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, 
 	extents->is_at_end = length == 0;
 }
 
-/* Search for the items that begin in the file at or behind @first. */
+/* Search for items that begin at or behind @first in the file. */
 static void search(BtrfsFileExtents *extents, uint64_t first)
 {
 	const BtrfsTreeRange range = {
@@ -97,12 +96,12 @@ bool btrfs_file_extent_take(const BtrfsTreeItem *item, BtrfsFileExtent *ret, GEr
 }
 
 /*
- * Search from where the item that holds the offset begins, or further before it; *ret is what comes
- * first there.
+ * Search from the offset, then from earlier and earlier positions, for the item that contains the
+ * offset.  *ret is the first item found.
  */
 static bool begin(BtrfsFileExtents *extents, const BtrfsTreeItem **ret, GError **error)
 {
-	/* Whoever asks often knows where an item begins, and every other item that is read costs. */
+	/* Callers often know where an item begins, so try that first: each further item costs. */
 	uint64_t step = 0;
 
 	extents->is_begun = true;

@@ -20,9 +20,9 @@ typedef struct {
 	uint64_t logical;    /* byte in the file where the item begins */
 	uint64_t disk_bytes; /* size of the extent on the disk */
 	uint64_t ram_bytes;  /* size of the whole extent, uncompressed */
-	uint64_t offset;     /* where in those bytes the item begins */
+	uint64_t offset;     /* position of the item in those bytes */
 	uint64_t length;     /* bytes of the file that the item maps */
-	uint64_t bytenr;     /* where the extent begins in btrfs's address space; 0: nowhere */
+	uint64_t bytenr;     /* start of the extent in btrfs's address space; 0: none */
 	uint64_t generation; /* see BtrfsFileExtentItem */
 	uint64_t transid;    /* the transaction that last wrote the item's leaf */
 	BtrfsFileExtentKind kind;
@@ -53,8 +53,8 @@ BtrfsFileExtents *btrfs_file_extents_new(void);
 void btrfs_file_extents_free(BtrfsFileExtents *extents);
 
 /*
- * Begin with the items of the file @inode in the subvolume @root (0: the one that @fd lies in) of
- * @fd's filesystem that touch [@offset, @offset + @length).
+ * Begin with the items of the file @inode in the subvolume @root (0: the one of @fd) on @fd's filesystem that
+ * touch [@offset, @offset + @length).
  */
 void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, uint64_t inode,
 			      uint64_t offset, uint64_t length);
@@ -67,7 +67,7 @@ void btrfs_file_extents_start(BtrfsFileExtents *extents, int fd, uint64_t root, 
 bool btrfs_file_extents_next(BtrfsFileExtents *extents, const BtrfsFileExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same, but a file in a missing subvolume has no items. */
+/* Like btrfs_file_extents_next(), but a file in a missing subvolume has no items. */
 bool btrfs_file_extents_next_if_any(BtrfsFileExtents *extents, const BtrfsFileExtent **ret,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

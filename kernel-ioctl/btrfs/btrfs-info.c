@@ -34,30 +34,36 @@ bool btrfs_info_read(int fd, BtrfsInfo *ret, GError **error)
 	return true;
 }
 
-/* What the kernel says in a file of the filesystem, to be freed; NULL: there is no such file. */
-static char *read_attribute(const uint8_t uuid[FS_UUID_BYTES], const char *name)
+bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
 {
 	char text[FS_UUID_TEXT_BYTES];
 	g_autofree char *path = NULL;
-	char *value;
+	g_autofree char *mode = NULL;
 
 	fs_uuid_format(uuid, text);
-	path = g_strdup_printf("/sys/fs/btrfs/%s/%s", text, name);
-	return g_file_get_contents(path, &value, NULL, NULL) ? g_strstrip(value) : NULL;
+	path = g_build_filename("/sys/fs/btrfs", text, "qgroups/mode", NULL);
+	return g_file_get_contents(path, &mode, NULL, NULL) &&
+	       strcmp(g_strstrip(mode), "squota") == 0;
 }
 
-bool btrfs_has_simple_quotas(const uint8_t uuid[FS_UUID_BYTES])
+bool btrfs_is_being_scrubbed(int fd)
 {
-	g_autofree char *mode = read_attribute(uuid, "qgroups/mode");
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	uint64_t n_met = 0;
 
-	return g_strcmp0(mode, "squota") == 0;
-}
+	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+		return false;
 
-char *btrfs_exclusive_operation(const uint8_t uuid[FS_UUID_BYTES])
-{
-	g_autofree char *operation = read_attribute(uuid, "exclusive_operation");
+	/* Ids of removed devices are not used again. */
+	for (uint64_t id = 1; id <= info.max_id && n_met < info.num_devices; id++) {
+		struct btrfs_ioctl_scrub_args scrub = { .devid = id };
 
-	if (!operation || !*operation || g_str_equal(operation, "none"))
-		return NULL;
-	return g_steal_pointer(&operation);
+		if (system_call_ioctl(fd, BTRFS_IOC_SCRUB_PROGRESS, &scrub) == 0)
+			return true;
+		if (errno != ENOTCONN && errno != ENODEV)
+			return false;
+		n_met += errno == ENOTCONN;
+	}
+
+	return false;
 }

@@ -3,7 +3,7 @@
 
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* The item is not what it should be. */
+/* Report a malformed item.  Returns false. */
 static bool damaged(uint64_t root, uint64_t inode, GError **error)
 {
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_IO,

@@ -8,10 +8,9 @@
 #include <stdint.h>
 
 /*
- * Read the inode @inode of the subvolume @root (0: the one that @fd lies in) of @fd's filesystem,
- * without opening it (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).  Its generation is what
- * open_file_by_id() needs.  *ret_found is false, and that no error, where there is no such inode or
- * no such subvolume any more.
+ * Read the inode @inode of the subvolume @root (0: the one of @fd) on @fd's filesystem, without opening it
+ * (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).  Its generation serves open_file_by_id().  A missing inode
+ * or subvolume is no error: *ret_found is false.
  *
  * Thread: any.
  */

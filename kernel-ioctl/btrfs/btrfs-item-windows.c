@@ -5,13 +5,13 @@
 #define WINDOW_BYTES ((size_t)16 << 10)
 #define STALE_USEC   G_USEC_PER_SEC
 
-/* A window begins with the inode if the extent lies no further behind. */
+/* A window begins with the inode if the extent begins at most this far into the file. */
 #define NEAR_BYTES (UINT64_C(1) << 20)
 
 typedef struct {
 	BtrfsKey key;
 	uint64_t transid;
-	guint first; /* of its bytes */
+	guint first; /* index of its first byte in data */
 	uint32_t length;
 } WindowItem;
 
@@ -19,14 +19,14 @@ typedef struct {
 	uint64_t root;
 	gint64 read_usec;
 	GArray *items;    /* WindowItem, in order */
-	GByteArray *data; /* what they hold */
+	GByteArray *data; /* the payloads of the items */
 } Window;
 
 struct BtrfsItemWindows {
 	int fd;
 	BtrfsTree *tree;
 	GPtrArray *windows; /* Window */
-	guint oldest;       /* the one to be replaced next, once there are WINDOWS_MAX */
+	guint oldest;       /* the one to replace next, once there are WINDOWS_MAX */
 };
 
 static void window_free(void *data)
@@ -92,7 +92,7 @@ static bool window_find(const Window *window, const BtrfsKey *key, BtrfsTreeItem
 	return false;
 }
 
-/* The item with @key of any window. */
+/* Find the item with @key in any window that is not stale. */
 static bool find_known(const BtrfsItemWindows *windows, uint64_t root, const BtrfsKey *key,
 		       BtrfsTreeItem *ret)
 {
@@ -109,7 +109,7 @@ static bool find_known(const BtrfsItemWindows *windows, uint64_t root, const Btr
 	return false;
 }
 
-/* An empty window, in the place of the oldest one if there are many. */
+/* Add an empty window; it replaces the oldest one once there are WINDOWS_MAX. */
 static Window *add_window(BtrfsItemWindows *windows, uint64_t root)
 {
 	Window *window;
@@ -139,7 +139,7 @@ static void add_item(Window *window, const BtrfsTreeItem *item)
 	g_array_append_val(window->items, added);
 }
 
-/* Read one answer of the kernel, from @first on. */
+/* Fill the window with one answer of the kernel, from @first on. */
 static bool fill(BtrfsItemWindows *windows, Window *window, const BtrfsKey *first, GError **error)
 {
 	const BtrfsTreeRange range = {

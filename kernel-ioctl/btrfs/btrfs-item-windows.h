@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 /*
- * BtrfsItemWindows - items of inodes and of their extents, read with what lies behind them in the same tree.
+ * BtrfsItemWindows - a cache of items of inodes and of their extents, read together with the items behind
+ * them.
  *
- * Files that were written one after another have neighbouring items, in their subvolume and in each snapshot of it.
- * One search returns those of a dozen small files, where asking for each item takes two searches per file.
+ * Files that were written one after another have neighbouring items, in their subvolume and in each snapshot
+ * of it.  One search returns those of a dozen small files; searches for single items would take two per file.
  *
- * A window is read anew after a second.  Call btrfs_item_windows_clear() whenever the own process changed a file.
+ * A window is read anew after a second.  Call btrfs_item_windows_clear() when this process has changed a file.
  *
- * Memory: 16 KiB and the keys for each of at most 256 windows.
- * Thread: any, one at a time.
+ * Memory: 16 KiB and the keys for each of at most 256 windows.  Thread: any, one at a time.
  */
 typedef struct BtrfsItemWindows BtrfsItemWindows;
 
@@ -27,9 +27,9 @@ void btrfs_item_windows_free(BtrfsItemWindows *windows);
 void btrfs_item_windows_clear(BtrfsItemWindows *windows);
 
 /*
- * The item with exactly @key, an INODE_ITEM or EXTENT_DATA, in the subvolume @root.  *ret is valid until the next
- * call.  *ret_found is false if there is none, and also where it lies too far behind the inode: only a search of its
- * own tells.  A subvolume that does not exist is G_FILE_ERROR_NOENT.
+ * Find the item with exactly @key, an INODE_ITEM or EXTENT_DATA, in the subvolume @root.  *ret is valid until
+ * the next call.  *ret_found is false if there is none, or if it lies too far behind the inode; only another
+ * search can tell which.  A subvolume that does not exist is G_FILE_ERROR_NOENT.
  */
 bool btrfs_item_windows_find(BtrfsItemWindows *windows, uint64_t root, const BtrfsKey *key,
 			     BtrfsTreeItem *ret, bool *ret_found, GError **error)

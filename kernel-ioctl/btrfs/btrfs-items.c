@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Since Linux 6.7, and not in older headers: a type, then the id of a subvolume. */
+/* Since Linux 6.7, not in older headers.  The reference is a type, then the id of a subvolume. */
 #define EXTENT_OWNER_REF_KEY 172
 
-/* Bits of an inode's flags, in headers since Linux 6.3 only (fs/btrfs/btrfs_inode.h). */
+/* Bits of an inode's flags.  Only headers since Linux 6.3 have them (fs/btrfs/btrfs_inode.h). */
 #define INODE_NODATASUM (UINT64_C(1) << 0)
 #define INODE_NODATACOW (UINT64_C(1) << 1)
 #define INODE_IMMUTABLE (UINT64_C(1) << 6)
@@ -268,7 +268,7 @@ bool btrfs_root_item_read(const uint8_t *data, uint32_t length, BtrfsRootItem *r
 		.is_dead = item.refs == 0 || flags & BTRFS_ROOT_SUBVOL_DEAD,
 	};
 
-	/* What a kernel that did not know the rest has written left the rest as it was. */
+	/* An older kernel updates the generation only, and leaves the fields behind it stale. */
 	if (length >= sizeof(item) && item.generation_v2 == item.generation) {
 		ret->otransid = GUINT64_FROM_LE(item.otransid);
 		ret->otime_nsec = nsec_of(&item.otime);
@@ -307,7 +307,7 @@ void btrfs_inode_names_start(BtrfsInodeNames *refs, uint8_t type, uint64_t key_o
 	};
 }
 
-/* Read what stands before the name; returns how many bytes that are, 0 if they are not there. */
+/* Read the header before the name.  Returns its bytes, or 0 if the item is too short. */
 static uint32_t read_inode_ref(const BtrfsInodeNames *refs, BtrfsInodeName *ret)
 {
 	struct btrfs_inode_extref extended;

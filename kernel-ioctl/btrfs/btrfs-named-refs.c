@@ -15,7 +15,7 @@ static void take(BtrfsNamedRefs *named, const BtrfsExtentRef *ref, size_t most)
 		named->is_all = false;
 }
 
-/* Take what is in the extent's own item, if that is one of data. */
+/* Take the inline references of the extent's own item, if it is an item of data. */
 static void take_inline(BtrfsNamedRefs *named, const BtrfsTreeItem *found, size_t most,
 			bool *ret_has_items)
 {
@@ -67,11 +67,39 @@ bool btrfs_named_refs_read(int fd, uint64_t bytenr, uint64_t disk_bytes, size_t 
 		else if (found && btrfs_extent_ref_item_read(found->key.type, found->key.offset,
 							     found->data, found->length, &ref))
 			take(&named, &ref, most);
-		/* From here on all are of leaves. */
+		/* All references from here on are of leaves. */
 	} while (found && has_items && named.is_all &&
 		 found->key.type != BTRFS_SHARED_DATA_REF_KEY);
 
 	*ret = named;
 	g_steal_pointer(&refs);
+	return true;
+}
+
+bool btrfs_owner_read(int fd, uint64_t bytenr, uint64_t disk_bytes, uint64_t *ret, GError **error)
+{
+	const BtrfsKey key = { bytenr, BTRFS_EXTENT_ITEM_KEY, disk_bytes };
+	const BtrfsTreeRange range = {
+		.tree = BTRFS_EXTENT_TREE_OBJECTID,
+		.first = key,
+		.last = key,
+	};
+	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
+	const BtrfsTreeItem *found;
+	const BtrfsExtentRef *ref;
+	BtrfsExtentRefs refs;
+	BtrfsExtentItem item;
+
+	*ret = 0;
+	btrfs_tree_start(tree, fd, &range);
+	if (!btrfs_tree_next_if_any(tree, &found, error))
+		return false;
+	if (!found || !btrfs_extent_item_read(found->data, found->length, &item) || !item.is_data)
+		return true;
+
+	/* The owner record is the first one. */
+	btrfs_extent_refs_start(&refs, &item);
+	if (btrfs_extent_refs_next(&refs, &ref))
+		*ret = refs.owner;
 	return true;
 }

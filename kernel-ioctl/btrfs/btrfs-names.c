@@ -3,25 +3,21 @@
 
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
+#include "kernel-ioctl/call/file-key.h"
 
-/* So many directories are remembered.  With more all are forgotten. */
+/* The cache of directories is emptied when it has this many. */
 #define DIRECTORIES_MAX 16384
 
+/* A directory and its name; directory 0: it has no name. */
 typedef struct {
-	uint64_t root;
-	uint64_t inode;
-} DirectoryKey;
-
-/* A directory and its name; directory 0: it has none. */
-typedef struct {
-	DirectoryKey key;
+	FileKey key;
 	BtrfsName name;
 	char text[];
 } NamedDirectory;
 
 struct BtrfsNames {
 	int fd;
-	/* The file whose names are given out. */
+	/* The file whose names are listed. */
 	uint64_t root;
 	uint64_t inode;
 	BtrfsTree *tree;
@@ -33,21 +29,6 @@ struct BtrfsNames {
 	GHashTable *directories; /* NamedDirectory by its key */
 };
 
-static guint key_hash(const void *data)
-{
-	const DirectoryKey *key = data;
-	uint64_t mixed = key->inode * UINT64_C(0x9e3779b97f4a7c15) ^ key->root;
-
-	return (guint)(mixed ^ mixed >> 32);
-}
-
-static gboolean key_equal(const void *a, const void *b)
-{
-	const DirectoryKey *one = a, *other = b;
-
-	return one->inode == other->inode && one->root == other->root;
-}
-
 BtrfsNames *btrfs_names_new(int fd)
 {
 	BtrfsNames *names = g_new0(BtrfsNames, 1);
@@ -56,7 +37,7 @@ BtrfsNames *btrfs_names_new(int fd)
 	names->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
 	names->above = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
 	names->text = g_string_new(NULL);
-	names->directories = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	names->directories = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
 	return names;
 }
 
@@ -127,7 +108,7 @@ bool btrfs_names_next(BtrfsNames *names, const BtrfsName **ret, GError **error)
 	}
 }
 
-static NamedDirectory *remember(BtrfsNames *names, const DirectoryKey *key, uint64_t root,
+static NamedDirectory *remember(BtrfsNames *names, const FileKey *key, uint64_t root,
 				uint64_t directory, const uint8_t *name, size_t name_bytes)
 {
 	NamedDirectory *named = g_malloc(sizeof(*named) + name_bytes + 1);
@@ -143,8 +124,8 @@ static NamedDirectory *remember(BtrfsNames *names, const DirectoryKey *key, uint
 	return named;
 }
 
-/* Where the subvolume lies in another. */
-static bool read_subvolume(BtrfsNames *names, const DirectoryKey *key, NamedDirectory **ret,
+/* Find the name of the subvolume in the one that contains it. */
+static bool read_subvolume(BtrfsNames *names, const FileKey *key, NamedDirectory **ret,
 			   GError **error)
 {
 	const BtrfsTreeRange range = {
@@ -169,7 +150,7 @@ static bool read_subvolume(BtrfsNames *names, const DirectoryKey *key, NamedDire
 	return true;
 }
 
-static bool read_directory(BtrfsNames *names, const DirectoryKey *key, NamedDirectory **ret,
+static bool read_directory(BtrfsNames *names, const FileKey *key, NamedDirectory **ret,
 			   GError **error)
 {
 	const BtrfsTreeItem *item;
@@ -197,7 +178,7 @@ static bool read_directory(BtrfsNames *names, const DirectoryKey *key, NamedDire
 bool btrfs_names_of_directory(BtrfsNames *names, uint64_t root, uint64_t inode,
 			      const BtrfsName **ret, GError **error)
 {
-	const DirectoryKey key = { root, inode };
+	const FileKey key = { root, inode };
 	NamedDirectory *named = g_hash_table_lookup(names->directories, &key);
 
 	*ret = NULL;

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Where fields of a block's header lie, and how long it is: <linux/btrfs_tree.h> has it since Linux 6.2 only. */
+/*
+ * Offsets of fields in a block's header, and its length.  <linux/btrfs_tree.h> has the header only since Linux
+ * 6.2.
+ */
 #define HEADER_BYTENR     48
 #define HEADER_GENERATION 80
 #define HEADER_OWNER      88
@@ -11,7 +14,7 @@
 #define HEADER_LEVEL      100
 #define HEADER_BYTES      101
 
-/* The same of what refers to a child, behind its key. */
+/* Offsets of fields in a pointer to a child, behind its key, and its length. */
 #define CHILD_BYTENR     17
 #define CHILD_GENERATION 25
 #define CHILD_BYTES      33

@@ -6,11 +6,14 @@
 
 #include <linux/btrfs_tree.h>
 
-/* The references of an extent are counted closely only up to so many: where each has an item of its own that takes 8 ms. */
+/*
+ * Extents with more references are not counted closely.  Counting these takes 8 ms if each has an item of its
+ * own.
+ */
 #define CLOSELY_REFS_MAX     65536
 #define CLOSELY_BUFFER_BYTES ((size_t)64 << 10)
 
-/* A compressed extent shows more than it takes on the disk. */
+/* A compressed extent has more bytes in files than on the disk. */
 #define COMPRESSED_BYTES_MAX (UINT64_C(128) << 10)
 #define BLOCK_BYTES_MIN      UINT64_C(4096)
 
@@ -21,17 +24,17 @@ struct BtrfsRefBound {
 	BtrfsFamilies *families;
 };
 
-/* Where in a file of a family the extent's first byte shows, or would. */
+/* The position in a file, of one family, at which the extent's first byte would lie. */
 typedef struct {
 	uint64_t family;
 	uint64_t inode;
 	uint64_t offset;
-	uint64_t count; /* references from there on; no key */
+	uint64_t count; /* references with this beginning; not part of the key */
 } Beginning;
 
 typedef struct {
 	GHashTable *beginnings; /* Beginning, a set */
-	uint64_t blocks;        /* what can be shown from one beginning on */
+	uint64_t blocks;        /* blocks that can be referenced from one beginning */
 	uint64_t most;
 } Tally;
 
@@ -56,7 +59,7 @@ void btrfs_ref_bound_free(BtrfsRefBound *bound)
 	g_free(bound);
 }
 
-/* The families of all that have @ref: of one subvolume, or of any, as a leaf does not tell. */
+/* The size of the family of the subvolume in @ref.  A leaf may belong to any family, so take the largest. */
 static uint64_t family_of(const BtrfsRefBound *bound, const BtrfsExtentRef *ref)
 {
 	const BtrfsMember *member = ref->kind == BTRFS_EXTENT_REF_FILE
@@ -66,7 +69,7 @@ static uint64_t family_of(const BtrfsRefBound *bound, const BtrfsExtentRef *ref)
 	return member ? member->size : btrfs_families_largest(bound->families);
 }
 
-/* As if each leaf with a reference were part of each subvolume of the family. */
+/* Count each leaf with a reference as part of each subvolume of its family. */
 static uint64_t count_roughly(const BtrfsRefBound *bound, const BtrfsExtentItem *item)
 {
 	uint64_t left = item->refs;
@@ -125,8 +128,8 @@ static void tally_add(Tally *tally, const BtrfsRefBound *bound, const BtrfsExten
 }
 
 /*
- * The same, more closely: what shows the extent from one byte of a file on are different blocks of it.  A
- * small subvolume is one leaf, of which each snapshot has a copy with references of its own.
+ * Count more closely: references with one beginning map different blocks of the extent.  A small subvolume is
+ * one leaf, and each snapshot has a copy of it with references of its own.
  */
 static bool count_closely(BtrfsRefBound *bound, uint64_t bytenr, uint64_t *ret, GError **error)
 {

@@ -73,7 +73,7 @@ static bool read_failed(int cause, uint64_t bytenr, GError **error)
 	return system_call_failed(error, what);
 }
 
-/* What did not fit, and an eighth, since references may be added meanwhile. */
+/* Room for the references that did not fit, and an eighth, since references may be added meanwhile. */
 static size_t larger_buffer(const BtrfsRefs *refs)
 {
 	size_t missing = MAX(refs->container->bytes_missing,
@@ -132,13 +132,16 @@ static bool is_allowed(BtrfsRefs *refs, uint64_t bytenr, bool *ret, GError **err
 	       btrfs_ref_bound_allows(refs->bound, bytenr, ret, &refs->n_counted, error);
 }
 
-/* Of the extent that has the byte at @address. */
+/* Read references to the extent that contains the byte at @address. */
 static bool read_refs(BtrfsRefs *refs, int fd, uint64_t address, uint64_t flags,
 		      BtrfsRefsOutcome *ret, GError **error)
 {
 	refs->n_refs = 0;
 	refs->n_counted = 0;
-	/* Large once is no reason to make the kernel fill it for every other extent. */
+	/*
+	 * Start small again: a large buffer for one extent is no reason to let the kernel fill it for all
+	 * others.
+	 */
 	set_buffer(refs, BUFFER_BYTES);
 	if (!read_all(refs, fd, address, flags, ret, error))
 		return false;
@@ -151,7 +154,7 @@ static bool read_refs(BtrfsRefs *refs, int fd, uint64_t address, uint64_t flags,
 	return true;
 }
 
-/* The same of the extent at @bytenr, if the bound allows it. */
+/* Do the same if the bound allows it for the extent at @bytenr. */
 static bool read_bounded(BtrfsRefs *refs, int fd, uint64_t bytenr, uint64_t address, uint64_t flags,
 			 BtrfsRefsOutcome *ret, GError **error)
 {

@@ -19,7 +19,7 @@ static uint32_t copies_of(uint64_t profile)
 
 static void add(BtrfsSpace *space, const struct btrfs_ioctl_space_info *info)
 {
-	/* An entry that is no block group. */
+	/* The entry of the global reserve is no block group. */
 	if (info->flags & BTRFS_SPACE_INFO_GLOBAL_RSV) {
 		space->metadata_kept_bytes += info->total_bytes;
 		return;
@@ -63,7 +63,7 @@ static bool read_devices(int fd, BtrfsSpace *space, GError **error)
 	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
 		return system_call_failed(error, "count the devices of the btrfs");
 
-	/* Ids of devices that were removed are not given again. */
+	/* Ids of removed devices are not used again. */
 	for (uint64_t id = 1; id <= info.max_id && n_met < info.num_devices; id++) {
 		struct btrfs_ioctl_dev_info_args device = { .devid = id };
 

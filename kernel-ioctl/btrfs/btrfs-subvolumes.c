@@ -47,7 +47,7 @@ static bool add_root(GArray *subvolumes, const BtrfsTreeItem *item, GError **err
 	return true;
 }
 
-/* A reference comes behind the root item of the same id, if that is there. */
+/* A back reference follows the root item of the same id, if there is one. */
 static void add_backref(GArray *subvolumes, const BtrfsTreeItem *item)
 {
 	BtrfsSubvolume *last;
@@ -98,7 +98,7 @@ static int compare_id(const void *wanted, const void *subvolume)
 
 const BtrfsSubvolume *btrfs_subvolumes_find(const GArray *subvolumes, uint64_t id)
 {
-	/* An array that nothing was added to has no data, which bsearch() may not be given. */
+	/* An empty array may have no data, which bsearch() does not accept. */
 	if (subvolumes->len == 0)
 		return NULL;
 
@@ -109,7 +109,7 @@ bool btrfs_subvolume_is_read_only(int fd, bool *ret, GError **error)
 {
 	struct btrfs_ioctl_get_subvol_info_args info = { 0 };
 
-	/* It succeeds with 1 for all but the top level (Linux 6.18). */
+	/* The ioctl succeeds with 1 for all but the top level (Linux 6.18). */
 	if (system_call_ioctl(fd, BTRFS_IOC_GET_SUBVOL_INFO, &info) < 0)
 		return system_call_failed(error, "read the flags of the subvolume");
 

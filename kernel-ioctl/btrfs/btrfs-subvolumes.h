@@ -8,41 +8,41 @@
 #include <stdint.h>
 
 /*
- * BtrfsSubvolume - one of a btrfs's subvolumes and snapshots, mounted or not.
+ * BtrfsSubvolume - a subvolume or snapshot of a btrfs filesystem, mounted or not.
  *
- * From the root tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN), where the kernel writes what
- * it knows of a subvolume when a transaction commits; is_read_only it writes at once.
+ * The source is the root tree (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN).  The kernel writes it when a
+ * transaction commits, but is_read_only at once.
  *
  * Thread: any.
  */
 typedef struct {
 	uint64_t id;
-	uint64_t parent_id;   /* the subvolume that it lies in; 0: top level, or deleted */
-	uint64_t generation;  /* the transaction that last changed something in it */
-	uint64_t otransid;    /* the one that created it; 0: not known, or top level */
-	uint64_t tree_bytenr; /* of the topmost block of its tree, which @generation wrote */
+	uint64_t parent_id;   /* the subvolume that contains it; 0: top level, or deleted */
+	uint64_t generation;  /* the transaction that last changed it */
+	uint64_t otransid;    /* the transaction that created it; 0: not known, or top level */
+	uint64_t tree_bytenr; /* of the root block of its tree, which @generation wrote */
 	int64_t otime_nsec;   /* when it was created; 0: not known, or top level */
 	uint8_t tree_level;   /* of that block */
 	bool is_read_only;
-	bool is_dead; /* deleted, and its space is being given back: its tree cannot be searched */
+	bool is_dead; /* deleted, and its space is being freed: its tree cannot be searched */
 	uint8_t uuid[FS_UUID_BYTES];        /* zeros: not known (old filesystems' top level) */
-	uint8_t parent_uuid[FS_UUID_BYTES]; /* of what it is a snapshot of; zeros: of nothing */
+	uint8_t parent_uuid[FS_UUID_BYTES]; /* of its source, if it is a snapshot; else zeros */
 } BtrfsSubvolume;
 
-/* The id of the top level, which is there always. */
+/* The id of the top level, which always exists. */
 #define BTRFS_SUBVOLUME_TOP UINT64_C(5)
 
 /*
- * All subvolumes of the filesystem that @fd lies on, by ascending id; an array of BtrfsSubvolume,
- * to be unref'd.  88 bytes each: 100,000 snapshots, more than anyone keeps, take 9 MiB.
+ * Read all subvolumes of the filesystem of @fd, by ascending id: an array of BtrfsSubvolume, to be
+ * unref'd.  An element has 88 bytes: 100,000 snapshots, more than anyone keeps, take 9 MiB.
  */
 bool btrfs_subvolumes_read(int fd, GArray **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The one of @subvolumes, as they were read, that has @id, deleted or not; NULL: there is none. */
+/* Find @id, deleted or not, in the array of btrfs_subvolumes_read(); NULL: none. */
 const BtrfsSubvolume *btrfs_subvolumes_find(const GArray *subvolumes, uint64_t id);
 
 /*
- * Whether the subvolume that @fd lies in is read-only (BTRFS_IOC_GET_SUBVOL_INFO, for anyone, since
- * Linux 4.18).
+ * Read whether the subvolume of @fd is read-only (BTRFS_IOC_GET_SUBVOL_INFO, for ordinary users, since Linux
+ * 4.18).
  */
 bool btrfs_subvolume_is_read_only(int fd, bool *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -6,24 +6,24 @@
 #include <linux/btrfs.h>
 #include <string.h>
 
-/* The kernel's own limit. */
+/* The limit of the kernel. */
 #define BUFFER_BYTES_MAX ((size_t)16 << 20)
 
-/* An item lies in one node, which is no longer. */
+/* An item lies in one node, which is at most this long. */
 #define ITEM_BYTES_MAX ((size_t)64 << 10)
 
 struct BtrfsTree {
 	/* The search. */
 	int fd;
 	BtrfsTreeRange range;
-	BtrfsKey position; /* everything before it was returned */
-	bool is_at_end;    /* everything up to the last key was */
+	BtrfsKey position; /* all items before it were returned */
+	bool is_at_end;    /* all items up to the last key were returned */
 
 	/* The kernel's answer. */
-	uint32_t most_items; /* that it is asked for */
-	uint32_t n_items;    /* that it has; 0: there is no answer yet */
-	uint32_t n_left;     /* items not yet taken from it */
-	size_t next;         /* byte of the buffer where they begin */
+	uint32_t most_items; /* requested of the kernel */
+	uint32_t n_items;    /* in the answer; 0: no answer yet */
+	uint32_t n_left;     /* items of the answer not yet returned */
+	size_t next;         /* offset of these in the buffer */
 	size_t buffer_bytes;
 	struct btrfs_ioctl_search_args_v2 *arguments;
 	BtrfsTreeItem current;
@@ -38,7 +38,7 @@ int btrfs_key_compare(const BtrfsKey *a, const BtrfsKey *b)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Make @key the one after it; false if there is none. */
+/* Make @key the next key; false if it is the last one. */
 static bool key_advance(BtrfsKey *key)
 {
 	if (++key->offset != 0)
@@ -85,7 +85,7 @@ void btrfs_tree_start(BtrfsTree *tree, int fd, const BtrfsTreeRange *range)
 
 void btrfs_tree_set_most_items(BtrfsTree *tree, uint32_t most)
 {
-	/* The room tells an answer that is complete from one that is full. */
+	/* With room for one more item, an answer with fewer items than requested is complete, not cut off. */
 	tree->most_items = most;
 	if (tree->buffer_bytes < BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX)
 		set_buffer(tree, BTRFS_TREE_BUFFER_BYTES_MIN + ITEM_BYTES_MAX);
@@ -128,7 +128,7 @@ static bool answer_is_unusable(const BtrfsTree *tree, const char *how, GError **
 static int search(BtrfsTree *tree)
 {
 	const BtrfsTreeRange *range = &tree->range;
-	/* Else the kernel looks through the rest of the leaf. */
+	/* If one item is wanted, ask for one: else the kernel looks through the rest of the leaf. */
 	bool is_one = btrfs_key_compare(&tree->position, &range->last) == 0;
 
 	tree->arguments->key = (struct btrfs_ioctl_search_key){
@@ -147,7 +147,7 @@ static int search(BtrfsTree *tree)
 	return system_call_ioctl(tree->fd, BTRFS_IOC_TREE_SEARCH_V2, tree->arguments);
 }
 
-/* Ask for what comes at the position and behind it, in a buffer that holds an item at least. */
+/* Ask for items from the position on, with a buffer that holds at least one. */
 static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 {
 	while (search(tree) < 0) {
@@ -166,13 +166,13 @@ static bool btrfs_tree_fill(BtrfsTree *tree, GError **error)
 	return true;
 }
 
-/* The kernel's headers have them as bytes, or, elder ones, as numbers of eight. */
+/* Newer kernel headers declare the buffer as bytes, older ones as 64-bit numbers. */
 static const uint8_t *answer_bytes(const BtrfsTree *tree)
 {
 	return (const uint8_t *)tree->arguments->buf;
 }
 
-/* Make the answer's next item the current one, and go to the key behind it. */
+/* Make the next item of the answer the current one, and advance the position behind it. */
 static bool btrfs_tree_take(BtrfsTree *tree, GError **error)
 {
 	struct btrfs_ioctl_search_header header;
@@ -215,7 +215,7 @@ static bool is_wanted(const BtrfsTreeRange *range, uint8_t type)
 	return *wanted;
 }
 
-/* Whether the kernel stopped at the end of the range: not for want of room, nor as it had returned as many as it was to. */
+/* The kernel stopped at the end of the range, not because the buffer or the number of items was reached. */
 static bool is_complete(const BtrfsTree *tree)
 {
 	return tree->n_items > 0 && tree->n_items < tree->most_items &&
@@ -223,7 +223,7 @@ static bool is_complete(const BtrfsTree *tree)
 		       sizeof(struct btrfs_ioctl_search_header) + ITEM_BYTES_MAX;
 }
 
-/* Go to the next item of any type; false also at the end. */
+/* Advance to the next item of any type; false at the end or after an error. */
 static bool btrfs_tree_step(BtrfsTree *tree, GError **error)
 {
 	if (tree->is_at_end)

@@ -10,7 +10,7 @@ bool fs_uuid_is_set(const uint8_t uuid[FS_UUID_BYTES])
 	return memcmp(uuid, none, FS_UUID_BYTES) != 0;
 }
 
-/* UUIDs are random: their first bytes do for a hash. */
+/* UUIDs are random, so their first bytes serve as a hash. */
 guint fs_uuid_hash(const void *uuid)
 {
 	guint hash;

@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 /*
- * FsUuid - the UUID of a filesystem, as its superblock has it; or of a btrfs subvolume.
+ * FsUuid - the UUID of a filesystem, from its superblock, or of a btrfs subvolume.
  *
  * Pure.  Thread: any.
  */
 #define FS_UUID_BYTES      16
 #define FS_UUID_TEXT_BYTES 37
 
-/* Whether it is known: not all zeros. */
+/* False if all bytes are zero: the UUID is not known. */
 bool fs_uuid_is_set(const uint8_t uuid[FS_UUID_BYTES]);
 
-/* For tables with UUIDs (uint8_t[FS_UUID_BYTES]) as keys. */
+/* For hash tables whose keys are UUIDs (uint8_t[FS_UUID_BYTES]). */
 guint fs_uuid_hash(const void *uuid);
 gboolean fs_uuid_equal(const void *a, const void *b);
 
-/* Lower-case text form with hyphens, for file names and messages. */
+/* Lower-case text with hyphens, for file names and messages. */
 void fs_uuid_format(const uint8_t uuid[FS_UUID_BYTES], char ret[FS_UUID_TEXT_BYTES]);

@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 
 /*
- * What every system call of this folder needs: to be made again when a signal came in between, and
- * to have its errno put into a GError.  For the sources of this folder only.
+ * System calls of these rooms: repeat an ioctl that a signal interrupted, and report errno as a GError.  Only
+ * the sources of kernel-ioctl include this header.
  *
  * Thread: any.
  */

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * A time as the kernel gives it, in nanoseconds since 1970.  What 64 bits cannot hold, since anyone
- * can set the mtime of their file to the year 5000, is the nearest that they can.
+ * A time of the kernel in nanoseconds since 1970.  Any owner can set an mtime in the year 5000: a time that 64
+ * bits cannot hold becomes the nearest one that they can.
  *
  * Thread: any.
  */

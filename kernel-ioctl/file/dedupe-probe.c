@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* A multiple of every block size, and too much to be kept inside of metadata. */
+/* A multiple of every block size, and too large to be stored inline in metadata. */
 #define PROBE_BYTES 65536
 
-/* -1 with errno. */
+/* Returns a descriptor, or -1 with errno. */
 static int make_file(int directory_fd)
 {
 	g_autofree uint32_t *words = g_malloc(PROBE_BYTES);
@@ -23,7 +23,7 @@ static int make_file(int directory_fd)
 	if (fd < 0)
 		return -1;
 
-	/* Nothing that compresses, and the same in every file. */
+	/* The data does not compress, and is the same in every file. */
 	for (size_t i = 0; i < PROBE_BYTES / sizeof(*words); i++)
 		words[i] = word = word * 1664525 + 1013904223;
 	written = pwrite(fd, words, PROBE_BYTES, 0);
@@ -34,7 +34,7 @@ static int make_file(int directory_fd)
 	return -1;
 }
 
-/* Where its first byte lies; 0: that cannot be told. */
+/* The physical address of the file's first byte; 0: unknown. */
 static uint64_t address_of(int fd)
 {
 	g_autoptr(ExtentMap) map = extent_map_new();

@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Try whether a filesystem shares equal data: on two unnamed files (O_TMPFILE) of 64 KiB, which are
- * gone when this returns.
+ * Try whether a filesystem shares equal data, on two unnamed files (O_TMPFILE) of 64 KiB.  Both files are gone
+ * when this returns.
  *
- * What the kernel says is checked by physical address.  On a btrfs the caller holds the lock that
- * sharing holds: see dedupe-range.h.
+ * Sharing is checked by physical address.  On btrfs the caller holds the lock that deduplication holds: see
+ * dedupe-range.h.
  *
  * Thread: any.
  */
 typedef enum {
 	DEDUPE_PROBE_SHARED,
-	DEDUPE_PROBE_NOT_SHARED, /* the kernel said that it would, and did not */
-	DEDUPE_PROBE_REFUSED,    /* by FIDEDUPERANGE, with *ret_errno */
-	DEDUPE_PROBE_NOT_TRIED,  /* no files could be made, *ret_errno says why */
+	DEDUPE_PROBE_NOT_SHARED, /* the kernel reported success, but the addresses differ */
+	DEDUPE_PROBE_REFUSED,    /* FIDEDUPERANGE failed with *ret_errno */
+	DEDUPE_PROBE_NOT_TRIED,  /* the files could not be made: *ret_errno */
 } DedupeProbe;
 
-/* @directory_fd is a directory that the files are made in. */
+/* The files are made in the directory @directory_fd. */
 DedupeProbe dedupe_probe(int directory_fd, int *ret_errno);

@@ -7,9 +7,9 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-/* The largest block size that btrfs and XFS have on common machines, and cheap enough per call. */
+/* The largest block size of btrfs and XFS on common machines.  A call for less costs too much. */
 #define ROUND_GRAIN_BYTES (UINT64_C(64) << 10)
-/* The kernel cuts a longer request off without a word (fs/remap_range.c). */
+/* The kernel shortens a longer request silently (fs/remap_range.c). */
 #define REQUEST_MAX_BYTES (UINT64_C(1) << 30)
 
 typedef union {
@@ -20,7 +20,7 @@ typedef union {
 
 G_STATIC_ASSERT(sizeof(Request) <= 4096);
 
-/* One dedupe_range(): what stays the same over its rounds, and how far it has come. */
+/* One dedupe_range(): its parameters, and its progress over the rounds. */
 typedef struct {
 	const DedupeSource *source;
 	DedupeTarget *targets;
@@ -70,7 +70,7 @@ static void target_fail(DedupeTarget *target, int error)
 	target->error = error;
 }
 
-/* Returns whether the target takes part in the next round. */
+/* Returns true if the target takes part in the next round. */
 static bool target_take_status(DedupeTarget *target, int32_t status, uint64_t length)
 {
 	if (status == FILE_DEDUPE_RANGE_SAME) {
@@ -94,7 +94,7 @@ static bool dedupe_is_stopped(const Dedupe *dedupe)
 static void dedupe_fill_request(const Dedupe *dedupe, uint64_t source_offset, uint64_t length,
 				Request *ret)
 {
-	/* All of it, since valgrind does not know that the array at the end is written to. */
+	/* Clear everything: valgrind does not know that the kernel writes the array at the end. */
 	memset(ret, 0, sizeof(*ret));
 	ret->request.src_offset = source_offset;
 	ret->request.src_length = length;
@@ -108,7 +108,7 @@ static void dedupe_fill_request(const Dedupe *dedupe, uint64_t source_offset, ui
 	}
 }
 
-/* Returns 0 or the errno value of the whole call. */
+/* Returns 0, or the errno value if the whole call failed. */
 static int dedupe_call(Dedupe *dedupe, int source_fd, Request *request)
 {
 	int result;
@@ -121,7 +121,7 @@ static int dedupe_call(Dedupe *dedupe, int source_fd, Request *request)
 	return result < 0 ? errno : 0;
 }
 
-/* Take the targets that @error, or their status, ends out of the later rounds. */
+/* Remove targets that failed, by @error or by their own status, from later rounds. */
 static void dedupe_take_statuses(Dedupe *dedupe, const Request *request, int error, uint64_t length)
 {
 	unsigned n_live = 0;
@@ -178,7 +178,7 @@ static bool dedupe_may_copy_hint(const Dedupe *dedupe)
 	return false;
 }
 
-/* Whether nobody but the target's owner, or root, can have XFS copy a hint; and the source has none. */
+/* The source has no hint, and only root or the target's owner could set one. */
 static bool source_is_harmless(int source_fd, const struct stat *target)
 {
 	struct fsxattr attributes;
@@ -203,7 +203,7 @@ bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_
 	       !source_is_harmless(source->fd, &target);
 }
 
-/* Whether a target needs the relay.  One that needs it where there is none is out. */
+/* Returns true if any target needs the relay.  Fails targets that need it if there is no relay. */
 static bool dedupe_needs_relay(Dedupe *dedupe)
 {
 	bool any = false;
@@ -214,7 +214,7 @@ static bool dedupe_needs_relay(Dedupe *dedupe)
 		bool needs_relay =
 			dedupe_range_needs_relay(dedupe->source, target->fd, target->offset_bytes);
 
-		/* It did not when the caller looked. */
+		/* It needed none when the caller asked. */
 		if (needs_relay && !dedupe->source->relay) {
 			target_fail(target, EAGAIN);
 			continue;
@@ -227,7 +227,7 @@ static bool dedupe_needs_relay(Dedupe *dedupe)
 	return any;
 }
 
-/* The first block, where a request that went on behind it could copy a hint. */
+/* Deduplicate the first block alone: a longer request could copy a hint. */
 static void dedupe_first_block(Dedupe *dedupe, uint64_t length)
 {
 	bool from_relay = dedupe_needs_relay(dedupe);

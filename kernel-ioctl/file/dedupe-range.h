@@ -12,31 +12,30 @@
 /*
  * dedupe_range - ask the kernel to share a range with equal ranges (FIDEDUPERANGE).
  *
- * The kernel compares the bytes under its locks and shares all of a request or nothing of it; no
- * timestamp changes.  Its bytes_deduped echoes the request (kernel 6.18), so it is never read: what
- * was shared is seen by physical address afterwards.  Writers of both files, and on XFS readers
- * too, wait for one request, hence rounds.
+ * The kernel compares the bytes under its locks.  It shares a whole request or nothing of it, and changes no
+ * timestamp.  Its bytes_deduped only echoes the request (kernel 6.18): physical addresses show afterwards what
+ * was shared.  Writers of both files, and on XFS readers too, wait for the request; so requests are short
+ * (rounds).
  *
- * Thread: one per filesystem at a time; never beside a resolver of references (a kernel hang is
- * known).
+ * Thread: one per filesystem at a time, and never beside a lookup of back references (known kernel hang).
  */
 
-/* The argument must fit one page: 128 answer ENOMEM. */
+/* The argument must fit one page: the kernel answers ENOMEM to 128. */
 #define DEDUPE_MAX_TARGETS 127
 #define DEDUPE_ROUND_BYTES (UINT64_C(16) << 20)
 
 typedef enum {
-	DEDUPE_NOT_DONE, /* not reached: stopped, or the call failed before it */
+	DEDUPE_NOT_DONE, /* not reached: stopped, or an earlier call failed */
 	DEDUPE_SAME,     /* equal, and shared as far as the kernel could */
 	DEDUPE_DIFFERS,
-	DEDUPE_INVALID,     /* EINVAL: mixed nodatacow (a swap file too), past an end, overlap */
+	DEDUPE_INVALID, /* EINVAL: only one of two is nodatacow (swap files too), past an end, overlap */
 	DEDUPE_DENIED,      /* EPERM, EACCES: immutable, or another user's */
-	DEDUPE_READ_ONLY,   /* EROFS: seen through a read-only mount */
-	DEDUPE_BUSY,        /* EAGAIN: being sent, or the like; EINTR */
+	DEDUPE_READ_ONLY,   /* EROFS: opened through a read-only mount */
+	DEDUPE_BUSY,        /* EAGAIN (for example btrfs send), EINTR */
 	DEDUPE_SWAP_FILE,   /* ETXTBSY */
-	DEDUPE_NO_SPACE,    /* ENOSPC, EDQUOT: this group is full, or a quota used up */
+	DEDUPE_NO_SPACE,    /* ENOSPC, EDQUOT: no space in this group, or over quota */
 	DEDUPE_UNSUPPORTED, /* EOPNOTSUPP, EXDEV, ENOTTY, EISDIR */
-	DEDUPE_UNREADABLE,  /* EIO, EUCLEAN: the data could not be read */
+	DEDUPE_UNREADABLE,  /* EIO, EUCLEAN, EBADMSG: the data could not be read */
 	DEDUPE_FAILED,      /* any other errno */
 } DedupeOutcome;
 
@@ -44,11 +43,11 @@ typedef struct {
 	int fd;
 	uint64_t offset_bytes; /* a multiple of the block size */
 	/*
-	 * The block size of XFS, whose CoW extent size hints must not spread (see RelayFile); 0: the
-	 * filesystem has no such hints, or all files are the caller's own.
+	 * The block size of XFS, whose CoW extent size hints must not spread (see RelayFile).  0: the
+	 * filesystem has no such hints, or all files belong to the caller.
 	 */
 	uint32_t hint_block_bytes;
-	RelayFile *relay; /* NULL: do not deduplicate what needs one */
+	RelayFile *relay; /* NULL: do not deduplicate targets that need one */
 } DedupeSource;
 
 typedef struct {
@@ -61,25 +60,25 @@ typedef struct {
 } DedupeTarget;
 
 /*
- * Share @length bytes of @source with every target, in rounds of at most
- * @round_bytes over all targets together (0: DEDUPE_ROUND_BYTES).  Offsets are multiples of the
- * block size; so is @length, unless every range ends at the end of its file.  1 to
- * DEDUPE_MAX_TARGETS targets.  A target that fails in a round is left out of the later ones.
- * Between rounds @stop (may be NULL) is looked at; what was not reached is DEDUPE_NOT_DONE, or
- * DEDUPE_SAME with a shorter same_bytes.  A round is a multiple of 64 KiB per target, so that it
- * suits every block size, and at least that, even where @round_bytes is less.
+ * Share @length bytes of @source with 1 to DEDUPE_MAX_TARGETS targets.  Offsets are multiples of the block
+ * size.  So is @length, unless every range ends at the end of its file.
  *
- * With hint_block_bytes the first block of a file is a round of its own, so that no request can cover
- * a target of more than a block completely.  Only someone who may write to the target can make it
- * shorter meanwhile.  A target of one block is deduplicated from the relay, if it needs that.
+ * A round is one request of at most @round_bytes over all targets together (0: DEDUPE_ROUND_BYTES).  It is a
+ * multiple of 64 KiB per target, at least 64 KiB, so that it suits every block size.  A target that fails in a
+ * round takes no part in later ones.  @stop (may be NULL) is checked between rounds.  Targets that were not
+ * reached are DEDUPE_NOT_DONE, or DEDUPE_SAME with a shorter same_bytes.
  *
- * Returns the number of ioctl calls made, for reports.
+ * With hint_block_bytes the first block of a file is a round of its own.  So no request can cover a target of
+ * several blocks completely.  Only somebody who may write to the target can shorten it meanwhile.  A
+ * target of one block is deduplicated from the relay, if it needs that.
+ *
+ * Returns the number of ioctl calls made.
  */
 unsigned dedupe_range(const DedupeSource *source, uint64_t length, DedupeTarget *targets,
 		      size_t n_targets, uint64_t round_bytes, const atomic_bool *stop);
 
 /*
- * Whether the target has to be deduplicated from a relay: it has one block, and the source has a hint or
- * belongs to a user who could give it one at any moment, and is neither root nor the target's owner.
+ * True if the target must be deduplicated from a relay.  It has one block, and the source has a hint, or could
+ * get one at any moment: its owner is neither root nor the target's owner.
  */
 bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_t target_offset);

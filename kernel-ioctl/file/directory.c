@@ -13,15 +13,15 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-/* With its entries a batch has less than the 64 KiB from which free() looks over its whole heap. */
+/* A batch and its entries stay below 64 KiB: from that size on, free() looks over its whole heap. */
 #define BATCH_BYTES 24576
-/* Thousands of directories can be nested; a record has at most 280 bytes. */
+/* Thousands of directories can be nested.  A record has at most 280 bytes. */
 #define DEEP_BATCH_BYTES 4096
 #define SHALLOW_LEVELS   64
 /* A record is at least inode, offset, length, type and one letter, in multiples of 8. */
 #define MIN_RECORD_BYTES 24
 
-/* Descriptors that are left to the rest of the process. */
+/* Descriptors that stay free for the rest of the process. */
 #define SPARE_DESCRIPTORS 128
 #define LEVELS_MAX        4096
 
@@ -64,7 +64,7 @@ static int open_anywhere(int parent_fd, const char *name, int flags)
 	return fd;
 }
 
-/* Returns 0, EXDEV, or the errno value of what could not be found out. */
+/* Returns 0, EXDEV, or the errno value of what failed. */
 static int compare_mounts(int parent_fd, int fd, const char *name)
 {
 	FileStat parent, child;
@@ -74,7 +74,7 @@ static int compare_mounts(int parent_fd, int fd, const char *name)
 		error = file_stat_at(fd, name, &child);
 	if (error)
 		return error;
-	/* Where the kernel does not name mounts, nothing shows that this one is not left. */
+	/* A kernel without mount ids cannot show that both lie on one mount. */
 	if (!parent.mount_id || !child.mount_id)
 		return EOPNOTSUPP;
 	return parent.mount_id == child.mount_id ? 0 : EXDEV;
@@ -97,10 +97,7 @@ static int open_and_compare(int parent_fd, const char *name, int flags)
 	return -1;
 }
 
-/*
- * A mount point is recognised before it is opened, since opening one of autofs would wait for what
- * is to be mounted there.
- */
+/* Recognise a mount point before it is opened: opening one of autofs would wait for its mount. */
 static bool is_other_mount(int parent_fd, const char *name, const FileStat *stat)
 {
 	return stat->is_mount_root && compare_mounts(parent_fd, parent_fd, name) == EXDEV;
@@ -108,13 +105,13 @@ static bool is_other_mount(int parent_fd, const char *name, const FileStat *stat
 
 static int open_directory(int parent_fd, const char *name)
 {
-	/* O_NOATIME is answered with EPERM to all but the owner and root. */
+	/* The kernel grants O_NOATIME only to the owner and root; others get EPERM. */
 	static const int attempts[] = { OPEN_FLAGS | O_NOATIME, OPEN_FLAGS };
 	int fd = -1;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(attempts); i++) {
 		fd = open_within_mount(parent_fd, name, attempts[i]);
-		/* EPERM can be the sandbox's word for ENOSYS. */
+		/* A sandbox may answer EPERM instead of ENOSYS. */
 		if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 			fd = open_and_compare(parent_fd, name, attempts[i]);
 		if (fd >= 0 || errno != EPERM)
@@ -214,7 +211,7 @@ size_t directory_levels_max(void)
 	return CLAMP(limit.rlim_cur, SPARE_DESCRIPTORS + 16, LEVELS_MAX) - SPARE_DESCRIPTORS;
 }
 
-/* By inode; several names of one inode by place, so that the order is the same every time. */
+/* Order: by inode, then by place, so that several names of one inode always come in the same order. */
 static int compare_entries(const void *a, const void *b)
 {
 	const DirectoryEntry *left = a;

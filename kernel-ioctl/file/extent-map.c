@@ -15,7 +15,7 @@
 struct ExtentMap {
 	/* The range. */
 	int fd;
-	uint64_t position; /* up to here everything was returned */
+	uint64_t position; /* all extents before it were returned */
 	uint64_t end;
 	bool flush;
 
@@ -23,7 +23,7 @@ struct ExtentMap {
 	unsigned next;
 	unsigned n_extents;
 	bool is_last_batch;
-	uint64_t batch_position; /* of the file, where it was asked for */
+	uint64_t batch_position; /* of the file: where the batch begins */
 	MappedExtent current;
 	struct fiemap *request;
 };
@@ -73,7 +73,7 @@ static bool extent_map_read_batch(ExtentMap *map, GError **error)
 	request->fm_start = map->position;
 	request->fm_length = map->end - map->position;
 	request->fm_extent_count = BATCH_EXTENTS;
-	/* Once: with a busy writer, flushing for every batch would never come to an end. */
+	/* Flush only once: beside a busy writer, a flush for every batch would never end. */
 	request->fm_flags = map->flush ? FIEMAP_FLAG_SYNC : 0;
 	map->flush = false;
 
@@ -82,7 +82,7 @@ static bool extent_map_read_batch(ExtentMap *map, GError **error)
 
 	map->next = 0;
 	map->n_extents = MIN(request->fm_mapped_extents, BATCH_EXTENTS);
-	/* A batch that was not filled has nothing behind it, whether it says so or not. */
+	/* A batch that is not full is the last one, even if no extent is marked as the last. */
 	map->is_last_batch = map->n_extents < BATCH_EXTENTS;
 	return true;
 }
@@ -108,8 +108,8 @@ static unsigned flags_of(uint32_t fiemap_flags)
 }
 
 /*
- * Make @raw the current extent, clipped to what is still wanted.  False if nothing of it is: while
- * a file is written to, a batch can begin with an extent that the one before has covered in part.
+ * Make @raw the current extent, clipped to the rest of the range.  False if nothing of it is left: while a
+ * file is written to, a batch can begin with an extent that the previous batch covered in part.
  */
 static bool extent_map_take(ExtentMap *map, const struct fiemap_extent *raw)
 {

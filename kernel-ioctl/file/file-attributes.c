@@ -5,7 +5,7 @@
 
 #include <linux/fs.h>
 
-/* These ioctls are declared with long, and every filesystem reads and writes 32 bits. */
+/* The kernel declares these ioctls with long, but every filesystem reads and writes 32 bits. */
 typedef union {
 	long declared;
 	uint32_t written;
@@ -25,7 +25,7 @@ static bool read_inode_flags(int fd, FileAttributes *attributes)
 	return true;
 }
 
-/* XFS says nothing of the realtime device in FS_IOC_GETFLAGS, and all the rest here too. */
+/* On XFS only this ioctl tells of the realtime device, and it has all the other flags. */
 static bool read_xfs_flags(int fd, FileAttributes *attributes)
 {
 	struct fsxattr flags = { 0 };
@@ -69,8 +69,8 @@ bool file_attributes_make_plain(int fd)
 	InodeWord flags = { 0 };
 
 	/*
-	 * Without FS_NOCOW_FL btrfs takes from an empty file that it has no checksums, too; as long
-	 * as the file has that, nothing may be said of its compression.
+	 * Setting flags without FS_NOCOW_FL also makes btrfs keep checksums for an empty file.  It accepts no
+	 * flag of compression before that.
 	 */
 	if (system_call_ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0)
 		return false;

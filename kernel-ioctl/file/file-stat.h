@@ -7,23 +7,23 @@
 #include <sys/types.h>
 
 /*
- * FileStat - what one statx(2) says of a file, as dedupd needs it.
+ * FileStat - the fields of statx(2) that dedupd needs.
  *
- * Times are nanoseconds since 1970 and may be negative; one that 64 bits cannot hold (after the year
- * 2262, which any owner can set as mtime) is the nearest that they can.  btime stands for the generation until the
- * file is opened: both filesystems keep it and set it anew when an inode number is reused.
+ * Times are nanoseconds since 1970 and may be negative.  A time that 64 bits cannot hold (after the year 2262,
+ * which any owner can set as mtime) becomes the nearest one that they can.  btime stands for the generation
+ * until the file is opened: both filesystems keep it, and set it anew when an inode number is reused.
  *
  * Thread: any.
  */
 typedef struct {
 	uint64_t inode;
-	uint64_t mount_id; /* STATX_MNT_ID; 0 where the kernel does not say */
+	uint64_t mount_id; /* STATX_MNT_ID; 0: the kernel does not tell */
 	uint64_t size_bytes;
 	uint64_t allocated_bytes; /* st_blocks: shared blocks count in each file */
 	int64_t btime_nsec;
 	int64_t mtime_nsec;
 	int64_t ctime_nsec;
-	uint32_t device_major; /* of the filesystem; differs per subvolume on btrfs */
+	uint32_t device_major; /* of the filesystem; on btrfs of the subvolume */
 	uint32_t device_minor;
 	uint32_t nlink;
 	uint32_t uid;
@@ -33,8 +33,7 @@ typedef struct {
 } FileStat;
 
 /*
- * Stat @name relative to the directory @dir_fd, not following a symlink and not triggering an
- * automount; with an empty @name the descriptor itself.  Returns 0 or a positive errno value: a
- * file that has just gone is nothing to make an error of.
+ * Stat @name in the directory @dir_fd, without following a symlink or triggering an automount.  An empty @name
+ * means the descriptor itself.  Returns 0 or a positive errno value.
  */
 int file_stat_at(int dir_fd, const char *name, FileStat *ret);

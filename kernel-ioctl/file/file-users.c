@@ -6,8 +6,8 @@
 #include <signal.h>
 
 /*
- * Who opens the file while the lease is held has its holder told by a signal, which would end the
- * process.  This one is ignored unless somebody asks for it.
+ * The kernel signals the holder of a lease when somebody opens the file; the default signal would end the
+ * process.  This one is ignored by default.
  */
 #define BREAK_SIGNAL SIGURG
 

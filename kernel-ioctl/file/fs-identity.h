@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * FsIdentity - which filesystem a descriptor lies on, and whether it can share blocks.
+ * FsIdentity - the filesystem of a descriptor, and whether it can share blocks.
  *
- * Facts: statfs(2) magic numbers; BTRFS_IOC_FS_INFO (works for ordinary users) gives UUID and
- * sector size; XFS_IOC_FSGEOMETRY (works for ordinary users) gives UUID, block size and the
- * reflink flag.  st_dev is no identity on btrfs: it differs per subvolume and per boot.
+ * Facts: statfs(2) has magic numbers.  BTRFS_IOC_FS_INFO gives UUID and sector size, XFS_IOC_FSGEOMETRY gives
+ * UUID, block size and the reflink flag; both work for ordinary users.  st_dev is no identity on btrfs: it
+ * differs per subvolume and per boot.
  *
  * It also tells apart filesystems whose superblocks have the same UUID: see CopyUuid.
  *
@@ -27,7 +27,7 @@ typedef enum {
 typedef struct {
 	FsKind kind;
 	uint8_t uuid[FS_UUID_BYTES]; /* names the filesystem, its store and its locks */
-	uint32_t block_bytes;        /* the grain of sharing; a power of two, at least 512 */
+	uint32_t block_bytes;        /* the unit of sharing; a power of two, at least 512 */
 	bool can_share;              /* false: XFS without reflink=1, or another filesystem */
 
 	/* The two that follow equal @uuid, unless this is a copy. */
@@ -41,14 +41,14 @@ const char *fs_kind_name(FsKind kind);
 bool fs_identity_is_copy(const FsIdentity *identity);
 
 /*
- * Fill @ret for the filesystem that @fd (any file or directory) lies on.  A filesystem that is
- * neither btrfs nor XFS is no error: its kind is FS_KIND_OTHER and its other fields are zero.
+ * Read the identity of the filesystem of @fd (any file or directory).  Another filesystem than btrfs and XFS
+ * is no error: its kind is FS_KIND_OTHER and its other fields are zero.
  */
 bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The id of the btrfs subvolume that the directory or file @fd lies in (BTRFS_IOC_INO_LOOKUP with
- * tree 0, which ordinary users may ask of a subvolume they can open); 0 on XFS.
+ * The id of the btrfs subvolume that contains the directory or file @fd; 0 on XFS.  Source:
+ * BTRFS_IOC_INO_LOOKUP with tree 0, which ordinary users may ask of a subvolume that they can open.
  */
 bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -56,12 +56,12 @@ bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 /* The label of the filesystem that @fd lies on, to be freed; NULL: it has none, or the kernel does not say. */
 char *fs_label_read(int fd);
 
-/* Size of the filesystem, whatever is in use; 0 where the kernel does not say. */
+/* The total size of the filesystem; 0: the kernel does not tell. */
 uint64_t fs_total_bytes(int fd);
 
 /*
- * Bytes in use by the filesystem's own count: on btrfs the bytes used in data block groups
- * (BTRFS_IOC_SPACE_INFO), which move only when a transaction commits; on XFS statfs's total less
- * free, which moves at once and contains metadata.
+ * The filesystem's own count of used bytes.  btrfs: bytes used in data block groups (BTRFS_IOC_SPACE_INFO),
+ * which change only when a transaction commits.  XFS: statfs's total less free, which changes at once and
+ * includes metadata.
  */
 bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;

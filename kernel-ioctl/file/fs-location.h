@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * FsLocation - what the kernel says of where a filesystem lies: of a btrfs its UUID in sysfs, whose devices
- * /sys/fs/btrfs lists, of others the number of their device.
+ * FsLocation - where a filesystem lies.  The UUID of a btrfs filesystem leads to its devices in /sys/fs/btrfs.
+ * Other filesystems have a device number.
  *
  * A filesystem without a block device (tmpfs, FUSE, NFS, overlay) has a number whose major is 0.
  *
@@ -17,16 +17,16 @@
  */
 typedef struct {
 	bool is_btrfs;
-	uint8_t fsid[FS_UUID_BYTES]; /* of a btrfs */
-	unsigned major;              /* of others */
+	uint8_t fsid[FS_UUID_BYTES]; /* if is_btrfs */
+	unsigned major;              /* else */
 	unsigned minor;
 } FsLocation;
 
-/* Of the filesystem that @fd, any file or directory, lies on. */
+/* The location of the filesystem of @fd, any file or directory. */
 bool fs_location_read(int fd, FsLocation *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Where that lies which @path names: a file or directory, which is opened for reading, or a block
- * device, which is not.
+ * The location of a file or directory, which is opened for reading, or of a block device, which is not
+ * opened.
  */
 bool fs_location_of_path(const char *path, FsLocation *ret);

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* The directory that the kernel made for the filesystem, to be freed; NULL: not known. */
+/* The kernel's directory in sysfs for the filesystem, to be freed; NULL: not known. */
 static char *find_directory(const char *sysfs, const FsIdentity *identity, dev_t device)
 {
 	g_autofree char *number = g_strdup_printf("%u:%u", major(device), minor(device));
@@ -25,7 +25,7 @@ static char *find_directory(const char *sysfs, const FsIdentity *identity, dev_t
 	return g_build_filename(sysfs, "fs/xfs", name, NULL);
 }
 
-/* As sixteen bytes are written without hyphens, to be freed; NULL: not known. */
+/* The boot id without hyphens, to be freed; NULL: not known. */
 static char *find_boot(const char *procfs, const char *given)
 {
 	g_autofree char *path = g_build_filename(procfs, "sys/kernel/random/boot_id", NULL);

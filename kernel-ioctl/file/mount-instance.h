@@ -6,20 +6,20 @@
 #include <sys/types.h>
 
 /*
- * MountInstance - a name for the time from one mounting of a filesystem to its unmounting.
+ * MountInstance - a name for the time between mounting and unmounting a filesystem.
  *
- * While a filesystem stays mounted, nobody can set it back to an older state.  The kernel makes a
- * directory in sysfs when it mounts a btrfs (fs/btrfs/UUID) or an XFS (fs/xfs/DEVICE), and removes it
- * afterwards.  kernfs gives out inode numbers in turn, so the number differs for each mounting of one boot.
- * The id of the boot tells boots apart.
+ * Nobody can set a mounted filesystem back to an older state.  The kernel makes a directory in sysfs when it
+ * mounts a btrfs (fs/btrfs/UUID) or XFS (fs/xfs/DEVICE) filesystem, and removes it on unmount.  kernfs numbers
+ * inodes in turn, so each mount of one boot has another inode number.  The boot id tells boots apart.
  *
  * Thread: any.
  */
 
 /*
- * The name, to be freed; NULL: the kernel does not say.  @boot is the id of the boot, with or without hyphens;
- * NULL: it is read from @procfs, of which a sandbox may show too little.  @device is st_dev, used on XFS.  @sysfs and @procfs
- * are "/sys" and "/proc", or where a test has its own.
+ * The name, to be freed; NULL: the kernel does not tell.
+ *
+ * @boot is the boot id, with or without hyphens.  NULL: it is read from @procfs, which a sandbox may
+ * hide.  @device is st_dev, used on XFS.  @sysfs and @procfs are "/sys" and "/proc", except in tests.
  */
 char *mount_instance_read(const char *sysfs, const char *procfs, const char *boot,
 			  const FsIdentity *identity, dev_t device);

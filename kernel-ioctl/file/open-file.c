@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* open_by_handle_at(2) is not told of large files by the C library, as openat(2) is. */
+/* The C library adds O_LARGEFILE to openat(2), but not to open_by_handle_at(2). */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_LARGEFILE)
 
-/* Handles as the filesystems make them: fs/xfs/xfs_export.c, fs/btrfs/export.h. */
+/* Types of handles: fs/xfs/xfs_export.c, fs/btrfs/export.h. */
 #define HANDLE_TYPE_XFS   0x81
 #define HANDLE_TYPE_BTRFS 0x4d
 
@@ -139,7 +139,7 @@ OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id,
 	*ret_errno = 0;
 	if (fd >= 0)
 		return OPEN_OPENED;
-	/* A handle is no path: what is "followed" here, or has no driver, is the object itself. */
+	/* A handle is no path: these errors describe the type of the object itself. */
 	if (errno == ELOOP || errno == ENXIO || errno == ENODEV)
 		return refuse_type(ret_errno);
 	return refuse(errno, ret_errno);
@@ -190,8 +190,8 @@ static int open_name(int dir_fd, const char *name, int flags)
 }
 
 /*
- * Open for reading what @path_fd is: through /proc, so that it is the same object whatever the name
- * has become; without /proc by the name again.
+ * Open the object of @path_fd for reading through /proc: it is the same object even if the name
+ * changed.  Without /proc, open the name again.
  */
 static int reopen(int path_fd, int dir_fd, const char *name, int flags)
 {
@@ -226,7 +226,7 @@ OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_err
 	return hand_out_take(fd, ret_fd, ret_errno);
 }
 
-/* O_DIRECTORY has an automount do its work, which can only be at a directory.  The type is not known before. */
+/* O_DIRECTORY triggers an automount, which can only be at a directory; the type is not known before. */
 static int find_path(const char *path)
 {
 	int fd = open_name(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -261,7 +261,7 @@ OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno
 		    S_ISDIR(st.st_mode) ? OPEN_FLAGS | O_DIRECTORY : OPEN_FLAGS);
 	if (fd < 0)
 		return refuse(errno, ret_errno);
-	/* Without /proc the name was looked up twice. */
+	/* Without /proc the name was looked up twice, so it may be another file. */
 	if (!is_same_file(fd, &st))
 		return refuse(ESTALE, ret_errno);
 

@@ -7,13 +7,12 @@
 #include <stdbool.h>
 
 /*
- * Opening regular files of other people for reading, safely.
+ * OpenFile - opens regular files of other people for reading, safely.
  *
- * Always O_RDONLY|O_NONBLOCK|O_NOFOLLOW|O_CLOEXEC|O_NOCTTY, and O_NOATIME where permitted.  By name
- * the type is checked through an O_PATH descriptor first and again on what was opened, so that a
- * FIFO or device swapped in is neither waited for nor opened.  A file under a lease that an open
- * for reading would break answers EAGAIN, since O_NONBLOCK does not wait for the lease's holder
- * (who is told nevertheless; fcntl(2), F_SETLEASE).
+ * Flags are always O_RDONLY|O_NONBLOCK|O_NOFOLLOW|O_CLOEXEC|O_NOCTTY, and O_NOATIME if permitted.  By name,
+ * the type is checked through an O_PATH descriptor first, and again on the opened file.  So a FIFO or device
+ * that replaces the file is neither waited for nor opened.  If opening would break a lease, the kernel tells
+ * the lease's holder, and the open fails with EAGAIN because of O_NONBLOCK (fcntl(2), F_SETLEASE).
  *
  * Thread: any.
  */
@@ -23,38 +22,37 @@ typedef enum {
 	OPEN_NOT_REGULAR, /* a symlink, directory, FIFO, socket or device */
 	OPEN_LEASED,      /* EAGAIN, EWOULDBLOCK */
 	OPEN_DENIED,      /* EACCES, EPERM */
-	OPEN_UNREADABLE,  /* EIO, EUCLEAN and their like: the disk or the filesystem is damaged */
+	OPEN_UNREADABLE,  /* EIO, EUCLEAN and the like: the disk or the filesystem is damaged */
 	OPEN_FAILED,      /* any other errno */
 } OpenOutcome;
 
 /*
- * Open by handle.  @mount_fd is any descriptor of the filesystem that is not O_PATH; the caller
- * needs CAP_DAC_READ_SEARCH.  The generation is part of the handle, so another file that has got
- * the inode number is OPEN_GONE.  The id is to be of what was seen to be a regular file: a device
- * would be opened before it is refused.  *ret_errno is 0 on OPEN_OPENED and OPEN_NOT_REGULAR.
+ * Open by handle, which needs CAP_DAC_READ_SEARCH.  @mount_fd is any descriptor of the filesystem that is not
+ * O_PATH.  The handle contains the generation, so another file that reused the inode number is OPEN_GONE.  @id
+ * must have been seen as a regular file: a device would be opened before it is refused.  *ret_errno is 0 on
+ * OPEN_OPENED and OPEN_NOT_REGULAR.
  */
 OpenOutcome open_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 			    int *ret_errno);
 
-/* The same of a generation that is known to be of a regular file, which it stays: its type is not asked. */
+/* Like open_file_by_id(), for an id that is known to be a regular file: the type is not checked. */
 OpenOutcome open_regular_file_by_id(int mount_fd, FsKind kind, const FileId *id, int *ret_fd,
 				    int *ret_errno);
 
-/* A directory by handle, for reading; -1 with errno.  What it needs is as above. */
+/* Open a directory by handle for reading; -1 with errno.  Needs the same as open_file_by_id(). */
 int open_directory_by_id(int mount_fd, FsKind kind, const FileId *id);
 
-/* Whether this process may open by handle on this filesystem: tried on @mount_fd itself. */
+/* This process can open by handle on this filesystem: tried on @mount_fd itself. */
 bool open_file_by_id_works(int mount_fd, FsKind kind);
 
 /* Open @name in the directory @dir_fd. */
 OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_errno);
 
 /*
- * Open the directory or regular file that @path names, following symlinks and mounting what an automount
- * waits for.  Nothing else is opened, since opening a FIFO or a device may have an effect.  OPEN_NOT_REGULAR then
- * means that it is neither.
+ * Open the directory or regular file @path, following symlinks and triggering automounts.  Nothing else is
+ * opened, since opening a FIFO or a device may have an effect; such a path is OPEN_NOT_REGULAR.
  */
 OpenOutcome open_file_or_directory(const char *path, int *ret_fd, int *ret_errno);
 
-/* What an errno value of opening a file or a directory on the way to it means. */
+/* The outcome for an errno value of opening a file, or a directory on the way to it. */
 OpenOutcome open_outcome_of(int error);

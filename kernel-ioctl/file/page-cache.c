@@ -12,7 +12,7 @@
 #define FETCH_PIECE_BYTES   (UINT64_C(1) << 20)
 #define MAPPED_WINDOW_BYTES (UINT64_C(64) << 20)
 
-/* Since kernel 6.5, and the same number on every architecture; not in older headers. */
+/* Since kernel 6.5, with one number on all architectures; older headers lack it. */
 #define SYS_CACHESTAT 451
 
 typedef struct {
@@ -33,7 +33,7 @@ static uint64_t page_bytes(void)
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* @length cut off at the end of the file: nothing is cached behind it. */
+/* @length cut off at the end of the file: nothing behind it is cached. */
 static uint64_t clip_to_file(const struct stat *st, uint64_t offset, uint64_t length)
 {
 	uint64_t size = (uint64_t)st->st_size;
@@ -62,7 +62,7 @@ int page_cache_try_cachestat(int fd)
 	return count_by_cachestat(fd, 0, 1, &ignored) ? 0 : errno;
 }
 
-/* To others than these mincore(2) answers that everything is resident (kernel 5.2). */
+/* To other users mincore(2) reports all pages as resident (kernel 5.2). */
 static bool mincore_is_truthful(const struct stat *st)
 {
 	uid_t uid = geteuid();
@@ -111,7 +111,9 @@ uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length)
 	uint64_t n_pages = 0;
 	bool is_counted = length > 0 && count_by_cachestat(fd, offset, length, &n_pages);
 
-	/* Mostly a file is cached from its beginning or not at all, and then its size adds nothing. */
+	/*
+	 * Most files are cached from their beginning or not at all, so the size of this file rarely matters.
+	 */
 	if (is_counted && n_pages == 0)
 		return 0;
 	if (is_counted && offset == 0 && n_pages >= (length - 1) / page_bytes() + 1)
@@ -125,7 +127,7 @@ uint64_t page_cache_resident_bytes(int fd, uint64_t offset, uint64_t length)
 	if (!is_counted && mincore_is_truthful(&st))
 		n_pages = count_by_mincore(fd, offset, length);
 
-	/* The pages at both ends count whole. */
+	/* Both ends lie in pages that count as whole. */
 	return MIN(n_pages * page_bytes(), length);
 }
 
@@ -151,7 +153,7 @@ void page_cache_drop(int fd, uint64_t offset, uint64_t length)
 	if (!length || offset > INT64_MAX)
 		return;
 
-	/* A length of 0 means to the end of the file. */
+	/* posix_fadvise() takes 0 for the rest of the file. */
 	if (length > INT64_MAX - offset)
 		length = 0;
 	posix_fadvise(fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);

@@ -53,7 +53,7 @@ int relay_file_clone(RelayFile *relay, int source_fd, uint64_t length)
 
 void relay_file_empty(RelayFile *relay)
 {
-	/* What cannot be dropped now goes with the file. */
+	/* A clone that cannot be dropped now goes with the file. */
 	while (ftruncate(relay->fd, 0) != 0 && errno == EINTR)
 		;
 }

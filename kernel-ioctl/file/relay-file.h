@@ -7,13 +7,13 @@
 /*
  * RelayFile - an unnamed file of XFS through which the first block of a file is deduplicated.
  *
- * XFS copies the CoW extent size hint of the source to the target if one request covers both files
- * completely (xfs_file_remap_range(), Linux 6.18).  A file with the hint allocates up to the hint for a
- * write of one byte to a shared block.  Every user can set the hint on their own files, and can change
- * the size of these at any moment.  So a check of the source before the request is a race.
+ * XFS copies the CoW extent size hint of the source to the target if one request covers both files completely
+ * (xfs_file_remap_range(), Linux 6.18).  A file with the hint allocates up to the hint for a write of one byte
+ * to a shared block.  Users can set the hint on their own files, and change the size of these, at any moment.
+ * So a check of the source before the request is a race.
  *
- * A block that was cloned to the relay lies behind its offset 0, and XFS does not copy the hint of a
- * source that is used from there.  Nobody else can open the relay.
+ * The relay holds the cloned block behind its offset 0; XFS copies no hint from there.  Nobody else can open
+ * the relay.
  *
  * Thread: the filesystem's worker.
  */
@@ -29,8 +29,8 @@ int relay_file_fd(const RelayFile *relay);
 uint64_t relay_file_offset(const RelayFile *relay);
 
 /*
- * Clone the first @length bytes of @source_fd, at most a block.  A length below a block size has to be
- * the size of the source.  Returns 0 or an errno value.
+ * Clone the first @length bytes of @source_fd, at most a block.  A shorter @length must be the size of the
+ * source.  Returns 0 or an errno value.
  */
 int relay_file_clone(RelayFile *relay, int source_fd, uint64_t length);
 

@@ -19,7 +19,7 @@ TargetPermission target_permission_get(void)
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	TargetPermission permission = { .uid = geteuid() };
 
-	/* With CAP_DAC_OVERRIDE every inode may be written. */
+	/* With CAP_DAC_OVERRIDE a process may write to every inode. */
 	permission.is_privileged =
 		syscall(SYS_capget, &header, sets) == 0 &&
 		(has_capability(sets, CAP_SYS_ADMIN) || has_capability(sets, CAP_DAC_OVERRIDE));
@@ -31,11 +31,11 @@ bool target_permission_covers(const TargetPermission *permission, int dir_fd, co
 {
 	if (permission->is_privileged || stat->uid == permission->uid)
 		return true;
-	/* An ACL that lets anyone write shows in the bits of the group: acl(5). */
+	/* An ACL that lets anyone write shows in the group bits: acl(5). */
 	if (!(stat->mode & (S_IWGRP | S_IWOTH)))
 		return false;
 
-	/* That the filesystem is read-only now says nothing about permission. */
+	/* A read-only filesystem says nothing about permission. */
 	return faccessat(dir_fd, name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 ||
 	       (errno != EACCES && errno != EPERM);
 }

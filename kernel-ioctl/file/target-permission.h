@@ -7,11 +7,10 @@
 #include <sys/types.h>
 
 /*
- * TargetPermission - whose files the kernel lets this process share onto.
+ * TargetPermission - into whose files the kernel lets this process share.
  *
- * FIDEDUPERANGE takes as a target what is open for reading only if the caller has CAP_SYS_ADMIN,
- * owns the file, or has write permission to its inode (allow_file_dedupe() in fs/remap_range.c);
- * anything readable may be a source.
+ * Any readable file may be a source of FIDEDUPERANGE.  A target may be open only for reading if the caller owns
+ * the file, may write to its inode, or has CAP_SYS_ADMIN (allow_file_dedupe() in fs/remap_range.c).
  *
  * Thread: any.
  */
@@ -20,12 +19,12 @@ typedef struct {
 	uid_t uid;
 } TargetPermission;
 
-/* What this process may do now; to be asked again after it changed its user or capabilities. */
+/* The permission of this process now.  It is out of date after a change of user or capabilities. */
 TargetPermission target_permission_get(void);
 
 /*
- * Whether @name in the directory @dir_fd, of which @stat was told, may be a target.  Asks the
- * kernel about files of others only whose mode lets some others write.
+ * @name in the directory @dir_fd, whose stat is @stat, may be a target.  Asks the kernel only about files of
+ * other users whose mode lets others write.
  */
 bool target_permission_covers(const TargetPermission *permission, int dir_fd, const char *name,
 			      const FileStat *stat);

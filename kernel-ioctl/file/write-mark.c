@@ -6,7 +6,7 @@
 
 #define SECTOR_BYTES 512
 
-/* Adds what the device in the directory @path of sysfs was asked to write. */
+/* Add the bytes written to the device whose directory in sysfs is @path. */
 static bool add_written(const char *path, uint64_t *written_bytes)
 {
 	g_autofree char *file = g_build_filename(path, "stat", NULL);

@@ -12,7 +12,7 @@ static uint64_t number_in(const char *directory, const char *name)
 	return text ? g_ascii_strtoull(text, NULL, 10) : 0;
 }
 
-/* What an array does, as the kernel calls it. */
+/* The kernel's names for work on an md array, and ours. */
 static const struct {
 	const char *action;
 	const char *name;
@@ -36,7 +36,7 @@ static void look_at_array(const char *directory, DeviceHealth *health)
 			health->array_work = g_strdup_printf("%s of %s", actions[i].name, name);
 }
 
-/* The sum of those that the device itself gave. */
+/* The sum of the errors that the device itself reported. */
 static uint64_t errors_of(const char *directory)
 {
 	static const char *const counted[] = { "write_errs", "read_errs", "flush_errs", NULL };
@@ -77,7 +77,7 @@ static void look_at_btrfs_devices(const char *btrfs, DeviceHealth *health)
 	}
 }
 
-/* One that is paused moves nothing. */
+/* A paused operation moves no data. */
 static void look_at_btrfs(const DiskTopology *topology, const FsLocation *location,
 			  DeviceHealth *health)
 {

@@ -8,23 +8,20 @@
 #include <stdint.h>
 
 /*
- * DeviceHealth - what the kernel says of the devices under a filesystem: whether any is missing, what
- * goes on among them, and how often they failed.
+ * DeviceHealth - the state of the devices under a filesystem: missing ones, work on them, and errors.
  *
- * From sysfs alone, so that nothing is opened on the filesystem and no disk is woken.  Facts:
- * md/degraded of an array counts the members that it lacks, md/sync_action is what it does
- * (Documentation/admin-guide/md.rst); of a btrfs devinfo/N/missing (5.6) and error_stats (5.14)
- * are those of each device, and exclusive_operation says what moves its extents.  Of error_stats
- * what the device itself refused is counted, reads, writes and flushes: wrong checksums may be of old
- * data, and count anew whenever somebody reads it.
+ * It is read from sysfs alone, so that no disk is woken.  Facts: md/degraded counts missing members and
+ * md/sync_action names the work (Documentation/admin-guide/md.rst).  btrfs has devinfo/N/missing (5.6),
+ * error_stats (5.14) and exclusive_operation.  Only read, write and flush errors count, which the device
+ * itself reported.  Wrong checksums do not: they may be of old data, and each read counts them again.
  *
  * Thread: any.
  */
 typedef struct {
-	char *lack;       /* "md0 lacks 1 of its devices"; NULL: nothing is missing */
-	char *array_work; /* "a resync of md0"; NULL: nothing goes on */
-	char *btrfs_work; /* "a balance of the btrfs"; NULL: the same */
-	uint64_t errors;  /* of a btrfs, since its counters were reset */
+	char *lack;       /* "md0 lacks 1 of its devices"; NULL: no device is missing */
+	char *array_work; /* "a resync of md0"; NULL: none */
+	char *btrfs_work; /* "a balance of the btrfs"; NULL: none */
+	uint64_t errors;  /* of btrfs, since its counters were reset */
 } DeviceHealth;
 
 void device_health_read(const DiskTopology *topology, const FsLocation *location,

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-/* Whatever a disk's own sectors are. */
+/* The unit of the counters, whatever the disk's sector size. */
 #define SECTOR_BYTES 512
 
 enum {
@@ -17,7 +17,7 @@ enum {
 	WRITE_MSEC,
 	IN_FLIGHT,
 	BUSY_MSEC,
-	N_FIELDS, /* that all kernels have */
+	N_FIELDS, /* in all kernels */
 };
 
 bool disk_stat_parse(const char *text, DiskStat *ret)

@@ -5,11 +5,9 @@
 #include <stdint.h>
 
 /*
- * DiskStat - what a block device has done since it was there, for everybody
- * (Documentation/block/stat.rst).
+ * DiskStat - the I/O of a block device since it appeared, by all programs (Documentation/block/stat.rst).
  *
- * The times are sums over requests, from when each was queued to when it was done.  Counters may
- * wrap: only differences count.
+ * The times are sums over requests, from queueing to completion.  Counters may wrap, so use only differences.
  *
  * Thread: any.
  */
@@ -21,11 +19,11 @@ typedef struct {
 	uint64_t write_bytes;
 	uint64_t write_msec;
 	uint64_t in_flight; /* now */
-	uint64_t busy_msec; /* in which any was in flight */
+	uint64_t busy_msec; /* while any request was in flight */
 } DiskStat;
 
-/* False if the disk is gone, or the text is none that this knows. */
+/* False if the disk is gone or the text is malformed. */
 bool disk_stat_read(const char *path, DiskStat *ret);
 
-/* The same from the text of such a file. */
+/* Parse the text of such a file. */
 bool disk_stat_parse(const char *text, DiskStat *ret);

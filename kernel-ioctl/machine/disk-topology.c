@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of devices on devices: more than anyone stacks, and an end where sysfs shows nonsense. */
+/* The limit of devices on devices: nobody stacks more, and nonsense in sysfs must end. */
 #define DEPTH_MAX 32
 
-/* device-mapper's UUIDs begin with what made them. */
+/* device-mapper's UUIDs begin with the name of the subsystem that made the device. */
 #define MULTIPATH_UUID "mpath-"
 
 typedef struct {
 	const DiskTopology *topology;
 	GPtrArray *disks;
-	GPtrArray *arrays; /* NULL: they are not looked for */
+	GPtrArray *arrays; /* NULL: arrays are not collected */
 	unsigned depth;
 } Search;
 
@@ -96,7 +96,7 @@ static bool find_backing_file(Search *search, const char *directory)
 
 static bool find_device(Search *search, const char *path);
 
-/* Whether any of the entries of @path, which are links to devices, led to a disk. */
+/* Follow the entries of @path, which are links to devices.  True if any led to a disk. */
 static bool find_devices(Search *search, const char *path)
 {
 	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
@@ -112,7 +112,7 @@ static bool find_devices(Search *search, const char *path)
 	return found;
 }
 
-/* @directory is that of a device in sysfs, free of symlinks. */
+/* @directory is the directory of a device in sysfs, free of symlinks. */
 static bool find_below(Search *search, const char *directory)
 {
 	g_autofree char *slaves = g_build_filename(directory, "slaves", NULL);
@@ -150,7 +150,7 @@ static bool find_number(Search *search, unsigned major, unsigned minor)
 	return major != 0 && find_device(search, path);
 }
 
-/* What mount options name, as an XFS's log. */
+/* Follow the devices that mount options name, such as an XFS log. */
 static bool find_others(Search *search, const FsLocation *location)
 {
 	g_auto(GStrv) nodes =
@@ -220,16 +220,4 @@ char **disks_names(const GPtrArray *disks)
 	for (size_t i = 0; i < disks->len; i++)
 		names[i] = g_strdup(((const Disk *)disks->pdata[i])->name);
 	return names;
-}
-
-bool disks_are_rotating(const GPtrArray *disks)
-{
-	for (size_t i = 0; i < disks->len; i++) {
-		const Disk *disk = disks->pdata[i];
-
-		if (disk->is_rotating)
-			return true;
-	}
-
-	return false;
 }

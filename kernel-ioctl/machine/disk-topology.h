@@ -39,8 +39,5 @@ GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *lo
 /* The md arrays between the filesystem and its disks, as directories in sysfs (char *), each once. */
 GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location);
 
-/* The names of @disks as the kernel has them, NULL-terminated, to be freed. */
+/* The kernel's names of @disks, NULL-terminated, to be freed. */
 char **disks_names(const GPtrArray *disks);
-
-/* Whether the kernel calls any of @disks rotating. */
-bool disks_are_rotating(const GPtrArray *disks);

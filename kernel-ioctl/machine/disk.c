@@ -15,7 +15,7 @@ static bool is_set(const char *directory, const char *name)
 	return g_strcmp0(value, "1") == 0;
 }
 
-/* Whether a part of the path is a root hub, "usb1". */
+/* True if a component of the path is a root hub, such as "usb1". */
 static bool is_on_usb(const char *directory)
 {
 	g_auto(GStrv) parts = g_strsplit(directory, "/", -1);
@@ -32,7 +32,7 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
 
-/* The links of udev that point to the device node of @name, as to "../../sda". */
+/* The names of udev's links to the device node of @name. */
 static char **read_ids(const char *dev, const char *name)
 {
 	g_autofree char *path = g_build_filename(dev, BY_ID, NULL);
@@ -54,7 +54,7 @@ static char **read_ids(const char *dev, const char *name)
 	return (char **)g_ptr_array_free(ids, false);
 }
 
-/* By the driver, which names them; virtio_blk and others call all of theirs rotating. */
+/* By name: virtio_blk and other drivers report all their disks as rotating. */
 static bool is_virtual(const char *name)
 {
 	static const char *const beginnings[] = { "vd", "xvd", "nbd", "rbd", "zram", "ubi" };

@@ -13,19 +13,19 @@
  * Set when found, never changed.  Thread: any.
  */
 typedef struct {
-	char *name; /* the kernel's, as "sda" */
+	char *name; /* the kernel's name, such as "sda" */
 	unsigned major;
 	unsigned minor;
 	char **ids; /* its names in /dev/disk/by-id, sorted; empty without udev */
-	bool is_virtual; /* of a virtual machine, over a network, in memory: the kernel knows no properties */
-	bool is_rotating; /* what the kernel believes, also of USB disks without platters; if virtual: no */
-	bool is_removable; /* a medium that can be taken out, or a disk on USB */
-	char *stat_path;   /* of its counters (disk-stat) */
+	bool is_virtual; /* of a virtual machine, on a network, in memory: the kernel knows no properties */
+	bool is_rotating; /* as the kernel reports, also for USB disks without platters; false if virtual */
+	bool is_removable; /* the medium can be taken out, or the disk is on USB */
+	char *stat_path;   /* the file with its counters (DiskStat) */
 } Disk;
 
 /*
- * The disk whose directory in sysfs is @directory, free of symlinks; @dev is where device nodes are
- * ("/dev").  NULL if there is none (any more).
+ * The disk whose directory in sysfs is @directory, free of symlinks.  @dev is the directory of device nodes
+ * ("/dev").  NULL if there is no such disk (any more).
  */
 Disk *disk_read(const char *directory, const char *dev);
 void disk_free(Disk *disk);

@@ -14,7 +14,7 @@ char **mount_devices_read(const char *mountinfo, unsigned major, unsigned minor)
 	GPtrArray *paths = g_ptr_array_new();
 
 	for (char **part = parts; *part; part++) {
-		/* Blanks are written as \040. */
+		/* mountinfo writes blanks as \040. */
 		if (g_str_has_prefix(*part, "logdev=") || g_str_has_prefix(*part, "rtdev="))
 			g_ptr_array_add(paths, g_strcompress(strchr(*part, '=') + 1));
 	}

@@ -17,11 +17,11 @@ typedef struct {
 	uint64_t write_bytes;
 } ThreadIo;
 
-/* Of the calling thread.  False if the kernel does not count (CONFIG_TASK_IO_ACCOUNTING) or hides the counters. */
+/* I/O of the calling thread.  False if the kernel lacks CONFIG_TASK_IO_ACCOUNTING or hides the counters. */
 bool thread_io_read(ThreadIo *ret);
 
-/* Of the thread @id (gettid(2)) of this process.  False also if it has ended. */
+/* I/O of the thread @id (gettid(2)) of this process.  Also false if the thread has ended. */
 bool thread_io_read_of(int id, ThreadIo *ret);
 
-/* Only the read bytes of the calling thread. */
+/* The bytes read by the calling thread. */
 bool thread_io_read_bytes(uint64_t *ret);

@@ -8,7 +8,7 @@
 
 #define NICE_MAX 19
 
-/* Both take 0 for the calling thread, though one says process. */
+/* Both calls take 0 for the calling thread, although one says process. */
 #define THIS_THREAD 0
 
 void thread_priority_lower(void)

@@ -44,7 +44,7 @@ _Static_assert(sizeof(XfsAbiGeometry) == 256, "as in the kernel");
 typedef struct {
 	uint64_t inode;
 	uint64_t size_bytes;
-	uint64_t blocks; /* of the filesystem; including delayed allocations */
+	uint64_t blocks; /* of the filesystem, with delayed allocations */
 	uint64_t xflags;
 	int64_t atime;
 	int64_t mtime;
@@ -71,7 +71,7 @@ typedef struct {
 	uint16_t checked;
 	uint16_t mode;
 	uint16_t pad;
-	uint64_t extents64; /* with XFS_ABI_BULK_NREXT64; then extents is 0 */
+	uint64_t extents64; /* with XFS_ABI_BULK_NREXT64, which leaves extents 0 */
 	uint64_t reserved[6];
 } XfsAbiInode;
 
@@ -81,7 +81,7 @@ typedef struct {
 	uint64_t inode; /* the first inode to list; on return, where to continue */
 	uint32_t flags;
 	uint32_t n_wanted;
-	uint32_t n_given; /* 0: that was all */
+	uint32_t n_given; /* 0: the list is complete */
 	uint32_t group;
 	uint64_t reserved[5];
 	XfsAbiInode inodes[];
@@ -97,7 +97,7 @@ _Static_assert(sizeof(XfsAbiBulkstat) == 64, "as in the kernel");
 /* Kernel 6.10. */
 typedef struct {
 	uint64_t filesystem;
-	uint16_t id_bytes; /* of what follows it */
+	uint16_t id_bytes; /* of the fields after it */
 	uint16_t pad;
 	uint32_t generation;
 	uint64_t inode;
@@ -105,10 +105,10 @@ typedef struct {
 
 _Static_assert(sizeof(XfsAbiHandle) == 24, "as in the kernel");
 
-/* The last record that is given reaches to the end of the buffer. */
+/* The kernel sets the last record's record_bytes to the rest of the buffer. */
 typedef struct {
 	XfsAbiHandle parent;
-	uint32_t record_bytes; /* up to the next record */
+	uint32_t record_bytes; /* the distance to the next record */
 	uint32_t reserved;
 	char name[]; /* NUL-terminated */
 } XfsAbiParent;
@@ -117,7 +117,7 @@ _Static_assert(sizeof(XfsAbiParent) == 32, "as in the kernel");
 
 typedef struct {
 	XfsAbiHandle handle;
-	uint32_t cursor[4]; /* 0 at first, then unchanged by the caller */
+	uint32_t cursor[4]; /* 0 at first; the caller never changes it */
 	uint16_t flags;
 	uint16_t flags_given;
 	uint32_t buffer_bytes;

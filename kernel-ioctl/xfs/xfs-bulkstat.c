@@ -7,13 +7,13 @@
 
 #include <linux/fs.h>
 
-/* More were not faster: 192 KiB. */
+/* 192 KiB.  Larger batches were not faster. */
 #define BATCH_INODES 1024
 
 struct XfsBulkstat {
 	int fd;
 	uint32_t next;  /* in the batch */
-	uint64_t least; /* that the next inode may be */
+	uint64_t least; /* the least valid number of the next inode */
 	bool is_done;
 	XfsInode inode;
 	XfsAbiBulkstat *batch;
@@ -31,7 +31,7 @@ static XfsAbiBulkstat *batch_new(uint32_t n_inodes)
 	return batch;
 }
 
-/* A kernel that does not know of wide counts of extents refuses to be asked for them. */
+/* An older kernel refuses the flag for wide extent counts; ask again without it. */
 static int read_batch(int fd, XfsAbiBulkstat *batch)
 {
 	int result = system_call_ioctl(fd, XFS_ABI_BULKSTAT, batch);
@@ -119,7 +119,7 @@ static bool answer_is_unusable(GError **error)
 	return system_call_failed(error, "list the inodes of the XFS");
 }
 
-/* The kernel gives inodes in order and says where to go on: anything else would never end. */
+/* The kernel must give inodes in order and a later inode to continue with; otherwise this would never end. */
 static bool next_batch(XfsBulkstat *bulkstat, GError **error)
 {
 	XfsAbiBulkstat *batch = bulkstat->batch;
@@ -144,7 +144,7 @@ bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **err
 		return true;
 
 	fill(&bulkstat->batch->inodes[bulkstat->next++], &bulkstat->inode);
-	/* A damaged index of inodes may have one twice. */
+	/* A damaged inode index may list an inode twice. */
 	if (bulkstat->inode.inode < bulkstat->least || bulkstat->inode.inode == UINT64_MAX)
 		return answer_is_unusable(error);
 	bulkstat->least = bulkstat->inode.inode + 1;

@@ -37,7 +37,7 @@ typedef struct {
 	mode_t mode;
 	bool is_immutable;
 	bool is_realtime;
-	bool is_plain; /* neither of these, nor append-only, nor for DAX */
+	bool is_plain; /* not immutable, append-only, realtime or DAX */
 } XfsInode;
 
 #define XFS_EVERY_GROUP UINT32_MAX
@@ -45,23 +45,23 @@ typedef struct {
 /* 0 if the kernel lists inodes for this process through @fd, else a positive errno value. */
 int xfs_bulkstat_try(int fd);
 
-/* Read one inode.  False: there is none with this number, or it cannot be read. */
+/* Read one inode.  False if no inode has this number, or it cannot be read. */
 bool xfs_inode_read(int fd, uint64_t inode, XfsInode *ret) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Inodes of the allocation group @group, or of all of them (XFS_EVERY_GROUP), from @first_inode on; 0
- * is the first one.  @fd is any file or directory of the filesystem, and borrowed.
+ * List the inodes from @first_inode on of the allocation group @group, or of all groups (XFS_EVERY_GROUP); 0
+ * is the first inode.  @fd is any file or directory of the filesystem, and borrowed.
  */
 XfsBulkstat *xfs_bulkstat_new(int fd, uint32_t group, uint64_t first_inode);
 void xfs_bulkstat_free(XfsBulkstat *bulkstat);
 
 /*
- * Ask the kernel for @n_inodes at a time, instead of the 1024 that are fastest.  It reads the blocks that hold
- * them, and about as much ahead.
+ * Ask the kernel for @n_inodes at a time, instead of the 1024 that are fastest.  The kernel reads the blocks
+ * that hold them, and about as much ahead.
  */
 void xfs_bulkstat_ask_for(XfsBulkstat *bulkstat, uint32_t n_inodes);
 
-/* The next inode, valid until the next call; NULL at the end. */
+/* The next inode, valid until the next call, or NULL at the end. */
 bool xfs_bulkstat_next(XfsBulkstat *bulkstat, const XfsInode **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -11,7 +11,7 @@
 /* 64 KiB. */
 #define BATCH_RECORDS 1024
 
-/* What stands for the data section where devices are not told by their numbers (XFS_DEV_DATA). */
+/* The data section, if the kernel does not give device numbers (XFS_DEV_DATA). */
 #define DATA_SECTION 1
 
 #define NOT_DATA (FMR_OF_SPECIAL_OWNER | FMR_OF_ATTR_FORK | FMR_OF_EXTENT_MAP)
@@ -19,14 +19,14 @@
 struct XfsFsmap {
 	int fd;
 	uint32_t device;
-	uint32_t next;          /* in the batch */
+	uint32_t next;          /* index in the batch */
 	bool is_last;           /* no batch comes after this one */
-	struct fsmap batch_end; /* the last record of the batch before */
+	struct fsmap batch_end; /* the last record of the previous batch */
 	XfsOwnedExtent extent;
 	struct fsmap_head *batch;
 };
 
-/* As the kernel tells devices to programs (new_encode_dev of linux/kdev_t.h). */
+/* The kernel's encoding of device numbers for programs (new_encode_dev of linux/kdev_t.h). */
 static uint32_t data_device(int fd)
 {
 	struct stat stat;
@@ -46,7 +46,7 @@ XfsFsmap *xfs_fsmap_new(int fd)
 	fsmap->device = data_device(fd);
 	fsmap->batch = g_malloc0(fsmap_sizeof(BATCH_RECORDS));
 	fsmap->batch->fmh_count = BATCH_RECORDS;
-	/* From the first record to the last one there could be. */
+	/* The keys cover all possible records. */
 	fsmap->batch->fmh_keys[1] = (struct fsmap){
 		.fmr_device = UINT32_MAX,
 		.fmr_flags = UINT32_MAX,
@@ -87,7 +87,7 @@ static bool answer_is_unusable(GError **error)
 	return failed(error);
 }
 
-/* The last record, to which the next batch is what follows; anything else would never end. */
+/* The kernel continues behind the last record; if that record does not change, the list would never end. */
 static bool has_gone_on(XfsFsmap *fsmap)
 {
 	const struct fsmap_head *batch = fsmap->batch;

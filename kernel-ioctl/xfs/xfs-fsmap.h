@@ -29,10 +29,12 @@ typedef struct {
 XfsFsmap *xfs_fsmap_new(int fd);
 void xfs_fsmap_free(XfsFsmap *fsmap);
 
-/* Before the first extent: list only extents that overlap the bytes @begin to @end, which are whole blocks. */
+/*
+ * Before the first extent: list only extents that overlap the bytes @begin to @end, which are whole blocks.
+ */
 void xfs_fsmap_restrict(XfsFsmap *fsmap, uint64_t begin, uint64_t end);
 
-/* The next extent, valid until the next call; NULL at the end. */
+/* The next extent, valid until the next call, or NULL at the end. */
 bool xfs_fsmap_next(XfsFsmap *fsmap, const XfsOwnedExtent **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -17,7 +17,7 @@ typedef struct {
 	uint32_t n_groups;
 	bool has_reflink;
 	bool has_rmapbt;   /* FS_IOC_GETFSMAP knows the owner of each block */
-	bool has_realtime; /* a section of its own for data */
+	bool has_realtime; /* a separate section for data */
 	bool has_parents;  /* inodes have parent pointers (XFS_IOC_GETPARENTS, kernel 6.10) */
 } XfsGeometry;
 

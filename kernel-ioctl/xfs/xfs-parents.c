@@ -14,7 +14,7 @@ struct XfsParents {
 	XfsAbiGetparents request;
 	bool is_done;
 	size_t next; /* in the buffer */
-	/* A byte more, which ends the last name whatever comes. */
+	/* One more byte, which ends the last name in any case. */
 	_Alignas(XfsAbiParent) char buffer[BUFFER_BYTES + 1];
 };
 
@@ -35,7 +35,7 @@ void xfs_parents_free(XfsParents *parents)
 
 void xfs_parents_begin(XfsParents *parents, uint64_t inode, uint32_t generation)
 {
-	/* The kernel takes the directory's filesystem, whatever the handle says. */
+	/* The kernel uses the filesystem of @fd, not the one in the handle. */
 	parents->request = (XfsAbiGetparents){
 		.handle = { .id_bytes = XFS_ABI_HANDLE_ID_BYTES,
 			    .generation = generation,
@@ -67,7 +67,7 @@ int xfs_parents_try(int fd, uint64_t inode, uint32_t generation)
 	return ask(parents) ? 0 : errno;
 }
 
-/* Where the next record is, if what the kernel gave is one. */
+/* The record at the position, which may be invalid: see is_record(). */
 static const XfsAbiParent *record_at(const XfsParents *parents)
 {
 	return (const XfsAbiParent *)(parents->buffer + parents->next);
@@ -82,7 +82,7 @@ static bool is_record(const XfsParents *parents)
 	       record->record_bytes <= room && record->record_bytes % _Alignof(XfsAbiParent) == 0;
 }
 
-/* The buffer was cleared before the kernel was asked: of what has no names it stays so. */
+/* The file has no names: the kernel wrote nothing into the buffer, which ask() had cleared. */
 static bool is_empty(const XfsParents *parents)
 {
 	return parents->is_done && parents->next == 0 && record_at(parents)->record_bytes == 0;

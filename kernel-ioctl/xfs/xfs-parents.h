@@ -25,7 +25,7 @@ typedef struct {
 typedef enum {
 	XFS_PARENTS_NEXT, /* a name */
 	XFS_PARENTS_END,  /* there are no more */
-	XFS_PARENTS_GONE, /* the file no longer exists, or cannot be read */
+	XFS_PARENTS_GONE, /* the file is gone or cannot be read */
 } XfsParentsOutcome;
 
 /* 0 if this process can read the file's parent pointers, else a positive errno value. */
@@ -38,7 +38,7 @@ void xfs_parents_free(XfsParents *parents);
 /* Continue with the names of this inode. */
 void xfs_parents_begin(XfsParents *parents, uint64_t inode, uint32_t generation);
 
-/* *ret is set with XFS_PARENTS_NEXT. */
+/* *ret is set on XFS_PARENTS_NEXT only. */
 XfsParentsOutcome xfs_parents_next(XfsParents *parents, XfsParent *ret);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(XfsParents, xfs_parents_free)

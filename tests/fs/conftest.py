@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 
 import harness
+import own_mounts
 from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
 from service import Service
 
@@ -26,6 +27,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # What a shell starts in the background ignores Ctrl-C, and so would all that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    own_mounts.take()
     config.addinivalue_line("markers", "true_clock: waits are not feigned, as something else races")
     config.addinivalue_line("markers", "alone: meson runs nothing else at the same time")
     harness.clock.open()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/config/config.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-guard.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/pass/extent-pass.h"
 #include "hashstore/store-check.h"
 #include "kernel-ioctl/file/dedupe-range.h"
@@ -93,7 +93,7 @@ static bool begin_pass(Work *work, bool is_damaged)
 		.stop = &work->stop,
 		.progress = &work->progress,
 		.block_bytes = HOSTILE_BLOCK_BYTES,
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = &work->result,
 		.n_readers = 1,
 	};
@@ -118,8 +118,8 @@ static void end_pass(Work *work)
 
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
-	g_clear_pointer(&pass->btrfs.places, extent_places_free);
-	g_clear_pointer(&pass->btrfs.guard, extent_guard_free);
+	g_clear_pointer(&pass->btrfs.scope, extent_scope_free);
+	g_clear_pointer(&pass->btrfs.cost, sharing_cost_free);
 	g_clear_pointer(&pass->btrfs.ref_bound, btrfs_ref_bound_free);
 	filter_free(pass->filter);
 	throttle_free(pass->throttle);

@@ -14,7 +14,6 @@
 #include "hashstore/objects/pinned.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
-#include "hashstore/store-vacuum.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/hostile-store.h"
 #include "tests/unit/scratch.h"

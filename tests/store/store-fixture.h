@@ -10,7 +10,7 @@
  */
 typedef struct {
 	char *directory;
-	char *path; /* of the store's file */
+	char *path; /* the file of the store */
 	HashStoreOptions options;
 } StoreFixture;
 
@@ -19,7 +19,7 @@ typedef struct {
 StoreFixture *store_fixture_new(void);
 void store_fixture_free(StoreFixture *fixture);
 
-/* The store, which must open. */
+/* Open the store, which must succeed. */
 HashStore *store_fixture_open(const StoreFixture *fixture);
 
 /* Put 1,000 objects of 10 anchors into it, settle them, and close it. */
@@ -28,16 +28,16 @@ void store_fixture_fill(const StoreFixture *fixture);
 /* Opening it for writing must fail with @code and a message that holds @text. */
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text);
 
-/* Run SQL on the file from outside. */
+/* Run SQL on the file, as another program would. */
 void store_fixture_sql(const char *path, const char *sql);
 
-/* Name, size, mtime and content of the file, as one text to compare. */
+/* The name, size, mtime and content of the file as one text, for comparison. */
 char *store_fixture_state(const char *path);
 
 /* The same of all files in the directory. */
 char *store_fixture_directory_state(const StoreFixture *fixture);
 
-/* Everything lives; the data are ignored. */
+/* Every object is live; @data is ignored. */
 bool store_fixture_all_live(uint32_t object, void *data);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreFixture, store_fixture_free)

@@ -29,7 +29,7 @@ static void check_note(HashStore *store, const char *text)
 	g_assert_cmpstr(note, ==, text);
 }
 
-/* All that a pass does which finds everything as it was. */
+/* Do all that a pass without changes does. */
 static void change_nothing(const StoreFixture *fixture)
 {
 	g_autoptr(HashStore) store = store_fixture_open(fixture);
@@ -90,7 +90,7 @@ static void test_nothing_is_written_when_nothing_changed(void)
 	g_assert_cmpint(stat(shm, &st), ==, 0);
 	check_nothing_is_written(fixture);
 
-	/* Nor made. */
+	/* The WAL is not made, either. */
 	g_unlink(wal);
 	g_unlink(shm);
 	check_nothing_is_written(fixture);
@@ -121,7 +121,7 @@ static void test_what_was_killed_after_a_commit_is_read_and_then_at_rest(void)
 	check_nothing_is_written(fixture);
 }
 
-/* @n objects that take some megabytes; their ids begin at *id, which is moved on. */
+/* Put @n objects that take some megabytes; ids begin at *id, which advances. */
 static void put_long_names(HashStore *store, uint32_t n, uint32_t *id)
 {
 	uint8_t name[255] = "name";

@@ -23,7 +23,7 @@ static uint64_t digest_of(uint32_t object, uint32_t block)
 	       UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* An object whose anchors and row follow from its id, of which two in turn are equal. */
+/* Put an object whose anchors and row follow from its id.  Two consecutive ones are equal. */
 static bool put_object(HashStore *store, uint32_t *ret_id, GError **error)
 {
 	Object object = { .name = (const uint8_t *)"n", .name_bytes = 1 };
@@ -88,7 +88,7 @@ static void check_whole(const StoreFixture *fixture, uint32_t committed)
 			break;
 		n_members += group->n_members;
 	}
-	/* The first and, of an even number, the last one have no equal. */
+	/* The first object has no equal, nor has the last one of an even number. */
 	g_assert_cmpuint(n_members, ==,
 			 (n_objects - (n_objects > 0) - (n_objects > 0 && n_objects % 2 == 0)) *
 				 ANCHORS_PER_OBJECT);
@@ -125,7 +125,7 @@ static void test_kill_at_any_time_leaves_a_whole_store_and_rising_ids(void)
 	g_assert_cmpuint(committed, >, 0);
 }
 
-/* Put objects until the store is full; the number that was committed. */
+/* Put objects until the store is full.  Returns the number that was committed. */
 static uint64_t fill(const StoreFixture *fixture)
 {
 	g_autoptr(HashStore) store = store_fixture_open(fixture);

@@ -4,7 +4,7 @@
 
 #define SIZE UINT64_C(8192)
 
-/* Put an object with its whole digest; what is not OBJECT_DONE has none. */
+/* Put an object with the digest of its whole; only an OBJECT_DONE one has that anchor. */
 static Object put(HashStore *store, uint64_t inode, uint64_t digest, uint64_t size_bytes)
 {
 	Object object = {
@@ -16,7 +16,7 @@ static Object put(HashStore *store, uint64_t inode, uint64_t digest, uint64_t si
 	g_assert_true(hash_store_put(store, &object, &error));
 	const Anchor whole = { digest, object.id, ANCHOR_WHOLE_BLOCK };
 	g_assert_true(hash_store_put_anchor(store, &whole, &error));
-	/* The same digest of a few blocks is another matter. */
+	/* An equal digest of a few blocks does not count. */
 	const Anchor few = { digest + 1, object.id, 0 };
 	g_assert_true(hash_store_put_anchor(store, &few, &error));
 	return object;
@@ -93,7 +93,7 @@ static void test_objects_of_another_length_or_version_are_no_equals(void)
 	put(store, 4, 77, SIZE);
 	put(store, 5, 77, SIZE);
 	commit(store);
-	/* The anchors of what these were stay until a merge. */
+	/* The anchors of the old versions stay until a merge. */
 	g_assert_true(hash_store_drop(store, 0, 3, &error));
 	put(store, 4, 99, SIZE);
 	commit(store);

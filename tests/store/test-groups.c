@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What a store should hold, to be compared with what it says. */
+/* The expected contents of a store. */
 typedef struct {
 	HashStore *store;
 	GArray *anchors; /* of Anchor */
@@ -91,7 +91,7 @@ static bool is_unsettled(const Oracle *oracle, const Anchor *anchor)
 	return anchor->object >= oracle->settled_below;
 }
 
-/* Live members of the digest that begins at @begin, sorted, each once; returns their end. */
+/* The live members of the digest at @begin, sorted, each once.  Returns their end. */
 static guint members_at(const Oracle *oracle, guint begin, GArray *ret)
 {
 	const Anchor *all = (const Anchor *)(void *)oracle->anchors->data;
@@ -123,7 +123,7 @@ static bool is_group(const Oracle *oracle, const GArray *members)
 	return members->len > 1 || g_array_index(members, Anchor, 0).digest == ANCHOR_ZEROS_DIGEST;
 }
 
-/* Groups of the store, none of which is cut, must be those that a sort of everything gives. */
+/* The groups of the store, none of which is cut, must equal those of a sort of everything. */
 static uint64_t check_walk(Oracle *oracle, Groups *groups)
 {
 	g_autoptr(GArray) members = g_array_new(false, false, sizeof(Anchor));
@@ -167,7 +167,7 @@ static uint64_t check_groups(Oracle *oracle)
 	return n;
 }
 
-/* @n anchors of which many are equal; @range bounds the digests. */
+/* Put @n anchors, many of them equal; @range bounds the digests. */
 static void put_random(Oracle *oracle, unsigned n, uint64_t range)
 {
 	uint32_t object = 0;
@@ -215,7 +215,7 @@ static void test_first_pass_gives_the_groups_of_a_sort(void)
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
 	g_autoptr(Oracle) oracle = oracle_new(fixture);
 
-	/* Six times what the memory limit holds. */
+	/* Six times the memory limit. */
 	put_random(oracle, 400000, 300000);
 	commit(oracle);
 	g_assert_cmpuint(check_groups(oracle), >, 10000);
@@ -225,7 +225,7 @@ static void test_first_pass_gives_the_groups_of_a_sort(void)
 	g_assert_cmpuint(check_groups(oracle), ==, 0);
 }
 
-/* Passes with few or many new anchors, so that both ways of matching are taken. */
+/* Run passes with few and many new anchors, so that both ways of matching are taken. */
 static void check_passes(const int *sizes, size_t n_sizes, uint64_t range)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -243,7 +243,7 @@ static void check_passes(const int *sizes, size_t n_sizes, uint64_t range)
 		g_assert_cmpuint(check_groups(oracle), ==, 0);
 	}
 
-	/* All of it once more. */
+	/* Match everything once more. */
 	g_assert_true(hash_store_unsettle(oracle->store, NULL));
 	commit(oracle);
 	oracle->settled_below = 1;
@@ -281,13 +281,13 @@ static void test_new_anchors_are_found_among_settled_ones(void)
 	put(oracle, UINT64_MAX, object, 8);
 	commit(oracle);
 	g_assert_cmpuint(check_groups(oracle), ==, 200);
-	/* At rest too, as a pass finds them that follows one cut short. */
+	/* Also at rest, as a pass after an interrupted one finds them. */
 	g_clear_pointer(&oracle->store, hash_store_close);
 	oracle->store = store_fixture_open(fixture);
 	g_assert_cmpuint(check_groups(oracle), ==, 200);
 }
 
-/* Each time it is asked a thread has read one byte more. */
+/* Count one more byte read at each call. */
 static bool count_a_byte(uint64_t *ret)
 {
 	static _Thread_local uint64_t bytes;
@@ -316,7 +316,7 @@ static void test_what_threads_read_is_counted(void)
 	g_assert_cmpuint(hash_store_thread_read_bytes(oracle->store), ==, 0);
 
 	g_assert_cmpuint(check_groups(oracle), ==, 40);
-	/* Of 40 digests two threads look up half each; that was walked through twice. */
+	/* Two threads look up half of 40 digests each; the walk was made twice. */
 	g_assert_cmpuint(hash_store_thread_read_bytes(oracle->store), ==, 2 * 2);
 }
 
@@ -364,7 +364,7 @@ static void test_single_run_of_zeros_is_a_group(void)
 	g_assert_cmpuint(check_groups(oracle), ==, 0);
 }
 
-/* The only group must have these members of the digest 5, blocks counting from 0 in each object. */
+/* The only group must have these members of the digest 5; blocks count from 0 in each object. */
 static void check_cut(Oracle *oracle, size_t n_settled, size_t n_members, uint64_t n_capped)
 {
 	GError *error = NULL;
@@ -403,7 +403,7 @@ static void test_large_group_is_cut(void)
 	put_equal(oracle, GROUP_MEMBERS_MAX + 300000);
 	check_cut(oracle, 0, GROUP_MEMBERS_MAX, 300000);
 	settle(oracle);
-	/* Settled members give way first, whichever way is taken. */
+	/* Settled members are left out first, in both ways. */
 	put_equal(oracle, 10);
 	check_cut(oracle, 1, 11, 0);
 	put_equal(oracle, 0);

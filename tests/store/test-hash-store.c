@@ -63,7 +63,7 @@ static void test_second_writer_is_refused_and_named_file_is_the_lock(void)
 	hash_store_close(store);
 }
 
-/* The file must be refused with @code, and be as it was afterwards. */
+/* The file must be refused with @code, and stay unchanged. */
 static void check_refused_untouched(const StoreFixture *fixture, HashStoreError code)
 {
 	g_autofree char *before = store_fixture_state(fixture->path);
@@ -129,7 +129,7 @@ static void test_store_that_lost_what_it_is_about_is_refused_as_corrupt(void)
 	}
 }
 
-/* A pass computes with these numbers. */
+/* A pass computes with these numbers, so they must be possible. */
 static void test_store_that_says_what_cannot_be_is_refused_as_corrupt(void)
 {
 	static const char *const changes[] = {
@@ -468,7 +468,7 @@ static bool is_stored(uint32_t object, void *data)
 	return found;
 }
 
-/* Drop objects of store_fixture_fill(), settle, and tell how many anchors there are. */
+/* Drop objects of store_fixture_fill() and settle.  Returns the number of anchors. */
 static uint64_t drop_and_settle(const StoreFixture *fixture, uint64_t first, uint64_t end)
 {
 	g_autoptr(HashStore) store = store_fixture_open(fixture);
@@ -491,7 +491,7 @@ static void test_entries_of_what_was_dropped_fall_out_once_it_is_half(void)
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
 
 	store_fixture_fill(fixture);
-	/* 1,000 objects are there: a few are not looked for, and 400 are not enough to rewrite. */
+	/* A few dead objects of 1,000 are not searched for, and 400 are not enough for a rewrite. */
 	g_assert_cmpuint(drop_and_settle(fixture, 256, 276), ==, 10000);
 	g_assert_cmpuint(drop_and_settle(fixture, 276, 656), ==, 10000);
 	/* Few at a time add up, also over several openings. */

@@ -133,7 +133,7 @@ static void test_what_is_held_is_summed_up(void)
 	g_assert_cmpuint(held.holders, ==, other);
 	g_assert_cmpuint(held.extents, ==, 2);
 
-	/* An extent that is gone is held no more. */
+	/* An extent that is gone is no longer held. */
 	g_assert_true(hash_store_drop_extent(store, 2 * MIB, &error));
 	g_assert_no_error(error);
 	g_assert_cmpuint(sum(store).bytes, ==, 4096 + 16384);
@@ -188,7 +188,7 @@ static void test_numbers_that_are_too_large_for_a_sum_fail_nothing(void)
 	g_assert_cmpuint(sum(store).extents, ==, 3);
 	g_assert_cmpuint(sum(store).bytes, ==, INT64_MAX);
 
-	/* What would be below zero is none. */
+	/* A number below zero counts as none. */
 	for (uint64_t i = 4; i <= 6; i++)
 		hold(store, i, other, UINT64_C(1) << 63);
 	g_assert_cmpuint(sum(store).extents, ==, 6);
@@ -233,13 +233,13 @@ static void test_the_newest_holder_has_the_name_that_was_noted_of_it(void)
 	hold(store, 1, put_set(store, (const uint64_t[]){ 256, 257, 300 }, 3), 4096);
 	assert_summary(store, 3, 300, NULL);
 
-	/* One of them is gone, though the set still tells of it. */
+	/* One subvolume is gone, but the set still contains it. */
 	note(store, 2, 300, "/srv/a b");
 	assert_summary(store, 2, 300, "/srv/a b");
 	note(store, 2, 300, NULL);
 	assert_summary(store, 2, 300, NULL);
 
-	/* What was noted of another one is of no use. */
+	/* A note about another holder does not count. */
 	note(store, 1, 256, "/srv/old");
 	assert_summary(store, 3, 300, NULL);
 	note(store, 4, 300, "/srv/new");

@@ -35,7 +35,7 @@ static StoreImport *begin(const StoreFixture *fixture, bool replace)
 	return import;
 }
 
-/* Put an object; its id. */
+/* Put an object.  Returns its id. */
 static uint32_t put(StoreImport *import, uint64_t inode)
 {
 	HashStore *store = store_import_store(import);
@@ -93,7 +93,7 @@ static uint64_t count_objects(StoreSnapshot *snapshot)
 	}
 }
 
-/* Changed between one cursor and the next, the store is seen as it was. */
+/* The store is changed between two cursors; both see the old state. */
 static void test_cursors_of_a_snapshot_agree(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -166,7 +166,7 @@ static void test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(void)
 	g_autofree char *after = store_fixture_directory_state(fixture);
 	g_assert_cmpstr(before, ==, after);
 
-	/* Nor is it touched by what is not finished. */
+	/* An unfinished import does not change it, either. */
 	store_import_free(begin(fixture, true));
 	g_autofree char *given_up = store_fixture_directory_state(fixture);
 	g_assert_cmpstr(before, ==, given_up);
@@ -185,7 +185,7 @@ static void test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(void)
 	g_assert_cmpmem(moved, moved_bytes, old, old_bytes);
 }
 
-/* Of an import that was killed: whoever opens the store next clears it away. */
+/* The next user of the store deletes the remains of a killed import. */
 static void test_what_a_killed_import_left_is_deleted(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -206,7 +206,7 @@ static void test_what_a_killed_import_left_is_deleted(void)
 	}
 }
 
-/* Drop an object of 1,000, as a pass leaves the store that is killed then: that waits in the WAL. */
+/* Drop an object of 1,000 and end like a killed pass: the change stays in the WAL. */
 static void leave_wal(const StoreFixture *fixture)
 {
 	g_autofree char *wal_path = g_strconcat(fixture->path, "-wal", NULL);
@@ -225,7 +225,7 @@ static void leave_wal(const StoreFixture *fixture)
 	g_assert_true(g_file_set_contents(wal_path, wal, (gssize)wal_bytes, &error));
 }
 
-/* It would be taken for the new one's, and hide what that has. */
+/* SQLite would take the WAL for the new database's, and hide its contents. */
 static void test_a_wal_without_its_database_is_nobodys(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -258,7 +258,7 @@ static void test_a_wal_without_its_database_is_nobodys(void)
 	}
 }
 
-/* What waits in the WAL of a store goes with it. */
+/* The WAL of a store is moved with it. */
 static void test_what_is_moved_aside_is_whole(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();

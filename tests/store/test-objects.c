@@ -193,14 +193,14 @@ static void test_count_is_right_after_opening_again(void)
 	g_assert_cmpuint(count(store), ==, 10);
 }
 
-/* Rows that hash_store_put() would have refused, put from outside. */
+/* Rows that hash_store_put() would refuse, written by another program. */
 static void test_rows_that_cannot_be_are_refused(void)
 {
 	static const char *const rows[] = {
 		"UPDATE object SET inode = -1 WHERE inode = 300",
 		"UPDATE object SET id = -7 WHERE inode = 300",
 		"UPDATE object SET id = 4294967295 WHERE inode = 300",
-		/* A size of 2 GiB, as bits of seven. */
+		/* A size of 2 GiB, in groups of seven bits. */
 		("UPDATE object SET record = "
 		 "x'0000808080800800000000000000000000000000000000000000'"
 		 " WHERE inode = 300"),
@@ -313,7 +313,7 @@ static void test_inode_that_would_break_the_order_is_refused(void)
 	g_assert_true(hash_store_commit(store, &error));
 }
 
-/* The state of half-read object @id must be that of @done blocks; 0: none. */
+/* The state of the half-read object @id must be that of @done blocks; 0: none. */
 static void check_half(HashStore *store, uint32_t id, uint64_t done)
 {
 	g_autoptr(GBytes) state = NULL;
@@ -366,7 +366,7 @@ static void test_half_read_state_goes_with_its_object(void)
 	object = object_of(10, 5, 4, name);
 	object.state = OBJECT_HALF;
 	put(store, &object);
-	/* The same one goes on. */
+	/* The same version continues. */
 	object = object_of(5, 5, 5, name);
 	object.state = OBJECT_HALF;
 	put(store, &object);

@@ -47,7 +47,7 @@ static void drop(HashStore *store, uint64_t number)
 	g_assert_no_error(error);
 }
 
-/* The number of the first one at @number or behind it; 0: there is none. */
+/* The number of the first extent at @number or behind it; 0: none. */
 static uint64_t next(HashStore *store, uint64_t number, PinnedExtent *ret)
 {
 	GError *error = NULL;
@@ -294,7 +294,7 @@ static void test_there_is_room_for_so_many(void)
 		g_assert_true(put(store, pinned(i, 5, 256 + i)));
 	g_assert_false(put(store, pinned(n + 1, 5, 257)));
 	g_assert_cmpuint(next(store, n + 1, &row), ==, 0);
-	/* What is known may change its cause. */
+	/* A known extent may change its cause. */
 	g_assert_true(put(store, pinned(n, 256, 257)));
 	drop(store, 3);
 	g_assert_true(put(store, pinned(n + 1, 5, 257)));

@@ -17,7 +17,7 @@ static void put(HashStore *store, uint64_t address, size_t n)
 	g_assert_no_error(error);
 }
 
-/* The first @n_sums ones are those of the extent at @address, the last one at @from or before. */
+/* The first @n_sums sums are those of the extent at @address, the last one at or before @from. */
 static void assert_has(HashStore *store, uint64_t from, uint64_t address, size_t n_sums)
 {
 	g_autoptr(GBytes) read = NULL;

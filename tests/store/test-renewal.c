@@ -20,7 +20,7 @@ static uint32_t put_object(HashStore *store, ObjectState state)
 	return object.id;
 }
 
-/* Anchors of @object at blocks @first, @first + @step and so on, equal to those of all others there. */
+/* Put anchors of @object at blocks @first, @first + @step and so on; those of all objects there are equal. */
 static void put_anchors(HashStore *store, uint32_t object, uint32_t first, uint32_t end,
 			uint32_t step)
 {
@@ -62,7 +62,7 @@ static void renew(HashStore *store, const uint32_t *objects, size_t n_objects)
 	g_assert_no_error(error);
 }
 
-/* Groups there are, each of @old and @new. */
+/* The number of groups with both @old and @new. */
 static unsigned count_pairs(HashStore *store, uint32_t old, uint32_t new)
 {
 	GError *error = NULL;

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* What is small, is stopped early, or is all to be changed. */
+/* Statements on small tables, statements that are stopped early, and statements that change all rows. */
 static const Statement may_scan[] = {
 	STATEMENT_ADD_TOTAL,       STATEMENT_ANY_SKIP,          STATEMENT_CLEAR_PINNED,
 	STATEMENT_COUNT_DIFFERED,  STATEMENT_DOUBT_DIRECTORIES, STATEMENT_DROP_HOLDERS,
@@ -20,7 +20,7 @@ static bool scans_are_allowed(Statement statement)
 	return false;
 }
 
-/* The steps of SQLite's plan for the statement that look at all of a table, or sort it; NULL: none does. */
+/* The steps of SQLite's plan that scan a whole table or sort it; NULL: none. */
 static char *costly_steps(sqlite3 *database, Statement statement)
 {
 	g_autofree char *sql = g_strconcat("EXPLAIN QUERY PLAN ", statement_sql(statement), NULL);

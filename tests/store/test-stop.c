@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-/* A store that is asked to stop by its own question which objects live, after some of them. */
+/* A store whose is_live callback asks it to stop, after some objects. */
 typedef struct {
 	StoreFixture *fixture;
 	HashStore *store;
@@ -51,7 +51,7 @@ static bool is_live_until_stop(uint32_t object, void *data)
 	return true;
 }
 
-/* One object of @n anchors; those of all objects have the same digests. */
+/* Put one object of @n anchors; those of all objects have the same digests. */
 static void put_object(Stopped *stopped, uint32_t n)
 {
 	Object object = { .name = (const uint8_t *)"name", .name_bytes = 4 };
@@ -95,7 +95,7 @@ static void check_segments(Stopped *stopped, uint64_t n_anchors, uint32_t n_segm
 	g_assert_cmpuint(segments, ==, n_segments);
 }
 
-/* Groups up to the end that the walk has, which is asked to stop after @questions. */
+/* Count groups up to the end of a walk that is asked to stop after @questions. */
 static uint32_t count_groups(Stopped *stopped, unsigned questions, size_t n_members)
 {
 	GError *error = NULL;
@@ -133,7 +133,7 @@ static void test_settle_that_is_stopped_leaves_the_segments_as_they_were(void)
 	for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
 		uint64_t n_objects;
 
-		/* Something not yet committed, which stays. */
+		/* Put something that is not committed; it stays. */
 		atomic_store(&stopped->stop, false);
 		put_object(stopped, 0);
 		stopped->questions_left = questions[i];
@@ -169,7 +169,7 @@ static void test_commit_that_is_stopped_keeps_all_and_merges_later(void)
 	check_segments(stopped, 8000, 80);
 	g_assert_cmpuint(count_groups(stopped, UINT_MAX, 80), ==, 100);
 
-	/* Eight are merged at a time, as the memory allows, until eight or fewer are left. */
+	/* Eight segments are merged at a time, as memory allows, until eight or fewer are left. */
 	put_object(stopped, 100);
 	commit(stopped);
 	check_segments(stopped, 8100, 5);
@@ -227,7 +227,7 @@ static void test_walk_over_groups_ends_soon_when_stopped(void)
 	g_assert_cmpuint(count_groups(stopped, 3000, 3), ==, 1000);
 	g_assert_cmpuint(count_groups(stopped, 0, 3), ==, 0);
 
-	/* The same with new ones that are looked up. */
+	/* The same with new anchors that are looked up. */
 	atomic_store(&stopped->stop, false);
 	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), &error);
 	put_object(stopped, 1000);
@@ -247,7 +247,7 @@ static uint64_t wal_bytes(const Stopped *stopped)
 	return (uint64_t)st.st_size;
 }
 
-/* Settled, with so much new that a commit puts the WAL into the file. */
+/* Settle so much new data that a commit copies the WAL into the file. */
 static void put_much(Stopped *stopped)
 {
 	GError *error = NULL;
@@ -269,7 +269,7 @@ static void test_stop_leaves_a_large_wal_to_the_next_pass(void)
 	g_assert_cmpuint(wal_bytes(stopped), >, 16 << 20);
 	check_segments(stopped, 30 * 60000, 1);
 
-	/* Nothing is changed by a pass that puts it into the file. */
+	/* A pass that copies it into the file changes nothing else. */
 	atomic_store(&stopped->stop, false);
 	reopen(stopped);
 	g_assert_cmpuint(wal_bytes(stopped), ==, 0);
@@ -297,7 +297,7 @@ static void test_checkpoint_that_is_stopped_anywhere_loses_nothing(void)
 	}
 }
 
-/* Raise the flag when it is looked at for the last of so many times. */
+/* Raise the flag at the last of this many looks. */
 static void pay(void *data)
 {
 	is_live_until_stop(0, data);
@@ -325,7 +325,7 @@ static void test_renewal_that_is_stopped_anywhere_is_as_if_it_had_not_begun(void
 		      &error);
 		commit(stopped);
 
-		/* Beside what else the pass changed. */
+		/* In addition to the pass's other changes. */
 		payer.data = stopped;
 		stopped->questions_left = UINT_MAX;
 		stopped->fixture->options.payer = &payer;

@@ -9,7 +9,7 @@
 
 #define NEW_ANCHORS 100
 
-/* Whoever pays, counting how often it is asked to. */
+/* A payer that counts its calls. */
 typedef struct {
 	atomic_uint n_joined, n_left, n_paid;
 } Payer;
@@ -35,7 +35,7 @@ static void pay(void *data)
 	atomic_fetch_add(&((Payer *)data)->n_paid, 1);
 }
 
-/* All that the thread made disks do. */
+/* All I/O of the thread. */
 static uint64_t done_by_thread(void)
 {
 	struct rusage usage;
@@ -44,7 +44,7 @@ static uint64_t done_by_thread(void)
 	return ((uint64_t)usage.ru_inblock + (uint64_t)usage.ru_oublock) * 512;
 }
 
-/* One more object, whose anchors others have. */
+/* Put one more object, whose anchors others have. */
 static void put_object(HashStore *store)
 {
 	Object object = { .inode = 1 << 20, .name = (const uint8_t *)"name", .name_bytes = 4 };
@@ -102,7 +102,7 @@ static void test_threads_that_look_ahead_pay_with_the_others(void)
 
 	g_assert_cmpuint(payer.n_joined, >, 1);
 	g_assert_cmpuint(payer.n_joined, ==, payer.n_left);
-	/* After each look-up, at least. */
+	/* At least once per look-up. */
 	g_assert_cmpuint(payer.n_paid, >, NEW_ANCHORS);
 	g_clear_pointer(&groups, groups_close);
 }

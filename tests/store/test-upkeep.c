@@ -3,12 +3,11 @@
 #include "hashstore/objects/objects.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
-#include "hashstore/store-vacuum.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>
 
-/* What is wrong with the store, a line each. */
+/* The problems of the store, one per line. */
 static char *problems_of(const StoreFixture *fixture)
 {
 	GError *error = NULL;
@@ -40,7 +39,7 @@ static void test_a_store_in_order_has_no_problems(void)
 	g_autofree char *after = store_fixture_state(fixture->path);
 	g_assert_cmpstr(before, ==, after);
 
-	/* An empty one, and one that is being written. */
+	/* An empty store, and one that is being written. */
 	g_autoptr(StoreFixture) empty = store_fixture_new();
 	g_autoptr(HashStore) store = store_fixture_open(empty);
 	Object object = { .inode = 256 };
@@ -53,7 +52,7 @@ static void test_a_store_in_order_has_no_problems(void)
 	assert_sound(empty);
 }
 
-/* Each kind of damage, made from outside, and what is to be said of it. */
+/* Each kind of damage, made by another program, and its message. */
 static void test_damage_is_found(void)
 {
 	static const struct {
@@ -132,7 +131,7 @@ static void test_parts_are_counted(void)
 		sum_bytes += size.bytes[i];
 	g_assert_cmpuint(size.bytes[STORE_PART_OBJECTS], >, 1000 * 10);
 	g_assert_cmpuint(size.bytes[STORE_PART_ANCHORS], >, 10000 * 4);
-	/* The whole file, save for pages that only SQLite knows of (the map of an auto_vacuum). */
+	/* The whole file, except pages that only SQLite uses (the map of auto_vacuum). */
 	g_assert_cmpuint(sum_bytes + size.wal_bytes, <=, hash_store_file_bytes(store));
 	g_assert_cmpuint(sum_bytes + size.wal_bytes + 65536, >=, hash_store_file_bytes(store));
 }
@@ -185,7 +184,7 @@ static void test_vacuum_gives_back_what_is_free(void)
 	assert_sound(fixture);
 	g_clear_pointer(&store, hash_store_close);
 
-	/* It goes on as before. */
+	/* The store can still be used. */
 	store = store_fixture_open(fixture);
 	const Object *found;
 	g_assert_true(hash_store_find_at(store, 0, 1255, &found, &error));

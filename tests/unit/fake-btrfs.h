@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * A kernel that knows one btrfs, as a list of items: ioctl() of a program that is linked with this
- * is its one.  It answers as fs/btrfs/ioctl.c of Linux 6.18 does.
+ * FakeBtrfs - a kernel that knows one btrfs filesystem, as a list of items.  It is the ioctl() of a program
+ * that links it, and answers like fs/btrfs/ioctl.c of Linux 6.18.
  */
 typedef struct {
 	uint64_t tree;
@@ -20,23 +20,23 @@ typedef struct {
 } FakeItem;
 
 typedef struct {
-	/* What it knows; items in the order of their keys within each tree. */
+	/* Its data; items are ordered by key within each tree. */
 	const FakeItem *items;
 	size_t n_items;
 	const BtrfsRef *refs;
 	size_t n_refs;
 	const uint64_t *devices; /* their ids, rising */
 	size_t n_devices;
-	uint64_t scrubbed; /* the device that is; 0: none */
+	uint64_t scrubbed; /* the device being scrubbed; 0: none */
 
-	/* How it misbehaves. */
+	/* Its misbehaviour. */
 	int error;
 	int scrub_error;
-	bool repeats_itself;  /* begins with the first item, whatever is asked for */
-	uint32_t extra_bytes; /* says that items are longer than they are */
-	uint32_t extra_items; /* says that there are more than there are */
+	bool repeats_itself;  /* begins with the first item at each request */
+	uint32_t extra_bytes; /* reports items as longer than they are */
+	uint32_t extra_items; /* reports more items than there are */
 
-	/* What it was asked. */
+	/* The requests it got. */
 	unsigned n_calls;
 	uint64_t largest_buffer_bytes;
 	uint32_t asked_items; /* by the last search, at most */
@@ -44,5 +44,5 @@ typedef struct {
 
 #define FAKE_BTRFS_FD 1000
 
-/* The one there is.  A test sets it up anew. */
+/* The only instance, which each test sets up anew. */
 FakeBtrfs *fake_btrfs(void);

@@ -4,8 +4,8 @@
 #include "common/content/extent-cover.h"
 
 /*
- * FakeCover - the cover of an extent of so many blocks of FAKE_COVER_BLOCK_BYTES, on a btrfs that knows
- * no checksums: what covers it is said by the test.
+ * FakeCover - the cover of an extent of blocks of FAKE_COVER_BLOCK_BYTES, on a btrfs filesystem without
+ * checksums.  The test tells what covers it.
  */
 #define FAKE_COVER_BLOCK_BYTES UINT64_C(4096)
 

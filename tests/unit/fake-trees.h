@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * FakeTrees - nodes of trees as a btrfs would have them, for who reads them by a NodeReader.
- */
+/* FakeTrees - nodes of btrfs trees, for code that reads them through a NodeReader. */
 #define FAKE_CHILDREN_MAX 4
 
 typedef struct {
@@ -24,14 +22,14 @@ typedef struct {
 	const FakeNode *nodes;
 	size_t n_nodes;
 	unsigned n_reads;
-	/* The subvolumes that there are when they are read again (BtrfsSubvolume). */
+	/* The subvolumes when they are read again (BtrfsSubvolume). */
 	const void *now;
 	size_t n_now;
 } FakeTrees;
 
-/* A NodeReader; @data is FakeTrees.  What is not there was reused. */
+/* A NodeReader; @data is FakeTrees.  A missing node counts as reused. */
 bool fake_trees_read(void *data, uint64_t bytenr, uint64_t generation, uint8_t level,
 		     BtrfsNode *ret, GError **error);
 
-/* As TreeSource has it. */
+/* The callback of TreeSource. */
 bool fake_trees_read_subvolumes(void *data, GArray **ret, GError **error);

@@ -66,7 +66,7 @@ static bool is_same(const struct fsmap *one, const struct fsmap *other)
 	       one->fmr_offset == other->fmr_offset;
 }
 
-/* From behind the record that is the low key; from the first one, if that is none. */
+/* Return the records behind the low key, or from the first one on if there is no low key. */
 static int fake_fsmap(struct fsmap_head *head)
 {
 	uint32_t most = kernel.n_most ? MIN(kernel.n_most, head->fmh_count) : head->fmh_count;
@@ -93,13 +93,13 @@ static int fake_fsmap(struct fsmap_head *head)
 	return 0;
 }
 
-/* Bytes of the record of a name. */
+/* The size of the record of a name. */
 static uint32_t record_bytes(const FakeXfsName *name)
 {
 	return (uint32_t)(sizeof(XfsAbiParent) + strlen(name->name) + 1 + 7) & ~7u;
 }
 
-/* As many names as fit, from the one on that the cursor has the number of; the last one gets all room. */
+/* Return as many names as fit, from the number in the cursor on; the last record fills the buffer. */
 static int fake_getparents(XfsAbiGetparents *request)
 {
 	char *buffer = (char *)(uintptr_t)request->buffer;

@@ -15,31 +15,31 @@ typedef struct {
 } FakeXfsName;
 
 /*
- * A kernel that knows one XFS, as a list of inodes: ioctl() of a program that is linked with this is
- * its one.  It answers as fs/xfs/xfs_itable.c of Linux 6.18 does.
+ * FakeXfs - a kernel that knows one XFS filesystem, as a list of inodes.  It is the ioctl() of a program that
+ * links it, and answers like fs/xfs/xfs_itable.c of Linux 6.18.
  */
 typedef struct {
-	/* What it knows; inodes in the order of their numbers, GROUP_INODES of them to a group. */
+	/* Its data; inodes are ordered by number, GROUP_INODES per group. */
 	const XfsAbiInode *inodes;
 	size_t n_inodes;
 	XfsAbiGeometry geometry;
-	uint32_t n_most; /* that it gives at once, of names bytes; 0: as many as are wanted */
-	const struct fsmap *extents; /* in the order in which it gives them */
+	uint32_t n_most; /* the most it returns at once, for names in bytes; 0: all requested */
+	const struct fsmap *extents; /* in the order of its answers */
 	size_t n_extents;
 	const FakeXfsName *names;
 	size_t n_names;
-	uint64_t top; /* which has no name */
+	uint64_t top; /* the top directory, which has no name */
 
-	/* How it misbehaves. */
+	/* Its misbehaviour. */
 	int error;
-	size_t n_before_error; /* inodes that it gives before that */
-	bool is_old;           /* it knows no flag of wide counts */
-	bool repeats_itself;   /* says to go on where one was */
+	size_t n_before_error; /* inodes returned before the error */
+	bool is_old;           /* it does not know the flag of wide counts */
+	bool repeats_itself;   /* tells to continue at the begin */
 	bool gives_too_many;
 	bool marks_no_end;     /* of the extents, or names */
-	int record_bytes_more; /* each record of a name says that it has */
+	int record_bytes_more; /* added to the size in each record of a name */
 
-	/* What it was asked. */
+	/* The requests it got. */
 	unsigned n_calls;
 	uint32_t last_flags;
 } FakeXfs;
@@ -47,5 +47,5 @@ typedef struct {
 #define FAKE_XFS_FD           1001
 #define FAKE_XFS_GROUP_INODES 1000
 
-/* The one there is.  A test sets it up anew. */
+/* The only instance, which each test sets up anew. */
 FakeXfs *fake_xfs(void);

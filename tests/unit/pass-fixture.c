@@ -43,7 +43,7 @@ PassFixture *pass_fixture_new(void)
 	fixture->filesystem.fd = fixture->scratch->fd;
 
 	fixture->pass = (Pass){
-		.round_bytes = DEDUPE_ROUND_BYTES,
+		.window_bytes = DEDUPE_ROUND_BYTES,
 		.settings = &fixture->settings,
 		.filesystem = &fixture->filesystem,
 		.stop = &fixture->stop,

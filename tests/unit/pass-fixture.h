@@ -8,9 +8,8 @@
 #include "tests/unit/scratch.h"
 
 /*
- * PassFixture - a Pass over a scratch directory that says it is an XFS, with a store of its own.
- *
- * What fails in here fails the test.
+ * PassFixture - a Pass over a scratch directory that poses as an XFS filesystem, with a store of its own.  A
+ * failure in it fails the test.
  */
 typedef struct {
 	Scratch *scratch;
@@ -29,19 +28,19 @@ typedef struct {
 PassFixture *pass_fixture_new(void);
 void pass_fixture_free(PassFixture *fixture);
 
-/* Add a fingerprinted object of so many whole blocks, named "object-ID"; returns its id. */
+/* Add a fingerprinted object of @blocks whole blocks, named "object-ID".  Returns its id. */
 uint32_t pass_fixture_put(PassFixture *fixture, uint64_t blocks, unsigned flags);
 
-/* The same with all that @object says but its id, name, and what it leaves 0 of where it lies. */
+/* The same with the fields of @object, except id, name, and those of its place that are 0. */
 uint32_t pass_fixture_put_object(PassFixture *fixture, const Object *object);
 
 void pass_fixture_put_anchor(PassFixture *fixture, uint64_t digest, uint32_t object,
 			     uint32_t block);
 
-/* All objects so far are settled. */
+/* Settle all objects so far. */
 void pass_fixture_settle(PassFixture *fixture);
 
-/* Commits, and makes the table of what is in the store. */
+/* Commit, and make the table of the store's objects. */
 ObjectTable *pass_fixture_table(PassFixture *fixture);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassFixture, pass_fixture_free)

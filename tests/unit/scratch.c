@@ -22,7 +22,7 @@ Scratch *scratch_new(void)
 
 	scratch->path = g_strdup_printf("%s/dedupd-test-XXXXXX", parent ? parent : g_get_tmp_dir());
 	g_assert_nonnull(g_mkdtemp(scratch->path));
-	/* Children that become another user come in here too. */
+	/* Children that become another user enter it, too. */
 	g_assert_cmpint(chmod(scratch->path, 0755), ==, 0);
 	scratch->fd = open(scratch->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g_assert_cmpint(scratch->fd, >=, 0);

@@ -12,7 +12,7 @@ static void add(AddressSet *set, uint64_t address)
 static void test_what_was_added_is_in_and_its_neighbours_are_not(void)
 {
 	g_autoptr(AddressSet) set = address_set_new(g_get_tmp_dir(), 4096, NULL);
-	/* The last ones lie as far as btrfs's addresses get. */
+	/* The last addresses are the largest of btrfs. */
 	static const uint64_t addresses[] = { 0, 4096 * UINT64_C(9), UINT64_C(1) << 35,
 					      (UINT64_C(1) << 35) - 4096, UINT64_C(1) << 50 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A cause, and what to do. */
+/* Check the cause and the remedy. */
 static void check_advice(const char *name, const char *advice)
 {
 	const char *remedy = advice ? strstr(advice, "; ") : NULL;

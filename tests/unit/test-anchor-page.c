@@ -14,7 +14,7 @@ static uint64_t random_number(unsigned bits)
 	return bits == 0 ? 0 : number >> (64 - bits);
 }
 
-/* Pack as many as fit, unpack, compare; returns how many did fit. */
+/* Pack as many as fit, unpack and compare.  Returns how many fit. */
 static unsigned check_round_trip(const Anchor *anchors, unsigned n)
 {
 	g_autofree AnchorPage *page = g_new0(AnchorPage, 1);
@@ -28,7 +28,7 @@ static unsigned check_round_trip(const Anchor *anchors, unsigned n)
 	anchor_page_seal(page);
 	g_assert_cmpuint(page->n_bytes, <=, ANCHOR_PAGE_BYTES);
 
-	/* Of its own size, so that memory checkers see what is read behind it. */
+	/* An allocation of the exact size, so that memory checkers see reads behind it. */
 	stored = g_memdup2(page->bytes, page->n_bytes + ANCHOR_PAGE_SLACK);
 	g_assert_true(anchor_page_read(stored, page->n_bytes, back, &n_back));
 	g_assert_cmpuint(n_back, ==, packed);
@@ -83,7 +83,7 @@ static void test_typical_anchor_takes_less_than_11_bytes(void)
 	g_autofree Anchor *anchors = g_new0(Anchor, 1000);
 	unsigned n;
 
-	/* Of 50 M in 200,000 objects. */
+	/* As with 50 M anchors in 200,000 objects. */
 	for (unsigned i = 0; i < 1000; i++) {
 		anchors[i].digest = random_number(64) / 50000;
 		anchors[i].object = (uint32_t)g_random_int_range(1, 200000);
@@ -117,7 +117,7 @@ static void test_damaged_page_is_not_read(void)
 	g_assert_true(anchor_page_read(page->bytes, page->n_bytes, back, &n));
 }
 
-/* A page with a right checksum over wrong bytes must be refused or read, never overrun. */
+/* A page of random bytes with a valid checksum must be refused or read, never overrun. */
 static void test_page_of_nonsense_is_not_overrun(void)
 {
 	AnchorPage page = { 0 };

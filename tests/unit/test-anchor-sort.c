@@ -98,7 +98,7 @@ static void test_millions_are_sorted(void)
 
 static void test_powers_of_two_are_sorted(void)
 {
-	/* Each digit parts off one anchor: the deepest recursion. */
+	/* Each digit separates one anchor: the deepest recursion. */
 	g_autofree Anchor *anchors = g_new(Anchor, 64 * 64);
 	size_t n = 0;
 

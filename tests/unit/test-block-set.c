@@ -91,7 +91,7 @@ static void test_a_cleared_set_is_empty(void)
 	assert_gap(set, 2, 10, 4, 10);
 }
 
-/* All answers about blocks from @least on are those of the bitmap. */
+/* All answers about blocks from @least on agree with the bitmap. */
 static void check(const BlockSet *set, const bool *bitmap, uint64_t least)
 {
 	for (uint64_t first = least; first < BLOCKS; first++) {

@@ -12,7 +12,7 @@
 
 static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
 
-/* A btrfs with the checksum of one block, of which all bytes are @byte, and BlockSums over it. */
+/* A btrfs filesystem with the checksum of one block, whose bytes are all @byte, and BlockSums over it. */
 typedef struct {
 	uint8_t block[BLOCK];
 	uint8_t checksum[BTRFS_SUM_BYTES_MAX];

@@ -50,7 +50,7 @@ static BtrfsChunks *chunks_of(const Item *item)
 	return chunks;
 }
 
-/* By fs/btrfs/volumes.c: the stripe that has the offset, and where in it. */
+/* By fs/btrfs/volumes.c: the stripe of the offset, and the position in it. */
 static const struct {
 	const char *name;
 	uint64_t profile;
@@ -131,7 +131,7 @@ static void test_what_no_chunk_has_lies_nowhere(void)
 	g_assert_false(btrfs_chunks_find(chunks, START - 1, 1, 0, &place));
 	g_assert_false(btrfs_chunks_find(chunks, START + 10 * MIB, 1, 0, &place));
 	g_assert_false(btrfs_chunks_find(chunks, START + 10 * MIB - 4096, 8192, 0, &place));
-	/* Over the bound of two devices. */
+	/* Across the bound of two devices. */
 	g_assert_false(btrfs_chunks_find(chunks, START + STRIPE - 4096, 8192, 0, &place));
 	g_assert_true(btrfs_chunks_find(chunks, START + STRIPE - 4096, 4096, 0, &place));
 	g_assert_true(btrfs_chunks_find(chunks, START + 10 * MIB - 1, 1, 0, &place));

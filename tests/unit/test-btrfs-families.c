@@ -9,7 +9,7 @@
 #define ROOTS_MAX 8
 
 typedef struct {
-	uint64_t id; /* and what the UUID begins with, if it has one */
+	uint64_t id; /* and the first byte of the UUID, if it has one */
 	uint64_t parent;
 	uint64_t otransid;
 	uint64_t generation;
@@ -18,7 +18,7 @@ typedef struct {
 	bool has_no_uuid;
 } Root;
 
-/* What the kernel says of subvolumes until it is changed. */
+/* The subvolumes that the kernel reports until a change. */
 typedef struct {
 	FakeItem items[ROOTS_MAX];
 	struct btrfs_root_item roots[ROOTS_MAX];
@@ -71,7 +71,7 @@ static void assert_untouched(const World *world, uint64_t id, const uint64_t *ex
 	g_assert_cmpuint(found->len, ==, n);
 	for (guint i = 0; i < n; i++)
 		g_assert_cmpuint(g_array_index(found, BtrfsUntouched, i).id, ==, expected[i]);
-	/* It is remembered. */
+	/* The result is cached. */
 	g_assert_true(btrfs_families_untouched(world->families, id) == found);
 }
 
@@ -80,7 +80,7 @@ static void test_snapshots_that_nobody_wrote_to_are_untouched(void)
 	static const Root roots[] = {
 		{ 256, 0, 7, 90, .is_writable = true },
 		{ 257, 256, 10, 10 },
-		{ 258, 257, 11, 11 }, /* of a snapshot */
+		{ 258, 257, 11, 11 }, /* a snapshot of a snapshot */
 		{ 300, 0, 12, 95, .is_writable = true },
 		{ 301, 300, 20, 21 }, /* of another family, and written to */
 	};
@@ -104,7 +104,7 @@ static void test_a_subvolume_without_snapshots_has_none_that_are_touched(void)
 	assert_untouched(world, 256, NULL, 0);
 }
 
-/* As the top level has none that btrfs-convert made: what is a snapshot of it does not say so. */
+/* btrfs-convert makes a top level without a UUID: snapshots of it do not name it. */
 static void test_without_a_uuid_nothing_is_known(void)
 {
 	static const Root roots[] = {
@@ -135,11 +135,11 @@ static void test_a_writable_subvolume_may_be_a_snapshot(void)
 static void test_one_touched_member_is_enough(void)
 {
 	static const Root members[] = {
-		{ 258, 256, 11, 12 },                      /* written to, then read-only */
-		{ 258, 256, 11, 11, .is_writable = true }, /* may be at any time */
-		{ 258, 256, 11, 11, .is_dead = true },     /* it loses its leaves one by one */
-		{ 258, 256, 0, 0 },                        /* nobody knows when it was made */
-		{ 258, 99, 11, 11 },                       /* of what was deleted: of any family */
+		{ 258, 256, 11, 12 },                      /* written to, then made read-only */
+		{ 258, 256, 11, 11, .is_writable = true }, /* may be written at any time */
+		{ 258, 256, 11, 11, .is_dead = true },     /* loses its leaves one by one */
+		{ 258, 256, 0, 0 },                        /* its creation is not known */
+		{ 258, 99, 11, 11 }, /* its parent was deleted: it may be of any family */
 		{ 258, 99, 11, 40, .is_writable = true },
 	};
 
@@ -155,7 +155,7 @@ static void test_one_touched_member_is_enough(void)
 	}
 }
 
-/* The snapshot has what its parent had, but not what was written to the other one since. */
+/* The snapshot has the data of its parent, but not later writes to the other one. */
 static void test_a_family_has_one_first(void)
 {
 	static const Root roots[] = {
@@ -169,7 +169,7 @@ static void test_a_family_has_one_first(void)
 	g_assert_null(btrfs_families_untouched(world->families, 256));
 }
 
-/* As what was rolled back to a snapshot that is deleted by now. */
+/* As after a rollback to a snapshot that was then deleted. */
 static void test_the_first_one_may_be_lost(void)
 {
 	static const Root roots[] = {

@@ -11,7 +11,7 @@
 #define MIB   (KIB * 1024)
 #define TIB   (MIB * MIB)
 
-/* One item of a file, in the words of a test. */
+/* One item of a file, as the tests describe it. */
 typedef struct {
 	uint64_t logical;
 	uint64_t length;
@@ -69,7 +69,7 @@ static const BtrfsFileExtent *next_extent(BtrfsFileExtents *extents)
 	return extent;
 }
 
-/* The pieces from @first to before @end touch the range, and no others. */
+/* Exactly the pieces from @first to before @end touch the range. */
 static void assert_range(const Piece *pieces, size_t first, size_t end, uint64_t offset,
 			 uint64_t length)
 {
@@ -106,7 +106,7 @@ static void test_a_range_has_the_items_that_touch_it(void)
 		{ 0, 1, 0, 4 * KIB },
 		{ 0, 2, 0, 4 * KIB + 1 },
 		{ 1, 2, 4 * KIB, 1 },
-		{ 1, 2, 128 * MIB + 4 * KIB - 1, 1 }, /* begins far before */
+		{ 1, 2, 128 * MIB + 4 * KIB - 1, 1 }, /* begins far before the range */
 		{ 0, 0, 128 * MIB + 4 * KIB, 1 },
 		{ 2, 5, 150 * MIB, TIB },
 		{ 4, 5, TIB + 5 * KIB, 100 },
@@ -154,7 +154,7 @@ static void test_the_extent_at_a_byte_is_one_in_place(void)
 	GError *error = NULL;
 
 	kernel_set(&file, G_N_ELEMENTS(pieces));
-	/* Tree 0 is the file's own; of the others one lies in its item, and one is a hole. */
+	/* Tree 0 is the file's own.  One of the others is inline, and one is a hole. */
 	for (size_t i = 0; i < G_N_ELEMENTS(pieces); i++)
 		file.items[i].tree = 0;
 	file.payloads[0].type = BTRFS_FILE_EXTENT_INLINE;

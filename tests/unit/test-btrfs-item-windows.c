@@ -9,7 +9,7 @@
 #define OTHER  UINT64_C(257)
 #define INODES 40
 
-/* In each of two subvolumes files with an inode and an extent each. */
+/* Two subvolumes with files of an inode and an extent each. */
 static FakeItem items[2 * 2 * INODES];
 
 static void kernel_set(void)

@@ -11,7 +11,7 @@
 #define LEAF_REF_BYTES 13
 #define OWNER_BYTES    9
 
-/* Append the lower @n bytes of @value, the lowest first. */
+/* Append the lower @n bytes of @value, lowest first. */
 static void put(GByteArray *bytes, uint64_t value, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -21,7 +21,7 @@ static void put(GByteArray *bytes, uint64_t value, unsigned n)
 	}
 }
 
-/* The bytes as an allocation of their own, so that reading behind them shows. */
+/* Copy the bytes to an allocation of that size, so that reads behind them are detected. */
 static uint8_t *exactly(const GByteArray *bytes, uint32_t length)
 {
 	uint8_t *copy = g_malloc(MAX(length, 1));
@@ -117,7 +117,7 @@ static void test_an_extent_of_no_kind_or_both_is_refused(void)
 	}
 }
 
-/* Whether the references of an extent item cut to @length can be read to their end; how many. */
+/* True if the references of an extent item cut to @length can be read to their end; counts them. */
 static bool count_refs(const GByteArray *bytes, uint32_t length, unsigned *ret_n)
 {
 	g_autofree uint8_t *cut = exactly(bytes, length);

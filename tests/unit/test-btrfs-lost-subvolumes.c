@@ -14,14 +14,14 @@ typedef struct {
 	uint8_t parent_uuid; /* 0: none */
 } Subvolume;
 
-/* An extent with one reference, as the kernel lays it out: an extent item with an inline reference. */
+/* An extent with one reference as the kernel writes it: an extent item with an inline reference. */
 typedef struct __attribute__((packed)) {
 	struct btrfs_extent_item item;
 	uint8_t type;
 	struct btrfs_extent_data_ref ref;
 } OneRef;
 
-/* How many references to an extent of the first subvolume there may be. */
+/* The upper bound of references to an extent of the first subvolume. */
 static uint64_t bound_with(const Subvolume *subvolumes, size_t n)
 {
 	struct btrfs_root_item roots[SUBVOLUMES] = { 0 };

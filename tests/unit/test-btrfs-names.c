@@ -129,7 +129,7 @@ static void test_a_way_leads_up_to_the_top_level(void)
 		assert_name(above(names, HOME, 256), 5, 300, "home");
 		assert_name(above(names, 5, 300), 5, 256, "users");
 		g_assert_null(above(names, 5, 256));
-		/* The second time nobody is asked. */
+		/* The second time the answer comes from the cache. */
 		if (i == 0)
 			calls = fake_btrfs()->n_calls;
 		g_assert_cmpuint(fake_btrfs()->n_calls, ==, calls);

@@ -13,7 +13,7 @@
 #define SNAPSHOT   258
 #define STRANGER   5000
 
-/* A subvolume with FAMILY - 1 snapshots, one that is none of them, and an extent. */
+/* A subvolume with FAMILY - 1 snapshots, another subvolume, and an extent. */
 typedef struct {
 	FakeItem items[2 * FAMILY + 8];
 	size_t n;
@@ -61,7 +61,7 @@ static World *world_new(void)
 
 	add_root(world, ORIGINAL, ORIGINAL, 0);
 	for (uint64_t id = ORIGINAL + 1; id < ORIGINAL + FAMILY; id++)
-		/* The odd ones are snapshots of a snapshot. */
+		/* Odd ones are snapshots of a snapshot. */
 		add_root(world, id, id, id % 2 && id > SNAPSHOT ? SNAPSHOT : ORIGINAL);
 	add_root(world, STRANGER, STRANGER, 0);
 	world->bound = btrfs_ref_bound_new(FAKE_BTRFS_FD);
@@ -76,7 +76,7 @@ static void world_free(World *world)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
 
-/* The extent has @refs references, and one of them is in its item. */
+/* Add an extent with @refs references, one of which is in its item. */
 static void add_extent(World *world, uint64_t refs, struct btrfs_extent_data_ref one)
 {
 	world->extent.item.refs = GUINT64_TO_LE(refs);
@@ -137,7 +137,7 @@ static void test_too_many_are_not_allowed(void)
 	g_assert_cmpuint(most, ==, 70000 * FAMILY);
 }
 
-/* As a leaf for each snapshot has it, which the rough bound would take for a million. */
+/* As with a leaf per snapshot, which the rough bound would count as a million. */
 static void test_what_each_snapshot_refers_to_by_itself_counts_once(void)
 {
 	g_autoptr(World) world = world_new();
@@ -150,7 +150,7 @@ static void test_what_each_snapshot_refers_to_by_itself_counts_once(void)
 	g_assert_cmpuint(most, ==, 32 * FAMILY);
 }
 
-/* An image that was overwritten in places, and then in each snapshot shared anew: only the pieces count. */
+/* An image that was overwritten in places and then shared again in each snapshot: only the pieces count. */
 static void test_pieces_in_each_snapshot_count_once(void)
 {
 	const uint64_t pieces = 65000 / FAMILY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel-ioctl/btrfs/btrfs-scrub.h"
+#include "kernel-ioctl/btrfs/btrfs-info.h"
 
 #include "tests/unit/fake-btrfs.h"
 

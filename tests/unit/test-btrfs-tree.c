@@ -50,7 +50,7 @@ static void assert_fails(BtrfsTree *tree, GFileError code, const char *message)
 	g_assert_null(next_item(tree));
 }
 
-/* @n items of @length bytes each, of two types and several inodes. */
+/* Make @n items of @length bytes each, of two types and several inodes. */
 static FakeItem *make_many(size_t n, uint32_t length, uint8_t **ret_data)
 {
 	FakeItem *items = g_new0(FakeItem, n);
@@ -157,7 +157,7 @@ static void test_of_one_key_one_item_is_asked_for(void)
 static void test_the_key_after_the_last_of_a_type_is_the_next_types_first(void)
 {
 	const uint8_t data[3000] = { 0 };
-	/* Each fills a buffer, so each is asked for by the key behind the one before. */
+	/* Each item fills a buffer, so each request begins behind the previous key. */
 	const FakeItem items[] = {
 		{ TREE, { 1, 1, UINT64_MAX }, data, sizeof(data), 1 },
 		{ TREE, { 1, 2, 0 }, data, sizeof(data), 1 },
@@ -309,7 +309,7 @@ static void test_more_items_than_fit_are_not_believed(void)
 	g_autoptr(GError) error = NULL;
 	const BtrfsTreeItem *item;
 
-	/* They fill the buffer to its last byte. */
+	/* The items fill the buffer to its last byte. */
 	kernel_set(items, 64);
 	fake_btrfs()->extra_items = 1;
 	btrfs_tree_start(tree, FAKE_BTRFS_FD, &everything);

@@ -139,7 +139,7 @@ static void test_pieces_are_as_long_as_they_are_trusted(void)
 	static const struct {
 		uint64_t wasted, length, done, next;
 	} cases[] = {
-		/* Short ones at once, long ones with a probe. */
+		/* Short ranges at once, long ones with a probe. */
 		{ 0, 5000, 0, 5000 },
 		{ 0, MIB, 0, MIB },
 		{ 0, MIB + 1, 0, 128 * KIB },

@@ -2,7 +2,7 @@
 #include "cli/arguments/point-in-time.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/time-text.h"
-#include "common/text/nearest-word.h"
+#include "common/text/word-list.h"
 
 #include <glib.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static void test_what_was_escaped_before_stays(void)
 
 int main(int argc, char **argv)
 {
-	/* Two hours ahead in summer, and needs no files of time zones. */
+	/* Two hours ahead in summer; needs no time zone files. */
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	g_test_init(&argc, &argv, NULL);
 

@@ -161,12 +161,12 @@ static void test_the_side_with_fewer_references_is_freed(void)
 		{ { .targets = 3, .sources = 2 }, SOURCE_PLACE, 2 },
 		{ { .targets = 3, .sources = 3 }, TARGET_PLACE, 3 },
 		{ { .targets = 2, .is_hole = true }, TARGET_PLACE, 2 },
-		/* Of a shared block the only reference that is known is not the only one. */
+		/* A shared block has more references than the one that is known. */
 		{ { .targets = 1, .sources = 3 }, SOURCE_PLACE, 3 },
 		{ { .targets = 1, .sources = 1 }, 0, 0 },
 		{ { .targets = 33, .sources = 40 }, 0, 0 },
 		{ { .targets = 33, .sources = 32 }, SOURCE_PLACE, 32 },
-		/* What was a source has more references than were counted. */
+		/* A former source has more references than were counted. */
 		{ { .targets = 2, .sources = 3, .target_is_kept = true }, SOURCE_PLACE, 3 },
 		{ { .targets = 3, .source_is_kept = true }, TARGET_PLACE, 3 },
 		{ { .targets = 3, .target_is_kept = true, .source_is_kept = true }, 0, 0 },

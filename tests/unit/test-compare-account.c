@@ -14,10 +14,10 @@ static void test_slack_pays_until_it_is_spent(void)
 		{ 0, 0, COMPARE_SLACK_BYTES, 0, true },
 		{ 0, 0, COMPARE_SLACK_BYTES + 1, 0, false },
 		{ 1, 0, COMPARE_SLACK_BYTES, 0, false },
-		/* Two copies that have one reference each pay for themselves. */
+		/* Two copies with one reference each pay for themselves. */
 		{ COMPARE_SLACK_BYTES, 0, 2 * MIB, MIB, true },
 		{ COMPARE_SLACK_BYTES, 0, 3 * MIB, MIB, false },
-		/* What was freed before counts as well. */
+		/* Earlier freed bytes count, too. */
 		{ COMPARE_SLACK_BYTES + 2 * MIB, MIB, 0, 0, true },
 		{ COMPARE_SLACK_BYTES + 2 * MIB, MIB, 1, 0, false },
 		{ UINT64_C(1) << 50, UINT64_C(1) << 49, COMPARE_SLACK_BYTES, 0, true },

@@ -24,11 +24,11 @@
 #define TARGET_SPACING GIB
 
 /*
- * A kernel that shares everything, save where told otherwise: ioctl() of this program is this one.
- * A test sets it up anew.
+ * A kernel that shares everything, except as told.  It is the ioctl() of this program; each test sets it up
+ * anew.
  */
 typedef struct {
-	/* What it does. */
+	/* Its behaviour. */
 	unsigned failing_call; /* this call, counted from 0, fails with call_errno */
 	int call_errno;
 	unsigned failing_target; /* this target has failing_status from call failing_from on */
@@ -41,7 +41,7 @@ typedef struct {
 	int relay_fd; /* may be the source, too */
 	uint32_t xflags;
 	int clone_errno;
-	/* What it saw. */
+	/* The requests it got. */
 	unsigned n_clones;
 	struct file_clone_range clone;
 	unsigned n_calls;
@@ -153,7 +153,7 @@ static void assert_target(const DedupeTarget *target, DedupeOutcome outcome, int
 	g_assert_cmpuint(target->same_bytes, ==, same_bytes);
 }
 
-/* Every round but the last is full, and they follow one another without a gap. */
+/* All rounds but the last are full and contiguous. */
 static void assert_rounds(uint64_t length, uint64_t round)
 {
 	uint64_t done = 0;
@@ -177,13 +177,13 @@ static void test_rounds_hold_their_bytes_over_all_targets(void)
 		{ 4096, 16 * MIB, 16 * MIB, 1, 1 },
 		{ 10 * MIB + 1808, 4 * MIB, 4 * MIB, 1, 3 },
 		{ 4 * MIB, 4 * MIB, MIB, 4, 4 },
-		/* 16 MiB / 3 is 5461 KiB, of which whole 64 KiB are taken. */
+		/* 16 MiB / 3 is 5461 KiB, which is rounded down to a multiple of 64 KiB. */
 		{ 16 * MIB, 16 * MIB, 5440 * KIB, 3, 4 },
 		{ MIB, 16 * MIB, 128 * KIB, 127, 8 },
-		/* Never less than 64 KiB, and never nothing. */
+		/* Never less than 64 KiB. */
 		{ 256 * KIB, 1, 64 * KIB, 1, 4 },
 		{ 256 * KIB, MIB, 64 * KIB, 127, 4 },
-		/* The kernel would cut it off at 1 GiB. */
+		/* The kernel would shorten a longer request to 1 GiB. */
 		{ 3 * GIB, UINT64_MAX, GIB, 1, 3 },
 	};
 
@@ -326,7 +326,7 @@ static void test_every_errno_has_an_outcome(void)
 
 #define BLOCK UINT64_C(4096)
 
-/* A file of so many bytes. */
+/* Make a file of so many bytes. */
 static int file_of(uint64_t size_bytes)
 {
 	int fd = memfd_create("file", MFD_CLOEXEC);
@@ -368,13 +368,13 @@ static void test_on_xfs_the_first_block_is_a_request_of_its_own(void)
 	g_assert_cmpuint(kernel.calls[1].last_offset, ==, BLOCK);
 	g_assert_cmpuint(kernel.calls[1].length, ==, MIB - BLOCK);
 
-	/* One that begins elsewhere in either file copies no hint. */
+	/* A range that begins elsewhere in either file copies no hint. */
 	kernel_reset();
 	target = dedupe_on_xfs(MIB, BLOCK, MIB - BLOCK, NULL);
 	assert_target(&target, DEDUPE_SAME, 0, MIB - BLOCK);
 	g_assert_cmpuint(kernel.n_calls, ==, 1);
 
-	/* One that differs in its first block is not asked for again. */
+	/* A target that differs in its first block is not asked for again. */
 	kernel_reset();
 	kernel.failing_call = 0;
 	kernel.call_errno = EPERM;
@@ -417,7 +417,7 @@ static void test_on_xfs_a_target_of_one_block_is_left_alone_without_relay(void)
 {
 	DedupeTarget target;
 
-	/* It may have got so short since the caller looked, and the request have been for more. */
+	/* The target may have become short after the caller looked at it. */
 	kernel_reset();
 	kernel.xflags = FS_XFLAG_COWEXTSIZE;
 	target = dedupe_on_xfs(BLOCK, 0, MIB, NULL);

@@ -8,7 +8,7 @@
 /* Long enough for a thread that does nothing. */
 #define MOMENT_USEC (G_USEC_PER_SEC / 5)
 
-/* Work that hangs until it is let go. */
+/* A task that hangs until it is released. */
 typedef struct {
 	atomic_bool *may_end;
 	atomic_uint *n_freed;
@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
 	sd_event *event;
-	DetachedTask *errand;
+	DetachedTask *task;
 	atomic_bool may_end;
 	atomic_uint n_freed;
 	unsigned n_done, n_late, outcome;
@@ -47,8 +47,8 @@ static void on_done(void *data)
 	Scene *scene = data;
 
 	scene->n_done++;
-	scene->outcome = ((Work *)detached_task_work_data(scene->errand))->outcome;
-	g_clear_pointer(&scene->errand, detached_task_free);
+	scene->outcome = ((Work *)detached_task_work_data(scene->task))->outcome;
+	g_clear_pointer(&scene->task, detached_task_free);
 }
 
 static void on_late(void *data)
@@ -65,7 +65,7 @@ static void scene_set_up(Scene *scene, const void *data)
 	g_assert_cmpint(sd_event_new(&scene->event), >=, 0);
 	work->may_end = &scene->may_end;
 	work->n_freed = &scene->n_freed;
-	scene->errand = detached_task_new(scene->event, &kind, work, &listener, &error);
+	scene->task = detached_task_new(scene->event, &kind, work, &listener, &error);
 	g_assert_no_error(error);
 }
 
@@ -73,7 +73,7 @@ static void scene_tear_down(Scene *scene, const void *data)
 {
 	int64_t end_usec = g_get_monotonic_time() + 50 * MOMENT_USEC;
 
-	g_clear_pointer(&scene->errand, detached_task_free);
+	g_clear_pointer(&scene->task, detached_task_free);
 	atomic_store(&scene->may_end, true);
 	while (atomic_load(&scene->n_freed) == 0 && g_get_monotonic_time() < end_usec)
 		g_usleep(1000);
@@ -91,7 +91,7 @@ static void run_for(const Scene *scene, int64_t usec)
 
 static void test_who_is_done_in_time_is_not_late(Scene *scene, const void *data)
 {
-	g_assert_null(detached_task_work_data(scene->errand));
+	g_assert_null(detached_task_work_data(scene->task));
 	atomic_store(&scene->may_end, true);
 	run_for(scene, 2 * PATIENCE_USEC);
 	g_assert_cmpuint(scene->n_done, ==, 1);
@@ -104,7 +104,7 @@ static void test_who_hangs_is_late_once_and_may_be_done_later(Scene *scene, cons
 	run_for(scene, 3 * PATIENCE_USEC);
 	g_assert_cmpuint(scene->n_late, ==, 1);
 	g_assert_cmpuint(scene->n_done, ==, 0);
-	g_assert_false(detached_task_is_done(scene->errand));
+	g_assert_false(detached_task_is_done(scene->task));
 	atomic_store(&scene->may_end, true);
 	run_for(scene, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_done, ==, 1);
@@ -113,7 +113,7 @@ static void test_who_hangs_is_late_once_and_may_be_done_later(Scene *scene, cons
 
 static void test_who_is_freed_says_nothing(Scene *scene, const void *data)
 {
-	g_clear_pointer(&scene->errand, detached_task_free);
+	g_clear_pointer(&scene->task, detached_task_free);
 	g_assert_cmpuint(atomic_load(&scene->n_freed), ==, 0);
 	run_for(scene, 2 * PATIENCE_USEC);
 	atomic_store(&scene->may_end, true);
@@ -126,13 +126,13 @@ static void test_another_listener_is_told_instead(Scene *scene, const void *data
 	Scene other = { .event = scene->event };
 	const DetachedTaskListener listener = { .done = on_done, .data = &other };
 
-	detached_task_set_listener(scene->errand, &listener);
-	other.errand = g_steal_pointer(&scene->errand);
+	detached_task_set_listener(scene->task, &listener);
+	other.task = g_steal_pointer(&scene->task);
 	run_for(&other, 2 * PATIENCE_USEC);
 	atomic_store(&scene->may_end, true);
 	run_for(&other, MOMENT_USEC);
 	g_assert_cmpuint(other.n_done, ==, 1);
-	g_assert_null(other.errand);
+	g_assert_null(other.task);
 	g_assert_cmpuint(scene->n_done + scene->n_late + other.n_late, ==, 0);
 }
 
@@ -141,9 +141,9 @@ static void test_another_listener_is_told_instead(Scene *scene, const void *data
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	ADD("/errand/in-time", test_who_is_done_in_time_is_not_late);
-	ADD("/errand/late", test_who_hangs_is_late_once_and_may_be_done_later);
-	ADD("/errand/freed", test_who_is_freed_says_nothing);
-	ADD("/errand/listener", test_another_listener_is_told_instead);
+	ADD("/task/in-time", test_who_is_done_in_time_is_not_late);
+	ADD("/task/late", test_who_hangs_is_late_once_and_may_be_done_later);
+	ADD("/task/freed", test_who_is_freed_says_nothing);
+	ADD("/task/listener", test_another_listener_is_told_instead);
 	return g_test_run();
 }

@@ -20,7 +20,7 @@ static bool locate(const char *path, FsLocation *ret)
 	return false;
 }
 
-/* sda under md0 under an encrypted device; a btrfs on the latter and on sdb. */
+/* sda under md0 under an encrypted device; a btrfs filesystem on that and on sdb. */
 static Scratch *sysfs_new(void)
 {
 	Scratch *sysfs = scratch_new();

@@ -144,7 +144,7 @@ static void test_a_directory_removed_while_open_has_no_entries(void)
 	g_assert_null(next_entry(directory));
 }
 
-/* Names so long that no batch holds them all. */
+/* Make names so long that no batch holds them all. */
 static void fill_with_long_names(int fd)
 {
 	for (unsigned i = 0; i < DEEP_NAMES; i++) {

@@ -7,7 +7,7 @@
 
 #define USERS_MAX 3
 
-/* A budget and those who use it, each wanting more at once. */
+/* A budget and its users, each of which always wants more. */
 typedef struct {
 	DiskBudget *budget;
 	DiskUser *users[USERS_MAX];
@@ -49,7 +49,7 @@ static void ask(Scene *scene, size_t i)
 	scene->due_usec[i] = scene->now_usec + wait_usec;
 }
 
-/* Let all users that want something ask for it whenever they should. */
+/* Let all users with requests ask when they are due. */
 static void run(Scene *scene, int64_t usec)
 {
 	int64_t end_usec = scene->now_usec + usec;

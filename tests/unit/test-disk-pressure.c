@@ -7,15 +7,15 @@
 #define LOOK  DISK_PRESSURE_LOOK_USEC
 #define FLOOR DISK_PRESSURE_FLOOR_BYTES
 
-/* A disk that serves so much per second to a pass and to others. */
+/* The load of a disk: bytes per second of a pass and of others. */
 typedef struct {
-	uint64_t own_bytes; /* what the pass wants, per look */
+	uint64_t own_bytes; /* wanted by the pass, per look */
 	uint64_t foreign_bytes;
 	unsigned busy_percent;
 	unsigned n_looks;
 } Phase;
 
-/* The rate after @phase; the pass reads what it wants, and the rate allows. */
+/* The rate after @phase, in which the pass reads as much as it wants and may. */
 static uint64_t go_through(DiskPressure *pressure, const Phase *phase)
 {
 	uint64_t rate = (uint64_t)pressure->rate_bytes;
@@ -45,7 +45,7 @@ static void test_a_pass_begins_slowly(void)
 	g_assert_cmpuint(go_through(&pressure, &(Phase){ 50 * MIB, 0, 90, 1 }), ==, FLOOR);
 }
 
-/* Few looks tell that it is idle: they are not waited for long. */
+/* A few looks show that the disk is idle, so they come soon. */
 static void test_the_first_looks_come_soon(void)
 {
 	DiskPressure pressure;

@@ -5,7 +5,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* A table that knows sda, which rotates and has a name by udev, and sdb. */
+/* A table with sda, which rotates and has a udev name, and sdb. */
 typedef struct {
 	DiskTable *table;
 	GPtrArray *disks;
@@ -43,7 +43,7 @@ static void scene_tear_down(Scene *scene, const void *data)
 	config_free(scene->config);
 }
 
-/* As the service does with a configuration and no options. */
+/* As the service does, with a configuration and no options. */
 static void configure(Scene *scene, const char *text, const Settings *settings)
 {
 	g_autoptr(GError) error = NULL;

@@ -12,7 +12,7 @@
 #define UUID "00112233-4455-6677-8899-aabbccddeeff"
 #define NOW  (INT64_C(1790000000) * G_USEC_PER_SEC)
 
-/* A machine: proc, sys and units below a directory of the test's own. */
+/* A machine: proc, sys and units in a directory of the test. */
 typedef struct {
 	Scratch *scratch;
 	char *proc, *sysfs, *units;
@@ -74,7 +74,7 @@ static void assert_found(const Machine *machine, const char *check, FindingLevel
 	g_assert_cmpstr(finding_level_name(finding->level), ==, finding_level_name(level));
 	if (!strstr(finding->evidence, evidence))
 		g_error("'%s' does not say '%s'", finding->evidence, evidence);
-	/* Whoever is warned is told what to do. */
+	/* Each warning has advice. */
 	g_assert_true(finding->level < FINDING_WARNING || finding->advice);
 }
 
@@ -98,7 +98,7 @@ static void test_a_machine_in_order(Machine *machine, const void *data)
 
 static void test_missing_rights_are_named(Machine *machine, const void *data)
 {
-	/* All but CAP_SYS_ADMIN, which is bit 21. */
+	/* All capabilities but CAP_SYS_ADMIN, which is bit 21. */
 	scratch_put(machine->scratch, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffdfffff\n");
 	doctor_look_at_machine(&machine->view, false, machine->findings);
 	assert_found(machine, "rights", FINDING_WARNING, "CAP_SYS_ADMIN is missing");
@@ -240,7 +240,7 @@ static void test_quota_groups_and_operations_of_btrfs(Machine *machine, const vo
 	}
 }
 
-/* The disk that the test's own directory lies on, as sysfs would show it. */
+/* Copy the disk of the test's own directory, as sysfs would show it. */
 static bool feign_disk(const Machine *machine, const char *name, const char *scheduler,
 		       const char *rotational)
 {
@@ -298,7 +298,7 @@ static void test_files_from_the_future(Machine *machine, const void *data)
 	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);
 	g_assert_nonnull(found(machine, "space"));
 	assert_found(machine, "owners", FINDING_OK, "owns any of the 1 names");
-	/* The clock of the view is that of 2026-09; a file is made now, whenever that is. */
+	/* The view's clock is in 2026-09, but the file is made now. */
 	machine->view.now_usec = g_get_real_time() - INT64_C(3600) * G_USEC_PER_SEC;
 	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);
 

@@ -67,7 +67,7 @@ static uint64_t count_identical(Fixture *fixture)
 	return counts[ESTIMATE_BLOCK_SIZES].saved_bytes;
 }
 
-/* Were it walked span by span, this would take days. */
+/* A walk from span to span would take days. */
 static void test_a_hole_of_any_length_takes_no_time(Fixture *fixture, const void *data)
 {
 	const uint64_t most = (UINT64_C(1) << 51) - 3;
@@ -93,7 +93,7 @@ static void test_holes_equal_zeros_that_are_written(Fixture *fixture, const void
 		add_zeros(fixture, SPAN + 1);
 		end_file(fixture, (3 + holes[i] + SPAN) * BLOCK);
 	}
-	/* Of each two the one or the other is met first. */
+	/* Either one of each two may be met first. */
 	g_assert_cmpuint(count_identical(fixture), >=, G_N_ELEMENTS(holes) * 2 * BLOCK);
 }
 

@@ -25,7 +25,7 @@ static void test_a_budget_says_how_long_it_takes(void)
 	Estimate estimate = estimate_of(false);
 	EstimateForecast forecast = estimate_forecast(&estimate, &settings, 10 * MIB);
 
-	/* All data once, and what is freed twice: it is compared with its source. */
+	/* All data once, and freed data twice: it is compared with its source. */
 	g_assert_cmpuint(forecast.read_bytes, ==, 1200 * MIB);
 	g_assert_cmpint(forecast.rate_origin, ==, RATE_BUDGET);
 	g_assert_cmpint(forecast.usec, ==, 120 * G_USEC_PER_SEC);

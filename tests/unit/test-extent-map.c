@@ -14,13 +14,13 @@
 #define FILE_FD 1000
 
 /*
- * A kernel that knows one file, as a list of extents: ioctl() of this program is this one.  A test
- * sets it up anew.
+ * A kernel that knows one file, as a list of extents.  It is the ioctl() of this program; each test sets it up
+ * anew.
  */
 typedef struct {
 	const struct fiemap_extent *extents;
 	unsigned n_extents;
-	bool repeats_itself; /* answers with the first extents, whatever is asked for */
+	bool repeats_itself; /* answers with the first extents at each request */
 	int error;
 
 	unsigned n_calls;
@@ -142,7 +142,7 @@ static void test_what_has_no_address_has_none(void)
 	}
 }
 
-/* 600 extents of one block with a hole after each. */
+/* Make 600 extents of one block with a hole after each. */
 static struct fiemap_extent *make_many(unsigned n_extents)
 {
 	struct fiemap_extent *extents = g_new0(struct fiemap_extent, n_extents);

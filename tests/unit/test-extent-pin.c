@@ -6,7 +6,7 @@
 #define BLOCK  FAKE_COVER_BLOCK_BYTES
 #define BLOCKS UINT64_C(100)
 
-/* A place that shows blocks [@first, @end). */
+/* A reference that shows blocks [@first, @end). */
 static ExtentRef place(uint64_t inode, uint64_t first, uint64_t end)
 {
 	return (ExtentRef){

@@ -213,7 +213,7 @@ static void test_what_was_shared_together_is_done_as_far_as_it_went(void)
 	push(queue, 2, second, 2);
 	g_assert_true(extent_queue_join(queue, &joined));
 	g_assert_cmpuint(joined.length, ==, 24 * KIB);
-	/* A round may end in the middle of a step, which is not done then. */
+	/* A round may end in the middle of a step, which is then not done. */
 	g_assert_cmpuint(extent_queue_set_done(queue, &joined, 20 * KIB), ==, 16 * KIB);
 	assert_alone(queue);
 

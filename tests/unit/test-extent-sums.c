@@ -11,7 +11,7 @@
 #define ADDRESS   (UINT64_C(1) << 30)
 #define ITEMS_MAX 8
 
-/* A checksum tree; the sum of the block at an address is a number of its own. */
+/* A checksum tree; the sum of each block is a number of its own. */
 typedef struct {
 	uint32_t *sums[ITEMS_MAX];
 	FakeItem items[ITEMS_MAX];
@@ -33,7 +33,7 @@ static const BtrfsInfo info = {
 	.node_bytes = 16384,
 };
 
-/* An item over the @n_blocks blocks that begin @first_block blocks behind ADDRESS. */
+/* Add an item over the @n_blocks blocks that begin @first_block blocks behind ADDRESS. */
 static void add_item(FakeSums *fake, uint64_t first_block, uint32_t n_blocks)
 {
 	uint32_t *sums = g_new(uint32_t, n_blocks);
@@ -68,7 +68,7 @@ static uint64_t sum_at(ExtentSums *sums, uint64_t block)
 	return sum;
 }
 
-/* Read [@first, @end) at once: what lies in [@known_from, @known_to) has sums, the rest has none. */
+/* Read [@first, @end) at once: blocks in [@known_from, @known_to) have sums, the others none. */
 static void assert_known(ExtentSums *sums, uint64_t first, uint64_t end, uint64_t known_from,
 			 uint64_t known_to)
 {
@@ -198,7 +198,7 @@ static void test_rising_addresses_cost_one_search(void)
 	n_calls = fake_btrfs()->n_calls;
 	for (uint64_t block = 1; block < 2500; block += 7)
 		sum_at(sums, block);
-	/* One call more finds the end of the tree. */
+	/* One more call finds the end of the tree. */
 	g_assert_cmpuint(fake_btrfs()->n_calls, <=, n_calls + 1);
 }
 

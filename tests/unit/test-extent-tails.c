@@ -3,7 +3,7 @@
 
 #define BLOCK UINT32_C(4096)
 
-/* A place that shows an extent from @position on: of its file @in_file bytes are left there. */
+/* A reference that shows an extent from @position on; its file has @in_file bytes from there. */
 static ExtentRef place(uint64_t position, uint64_t length, uint64_t in_file)
 {
 	return (ExtentRef){ .root = 5,

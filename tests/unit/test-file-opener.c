@@ -35,7 +35,7 @@ static void put_directory(PassFixture *fixture, uint64_t inode, uint64_t parent,
 		g_error("%s", error->message);
 }
 
-/* Where the walk began; returns its inode. */
+/* Put the start of the walk.  Returns its inode. */
 static uint64_t put_root(PassFixture *fixture)
 {
 	uint64_t inode = inode_at(fixture, "");
@@ -44,7 +44,7 @@ static uint64_t put_root(PassFixture *fixture)
 	return inode;
 }
 
-/* Make the directory @path, of which the last component is @name, and put it into the store. */
+/* Make the directory @path, whose last component is @name, and put it into the store. */
 static uint64_t make_directory(PassFixture *fixture, uint64_t parent, const char *path,
 			       const char *name)
 {
@@ -105,7 +105,7 @@ static void test_a_file_is_opened_by_the_names_above_it(void)
 	make_file(fixture, "a/\xff\n/leaf");
 	assert_opens(fixture, b, "leaf", inode_at(fixture, "a/\xff\n/leaf"));
 	assert_opens(fixture, root, "top", inode_at(fixture, "top"));
-	/* Again, when its directories are open. */
+	/* Once more, with its directories open. */
 	assert_opens(fixture, b, "leaf", inode_at(fixture, "a/\xff\n/leaf"));
 }
 

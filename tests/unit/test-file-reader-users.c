@@ -27,7 +27,7 @@ int fcntl(int fd, int command, ...)
 	return (int)syscall(SYS_fcntl, fd, command, argument);
 }
 
-/* While a lease is held, an open(2) of somebody else with O_NONBLOCK fails. */
+/* While a lease is held, an open(2) of another process with O_NONBLOCK fails. */
 static void test_the_kernel_is_asked_once_per_file_who_has_it_open(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();

@@ -13,7 +13,7 @@
 
 #define ASKED 20000
 
-/* A file that nobody has open but the test, for reading. */
+/* A file that only the test has open, for reading. */
 static int open_alone(Scratch *scratch)
 {
 	int fd = scratch_create(scratch, "file", 8192, 1);
@@ -76,7 +76,7 @@ static void test_nothing_stays_of_a_lease(void)
 	g_assert_cmpint(other, >=, 0);
 }
 
-/* Opens the file for writing again and again; its exit status tells whether one failed. */
+/* Open the file for writing again and again.  The exit status tells whether an open failed. */
 static pid_t start_opener(Scratch *scratch)
 {
 	pid_t opener = fork();
@@ -91,7 +91,7 @@ static pid_t start_opener(Scratch *scratch)
 		if (fd < 0)
 			_exit(1);
 		fd_close(&fd);
-		/* On one processor it would be put to sleep with the file open only. */
+		/* On one processor the process would only sleep while it has the file open. */
 		usleep(1);
 	}
 }

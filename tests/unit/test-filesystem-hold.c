@@ -51,7 +51,7 @@ static void test_a_hold_is_no_lock_and_no_lock_a_hold(const void *uuid)
 	g_assert_true(filesystem_lock(uuid, &lock, NULL));
 }
 
-/* A child holds it, too, until the pipe is closed. */
+/* A child that holds it, too, until the pipe is closed. */
 typedef struct {
 	const char *uuid;
 	int held[2], end[2];
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	g_autofree char *lock_path = NULL;
 	int failed;
 
-	/* Where root's locks lie is not for a test to say. */
+	/* The test cannot choose the directory of root's locks. */
 	g_setenv("XDG_RUNTIME_DIR", scratch->path, true);
 	path = lock_file_path(name);
 	lock_path = lock_file_path(uuid);

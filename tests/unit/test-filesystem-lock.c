@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer than a look at the lock takes, and shorter than is waited. */
+/* Longer than a look at the lock, and shorter than the wait for one. */
 #define MOMENT_USEC (30 * G_USEC_PER_SEC / 1000)
 
 #define WAIT_USEC (100 * G_USEC_PER_SEC / 1000)
@@ -65,7 +65,7 @@ static void test_who_looks_has_it_no_longer(const void *uuid)
 	g_assert_cmpint(fd, >=, 0);
 }
 
-/* A lock file that was deleted while a process held it is made anew, and the new one can be locked. */
+/* A lock file that was deleted while a process held it is made again, and can be locked. */
 static void test_a_deleted_lock_file_is_made_anew(const void *uuid)
 {
 	g_autofree char *path = lock_file_path(uuid);
@@ -128,7 +128,7 @@ static void test_a_look_is_waited_for(const void *uuid)
 	g_assert_false(filesystem_look_begin(look, NULL));
 }
 
-/* The one that looks has the old file open. */
+/* The look has the old file open. */
 static void test_a_look_is_of_the_file_that_is_there(const void *uuid)
 {
 	g_autoptr(FilesystemLook) look = filesystem_look_new(uuid);
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 	g_autofree char *path = NULL;
 	int failed;
 
-	/* Where root's locks lie is not for a test to say. */
+	/* The test cannot choose the directory of root's locks. */
 	g_setenv("XDG_RUNTIME_DIR", scratch->path, true);
 	path = lock_file_path(uuid);
 	g_test_init(&argc, &argv, NULL);

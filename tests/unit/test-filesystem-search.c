@@ -5,7 +5,7 @@
 
 #define PATIENCE_USEC (10 * G_USEC_PER_SEC)
 
-/* Long enough for a thread that opens a path that is not there. */
+/* Long enough for a thread to open a missing path. */
 #define MOMENT_USEC (G_USEC_PER_SEC / 5)
 
 typedef struct {
@@ -61,7 +61,7 @@ static void test_the_answer_comes_from_the_loop(Scene *scene, const void *data)
 
 	scene->search = search_for(scene, path, &error);
 	g_assert_no_error(error);
-	/* It is copied. */
+	/* The search has a copy. */
 	path[1] = 'N';
 	g_usleep(MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);
@@ -83,7 +83,7 @@ static void test_what_is_given_up_answers_nothing(Scene *scene, const void *data
 
 	scene->search = search_for(scene, path, NULL);
 	g_usleep(MOMENT_USEC);
-	/* It has ended, and the loop has not told yet. */
+	/* The search has ended, and the loop has not reported it yet. */
 	g_clear_pointer(&scene->search, filesystem_search_free);
 	run_for(scene, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);

@@ -8,7 +8,7 @@ static void test_globs_match_names_and_paths(void)
 {
 	static const struct {
 		const char *glob;
-		const char *path; /* the last two components are below where the walk began */
+		const char *path; /* the last two components are below the start of the walk */
 		bool excluded;
 	} cases[] = {
 		/* Without a slash: the last component. */
@@ -144,7 +144,7 @@ static void test_directories_below_the_beginning_exclude_what_is_in_them(void)
 		{ "/srv/a", "/srv", "/srv/a/b/c", true },
 		{ "/a", "/srv", "/srv/a/b/c", false },
 		{ "a/*", "/srv", "/srv/a", false },
-		/* What the walk begins with is entered, whatever its name. */
+		/* The start of the walk is entered, whatever its name. */
 		{ "srv", "/srv", "/srv/a", false },
 		{ "/srv", "/srv", "/srv/a", false },
 		{ "a", "/srv/a", "/srv/a/b", false },
@@ -197,7 +197,7 @@ static void test_patterns_begin_at_the_top_and_globs_exclude_besides(void)
 			     ? filter_excludes_directory(filter, path, relative, name)
 			     : filter_excludes(filter, path, relative, name)) != cases[i].excluded)
 			g_error("%s", path);
-		/* What is below / begins there, too. */
+		/* Paths below / begin there, too. */
 		filter_set_patterns(filter, patterns, tops[1]);
 		g_assert_false(filter_excludes(filter, "/srv/a/c", "c", "c"));
 		g_assert_true(filter_excludes(filter, "/a/c", "c", "c"));
@@ -213,9 +213,9 @@ static void test_directories_that_patterns_exclude_are_seen_from_below(void)
 	g_assert_true(filter_excludes_below(filter, "/srv/a/cache/b", strlen("/srv")));
 	g_assert_false(filter_excludes_below(filter, "/srv/keep/cache/b", strlen("/srv")));
 	g_assert_false(filter_excludes_below(filter, "/srv/a/cache", strlen("/srv")));
-	/* What the walk begins with is entered, whatever its name. */
+	/* The start of the walk is entered, whatever its name. */
 	g_assert_false(filter_excludes_below(filter, "/srv/a/cache/b", strlen("/srv/a/cache")));
-	/* Of another mount the patterns begin where the walk does. */
+	/* In another mount, patterns begin at the start of the walk. */
 	g_assert_false(filter_excludes_below(filter, "/mnt/keep/cache/b", strlen("/mnt")));
 	g_assert_true(filter_excludes_below(filter, "/mnt/x/keep/cache/b", strlen("/mnt")));
 	/* And by which of them. */
@@ -232,7 +232,7 @@ static void test_what_was_written_to_a_moment_ago_is_young(void)
 	g_assert_false(filter_is_young(filter, 99));
 	g_assert_true(filter_is_young(filter, 100));
 	g_assert_true(filter_is_young(filter, 200));
-	/* Of unknown age. */
+	/* Its age is not known. */
 	g_assert_false(filter_is_young(filter, 201));
 	filter_set_young(filter, 200, 200);
 	g_assert_false(filter_is_young(filter, 200));

@@ -68,7 +68,7 @@ static void test_patterns_mean_what_they_mean_to_git(void)
 		{ "/*\n!/home/", "srv/", true },
 		{ "/*\n!/home/", "home/a", false },
 		{ "!a", "a", false },
-		/* What means nothing. */
+		/* Patterns without a meaning. */
 		{ "/", "a/", false },
 		{ "!", "a", false },
 		{ "!/", "a", false },
@@ -102,7 +102,7 @@ static void test_an_absolute_path_below_the_top_is_taken_as_one(void)
 		{ "/mnt/pool/.snapshots/", "/mnt/pool", ".snapshots/", true },
 		{ "/mnt/pool/a/*.iso", "/mnt/pool", "a/x.iso", true },
 		{ "/mnt/pool/a/*.iso", "/mnt/pool", "b/a/x.iso", false },
-		/* What it meant before it means on. */
+		/* Its other meaning stays. */
 		{ "/mnt/pool/a", "/mnt/pool", "mnt/pool/a", true },
 		{ "/mnt/pool2/a", "/mnt/pool", "2/a", false },
 		{ "/mnt/pool", "/mnt/pool", "a", false },

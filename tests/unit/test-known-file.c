@@ -104,7 +104,7 @@ static void test_what_another_policy_made_of_it_does_not_hold(void)
 	assert_verdict(&inside, NO_COW_SHARE, STAMP_SAME);
 }
 
-/* A newer version may have put it, and a figure of this pass has no place for it. */
+/* A newer version may have stored it, and this pass has no counter for it. */
 static void test_a_reason_that_is_not_known_does_not_hold(void)
 {
 	Object left = known(OBJECT_SKIPPED, 0);
@@ -152,7 +152,7 @@ static void test_what_always_changes_waits(void)
 	g_assert_false(known_file_has_settled(&often, then + 60));
 	g_assert_true(known_file_has_settled(&often, then + 3600));
 
-	/* It has to be read for another reason. */
+	/* It must be read for another reason. */
 	g_assert_false(known_file_waits(&often, &seen, &settings, then + 60));
 	g_assert_cmpuint(known_file_changes(&often, &seen), ==, 3);
 
@@ -164,7 +164,7 @@ static void test_what_always_changes_waits(void)
 	settings.changing = CHANGING_READ;
 	g_assert_false(known_file_waits(&often, &changed, &settings, then + 60));
 
-	/* Nothing is known of what is in a file that was left. */
+	/* Nothing is known of the contents of a skipped file. */
 	left.skip_reason = SKIP_CHANGES_OFTEN;
 	assert_verdict(&left, NO_COW_SKIP, STAMP_CHANGED);
 	left.skip_reason = SKIP_UNREADABLE;

@@ -50,7 +50,7 @@ static LockDirectoryOutcome open_either(const Scene *scene, char **ret_path)
 	return outcome;
 }
 
-/* @base: where it has to be; NULL: nowhere. */
+/* @base is the expected place; NULL: nowhere. */
 static void assert_lies_in(const Scene *scene, const char *base)
 {
 	g_autofree char *expected = base ? g_build_filename(base, "locks", NULL) : NULL;
@@ -123,7 +123,7 @@ static void test_only_a_base_that_may_be_made_is_made(Scene *scene, const void *
 	g_assert_cmpint(access(scene->first, F_OK), !=, 0);
 }
 
-/* A second place would split the locks in two. */
+/* A second place would split the locks. */
 static void test_a_failure_that_may_pass_is_an_error(Scene *scene, const void *data)
 {
 	g_autofree char *name = g_strnfill(300, 'n');

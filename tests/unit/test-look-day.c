@@ -15,7 +15,7 @@ static void test_work_is_due_after_its_interval_and_when_the_clock_was_wrong(voi
 		{ 20000, 20007, true },
 		{ 20000, 30000, true },
 		{ 0, 20000, true },          /* never, or with a clock that began in 1970 */
-		{ 0, 0, false },             /* a clock that still does */
+		{ 0, 0, false },             /* a clock that is still in 1970 */
 		{ 20001, 20000, true },      /* the clock was set back by a day */
 		{ 24000, 20000, true },      /* by years */
 		{ 20000, 0, true },          /* to 1970 */

@@ -14,7 +14,9 @@ typedef struct {
 	uint64_t blocks;
 } Expected;
 
-/* Anchors with @digest, and on, at @n blocks of @object: @first, @first + @step and so on. */
+/*
+ * Put @n anchors with @digest and the following ones on blocks @first, @first + @step and so on of @object.
+ */
 static void put_anchors(PassFixture *fixture, uint64_t digest, uint32_t object, uint32_t first,
 			uint32_t step, unsigned n)
 {
@@ -115,7 +117,7 @@ static void test_other_diagonals_are_other_runs(void)
 	uint32_t a = pass_fixture_put(fixture, 200, 0);
 	uint32_t b = pass_fixture_put(fixture, 200, 0);
 
-	/* A block was put in between. */
+	/* A block was inserted in between. */
 	put_anchors(fixture, 100, a, 0, 10, 6);
 	put_anchors(fixture, 100, b, 0, 10, 3);
 	put_anchors(fixture, 103, b, 31, 10, 3);

@@ -50,7 +50,7 @@ static void test_another_directory_or_another_boot_is_another_one(void)
 	g_autofree char *second = NULL;
 	g_autofree char *third = NULL;
 
-	/* The first one stays, or its number might be given again. */
+	/* Keep the first one, or its number might be used again. */
 	g_assert_cmpint(g_rename(directory, aside), ==, 0);
 	scratch_put(kernel, "fs/btrfs/" UUID "/generation", "7\n");
 	second = read_from(kernel, &btrfs);

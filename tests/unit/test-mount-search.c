@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Three XFS, each of which may be made to hang. */
+/* Three XFS filesystems, each of which can hang. */
 static const char *mountinfo = "32 1 8:17 / /one rw - xfs /dev/sdb1 rw\n"
 			       "33 1 8:33 / /two rw - xfs /dev/sdc1 rw\n"
 			       "34 1 8:49 / /three rw - xfs /dev/sdd1 rw\n";

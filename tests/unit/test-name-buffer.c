@@ -60,7 +60,7 @@ static void test_names_are_found_when_they_were_spilled(void)
 		uint64_t position = add(spool, name);
 
 		g_array_append_val(positions, position);
-		/* Reading between writing disturbs nothing. */
+		/* Reading between writes does no harm. */
 		if (i % 1000 == 999) {
 			g_autofree char *earlier = long_name(i / 2, 1 + (i / 2) * 37 % 2000);
 

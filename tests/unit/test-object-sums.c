@@ -10,7 +10,7 @@
 #define SEED     977
 #define BLOCK    UINT64_C(4096)
 
-/* What came out, in order. */
+/* The output, in order. */
 typedef struct {
 	GArray *anchors; /* of pairs of digest and block */
 	GArray *zeros;   /* of blocks */
@@ -51,8 +51,8 @@ static ObjectSumsSink sink_of(Out *out)
 }
 
 /*
- * One step for each character of @layout: '.' is a block of zeros, '_' of a hole, '#' sixteen of
- * zeros, and any other a block with its code as its sum.
+ * Add one step per character of @layout: '.' is a block of zeros, '_' of a hole, '#' sixteen of zeros.  Any
+ * other is a block whose sum is its code.
  */
 static void add(ObjectSums *sums, const char *layout, Out *out)
 {
@@ -143,7 +143,7 @@ static void test_the_size_is_part_of_the_digest(void)
 
 static void test_every_block_of_a_long_object_is_part_of_the_digest(void)
 {
-	/* Around where the buffer of sums is full. */
+	/* Lengths around the size of the buffer. */
 	static const size_t lengths[] = { 510, 511, 512, 513, 1023, 1024, 1025 };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++) {
@@ -179,7 +179,7 @@ static void test_long_runs_of_zeros_are_told_by_their_start(void)
 	check_zeros("a.#b#", (uint64_t[]){ 1, 19 }, 2);
 	check_zeros("a_#b", (uint64_t[]){ 2 }, 1);
 	check_zeros("a#_b", (uint64_t[]){ 1 }, 1);
-	/* A hole in between makes two runs of it, since it need not be shared. */
+	/* A hole in between makes two runs, since it need not be shared. */
 	check_zeros("a#_#b", (uint64_t[]){ 1, 18 }, 2);
 }
 
@@ -201,7 +201,7 @@ static void test_an_object_of_zeros_alone_is_told_however_short(void)
 	check_zeros("__", NULL, 0);
 }
 
-/* The anchors of each part between zeros are those that it has alone. */
+/* The anchors of each part between zeros are those of that part alone. */
 static void test_zeros_and_holes_break_the_anchors(void)
 {
 	static const char part[] = "the quick brown fox jumps over the lazy dog";
@@ -266,7 +266,7 @@ static void test_without_anchors_the_digest_is_the_same(void)
 	}
 }
 
-/* What is kept of a file that was read by half comes from a store, which may be damaged. */
+/* The state of a half-read file comes from a store, which may be damaged. */
 static void test_what_cannot_have_been_made_is_not_gone_on_with(void)
 {
 	g_auto(Out) out = { 0 };

@@ -209,7 +209,7 @@ static void test_zeros_count_against_an_extent_unless_they_are_kept(void)
 	assert_before(kept, ids[1], ids[4]);
 }
 
-/* So many settled ones that a single new one is few. */
+/* Put so many settled objects that a single new one is few. */
 static void put_settled(PassFixture *fixture, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -235,7 +235,7 @@ static void test_of_many_settled_ones_each_is_known_when_it_is_asked_for(void)
 
 	object_table_add_fact(table, 8, FACT_NOTED);
 	object_table_count(table, 9);
-	/* They are not all looked up one by one; what is known already stays. */
+	/* They are not all looked up one by one; known facts stay. */
 	for (uint32_t object = 1; object <= 3000; object++)
 		g_assert_cmpuint(object_table_facts(table, object), ==,
 				 object == 5   ? 0
@@ -375,7 +375,7 @@ static void test_files_and_extents_are_told_apart(void)
 	g_assert_true(object_table_is_file(file, both));
 	/* On XFS it is a file. */
 	g_assert_true(object_table_is_file(extent, files));
-	/* A file gains what it has in common with others, whatever its size. */
+	/* A file gains its common data, whatever its size. */
 	assert_before(both, extent, file);
 }
 

@@ -119,13 +119,13 @@ static void test_a_fifo_swapped_in_is_never_waited_for(void)
 	g_test_message("%u of 5000 opened", n_opened);
 }
 
-/* In a child: say through @ready_fd whether the lease is held, and hold it until @end_fd ends. */
+/* In a child: report through @ready_fd whether the lease is held, and hold it until @end_fd ends. */
 G_GNUC_NORETURN static void hold_lease(const char *path, int ready_fd, int end_fd)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	char is_held;
 
-	/* This is how the holder is told. */
+	/* The kernel tells the holder with this signal. */
 	signal(SIGIO, SIG_IGN);
 	is_held = fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
 	if (write(ready_fd, &is_held, 1) != 1 || read(end_fd, &is_held, 1) < 0)
@@ -200,7 +200,7 @@ static void test_other_filesystems_have_no_handles_here(void)
 	g_assert_cmpint(error, ==, EOPNOTSUPP);
 }
 
-/* How often a file is opened, by the kernel's account; O_PATH is no opening. */
+/* Count how often a file is opened, by inotify; O_PATH does not count. */
 static bool was_opened(int watch)
 {
 	char events[4096];

@@ -9,7 +9,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Parse @line, in which a space ends each argument. */
+/* Parse @line, whose arguments are separated by spaces. */
 static bool parse(const char *line, Settings *settings, bool *ret_done, GError **error)
 {
 	g_autofree char *whole = g_strconcat("dedupd ", line, NULL);

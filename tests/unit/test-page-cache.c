@@ -38,7 +38,7 @@ static uint64_t resident_bytes(int fd)
 	return page_cache_resident_bytes(fd, 0, UINT64_MAX);
 }
 
-/* The kernel may take a page back at any moment: a few times it is read again. */
+/* The kernel may drop a page at any moment, so try a few times. */
 static void read_until_resident(int fd, char *buffer)
 {
 	for (int i = 0; i < 5 && resident_bytes(fd) != SIZE; i++)

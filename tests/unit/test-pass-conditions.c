@@ -8,12 +8,12 @@
 
 static const FsLocation on_md0 = { .major = 9, .minor = 0 };
 
-/* An XFS on md0, which lies on sda, which rotates. */
+/* An XFS filesystem on md0, which lies on sda, which rotates. */
 typedef struct {
 	Scratch *sysfs;
 	DiskTopology topology;
 	DiskTable *table;
-	PassConditions *hardships;
+	PassConditions *conditions;
 	GPtrArray *disks;
 } Scene;
 
@@ -36,7 +36,7 @@ static void scene_set_up(Scene *scene, const void *data)
 	scratch_link(scene->sysfs, "devices/sda", "devices/md0/slaves/sda");
 	scratch_link(scene->sysfs, "devices/md0", "dev/block/9:0");
 	scene->table = disk_table_new();
-	scene->hardships = pass_conditions_new(&scene->topology, scene->table);
+	scene->conditions = pass_conditions_new(&scene->topology, scene->table);
 	scene->disks = disk_topology_find(&scene->topology, &on_md0);
 	g_assert_cmpuint(scene->disks->len, ==, 1);
 }
@@ -44,7 +44,7 @@ static void scene_set_up(Scene *scene, const void *data)
 static void scene_tear_down(Scene *scene, const void *data)
 {
 	g_ptr_array_unref(scene->disks);
-	pass_conditions_free(scene->hardships);
+	pass_conditions_free(scene->conditions);
 	disk_table_free(scene->table);
 	scratch_free(scene->sysfs);
 }
@@ -53,7 +53,7 @@ static ScheduleState look(const Scene *scene, int64_t now_usec)
 {
 	ScheduleState state = { .now_usec = now_usec };
 
-	pass_conditions_look(scene->hardships, &on_md0, scene->disks, &state);
+	pass_conditions_look(scene->conditions, &on_md0, scene->disks, &state);
 	return state;
 }
 
@@ -63,8 +63,8 @@ static void test_of_what_is_well_nothing_is_said(Scene *scene, const void *data)
 
 	g_assert_false(state.is_degraded || state.is_in_work || state.is_on_battery ||
 		       state.is_disk_asleep);
-	g_assert_null(pass_conditions_text(scene->hardships, WAIT_DEGRADED));
-	g_assert_null(pass_conditions_text(scene->hardships, WAIT_IN_WORK));
+	g_assert_null(pass_conditions_text(scene->conditions, WAIT_DEGRADED));
+	g_assert_null(pass_conditions_text(scene->conditions, WAIT_MAINTENANCE));
 }
 
 static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, const void *data)
@@ -75,16 +75,16 @@ static void test_what_lacks_or_works_is_told_as_long_as_it_does(Scene *scene, co
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "recover\n");
 	state = look(scene, MINUTE);
 	g_assert_true(state.is_degraded && state.is_in_work);
-	g_assert_cmpstr(pass_conditions_text(scene->hardships, WAIT_DEGRADED), ==,
+	g_assert_cmpstr(pass_conditions_text(scene->conditions, WAIT_DEGRADED), ==,
 			"md0 lacks 1 of its devices");
-	g_assert_cmpstr(pass_conditions_text(scene->hardships, WAIT_IN_WORK), ==,
+	g_assert_cmpstr(pass_conditions_text(scene->conditions, WAIT_MAINTENANCE), ==,
 			"a recovery of md0 is going on");
 
 	scratch_put(scene->sysfs, "devices/md0/md/degraded", "0\n");
 	scratch_put(scene->sysfs, "devices/md0/md/sync_action", "idle\n");
 	state = look(scene, MINUTE);
 	g_assert_false(state.is_degraded || state.is_in_work);
-	g_assert_null(pass_conditions_text(scene->hardships, WAIT_DEGRADED));
+	g_assert_null(pass_conditions_text(scene->conditions, WAIT_DEGRADED));
 }
 
 static void test_a_disk_sleeps_after_ten_minutes_of_nothing(Scene *scene, const void *data)
@@ -149,7 +149,7 @@ static void test_the_machine_is_on_battery_if_nothing_else_gives_power(Scene *sc
 }
 
 #define ADD(name, test)                                                                            \
-	g_test_add("/hardships/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
+	g_test_add("/pass-conditions/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@ static void assert_text(const Settings *settings, const char *expected)
 
 static void test_with_defaults_the_text_is_that_of_zeros_alone(void)
 {
-	/* As stores have it since before there were others. */
+	/* The text of stores made before there were other policies. */
 	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_AUTO },
 		    "auto");
 	assert_text(&(Settings){ .min_run_bytes = SETTINGS_MIN_RUN_BYTES, .zeros = ZEROS_KEEP },

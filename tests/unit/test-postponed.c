@@ -80,7 +80,7 @@ static void test_what_was_renewed_is_known_by_its_new_id(void)
 	g_assert_true(postponed_renew(postponed, fixture->pass.store, NULL));
 	later = pass_fixture_put(fixture, 8, 0);
 
-	/* What is unsettled besides was found since. */
+	/* The other unsettled objects were found since. */
 	g_assert_false(postponed_is_all(postponed, 1));
 	g_assert_true(postponed_has(postponed, renewed));
 	g_assert_false(postponed_has(postponed, object));

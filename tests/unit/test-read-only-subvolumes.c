@@ -25,7 +25,7 @@ static const FakeItem items[] = {
 	ROOT(LATER, writable),
 };
 
-/* A set that has read all subvolumes but LATER, which is there by now. */
+/* A set that read all subvolumes except LATER, which exists by now. */
 static ReadOnlySubvolumes *read_all_but_one(SnapshotPolicy policy)
 {
 	ReadOnlySubvolumes *subvolumes = read_only_subvolumes_new(policy);

@@ -8,14 +8,14 @@
 #define PIECES_MAX 400
 #define FILES      5
 
-/* A disk that notes what it is asked for, and holds readers back until it is opened. */
+/* A disk that records requests, and blocks readers until it is opened. */
 typedef struct {
 	ReaderPool *pool;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool is_open;
 	unsigned n_begun;
-	uint64_t order[PIECES_MAX]; /* addresses, as they were read */
+	uint64_t order[PIECES_MAX]; /* addresses, in reading order */
 	unsigned n_read;
 	uint64_t fetched[PIECES_MAX];
 	unsigned n_fetched;
@@ -79,7 +79,7 @@ static void put(Disk *disk, unsigned i, unsigned file, uint64_t physical, bool g
 	reader_pool_put(disk->pool, &disk->pieces[i]);
 }
 
-/* Until @n pieces were begun. */
+/* Wait until @n pieces were begun. */
 static void await_begun(Disk *disk, unsigned n)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&disk->mutex);
@@ -197,7 +197,7 @@ static void test_what_is_withdrawn_is_not_read(void)
 	reader_pool_withdraw(disk->pool, &disk->pieces[1]);
 	g_assert_cmpint(disk->pieces[1].state, ==, PIECE_WITHDRAWN);
 	open_disk(disk);
-	/* Being read it is waited for, and so when it was read. */
+	/* A withdrawal waits for a piece that is being read, and accepts one that was read. */
 	reader_pool_withdraw(disk->pool, &disk->pieces[0]);
 	g_assert_cmpint(disk->pieces[0].state, ==, PIECE_DONE);
 	reader_pool_wait(disk->pool, &disk->pieces[2]);
@@ -255,7 +255,7 @@ static void test_readers_with_nothing_to_do_end(void)
 	reader_pool_free(NULL);
 }
 
-/* Threads of which a throttle asked what they did. */
+/* The threads whose I/O a throttle asked for. */
 typedef struct {
 	pthread_mutex_t mutex;
 	GHashTable *asked; /* set of their ids */

@@ -7,7 +7,7 @@
 #define BLOCKS 64
 #define KIB    UINT64_C(1024)
 
-/* What is left of an extent of 64 blocks. */
+/* The remainder of an extent of 64 blocks. */
 typedef struct {
 	FakeCover *fake;
 	GArray *pieces;
@@ -31,7 +31,7 @@ static void fixture_free(Fixture *fixture)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
 
-/* A place that shows @length bytes from @position on, of which its file has @size_bytes in all. */
+/* A reference that shows @length bytes from @position on; its file has @in_file bytes from there. */
 static ExtentRef place(uint64_t position, uint64_t length, uint64_t in_file)
 {
 	return (ExtentRef){ .root = 5,
@@ -149,7 +149,7 @@ static void test_different_ends_cannot_be_copied(void)
 	g_assert_false(lay(fixture, apart, G_N_ELEMENTS(apart)));
 	g_assert_false(lay(fixture, inside, G_N_ELEMENTS(inside)));
 
-	/* What is covered does not matter. */
+	/* Covered blocks do not matter. */
 	fake_cover_add(fixture->fake, 2, 3);
 	g_assert_true(lay(fixture, inside, G_N_ELEMENTS(inside)));
 	g_assert_true(lay(fixture, several, G_N_ELEMENTS(several)));
@@ -194,7 +194,7 @@ static void test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little(void)
 		uint64_t rest, freed;
 		bool is_worth;
 	} cases[] = {
-		/* Freed and written so far, the rest, and the extent. */
+		/* Freed and written so far, the remainder, and the extent. */
 		{ { 1 << 20, 0 }, 16 * KIB, 48 * KIB, true },
 		{ { 1 << 20, 0 }, 16 * KIB, 32 * KIB, true },
 		{ { 1 << 20, 0 }, 15 * KIB, 30 * KIB, false },

@@ -110,7 +110,7 @@ static void add_keys(json_t *json, const char *prefix, GString *keys)
 	json_array_foreach(json, i, value) add_keys(value, prefix, keys);
 }
 
-/* The keys of the page's example, which is JSON save for its alternatives, in order. */
+/* The keys of the page's example in order.  It is JSON, except for its alternatives. */
 static char *documented_keys(void)
 {
 	g_autofree char *page = NULL;
@@ -220,7 +220,7 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 
 	assert_text(report, "filesystems.0.pinned.1.advice", advice_of_pin(PIN_TOO_COSTLY));
 
-	/* People see all that stays, by whatever pass. */
+	/* The text shows all that stays, from any pass. */
 	sample->result.ledger.pinned[PIN_UNCOVERED] = (PinnedSum){ 7, 64 << 20, 4096 };
 	sample->settings.verbose = true;
 	text = report_text(&sample->settings, &sample->pass);
@@ -231,7 +231,7 @@ static void test_what_pins_extents_is_told_by_its_cause(void)
 
 static void test_every_figure_is_in_its_field(void)
 {
-	/* Where the figures of the report are in the result. */
+	/* The fields of the result behind the figures of the report. */
 	static const struct {
 		const char *field;
 		size_t offset;
@@ -560,7 +560,7 @@ static void test_what_was_left_alone_is_told_and_named_on_demand(void)
 	assert_says(sample, "8 MiB");
 	assert_does_not_say(sample, "/srv/a");
 	assert_does_not_say(sample, "busy");
-	/* What the disk no longer gives is named in any case. */
+	/* A file that the disk can no longer read is always named. */
 	assert_says(sample, "/srv/broken");
 	sample->settings.verbose = true;
 	assert_says(sample, "/srv/a");

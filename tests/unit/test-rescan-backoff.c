@@ -45,7 +45,7 @@ static void test_a_clock_that_was_set_back_does_not_make_it_wait(void)
 	g_assert_false(rescan_backoff_waits(20, THEN, THEN - 1));
 }
 
-/* Written to all the time, with a pass every ten minutes: how often it is read in four weeks. */
+/* How often a file is read in four weeks that is written all the time, with a pass every ten minutes. */
 static void test_what_always_changes_is_hardly_ever_read(void)
 {
 	uint32_t changes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/same-sizes.h"
 
-/* A file, and whether nothing may be identical to it. */
+/* A file, and whether no other file may be identical to it. */
 typedef struct {
 	uint64_t size_bytes;
 	uint64_t head;

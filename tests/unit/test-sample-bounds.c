@@ -11,7 +11,7 @@
 #define KINDS          4096
 #define SEEDS          500
 
-/* Blocks of a made-up filesystem, each known by its content. */
+/* Blocks of an invented filesystem, each known by its content. */
 typedef struct {
 	unsigned contents[CLUSTERS][CLUSTER_BLOCKS];
 	uint64_t saved_bytes; /* if all is deduplicated */

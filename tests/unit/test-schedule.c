@@ -80,7 +80,7 @@ static void test_what_is_held_begins_no_pass_even_if_one_is_asked_for(void)
 	state.is_asked = true;
 	state.is_on_hold = true;
 	assert_waits(&state, WAIT_ON_HOLD, SCHEDULE_NEVER);
-	/* Who paused it said so last and longest. */
+	/* A pause by a user is the strongest reason. */
 	state.is_paused = true;
 	assert_waits(&state, WAIT_PAUSED, SCHEDULE_NEVER);
 	state.paused_until_usec = state.now_usec + HOUR;
@@ -148,10 +148,10 @@ static void test_each_hindrance_has_its_reason(void)
 		{ offsetof(ScheduleState, is_refused), WAIT_REFUSED, true },
 		{ offsetof(ScheduleState, is_paused), WAIT_PAUSED, true },
 		{ offsetof(ScheduleState, is_degraded), WAIT_DEGRADED, true },
-		{ offsetof(ScheduleState, is_silent), WAIT_SILENT, true },
-		{ offsetof(ScheduleState, is_in_work), WAIT_IN_WORK, true },
-		{ offsetof(ScheduleState, is_held), WAIT_HELD, true },
-		{ offsetof(ScheduleState, is_disk_taken), WAIT_DISK_TAKEN, true },
+		{ offsetof(ScheduleState, is_silent), WAIT_UNRESPONSIVE, true },
+		{ offsetof(ScheduleState, is_in_work), WAIT_MAINTENANCE, true },
+		{ offsetof(ScheduleState, is_held), WAIT_LOCKED, true },
+		{ offsetof(ScheduleState, is_disk_taken), WAIT_DISK_BUSY, true },
 		{ offsetof(ScheduleState, is_on_battery), WAIT_BATTERY, false },
 		{ offsetof(ScheduleState, is_disk_asleep), WAIT_DISK_ASLEEP, false },
 	};
@@ -207,7 +207,7 @@ static void test_a_timer_may_be_left_to_have_passes_begin(void)
 
 	on_demand.only_if_asked = true;
 	state.last_pass = LAST_PASS_NONE;
-	g_assert_cmpint(schedule_next(&on_demand, &state).reason, ==, WAIT_ASKED);
+	g_assert_cmpint(schedule_next(&on_demand, &state).reason, ==, WAIT_ON_DEMAND);
 	state.is_asked = true;
 	g_assert_cmpint(schedule_next(&on_demand, &state).reason, ==, WAIT_NOT);
 }

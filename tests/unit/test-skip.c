@@ -7,7 +7,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(SkipLedger, skip_ledger_clear)
 
 static void test_reasons_have_the_words_of_the_report(void)
 {
-	/* In the order of the numbers that stores keep: new ones go at the end. */
+	/* In the order of the numbers in stores: add new ones at the end. */
 	static const char *const names[] = {
 		"special",
 		"small",

@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b)
 static atomic_bool stop;
 static unsigned n_compared;
 
-/* Asks to stop after a while. */
+/* Ask to stop after a while. */
 static int compare_and_stop(const void *a, const void *b)
 {
 	if (++n_compared == 40000)
@@ -37,7 +37,7 @@ static int compare_keys(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* What the sorter gives must be @keys in order, and then the end. */
+/* The sorter must return @keys in order, and then the end. */
 static void check_walk(Sorter *sorter, const uint32_t *keys, size_t n)
 {
 	GError *error = NULL;
@@ -103,7 +103,7 @@ static void test_records_that_do_not_fit_are_sorted_through_files(void)
 {
 	check_sorter(10000, 1 << 16, UINT32_MAX);
 	check_sorter(10000, 1 << 16, 3);
-	/* As many as fill the buffer a whole number of times. */
+	/* As many records as fill the buffer a whole number of times. */
 	check_sorter((1 << 16) / 2 / sizeof(Record) * 4, 1 << 16, 1000);
 }
 

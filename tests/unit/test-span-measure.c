@@ -3,7 +3,7 @@
 
 #define POSITIONS 64
 
-/* What a range counts, byte by byte. */
+/* Count the bytes of a range one by one. */
 static uint64_t count(const unsigned *depths, unsigned least, uint64_t begin, uint64_t end)
 {
 	uint64_t sum = 0;

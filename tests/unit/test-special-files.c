@@ -6,7 +6,7 @@
 
 #define GRUB "# GRUB Environment Block\n"
 
-/* @text ends at byte @end of @length bytes; there is not one byte more than these. */
+/* @text ends at byte @end of @length bytes, in an allocation of that size. */
 static bool match(const char *text, size_t end, size_t length, SkipReason *ret_reason)
 {
 	g_autofree uint8_t *head = g_malloc(length);

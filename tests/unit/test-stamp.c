@@ -75,7 +75,7 @@ static void test_a_doubted_file_is_read_again_once_in_the_month_after(void)
 
 			if (due && !first_due)
 				first_due = day;
-			/* Who did not come by on the day finds it due on any later one. */
+			/* A file not looked at on the day is due on any later one. */
 			g_assert_true(due || !first_due);
 		}
 		g_assert_cmpuint(first_due, >, 20000);

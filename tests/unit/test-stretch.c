@@ -28,7 +28,7 @@ static void fake_file_init(FakeFile *file)
 		file->sums[i] = 1000 + i;
 }
 
-/* An extent of @blocks blocks, @first_block behind ADDRESS, of which all is shown but @hidden. */
+/* Add an extent of @blocks blocks, @first_block behind ADDRESS; all but @hidden are shown. */
 static struct btrfs_file_extent_item *add_extent(FakeFile *file, uint64_t file_block,
 						 uint64_t first_block, uint64_t blocks,
 						 uint64_t hidden)
@@ -50,7 +50,7 @@ static struct btrfs_file_extent_item *add_extent(FakeFile *file, uint64_t file_b
 	return extent;
 }
 
-/* The kernel knows the file from here on. */
+/* Show the file to the kernel from here on. */
 static void publish(FakeFile *file)
 {
 	file->items[file->n_extents] = (FakeItem){
@@ -123,7 +123,7 @@ static void test_what_has_no_blocks_of_its_own_is_no_part(void)
 	assert_part(parts, 0, 12, 4, 0);
 }
 
-/* As where the file was written between two looks at its tree. */
+/* As if the file was written between two looks at its tree. */
 static void test_parts_never_overlap(void)
 {
 	static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };

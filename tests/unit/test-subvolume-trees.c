@@ -162,7 +162,7 @@ static void test_leaves_are_found_by_keys(void)
 		{ 0, KEY(1, 0), KEY(999, 0), "10 12 13 14" },
 		{ 0, KEY(1, 0), KEY(2, 0), "" },
 		{ 0, KEY(999, 0), KEY(1000, 0), "14" },
-		/* All below the snapshot's top is of the live one. */
+		/* The whole tree below the snapshot's top is shared with the live one. */
 		{ 1, KEY(257, 0), KEY(999, 0), "" },
 	};
 	Fixture fixture;
@@ -296,7 +296,7 @@ static void test_a_tree_of_which_the_top_was_reused_may_be_lower_or_gone(void)
 	g_autoptr(GError) error = NULL;
 	Fixture fixture;
 
-	/* It is a leaf by now. */
+	/* The block is a leaf by now. */
 	memcpy(now, subvolumes, sizeof(now));
 	now[0].generation = 30;
 	now[0].tree_bytenr = BLOCK(50);
@@ -311,7 +311,7 @@ static void test_a_tree_of_which_the_top_was_reused_may_be_lower_or_gone(void)
 	g_assert_cmpstr(leaves, ==, "50");
 	tear_down(&fixture);
 
-	/* It was deleted. */
+	/* The subvolume was deleted. */
 	now[0].is_dead = true;
 	read_changing(&fixture, subvolumes, G_N_ELEMENTS(subvolumes), now, nodes + 1,
 		      G_N_ELEMENTS(nodes) - 1, &error);
@@ -341,7 +341,7 @@ static void test_a_block_that_another_tree_reused_is_that_ones(void)
 	all[G_N_ELEMENTS(nodes)] = top;
 	read_trees(&fixture, list, G_N_ELEMENTS(list), all, G_N_ELEMENTS(all), &error);
 	g_assert_no_error(error);
-	/* What is deleted counts for nothing, so its bit does no harm. */
+	/* A deleted subvolume counts for nothing, so its bit does no harm. */
 	g_assert_cmpuint(holders_of(&fixture, BLOCK(12)) & 1, ==, 1);
 	g_assert_cmpuint(holders_of(&fixture, BLOCK(14)) & 1, ==, 1);
 	g_autofree char *leaves =
@@ -450,7 +450,7 @@ static void test_extents_are_held_by_who_holds_the_leaves_that_show_them(void)
 
 static void test_of_several_leaves_those_count_whose_items_show_the_extent(void)
 {
-	/* Written over by the extent 1, which left pieces of it, all in the leaf 14. */
+	/* The extent 1 overwrote it and left pieces, all in the leaf 14. */
 	const struct btrfs_file_extent_item other = shown(EXTENT(1), 0);
 	const struct btrfs_file_extent_item piece = shown(EXTENT(0), (1 << 20) + 4096);
 	/* Another file's view of the same extent is another reference. */
@@ -489,7 +489,7 @@ static void test_of_several_leaves_those_count_whose_items_show_the_extent(void)
 	g_assert_cmpuint(bytes_of(&fixture, &extents, 1), ==, 2 << 20);
 	extent_holders_clear(&extents);
 
-	/* Where the items do not tell, all leaves in question count. */
+	/* If the items do not tell, all leaves in question count. */
 	*fake_btrfs() = (FakeBtrfs){ .items = items, .n_items = 2 };
 	g_assert_true(extent_holders_read(FAKE_BTRFS_FD, fixture.trees, fixture.sets,
 					  &(ProgressLine){ 0 }, &extents, &error));

@@ -42,7 +42,7 @@ static void test_a_union_of_many_keeps_none_on_the_way(void)
 	g_assert_cmpuint(root_sets_bits(sets, all)[0], ==, UINT64_MAX);
 	g_assert_cmpuint(root_sets_bits(sets, all)[1], ==, (UINT64_C(1) << 36) - 1);
 
-	/* One alone is itself, however often it comes. */
+	/* A single set is itself, however often it comes. */
 	root_sets_gather(sets, all);
 	root_sets_gather(sets, all);
 	root_sets_gather(sets, ROOT_SET_EMPTY);
@@ -50,7 +50,7 @@ static void test_a_union_of_many_keeps_none_on_the_way(void)
 	g_assert_cmpuint(root_sets_gathered(sets), ==, ROOT_SET_EMPTY);
 }
 
-/* More sets and unions than are remembered, each held against what a word says. */
+/* More sets and unions than the cache holds, each compared with a bit mask. */
 static void test_many_sets_are_told_apart(void)
 {
 	const guint n = 1 << 12;
@@ -149,7 +149,7 @@ static void test_what_only_those_hold_is_free_when_they_are_deleted(void)
 	g_assert_cmpuint(subvolume_usage_being_freed(usage).data_bytes, ==, 100000);
 }
 
-/* The ids of a range as a text, "256 258"; @ret_said is what is wrong. */
+/* The ids of a range as a text, "256 258"; @ret_said is the message. */
 static char *range(const GArray *subvolumes, guint first, guint last, char **ret_said)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -174,11 +174,11 @@ static void test_a_range_is_by_creation_among_snapshots_of_one_subvolume(void)
 		{ .id = 257, .otransid = 30, .uuid = { 2 }, .parent_uuid = { 1 } },
 		{ .id = 258, .otransid = 10, .uuid = { 3 }, .parent_uuid = { 1 } },
 		{ .id = 259, .otransid = 20, .uuid = { 4 }, .parent_uuid = { 1 } },
-		/* Of another one, deleted, and of the same transaction. */
+		/* A snapshot of another, deleted one, in the same transaction. */
 		{ .id = 260, .otransid = 20, .uuid = { 5 }, .parent_uuid = { 9 } },
 		{ .id = 261, .otransid = 20, .uuid = { 6 }, .parent_uuid = { 1 }, .is_dead = true },
 		{ .id = 262, .otransid = 20, .uuid = { 7 }, .parent_uuid = { 1 } },
-		/* Received one after another. */
+		/* Subvolumes received one after another. */
 		{ .id = 263, .otransid = 40, .uuid = { 8 }, .parent_uuid = { 3 } },
 		{ .id = 264, .otransid = 41, .uuid = { 10 }, .parent_uuid = { 8 } },
 		/* Parents of each other, which none can be. */
@@ -199,7 +199,7 @@ static void test_a_range_is_by_creation_among_snapshots_of_one_subvolume(void)
 		{ 1, 3, "256 258", NULL },
 		{ 2, 3, "", "the second was created before the first" },
 		{ 3, 5, "", "they are not snapshots of the same subvolume" },
-		/* Of nothing is not the same. */
+		/* Snapshots of nothing have no common source. */
 		{ 0, 1, "", "they are not snapshots of the same subvolume" },
 		{ 10, 4, "", "they are not snapshots of the same subvolume" },
 	};

@@ -8,7 +8,7 @@
 #define BLOCK     UINT64_C(4096)
 #define MAX_BYTES (UINT64_C(1) << 20)
 
-/* What the cache takes in blocks; a group is what is pushed out together. */
+/* The capacity of the cache in blocks; a group is evicted as a whole. */
 #define GROUP  256
 #define PLACES (MAX_BYTES / (GROUP * (sizeof(uint64_t) + sizeof(uint32_t))) * GROUP)
 
@@ -66,7 +66,7 @@ static void test_objects_are_known_until_they_are_pushed_out(void)
 	sum_cache_get_objects(cache, 400 * BLOCK, found, 1);
 	g_assert_cmpuint(found[0], ==, 7);
 
-	/* They are pushed out together with the sums. */
+	/* They are evicted with the sums. */
 	sum_cache_put(cache, (PLACES + 256) * BLOCK, sums, 1);
 	sum_cache_get_objects(cache, 256 * BLOCK, found, 3);
 	g_assert_cmpmem(found, sizeof(none), none, sizeof(none));
@@ -102,7 +102,7 @@ static void test_what_is_known_in_part_is_told_apart(void)
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(SumCache) cache = sum_cache_new(scratch->path, BLOCK, MAX_BYTES);
 
-	/* Over the bound of two groups, too. */
+	/* Also across the bound of two groups. */
 	for (uint64_t first = 100; first <= GROUP - 3; first += GROUP - 103) {
 		sum_cache_put(cache, first * BLOCK, sums, 2);
 		sum_cache_put(cache, (first + 3) * BLOCK, sums, 2);
@@ -127,7 +127,7 @@ static void test_what_has_no_place_pushes_older_out(void)
 	/* All of the group, and nothing of the next. */
 	assert_unknown(cache, 10 * BLOCK, 5);
 	assert_known(cache, (GROUP + 10) * BLOCK, sums, 5);
-	/* Nothing of the old one shows where the new one was not put. */
+	/* The new group shows no sums of the old one. */
 	assert_alike(cache, 3 * PLACES + 10, 5, 2, false);
 	assert_known(cache, (3 * PLACES + 12) * BLOCK, sums, 2);
 	assert_unknown(cache, (3 * PLACES + 14) * BLOCK, 1);

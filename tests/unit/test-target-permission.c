@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file of the user who runs the test, with @mode; what may be done is asked of others' files. */
+/* Make a file of the test's user with @mode.  Permission matters only for files of others. */
 static FileStat create(Scratch *scratch, mode_t mode)
 {
 	g_auto(Fd) fd = scratch_create(scratch, "file", 4096, 1);

@@ -8,11 +8,11 @@
 #define MIB    (UINT64_C(1) << 20)
 #define SECOND INT64_C(1000000)
 
-/* A clock that stands still but for sleeping. */
+/* A clock that advances only by sleeping. */
 typedef struct {
 	int64_t now_usec;
 	int64_t longest_usec; /* of all sleeps */
-	int64_t late_usec;    /* each sleep lasts longer by so much */
+	int64_t late_usec;    /* added to each sleep */
 	unsigned n_sleeps;
 	unsigned stop_after; /* raise stop in this sleep */
 	bool counts;         /* what the thread does */
@@ -71,7 +71,7 @@ static void test_no_limit_never_waits(void)
 	g_assert_cmpuint(clock.n_sleeps, ==, 0);
 }
 
-/* Within a sixteenth of a second and a piece. */
+/* The rate holds within a sixteenth of a second and a piece. */
 static void check_rate(uint64_t rate_bytes, uint64_t piece_bytes, int64_t late_usec)
 {
 	Clock clock = { .now_usec = 12345, .late_usec = late_usec };
@@ -115,14 +115,14 @@ static void test_an_idle_bucket_holds_a_sixteenth_of_a_second(void)
 	take(throttle, &clock, MIB);
 	g_assert_cmpuint(clock.n_sleeps, ==, 0);
 
-	/* The bucket is empty: what is taken now is waited for by the next one. */
+	/* The bucket is empty: the next request waits for this one. */
 	take(throttle, &clock, 16 * MIB);
 	take(throttle, &clock, 1);
 	g_assert_cmpint(clock.now_usec - start_usec, >=, SECOND - 1000);
 	g_assert_cmpint(clock.now_usec - start_usec, <=, SECOND + 50000);
 }
 
-/* What was done without leave. */
+/* I/O without permission. */
 static void do_io(Clock *clock, uint64_t read_bytes, uint64_t write_bytes)
 {
 	clock->io.read_bytes += read_bytes;
@@ -151,7 +151,7 @@ static void test_what_was_done_without_leave_is_paid_for(void)
 	/* Only once. */
 	g_assert_cmpint(time_of_settling(throttle, &clock), ==, 0);
 
-	/* Whoever reads next pays, too. */
+	/* The next reader pays, too. */
 	do_io(&clock, 8 * MIB, 0);
 	clock.n_sleeps = 0;
 	take(throttle, &clock, 1);
@@ -164,7 +164,7 @@ static void test_what_was_not_needed_is_given_back(void)
 	g_autoptr(Throttle) throttle = throttle_on(&clock, 16 * MIB);
 	int64_t start_usec = clock.now_usec;
 
-	/* So much that it would be waited for half a minute; it is not read. */
+	/* So much that it would take half a minute; it is not read. */
 	take(throttle, &clock, 500 * MIB);
 	for (int i = 0; i < 4; i++)
 		time_of_settling(throttle, &clock);
@@ -182,7 +182,7 @@ static void test_what_is_read_late_was_needed(void)
 	g_autoptr(Throttle) throttle = throttle_on(&clock, 16 * MIB);
 	int64_t start_usec = clock.now_usec;
 
-	/* Eight pieces are always on their way. */
+	/* Eight pieces are always under way. */
 	for (int i = 0; i < 8; i++)
 		take(throttle, &clock, MIB);
 	for (int i = 0; i < 160; i++) {
@@ -197,7 +197,7 @@ typedef struct {
 	Clock *clock;
 } Helper;
 
-/* Read what somebody else took leave for, and as much again. */
+/* Read the bytes of another thread's permission, and as many again. */
 static void *helper(void *data)
 {
 	Helper *helper = data;
@@ -224,13 +224,13 @@ static void test_threads_pay_together(void)
 	g_assert_cmpint(clock.now_usec - start_usec, <, 2 * SECOND + SECOND / 8);
 }
 
-/* Of the thread that runs the tests. */
+/* The StoreIo of the test's thread. */
 static const StoreIo *store_io(void *data)
 {
 	return store_io_of_thread();
 }
 
-/* Write a file as the store does; what it cost by the kernel's count, which is in whole pages. */
+/* Write a file like a store.  Returns its cost by the kernel's count, in whole pages. */
 static uint64_t write_store(Clock *clock)
 {
 	g_autoptr(GError) error = NULL;
@@ -265,12 +265,12 @@ static void test_the_store_is_charged_to_its_own_disk(void)
 		return;
 	}
 
-	/* The debt of the one disk is waited for, and the other is not asked for it. */
+	/* The request waits for the debt of one disk; the other one is not used. */
 	g_assert_cmpint(time_of_settling(throttle, &clock), >, 3 * SECOND / 2);
 	g_assert_cmpuint(disk_budget_charged_bytes(of_files), ==, MIB);
 	g_assert_cmpuint(disk_budget_charged_bytes(of_store), ==, done);
 
-	/* Leave for data is asked of the disk that it lies on. */
+	/* Permission for data is taken on the disk with the data. */
 	take(throttle, &clock, MIB);
 	g_assert_cmpuint(disk_budget_charged_bytes(of_files), ==, 2 * MIB);
 	g_assert_cmpuint(disk_budget_charged_bytes(of_store), ==, done);

@@ -24,7 +24,7 @@ static GArray *windows_of(const char *texts)
 	return windows;
 }
 
-/* "2026-11-21 05:06" in the local time zone; " +" behind it means the second time clocks show it. */
+/* Parse "2026-11-21 05:06" in local time; " +" at the end means the second time that clocks show it. */
 static time_t at(const char *text)
 {
 	struct tm wanted = { 0 }, local;
@@ -61,7 +61,7 @@ static void test_windows_open_and_close(void)
 		{ "UTC", "09:00-17:00", "2026-11-21 09:00", true, "2026-11-21 17:00" },
 		{ "UTC", "09:00-17:00", "2026-11-21 16:59", true, "2026-11-21 17:00" },
 		{ "UTC", "09:00-17:00", "2026-11-21 17:00", false, "2026-11-22 09:00" },
-		/* Over midnight. */
+		/* Across midnight. */
 		{ "UTC", "22:00-06:00", "2026-11-21 23:30", true, "2026-11-22 06:00" },
 		{ "UTC", "22:00-06:00", "2026-11-21 05:30", true, "2026-11-21 06:00" },
 		{ "UTC", "22:00-06:00", "2026-11-21 06:00", false, "2026-11-21 22:00" },
@@ -75,7 +75,7 @@ static void test_windows_open_and_close(void)
 		{ "UTC", "22:00-06:00 sat-mon", "2026-11-22 23:00", true, "2026-11-23 06:00" },
 		{ "UTC", "Sat,Sun", "2026-11-21 00:00", true, "2026-11-23 00:00" },
 		{ "UTC", "Sat", "2026-11-22 00:00", false, "2026-11-28 00:00" },
-		/* Several. */
+		/* Several windows. */
 		{ "UTC", "01:00-02:00;04:00-05:00", "2026-11-21 01:00", true, "2026-11-21 02:00" },
 		{ "UTC", "04:00-05:00;01:00-02:00", "2026-11-21 03:00", false, "2026-11-21 04:00" },
 		{ "UTC", "01:00-03:00;02:00-05:00", "2026-11-21 01:00", true, "2026-11-21 05:00" },
@@ -84,15 +84,15 @@ static void test_windows_open_and_close(void)
 		  "2026-11-23 00:00" },
 		{ "UTC", "00:00-24:00", "2026-11-21 01:00", true, NULL },
 		{ "UTC", "Mon-Fri;Sat;Sun", "2026-11-21 01:00", true, NULL },
-		/* Clocks go forward: what is left of the night is shorter. */
+		/* Clocks go forward: the rest of the night is shorter. */
 		{ BERLIN, "22:00-06:00", "2026-03-28 23:00", true, "2026-03-29 06:00" },
 		{ BERLIN, "02:30-04:00", "2026-03-29 01:59", false, "2026-03-29 03:00" },
 		{ BERLIN, "02:30-04:00", "2026-03-29 03:00", true, "2026-03-29 04:00" },
 		{ BERLIN, "01:00-02:30", "2026-03-29 01:30", true, "2026-03-29 03:00" },
-		/* There is none of it on this day. */
+		/* The window does not exist on this day. */
 		{ BERLIN, "02:10-02:50", "2026-03-29 01:59", false, "2026-03-30 02:10" },
 		{ BERLIN, "02:10-02:50", "2026-03-29 03:00", false, "2026-03-30 02:10" },
-		/* Clocks go back: of times that are shown twice the first counts. */
+		/* Clocks go back: the first of a time shown twice counts. */
 		{ BERLIN, "22:00-06:00", "2026-10-24 23:00", true, "2026-10-25 06:00" },
 		{ BERLIN, "01:00-02:30", "2026-10-25 01:30", true, "2026-10-25 02:30" },
 		{ BERLIN, "01:00-02:30", "2026-10-25 02:10+", false, "2026-10-26 01:00" },
@@ -123,7 +123,7 @@ static void test_windows_open_and_close(void)
 	}
 }
 
-/* A year, minute by minute, by what clocks show; save where they are set. */
+/* A year, minute by minute, by local time, except where clocks are set. */
 static void test_what_opens_is_what_clocks_show(void)
 {
 	g_autoptr(GArray) windows = windows_of("22:00-06:00 Mon-Thu;09:30-10:15 Sat");

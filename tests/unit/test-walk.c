@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* A tree in a scratch directory that says it is an XFS. */
+/* A tree in a scratch directory that poses as an XFS filesystem. */
 typedef struct {
 	Scratch *scratch;
 	Filesystem filesystem;
@@ -21,7 +21,7 @@ typedef struct {
 	char **excludes;
 	uint64_t min_size_bytes;
 	atomic_bool stop;
-	/* Of the last walk. */
+	/* The results of the last walk. */
 	uint64_t names;
 	bool saw_all;
 } Fixture;
@@ -49,7 +49,7 @@ static void fixture_free(Fixture *fixture)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
 
-/* The walk begins at @path, too, which is to outlive it. */
+/* Begin the walk at @path, too, which must outlive it. */
 static FilesystemRoot *add_root(Fixture *fixture, const char *path)
 {
 	FilesystemRoot *root = g_new0(FilesystemRoot, 1);
@@ -81,7 +81,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Note the entry as its path below the scratch directory, of a directory with a slash behind. */
+/* Record the entry as its path below the scratch directory; a directory ends with a slash. */
 static void note(Fixture *fixture, const WalkEntry *entry, GHashTable *directories,
 		 GPtrArray *found)
 {
@@ -104,7 +104,7 @@ static void note(Fixture *fixture, const WalkEntry *entry, GHashTable *directori
 	g_ptr_array_add(found, path);
 }
 
-/* Walk; all that was met, sorted, as one text. */
+/* Walk.  Returns all entries, sorted, as one text. */
 static char *walk_all(Fixture *fixture, GError **error)
 {
 	g_autoptr(Filter) filter = filter_new(fixture->excludes, fixture->min_size_bytes);
@@ -192,7 +192,7 @@ static void test_a_large_directory_is_met_whole(void)
 	g_autoptr(Fixture) fixture = fixture_new();
 	g_autofree char *met = NULL;
 
-	/* Several times the 32 KiB that are listed at once. */
+	/* Several times the 32 KiB of one listing. */
 	for (int i = 0; i < 500; i++) {
 		g_autofree char *name = g_strdup_printf("%0200d", i);
 
@@ -365,7 +365,7 @@ static void test_a_walk_from_the_top_saw_all(void)
 	g_assert_true(fixture->saw_all);
 }
 
-/* Other roots are walked whatever the owner of one does to its path. */
+/* Other roots are walked, whatever the owner of one does to its path. */
 static void test_a_root_that_is_gone_is_passed_over(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new();
@@ -408,7 +408,7 @@ static void test_what_takes_the_place_of_a_root_is_not_walked(void)
 	}
 }
 
-/* A link in the middle of the path is followed, which O_NOFOLLOW does not prevent. */
+/* A symlink in the middle of the path is followed, which O_NOFOLLOW does not prevent. */
 static void test_a_root_is_not_walked_through_a_directory_that_was_replaced(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new();

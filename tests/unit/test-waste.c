@@ -38,7 +38,7 @@ static void test_levels_are_counted_from_the_nearest_place(void)
 	assert_directory("/elsewhere/a/file", 1, "/elsewhere");
 	assert_directory("/file", 1, "/");
 	assert_directory("/elsewhere/a/file", 0, "/");
-	/* Of a filesystem of which no mount shows the file. */
+	/* No mount shows a file of this filesystem. */
 	assert_directory("<FS_TREE>/a/file", 1, "<FS_TREE>/a");
 	assert_directory("<FS_TREE>/file", 1, "<FS_TREE>");
 }

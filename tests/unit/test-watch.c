@@ -17,9 +17,9 @@ static void test_a_sample_is_what_was_added_in_a_second(void)
 	watch_samples_add(&samples, 10 * SECOND_USEC, 1000, 50);
 	g_assert_cmpuint(samples.n, ==, 0);
 	watch_samples_add(&samples, 12 * SECOND_USEC, 5000, 50);
-	/* Twice at one moment is once. */
+	/* Two samples of one moment count once. */
 	watch_samples_add(&samples, 12 * SECOND_USEC, 9000, 70);
-	/* A disk went away, and with it what it had read. */
+	/* A disk disappeared with the bytes that it had read. */
 	watch_samples_add(&samples, 13 * SECOND_USEC, 0, 80);
 	g_assert_cmpuint(samples.n, ==, 2);
 	g_assert_cmpuint(samples.read_rates[0], ==, 2000);

@@ -18,7 +18,7 @@ typedef struct {
 
 static const Shape shapes[] = { { 4, 16 }, { 1, 2 }, { 2, 8 }, { 4, 8 }, { 16, 64 } };
 
-/* A sequence of sums, with what Winnow kept of it and what can be said of it without Winnow. */
+/* A sequence of sums: the choice of Winnow, and facts computed without it. */
 typedef struct {
 	Shape shape;
 	size_t n;
@@ -64,7 +64,7 @@ static GArray *winnow_all(Shape shape, const uint64_t *sums, size_t n)
 	return all;
 }
 
-/* The digest of the k sums at @sums: a stretch with one hash keeps it. */
+/* The digest of the k sums at @sums: a sequence with one hash keeps it. */
 static uint64_t digest_of(Shape shape, const uint64_t *sums)
 {
 	g_autoptr(GArray) all = winnow_all(shape, sums, shape.k);
@@ -123,8 +123,8 @@ static bool is_unique(const Sequence *sequence, size_t position, size_t first, s
 }
 
 /*
- * The position that the contract names among the @n hashes from @first on; where all of them are
- * repeated any that has the smallest digest, of which the first is returned.
+ * The position that the contract names among the @n hashes from @first on.  If all are repeated, any with the
+ * smallest digest serves; the first one is returned.
  */
 static size_t choice_of(const Sequence *sequence, size_t first, size_t n, bool *ret_unique)
 {
@@ -144,7 +144,7 @@ static size_t choice_of(const Sequence *sequence, size_t first, size_t n, bool *
 	return chosen;
 }
 
-/* Some sums over an alphabet of @letters. */
+/* Fill in random sums over an alphabet of @letters. */
 static void fill_random(GRand *rand, uint64_t *sums, size_t n, uint32_t letters)
 {
 	for (size_t i = 0; i < n; i++)
@@ -157,7 +157,7 @@ static void fill_period(GRand *rand, uint64_t *sums, size_t n, size_t period)
 		sums[i] = i < period ? g_rand_int(rand) : sums[i - period];
 }
 
-/* Pieces of all kinds, copies of earlier pieces among them. */
+/* Fill in pieces of all kinds, including copies of earlier ones. */
 static void fill_mixture(GRand *rand, uint64_t *sums, size_t n)
 {
 	for (size_t done = 0; done < n;) {
@@ -230,7 +230,7 @@ static Sequence *sequence_new(GRand *rand, Shape shape, DataKind kind, size_t n)
 	return sequence_new_take(shape, sums, n);
 }
 
-/* Another sequence, into which pieces of @from are copied, at other places and mirrored shifts. */
+/* Another sequence with copied pieces of @from, at other positions and mirrored shifts. */
 static Sequence *sequence_new_like(GRand *rand, const Sequence *from, DataKind kind)
 {
 	uint32_t at_least = from->shape.w + from->shape.k - 1;
@@ -249,7 +249,7 @@ static Sequence *sequence_new_like(GRand *rand, const Sequence *from, DataKind k
 	return sequence_new_take(from->shape, sums, from->n);
 }
 
-/* The stretch of w + k - 1 blocks at @i of @a equals that at @j of @b. */
+/* The w + k - 1 blocks at @i of @a equal those at @j of @b. */
 static void check_stretch(const Sequence *a, size_t i, const Sequence *b, size_t j)
 {
 	uint32_t w = a->shape.w;
@@ -269,7 +269,7 @@ static void check_stretch(const Sequence *a, size_t i, const Sequence *b, size_t
 			unique ? "on the diagonal " : "", i, j);
 }
 
-/* Check all equal stretches of the two sequences, which may be one; returns their number. */
+/* Check all equal ranges of the two sequences, which may be one.  Returns their number. */
 static size_t check_promise(const Sequence *a, const Sequence *b)
 {
 	size_t enough = a->shape.w + a->shape.k - 1;
@@ -312,7 +312,7 @@ static void test_equal_stretches_share_an_anchor(void)
 	}
 }
 
-/* In both directions: what the contract names is kept, and nothing else is. */
+/* In both directions: Winnow keeps the choices of the contract, and nothing else. */
 static void check_choices(const Sequence *sequence)
 {
 	uint32_t w = sequence->shape.w;
@@ -506,7 +506,7 @@ static void test_equal_windows_have_one_digest_whatever_came_before(void)
 	g_assert_cmpuint(digest_of(shape, sums + 1), ==, digest_of(shape, sums + 6));
 	g_assert_cmpuint(digest_of(shape, sums + 1), !=, digest_of(shape, sums + 10));
 	g_assert_cmpuint(digest_of(shape, sums), !=, digest_of(shape, sums + 1));
-	/* k is part of what is hashed. */
+	/* k is a part of the hashed data. */
 	g_assert_cmpuint(digest_of((Shape){ 1, 16 }, sums + 1), !=, digest_of(shape, sums + 1));
 }
 

@@ -9,7 +9,7 @@
 static const FsIdentity xfs = { FS_KIND_XFS, { 0 }, 4096, true, { 0 }, { 1 } };
 static const FsIdentity btrfs = { FS_KIND_BTRFS, { 0 }, 4096, true, { 0 }, { 1 } };
 
-/* A file of a sysfs that a test makes. */
+/* Write a file of a test's sysfs. */
 static void put(const Scratch *sysfs, const char *name, const char *text)
 {
 	g_autofree char *path = scratch_path(sysfs, name);

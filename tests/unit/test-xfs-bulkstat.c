@@ -25,7 +25,7 @@ static void kernel_set(void)
 	*fake_xfs() = (FakeXfs){ .inodes = inodes, .n_inodes = N_INODES };
 }
 
-/* How many inodes there are in a row from @first on; each must be what it is. */
+/* Count consecutive inodes from @first on; each must be the expected one. */
 static size_t count(uint32_t group, uint64_t first, uint64_t expected)
 {
 	g_autoptr(XfsBulkstat) bulkstat = xfs_bulkstat_new(FAKE_XFS_FD, group, first);

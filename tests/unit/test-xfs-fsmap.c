@@ -8,7 +8,7 @@
 #define DATA 1
 #define KIB  UINT64_C(1024)
 
-/* Data of two files, one block of it shared, among what is no data of files. */
+/* The data of two files, with one shared block, among other records. */
 static const struct fsmap extents[] = {
 	{ .fmr_device = DATA,
 	  .fmr_physical = 0,

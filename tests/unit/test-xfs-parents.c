@@ -21,7 +21,7 @@ static void kernel_set(const FakeXfsName *names, size_t n_names)
 	*fake_xfs() = (FakeXfs){ .names = names, .n_names = n_names, .top = TOP };
 }
 
-/* "parent/name " of each name of the inode, and how they ended. */
+/* "parent/name " for each name of the inode, and the outcome at the end. */
 static char *names_of(uint64_t inode, XfsParentsOutcome *ret_end)
 {
 	g_autoptr(XfsParents) parents = xfs_parents_new(FAKE_XFS_FD);
@@ -94,7 +94,7 @@ static void test_more_names_than_fit_one_call_all_come(void)
 	assert_names(131, expected->str, XFS_PARENTS_END);
 	g_assert_cmpuint(fake_xfs()->n_calls, >, 10);
 
-	/* Whatever fits. */
+	/* As many as fit. */
 	kernel_set(names, 300);
 	fake_xfs()->n_most = 288;
 	assert_names(131, expected->str, XFS_PARENTS_END);

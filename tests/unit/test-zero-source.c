@@ -6,7 +6,7 @@
 #define KIB UINT64_C(1024)
 #define MIB (UINT64_C(1) << 20)
 
-/* Each candidate has its place in the order, best first, for its id. */
+/* The id of each candidate is its place in the order, best first. */
 static void test_candidates_have_one_order(void)
 {
 	/* Id, address, size, zeros, stays. */
@@ -17,7 +17,7 @@ static void test_candidates_have_one_order(void)
 		{ 3, 700, 16 * MIB, 16 * MIB, false },
 		{ 4, 100, 20 * MIB, 20 * MIB, false },
 		{ 5, 500, 8 * MIB, 8 * MIB, true },
-		/* A sixteenth of what it has. */
+		/* A sixteenth of its bytes. */
 		{ 6, 300, 128 * MIB, 80 * MIB, true },
 		{ 7, 200, 4 * MIB, 4 * MIB, false },
 		{ 8, 250, 2 * MIB, MIB, true },

@@ -6,7 +6,7 @@
 #include "daemon/btrfs/find/stretch-finder.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/refs/extent-sharing.h"
+#include "daemon/btrfs/refs/extent-refcount.h"
 #include "daemon/btrfs/refs/state-files.h"
 #include "hashstore/objects/differed.h"
 #include "hashstore/objects/objects.h"
@@ -18,14 +18,14 @@
 
 #include <linux/btrfs_tree.h>
 
-/* The transaction from which the next pass looks on, and the day of the last look at everything. */
+/* The transaction from which the next pass looks, and the day of the last look at all extents. */
 #define GENERATION_NOTE "btrfs-generation"
 #define LOOK_NOTE       "btrfs-all-looked-at"
 #define LOOK_DAYS       7
 
 /*
- * A write is worth it once so many bytes of old items would be looked through again.  With the store on this
- * filesystem the write itself changes fewer bytes, so that it causes no further one.
+ * Note a new transaction once the next pass would look through so many bytes of old items again.  If the store is
+ * on this filesystem, the write itself changes fewer bytes, so that it causes no further write.
  */
 #define LOOKED_THROUGH_BYTES     (UINT64_C(128) << 10)
 #define LOOKED_THROUGH_BYTES_OWN (UINT64_C(512) << 10)
@@ -39,16 +39,16 @@ typedef struct {
 	BtrfsTree *tree;
 	ExtentFingerprinter *fingerprinter;
 	StretchFinder *stretches;
-	ExtentSharing *sharing;
+	ExtentRefcount *refcount;
 	StateFiles *own;
 	bool looks_at_all;
-	uint64_t looked_through_bytes; /* of items in leaves that changed */
+	uint64_t looked_through_bytes; /* of items in changed leaves */
 	uint64_t n_renewed;            /* extents that were pinned */
 } ExtentFinder;
 
 /*
- * Nothing happened to the extent.  If the stretch that it was part of is gone, as its file is or shows
- * something else there, it is put anew, be it into another one.
+ * Nothing happened to the extent.  It is put anew, maybe into another stretch, if its stretch is gone: the file is,
+ * or references another extent there.
  */
 static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
 			    const BtrfsExtentItem *item, const Object *stored, GError **error)
@@ -81,7 +81,7 @@ static bool has_room(ExtentFinder *finder, const DataExtent *extent)
 	return true;
 }
 
-/* Whether the extent is to be part of a stretch: what has no sums yet would make one of nothing. */
+/* Whether the extent becomes part of a stretch.  One without sums does not: such a stretch would be empty. */
 static bool wants_stretch(ExtentFinder *finder, const DataExtent *extent, bool *ret, GError **error)
 {
 	uint64_t known = 0;
@@ -93,7 +93,7 @@ static bool wants_stretch(ExtentFinder *finder, const DataExtent *extent, bool *
 	return true;
 }
 
-/* Put a new extent, or one that is another by now. */
+/* Put an extent that is new, or replaces another one at its address. */
 static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
 		GError **error)
 {
@@ -102,7 +102,7 @@ static bool put(ExtentFinder *finder, const DataExtent *extent, const BtrfsExten
 
 	if (!has_room(finder, extent))
 		return true;
-	if (item && !extent_sharing_ask(finder->sharing, item, &new.is_shared, error))
+	if (item && !extent_refcount_is_shared(finder->refcount, item, &new.is_shared, error))
 		return false;
 	if (!wants_stretch(finder, &new, &is_small, error))
 		return false;
@@ -119,7 +119,7 @@ static bool forget(ExtentFinder *finder, const Object *stored, GError **error)
 	       hash_store_drop_extent(finder->pass->store, stored->inode, error);
 }
 
-/* What the extent differed from another in, or what pinned it, may not be there any more. */
+/* Forget what was known of the former extent at this address: pairs that differ, and the cause that pinned it. */
 static bool forget_content(ExtentFinder *finder, uint64_t bytenr, GError **error)
 {
 	HashStore *store = finder->pass->store;
@@ -129,10 +129,7 @@ static bool forget_content(ExtentFinder *finder, uint64_t bytenr, GError **error
 	       hash_store_drop_pinned(store, bytenr, error);
 }
 
-/*
- * Look at an extent that is there, with its item if that is at hand, beside what the store has of it
- * (NULL: nothing).
- */
+/* Look at an extent, with its item if that is known, and with the store's record (NULL: none). */
 static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsExtentItem *item,
 		    const Object *stored, GError **error)
 {
@@ -151,7 +148,10 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 			return leave_unchanged(finder, extent, item, stored, error);
 	}
 
-	/* A look at all is written down in any case, and then says of what is equal why it is left alone. */
+	/*
+	 * A look at all extents causes a write in any case.  It also records equal extents of dedupd's own files,
+	 * to say why they are skipped.
+	 */
 	if (item && !finder->looks_at_all && state_files_have_extent(finder->own, item))
 		return !stored || forget(finder, stored, error);
 
@@ -159,7 +159,7 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	result->files.new += stored == NULL;
 	if (stored && !forget_content(finder, extent->bytenr, error))
 		return false;
-	/* What was read there before was of another extent. */
+	/* Sums that were read belong to the former extent. */
 	if (!is_same && !hash_store_drop_read_sums(finder->pass->store, extent->bytenr, error))
 		return false;
 	return put(finder, extent, item, error);
@@ -181,7 +181,7 @@ static bool item_is_wrong(const BtrfsTreeItem *item, GError **error)
 	return false;
 }
 
-/* Whether a btrfs that is not damaged can have the extent. */
+/* Whether an undamaged btrfs filesystem can have the extent. */
 static bool is_possible(const ExtentFinder *finder, const DataExtent *extent)
 {
 	uint32_t sector_bytes = finder->info.sector_bytes;
@@ -192,8 +192,8 @@ static bool is_possible(const ExtentFinder *finder, const DataExtent *extent)
 }
 
 /*
- * The next data extent of the search in hand, and its item, whose references are valid until the next
- * call; *ret_found is false at the end.
+ * The next data extent of the present search, and its item, whose references are valid until the next call;
+ * *ret_found is false at the end.
  */
 static bool next_extent(ExtentFinder *finder, DataExtent *ret, BtrfsExtentItem *ret_item,
 			bool *ret_found, GError **error)
@@ -237,7 +237,7 @@ static bool is_extent(const Object *stored)
 	return stored && stored->subvolume == OBJECT_EXTENTS;
 }
 
-/* Stretches lie behind the extents: @stored is the first of them, if there is any. */
+/* Stretches come after the extents: @stored is the first of them, if there is any. */
 static bool check_stretches(ExtentFinder *finder, ObjectCursor *cursor, const Object *stored,
 			    GError **error)
 {
@@ -249,7 +249,7 @@ static bool check_stretches(ExtentFinder *finder, ObjectCursor *cursor, const Ob
 	return true;
 }
 
-/* All extents, merged with all that are stored: those that are gone are forgotten. */
+/* Merge all extents with all that are stored, and forget those that are gone. */
 static bool look_at_all(ExtentFinder *finder, GError **error)
 {
 	g_autoptr(ObjectCursor) cursor = object_cursor_open(finder->pass->store, error);
@@ -286,8 +286,8 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 }
 
 /*
- * The extent at @address is there and was there before.  It is put anew if it has no anchors of its own, and the file in
- * which it was part of a stretch shows something else there by now.
+ * The extent at @address existed before.  Put it anew if it has no anchors of its own and its stretch no longer
+ * contains it.
  */
 static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 {
@@ -298,7 +298,7 @@ static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 
 	if (!hash_store_find_at(store, OBJECT_EXTENTS, address, &stored, error))
 		return false;
-	/* What snapshots hold is to go. */
+	/* An extent that snapshots hold is going to be freed. */
 	if (!stored || stored->parent == 0 || stored->flags & OBJECT_HELD)
 		return true;
 
@@ -310,7 +310,7 @@ static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 	};
 	if (!stretch_finder_shows(finder->stretches, stored->parent, address, &is_shown, error))
 		return false;
-	/* Its row stays until it is put anew: the pass may be told to stop before. */
+	/* Its row stays until it is put anew, because the pass may be stopped before. */
 	return is_shown || stretch_finder_add(finder->stretches, &extent, NULL, error);
 }
 
@@ -324,7 +324,7 @@ static bool look_at_stored(ExtentFinder *finder, const DataExtent *extent,
 	       look_at(finder, extent, item, stored, error);
 }
 
-/* Extents that were allocated since. */
+/* Extents that were allocated since the transaction @since. */
 static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 {
 	DataExtent extent;
@@ -341,7 +341,7 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
 					error))
 			return false;
-		/* The others of the leaf. */
+		/* The other extents of the leaf. */
 		if (extent.generation < since) {
 			if (stretch_finder_wants(finder->stretches, &extent) &&
 			    !put_if_stray(finder, extent.bytenr, error))
@@ -356,7 +356,7 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 	return true;
 }
 
-/* The open extent at @address as it is stored: its stamp cannot have changed but for the sums. */
+/* Look at the open extent at @address as it is stored: only its sums can be new. */
 static bool look_at_open(ExtentFinder *finder, uint64_t address, GError **error)
 {
 	const Object *stored;
@@ -371,7 +371,7 @@ static bool look_at_open(ExtentFinder *finder, uint64_t address, GError **error)
 	return look_at(finder, &extent, NULL, stored, error);
 }
 
-/* Open extents whose checksums may lie in the leaves of the checksum tree that changed since. */
+/* Look at open extents whose checksums may be in leaves of the checksum tree that changed. */
 static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 {
 	BtrfsTreeRange range = {
@@ -413,7 +413,7 @@ static bool look_at_opened(ExtentFinder *finder, uint64_t since, GError **error)
 	return true;
 }
 
-/* A generation that went on with little to look through and nothing new is not worth a write. */
+/* Whether to note the transaction: not if little was looked through and nothing is new. */
 static bool is_worth_a_write(const ExtentFinder *finder)
 {
 	const PassResult *result = finder->pass->result;
@@ -426,7 +426,7 @@ static bool is_worth_a_write(const ExtentFinder *finder)
 	       finder->looked_through_bytes >= most;
 }
 
-/* Those of which the cause has ended are to be matched again. */
+/* Pinned extents whose cause has ended are matched again. */
 static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 {
 	PinnedExtents *pinned = finder->pass->btrfs.pinned;
@@ -475,7 +475,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 	if (!pass_checkpoint(pass))
 		return true;
 
-	/* Extents that were not recorded are to be met again. */
+	/* The next pass has to meet the extents again that were not recorded. */
 	if (store_room_was_short(pass->room))
 		return true;
 	if (all && !hash_store_set_number(pass->store, LOOK_NOTE, today, error))
@@ -485,7 +485,7 @@ static bool find(ExtentFinder *finder, uint64_t since, uint64_t looked_day, GErr
 				     error);
 }
 
-/* Put the extent at @address anew, of which the sums from reading are new, or lost. */
+/* Put the extent at @address anew: its sums from reading are new, or lost. */
 static bool put_read(ExtentFinder *finder, uint64_t address, GError **error)
 {
 	HashStore *store = finder->pass->store;
@@ -529,14 +529,14 @@ static bool find_read(ExtentFinder *finder, GError **error)
 	return true;
 }
 
-/* What to find: extents that are new to the filesystem, or those of which the files were read. */
+/* A step finds extents that are new, or those whose files were read. */
 typedef bool (*Find)(ExtentFinder *finder, GError **error);
 
 static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, GError **error)
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	g_autoptr(ExtentFingerprinter) fingerprinter = extent_fingerprinter_new(pass, info, sums);
-	g_autoptr(ExtentSharing) sharing = extent_sharing_new(pass->filesystem->fd);
+	g_autoptr(ExtentRefcount) refcount = extent_refcount_new(pass->filesystem->fd);
 	const char *state = pass->settings->state_directory;
 	g_autoptr(StateFiles) own = state_files_new(pass->filesystem, state);
 	g_autoptr(StretchFinder) stretches = NULL;
@@ -545,7 +545,7 @@ static bool run(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, Find step, 
 		.info = *info,
 		.tree = tree,
 		.fingerprinter = fingerprinter,
-		.sharing = sharing,
+		.refcount = refcount,
 		.own = own,
 	};
 	uint64_t stored;

@@ -6,14 +6,13 @@
 
 /*
  * Bring the store up to date with the data extents of a btrfs filesystem, each with the fingerprint from its
- * checksums: no data is read.
+ * checksums.  It reads no data.
  *
- * Changes since the last pass are found by the transaction that wrote them, in those leaves of the extent tree and
- * of the checksum tree that are at least as new.  Nothing tells that an extent is gone.  This is noticed when it
- * is to be deduplicated, and by a look at all extents, which is due once a week and whenever the store has no
- * point to start from.
+ * It finds changes since the last pass by transaction: in the leaves of the extent tree and of the checksum tree
+ * that are at least as new.  Nothing tells that an extent is gone.  This is noticed when it is deduplicated, or by
+ * a look at all extents.  Such a look is due once a week, and whenever the store has no transaction to start from.
  *
- * In the result extents are counted as files.  Nothing is written when nothing changed.
+ * The result counts extents as files.  Without changes nothing is written.
  *
  * Thread: the filesystem's worker.
  */
@@ -21,17 +20,17 @@ bool extents_find(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Fingerprint the extents without checksums of which files were read since, as ExtentReads has it.  They were
- * counted when they were found.
+ * Fingerprint extents without checksums whose files were read meanwhile (ExtentReads).  They were counted when they
+ * were found.
  */
 bool extents_find_read(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* The transaction from which the next extents_find() looks on; 0: it looks at everything. */
+/* The transaction from which the next extents_find() looks; 0: it looks at all extents. */
 bool extents_find_next(Pass *pass, uint64_t *ret_since, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Have it look on from an earlier one; from a later one it does not. */
+/* Let it look from an earlier transaction; a later one changes nothing. */
 bool extents_find_since(Pass *pass, uint64_t since, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Forget the point to start from, so that the next extents_find() looks at everything. */
+/* Let the next extents_find() look at all extents. */
 bool extents_find_anew(Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

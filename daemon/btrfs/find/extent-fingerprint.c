@@ -53,7 +53,7 @@ static bool read_piece(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 				fingerprinter->piece, error);
 }
 
-/* Of an extent's blocks. */
+/* Counts of an extent's blocks. */
 typedef struct {
 	uint64_t known; /* they have a sum */
 	uint64_t zeros; /* it is that of zeros */
@@ -90,7 +90,7 @@ static void begin_sums(const ExtentFingerprinter *fingerprinter, ObjectSums *sum
 			 MAX(ZEROS_RUN_BYTES / fingerprinter->block_bytes, 1));
 }
 
-/* Whether the extent is open: blocks of it may get checksums, and with them a content. */
+/* Note whether the extent is open: some of its blocks may still get checksums, and with them a fingerprint. */
 static bool note_open(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t known,
 		      GError **error)
 {
@@ -104,7 +104,7 @@ static bool note_open(ExtentFingerprinter *fingerprinter, const DataExtent *exte
 	return open != extent->bytenr || hash_store_drop_open_extent(store, open, error);
 }
 
-/* Count an extent without sums as left alone; *ret: it is of files that are to have no checksums, and is not. */
+/* Count an extent without sums as skipped.  *ret: it is not, because it belongs to files without checksums. */
 static bool leave(ExtentFingerprinter *fingerprinter, const DataExtent *extent, bool *ret,
 		  GError **error)
 {
@@ -118,7 +118,7 @@ static bool leave(ExtentFingerprinter *fingerprinter, const DataExtent *extent, 
 		return true;
 
 	if (skip_ledger_wants_example(skips, SKIP_NO_SUMS))
-		path = extent_places_example(fingerprinter->pass->btrfs.places, &shown);
+		path = extent_scope_example(fingerprinter->pass->btrfs.scope, &shown);
 	skip_ledger_add(skips, SKIP_NO_SUMS, extent->length, path);
 	return true;
 }
@@ -131,7 +131,7 @@ bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *
 	return leave(fingerprinter, extent, &is_of_file, error);
 }
 
-/* The same of an extent that is new.  What the pass copied itself is too little to read files again for. */
+/* The same for a new extent.  The pass's own copies are too small to read files again for them. */
 static bool leave_new(ExtentFingerprinter *fingerprinter, const DataExtent *extent, GError **error)
 {
 	bool is_of_file;
@@ -141,7 +141,7 @@ static bool leave_new(ExtentFingerprinter *fingerprinter, const DataExtent *exte
 		unsummed_extents_read_again(fingerprinter->unsummed, error));
 }
 
-/* Whether the extent has no checksums, but sums from reading; these are not new from here on. */
+/* Whether the extent has no checksums, but sums from reading; they are not new from here on. */
 static bool take_read_sums(ExtentFingerprinter *fingerprinter, uint64_t bytenr, bool *ret,
 			   GError **error)
 {
@@ -183,7 +183,7 @@ static bool put_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 		return false;
 	if (is_read)
 		row.flags |= OBJECT_READ_SUMS;
-	/* What was read counts as files. */
+	/* Extents that were read count as files. */
 	if (known == 0)
 		pass->result->files.set_aside++;
 	else if (!is_read)

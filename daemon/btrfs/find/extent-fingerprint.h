@@ -6,8 +6,8 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentFingerprinter - puts data extents of btrfs, and stretches of them, into the store with the
- * fingerprints that their checksums give.
+ * ExtentFingerprinter - puts data extents of btrfs, and stretches of them, into the store with fingerprints from
+ * their checksums.
  *
  * Thread: the filesystem's worker.
  */
@@ -17,7 +17,7 @@ typedef struct {
 	uint64_t bytenr;
 	uint64_t length;
 	uint64_t generation;
-	bool is_shared; /* see ExtentSharing; only of one that is to be put */
+	bool is_shared; /* see ExtentRefcount; only of one that is to be put */
 } DataExtent;
 
 /* All arguments are borrowed. */
@@ -25,8 +25,8 @@ ExtentFingerprinter *extent_fingerprinter_new(Pass *pass, const BtrfsInfo *info,
 void extent_fingerprinter_free(ExtentFingerprinter *fingerprinter);
 
 /*
- * Put @extent, under a new id.  If it is part of @stretch (NULL: it is not), that has the anchors,
- * and only the digest of the whole extent is kept beside.
+ * Put @extent under a new id.  If it is part of @stretch (NULL: it is not), the stretch has the anchors, and the
+ * extent has only its digest.
  */
 bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 			const Stretch *stretch, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -35,10 +35,7 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 bool stretch_fingerprint(ExtentFingerprinter *fingerprinter, const Stretch *stretch, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/*
- * The digest that the object of the extent would get, and how many blocks have a checksum, without putting
- * anything.
- */
+/* Compute the digest of the extent, and the number of blocks with a checksum, without putting anything. */
 bool extent_digest(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 		   uint64_t *ret_known, uint64_t *ret_digest, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -47,7 +44,7 @@ bool extent_digest(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 bool extent_count_known(ExtentFingerprinter *fingerprinter, const DataExtent *extent, uint64_t *ret,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Count an extent that has no checksums as left alone, unless it is of files that are to have none. */
+/* Count an extent without checksums as skipped, unless it belongs to files without checksums. */
 bool extent_leave_unknown(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

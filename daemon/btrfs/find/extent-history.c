@@ -10,12 +10,12 @@
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* Items of all types that are looked through for witnesses at most, in all subvolumes and in each. */
+/* At most so many items of all types are looked through for witnesses, in all subvolumes and in each. */
 #define ITEMS_MAX           16384
 #define ITEMS_SUBVOLUME_MAX 4096
 #define ITEMS_BUFFER_BYTES  ((size_t)64 << 10)
 
-/* What the inode of a witness says now; *ret is false if it is gone. */
+/* Read the inode of a witness; *ret is false if it is gone. */
 static bool measure(const Pass *pass, const Witness *witness, uint64_t *ret_values, bool *ret,
 		    GError **error)
 {
@@ -31,7 +31,7 @@ static bool measure(const Pass *pass, const Witness *witness, uint64_t *ret_valu
 	return true;
 }
 
-/* *ret_proven: the latest transaction that is the same still; 0: none. */
+/* *ret_proven: the latest transaction that is still the same; 0: none. */
 static bool hear(const Pass *pass, const Witnesses *witnesses, uint64_t *ret_proven,
 		 bool *ret_is_continued, GError **error)
 {
@@ -64,7 +64,7 @@ typedef struct {
 	uint64_t next; /* the store has all extents of earlier transactions */
 } Comparison;
 
-/* Whether the extent is one that the store knows, or may not know. */
+/* Whether the store knows the extent, or may lack it. */
 static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 			const BtrfsExtentItem *item, bool *ret, GError **error)
 {
@@ -77,7 +77,7 @@ static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 		return false;
 	if (!stored || (uint64_t)stored->ctime_nsec != extent->generation ||
 	    stored->size_bytes != extent->length) {
-		/* What files of the store showed is not recorded, and snapshots may show it by now. */
+		/* Extents of dedupd's own files are not recorded, and snapshots may reference them by now. */
 		*ret = extent->generation >= comparison->next ||
 		       (!stored && state_files_are_here(comparison->own)) ||
 		       state_files_have_extent(comparison->own, item);
@@ -90,12 +90,12 @@ static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 	row = *stored;
 	if (!extent_digest(comparison->fingerprinter, extent, &known, &digest, error))
 		return false;
-	/* What was preallocated gets checksums later. */
+	/* Preallocated blocks get checksums later. */
 	*ret = known != (uint64_t)row.mtime_nsec || digest == row.digest;
 	return true;
 }
 
-/* Hold all extents that are younger than what is proven against the store. */
+/* Compare all extents that are younger than the proven transaction with the store. */
 static bool compare(const Comparison *comparison, bool *ret_is_continued, GError **error)
 {
 	g_autoptr(BtrfsTree) tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
@@ -117,7 +117,7 @@ static bool compare(const Comparison *comparison, bool *ret_is_continued, GError
 			return false;
 		if (!item)
 			break;
-		/* What is not valid the finder complains of. */
+		/* The finder reports invalid items. */
 		if (!btrfs_extent_item_read(item->data, item->length, &read) || !read.is_data ||
 		    read.generation <= comparison->proven)
 			continue;
@@ -144,7 +144,7 @@ bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_c
 		return false;
 	if (comparison.next > info.generation + 1)
 		*ret_is_continued = false;
-	/* A pass that was cut short may have looked further than to where witnesses were taken. */
+	/* A pass that was cut short may have looked further than its witnesses. */
 	if (!*ret_is_continued || (witnesses->until > 0 && comparison.proven == witnesses->until &&
 				   comparison.next <= witnesses->until + 1))
 		return true;
@@ -156,12 +156,12 @@ bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_c
 	comparison.own = own;
 	if (!compare(&comparison, ret_is_continued, error))
 		return false;
-	/* What else the pass looks at begins with what is proven, too. */
+	/* The other searches of the pass begin at the proven transaction, too. */
 	return !*ret_is_continued || (extents_find_since(pass, comparison.proven, error) &&
 				      inode_inventory_begin_since(pass, comparison.proven, error));
 }
 
-/* All that changed up to *ret is on the disk, and known. */
+/* The last transaction that is on the disk, and that the store knows. */
 static bool find_end(Pass *pass, uint64_t *ret, GError **error)
 {
 	BtrfsInfo info;
@@ -254,7 +254,7 @@ static bool add(Witnesses *witnesses, Renewal *renewal, const WitnessSample *sam
 		Witness one = sample->places[i];
 		bool found;
 
-		/* Of an inode, not of a place in it. */
+		/* A witness is an inode, not a place in it. */
 		one.offset = 0;
 		if (!renew(&one, renewal, &found, error))
 			return false;

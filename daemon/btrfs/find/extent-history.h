@@ -4,10 +4,10 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentHistory - whether a btrfs still has the transactions that the store knows: see FsHistory.
+ * ExtentHistory - whether a btrfs filesystem still has the transactions that the store knows: see FsHistory.
  *
- * A filesystem that is set back makes transactions of the same numbers anew, and more.  They are told apart by
- * inodes: a witness is an inode, the transaction that last changed it, and its change time.
+ * A filesystem that was set back uses the same transaction numbers again.  Inodes tell the transactions apart: a
+ * witness is an inode, the transaction that last changed it, and its change time.
  *
  * | the inode now | what it says |
  * |---|---|
@@ -15,14 +15,14 @@
  * | last changed by another one that the store knows | the filesystem was set back |
  * | changed later, or gone | nothing |
  *
- * What is older than the latest transaction that is proven needs no look.  Of what is younger each extent is held
- * against the store, with its checksums.
+ * Extents up to the latest proven transaction need no look.  Younger ones are compared with the store, by their
+ * checksums.
  *
  * Thread: the filesystem's worker.
  */
 bool extent_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_continued,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Add inodes that changed since, those first that the pass shared onto; and look at all anew. */
+/* Add inodes that changed since, first those that the pass shared onto, and measure all again. */
 bool extent_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -6,18 +6,18 @@
 #include "hashstore/anchors/groups.h"
 #include "hashstore/objects/objects.h"
 
-/* The day, and the limits, under which extents were settled that others may share; empty: none. */
+/* The day and the limits with which extents were settled that others may share; empty: none. */
 #define LIMITS_NOTE "btrfs-limits"
 #define LIMITS_DAYS 7
 
-/* So many extents are taken up again by every pass: it costs some 50 microseconds each. */
+/* At most so many extents are matched again by every pass.  Each costs some 50 microseconds. */
 #define TAKEN_UP_MAX 4096
 
 typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentRefs *refs;
-	ExtentRef file; /* the one in hand */
+	ExtentRef file; /* the present one */
 	BtrfsFileExtents *file_extents;
 	GArray *parts;   /* StretchPart */
 	GArray *extents; /* uint32_t: ids of those that are parts of a stretch */
@@ -25,7 +25,7 @@ typedef struct {
 
 bool extent_limits_begin(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
+	g_autofree char *limits = extent_scope_limits(pass->btrfs.scope);
 	g_autofree char *note = NULL;
 	char *noted = NULL;
 	uint64_t day;
@@ -46,13 +46,13 @@ bool extent_limits_begin(Pass *pass, GError **error)
 
 static bool note_limits(Pass *pass, GError **error)
 {
-	g_autofree char *limits = extent_places_limits(pass->btrfs.places);
+	g_autofree char *limits = extent_scope_limits(pass->btrfs.scope);
 	g_autofree char *note = g_strdup_printf("%u %s", pass_day(pass), limits);
 	g_autofree char *known = NULL;
 
 	if (!hash_store_get_note(pass->store, LIMITS_NOTE, &known, error))
 		return false;
-	/* The day is that of the first of them. */
+	/* The day is that of the first one. */
 	return (known && *known) || hash_store_set_note(pass->store, LIMITS_NOTE, note, error);
 }
 
@@ -80,14 +80,14 @@ static void limiter_free(Limiter *limiter)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Limiter, limiter_free)
 
-/* What came of the places of an extent. */
+/* Which references to an extent are part of the pass. */
 typedef struct {
 	bool has_inside;
-	const ExtentRef *beyond; /* one that is no part of the pass, for @reason; NULL: none */
+	const ExtentRef *beyond; /* one that is not part of the pass, for @reason; NULL: none */
 	SkipReason reason;
 } Verdict;
 
-/* The places of an extent; a file whose data has no checksums is the only place of its own. */
+/* The references to an extent.  A file without checksums is its own only reference. */
 static bool list_places(Limiter *limiter, const Object *object, const ExtentRef **ret,
 			size_t *ret_n, GError **error)
 {
@@ -104,7 +104,7 @@ static bool list_places(Limiter *limiter, const Object *object, const ExtentRef 
 		return true;
 	}
 
-	if (!extent_refs_read(limiter->refs, object, EXTENT_PLACES_MOST, &outcome, error))
+	if (!extent_refs_read(limiter->refs, object, EXTENT_SCOPE_MOST, &outcome, error))
 		return false;
 	*ret = extent_refs_list(limiter->refs, ret_n);
 	return true;
@@ -123,8 +123,7 @@ static bool judge(Limiter *limiter, const Object *object, Verdict *ret, GError *
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(limiter->pass->btrfs.places, &refs[i], &is_in, &reason,
-				       error))
+		if (!extent_scope_has(limiter->pass->btrfs.scope, &refs[i], &is_in, &reason, error))
 			return false;
 		ret->has_inside |= is_in;
 		if (!is_in && !ret->beyond) {
@@ -153,7 +152,7 @@ static bool place_extent(Limiter *limiter, const Object *extent, GError **error)
 	return true;
 }
 
-/* Place all extents that the file shows at @place, and list them. */
+/* Place all extents that the file references at @place, and list them. */
 static bool place_parts(Limiter *limiter, const StretchPlace *place, GError **error)
 {
 	g_array_set_size(limiter->extents, 0);
@@ -191,7 +190,7 @@ static unsigned facts_of_extents(const Limiter *limiter)
 	return facts;
 }
 
-/* A stretch is away if all of it is; part of it may be elsewhere, too. */
+/* A stretch is outside if all of it is.  Parts of it may have other references. */
 static bool place_stretch(Limiter *limiter, const Object *stretch, GError **error)
 {
 	const StretchPlace place = stretch_place(stretch);
@@ -236,7 +235,7 @@ static bool is_stretch(const Limiter *limiter, uint32_t object)
 	return object_table_facts(limiter->table, object) & FACT_STRETCH;
 }
 
-/* List the extents of the object: it alone, or what the stretch has in @blocks blocks from @block on. */
+/* List the extents of the object: it alone, or those of the stretch in @blocks blocks from @block on. */
 static bool list_extents(Limiter *limiter, uint32_t object, uint64_t block, uint64_t blocks,
 			 GError **error)
 {
@@ -260,7 +259,7 @@ static bool list_extents(Limiter *limiter, uint32_t object, uint64_t block, uint
 	return place_parts(limiter, &place, error);
 }
 
-/* All extents: beyond where an anchor is equal others may be, too. */
+/* List all extents: equal data may reach beyond the anchor. */
 static bool list_all(Limiter *limiter, uint32_t object, GError **error)
 {
 	return list_extents(limiter, object, 0, UINT32_MAX, error);
@@ -275,7 +274,7 @@ static bool list_at(Limiter *limiter, const Anchor *anchor, GError **error)
 			    hash_store_about(limiter->pass->store)->anchor_blocks, error);
 }
 
-/* Whether a new extent is in hand that cannot be a target, but a source. */
+/* Whether the list has a new extent that can be a source, but no target. */
 static bool has_new_source(const Limiter *limiter)
 {
 	for (guint i = 0; i < limiter->extents->len; i++) {
@@ -296,13 +295,13 @@ static void unsettle(Limiter *limiter, uint32_t object)
 		object_table_remove_fact(limiter->table, object, FACT_SETTLED);
 }
 
-/* What is settled would be the source of what came later; here it has to be the target. */
+/* Settled extents would be sources of later ones.  Here they have to be targets. */
 static bool unsettle_group(Limiter *limiter, const Group *group, GError **error)
 {
 	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
 		uint32_t object = group->members[i].object;
 
-		/* Once is enough; what is away stays as it is. */
+		/* Once is enough, and an extent outside the pass stays settled. */
 		if ((object_table_facts(limiter->table, object) & (FACT_SETTLED | FACT_AWAY)) !=
 		    FACT_SETTLED)
 			continue;
@@ -330,7 +329,7 @@ static bool place_group(Limiter *limiter, const Group *group, GError **error)
 	return !found || unsettle_group(limiter, group, error);
 }
 
-/* Count an extent that is no target, as it is not part of the pass with all its places. */
+/* Count an extent that is no target because some references are not part of the pass. */
 static bool count(Limiter *limiter, uint32_t object, GError **error)
 {
 	SkipLedger *skips = &limiter->pass->result->skips;
@@ -351,7 +350,7 @@ static bool count(Limiter *limiter, uint32_t object, GError **error)
 		return true;
 
 	if (skip_ledger_wants_example(skips, verdict.reason))
-		path = extent_places_path(limiter->pass->btrfs.places, verdict.beyond);
+		path = extent_scope_path(limiter->pass->btrfs.scope, verdict.beyond);
 	skip_ledger_add(skips, verdict.reason, extent.size_bytes, path);
 	return true;
 }
@@ -385,7 +384,7 @@ static bool mark_object(Limiter *limiter, uint32_t object, GError **error)
 	return true;
 }
 
-/* If the limits keep one of the group from being shared, mark all. */
+/* If the limits prevent sharing one extent of the group, mark all. */
 static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 {
 	unsigned facts = 0;
@@ -404,7 +403,7 @@ static bool mark_group(Limiter *limiter, const Group *group, GError **error)
 	return true;
 }
 
-/* Each of the group has zeros, which need no other: mark those that the limits keep from a hole. */
+/* Extents with zeros need no other one: mark those that the limits keep from becoming holes. */
 static bool mark_zeros(Limiter *limiter, const Group *group, GError **error)
 {
 	for (size_t i = 0; i < group->n_members && pass_checkpoint(limiter->pass); i++) {
@@ -423,14 +422,14 @@ static bool mark_zeros(Limiter *limiter, const Group *group, GError **error)
 	return true;
 }
 
-/* If the limits keep one of the group from being shared, mark all that this keeps from it. */
+/* If the limits prevent sharing one extent of the group, mark those that this concerns. */
 static bool mark_any(Limiter *limiter, const Group *group, GError **error)
 {
 	return group->members[0].digest == ANCHOR_ZEROS_DIGEST ? mark_zeros(limiter, group, error)
 							       : mark_group(limiter, group, error);
 }
 
-/* Whether the group's members may be shared: one alone has no equal, unless it is of zeros. */
+/* Whether the group's members may be shared: a single one cannot, unless it is of zeros. */
 static bool may_be_shared(const Limiter *limiter, const Group *group)
 {
 	if (group->members[0].digest == ANCHOR_ZEROS_DIGEST)
@@ -450,11 +449,11 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 	g_autoptr(Limiter) limiter = NULL;
 	g_autoptr(Groups) groups = NULL;
 
-	if (!extent_places_is_limited(pass->btrfs.places))
+	if (!extent_scope_is_limited(pass->btrfs.scope))
 		return true;
 
 	limiter = limiter_new(pass, table);
-	/* What is not part of the pass has equals all the same. */
+	/* Extents outside the pass have equals, too. */
 	groups = groups_open(pass->store, object_table_is_kept, table, error);
 	if (!groups)
 		return false;
@@ -482,10 +481,7 @@ bool extent_limits_mark(Pass *pass, ObjectTable *table, GError **error)
 	return for_each_group(pass, table, mark_any, error);
 }
 
-/*
- * Of stretches those go along that extents left over are part of; others may only show what was shared
- * with their files since.
- */
+/* Whether the object has to be matched again.  Stretches follow their extents. */
 static bool is_left_over(ObjectTable *table, uint32_t object)
 {
 	return (object_table_facts(table, object) & (FACT_LIMITED | FACT_LIVE | FACT_STRETCH)) ==
@@ -511,7 +507,7 @@ bool extent_limits_keep(Pass *pass, ObjectTable *table, GError **error)
 
 void extent_limits_warn(const Pass *pass)
 {
-	uint64_t files = extent_places_files(pass->btrfs.places);
+	uint64_t files = extent_scope_files(pass->btrfs.scope);
 	g_autofree const char **globs = filter_unmatched(pass->filter);
 
 	for (size_t i = 0; globs[i] && files > 0; i++)

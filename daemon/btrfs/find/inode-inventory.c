@@ -16,7 +16,7 @@
 
 #include <sys/stat.h>
 
-/* The transaction from which the next pass looks on, and the day of the last look at what is stored. */
+/* The transaction from which the next pass looks, and the day of the last look at all stored files. */
 #define GENERATION_NOTE "btrfs-inodes-generation"
 #define LOOK_NOTE       "btrfs-inodes-looked-at"
 
@@ -25,12 +25,12 @@
 
 #define LOOK_DAYS 7
 
-/* Items of so many bytes to look through are worth a write, after which no pass sees them. */
+/* Note a new transaction once so many bytes of items were looked through: later passes skip them then. */
 #define LOOKED_THROUGH_BYTES (UINT64_C(128) << 10)
 
-/* What there is of a file's data. */
+/* The data of a file. */
 typedef struct {
-	bool is_any; /* something that is neither in an item nor a hole */
+	bool is_any; /* data that is neither inline nor a hole */
 	bool is_compressed;
 } FileData;
 
@@ -41,14 +41,14 @@ struct InodeInventory {
 	BtrfsFileExtents *extents;
 	BtrfsNames *names;
 	ReadList *to_read;
-	FileData data; /* of the file in hand, if it has checksums */
+	FileData data; /* of the present file, if it has checksums */
 	uint64_t since;
 	uint64_t next_since;
-	uint64_t n_done_before;        /* files that were read, or set aside, before this list */
+	uint64_t n_done_before;        /* files that were read or skipped before this list */
 	uint64_t looked_through_bytes; /* of items in leaves that changed */
 	bool is_complete;
 	bool is_racy; /* a file may have changed again without any trace */
-	char *limits; /* of the pass: files beyond them are not looked at */
+	char *limits; /* of the pass: files outside are not looked at */
 };
 
 static uint64_t n_done(const Pass *pass)
@@ -76,7 +76,7 @@ static Stamp stamp_of(const BtrfsInodeItem *inode)
 			inode->ctime_nsec };
 }
 
-/* Whether this is a file whose data has to be read to be known, or may equal what has. */
+/* Whether the file's data has to be read, or may equal such data. */
 static bool is_wanted(const Pass *pass, const BtrfsInodeItem *inode)
 {
 	return S_ISREG(inode->mode) && inode->nlink > 0 &&
@@ -118,7 +118,7 @@ static void leave(InodeInventory *inventory, const ExtentRef *file, SkipReason r
 	g_autofree char *path = NULL;
 
 	if (skip_ledger_wants_example(skips, reason))
-		path = extent_places_path(inventory->pass->btrfs.places, file);
+		path = extent_scope_path(inventory->pass->btrfs.scope, file);
 	skip_ledger_add(skips, reason, file->size_bytes, path);
 }
 
@@ -146,7 +146,7 @@ static bool add_to_read(InodeInventory *inventory, const FileId *id, const Btrfs
 	return read_list_add(inventory->to_read, &item, error);
 }
 
-/* Only ctime differs: what is known is kept, and doubted. */
+/* Only ctime differs: the record is kept, and doubted. */
 static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *seen, GError **error)
 {
 	g_autofree char *name = g_strndup((const char *)known->name, known->name_bytes);
@@ -159,17 +159,14 @@ static bool doubt(InodeInventory *inventory, const Object *known, const Stamp *s
 	return hash_store_put(inventory->pass->store, &current, error);
 }
 
-/* What was read of the file says nothing of its extents any more. */
+/* The sums that were read do not hold for the file's extents any more. */
 static bool forget_reads(InodeInventory *inventory, const ExtentRef *file, GError **error)
 {
 	return extent_reads_forget_file(inventory->pass, file->root, file->inode, file->size_bytes,
 					error);
 }
 
-/*
- * Leave a file alone for a time that always changes.  It is met again by the next pass whether it changes
- * until then or not.
- */
+/* Skip a file that always changes for a time.  The next pass meets it again in any case. */
 static bool leave_for_a_time(InodeInventory *inventory, const ExtentRef *file, const Object *known,
 			     GError **error)
 {
@@ -189,7 +186,7 @@ static bool leave_for_a_time(InodeInventory *inventory, const ExtentRef *file, c
 	       hash_store_put(inventory->pass->store, &left, error);
 }
 
-/* It changed: is it to be read now? */
+/* The file changed: decide whether to read it now. */
 static bool visit_changed(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
 			  const Object *known, GError **error)
 {
@@ -209,7 +206,7 @@ static bool visit_changed(InodeInventory *inventory, const FileId *id, const Btr
 	return add_to_read(inventory, id, inode, 0, known_file_changes(known, &seen), error);
 }
 
-/* The store knows the file: is what it knows still true? */
+/* The store knows the file: check whether its record still holds. */
 static bool visit_known(InodeInventory *inventory, const FileId *id, const BtrfsInodeItem *inode,
 			const Object *known, GError **error)
 {
@@ -218,7 +215,7 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 	uint32_t half = known->id >= hash_store_settled_below(pass->store) ? known->id : 0;
 	StampVerdict verdict = known_file_compare(known, &seen, pass->settings, pass_day(pass));
 
-	/* It was compressed in place, which leaves its times as they are. */
+	/* The file was compressed in place, which does not change its times. */
 	if (known->flags & OBJECT_PLAIN && inventory->data.is_compressed)
 		verdict = STAMP_CHANGED;
 
@@ -241,11 +238,11 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 		pass_result_add_known(inventory->pass->result, known->skip_reason);
 		leave(inventory, &file, known->skip_reason);
 	}
-	/* It was read by an older version, or its data was moved since: its extents have no sums. */
+	/* An older version read it, or its data was moved since: its extents have no sums. */
 	if (inode->is_no_sum && known->state != OBJECT_SKIPPED &&
 	    !(known->flags & OBJECT_READ_SUMS))
 		return add_to_read(inventory, id, inode, 0, known->changes, error);
-	/* What was settled meanwhile was not matched with what is still to be read of it. */
+	/* An object that was settled meanwhile was not matched with the part still to be read. */
 	return known->state != OBJECT_HALF ||
 	       add_to_read(inventory, id, inode, half, known->changes, error);
 }
@@ -256,7 +253,7 @@ static bool forget(InodeInventory *inventory, uint64_t subvolume, uint64_t inode
 	return hash_store_drop(inventory->pass->store, subvolume, inode, error);
 }
 
-/* Look at a file without checksums, beside what the store has of it. */
+/* Look at a file without checksums, and at the store's record of it. */
 static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number,
 		  const BtrfsInodeItem *inode, GError **error)
 {
@@ -271,7 +268,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	    extent_files_is_own(inventory->files, &place))
 		return true;
 	place.size_bytes = inode->size_bytes;
-	if (!extent_places_has(pass->btrfs.places, &place, &is_in, &reason, error))
+	if (!extent_scope_has(pass->btrfs.scope, &place, &is_in, &reason, error))
 		return false;
 	if (!is_in)
 		return true;
@@ -323,14 +320,14 @@ static bool look_at_subvolume(InodeInventory *inventory, uint64_t subvolume, uin
 
 		if (!btrfs_tree_next_if_any(inventory->tree, &item, error))
 			return false;
-		/* The end, or the subvolume was deleted meanwhile. */
+		/* The end, or the subvolume was deleted. */
 		if (!item)
 			break;
 		inventory->looked_through_bytes += item->length;
 		if (!btrfs_inode_item_read(item->data, item->length, &inode))
 			return damaged(subvolume, item->key.objectid, error);
 
-		/* The others of the leaf did not change. */
+		/* The other files of the leaf did not change. */
 		if (inode.transid < since || !is_wanted(inventory->pass, &inode))
 			continue;
 		if (!visit(inventory, subvolume, item->key.objectid, &inode, error))
@@ -350,7 +347,7 @@ static bool look_at_subvolumes(InodeInventory *inventory, GError **error)
 
 	for (guint i = 0; i < subvolumes->len && pass_checkpoint(pass); i++) {
 		const BtrfsSubvolume *one = &g_array_index(subvolumes, BtrfsSubvolume, i);
-		/* A new snapshot shows files that are older than itself. */
+		/* A new snapshot has files that are older than itself. */
 		bool is_new = one->otransid >= inventory->since;
 
 		if (one->is_dead || one->generation < inventory->since ||
@@ -363,7 +360,7 @@ static bool look_at_subvolumes(InodeInventory *inventory, GError **error)
 	return true;
 }
 
-/* Look at one file that is stored, wherever it is from. */
+/* Look at one stored file, wherever it comes from. */
 static bool look_at_stored(InodeInventory *inventory, const Object *stored, GError **error)
 {
 	Pass *pass = inventory->pass;
@@ -378,12 +375,12 @@ static bool look_at_stored(InodeInventory *inventory, const Object *stored, GErr
 	    !read_only_subvolumes_may_be_source(pass->subvolumes, stored->subvolume))
 		return forget(inventory, stored->subvolume, stored->inode, error);
 
-	/* What changed since comes anyway. */
+	/* A file that changed since is met anyway. */
 	return inode.transid >= inventory->since ||
 	       visit(inventory, stored->subvolume, stored->inode, &inode, error);
 }
 
-/* All files that are stored: those that are gone, or have checksums, are forgotten. */
+/* Look at all stored files, and forget those that are gone or have checksums. */
 static bool look_at_all_stored(InodeInventory *inventory, GError **error)
 {
 	Pass *pass = inventory->pass;
@@ -422,7 +419,7 @@ static bool build(InodeInventory *inventory, GError **error)
 	    !hash_store_has_read_sums(pass->store, &has_read, error))
 		return false;
 
-	/* The filesystem was set back to an older state, or other files are to be looked at. */
+	/* The filesystem was set back to an older state, or the limits changed. */
 	if (inventory->since > inventory->next_since ||
 	    g_strcmp0(limits ? limits : "", inventory->limits) != 0)
 		inventory->since = 0;
@@ -438,12 +435,12 @@ static bool build(InodeInventory *inventory, GError **error)
 	return read_list_sort(inventory->to_read, error);
 }
 
-/* Empty where all files are part of the pass, by whichever mount. */
+/* Empty if all files are part of the pass. */
 static char *limits_of(const Pass *pass)
 {
-	return extent_places_is_limited(pass->btrfs.places) ||
+	return extent_scope_is_limited(pass->btrfs.scope) ||
 			       pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET
-		       ? extent_places_limits(pass->btrfs.places)
+		       ? extent_scope_limits(pass->btrfs.scope)
 		       : g_strdup("");
 }
 
@@ -479,7 +476,7 @@ bool inode_inventory_end(InodeInventory *inventory, GError **error)
 	bool is_worth_a_write = inventory->since == 0 || n_to_read > 0 ||
 				inventory->looked_through_bytes >= LOOKED_THROUGH_BYTES;
 
-	/* What could not be opened, or is too young to be trusted, is met again from where this began. */
+	/* The next pass has to meet files again that could not be opened, or changed a moment ago. */
 	if (!inventory->is_complete || inventory->is_racy || !is_worth_a_write ||
 	    n_done(pass) - inventory->n_done_before < n_to_read)
 		return true;

@@ -10,7 +10,7 @@
 
 #define ROTATING_DAYS 60
 
-/* Read-only subvolumes up to @newest, and the id of the last of all. */
+/* How many read-only subvolumes there are up to @newest, and the id of the last of all. */
 typedef struct {
 	uint64_t count;
 	uint64_t newest;

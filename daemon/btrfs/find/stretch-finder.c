@@ -5,14 +5,14 @@
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-refs.h"
 
-/* A new small extent, in the cell of the file that shows it. */
+/* A new small extent, in a cell of the file that references it. */
 typedef struct {
 	uint64_t root; /* 0: no file is known */
 	uint64_t inode;
 	uint64_t cell; /* number of the cell in the file */
 	DataExtent extent;
 	bool begins_file;
-	bool is_beyond; /* it lies in the next cell, where this one's stretches reach into */
+	bool is_beyond; /* it is in the next cell, which stretches of this one reach into */
 } Found;
 
 struct StretchFinder {
@@ -24,13 +24,12 @@ struct StretchFinder {
 	Sorter *found; /* Found */
 	BtrfsRefs *refs;
 	BtrfsFileExtents *extents;
-	/* The cell in hand. */
+	/* The present cell. */
 	GArray *cell;       /* Found */
 	GArray *parts;      /* StretchPart */
-	GHashTable *fresh;  /* addresses of the new extents that were not put yet */
-	uint32_t first_key; /* the stretches that were put for it have keys from this one on */
-	uint64_t
-		read_key; /* of the stretch of which the parts are in hand; 0: they are of a cell */
+	GHashTable *fresh;  /* addresses of new extents that are not put yet */
+	uint32_t first_key; /* the first key of the stretches put for the cell */
+	uint64_t read_key;  /* of the stretch whose parts are loaded; 0: those of a cell */
 };
 
 static int compare_found(const void *a, const void *b)
@@ -57,14 +56,14 @@ StretchFinder *stretch_finder_new(Pass *pass, const BtrfsInfo *info,
 	finder->pass = pass;
 	finder->fingerprinter = fingerprinter;
 	finder->block_bytes = info->sector_bytes;
-	/* As many blocks as it takes to have an anchor for certain, save one. */
+	/* One block less than it takes to have an anchor for certain. */
 	finder->beyond_bytes =
 		(uint64_t)(about->anchor_blocks + about->window_anchors - 2) * finder->block_bytes;
 	finder->is_first = is_first;
 	finder->found = sorter_new(sizeof(Found), compare_found, pass->settings->memory_bytes / 4,
 				   pass->settings->state_directory, pass->stop);
 	finder->refs = btrfs_refs_new();
-	btrfs_refs_set_most(finder->refs, EXTENT_PLACES_MOST);
+	btrfs_refs_set_most(finder->refs, EXTENT_SCOPE_MOST);
 	btrfs_refs_set_bound(finder->refs, pass->btrfs.ref_bound);
 	finder->extents = btrfs_file_extents_new();
 	finder->cell = g_array_new(false, false, sizeof(Found));
@@ -92,7 +91,7 @@ bool stretch_finder_wants(const StretchFinder *finder, const DataExtent *extent)
 	return extent->length < (uint64_t)STRETCH_EXTENT_BLOCKS * finder->block_bytes;
 }
 
-/* Where a file shows the extent, of several places always the same one. */
+/* A file's reference to the extent; of several always the same one. */
 typedef struct {
 	uint64_t root;
 	uint64_t inode;
@@ -109,7 +108,7 @@ static void choose(Place *place, uint64_t root, uint64_t inode, uint64_t offset)
 		*place = other;
 }
 
-/* What the item says itself; nothing where subvolumes share the leaf that refers to it. */
+/* References that the item itself names; none if subvolumes share the leaf with the reference. */
 static void choose_inline(const BtrfsExtentItem *item, Place *place)
 {
 	BtrfsExtentRefs refs;
@@ -163,7 +162,7 @@ bool stretch_finder_add(StretchFinder *finder, const DataExtent *extent,
 	return sorter_add(finder->found, &found, error);
 }
 
-/* Whether it pays to look what else the file has in the cell. */
+/* Whether it pays to look at the file's other extents in the cell. */
 static bool may_have_stretches(const StretchFinder *finder)
 {
 	const Found *first = &g_array_index(finder->cell, Found, 0);
@@ -173,7 +172,7 @@ static bool may_have_stretches(const StretchFinder *finder)
 	return finder->cell->len > 1 || (!finder->is_first && !first->begins_file);
 }
 
-/* Whether @old is of the cell in hand. */
+/* Whether @old belongs to the present cell. */
 static bool is_of_cell(const StretchFinder *finder, const Object *old)
 {
 	const Found *cell = &g_array_index(finder->cell, Found, 0);
@@ -184,9 +183,9 @@ static bool is_of_cell(const StretchFinder *finder, const Object *old)
 }
 
 /*
- * An extent that is known already is part of another stretch from now on, in place of the one that the
- * cell had.  One that is part of a stretch elsewhere stays so: it holds others together there.  So does one that the
- * cell shows in several places, and was put for the first of them.
+ * Move a known extent into @stretch, from the stretch that the cell had before.  An extent that is part of a
+ * stretch elsewhere stays there, because it holds that stretch together.  So does one that the cell references
+ * several times: it was put for the first of these.
  */
 static bool move_known(StretchFinder *finder, const StretchPart *part, const Stretch *stretch,
 		       GError **error)
@@ -247,15 +246,15 @@ static bool has_fresh(const StretchFinder *finder, const StretchPart *parts, siz
 }
 
 /*
- * By how much the stretch is ranked: of two copies that with the longer extents stays.  A power of
- * two, so that all cells of two files that are much alike come in the same order, by their ids.
+ * The size by which the stretch ranks: of two copies, the one with longer extents stays.  It is a power of two, so
+ * that the cells of two similar files come in the same order, by their ids.
  */
 static uint32_t rank_bytes(const StretchFinder *finder, const StretchPart *parts, size_t n)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		/* What is settled stays in any case, so the rest of the copy does, too. */
+		/* A settled extent stays in any case, so the rest of the copy does, too. */
 		if (!finder->is_first && !g_hash_table_contains(finder->fresh, &parts[i].bytenr))
 			return STRETCH_RANK_KNOWN;
 		bytes += parts[i].disk_bytes;
@@ -263,7 +262,7 @@ static uint32_t rank_bytes(const StretchFinder *finder, const StretchPart *parts
 	return UINT32_C(1) << (g_bit_storage(bytes / n) - 1);
 }
 
-/* Whether new extents of it are shown in several places. */
+/* Whether new extents of the stretch have several references. */
 static bool is_shared(const StretchFinder *finder, const StretchPart *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -295,8 +294,8 @@ static bool put_stretch(StretchFinder *finder, const StretchPart *parts, size_t 
 }
 
 /*
- * Put the stretches of the cell that have something new; where some were known, all: what is new may
- * have cut one in two.
+ * Put the stretches of the cell that have a new extent.  If some were known, put all: a new extent may have cut one
+ * in two.
  */
 static bool put_stretches(StretchFinder *finder, GError **error)
 {
@@ -327,7 +326,7 @@ static bool put_stretches(StretchFinder *finder, GError **error)
 	return true;
 }
 
-/* Put all extents of the cell in hand. */
+/* Put all extents of the present cell. */
 static bool end_cell(StretchFinder *finder, GError **error)
 {
 	g_hash_table_remove_all(finder->fresh);
@@ -395,7 +394,7 @@ static bool is_member(StretchFinder *finder, const StretchPart *part, uint64_t k
 	return true;
 }
 
-/* Read what the file of the stretch @key shows there; nothing if that is not known any more. */
+/* Read the extents that the file of the stretch @key references there; none if that is not known any more. */
 static bool read_stretch(StretchFinder *finder, uint64_t key, GError **error)
 {
 	const Object *stretch;

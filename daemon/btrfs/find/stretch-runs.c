@@ -5,10 +5,10 @@
 #include "common/content/run.h"
 #include "daemon/btrfs/find/stretch.h"
 
-/* Objects of which the sums are kept at hand; the longest extents have 256 KiB of them. */
+/* Objects whose sums are kept; the longest extents have 256 KiB of them. */
 #define KEPT_SIDES 16
 
-/* Which extent lies where. */
+/* Maps blocks of an object to an extent. */
 typedef struct {
 	uint64_t first; /* block of the object */
 	uint64_t end;
@@ -62,7 +62,7 @@ static bool read_extent(Resolver *resolver, const Object *extent, Side *side, GE
 				(uint64_t *)(void *)side->sums->data, error);
 }
 
-/* What the file shows now where the stretch was found: it may be other extents by now. */
+/* Read the extents that the file now references where the stretch was found: they may be others. */
 static bool read_stretch(Resolver *resolver, const Object *stretch, Side *side, GError **error)
 {
 	uint32_t block_bytes = resolver->pass->block_bytes;
@@ -133,7 +133,7 @@ static bool is_equal(const Side *target, uint64_t block, const Side *source, uin
 	       sum == g_array_index(source->sums, uint64_t, block - diagonal);
 }
 
-/* The piece of the side that @block lies in; NULL: none does. */
+/* The piece of the side that contains @block; NULL: none. */
 static const Piece *piece_at(const Side *side, uint64_t block)
 {
 	guint low = 0, high = side->pieces->len;
@@ -173,7 +173,7 @@ static bool add_run(Resolver *resolver, uint32_t target, uint64_t target_block, 
 	return sorter_add(resolver->to, &run, error);
 }
 
-/* Blocks [@block, @end) of the target are equal and lie in one piece of each side. */
+/* Add blocks [@block, @end) of the target, which are equal and in one piece of each side. */
 static bool add_pieces(Resolver *resolver, const Piece *target, uint64_t block, uint64_t end,
 		       const Piece *source, uint64_t source_block, GError **error)
 {
@@ -200,7 +200,7 @@ static bool cut(Resolver *resolver, const Side *target, uint64_t block, uint64_t
 		const Piece *from = piece_at(source, block - diagonal);
 		uint64_t next;
 
-		/* Blocks with sums lie in pieces. */
+		/* Blocks with sums are in pieces. */
 		if (!to || !from)
 			return true;
 		next = MIN(end, MIN(to->end, from->end + diagonal));
@@ -212,13 +212,13 @@ static bool cut(Resolver *resolver, const Side *target, uint64_t block, uint64_t
 	return true;
 }
 
-/* Follow the run over the sums of both sides, beyond where it is thought to end. */
+/* Follow the run over the sums of both sides, beyond its expected ends. */
 static bool follow(Resolver *resolver, const Run *run, const Side *target, const Side *source,
 		   GError **error)
 {
 	uint64_t diagonal = run->target_block - run->source_block;
 	uint64_t low = (int64_t)diagonal > 0 ? diagonal : 0;
-	/* Where the source ends now, which may be before the target begins. */
+	/* The present end of the source, which may lie before the target begins. */
 	int64_t source_end = (int64_t)(source->sums->len + diagonal);
 	uint64_t high = MIN(target->sums->len, (uint64_t)MAX(source_end, 0));
 	uint64_t block = MAX(run->target_block, low);
@@ -243,7 +243,7 @@ static bool follow(Resolver *resolver, const Run *run, const Side *target, const
 	return true;
 }
 
-/* Say of each extent that the zeros of a stretch lie in that it has some. */
+/* Note for each extent with zeros of the stretch that it has some. */
 static bool follow_zeros(Resolver *resolver, const Run *run, const Side *target, GError **error)
 {
 	uint64_t zeros = extent_sums_of_zeros(resolver->sums);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/stretch.h"
 
+#include "daemon/context/compare-uint64.h"
+
 Object stretch_object(const Stretch *stretch)
 {
 	const StretchPart *first = &stretch->parts[0];
@@ -37,8 +39,8 @@ static uint64_t end_of(uint64_t offset, uint64_t length)
 }
 
 /*
- * Add what @item shows of @place behind the parts so far.  Items overlap where the file was written between two
- * looks at its tree, or where the tree is damaged.
+ * Add the part of @item that lies in @place, after the parts so far.  Items overlap if the file was written between
+ * two reads of its tree, or if the tree is damaged.
  */
 static void add_part(GArray *parts, const BtrfsFileExtent *item, const StretchPlace *place)
 {
@@ -83,10 +85,8 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const StretchPart *one = *(const StretchPart *const *)a;
 	const StretchPart *other = *(const StretchPart *const *)b;
-	uint64_t one_at = one->bytenr + one->position;
-	uint64_t other_at = other->bytenr + other->position;
 
-	return (one_at > other_at) - (one_at < other_at);
+	return compare_uint64(one->bytenr + one->position, other->bytenr + other->position);
 }
 
 bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,
@@ -96,7 +96,7 @@ bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *part
 	const StretchPart *last = n_parts > 0 ? &parts[n_parts - 1] : NULL;
 	uint64_t bytes = last ? last->offset + last->length - start : 0;
 
-	/* By address: the tree of checksums is read forwards. */
+	/* In the order of addresses: the checksum tree is read forwards. */
 	for (size_t i = 0; i < n_parts; i++)
 		sorted[i] = &parts[i];
 	if (n_parts > 0)

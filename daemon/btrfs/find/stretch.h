@@ -19,12 +19,12 @@
  * Thread: the filesystem's worker.
  */
 
-/* Longer extents have anchors enough of their own. */
+/* Longer extents have enough anchors of their own. */
 #define STRETCH_EXTENT_BLOCKS 32
 
 #define STRETCH_CELL_BYTES (UINT64_C(16) << 20)
 
-/* For Stretch.rank_bytes: more than any extent has. */
+/* For Stretch.rank_bytes: longer than any extent. */
 #define STRETCH_RANK_KNOWN (UINT32_C(1) << 30)
 
 /* A file's reference to one data extent; all numbers are bytes. */
@@ -40,8 +40,8 @@ typedef struct {
 	uint32_t key; /* its inode number as an object: the id that it had first */
 	uint64_t root;
 	uint64_t inode;
-	uint32_t rank_bytes; /* as if its extents were so long: what is longer rather stays */
-	bool is_shared;      /* new extents of it are, see ExtentSharing */
+	uint32_t rank_bytes; /* the length of its extents, for ranking: the longer stays */
+	bool is_shared;      /* new extents of it are, see ExtentRefcount */
 	const StretchPart *parts;
 	size_t n_parts;
 } Stretch;
@@ -57,7 +57,7 @@ typedef struct {
 	uint64_t length;
 } StretchPlace;
 
-/* The row of a stretch, save its digest. */
+/* The row of a stretch, without its digest. */
 Object stretch_object(const Stretch *stretch);
 StretchPlace stretch_place(const Object *stretch);
 
@@ -76,7 +76,7 @@ bool stretch_read_parts(BtrfsFileExtents *extents, int fd, const StretchPlace *p
 bool stretch_read_sums(ExtentSums *sums, uint64_t start, const StretchPart *parts, size_t n_parts,
 		       uint32_t block_bytes, GArray *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Whether the part is of an extent that stretches are made of. */
+/* Whether the part belongs to an extent that is small enough for stretches. */
 bool stretch_part_is_small(const StretchPart *part, uint32_t block_bytes);
 
 /* How many of @parts, from the first on, are small and follow each other without a gap. */

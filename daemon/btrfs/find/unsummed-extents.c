@@ -23,7 +23,7 @@ UnsummedExtents *unsummed_extents_new(Pass *pass)
 
 	extents->pass = pass;
 	extents->refs = btrfs_refs_new();
-	btrfs_refs_set_most(extents->refs, EXTENT_PLACES_MOST);
+	btrfs_refs_set_most(extents->refs, EXTENT_SCOPE_MOST);
 	btrfs_refs_set_bound(extents->refs, pass->btrfs.ref_bound);
 	return extents;
 }
@@ -37,7 +37,7 @@ void unsummed_extents_free(UnsummedExtents *extents)
 	g_free(extents);
 }
 
-/* Look at the file that @ref names. */
+/* Look at the file of @ref. */
 static bool look_at(UnsummedExtents *extents, const BtrfsRef *ref, GError **error)
 {
 	BtrfsInodeItem inode = { 0 };

@@ -4,10 +4,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * UnsummedExtents - which extents without checksums belong to files that are to have none.
+ * UnsummedExtents - which extents without checksums belong to files without checksums.
  *
- * These files are objects themselves, or left alone by name (InodeInventory), so that nothing is to be
- * said of their extents.
+ * These files are objects themselves, or are skipped by name (InodeInventory), so their extents are not reported.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
@@ -17,13 +16,13 @@ typedef struct UnsummedExtents UnsummedExtents;
 UnsummedExtents *unsummed_extents_new(Pass *pass);
 void unsummed_extents_free(UnsummedExtents *extents);
 
-/* Whether the extent at @bytenr is shown by such a file: then all that show it are. */
+/* Whether such a file references the extent at @bytenr: then all files that do so are such files. */
 bool unsummed_extents_are_of_files(UnsummedExtents *extents, uint64_t bytenr, bool *ret,
 				   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * After it was: have the files be read again that the store knows as read, since this extent is new and has no sums
- * from that, as after a balance.
+ * If it does: have files read again that the store knows as read.  This extent is new and has no sums from that, as
+ * after a balance.
  */
 bool unsummed_extents_read_again(UnsummedExtents *extents, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -4,8 +4,8 @@
 #include "common/files/pin-cause.h"
 #include "common/text/short-path.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/refs/extent-choice.h"
 #include "daemon/btrfs/refs/extent-step.h"
+#include "daemon/btrfs/refs/ref-choice.h"
 #include "hashstore/objects/holders.h"
 #include "hashstore/objects/objects.h"
 #include "hashstore/objects/open-extents.h"
@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What dry runs found to be released, which the next pass reports. */
+/* Bytes that dry runs found to be released; the next pass reports them. */
 #define RELEASED_NOTE "btrfs-released-bytes"
 
-/* What may be shared away and is not among the deferred yet: address, transaction and bytes of each; empty: none. */
+/* Extents that may be shared away and are not deferred yet: address, transaction and bytes of each; empty: none. */
 #define INTENDED_NOTE "intended-deferrals"
 
 /* More than a pass plans ahead; a damaged note is not taken for more. */
@@ -33,7 +33,7 @@ struct DeferredExtents {
 	GArray *intended; /* Intended */
 	bool is_noted;    /* the store has all of these, and perhaps more */
 	ExtentRefs *refs;
-	ExtentChoice *choice;
+	RefChoice *choice;
 	uint64_t before_bytes; /* when the pass began */
 	uint64_t noted_bytes;  /* of these: released, as dry runs found */
 	uint64_t added_bytes;
@@ -50,7 +50,7 @@ DeferredExtents *deferred_extents_new(Pass *pass)
 	deferred->intended = g_array_new(false, false, sizeof(Intended));
 	deferred->is_noted = true;
 	deferred->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	deferred->choice = extent_choice_new(pass, deferred->refs);
+	deferred->choice = ref_choice_new(pass, deferred->refs);
 	return deferred;
 }
 
@@ -59,7 +59,7 @@ void deferred_extents_free(DeferredExtents *deferred)
 	if (!deferred)
 		return;
 
-	extent_choice_free(deferred->choice);
+	ref_choice_free(deferred->choice);
 	extent_refs_free(deferred->refs);
 	g_array_unref(deferred->intended);
 	g_clear_pointer(&deferred->subvolumes, g_array_unref);
@@ -78,7 +78,7 @@ bool deferred_extents_begin(DeferredExtents *deferred, GError **error)
 	return true;
 }
 
-/* Have the planner know whether snapshots hold the extent at @address. */
+/* Record in the store whether snapshots hold the extent at @address. */
 static bool mark(DeferredExtents *deferred, uint64_t address, bool is_held, GError **error)
 {
 	const Object *found;
@@ -212,12 +212,11 @@ static bool recover(DeferredExtents *deferred, const Intended *intended, GError 
 		return false;
 	if (has_row && row.extent.address == address && row.holders > 0)
 		return true;
-	if (!extent_choice_look(deferred->choice, &extent, &shown, error))
+	if (!ref_choice_look(deferred->choice, &extent, &shown, error))
 		return false;
-	if (shown != EXTENT_IS_HELD || extent_choice_holders(deferred->choice)->len == 0)
+	if (shown != EXTENT_IS_HELD || ref_choice_holders(deferred->choice)->len == 0)
 		return true;
-	return deferred_extents_put(deferred, &extent, extent_choice_holders(deferred->choice),
-				    error);
+	return deferred_extents_put(deferred, &extent, ref_choice_holders(deferred->choice), error);
 }
 
 bool deferred_extents_recover(DeferredExtents *deferred, GError **error)
@@ -272,13 +271,13 @@ static bool forget(DeferredExtents *deferred, const PinnedExtent *row, GError **
 bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
 			    GError **error)
 {
-	const GArray *holders = extent_choice_holders(deferred->choice);
+	const GArray *holders = ref_choice_holders(deferred->choice);
 	Object extent = { .inode = row->extent.address, .size_bytes = row->uncovered_bytes };
 	ExtentShown shown;
 	bool kept = true;
 
 	*ret_is_over = false;
-	if (!extent_choice_look(deferred->choice, &extent, &shown, error))
+	if (!ref_choice_look(deferred->choice, &extent, &shown, error))
 		return false;
 
 	switch (shown) {
@@ -303,7 +302,7 @@ bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, 
 	return true;
 }
 
-/* What is deferred of the extent at @address; *ret is false if nothing is. */
+/* Find the deferred extent at @address; *ret is false if there is none. */
 static bool find_row(DeferredExtents *deferred, uint64_t address, PinnedExtent *ret_row, bool *ret,
 		     GError **error)
 {
@@ -447,7 +446,7 @@ static bool tell_holders(DeferredExtents *deferred, const GArray *holders, GErro
 		return true;
 
 	summary.last = g_array_index(holders, uint64_t, holders->len - 1);
-	path = extent_places_subvolume_path(deferred->pass->btrfs.places, summary.last);
+	path = extent_scope_subvolume_path(deferred->pass->btrfs.scope, summary.last);
 	result->deferred.last_snapshot = path ? short_path_escaped(path) : NULL;
 	result->deferred.snapshots = summary.n;
 	result->deferred.last_id = summary.last;

@@ -32,7 +32,7 @@ static uint64_t overlap(const ExtentRef *place, uint64_t first, uint64_t end)
 	return high > low ? high - low : 0;
 }
 
-/* What the place shows that is not covered. */
+/* The bytes that @place references and @cover lacks. */
 static uint64_t uncovered_bytes(const ExtentRef *place, const ExtentCover *cover,
 				uint32_t block_bytes)
 {

@@ -16,20 +16,20 @@
 typedef struct {
 	PinCause cause;
 	ExtentRef place;            /* root 0: no single one */
-	uint64_t uncovered_bytes;   /* that its file shows */
-	uint64_t places;            /* that show the extent, as far as they were counted */
+	uint64_t uncovered_bytes;   /* that its file references */
+	uint64_t places;            /* references to the extent, as far as they were counted */
 	uint64_t affordable_places; /* PIN_TOO_COSTLY: so many would be shared */
 } ExtentPin;
 
-/* Pinned since @place, one of so many, stays as it is: for @reason. */
+/* Pinned by @place, one of @n_places, which cannot be redirected for @reason. */
 ExtentPin extent_pin_kept(const ExtentRef *place, size_t n_places, SkipReason reason);
 
 /*
- * Pinned since some of @places show blocks that @cover has not, for @reason.  The one that shows most of
- * them is named.  Without a cover nothing is covered: so it is with an extent that is encoded.
+ * Pinned because some of @places reference blocks that @cover lacks, for @reason.  The pin names the one with most
+ * of them.  @cover NULL: nothing is covered, as for compressed extents.
  */
 ExtentPin extent_pin_uncovered(const ExtentRef *places, size_t n_places, const ExtentCover *cover,
 			       uint32_t block_bytes, SkipReason reason);
 
-/* Pinned since not all places could be looked at, as @refs tells. */
+/* Pinned because some references could not be looked at; @refs tells why. */
 ExtentPin extent_pin_unseen(const ExtentRefs *refs);

@@ -69,7 +69,7 @@ bool pin_watch_subvolumes(PinWatch *watch, const GArray **ret, GError **error)
 	return true;
 }
 
-/* The subvolume, alive or not; NULL: it is gone. */
+/* Find the subvolume, alive or deleted; NULL: it is gone. */
 static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **ret, GError **error)
 {
 	const GArray *all;
@@ -81,7 +81,7 @@ static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **
 	return true;
 }
 
-/* Whether the file still shows just what it did there, be it written or not. */
+/* Whether the file still references the same range there, written or not. */
 static bool shows(PinWatch *watch, const PinnedExtent *pinned, BtrfsFileExtentKind kind, bool *ret,
 		  GError **error)
 {
@@ -105,7 +105,7 @@ static bool shows(PinWatch *watch, const PinnedExtent *pinned, BtrfsFileExtentKi
 	return true;
 }
 
-/* Whether the place's file, which is there, may be shared onto by now. */
+/* Whether the file of the reference, which still exists, may be shared onto by now. */
 static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
 {
 	ExtentRef place = { .root = pinned->root, .inode = pinned->inode };
@@ -128,7 +128,7 @@ static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GE
 	return true;
 }
 
-/* Whether few enough places are left to share them all, or fewer than it was too dear for. */
+/* Whether there are few enough references to share them all, or fewer than when that was too costly. */
 static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
 {
 	uint64_t most =
@@ -145,7 +145,7 @@ static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *re
 	return true;
 }
 
-/* A place that shows the extent may be kept by what its subvolume or its file is. */
+/* A reference to the extent may be kept by properties of its subvolume or file. */
 static bool is_shown_place_over(PinWatch *watch, const PinnedExtent *pinned, bool *ret,
 				GError **error)
 {
@@ -172,7 +172,7 @@ bool pin_watch_is_over(PinWatch *watch, const PinnedExtent *pinned, bool *ret, G
 		return has_few_places(watch, pinned, ret, error);
 	if (!find_subvolume(watch, pinned->root, &subvolume, error))
 		return false;
-	/* What a deleted subvolume has is not to be seen: it is there until that is gone. */
+	/* The files of a deleted subvolume cannot be looked at: they stay until it is gone. */
 	if (pinned->cause == PIN_DELETED_SUBVOLUME || !subvolume || subvolume->is_dead) {
 		*ret = !subvolume || pinned->cause != PIN_DELETED_SUBVOLUME;
 		return true;

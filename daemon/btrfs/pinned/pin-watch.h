@@ -18,10 +18,10 @@ typedef struct PinWatch PinWatch;
 PinWatch *pin_watch_new(Pass *pass);
 void pin_watch_free(PinWatch *watch);
 
-/* Whether it is how many places there are that matters, not what any of them is. */
+/* Whether the number of references matters, not what any of them is. */
 bool pin_watch_counts_places(uint32_t cause);
 
-/* The row to remember of @extent; @pin is of its last plan. */
+/* The row to store for @extent; @pin comes from its last plan. */
 PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin);
 
 /* Whether the cause has ended, or may have. */

@@ -3,20 +3,20 @@
 
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pin-watch.h"
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-items.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
 /*
- * How many subvolumes there were up to which one, when an extent was last found to have too many places, or
- * more than it was worth:
- * ids are never used again, so fewer of them means that one is gone.
+ * The number of subvolumes, and the newest id, when an extent was last found to have too many references or to be
+ * too costly.  Ids are never used again, so fewer of them mean that one is gone.
  */
 #define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
-/* So many sources of pinned extents are planned for once more in a pass. */
+/* At most so many sources of pinned extents are planned once more in a pass. */
 #define TURNED_MAX (UINT32_C(1) << 17)
 
 struct PinnedExtents {
@@ -107,15 +107,15 @@ bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, 
 	if (!pinned->has_next || pinned->next.extent.address != address)
 		return true;
 
-	/* What snapshots hold is looked at when the newest of them is gone. */
+	/* A deferred extent is looked at when the newest of its snapshots is gone. */
 	if (pinned->next.holders > 0)
 		return true;
-	/* Each reference is a place at least, which spares counting them. */
+	/* Each reference of the item is at least one place, so they need not be counted. */
 	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
 	       check(pinned, &pinned->next, error);
 }
 
-/* Look at all extents that one file keeps. */
+/* Check all extents that one file keeps. */
 static bool check_file(PinnedExtents *pinned, uint64_t root, uint64_t inode, GError **error)
 {
 	PinnedExtent row = { 0 };
@@ -135,7 +135,7 @@ static bool check_file(PinnedExtents *pinned, uint64_t root, uint64_t inode, GEr
 	return true;
 }
 
-/* The same of all files of a subvolume. */
+/* The same for all files of a subvolume. */
 static bool check_subvolume(PinnedExtents *pinned, uint64_t root, GError **error)
 {
 	uint64_t inode = 0;
@@ -154,8 +154,8 @@ static bool check_subvolume(PinnedExtents *pinned, uint64_t root, GError **error
 }
 
 /*
- * The files of a subvolume that changed and keep some.  One that was removed is not seen here: the items
- * of its extents have changed.
+ * Check files of a subvolume that changed and keep extents.  A removed file is not seen here: the items of its
+ * extents have changed.
  */
 static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
 			  uint64_t *looked_through_bytes, GError **error)
@@ -198,7 +198,7 @@ static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
 	return true;
 }
 
-/* Look at a subvolume that keeps some. */
+/* Look at a subvolume that keeps extents. */
 static bool look_at(PinnedExtents *pinned, const GArray *subvolumes, uint64_t root, uint64_t since,
 		    uint64_t *looked_through_bytes, GError **error)
 {
@@ -210,7 +210,7 @@ static bool look_at(PinnedExtents *pinned, const GArray *subvolumes, uint64_t ro
 	       check_changed(pinned, root, since, looked_through_bytes, error);
 }
 
-/* Subvolumes that were read-only, and are no longer: no file of theirs has to change for that. */
+/* Look at subvolumes that are no longer read-only: that changes none of their files. */
 static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
 {
 	HashStore *store = pinned->pass->store;
@@ -234,7 +234,7 @@ static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, G
 	return true;
 }
 
-/* Look at all extents that snapshots hold. */
+/* Check all deferred extents. */
 static bool check_deferred(PinnedExtents *pinned, GError **error)
 {
 	PinnedExtent row = { 0 };
@@ -251,7 +251,7 @@ static bool check_deferred(PinnedExtents *pinned, GError **error)
 	return true;
 }
 
-/* Snapshots that were read-only when they held something, and are no longer. */
+/* Look for snapshots that are no longer read-only and hold extents. */
 static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
 {
 	bool have_writable;
@@ -291,8 +291,8 @@ static bool note_subvolumes(PinnedExtents *pinned, GError **error)
 }
 
 /*
- * Extents that had too many places: where snapshots share leaves, one that is gone changes nothing that
- * tells of the extent.
+ * Look at extents that had too many references.  If snapshots share leaves, a snapshot that is gone changes no item
+ * of the extent.
  */
 static bool look_at_many(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
 {
@@ -378,7 +378,7 @@ static void add_settled(PinnedExtents *pinned, GHashTable *objects, const Object
 		g_hash_table_add(objects, GUINT_TO_POINTER(object->id));
 }
 
-/* Forget that the extent at @address is pinned; add it, and the stretch that it is part of, to @objects. */
+/* Forget that the extent at @address is pinned; add it and its stretch to @objects. */
 static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, GError **error)
 {
 	HashStore *store = pinned->pass->store;
@@ -400,12 +400,10 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 
 static int compare_ids(const void *a, const void *b)
 {
-	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-	return (one > other) - (one < other);
+	return compare_uint64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Their order, by which one is the source of another, stays. */
+/* Keep their order, which decides about sources. */
 static bool renew(PinnedExtents *pinned, GHashTable *objects, GError **error)
 {
 	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));
@@ -447,12 +445,12 @@ static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *
 	g_autofree char *path = NULL;
 
 	if (pin->place.root != 0 && pin_ledger_wants_example(pins, pin->cause))
-		path = extent_places_path(pinned->pass->btrfs.places, &pin->place);
+		path = extent_scope_path(pinned->pass->btrfs.scope, &pin->place);
 	pin_ledger_add(pins, pin->cause, extent->size_bytes, pin->uncovered_bytes, pin->places,
 		       path);
 }
 
-/* Whether the store knows why the extent is pinned, and that still holds; @row is what it would learn. */
+/* Whether the store knows the cause already, and it still holds; @row is the new one. */
 static bool is_known(PinnedExtents *pinned, const PinnedExtent *row, bool *ret, GError **error)
 {
 	const ExtentStamp *extent = &row->extent;

@@ -5,13 +5,13 @@
 #include "daemon/context/pass.h"
 
 /*
- * PinnedExtents - extents whose deduplication would free nothing.  They are remembered with their causes, so that
- * they are planned again when a cause ends.
+ * PinnedExtents - extents that deduplication would not free.  The store has their causes, so that they are planned
+ * again when a cause ends.
  *
- * A pass examines pinned extents only: those whose items lie in leaves of the extent tree that changed; the files
- * that keep some, in leaves of their subvolumes' trees that changed; and the subvolumes, of which one may be gone.
- * While nothing is pinned it examines nothing.  An extent whose cause may have ended gets a new id, with copies of
- * its anchors, so that it is matched again without reading.  An extent that is pinned as before is not touched.
+ * A pass examines only pinned extents: those whose items are in changed leaves of the extent tree; files that keep
+ * some, in changed leaves of their subvolumes' trees; and the subvolumes, of which one may be gone.  Without pinned
+ * extents it examines nothing.  An extent whose cause may have ended gets a new id with copies of its anchors, so
+ * that it is matched again without reading.  An extent that stays pinned is not touched.
  *
  * Thread: the filesystem's worker, never while it deduplicates.
  */
@@ -21,45 +21,44 @@ PinnedExtents *pinned_extents_new(Pass *pass);
 void pinned_extents_free(PinnedExtents *pinned);
 
 /*
- * See the extent at @address, which is there and has @refs references by its item.  To be called by
- * ascending address.
+ * Check the extent at @address, which exists and has @refs references by its item.  To be called in the order of
+ * addresses.
  */
 bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Look at what changed in files and subvolumes since the transaction @since.  The bytes of items that
- * it looked through are added to *looked_through_bytes.
+ * Check what changed in files and subvolumes since the transaction @since.  *looked_through_bytes grows by the
+ * items looked through.
  */
 bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked_through_bytes,
 			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take all to be over, since nothing tells of what else may cover them now. */
+/* Treat all causes as ended, because nothing tells whether new extents could cover them. */
 bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Take the extent at @address for one of which the cause ended. */
+/* Treat the cause of the extent at @address as ended. */
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
 
 /*
- * The extent at @address equals others that are pinned in part, and was no target itself: it is to be planned for once
- * more, with these as sources.  @others are their marks (ExtentAgain).  Returns false, and nothing happens, if none is
- * new: so was it in this pass already.
+ * The extent at @address equals parts of pinned extents and was no target itself: plan it once more, with these as
+ * sources.  @others are their marks (ReplanList).  Returns false, and does nothing, if none is new: then it was
+ * planned so in this pass already.
  */
 bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others);
 
-/* Whether that was said of the extent at @address. */
+/* Whether pinned_extents_turn() was called for the extent at @address. */
 bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address);
 
-/* The addresses of all of which the cause may have ended (uint64_t); to be freed. */
+/* The addresses (uint64_t) of all extents whose cause may have ended; to be freed. */
 GArray *pinned_extents_list_over(const PinnedExtents *pinned);
 
-/* Unsettle those whose cause may have ended; *ret_n is how many. */
+/* Unsettle those whose cause may have ended; *ret_n: the number of these. */
 bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Remember that @extent is pinned, unless what is known of it holds, or the pass only tries; with
- * @is_news it is counted, too.
+ * Store that @extent is pinned, unless the store knows it or this is a dry run.  With @is_news it is counted, too.
  */
 bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin,
 			bool is_news, GError **error) G_GNUC_WARN_UNUSED_RESULT;

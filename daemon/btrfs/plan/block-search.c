@@ -3,7 +3,7 @@
 
 #include "common/content/run.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
-#include "daemon/btrfs/plan/extent-skips.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "hashstore/objects/objects.h"
@@ -14,19 +14,21 @@
 /* A shorter extent gains little. */
 #define EXTENT_BYTES_MIN (UINT64_C(128) << 10)
 
-/* One of which more is not known, in quarters, would hardly be covered. */
+/* An extent with more unknown quarters would hardly be covered. */
 #define UNCOVERED_QUARTERS_MAX 3
 
-/* So many bytes are looked for, at least, for each that is read of checksums. */
+/* The search runs if it looks for at least so many bytes per byte of checksums that it reads. */
 #define WORTH_BYTES 4
 
-/* Blocks that are looked for and equal one that is met: of more a part, another one each time. */
+/*
+ * At most so many wanted blocks are noted for one block that equals them.  If there are more, each time other ones.
+ */
 #define EQUALS_MAX 64
 
 /*
- * Of the places of one block so many are noted, 40 bytes of a temporary file each: some may not be of use.  Beyond
- * these a place is noted if a stretch that is about twice as long goes through it.  So who has the blocks of others in
- * any order does not hide where they are in theirs.
+ * Limit of the places noted per block, 40 bytes of a temporary file each.  One is not enough, as some may be
+ * unusable.  A further place is noted if a run through it is about twice as long.  So a file with the blocks of
+ * others in random order does not hide where they are in theirs.
  */
 #define PLACES_MAX 3
 
@@ -34,12 +36,12 @@
 #define HITS_MAX (1u << 16)
 
 /*
- * On so many blocks or more, two in a row have to be equal: a block that is nowhere else has the sum of another one
- * with a chance of 1/64 then, where sums are of 4 bytes.
+ * In a filesystem with so many blocks, two blocks in a row have to be equal.  With sums of 4 bytes, a unique block
+ * has the sum of another one with a probability of 1/64 then.
  */
 #define PAIRS_FROM_BLOCKS (UINT64_C(1) << 26)
 
-/* Bits of the filter for each block that is looked for. */
+/* Bits of the filter per wanted block. */
 #define FILTER_BITS 16
 
 typedef struct {
@@ -69,11 +71,10 @@ struct BlockSearch {
 	ObjectTable *table;
 	GArray *extents;     /* WantedExtent */
 	GHashTable *numbers; /* id -> number in extents, until they are looked for */
-	GHashTable
-		*sources; /* ids of those of them that are sources of others, and were not pinned */
-	GArray *blocks;   /* WantedBlock, by sum */
-	GArray *hits;     /* Hit, of the extent in hand */
-	uint8_t *filter;  /* a bit for each remainder that sums of blocks leave */
+	GHashTable *sources; /* ids of extents that were added as the main source of others */
+	GArray *blocks;      /* WantedBlock, by sum */
+	GArray *hits;        /* Hit, of the present extent */
+	uint8_t *filter;     /* a bit for each remainder that sums of blocks leave */
 	uint64_t filter_mask;
 	uint64_t data_blocks; /* of the filesystem */
 	uint64_t n_crowds;    /* blocks that were met with more than EQUALS_MAX equal ones */
@@ -121,7 +122,7 @@ static guint extents_max(const BlockSearch *search)
 	return (guint)(search->pass->settings->memory_bytes / 16 / sizeof(WantedExtent));
 }
 
-/* Add @extent, which may have been added before; false if there is no point in it, or no room. */
+/* Add @extent, which may have been added before; false if it is of no use, or there is no room. */
 static bool add(BlockSearch *search, const Object *extent, uint64_t uncovered_bytes,
 		const ExtentPin *pin)
 {
@@ -201,7 +202,7 @@ static int compare_extents(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* About as they lie on the disk. */
+/* In the order of ids, which is about that on the disk. */
 static int compare_ids(const void *a, const void *b)
 {
 	const WantedExtent *one = a, *other = b;
@@ -216,7 +217,7 @@ static int compare_blocks(const void *a, const void *b)
 	return (one->sum > other->sum) - (one->sum < other->sum);
 }
 
-/* By the extent that is looked for, then by stretches. */
+/* By the wanted extent, then by runs. */
 static int compare_hits(const void *a, const void *b, void *data)
 {
 	const WantedBlock *blocks = data;
@@ -231,7 +232,7 @@ static int compare_hits(const void *a, const void *b, void *data)
 	return (one->block > other->block) - (one->block < other->block);
 }
 
-/* The end of what fits into memory at a time, of extents that were not tried; *ret_blocks is what these have. */
+/* The end of the untried extents that fit into memory at a time; *ret_blocks: the number of their blocks. */
 static guint end_of_load(const BlockSearch *search, uint64_t *ret_blocks)
 {
 	guint i;
@@ -261,7 +262,7 @@ static bool is_worth(BlockSearch *search, uint64_t blocks)
 	       search->data_blocks * extent_sums_bytes(search->sums) * WORTH_BYTES;
 }
 
-/* The sums of all blocks of the extent, from which others are found. */
+/* Add the sums of all blocks of the extent. */
 static bool add_blocks(BlockSearch *search, guint number, GError **error)
 {
 	WantedExtent *wanted = &g_array_index(search->extents, WantedExtent, number);
@@ -280,7 +281,7 @@ static bool add_blocks(BlockSearch *search, guint number, GError **error)
 	for (uint32_t i = 0; i < wanted->blocks; i++) {
 		WantedBlock block = { .sum = sums[i], .extent = number, .block = i };
 
-		/* For zeros a hole does. */
+		/* A hole covers zeros. */
 		if (sums[i] != EXTENT_SUM_NONE && sums[i] != extent_sums_of_zeros(search->sums))
 			g_array_append_val(search->blocks, block);
 	}
@@ -327,7 +328,7 @@ static bool may_be_wanted(const BlockSearch *search, uint64_t sum)
 	return sum != EXTENT_SUM_NONE && search->filter[bit / 8] & 1 << bit % 8;
 }
 
-/* Note blocks that are looked for and that @block of the extent @id is equal to. */
+/* Note the wanted blocks that @block of the extent @id equals. */
 static void note_hits(BlockSearch *search, uint32_t id, uint32_t block, uint64_t sum)
 {
 	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
@@ -348,7 +349,7 @@ static void note_hits(BlockSearch *search, uint32_t id, uint32_t block, uint64_t
 	}
 }
 
-/* Whether @hits, a stretch, are of use for one of their blocks; if so they are taken for noted. */
+/* Whether @hits, a run, are of use for one of their blocks; if so, they count as noted. */
 static bool are_of_use(BlockSearch *search, const Hit *hits, guint n_hits)
 {
 	WantedBlock *blocks = (WantedBlock *)(void *)search->blocks->data;
@@ -368,7 +369,7 @@ static bool are_of_use(BlockSearch *search, const Hit *hits, guint n_hits)
 	return are;
 }
 
-/* How many of @hits, of which there are @n_hits, go on as the first does. */
+/* The number of @hits, from the first on, that form one run. */
 static guint stretch_length(const BlockSearch *search, const Hit *hits, guint n_hits)
 {
 	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
@@ -380,7 +381,7 @@ static guint stretch_length(const BlockSearch *search, const Hit *hits, guint n_
 	return n;
 }
 
-/* A block that is nowhere else may have the sum of another one: then so has not its neighbour. */
+/* A unique block may have the sum of another one by chance, but its neighbour does not, too. */
 static guint least_blocks(const BlockSearch *search)
 {
 	bool may_be_chance = extent_sums_bytes(search->sums) == sizeof(uint32_t) &&
@@ -389,7 +390,7 @@ static guint least_blocks(const BlockSearch *search)
 	return may_be_chance ? 2 : 1;
 }
 
-/* The hits of the extent @id become runs. */
+/* Turn the hits of the extent @id into runs. */
 static bool add_runs(BlockSearch *search, uint32_t id, Sorter *runs, GError **error)
 {
 	const WantedBlock *blocks = (const WantedBlock *)(const void *)search->blocks->data;
@@ -464,7 +465,7 @@ static bool look_through_all(BlockSearch *search, Sorter *runs, GError **error)
 	return cursor;
 }
 
-/* Look for the extents up to @end that were not tried. */
+/* Look for the untried extents up to @end. */
 static bool look_for(BlockSearch *search, guint end, Sorter *runs, GError **error)
 {
 	WantedExtent *extents = (WantedExtent *)(void *)search->extents->data;
@@ -500,13 +501,13 @@ bool block_search_run(BlockSearch *search, Sorter *runs, GError **error)
 			return false;
 	}
 
-	/* Sharing what was found comes next. */
+	/* Free the memory: sharing comes next. */
 	g_array_unref(g_steal_pointer(&search->blocks));
 	g_array_unref(g_steal_pointer(&search->hits));
 	return true;
 }
 
-/* Whether the extent @number was not tried once more, or equals nothing any more. */
+/* Whether the extent @number was not tried once more, or has no equal any more. */
 static bool is_untried(const BlockSearch *search, guint number)
 {
 	uint32_t id = g_array_index(search->extents, WantedExtent, number).id;
@@ -531,7 +532,8 @@ bool block_search_end(BlockSearch *search, GError **error)
 		if (!found)
 			continue;
 		object_table_add_fact(search->table, wanted->id, FACT_PINNED);
-		extent_skips_add(search->pass, &extent, SKIP_PINNED, place->root ? place : NULL);
+		extent_outcome_note_skipped(search->pass, &extent, SKIP_PINNED,
+					    place->root ? place : NULL);
 		if (!pinned_extents_put(search->pass->btrfs.pinned, &extent, &wanted->pin, true,
 					error))
 			return false;

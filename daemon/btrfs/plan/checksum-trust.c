@@ -4,13 +4,13 @@
 #include "kernel-ioctl/file/dedupe-range.h"
 
 /*
- * A long stretch is tried with a piece of so much first: what differs costs no more than that.  A compressed extent of
- * btrfs is as long, so the file gets no item more than it has.
+ * The kernel first compares so much of a long range: if it differs, no more is wasted.  A compressed extent of
+ * btrfs is as long, so the file gets no additional item.
  */
 #define LONG_BYTES  (DEDUPE_ROUND_BYTES / 16)
 #define PROBE_BYTES (UINT64_C(128) << 10)
 
-/* A wary pass: each piece is at most so many times what was equal before. */
+/* In a wary pass, each piece is at most so many times as long as the equal range before it. */
 #define WARY_GROWTH 2
 
 #define AHEAD_BYTES (UINT64_C(256) << 10)
@@ -31,7 +31,10 @@ static bool is_wary(const Pass *pass)
 	return pass->result->wasted_bytes > may_waste_bytes(pass) / 8;
 }
 
-/* So far all that looked equal was.  btrfs makes an item of each call, of the first piece too. */
+/*
+ * Whether no data with equal checksums differed so far.  Otherwise ranges are probed first, though btrfs makes an
+ * item of each call.
+ */
 static bool is_trusting(const Pass *pass)
 {
 	return pass->result->shared.differed == 0 && pass->result->wasted_bytes == 0 &&
@@ -43,7 +46,7 @@ ExtentStamp checksum_trust_stamp(const Object *extent)
 	return (ExtentStamp){ extent->inode, (uint64_t)extent->ctime_nsec };
 }
 
-/* Whether too many others differ from @extent to believe a part of its sums. */
+/* Whether too many others differ from @extent to trust a part of its sums. */
 static bool is_doubted(Pass *pass, const ExtentStamp *extent, bool *ret, GError **error)
 {
 	uint64_t n;
@@ -90,10 +93,10 @@ bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp
 
 uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t done)
 {
-	uint64_t most = pass->round_bytes;
+	uint64_t most = pass->window_bytes;
 
 	if (is_wary(pass))
-		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->round_bytes);
+		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->window_bytes);
 	else if (done == 0 && length > LONG_BYTES && !is_trusting(pass))
 		most = PROBE_BYTES;
 

@@ -6,22 +6,22 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * ChecksumTrust - how far a pass believes equal checksums of btrfs.
+ * ChecksumTrust - how far a pass trusts equal checksums of btrfs.
  *
  * Anyone can make a block with the CRC-32C of another one, so equal checksums nominate and prove nothing.  If the
- * kernel finds a pair of extents different:
- * - no pass tries the pair again while both extents stay as they are;
- * - after CHECKSUM_TRUST_DIFFERED_MAX such pairs an extent is trusted as a whole only: with another one of its
- *   length if all of their checksums are equal;
- * - once more was compared in vain than a pass may waste, that holds for all extents until it ends;
- * - from an eighth of that on, ranges are tried block by block at first.
+ * kernel finds two extents different, no pass tries the pair again while both stay as they are.  After
+ * CHECKSUM_TRUST_DIFFERED_MAX such pairs an extent is trusted only as a whole: with another one of its length and
+ * equal checksums.
+ *
+ * If a pass compared more in vain than it may waste, this holds for all extents until it ends.  From an eighth of
+ * that on, it compares block by block at first.
  *
  * Thread: the filesystem's worker.
  */
 #define CHECKSUM_TRUST_DIFFERED_MAX 3
 
 /*
- * The waste that a pass may make: a twentieth of what it compares, and always one full round of both sides.  So a
+ * The waste that a pass may make: a twentieth of what it compares, and always one full call on both sides.  So a
  * single difference late in a long extent does not stop a small pass.
  */
 #define CHECKSUM_TRUST_WASTE_SHARE 20
@@ -36,7 +36,7 @@ typedef enum {
 /* The source of zeros, which nobody can forge. */
 #define CHECKSUM_TRUST_HOLE ((ExtentStamp){ 0, 0 })
 
-/* Whether @target may be tried with @source, or CHECKSUM_TRUST_HOLE; @is_whole: as one of all whose sums are equal. */
+/* Whether to try @target with @source, or CHECKSUM_TRUST_HOLE; @is_whole: all their checksums are equal. */
 bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp *source,
 			bool is_whole, ChecksumTrust *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
@@ -48,10 +48,10 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp *source,
 			uint64_t bytes, bool *ret_kept, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* How much of a stretch of @length bytes, of which @done were equal, is compared next. */
+/* The part of a range of @length bytes, of which @done were equal, that is compared next. */
 uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t done);
 
-/* How much of a stretch is worth reading before it is its turn. */
+/* The part of a range that is worth reading ahead. */
 uint64_t checksum_trust_ahead_bytes(const Pass *pass, uint64_t length);
 
 ExtentStamp checksum_trust_stamp(const Object *extent);

@@ -3,7 +3,7 @@
 
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
-#include "kernel-ioctl/btrfs/btrfs-owner.h"
+#include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -16,7 +16,7 @@
 
 #define PIECE_BYTES FILE_READER_PIECE_BYTES
 
-/* A copy that takes more extents than one for so many bytes, and one, is no gain. */
+/* A copy may have one extent per so many bytes, and one more; otherwise it is no gain. */
 #define EXTENT_BYTES (UINT64_C(64) << 10)
 
 /* An unnamed file that is being made. */
@@ -104,7 +104,7 @@ static bool copy_parts(Pass *pass, ExtentFiles *files, const GArray *parts, int 
 	return true;
 }
 
-/* Have the copy allocated, and see how: *ret is what it takes; false if it lies in too many places. */
+/* Have the copy allocated; *ret: its space.  False if it has too many extents. */
 static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 {
 	g_autoptr(ExtentMap) map = extent_map_new();
@@ -115,12 +115,12 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 	uint64_t n = 0;
 
 	*ret = 0;
-	/* That flushes, and waits until the trees have it. */
+	/* This flushes, and waits until the trees have the extents. */
 	extent_map_start(map, fd, 0, size_bytes, true);
 	if (!extent_map_next(map, &mapped, error) || file_stat_at(fd, "", &stat) != 0)
 		return false;
 
-	/* Of the subvolume that it was made in. */
+	/* Inode and subvolume are those of the file. */
 	btrfs_file_extents_start(extents, fd, 0, stat.inode, 0, size_bytes);
 	for (;; n++) {
 		if (!btrfs_file_extents_next(extents, &item, error))
@@ -133,7 +133,7 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 	return n > 0 && n <= 2 + size_bytes / EXTENT_BYTES;
 }
 
-/* Make the file in the subvolume, unless it was tried before; returns whether to go on. */
+/* Make the file in the subvolume, if it was not tried before; returns whether to go on. */
 static bool try_subvolume(CopyFile *file, uint64_t subvolume)
 {
 	if (file->fd >= 0)
@@ -149,7 +149,7 @@ static bool try_subvolume(CopyFile *file, uint64_t subvolume)
 	return file->fd < 0 && !file->is_full;
 }
 
-/* Where another subvolume has to do, as one is read-only or being deleted, its quota is no way round. */
+/* The file may be made in another subvolume if one is read-only or being deleted, but not to evade a quota. */
 static int make_file(Pass *pass, const Object *extent, const GArray *parts, SkipReason *ret_reason)
 {
 	g_autoptr(GArray) tried = g_array_new(false, false, sizeof(uint64_t));

@@ -29,18 +29,18 @@ typedef struct {
 } CopyPart;
 
 /*
- * Copy @parts of @extent (of CopyPart), that of the highest offset last.  NULL, with the reason, where it cannot be
- * done; *ret_blamed is then the place that could not be read, or NULL.
+ * Copy @parts of @extent (of CopyPart), in rising order of offsets.  NULL, with the reason, if this fails;
+ * *ret_blamed: the reference that could not be read, or NULL.
  */
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
 			    const GArray *parts, SkipReason *ret_reason,
 			    const ExtentRef **ret_blamed);
 void extent_copy_free(ExtentCopy *copy);
 
-/* To compare with. */
+/* The reader of the copy, for comparing. */
 FileReader *extent_copy_reader(const ExtentCopy *copy);
 
-/* The bytes that the copy takes on the disk. */
+/* The space of the copy on the disk. */
 uint64_t extent_copy_disk_bytes(const ExtentCopy *copy);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentCopy, extent_copy_free)

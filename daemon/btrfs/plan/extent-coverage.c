@@ -5,20 +5,20 @@
 #include "daemon/btrfs/plan/extent-tails.h"
 #include "daemon/btrfs/plan/extent-zeros.h"
 
-/* Files of a source that are looked at for what goes on with a target. */
+/* At most so many files of a source are looked at for data that continues a target. */
 #define BESIDE_MAX 8
 
-/* A target in so many pieces is not worth a look at more sources, of which no more are looked at. */
+/* If a target has more pieces than this, more sources are looked at, up to SOURCES_MAX. */
 #define FEW_PIECES  16
 #define SOURCES_MAX 16
 
-/* Gaps of one target that are looked at, each time one becomes smaller counted anew. */
+/* At most so many gaps of one target are looked at.  A gap that becomes smaller counts again. */
 #define GAPS_MAX 1024
 
-/* Comparisons that are remembered: of more, the last ones. */
+/* Comparisons that are remembered: the last ones. */
 #define TRIED_MAX 256
 
-/* Blocks of the target that were compared with those of a source which lie @diagonal before. */
+/* Blocks of the target that were compared with those of a source, @diagonal before. */
 typedef struct {
 	uint32_t source;
 	uint64_t diagonal;
@@ -36,7 +36,7 @@ struct ExtentCoverage {
 	const Object *target;
 	bool is_target_held;
 	GArray *tails;        /* ExtentTail, of the target */
-	GArray *source_tails; /* the same of the source in hand */
+	GArray *source_tails; /* the same of the present source */
 	GArray *tried;        /* Tried, for the gaps */
 	bool spares_zeros; /* extents of nothing but zeros are no sources: they may go themselves */
 	bool spared_zeros; /* one would have been */
@@ -105,7 +105,7 @@ static bool is_encoded_alike(const ExtentCoverage *coverage, const ExtentSource 
 	       (!source->is_encoded || extent_refs_ram_bytes(coverage->refs) == source->ram_bytes);
 }
 
-/* Whether a place of @source shows @bytes from the block on that @block is equal to. */
+/* Whether a reference of @source contains the first @bytes of the block that @block equals. */
 static bool source_has(const ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
 		       uint64_t diagonal, uint64_t bytes)
 {
@@ -116,7 +116,10 @@ static bool source_has(const ExtentCoverage *coverage, const ExtentSource *sourc
 	       here >= bytes;
 }
 
-/* Take back that @source, added last, has @block, if no place of it shows the first @bytes of that. */
+/*
+ * Remove @block from the cover by @source, which was added last, if no reference of the source contains its first
+ * @bytes.
+ */
 static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, uint64_t block,
 			  uint64_t diagonal, uint64_t bytes)
 {
@@ -127,9 +130,9 @@ static void uncover_unfit(ExtentCoverage *coverage, const ExtentSource *source, 
 }
 
 /*
- * A block that a file ends within, the target's or the source's, is shared only where the other's file
- * ends, too: else it is left to a source that comes later, as the twin of a small file comes behind an
- * image that has the same blocks.
+ * If a file ends within a block, of the target or of the source, the block is shared only if the other's file ends
+ * there, too.  Otherwise it is left to a later source: for instance, the twin of a small file comes after an image
+ * with the same blocks.
  */
 static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal)
 {
@@ -151,7 +154,7 @@ static void uncover_tails(ExtentCoverage *coverage, const ExtentSource *source, 
 	}
 }
 
-/* Cover what the source has of the target along @run; *ret_range is what was compared, if anything was. */
+/* Add the blocks that the source covers along @run; *ret_range: the range that was compared, if any. */
 static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSource *source,
 		     uint64_t least_blocks, CoverRange *ret_range, GError **error)
 {
@@ -167,7 +170,7 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	ExtentStamp other = checksum_trust_stamp(&source->object);
 	ChecksumTrust trust;
 
-	/* What was copied for it equals part of it; and if the target stays held, too, nothing is gained. */
+	/* The copy that was made for it equals part of it.  If the target stays held, too, nothing is gained. */
 	if (source->is_held && (!whole || coverage->is_target_held))
 		return true;
 	coverage->lack.lacks_equals &= !source->is_held;
@@ -194,7 +197,7 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	return true;
 }
 
-/* Whether @source was compared with @block of the target already, where the source's blocks lie @diagonal before. */
+/* Whether @block of the target was compared with @source at this @diagonal already. */
 static bool was_tried(const ExtentCoverage *coverage, const ExtentSource *source, uint64_t diagonal,
 		      uint64_t block)
 {
@@ -212,7 +215,7 @@ static bool was_tried(const ExtentCoverage *coverage, const ExtentSource *source
 	return false;
 }
 
-/* Cover @block of the target, and what goes on with it, by what @source has at the byte @position. */
+/* Cover @block of the target and the blocks after it from the byte @position of @source. */
 static bool fill_by(ExtentCoverage *coverage, const ExtentSource *source, uint64_t position,
 		    uint64_t block, GError **error)
 {
@@ -242,7 +245,7 @@ static bool fill_by(ExtentCoverage *coverage, const ExtentSource *source, uint64
 	return true;
 }
 
-/* The same by whatever lies @beside. */
+/* The same from the extent that lies @beside. */
 static bool fill_from(ExtentCoverage *coverage, const SourceBeside *beside, uint64_t block,
 		      GError **error)
 {
@@ -257,8 +260,8 @@ static bool fill_from(ExtentCoverage *coverage, const SourceBeside *beside, uint
 }
 
 /*
- * Cover what lies at @block of the target by what lies beside @piece in a file of its source: which of
- * them goes on as the target does, only trying tells.
+ * Cover @block of the target from the extents that lie beside @piece in the files of its source.  Only trying tells
+ * which of these continues like the target.
  */
 static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint64_t block,
 			GError **error)
@@ -288,7 +291,7 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 	return true;
 }
 
-/* The piece before @first; where zeros are, the one before that: what is behind may go on with it. */
+/* The piece before @first.  If it is of zeros, the piece before it: the data behind may continue that one. */
 static bool find_before(const ExtentCoverage *coverage, uint64_t first, CoverPiece *ret)
 {
 	for (uint64_t block = first; block-- > 0;) {
@@ -318,8 +321,8 @@ static bool fill_gap(ExtentCoverage *coverage, uint64_t first, uint64_t end, GEr
 }
 
 /*
- * Equal files may be cut into extents at other places: where one piece ends, what comes next in the
- * file of its source is likely to go on with the target.
+ * Equal files may be cut into extents at other places.  So after the end of a piece, the next extent in the file of
+ * its source is likely to continue the target.
  */
 static bool fill_gaps(ExtentCoverage *coverage, GError **error)
 {
@@ -335,7 +338,7 @@ static bool fill_gaps(ExtentCoverage *coverage, GError **error)
 			return false;
 		if (!extent_cover_gap(coverage->cover, first, &left_first, &left_end))
 			break;
-		/* As long as it becomes smaller it is worth another look. */
+		/* A gap that became smaller is looked at again. */
 		from = left_first == first && left_end == end ? end : left_first;
 	}
 
@@ -348,7 +351,7 @@ static bool is_covered(const ExtentCoverage *coverage, const ExtentRef *ref)
 	uint64_t end =
 		(ref->position + ref->length + coverage->block_bytes - 1) / coverage->block_bytes;
 
-	/* One that is encoded is covered whole or not at all. */
+	/* A compressed extent is covered as a whole or not at all. */
 	if (extent_refs_is_encoded(coverage->refs)) {
 		first = 0;
 		end = blocks_of(coverage, coverage->target);
@@ -369,7 +372,7 @@ bool extent_coverage_is_all(const ExtentCoverage *coverage)
 	return true;
 }
 
-/* Have a hole, or others, take over zeros that are left, if that helps and is wanted. */
+/* Cover remaining zeros with a hole or with other zeros, if that is of use and wanted. */
 static bool cover_zeros(ExtentCoverage *coverage, ZerosVerdict *ret, GError **error)
 {
 	const ExtentRef *refs;
@@ -386,8 +389,8 @@ static bool cover_zeros(ExtentCoverage *coverage, ZerosVerdict *ret, GError **er
 }
 
 /*
- * Cover what runs leave.  What lies behind extents of zeros may go on with the target: where a hole does
- * not do for these, they are sources at last.
+ * Cover what the runs leave.  Data after extents of zeros may continue the target.  If a hole does not cover the
+ * zeros, these extents are sources after all.
  */
 static bool cover_rest(ExtentCoverage *coverage, GError **error)
 {
@@ -414,7 +417,7 @@ static bool find_source(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 	return extent_sources_find(coverage->sources, piece->source, position, bytes, ret, error);
 }
 
-/* The last block of each piece: where the source's file ends within it, all places have to. */
+/* Check the last block of each piece: if the source's file ends within it, all references must end there. */
 static bool uncover_source_ends(ExtentCoverage *coverage, const ExtentRef *refs, size_t n_refs,
 				GError **error)
 {
@@ -449,7 +452,7 @@ static bool uncover_source_ends(ExtentCoverage *coverage, const ExtentRef *refs,
 	return true;
 }
 
-/* A block that a place ends within: the source's file has to end there, too. */
+/* Check a block within which a reference ends: the source's file must end there, too. */
 static bool uncover_place_end(ExtentCoverage *coverage, const ExtentTail *tail, GError **error)
 {
 	const ExtentSource *source;
@@ -458,7 +461,7 @@ static bool uncover_place_end(ExtentCoverage *coverage, const ExtentTail *tail, 
 	if (!extent_cover_has(coverage->cover, tail->block, tail->block + 1))
 		return true;
 	piece = extent_cover_piece(coverage->cover, tail->block, tail->block + 1);
-	/* A hole ends where it is wanted to. */
+	/* A hole can end anywhere. */
 	if (piece.source == RUN_HOLE)
 		return true;
 	if (!find_source(coverage, &piece, tail->block, tail->bytes, &source, error))
@@ -469,8 +472,8 @@ static bool uncover_place_end(ExtentCoverage *coverage, const ExtentTail *tail, 
 }
 
 /*
- * Take back what cannot be shared since a file ends there.  Behind the end of a file there are zeros, which others
- * may go on with.
+ * Remove blocks that cannot be shared because a file ends within them.  After the end of a file its block has zeros,
+ * which other files may have as data.
  */
 static bool uncover_ends(ExtentCoverage *coverage, GError **error)
 {
@@ -488,7 +491,7 @@ static bool uncover_ends(ExtentCoverage *coverage, GError **error)
 	return true;
 }
 
-/* Cover what the source of @run has; @is_all: wherever the two extents lie side by side as @run says. */
+/* Cover from the source of @run.  @is_all: wherever the two extents overlap on the diagonal of @run. */
 static bool cover_by_run(ExtentCoverage *coverage, const Run *run, bool is_all, GError **error)
 {
 	uint64_t diagonal = run->target_block - run->source_block;
@@ -511,13 +514,13 @@ static bool cover_by_run(ExtentCoverage *coverage, const Run *run, bool is_all, 
 				   blocks_of(coverage, &source->object) + diagonal) -
 			       along.target_block;
 	}
-	/* A shorter run is part of a longer one that goes on in other extents. */
+	/* A shorter run is part of a longer one that continues in other extents. */
 	return cover_by(coverage, &along, source, least_blocks, &ignored, error);
 }
 
 /*
- * Of copies of one image each lacks other blocks than the rest.  What the first one lacks, taken from the others
- * block by block, would leave the target in many pieces; more of each in few.
+ * Copies of one image lack different blocks.  If the gaps of the first copy were filled block by block from others,
+ * the target would have many pieces.  Taking more from each copy leaves few.
  */
 static bool join_pieces(ExtentCoverage *coverage, const GArray *runs, GError **error)
 {
@@ -569,7 +572,7 @@ bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool i
 	for (guint i = 0; i < runs->len; i++) {
 		const Run *run = &g_array_index(runs, Run, i);
 
-		/* That says only that there are zeros: where, the sums tell. */
+		/* The run tells only that there are zeros; the sums tell where. */
 		has_zeros |= run->source == RUN_HOLE;
 		if (run->source == RUN_HOLE || extent_cover_has(coverage->cover, run->target_block,
 								run->target_block + run->blocks))

@@ -6,41 +6,42 @@
 #include "daemon/btrfs/plan/extent-sources.h"
 
 /*
- * ExtentCoverage - finds what covers one data extent of btrfs: the sources of its runs, what lies beside
- * these in their files, and a hole for zeros.
+ * ExtentCoverage - finds the cover of a data extent of btrfs: by the sources of its runs, by extents beside these
+ * in their files, and by a hole for zeros.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct ExtentCoverage ExtentCoverage;
 
-/* Why more might be covered than is. */
+/* Why the cover is not complete. */
 typedef struct {
-	bool is_doubtful;        /* something was not believed that a later pass may try */
-	bool needs_reading;      /* something is equal in part, which only reading could use */
-	bool keeps_zeros;        /* a hole would do for what is left, if that were wanted */
-	const ExtentRef *keeper; /* the file that is to keep them; NULL: that is the policy */
-	bool lacks_equals;       /* no file shows anything any more that equals part of it */
+	bool is_doubtful;   /* some checksums were not trusted; a later pass may try them */
+	bool needs_reading; /* a compressed extent is equal in part: only reading could use it */
+	bool keeps_zeros;   /* a hole would cover the rest, but zeros have to stay */
+	const ExtentRef *keeper; /* the file that has to keep them; NULL: the policy does */
+	bool lacks_equals;       /* no file has data any more that equals part of it */
 } CoverageLack;
 
-/* All arguments are borrowed; @refs are the places of the target when there is one. */
+/* All arguments are borrowed.  @refs has the references to the target during extent_coverage_find(). */
 ExtentCoverage *extent_coverage_new(Pass *pass, ExtentSums *sums, ExtentSources *sources,
 				    const ExtentRefs *refs);
 void extent_coverage_free(ExtentCoverage *coverage);
 
 /*
- * Cover @target, which stays until the next one, by its runs, and beyond.  If it is not encoded, the blocks that
- * cannot be shared since a file ends within them are left: such a block of one of its places is shared only where
- * the source's file ends, too, and one of a source only where all places do.
+ * Cover @target by its runs, and beyond.  @target must live until the next call.
  *
- * @is_held: snapshots hold the target also when it is shared away, so other such extents are no sources.
+ * A block within which a file ends is covered only if the other side ends there, too: the source's file for a
+ * reference, all references for a source.  Compressed extents have no such blocks.
+ *
+ * @is_held: snapshots hold the target also when it is shared away, so other held extents are no sources.
  */
 bool extent_coverage_find(ExtentCoverage *coverage, const Object *target, bool is_held,
 			  const GArray *runs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The cover that was found; owned by @coverage. */
+/* The cover; owned by @coverage. */
 ExtentCover *extent_coverage_cover(const ExtentCoverage *coverage);
 
-/* Whether all that is shown is covered. */
+/* Whether all referenced bytes are covered. */
 bool extent_coverage_is_all(const ExtentCoverage *coverage);
 
 const CoverageLack *extent_coverage_lack(const ExtentCoverage *coverage);

@@ -3,8 +3,8 @@
 
 #include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
-#include "daemon/btrfs/plan/extent-guard.h"
-#include "daemon/btrfs/refs/extent-choice.h"
+#include "daemon/btrfs/plan/sharing-cost.h"
+#include "daemon/btrfs/refs/ref-choice.h"
 
 struct ExtentPlan {
 	Pass *pass;
@@ -13,17 +13,17 @@ struct ExtentPlan {
 	ExtentCover *cover; /* of that */
 	ExtentSources *sources;
 	ExtentRefs *refs; /* of the target */
-	ExtentChoice *choice;
+	RefChoice *choice;
 	ExtentFiles *files;
-	ExtentPlaces *places;
+	ExtentScope *scope;
 	GArray *steps;
-	GArray *rest;          /* RemainderPiece: what is to be copied */
-	GArray *parts;         /* CopyPart: from where */
+	GArray *rest;          /* RemainderPiece: ranges to copy */
+	GArray *parts;         /* CopyPart: where they are copied from */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
 	GHashTable *is_locked; /* the same, to be looked up */
 	GHashTable *in_runs;   /* ids of the sources of runs */
-	uint64_t locked_bytes; /* of those that might have been targets later */
+	uint64_t locked_bytes; /* of sources that could have been targets later */
 	ObjectTable *table;
 	const Object *target;
 	ExtentPin pin; /* why it is pinned, and by what */
@@ -38,11 +38,11 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->block_bytes = pass->block_bytes;
 	plan->sources = extent_sources_new(pass, table, files);
 	plan->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	plan->choice = extent_choice_new(pass, plan->refs);
+	plan->choice = ref_choice_new(pass, plan->refs);
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
-	plan->places = pass->btrfs.places;
+	plan->scope = pass->btrfs.scope;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = g_array_new(false, false, sizeof(RemainderPiece));
 	plan->parts = g_array_new(false, false, sizeof(CopyPart));
@@ -61,7 +61,7 @@ void extent_plan_free(ExtentPlan *plan)
 
 	extent_coverage_free(plan->coverage);
 	extent_sources_free(plan->sources);
-	extent_choice_free(plan->choice);
+	ref_choice_free(plan->choice);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
 	g_array_unref(plan->rest);
@@ -78,7 +78,7 @@ static uint64_t blocks_of(const ExtentPlan *plan, const Object *extent)
 	return extent->size_bytes / plan->block_bytes;
 }
 
-/* Steps for bytes of the extent from @position on that one piece covers; false: it cannot be done. */
+/* Plan steps for the bytes of the extent from @position on, which one piece covers; false: this is impossible. */
 static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece *piece,
 		       uint64_t position, uint64_t length, const ExtentSource *source)
 {
@@ -96,7 +96,7 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 		const ExtentRef *place = extent_source_place(source, position - back, length,
 							     plan->block_bytes, &here);
 
-		/* In the middle of the stretch only whole blocks can be shared. */
+		/* In the middle of the range, only whole blocks can be shared. */
 		if (here < length)
 			here -= here % plan->block_bytes;
 		if (!place || here == 0)
@@ -114,8 +114,8 @@ static bool plan_piece(ExtentPlan *plan, const ExtentRef *ref, const CoverPiece 
 }
 
 /*
- * The source has to stay for the target's sake.  False if those that might have been shared away instead
- * are more than what is freed: not such of which a run says that they stay, since their stretch did.
+ * Note that the source has to stay because of the target.  False if the sources that could have been shared away
+ * themselves are larger than the target.  A source that stays because its stretch does is not counted.
  */
 static bool lock_source(ExtentPlan *plan, const Object *source)
 {
@@ -133,8 +133,8 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 }
 
 /*
- * The step for what lies at @position of the target, in the remainder; at most @length bytes.  Returns how many
- * that are, or 0 if the remainder does not have that byte.
+ * Plan a step from the copy for the byte @position of the target, of at most @length bytes.  Returns its length; 0
+ * if the remainder lacks that byte.
  */
 static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 			       uint64_t length)
@@ -154,7 +154,7 @@ static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t 
 	return step.length;
 }
 
-/* The step for zeros from @position on. */
+/* Plan a step for zeros from @position on. */
 static void plan_hole(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t length)
 {
 	ExtentStep step = {
@@ -169,8 +169,7 @@ static void plan_hole(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 }
 
 /*
- * Steps for what the piece that @position lies in covers, up to @end; *ret_length is how much that
- * is, 0 if it cannot be done.
+ * Plan steps for the piece that covers @position, up to @end; *ret_length: their length, 0 if this is impossible.
  */
 static bool plan_covered(ExtentPlan *plan, const ExtentRef *ref, uint64_t position, uint64_t end,
 			 uint64_t *ret_length, GError **error)
@@ -199,7 +198,7 @@ static bool plan_covered(ExtentPlan *plan, const ExtentRef *ref, uint64_t positi
 	return true;
 }
 
-/* All steps for one place of the target; *ret_done is false if it cannot be done. */
+/* Plan all steps for one reference to the target; *ret_done is false if this is impossible. */
 static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, GError **error)
 {
 	uint64_t position = ref->position;
@@ -224,7 +223,7 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 	return true;
 }
 
-/* The place that shows the byte @position of the target and most of what comes next; there is one. */
+/* The reference with the byte @position of the target and most of the bytes after it; there is one. */
 static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
 {
 	const ExtentRef *best = NULL;
@@ -242,7 +241,7 @@ static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint
 	return best;
 }
 
-/* From where each piece of the rest is copied. */
+/* Choose where each piece of the remainder is copied from. */
 static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 {
 	for (guint i = 0; i < plan->rest->len; i++) {
@@ -265,7 +264,7 @@ static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 	}
 }
 
-/* What the rest takes on the disk, which gives whole blocks. */
+/* The space of the remainder on the disk, in whole blocks. */
 static uint64_t rest_bytes(const ExtentPlan *plan)
 {
 	uint64_t bytes = remainder_bytes(plan->rest);
@@ -273,13 +272,13 @@ static uint64_t rest_bytes(const ExtentPlan *plan)
 	return (bytes + plan->block_bytes - 1) / plan->block_bytes * plan->block_bytes;
 }
 
-/* Whether snapshots hold the target also when all that is planned is done. */
+/* Whether snapshots hold the target also after the plan. */
 static bool is_held(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice)->len > 0;
+	return ref_choice_holders(plan->choice)->len > 0;
 }
 
-/* Plan the copy of what is not covered.  False if there is no point in one. */
+/* Plan the copy of the remainder.  False if there is no point in one. */
 static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		      SkipReason *ret_reason)
 {
@@ -302,7 +301,7 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		return false;
 	}
 
-	/* As long as snapshots hold the extent its copy takes space besides. */
+	/* As long as snapshots hold the extent, its copy takes additional space. */
 	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.remainders.held_room_bytes) {
 		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.remainders.held_most_bytes
 				      ? SKIP_CLONES
@@ -319,18 +318,18 @@ static ExtentGain gain_of(const ExtentPlan *plan)
 	return (ExtentGain){ plan->target->size_bytes, rest_bytes(plan), is_held(plan) };
 }
 
-/* Whether the steps for the first @n_places of places are more than it is worth to copy the rest for. */
+/* Whether the steps for the first @n_places references cost more than the copy gains. */
 static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 {
 	uint64_t n_steps = (uint64_t)plan->steps->len + plan->rest_steps->len;
 	ExtentGain gain = gain_of(plan);
 
-	/* Each place has one item. */
+	/* Each reference has one item already. */
 	return plan->rest->len > 0 &&
-	       !extent_guard_pays(plan->pass->btrfs.guard, &gain, n_steps - MIN(n_steps, n_places));
+	       !sharing_cost_pays(plan->pass->btrfs.cost, &gain, n_steps - MIN(n_steps, n_places));
 }
 
-/* It is pinned by what is not covered. */
+/* The uncovered bytes pin the extent. */
 static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, SkipReason reason)
 {
 	const ExtentCover *cover = extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
@@ -341,18 +340,18 @@ static void pin_uncovered(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs
 		plan->pin.place = *keeper;
 }
 
-/* More places show the target than are worth to be shared; that may change when snapshots are deleted. */
+/* The target has more references than are worth sharing; that may change when snapshots are deleted. */
 static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
 {
 	plan->pin.cause = PIN_TOO_COSTLY;
-	plan->pin.affordable_places = extent_choice_affordable(plan->choice);
+	plan->pin.affordable_places = ref_choice_affordable(plan->choice);
 	plan->pin.place = (ExtentRef){ 0 };
 	*ret_reason = SKIP_CLONES;
 }
 
 /*
- * Plan the steps for all places; *ret is EXTENT_PINNED if one cannot be done.  A file that cannot be
- * shared onto keeps the extent, so that the others need not be.
+ * Plan the steps for all references; *ret is EXTENT_PINNED if one is impossible.  A file that cannot be shared onto
+ * keeps the extent, so the others need not be shared.
  */
 static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason,
 			GError **error)
@@ -400,7 +399,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	return true;
 }
 
-/* Whether a place must not be touched, whatever it would free. */
+/* Whether a reference must not be redirected, whatever that would free. */
 static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GError **error)
 {
 	const ExtentRef *refs;
@@ -411,7 +410,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	for (size_t i = 0; i < n && !*ret; i++) {
 		bool is_in;
 
-		if (!extent_places_has(plan->places, &refs[i], &is_in, ret_reason, error))
+		if (!extent_scope_has(plan->scope, &refs[i], &is_in, ret_reason, error))
 			return false;
 		if (!extent_files_is_source(plan->files, &refs[i]))
 			*ret_reason = extent_files_is_own(plan->files, &refs[i])
@@ -443,7 +442,7 @@ void extent_plan_note_sharing(ExtentPlan *plan)
 void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
 {
 	ExtentGain gain = gain_of(plan);
-	GuardVerdict verdict;
+	CostVerdict verdict;
 	const ExtentRef *refs;
 	size_t n;
 
@@ -451,9 +450,9 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 		return;
 
 	verdict =
-		extent_guard_judge(plan->pass->btrfs.guard, &gain,
+		sharing_cost_judge(plan->pass->btrfs.cost, &gain,
 				   (const ExtentStep *)(void *)plan->steps->data, plan->steps->len);
-	if (verdict == GUARD_WORTH) {
+	if (verdict == COST_WORTH) {
 		plan->claim =
 			remainder_account_claim(&plan->pass->btrfs.remainders, gain.extent_bytes,
 						gain.written_bytes, gain.is_held);
@@ -461,7 +460,7 @@ void extent_plan_judge(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret
 	}
 
 	*ret = EXTENT_PINNED;
-	*ret_reason = verdict == GUARD_PIECES ? SKIP_PIECES : SKIP_METADATA;
+	*ret_reason = verdict == COST_PIECES ? SKIP_PIECES : SKIP_METADATA;
 	refs = extent_refs_list(plan->refs, &n);
 	plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
 }
@@ -494,7 +493,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	begin(plan, target, runs);
 	*ret_reason = SKIP_PINNED;
 	*ret = EXTENT_PINNED;
-	if (!extent_choice_make(plan->choice, target, defers, &outcome, error))
+	if (!ref_choice_make(plan->choice, target, defers, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
 		*ret = EXTENT_GONE;
@@ -509,7 +508,7 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	if (!extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) ||
 	    !plan_places(plan, ret, ret_reason, error))
 		return false;
-	/* It was told of while that went on: what was not looked at is not covered. */
+	/* The pass was stopped meanwhile, so the cover is incomplete. */
 	if (!pass_checkpoint(plan->pass))
 		*ret = EXTENT_STOPPED;
 	return true;
@@ -525,7 +524,7 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 		       ExtentPlanOutcome *ret, SkipReason *ret_reason, GError **error)
 {
 	if (*ret != EXTENT_PINNED || *ret_reason != SKIP_METADATA ||
-	    !extent_choice_may_defer(plan->choice))
+	    !ref_choice_may_defer(plan->choice))
 		return true;
 	if (!make(plan, target, runs, true, ret, ret_reason, error))
 		return false;
@@ -536,12 +535,12 @@ bool extent_plan_defer(ExtentPlan *plan, const Object *target, const GArray *run
 
 const GArray *extent_plan_holders(const ExtentPlan *plan)
 {
-	return extent_choice_holders(plan->choice);
+	return ref_choice_holders(plan->choice);
 }
 
 uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
 {
-	return extent_choice_compare_bytes(plan->choice);
+	return ref_choice_compare_bytes(plan->choice);
 }
 
 const GArray *extent_plan_moved(const ExtentPlan *plan)
@@ -562,6 +561,11 @@ RemainderClaim extent_plan_claim(const ExtentPlan *plan)
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 {
 	return rest_bytes(plan);
+}
+
+const ExtentCover *extent_plan_cover(const ExtentPlan *plan)
+{
+	return extent_refs_is_encoded(plan->refs) ? NULL : plan->cover;
 }
 
 const GArray *extent_plan_parts(const ExtentPlan *plan)

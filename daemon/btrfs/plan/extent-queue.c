@@ -4,14 +4,14 @@
 #include "common/content/run.h"
 
 /*
- * So many targets that are short, or so much of long ones: what is read for them stays in memory
- * until they are shared.
+ * The queue is full with so many short targets, or so many bytes of long ones: data that is fetched for them stays
+ * in memory until they are shared.
  */
 #define TARGETS_MAX 256
 #define BYTES_MAX   (UINT64_C(16) << 20)
 #define LEAST_MAX   16
 
-/* Of the steps and runs of all targets together; one target alone may have more. */
+/* Limit of the steps and runs of all targets together; a single target may have more. */
 #define MEMORY_MAX (UINT64_C(8) << 20)
 
 struct ExtentQueue {
@@ -171,13 +171,13 @@ static bool is_same_file(const ExtentRef *one, const ExtentRef *other)
 	return one->root == other->root && one->inode == other->inode;
 }
 
-/* Whether @step goes on in its source @length bytes behind the beginning of @joined. */
+/* Whether @step continues @joined in its source, @length bytes after the beginning. */
 static bool is_at_source(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
 {
 	if (step->from != joined->from)
 		return false;
 
-	/* A hole has one place as good as another. */
+	/* A hole continues at any place. */
 	return step->from == STEP_FROM_HOLE ||
 	       (is_same_file(&step->source, &joined->source) &&
 		step->source_offset == joined->source_offset + length);
@@ -191,11 +191,11 @@ static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t len
 	       is_at_source(step, joined, length);
 }
 
-/* The step that goes on there, of a target from @link on; *ret_link is where that is. */
+/* The step that continues there, of a target from @link on; *ret_link: the target after. */
 static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length,
 			     GList **ret_link)
 {
-	/* Of copies there is that of the first target. */
+	/* Only the first target has its copy. */
 	for (; link; link = joined->from == STEP_FROM_COPY ? NULL : link->next) {
 		const PlannedTarget *planned = link->data;
 
@@ -252,7 +252,7 @@ bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret)
 	if (!first)
 		return false;
 
-	/* Targets of one file come in its order: what goes on is seldom before what it goes on from. */
+	/* Targets of one file come in its order, so continuations mostly come later. */
 	*ret = *first;
 	while ((step = find_step(link, ret, ret->length, &link)))
 		ret->length += step->length;

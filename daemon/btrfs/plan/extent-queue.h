@@ -5,23 +5,23 @@
 #include "daemon/btrfs/refs/extent-files.h"
 
 /*
- * ExtentQueue - targets that are planned and not yet shared, in the order in which they are to be.
+ * ExtentQueue - targets that are planned and not yet shared, in their order.
  *
- * Planned ahead, what they need is read while another is shared, and where one goes on in a file
- * where another ends both are shared by one call: btrfs makes an extent item of each call.
+ * Data of later targets is fetched while another one is shared.  If a target continues in a file where another
+ * ends, one call shares both: btrfs makes an extent item of each call.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct ExtentQueue ExtentQueue;
 
-/* A target with what is to be done for it. */
+/* A target and its plan. */
 typedef struct {
 	Object extent;
 	GArray *steps;   /* ExtentStep */
-	GArray *parts;   /* CopyPart: what is to be copied before */
-	GArray *runs;    /* Run: what can be tried if the kernel finds a step different */
+	GArray *parts;   /* CopyPart: ranges to copy before */
+	GArray *runs;    /* Run: other sources, if the kernel finds a difference */
 	GArray *holders; /* uint64_t, ascending: snapshots that keep the target after all steps */
-	RemainderClaim claim;   /* to be given back unless the target goes */
+	RemainderClaim claim;   /* to be given back unless the target is freed */
 	uint64_t memory_bytes;  /* of these, when it was added */
 	FetchedAhead of_target; /* for its first step, and to be released */
 	FetchedAhead of_source;
@@ -35,24 +35,24 @@ void extent_queue_free(ExtentQueue *queue);
 /* Start reading the first @length bytes that its first step compares, so that the disk has much to do. */
 void planned_target_fetch(PlannedTarget *planned, ExtentFiles *files, uint64_t length);
 
-/* It was done, or is left alone. */
+/* The target was shared, or is skipped. */
 void planned_target_release(PlannedTarget *planned, ExtentFiles *files);
 
-/* Add @target as the last one, with copies of what is planned for it (@steps, @parts, @holders) and of its @runs. */
+/* Add @target at the end, with copies of its plan (@steps, @parts, @holders) and of its @runs. */
 PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const GArray *steps,
 				 const GArray *parts, const GArray *holders, const GArray *runs);
 
-/* Plan something else for it. */
+/* Replace its plan. */
 void planned_target_set(PlannedTarget *planned, const GArray *steps, const GArray *parts,
 			const GArray *holders);
 
-/* The first one, which there must be. */
+/* The first target; there must be one. */
 const PlannedTarget *extent_queue_first(const ExtentQueue *queue);
 
-/* Take the first one, which there must be. */
+/* Take the first target; there must be one. */
 PlannedTarget *extent_queue_pop(ExtentQueue *queue);
 
-/* How many targets it has. */
+/* The number of targets. */
 guint extent_queue_length(const ExtentQueue *queue);
 
 bool extent_queue_is_empty(const ExtentQueue *queue);
@@ -60,22 +60,22 @@ bool extent_queue_is_empty(const ExtentQueue *queue);
 /* Whether any of @objects (uint32_t: ids) is among the targets. */
 bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects);
 
-/* Whether one of the targets claimed room that it may yet give back. */
+/* Whether a target claimed room that it may still give back. */
 bool extent_queue_claims_room(const ExtentQueue *queue);
 
-/* Whether as much is planned as is worth the memory. */
+/* Whether enough is planned for the memory. */
 bool extent_queue_is_full(const ExtentQueue *queue);
 
-/* Whether what @step needs goes on in both files with what the last target needs. */
+/* Whether @step continues the last target in both files. */
 bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
 
 /*
- * The first step of the first target that was not done, with all that goes on with it in both files,
- * whichever target it is for.  False if nothing does.
+ * The first undone step of the first target, joined with all steps that continue it in both files, of whatever
+ * target.  False if none does.
  */
 bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret);
 
-/* The first @bytes of @joined were shared: the steps in them are done.  Returns the bytes of these. */
+/* The first @bytes of @joined were shared: mark the steps in them as done.  Returns their bytes. */
 uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlannedTarget, planned_target_free)

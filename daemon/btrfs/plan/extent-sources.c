@@ -7,16 +7,15 @@
 #include "kernel-ioctl/btrfs/btrfs-file-extent.h"
 
 /*
- * Of a source so many groups of places are looked at, and so many more of those that show a byte that none of
- * these does; so often for one target.
+ * At most so many groups of references of a source are looked at, and so many more that contain a byte which the
+ * first ones lack.  LOOK_UPS_MAX is the limit of such look-ups for one target.
  */
 #define PLACES_MAX   8
 #define LOOK_UPS_MAX 16
 
 /*
- * Finding the places of an extent that has very many costs the kernel a tenth of a second, and it is
- * likely to be the source of many targets: so many are kept, each while it has no more places at
- * hand.
+ * Finding the references to an extent with very many takes the kernel a tenth of a second.  Such an extent is
+ * likely to be the source of many targets.  So this many are kept, each with up to POPULAR_PLACES_MAX references.
  */
 #define POPULAR_MAX        64
 #define POPULAR_PLACES_MAX 1024
@@ -29,9 +28,9 @@ struct ExtentSources {
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
 	GArray *moved;     /* uint32_t */
-	GArray *groups;    /* GroupedRef, of the source in hand */
+	GArray *groups;    /* GroupedRef, of the present source */
 	bool any_exists;   /* one of those asked for since the last clear still exists */
-	uint32_t owner;    /* of the target; looked at where sharing stays within owners */
+	uint32_t owner;    /* of the target; used if sharing stays within owners */
 };
 
 static void source_free(ExtentSource *source)
@@ -116,7 +115,7 @@ bool extent_sources_any_exists(const ExtentSources *sources)
 	return sources->any_exists;
 }
 
-/* Add what @place shows, unless one before shows it; what is encoded is shown as a whole. */
+/* Add the blocks that @place references and earlier ones do not; a compressed extent is referenced as a whole. */
 static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t block_bytes)
 {
 	CoverRange range = { 0, source->object.size_bytes / block_bytes };
@@ -134,11 +133,10 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-/* Of very many places few may be of use to a limited pass. */
+/* A limited pass may be able to use only a few of very many references. */
 static bool wants_all_places(const ExtentSources *sources)
 {
-	return extent_places_is_limited(sources->pass->btrfs.places) ||
-	       stays_within_owners(sources);
+	return extent_scope_is_limited(sources->pass->btrfs.scope) || stays_within_owners(sources);
 }
 
 static bool add_places(const ExtentSources *sources, ExtentSource *source, GError **error)
@@ -151,8 +149,8 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 		SkipReason reason;
 		bool is_in;
 
-		if (!extent_places_has(sources->pass->btrfs.places, &places[i], &is_in, &reason,
-				       error))
+		if (!extent_scope_has(sources->pass->btrfs.scope, &places[i], &is_in, &reason,
+				      error))
 			return false;
 		if (!is_in || !extent_files_is_source(sources->files, &places[i]) ||
 		    (stays_within_owners(sources) && places[i].owner != sources->owner)) {
@@ -167,13 +165,13 @@ static bool add_places(const ExtentSources *sources, ExtentSource *source, GErro
 }
 
 /*
- * Look at what the kernel found: a place of each of the first groups, since what snapshots show besides is the same;
- * of a limited pass at all places.
+ * Look at the references that the kernel found: one of each of the first groups, since snapshots mostly have the
+ * same; in a limited pass all.
  */
 static bool look_at_found(ExtentSources *sources, const Object *extent, GError **error)
 {
 	bool wants_all = wants_all_places(sources);
-	unsigned most = wants_all ? EXTENT_PLACES_MOST : PLACES_MAX, n = 0;
+	unsigned most = wants_all ? EXTENT_SCOPE_MOST : PLACES_MAX, n = 0;
 
 	ref_groups_fill(sources->groups, sources->refs, sources->pass->subvolumes);
 	for (guint i = 0; i < sources->groups->len && n < most; n++) {
@@ -190,7 +188,7 @@ static bool look_at_found(ExtentSources *sources, const Object *extent, GError *
 	return true;
 }
 
-/* Add the places that the kernel finds: all, or as many as are looked at. */
+/* Add the references that the kernel finds, all or up to the limit. */
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentRefsOutcome outcome;
@@ -208,7 +206,7 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 	return add_places(sources, source, error);
 }
 
-/* What is encoded is shared as a whole. */
+/* A compressed extent is shared as a whole. */
 static bool is_shown_whole(const ExtentSource *source)
 {
 	for (guint i = 0; i < source->places->len; i++) {
@@ -221,7 +219,7 @@ static bool is_shown_whole(const ExtentSource *source)
 	return false;
 }
 
-/* Find the places that the extent's item names; if none is of use, all. */
+/* Find the references that the extent's item names; if none is usable, all. */
 static bool read_named_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentNamed named;
@@ -231,7 +229,7 @@ static bool read_named_places(ExtentSources *sources, ExtentSource *source, GErr
 		return read_places(sources, source, error);
 	if (!extent_refs_read_names(sources->refs, &source->object, PLACES_MAX, &named, error))
 		return false;
-	/* Once all are listed there is nothing to search on for. */
+	/* End the search when all are listed. */
 	if (named.root != 0)
 		most = MIN(most, named.n_items);
 	if (!extent_refs_list_named(sources->refs, &source->object, most, error))
@@ -246,7 +244,7 @@ static bool read_named_places(ExtentSources *sources, ExtentSource *source, GErr
 	       read_places(sources, source, error);
 }
 
-/* The first block from @block on that no known place shows. */
+/* The first block at or after @block that no known reference contains. */
 static uint64_t shown_end(const ExtentSource *source, uint64_t block)
 {
 	for (guint i = 0; i < source->shown->len; i++) {
@@ -255,7 +253,7 @@ static uint64_t shown_end(const ExtentSource *source, uint64_t block)
 		if (range->first > block || block >= range->end)
 			continue;
 		block = range->end;
-		/* One before may go on from there. */
+		/* An earlier one may continue from there. */
 		i = UINT_MAX;
 	}
 
@@ -263,8 +261,8 @@ static uint64_t shown_end(const ExtentSource *source, uint64_t block)
 }
 
 /*
- * Of very many places the first ones need not show [@position, @position + @length).  *ret_is_known: for each block
- * of it is known whether a file shows it.
+ * If there are very many references, the first ones may lack bytes of [@position, @position + @length).  Then
+ * search for others.  *ret_is_known: for each of these blocks it is known whether a file references it.
  */
 static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_t position,
 			   uint64_t length, bool *ret_is_known, GError **error)
@@ -288,7 +286,7 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 		    !add_places(sources, source, error))
 			return false;
 		next = shown_end(source, block);
-		/* Nothing shows it. */
+		/* No file references it. */
 		block = next == block ? block + 1 : next;
 	}
 
@@ -297,8 +295,8 @@ static bool read_places_of(ExtentSources *sources, ExtentSource *source, uint64_
 }
 
 /*
- * Btrfs freed the extent, or moved its data to another address, and no pass noticed so far: a balance
- * does that with all extents of a block group.
+ * btrfs freed the extent, or moved its data to another address, and no pass has noticed yet: a balance does this
+ * with all extents of a block group.
  */
 static bool forget(ExtentSources *sources, const ExtentSource *source, GError **error)
 {
@@ -311,7 +309,7 @@ static bool forget(ExtentSources *sources, const ExtentSource *source, GError **
 	       hash_store_drop_extent(sources->pass->store, source->object.inode, error);
 }
 
-/* Read the source @id from the store, and its places from btrfs; *ret is NULL if the store lacks it. */
+/* Read the source @id from the store, and its references from btrfs; *ret is NULL if the store lacks it. */
 static bool look_up(ExtentSources *sources, uint32_t id, ExtentSource **ret, GError **error)
 {
 	ExtentSource *source;
@@ -333,7 +331,7 @@ static bool look_up(ExtentSources *sources, uint32_t id, ExtentSource **ret, GEr
 	       (!source->is_gone || forget(sources, source, error));
 }
 
-/* Whether a file that is known shows a block of [@position, @position + @length). */
+/* Whether a known reference contains a block of [@position, @position + @length). */
 static bool shows_any(const ExtentSource *source, uint64_t position, uint64_t length,
 		      uint32_t block_bytes)
 {
@@ -387,7 +385,7 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 	return true;
 }
 
-/* Whether it may stay for the sake of @target, though its own turn to be shared away comes later. */
+/* Whether the extent may stay as the source of @target, although its own turn as a target comes later. */
 static bool may_stay(ExtentSources *sources, const Object *object, const Object *target)
 {
 	return object_table_rank(sources->table, object->id) <
@@ -454,7 +452,7 @@ size_t extent_source_besides(const ExtentSource *source, uint64_t position, Sour
 	return n;
 }
 
-/* Of places that show as much always the same one, and for what lies side by side one file. */
+/* Of references with equally many bytes, always the same one; and one file for neighbouring ranges. */
 static bool is_before(const ExtentRef *place, const ExtentRef *other)
 {
 	if (place->root != other->root)
@@ -477,7 +475,7 @@ const ExtentRef *extent_source_place(const ExtentSource *source, uint64_t positi
 
 		if (place->position > position || offset >= place->size_bytes)
 			continue;
-		/* What lies behind the end of the file is not to be had. */
+		/* The source has nothing after the end of its file. */
 		end = MIN(end, position + place->size_bytes - offset);
 		if (end == position + length && offset + length != place->size_bytes)
 			end -= length % block_bytes;

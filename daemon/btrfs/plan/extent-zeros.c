@@ -33,7 +33,7 @@ void extent_zeros_free(ExtentZeros *zeros)
 	g_free(zeros);
 }
 
-/* What @cover leaves of what is shown; false where no copy of it would do. */
+/* Compute the remainder that @cover leaves; false if no copy of it would do. */
 static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const ExtentRef *refs,
 		      size_t n_refs, uint64_t *ret_bytes)
 {
@@ -43,7 +43,7 @@ static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const Extent
 	return found;
 }
 
-/* Whether others' zeros are to take the place of the target's. */
+/* Whether zeros are shared with other zeros. */
 static bool shares(const ExtentZeros *zeros)
 {
 	return zeros->pass->settings->zeros == ZEROS_SHARE;
@@ -59,7 +59,7 @@ static void add_zeros(const ExtentZeros *zeros, ExtentCover *cover)
 		extent_cover_add_hole(cover);
 }
 
-/* Whether the extent can be freed once its zeros are covered, and not as well without that. */
+/* Whether the extent can be freed only if its zeros are covered. */
 static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
 		      const ExtentRef *refs, size_t n_refs)
 {
@@ -78,7 +78,7 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 	return done;
 }
 
-/* Whether zeros of a file that shows them are to stay. */
+/* Whether a file that references zeros of the extent has to keep them. */
 static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, bool *ret,
 		     const ExtentRef **ret_blamed, GError **error)
 {
@@ -98,7 +98,7 @@ static bool are_kept(ExtentZeros *zeros, const ExtentRef *refs, size_t n_refs, b
 	return true;
 }
 
-/* Whether there is something to cover the target's zeros with. */
+/* Whether there is a source for the target's zeros. */
 static bool has_source(const ExtentZeros *zeros, const Object *target)
 {
 	const ZeroSource *source = zeros->pass->btrfs.zero_source;

@@ -7,13 +7,13 @@ struct RoleSwap {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentPlan *other;
-	GArray *runs; /* Run, of what may go instead */
+	GArray *runs; /* Run, of the extent that may be freed instead */
 };
 
-/* So many sources of one target are looked at. */
+/* At most so many sources of one target are looked at. */
 #define SOURCES_MAX 16
 
-/* What would be the source of others, or not be shared at all. */
+/* An object with any of these stays, as a source or because it must not be shared. */
 #define FACTS_STAYING (FACTS_SOURCE_ONLY | FACT_HELD | FACT_MOVED | FACT_BARRED | FACT_AWAY)
 
 RoleSwap *role_swap_new(Pass *pass, ObjectTable *table, ExtentPlan *other)
@@ -40,7 +40,7 @@ static bool may_go(ObjectTable *table, uint32_t source)
 {
 	unsigned facts = object_table_facts(table, source);
 
-	/* What several places show is dearer to share. */
+	/* An extent with several references costs more to share. */
 	return facts & FACT_EXTENT &&
 	       !(facts & (FACTS_STAYING | FACT_STRETCH | FACT_SHARED | FACT_NO_COW));
 }
@@ -102,7 +102,7 @@ static void swap_runs(const GArray *runs, uint32_t source, uint64_t source_rank,
 	}
 }
 
-/* The source that may go in the stead of @target, with its runs; *ret_found is false if there is none. */
+/* Find the source that may be freed instead of @target, and its runs; *ret_found is false if there is none. */
 static bool find(RoleSwap *swap, const Object *target, const GArray *runs, Object *ret,
 		 bool *ret_found, GError **error)
 {

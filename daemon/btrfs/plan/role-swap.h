@@ -4,31 +4,31 @@
 #include "daemon/btrfs/plan/extent-plan.h"
 
 /*
- * RoleSwap - which of two extents of btrfs goes, if each equals the other but for a rest.
+ * RoleSwap - which of two extents of btrfs is freed, if each equals the other except for a remainder.
  *
- * The order of planning says so before it is known what they have in common: within a class of length
- * that one stays that comes first.  If it is the shorter of the two, its rest is the smaller one; so it is
- * planned for, too, with the runs of the other turned round.
+ * The order of ranks decides this before the common data is known: within a class of length, the first one stays.
+ * If that one is the shorter, its remainder is the smaller one.  So it is planned for, too, with the runs in
+ * reverse.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
 typedef struct RoleSwap RoleSwap;
 
-/* All is borrowed; @other is a plan to be used for that. */
+/* All is borrowed; @other is a second plan to work with. */
 RoleSwap *role_swap_new(Pass *pass, ObjectTable *table, ExtentPlan *other);
 void role_swap_free(RoleSwap *swap);
 
 /*
- * If less is to be copied so, plan for the main source of @target, by what @plan has planned for the latter
- * from @runs, which is not judged: then *ret is true, the plan that is judged has been exchanged for
- * *@plan, @target is the one that goes, and @runs are its.
+ * If that leaves less to copy, plan for the main source of @target instead.  @plan has a plan for @target from
+ * @runs that was not judged.  *ret is true if the roles were swapped: *@plan, which is judged now, @target and
+ * @runs are then those of the extent that is freed.
  */
 bool role_swap_try(RoleSwap *swap, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
 		   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The extent that most of the blocks that @runs tell of are from, *ret_blocks of them, if it may go itself; else
- * RUN_HOLE.
+ * The extent that most blocks of @runs come from, if it may be freed itself; else RUN_HOLE.  *ret_blocks: their
+ * number.
  */
 uint32_t role_swap_main_source(ObjectTable *table, const GArray *runs, uint64_t *ret_blocks);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/target-copy.h"
 
-#include "daemon/btrfs/plan/extent-counts.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 
 static uint64_t kept_bytes(const TargetCopy *target)
 {
@@ -27,7 +27,7 @@ void target_copy_drop(TargetCopy *target, Pass *pass)
 	uint64_t bytes = kept_bytes(target);
 
 	if (bytes > 0)
-		extent_counts_add_rewritten(pass, bytes, target->is_for_deferred);
+		extent_outcome_note_rewritten(pass, bytes, target->is_for_deferred);
 	g_clear_pointer(&target->copy, extent_copy_free);
 	target->is_kept = false;
 }

@@ -5,10 +5,9 @@
 #include "daemon/btrfs/plan/extent-queue.h"
 
 /*
- * TargetCopy - the copy of the target that is shared at the moment, and what of the pass's account (RemainderAccount)
- * it takes.
+ * TargetCopy - the copy for the present target, and its part of the pass's RemainderAccount.
  *
- * A copy stays where something was shared with it, even if the target is not freed after all.
+ * A copy that something was shared with stays, even if the target is not freed.
  *
  * Thread: the filesystem's worker.
  */
@@ -19,15 +18,15 @@ typedef struct {
 } TargetCopy;
 
 /*
- * Make the copy that @planned needs, if it does; false, with the reason, if it cannot be made.  *ret_blamed: as for
+ * Make the copy that @planned needs, if any; false, with the reason, if this fails.  *ret_blamed: as for
  * extent_copy_new().
  */
 bool target_copy_make(TargetCopy *target, Pass *pass, ExtentFiles *files,
 		      const PlannedTarget *planned, SkipReason *ret_reason,
 		      const ExtentRef **ret_blamed);
 
-/* The target is done with, or is planned for anew: of its copy that stays which something was shared with. */
+/* The target is done, or planned anew: free its copy.  The shared part of the copy stays. */
 void target_copy_drop(TargetCopy *target, Pass *pass);
 
-/* Give back what @planned still claims, less what its copy takes if that stays. */
+/* Give back the room that @planned claims, less the space of a copy that stays. */
 void target_copy_give_back(const TargetCopy *target, Pass *pass, PlannedTarget *planned);

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was chosen last: address and transaction of the extent, first block and end. */
+/* The last choice: address and transaction of the extent, first block and end. */
 #define SOURCE_NOTE "zero-source"
 
-/* Zeros beside other data, which is not freed while they stay, count so much less. */
+/* Zeros beside other data count so much less: that data is not freed while they stay. */
 #define MIXED_SHARE 16
 
-/* So many of the best are looked at. */
+/* At most so many of the best are looked at. */
 #define CANDIDATES_MAX 8
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
 	ExtentFiles *files;
 	ExtentRefs *refs;
 	GArray *candidates; /* ZeroCandidate */
-	char *last;         /* what was chosen last, as it is noted; or NULL */
+	char *last;         /* the last choice, as it is noted; or NULL */
 } Chooser;
 
 static bool is_all_zeros(const ZeroCandidate *candidate)
@@ -55,7 +55,7 @@ int zero_candidate_compare(const void *a, const void *b)
 	return (one->address > other->address) - (one->address < other->address);
 }
 
-/* Consider @extent: one with little else than zeros, since what else it has is not freed. */
+/* Consider @extent if it has little else than zeros, because the rest would not be freed. */
 static void consider(Chooser *chooser, const Object *extent)
 {
 	ZeroCandidate candidate = {
@@ -81,7 +81,7 @@ static void consider(Chooser *chooser, const Object *extent)
 	g_array_set_size(chooser->candidates, CANDIDATES_MAX);
 }
 
-/* The one that was chosen last, if it is still there; *ret_is_best: no other can be better. */
+/* Consider the last choice, if it still exists; *ret_is_best: no other can be better. */
 static bool consider_last(Chooser *chooser, bool *ret_is_best, GError **error)
 {
 	uint64_t address, generation;
@@ -106,7 +106,7 @@ static bool consider_last(Chooser *chooser, bool *ret_is_best, GError **error)
 	return true;
 }
 
-/* Those that were matched before had it for their source, or no equal. */
+/* Consider new extents.  Earlier ones had the last choice as their source, or no equal. */
 static bool consider_unsettled(Chooser *chooser, GError **error)
 {
 	HashStore *store = chooser->pass->store;
@@ -126,7 +126,7 @@ static bool consider_unsettled(Chooser *chooser, GError **error)
 	return true;
 }
 
-/* The longest zeros among @sums, which are those of blocks from @first on. */
+/* The longest run of zeros in @sums, the sums of the blocks from @first on. */
 static CoverRange longest_zeros(const uint64_t *sums, uint64_t first, uint64_t n, uint64_t zeros,
 				uint64_t most)
 {
@@ -143,7 +143,7 @@ static CoverRange longest_zeros(const uint64_t *sums, uint64_t first, uint64_t n
 	return best;
 }
 
-/* The longest zeros that @place shows of @extent. */
+/* The longest run of zeros of @extent that @place references. */
 static bool find_range(Chooser *chooser, const Object *extent, const ExtentRef *place,
 		       CoverRange *ret, GError **error)
 {
@@ -169,7 +169,7 @@ static char *note_of(const Object *extent, const CoverRange *range)
 			       (uint64_t)extent->ctime_nsec, range->first, range->end);
 }
 
-/* Whether they were read before: an extent does not change. */
+/* Whether these zeros were read before: an extent does not change. */
 static bool are_known(const Chooser *chooser, const Object *extent, const CoverRange *range)
 {
 	g_autofree char *note = note_of(extent, range);
@@ -177,7 +177,7 @@ static bool are_known(const Chooser *chooser, const Object *extent, const CoverR
 	return g_strcmp0(chooser->last, note) == 0;
 }
 
-/* Whether what @place shows of @range are zeros. */
+/* Whether the data of @range, read through @place, is zeros. */
 static bool are_zeros(Chooser *chooser, const ExtentRef *place, const CoverRange *range)
 {
 	uint32_t block_bytes = chooser->pass->block_bytes;
@@ -202,7 +202,7 @@ static bool are_zeros(Chooser *chooser, const ExtentRef *place, const CoverRange
 	return reader;
 }
 
-/* Whether no other place of @extent can show more than @range. */
+/* Whether no other reference to @extent can have more than @range. */
 static bool is_enough(const Chooser *chooser, const Object *extent, const CoverRange *range)
 {
 	uint64_t most = MIN((uint64_t)extent->btime_nsec, ZERO_SOURCE_BYTES_MAX);
@@ -211,7 +211,7 @@ static bool is_enough(const Chooser *chooser, const Object *extent, const CoverR
 	       (range->end - range->first) * chooser->pass->block_bytes >= most;
 }
 
-/* The best that a place in the pass shows of @extent; *ret has no blocks if none does. */
+/* The best range of @extent that a reference in the pass has; *ret has no blocks if there is none. */
 static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *ret, GError **error)
 {
 	const ExtentRef *best = NULL;
@@ -220,7 +220,7 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 	size_t n;
 
 	*ret = (CoverRange){ 0, 0 };
-	if (!extent_refs_read(chooser->refs, extent, EXTENT_PLACES_MOST, &outcome, error))
+	if (!extent_refs_read(chooser->refs, extent, EXTENT_SCOPE_MOST, &outcome, error))
 		return false;
 
 	places = extent_refs_list(chooser->refs, &n);
@@ -229,8 +229,8 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 		CoverRange range;
 		bool is_in;
 
-		if (!extent_places_has(chooser->pass->btrfs.places, &places[i], &is_in, &ignored,
-				       error))
+		if (!extent_scope_has(chooser->pass->btrfs.scope, &places[i], &is_in, &ignored,
+				      error))
 			return false;
 		if (!is_in || places[i].is_deleted ||
 		    !extent_files_is_source(chooser->files, &places[i]))
@@ -248,7 +248,7 @@ static bool look_at_places(Chooser *chooser, const Object *extent, CoverRange *r
 	return true;
 }
 
-/* From here on the extent stays, in this pass and, as what is settled, in later ones. */
+/* From here on the extent stays: in this pass, and as a settled one in later passes. */
 static bool take(Chooser *chooser, const Object *extent, const CoverRange *range, GError **error)
 {
 	Pass *pass = chooser->pass;
@@ -261,7 +261,7 @@ static bool take(Chooser *chooser, const Object *extent, const CoverRange *range
 	       hash_store_set_note(pass->store, SOURCE_NOTE, note, error);
 }
 
-/* Take the best candidate that is of use. */
+/* Take the best usable candidate. */
 static bool take_best(Chooser *chooser, GError **error)
 {
 	g_array_sort(chooser->candidates, zero_candidate_compare);

@@ -29,8 +29,8 @@ typedef struct ZeroSource {
 #define ZERO_SOURCE_BYTES_MAX DEDUPE_ROUND_BYTES
 
 /*
- * Choose for a pass that matches what @table has: pass->btrfs.zero_source is NULL if there is none, or none is
- * asked for.
+ * Choose it before @table is matched. pass->btrfs.zero_source is NULL if there is none, or the settings require
+ * none.
  */
 bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/refs/extent-files.h"
 
-#include "common/files/file-key.h"
 #include "daemon/btrfs/refs/state-files.h"
 #include "daemon/context/file-opener.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-/* Of those that nothing was fetched of. */
+/* Limits of idle files, and of files that are held. */
 #define OPEN_FILES 128
 
 #define HELD_FILES 128
@@ -19,7 +19,7 @@ typedef struct OpenFile {
 	FileKey key;
 	FileReader *reader;
 	GList *link;      /* in the list of idle files; NULL: it is held */
-	unsigned n_holds; /* by what was fetched ahead */
+	unsigned n_holds; /* by ranges that were fetched ahead */
 } OpenFile;
 
 struct ExtentFiles {
@@ -82,7 +82,7 @@ static OpenFile *find_open(ExtentFiles *files, const ExtentRef *ref)
 	return file;
 }
 
-/* The file is idle; the one that is so longest is closed, if there are too many. */
+/* The file is idle now; close the longest idle one if there are too many. */
 static void add_idle(ExtentFiles *files, OpenFile *file)
 {
 	if (g_queue_get_length(&files->idle) >= OPEN_FILES) {
@@ -95,9 +95,8 @@ static void add_idle(ExtentFiles *files, OpenFile *file)
 }
 
 /*
- * Whether the file has no name any more.  A snapshot takes such files over while they are open, and
- * the kernel deletes them from it at once: whoever has one open then, has the making of the snapshot
- * fail (with EINVAL, Linux 6.18).
+ * Whether the file has no name.  A new snapshot takes open files without names over, and the kernel deletes them
+ * from it at once.  If a process has one open then, making the snapshot fails (with EINVAL, Linux 6.18).
  */
 static bool is_deleted(const ExtentFiles *files, const ExtentRef *ref)
 {

@@ -6,9 +6,9 @@
 #include "daemon/context/pass.h"
 
 /*
- * ExtentFiles - the files that show data extents, opened by handle, in whatever subvolume.
+ * ExtentFiles - files that reference data extents, opened by handle, in any subvolume.
  *
- * The last used ones stay open, at most 128, and those of which something was fetched ahead.
+ * At most 128 recently used files stay open, and those whose data was fetched ahead.
  *
  * Thread: the filesystem's worker.
  */
@@ -20,15 +20,13 @@ void extent_files_free(ExtentFiles *files);
 /* Whether the file is part of dedupd's own state, which is neither target nor source. */
 bool extent_files_is_own(const ExtentFiles *files, const ExtentRef *ref);
 
-/* Whether others may be shared with what the file shows. */
+/* Whether the file may be a source. */
 bool extent_files_is_source(const ExtentFiles *files, const ExtentRef *ref);
 
-/*
- * The open file, valid until 127 others were asked for; NULL, with the reason: it does not open.
- */
+/* The open file, valid until 127 others were asked for; NULL, with the reason, if it does not open. */
 FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
-/* A range that was fetched before its turn.  It stays in the cache, and its file open, until it is released. */
+/* A range that was fetched ahead.  Its file stays open until it is released. */
 typedef struct {
 	struct OpenFile *file; /* NULL: nothing */
 	uint64_t offset;
@@ -40,10 +38,10 @@ FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64
 				uint64_t length);
 void extent_files_release(ExtentFiles *files, FetchedAhead *fetched);
 
-/* Whether so many files are held by what was fetched that some should be released before more is. */
+/* Whether fetched ranges hold so many files that some should be released first. */
 bool extent_files_is_full(const ExtentFiles *files);
 
-/* Whether the file may be shared onto, which does not say that it opens; *ret_reason is why not. */
+/* Whether the file may be a target; *ret_reason: why not.  It may fail to open nevertheless. */
 bool extent_files_is_target(const ExtentFiles *files, const ExtentRef *ref, SkipReason *ret_reason);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExtentFiles, extent_files_free)

@@ -4,11 +4,11 @@
 #include "common/files/extent-refs.h"
 #include "hashstore/objects/differed.h"
 
-/* The origin of the bytes with which a step shares the target's range. */
+/* The source of a step. */
 typedef enum {
-	STEP_FROM_PLACE, /* a place in a file that shows another extent */
+	STEP_FROM_PLACE, /* a reference to another extent */
 	STEP_FROM_HOLE,  /* an empty file: the target's bytes are zeros */
-	STEP_FROM_COPY,  /* a copy of the target's rest, which is to be made first */
+	STEP_FROM_COPY,  /* a copy of the target's remainder, which is made first */
 } StepFrom;
 
 /* ExtentStep - one range to deduplicate: bytes of a target's file and of a source.  A plan consists of steps. */
@@ -18,9 +18,9 @@ typedef struct {
 	uint64_t target_offset;
 	uint64_t length;
 	uint64_t source_offset; /* 0 in a hole */
-	/* STEP_FROM_PLACE; else zero. */
+	/* Set with STEP_FROM_PLACE; else zero. */
 	ExtentRef source;
 	ExtentStamp source_extent;
-	bool is_whole; /* the source's sums are those of the target from end to end */
+	bool is_whole; /* all checksums of source and target are equal */
 	bool is_done;  /* it was shared together with another */
 } ExtentStep;

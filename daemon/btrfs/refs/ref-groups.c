@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/refs/ref-groups.h"
 
+#include "daemon/context/compare-uint64.h"
+
 const GroupedRef *ref_groups_at(const GArray *groups, guint i)
 {
 	return &g_array_index(groups, GroupedRef, i);
 }
 
-static int compare_numbers(uint64_t one, uint64_t other)
-{
-	return (one > other) - (one < other);
-}
-
 static int compare(const void *a, const void *b)
 {
 	const GroupedRef *one = a, *other = b;
-	int order = compare_numbers(one->ref.inode, other->ref.inode);
+	int order = compare_uint64(one->ref.inode, other->ref.inode);
 
 	if (order == 0)
-		order = compare_numbers(one->ref.offset, other->ref.offset);
+		order = compare_uint64(one->ref.offset, other->ref.offset);
 	if (order == 0)
 		order = (int)one->is_read_only - (int)other->is_read_only;
-	return order == 0 ? compare_numbers(one->ref.root, other->ref.root) : order;
+	return order == 0 ? compare_uint64(one->ref.root, other->ref.root) : order;
 }
 
 void ref_groups_fill(GArray *groups, const ExtentRefs *refs, ReadOnlySubvolumes *subvolumes)

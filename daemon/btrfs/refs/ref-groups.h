@@ -5,8 +5,8 @@
 #include "daemon/context/read-only-subvolumes.h"
 
 /*
- * RefGroups - the references to an extent, in groups of the same inode and offset, as a subvolume and its
- * snapshots have them: one of each tells what the others show, mostly.
+ * RefGroups - the references to an extent, in groups of the same inode and offset: a subvolume and its snapshots.
+ * One of each group mostly tells what the others reference.
  *
  * Thread: the filesystem's worker.
  */
@@ -15,7 +15,7 @@ typedef struct {
 	bool is_read_only; /* its subvolume is */
 } GroupedRef;
 
-/* Fill @groups (GroupedRef) with what extent_refs_find() found: in each group the writable ones come first. */
+/* Fill @groups (GroupedRef) with the result of extent_refs_find(); in each group the writable ones come first. */
 void ref_groups_fill(GArray *groups, const ExtentRefs *refs, ReadOnlySubvolumes *subvolumes);
 
 const GroupedRef *ref_groups_at(const GArray *groups, guint i);

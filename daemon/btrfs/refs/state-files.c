@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/refs/state-files.h"
 
-#include "common/files/file-key.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -83,6 +83,6 @@ bool state_files_have_extent(const StateFiles *own, const BtrfsExtentItem *item)
 		n_known += ref->count;
 	}
 
-	/* What is not inline may be anybody's. */
+	/* References outside the item may be anybody's. */
 	return n_known > 0 && n_known == item->refs;
 }

@@ -8,27 +8,26 @@
 #include <stdint.h>
 
 /*
- * StateFiles - the files of the state directory, where that lies on the btrfs which a pass is over.
+ * StateFiles - the files of the state directory, if it is on the btrfs filesystem of the pass.
  *
- * They are never shared.  If a pass took note of them as of others it would write because it had written:
- * each would find what the one before it wrote, for ever.
+ * They are never shared.  Otherwise every pass would find the changes made by the previous one, and write again.
  *
  * Thread: the filesystem's worker.
  */
 typedef struct StateFiles StateFiles;
 
-/* Those that are there now; elsewhere, or where the directory cannot be read, there are none. */
+/* The present files; none if the directory is elsewhere, or cannot be read. */
 StateFiles *state_files_new(const Filesystem *filesystem, const char *state_directory);
 void state_files_free(StateFiles *own);
 
-/* Whether there are any: the state directory lies on the filesystem. */
+/* Whether the state directory is on the filesystem. */
 bool state_files_are_here(const StateFiles *own);
 
 bool state_files_have(const StateFiles *own, uint64_t root, uint64_t inode);
 
 /*
- * Whether the item says that one of them alone shows the extent.  A leaf that snapshots have in common
- * does not tell whose it is: false.
+ * Whether, by its item, only one of these files references the extent.  False if the reference is in a leaf that
+ * snapshots share: it names no file.
  */
 bool state_files_have_extent(const StateFiles *own, const BtrfsExtentItem *item);
 

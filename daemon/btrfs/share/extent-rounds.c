@@ -9,17 +9,17 @@
 #include "daemon/btrfs/share/resume-point.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/match/match.h"
-#include "daemon/match/planner.h"
+#include "daemon/match/run-order.h"
 #include "daemon/share/page-cache-drop.h"
 #include "daemon/share/share.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
 
-/* Which extents are targets. */
+/* Which extents are targets in a part of a round. */
 typedef enum {
 	WANTS_ALL,
-	WANTS_BEGUN, /* the one that the last pass had begun with */
-	WANTS_LONG,  /* those that are long, but that one */
+	WANTS_BEGUN, /* the resume point */
+	WANTS_LONG,  /* all other long ones */
 	WANTS_SHORT, /* all others */
 } Wants;
 
@@ -66,30 +66,30 @@ static bool is_wanted(uint32_t target, void *data)
 
 static bool share_wanted(ExtentRounds *rounds, Wants wants, Sorter *runs, GError **error)
 {
-	g_autoptr(Planner) planner = planner_new(runs, is_wanted, rounds);
+	g_autoptr(RunOrder) order = run_order_new(runs, is_wanted, rounds);
 
 	rounds->wants = wants;
-	return extents_share(rounds->pass, rounds->sums, rounds->table, planner, &rounds->round,
+	return extents_share(rounds->pass, rounds->sums, rounds->table, order, &rounds->round,
 			     error);
 }
 
-/* Share what files without checksums have in common: their @runs come again from the first. */
+/* Share files without checksums; their @runs begin again from the first. */
 static bool share_files(ExtentRounds *rounds, FileOpener *opener, Sorter *runs, GError **error)
 {
-	g_autoptr(Planner) planner = planner_new(runs, object_table_is_file, rounds->table);
+	g_autoptr(RunOrder) order = run_order_new(runs, object_table_is_file, rounds->table);
 	Pass *pass = rounds->pass;
 	uint64_t before = pass->result->shared.runs;
 
 	if (pass->result->stopped_reason)
 		return true;
-	if (!sorter_rewind(runs, error) || !share_all(pass, planner, opener, error))
+	if (!sorter_rewind(runs, error) || !share_all(pass, order, opener, error))
 		return false;
 
 	pass->n_file_runs += pass->result->shared.runs - before;
 	return page_cache_drop_drop(pass, opener, error);
 }
 
-/* Match all; *ret is NULL if the pass was told to stop. */
+/* Match all objects; *ret is NULL if the pass was stopped. */
 static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError **error)
 {
 	Pass *pass = rounds->pass;
@@ -112,8 +112,8 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 }
 
 /*
- * Sources of the first round may be targets of the next one.  The extent's item in the tree names the places that
- * were shared onto it when the transaction is committed.
+ * Sources of the first round may be targets of the next one.  Their items in the extent tree have the new
+ * references only after a commit.
  */
 static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
 {
@@ -121,7 +121,7 @@ static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
 	       filesystem_flush(pass->filesystem, error);
 }
 
-/* Try long extents once more, with all that has any of their blocks. */
+/* Try long extents once more, with all extents that have any of their blocks. */
 static bool search_blocks(ExtentRounds *rounds, GError **error)
 {
 	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
@@ -175,8 +175,8 @@ static bool second_round(ExtentRounds *rounds, GError **error)
 }
 
 /*
- * Whether @source was a target before its equals were known to stay: with these it might be in fewer pieces.  By
- * then others had been shared with it.
+ * Whether @source was a target before its equals were pinned, and others were shared with it.  With these as
+ * sources it might have fewer pieces.
  */
 static bool was_early(const ExtentRounds *rounds, const Object *source, bool *ret, GError **error)
 {
@@ -193,8 +193,8 @@ static bool was_early(const ExtentRounds *rounds, const Object *source, bool *re
 }
 
 /*
- * Sources of what is pinned that were no targets are planned for once more when the pass has shared the rest: those
- * that earlier passes had settled, and those that had to stay as others were shared with them.
+ * After all else was shared, plan sources of pinned extents once more that were no targets: earlier passes settled
+ * them, or others were shared with them.  An extent that snapshots hold has no writable reference left to share away.
  */
 static bool turn_sources(ExtentRounds *rounds, GError **error)
 {
@@ -202,14 +202,14 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 	GHashTableIter iterator;
 	gpointer id, marks;
 
-	extent_again_iterate(rounds->round.again, &iterator);
+	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		Object source;
 		bool found, is_early = false;
 
 		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
-		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE) ||
+		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE | FACT_HELD) ||
 		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
 			continue;
 		if (!hash_store_peek(pass->store, GPOINTER_TO_UINT(id), &source, &found, error))
@@ -228,12 +228,12 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(ExtentAgain) again = extent_again_new();
+	g_autoptr(ReplanList) replan = replan_list_new();
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,
 		.table = table,
-		.round = { .is_news = true, .again = again },
+		.round = { .is_news = true, .replan = replan },
 	};
 	bool done = first_round(&rounds, error) &&
 		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||

@@ -6,12 +6,11 @@
 #include "daemon/context/pass.h"
 
 /*
- * Match the objects that are not settled, and deduplicate them, in rounds.
+ * Match the unsettled objects and deduplicate them, in rounds.
  *
- * In the first round long extents are targets before short ones.  Between the two, BlockSearch searches for data
- * that the long ones lack: after that, the short ones that have it may be freed themselves.  Extents that are
- * pinned then were tried as targets and stay.  In a second round they are the sources of those that were never
- * tried.  After that all were tried.
+ * In the first round long extents are targets before short ones.  Between the two, BlockSearch looks for data that
+ * the long ones lack; the short ones that have it may be freed afterwards.  Extents that are pinned then are
+ * sources in a second round, for extents that were never tried.
  *
  * Thread: the filesystem's worker.
  */

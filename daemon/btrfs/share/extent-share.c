@@ -4,25 +4,23 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "daemon/btrfs/plan/checksum-trust.h"
-#include "daemon/btrfs/plan/extent-counts.h"
+#include "daemon/btrfs/plan/extent-outcome.h"
 #include "daemon/btrfs/plan/extent-queue.h"
-#include "daemon/btrfs/plan/extent-skips.h"
-#include "daemon/btrfs/plan/gone-extent.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/btrfs/share/step-rounds.h"
+#include "daemon/btrfs/share/step-sharer.h"
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
-/* Runs of one target that are looked at, in the order of the planner. */
+/* Limit of the runs of one target, in the order of RunOrder. */
 #define TARGET_RUNS (1 << 17)
 
-/* What became of one step. */
+/* The outcome of one step. */
 typedef enum {
 	STEP_DONE,
-	STEP_LEFT,    /* the target is left alone, and why is noted */
+	STEP_LEFT,    /* the target is skipped, and counted */
 	STEP_DOUBTED, /* the target may be tried with other sources */
 } StepOutcome;
 
@@ -30,11 +28,11 @@ typedef struct {
 	Pass *pass;
 	ObjectTable *table;
 	ExtentFiles *files;
-	StepRounds *rounds;
+	StepSharer *step_sharer;
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	RoleSwap *swap;
-	GArray *runs;   /* Run, of the target in hand */
+	GArray *runs;   /* Run, of the present target */
 	bool has_zeros; /* one of them is from a hole */
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
@@ -43,8 +41,8 @@ typedef struct {
 } ExtentSharer;
 
 /*
- * The kernel found @length bytes of a step different, of which @done were equal: unless a file was
- * written to meanwhile, the sums are equal and the blocks are not.
+ * The kernel found a difference in @length bytes of a step after @done equal ones.  Unless a file was written to
+ * meanwhile, equal sums have different blocks.
  */
 static bool note_difference(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 			    uint64_t done, uint64_t length, StepOutcome *ret, GError **error)
@@ -54,13 +52,13 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 
 	/* The copy was equal when it was made. */
 	if (step->from == STEP_FROM_COPY) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
-	if (!step_rounds_is_current(sharer->rounds, step, stamp.address, done, &shown, error))
+	if (!step_sharer_is_current(sharer->step_sharer, step, stamp.address, done, &shown, error))
 		return false;
 	if (!shown) {
-		extent_skips_add(sharer->pass, target, SKIP_CHANGED, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, &step->target);
 		return true;
 	}
 
@@ -70,53 +68,52 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 	if (kept)
 		*ret = STEP_DOUBTED;
 	else
-		extent_skips_add(sharer->pass, target, SKIP_DIFFERS, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_DIFFERS, &step->target);
 	return true;
 }
 
 /* Have the kernel share one step. */
-static SharedRounds share_rounds(ExtentSharer *sharer, const ExtentStep *step,
-				 const StepFiles *files)
+static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files)
 {
-	SharedRounds shared = step_rounds_share(sharer->rounds, step, files);
+	SharedStep shared = step_sharer_share(sharer->step_sharer, step, files);
 
 	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
 	return shared;
 }
 
-/* Share one step of @target; what goes no further leaves the target alone. */
-static bool run_rounds(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+/* Share one step of @target.  If this fails, the target is skipped. */
+static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
 		       const StepFiles *files, StepOutcome *ret, GError **error)
 {
-	SharedRounds shared = share_rounds(sharer, step, files);
+	SharedStep shared = share_opened(sharer, step, files);
 
-	extent_counts_add_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
-		extent_skips_add(sharer->pass, target,
-				 shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE,
-				 &step->target);
+		extent_outcome_note_skipped(
+			sharer->pass, target,
+			shared.read == READ_SHORT ? SKIP_CHANGED : SKIP_UNREADABLE, &step->target);
 	else if (shared.outcome == DEDUPE_DIFFERS)
 		return note_difference(sharer, target, step, shared.done, shared.length, ret,
 				       error);
 	else if (shared.no_source != SKIP_REASONS)
-		extent_skips_add(sharer->pass, target, shared.no_source, &step->target);
+		extent_outcome_note_skipped(sharer->pass, target, shared.no_source, &step->target);
 	else if (shared.outcome == DEDUPE_SAME)
 		*ret = STEP_DONE;
 	else if (shared.outcome != DEDUPE_NOT_DONE)
-		extent_skips_add(sharer->pass, target, dedupe_failure_reason(shared.outcome),
-				 &step->target);
+		extent_outcome_note_skipped(sharer->pass, target,
+					    dedupe_failure_reason(shared.outcome), &step->target);
 	return true;
 }
 
 /*
- * Share what the first target needs first together with what goes on with it.  What goes no further is
- * tried step by step afterwards, which tells whose fault it is; so is all once something differed.
+ * Share the first step of the first target together with all that continues it.  A part that fails is tried step by
+ * step afterwards, which tells the target to blame.  After the first difference all steps are shared one by one.
  */
 static void share_joined(ExtentSharer *sharer)
 {
 	PassResult *result = sharer->pass->result;
-	SharedRounds shared;
+	SharedStep shared;
 	SkipReason reason;
 	ExtentStep joined;
 	StepFiles files;
@@ -124,14 +121,14 @@ static void share_joined(ExtentSharer *sharer)
 
 	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
 		return;
-	if (step_rounds_open(sharer->rounds, &joined, sharer->copy.copy, &files, &reason))
+	if (step_sharer_open(sharer->step_sharer, &joined, sharer->copy.copy, &files, &reason))
 		return;
 
-	shared = share_rounds(sharer, &joined, &files);
+	shared = share_opened(sharer, &joined, &files);
 	if (shared.outcome == DEDUPE_DIFFERS)
 		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
 	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	extent_counts_add_shared(sharer->pass, done, done > 0);
+	extent_outcome_note_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -143,7 +140,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	StepFiles files;
 	ChecksumTrust trust = CHECKSUM_TRUST_YES;
 
-	/* Since it was planned something may have differed. */
+	/* The source may have differed since the step was planned. */
 	if (step->from != STEP_FROM_COPY &&
 	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &trust,
 				error))
@@ -152,15 +149,15 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	if (trust != CHECKSUM_TRUST_YES)
 		return true;
 
-	unopened = step_rounds_open(sharer->rounds, step, sharer->copy.copy, &files, &reason);
+	unopened = step_sharer_open(sharer->step_sharer, step, sharer->copy.copy, &files, &reason);
 	if (!unopened)
-		return run_rounds(sharer, target, step, &files, ret, error);
+		return run_opened(sharer, target, step, &files, ret, error);
 
-	extent_skips_add(sharer->pass, target, reason, unopened);
+	extent_outcome_note_skipped(sharer->pass, target, reason, unopened);
 	return true;
 }
 
-/* Whether it is not only as a source that the target is of interest. */
+/* Whether the target is more than a source of others in this round. */
 static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 {
 	GHashTable *sources = sharer->round->sources;
@@ -171,14 +168,13 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 }
 
 /*
- * The target stays, so it may be the source of those that were sources until now; what cannot be
- * opened at the moment is left out of the pass.  One that equals nothing, save its zeros a hole, was no
- * target of others, so that it may be one yet.
+ * Pin the target: it stays, so it may be the source of its former sources.  A target that cannot be opened now is
+ * left out of the pass.  One whose only run is zeros and a hole was no target of others, so it still may be one.
  */
 static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
 {
 	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
-	/* What is a source and not free to go besides is no news, save that it could be freed. */
+	/* A source that cannot be freed itself was not counted before, unless only its cost prevents it. */
 	bool is_news =
 		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
 	const ExtentPin *why = extent_plan_pin(sharer->plan);
@@ -192,15 +188,16 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
-		/* What it has in common with others may be what these lack to go. */
+		/* The target's data may be what its sources lack. */
 		for (guint i = 0; i < sharer->runs->len; i++)
-			extent_again_add(sharer->round->again,
-					 g_array_index(sharer->runs, Run, i).source, target->inode);
+			replan_list_add(sharer->round->replan,
+					g_array_index(sharer->runs, Run, i).source, target->inode);
 	}
 	if (is_searched)
 		return true;
 	if (is_news) {
-		extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+		extent_outcome_note_skipped(sharer->pass, target, reason,
+					    extent_plan_blamed(sharer->plan));
 		if (reason == SKIP_CLONES)
 			sharer->pass->result->costly_bytes +=
 				extent_plan_costly_bytes(sharer->plan);
@@ -209,12 +206,12 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	       pinned_extents_put(sharer->pass->btrfs.pinned, target, why, is_news, error);
 }
 
-/* Queue what is planned for @target. */
+/* Queue the plan for @target. */
 static void enqueue(ExtentSharer *sharer, const Object *target)
 {
 	const GArray *steps = extent_plan_steps(sharer->plan);
 	const ExtentStep *first = &g_array_index(steps, ExtentStep, 0);
-	/* What is to be shared with what comes before is read in larger pieces then. */
+	/* A step that continues the one before is read with that, in larger pieces. */
 	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
 	PlannedTarget *planned =
 		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
@@ -228,14 +225,14 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 				     checksum_trust_ahead_bytes(sharer->pass, first->length));
 }
 
-/* What the plan in hand shares with stays, also if its own turn has not come. */
+/* The sources of the present plan stay, also if their own turn comes later. */
 static void lock_sources(ExtentSharer *sharer)
 {
 	const GArray *locked = extent_plan_locked(sharer->plan);
 
 	for (guint i = 0; i < locked->len; i++)
 		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
-				      FACT_LOCKED);
+				      FACT_LOCKED | FACT_SERVED);
 }
 
 /* The target stays in this pass, so it may be the source of others. */
@@ -246,7 +243,7 @@ static void keep(ExtentSharer *sharer, const Object *target)
 	sharer->round->n_pinned++;
 }
 
-/* Make the copy that @planned, the first target, needs; false if it is left alone for want of it. */
+/* Make the copy that @planned, the first target, needs; false if that fails and the target is skipped. */
 static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 {
 	const ExtentRef *blamed;
@@ -255,15 +252,15 @@ static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
 	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &reason, &blamed))
 		return true;
 
-	/* Nothing can be said of it when the pass was asked to stop. */
+	/* A stopped pass tells nothing about it. */
 	if (pass_checkpoint(sharer->pass)) {
-		extent_skips_add(sharer->pass, &planned->extent, reason, blamed);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, reason, blamed);
 		keep(sharer, &planned->extent);
 	}
 	return false;
 }
 
-/* What was to be shared away stays, as it differed. */
+/* Pin a planned target after all, because a source differed. */
 static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason reason,
 			  GError **error)
 {
@@ -273,7 +270,7 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 		reason = SKIP_DIFFERS;
 		why.cause = why.cause == PIN_UNCOVERED ? PIN_DIFFERS : why.cause;
 	}
-	extent_skips_add(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
+	extent_outcome_note_skipped(sharer->pass, target, reason, extent_plan_blamed(sharer->plan));
 	if (skip_may_pass(reason))
 		return true;
 
@@ -282,8 +279,8 @@ static bool pin_after_all(ExtentSharer *sharer, const Object *target, SkipReason
 }
 
 /*
- * Plan again for a target that differed from a source, or of which one is doubted: without that one.
- * If nothing else equals it, it stays, and others may have it as their source.
+ * Plan again for a target with a source that differed or is doubted, without that source.  If nothing else covers
+ * it, it stays, and may be a source of others.
  */
 static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, GError **error)
 {
@@ -309,13 +306,13 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		*ret = make_copy(sharer, planned);
 	}
 	if (outcome == EXTENT_GONE)
-		return gone_extent_forget(sharer->pass, sharer->table, target, error);
+		return extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
 }
 
-/* All steps of the plan, and of those that come after it; *ret_done: nothing is left to do. */
+/* Run all steps of the plan, and joined ones of later plans; *ret_done: nothing is left to do. */
 static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_done, GError **error)
 {
 	guint i = 0;
@@ -348,18 +345,19 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 	return true;
 }
 
-/* The pass may not go on sharing. */
+/* Skip all planned targets: the pass may share no more. */
 static void leave_all_planned(ExtentSharer *sharer)
 {
 	while (!extent_queue_is_empty(sharer->planned)) {
 		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
 
 		planned_target_release(planned, sharer->files);
-		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE,
+					    NULL);
 	}
 }
 
-/* Do all that is planned for @planned, which was the first in the queue. */
+/* Run the plan of @planned, which was the first in the queue. */
 static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error)
 {
 	const Object *target = &planned->extent;
@@ -384,11 +382,11 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	if (!extent_refs_read(sharer->refs, target, 1, &outcome, error))
 		return false;
 	if (outcome == EXTENT_REFS_GONE)
-		return gone_extent_note_freed(sharer->pass, sharer->table, planned, error);
+		return extent_outcome_note_freed(sharer->pass, sharer->table, planned, error);
 
-	/* It was cloned, or written to, meanwhile. */
+	/* The extent was cloned, or written to, meanwhile. */
 	places = extent_refs_list(sharer->refs, &n);
-	extent_skips_add(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
+	extent_outcome_note_skipped(sharer->pass, target, SKIP_CHANGED, n > 0 ? &places[0] : NULL);
 	return true;
 }
 
@@ -433,7 +431,7 @@ static bool has_surplus(const ExtentSharer *sharer)
 	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files));
 }
 
-/* Share what is more than worth to have planned: half, where each of these shares makes a commit necessary. */
+/* Share targets until the queue is not full; half of them, if each batch makes a commit necessary. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
 	bool takes_half =
@@ -448,7 +446,7 @@ static bool execute_surplus(ExtentSharer *sharer, GError **error)
 	return true;
 }
 
-/* Whether @target may be planned after all when what is queued was shared, or was left alone. */
+/* Whether @target may be planned after all, once the queue was shared. */
 static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
 {
 	return extent_queue_has_any(sharer->planned, extent_plan_moved(sharer->plan)) ||
@@ -456,8 +454,8 @@ static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
 }
 
 /*
- * Plan for @target.  What would serve as a source but is to be shared away itself may stay after all, and
- * room that others claimed may be given back.  Before the target is pinned for want of these, that is seen to.
+ * Plan for @target.  Possible sources that are queued themselves may stay after all, and queued targets may give
+ * claimed room back.  So the queue is shared before the target is pinned for lack of these.
  */
 static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
 		      SkipReason *ret_reason, GError **error)
@@ -478,14 +476,14 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	bool is_turned = false;
 
 	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
-		extent_again_add(sharer->round->again, target->id, target->inode);
+		replan_list_add(sharer->round->replan, target->id, target->inode);
 		return true;
 	}
 	if (sharer->pass->result->stopped_reason) {
-		extent_skips_add(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
+		extent_outcome_note_skipped(sharer->pass, target, SKIP_NO_METADATA_SPACE, NULL);
 		return true;
 	}
-	/* Once in a pass is enough. */
+	/* Trying a target once per pass is enough. */
 	if (postponed_has(sharer->pass->postponed, target->id)) {
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
@@ -502,7 +500,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	switch (outcome) {
 	case EXTENT_GONE:
 		return sharer->pass->settings->dry_run ||
-		       gone_extent_forget(sharer->pass, sharer->table, target, error);
+		       extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
 	case EXTENT_STOPPED:
 		return true;
@@ -515,13 +513,13 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	object_table_add_fact(sharer->table, target->id, FACT_MOVED);
 	lock_sources(sharer);
 	if (sharer->pass->settings->dry_run)
-		extent_counts_estimate(sharer->pass, target, sharer->plan);
+		extent_outcome_estimate(sharer->pass, sharer->table, target, sharer->plan);
 	else
 		enqueue(sharer, target);
 	return true;
 }
 
-/* Plan for the target of the runs in hand, and share when enough is planned. */
+/* Plan for the target of the present runs, and share when enough is planned. */
 static bool end_target(ExtentSharer *sharer, GError **error)
 {
 	const Object *found;
@@ -543,7 +541,7 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 	return execute_surplus(sharer, error);
 }
 
-/* Note a run of the target in hand; that it has zeros is said once. */
+/* Note a run of the present target; zeros only once. */
 static void add_run(ExtentSharer *sharer, const Run *run)
 {
 	if (run->source == RUN_HOLE && sharer->has_zeros)
@@ -553,13 +551,14 @@ static void add_run(ExtentSharer *sharer, const Run *run)
 	g_array_append_val(sharer->runs, *run);
 }
 
-static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
+static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 {
 	while (pass_checkpoint(sharer->pass)) {
-		const Plan *next;
+		const OrderedRun *next;
 
-		/* What differed is not to be tried again, also if the pass is killed. */
-		if (!plan_next(planner, &next, error) || !pass_commit_when_due(sharer->pass, error))
+		/* Commit pairs that differed, so that they are not tried again even if the pass is killed. */
+		if (!run_order_next(order, &next, error) ||
+		    !pass_commit_when_due(sharer->pass, error))
 			return false;
 		if ((!next || next->begins_target) && !end_target(sharer, error))
 			return false;
@@ -572,11 +571,11 @@ static bool share_all(ExtentSharer *sharer, Planner *planner, GError **error)
 	return execute_all(sharer, error);
 }
 
-bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *planner,
+bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *order,
 		   ShareRound *round, GError **error)
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
-	g_autoptr(StepRounds) rounds = step_rounds_new(pass, files);
+	g_autoptr(StepSharer) step_sharer = step_sharer_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
@@ -587,7 +586,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.pass = pass,
 		.table = table,
 		.files = files,
-		.rounds = rounds,
+		.step_sharer = step_sharer,
 		.refs = refs,
 		.plan = plan,
 		.swap = swap,
@@ -596,5 +595,5 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, Planner *pl
 		.planned = planned,
 	};
 
-	return share_all(&sharer, planner, error) && object_table_take_error(table, error);
+	return share_all(&sharer, order, error) && object_table_take_error(table, error);
 }

@@ -4,15 +4,15 @@
 #include "daemon/context/pass.h"
 
 /*
- * MetadataWatch - ends the sharing of a pass when the reserve of metadata (metadata-reserve.h) is
- * touched.
+ * MetadataWatch - ends the sharing of a pass when free space for metadata comes near the reserve
+ * (metadata-reserve.h).
  *
  * Thread: the filesystem's worker.
  */
 
 /*
- * Have the pass stop sharing if it is touched: its result says so from then on.  Looks a second after
- * @looked_usec (monotonic; kept here) at the earliest.
+ * If the reserve is touched, stop sharing and say so in the pass's result.  Looks at most once a second;
+ * *looked_usec (monotonic) is the time of the last look.
  */
 bool metadata_watch_look_when_due(const Pass *pass, int64_t *looked_usec, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -5,10 +5,10 @@
 #include "hashstore/objects/objects.h"
 
 /*
- * The data extent of btrfs that a pass was at when it was ended: nothing of it is freed before its last
- * place is shared, so the next pass finishes it first, whatever there is by then that frees more.
+ * The data extent of btrfs that a pass was sharing when it ended.  None of it is freed before its last reference is
+ * redirected, so the next pass finishes it first.
  *
- * Only of a pass that ended in order; one that was killed leaves it to the order of planning.
+ * A pass that was killed leaves no resume point.
  *
  * Thread: the filesystem's worker.
  */
@@ -16,5 +16,5 @@
 /* Remember @extent. */
 bool resume_point_note(Pass *pass, const Object *extent, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Its id, and forget it; 0: there is none. */
+/* Return its id, and forget it; 0: there is none. */
 bool resume_point_take(Pass *pass, uint32_t *ret_id, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -6,7 +6,7 @@
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
-/* Times of inodes may be so much behind the clock: they are taken at ticks of 10 ms at most. */
+/* Times of inodes may be so much behind the clock: they are taken at ticks of at most 10 ms. */
 #define TICK_NSEC INT64_C(20000000)
 
 static bool has_dead(const GArray *subvolumes)
@@ -36,7 +36,7 @@ bool space_ledger_begin(Pass *pass, const BtrfsInfo *info, SpaceLedger *ret, GEr
 	return true;
 }
 
-/* Whether an inode of one subvolume was changed by somebody since the pass began. */
+/* Whether another process changed an inode of one subvolume since the pass began. */
 static bool is_written_in(const Pass *pass, const SpaceLedger *ledger, uint64_t root,
 			  BtrfsTree *tree, bool *ret, GError **error)
 {
@@ -81,7 +81,7 @@ static bool is_written(const Pass *pass, const SpaceLedger *ledger, const GArray
 	return true;
 }
 
-/* Why the counts of the pass cannot be held against those of the filesystem; NULL: they can be. */
+/* Why the counts of the pass cannot be compared with those of the filesystem; NULL: they can. */
 static bool find_hindrance(const Pass *pass, const SpaceLedger *ledger, const char **ret,
 			   GError **error)
 {
@@ -117,7 +117,7 @@ static void check(PassResult *result)
 		gained - (int64_t)(result->freed.bytes - result->rewritten.bytes);
 }
 
-/* A dry run remembers nothing: what it found is added to what is known. */
+/* A dry run stores nothing: its pinned extents are added to those in the store. */
 static bool sum_pinned(Pass *pass, GError **error)
 {
 	PassResult *result = pass->result;

@@ -162,6 +162,27 @@ def test_hundreds_of_snapshots(tree, live, dedupd):
     assert delete_and_check(dedupd, *names[::-1], read_only_snapshots="auto") == size
 
 
+# What is deferred stays so
+
+
+def test_what_is_deferred_stays_so_when_its_source_is_planned_for_again(tree, dedupd):
+    """The source is planned for again, as it keeps a third file.  It equals what is deferred, but gains nothing by that."""
+    make_subvolume(tree / "live")
+    write_nearly_twins(tree / "live")
+    data = (tree / "live/common").read_bytes()
+    write_extent(tree / "live/nearly-2", data[:-REST] + noise(9, REST))
+    write_extent(tree / "live/partly", data[-2 * REST:] + noise(10, SIZE - 2 * REST))
+    names = [f"kept-{number}" for number in range(MANY)]
+    for name in names:
+        snapshot(tree / "live", tree / name)
+
+    done = check_deferred(dedupd, 2 * SIZE, MANY, tree / names[-1], read_only_snapshots="auto")
+
+    # Nothing is deferred for what was deferred before.
+    assert done.first.filesystem["deferred"]["bytes"] == 2 * SIZE
+    assert delete_and_check(dedupd, *names, read_only_snapshots="auto") == 2 * SIZE
+
+
 # What is copied for it
 
 

@@ -6,6 +6,7 @@
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/machine/device-health.h"
 #include "tests/fs/kernel/real-filesystem.h"
 
 #include <errno.h>
@@ -177,7 +178,6 @@ static void test_sums_are_those_of_the_data(void)
 	uint8_t expected[BTRFS_SUM_BYTES_MAX];
 	BtrfsInfo info = read_info(scratch);
 
-	g_test_message("checksums are %s", btrfs_checksum_name(info.checksum));
 	g_assert_cmpuint(info.sector_bytes, ==, BLOCK_BYTES);
 	g_assert_true(btrfs_checksum_of_zeros(info.checksum, info.sector_bytes, expected));
 	g_assert_cmpint(pwrite(fd, block, sizeof(block), 0), ==, sizeof(block));
@@ -515,6 +515,19 @@ static gpointer balance(gpointer data)
 	return GINT_TO_POINTER(ioctl(scratch->fd, BTRFS_IOC_BALANCE_V2, &arguments));
 }
 
+static bool is_balanced(const uint8_t uuid[FS_UUID_BYTES])
+{
+	FsLocation location = { .is_btrfs = true };
+	DeviceHealth health;
+	bool is_balanced;
+
+	memcpy(location.fsid, uuid, FS_UUID_BYTES);
+	device_health_read(disk_topology_system(), &location, &health);
+	is_balanced = g_strcmp0(health.btrfs_work, "a balance of the btrfs") == 0;
+	device_health_clear(&health);
+	return is_balanced;
+}
+
 static void test_a_balance_is_an_exclusive_operation(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -524,21 +537,18 @@ static void test_a_balance_is_an_exclusive_operation(void)
 
 	close(scratch_create(scratch, "file", 40 * MIB, 1));
 	flush(scratch);
-	g_assert_null(btrfs_exclusive_operation(info.uuid));
+	g_assert_false(is_balanced(info.uuid));
 	while (!is_seen && g_get_monotonic_time() < end) {
 		GThread *thread = g_thread_new("balance", balance, scratch);
 
-		for (unsigned i = 0; i < 5000 && !is_seen; i++) {
-			g_autofree char *operation = btrfs_exclusive_operation(info.uuid);
-
-			is_seen = g_strcmp0(operation, "balance") == 0;
-		}
+		for (unsigned i = 0; i < 5000 && !is_seen; i++)
+			is_seen = is_balanced(info.uuid);
 		g_assert_cmpint(GPOINTER_TO_INT(g_thread_join(thread)), ==, 0);
 	}
 	g_assert_true(is_seen);
-	g_assert_null(btrfs_exclusive_operation(info.uuid));
+	g_assert_false(is_balanced(info.uuid));
 	info.uuid[0] ^= 1;
-	g_assert_null(btrfs_exclusive_operation(info.uuid));
+	g_assert_false(is_balanced(info.uuid));
 }
 
 int main(int argc, char **argv)

@@ -196,7 +196,7 @@ def test_on_a_rotating_disk_one_pass_works_at_a_time(two_on_one_disk, service):
         seen.append(sorted((row["state"], row["why"]) for row in rows))
         time.sleep(0.1)
         rows = rows_of(service, both)
-    assert any(("waiting", "another filesystem on its disk is worked on") in rows for rows in seen)
+    assert any(("waiting", "a pass over another filesystem uses its disk") in rows for rows in seen)
     assert all([state for state, _ in rows].count("running") <= 1 for rows in seen)
     for filesystem in both:
         assert service.wait_for_passes(filesystem.mount_point, 1)["last_freed_bytes"] == 8 * MIB

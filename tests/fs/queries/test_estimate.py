@@ -152,15 +152,18 @@ WAYS = {
 }
 
 
-# With a seed of which a pass took copies of the one before for its own.
-@pytest.mark.parametrize("way, seed", [*((way, None) for way in WAYS), ("snapshots", 90014)])
+# Of these seeds a pass took copies of the one before for its own; found by chance what another store misses; and
+# found an extent too costly that had become a source.
+SEEDS = (90014, 262971137, 207853225)
+
+
+@pytest.mark.parametrize("way, seed", [*((way, None) for way in WAYS), *(("snapshots", seed) for seed in SEEDS)])
 def test_bounds_hold_what_a_pass_frees_of_any_data(make_filesystem, make_dedupd, way, seed):
     """Of other data in each run; and once more, of what is shared by then, with a new store."""
     kind, mount_options, fill = WAYS[way]
     filesystem = make_filesystem(kind, mount_options=mount_options)
     tree = pathlib.Path(filesystem.mount_point)
-    is_fresh = seed is None
-    seed = mixture.fresh_seed() if is_fresh else seed
+    seed = mixture.fresh_seed() if seed is None else seed
     print("seed", seed)
     fill(tree, seed)
     for state in ("first", "again"):
@@ -174,8 +177,6 @@ def test_bounds_hold_what_a_pass_frees_of_any_data(make_filesystem, make_dedupd,
         said = f"seed {seed}, {state}: {row['pass_bytes']} foretold, {freed} freed"
         is_foretold = (abs(row["pass_bytes"] - freed) <= WITHIN * freed + 256 * KIB
                        or row["pass_low_bytes"] <= freed <= row["pass_high_bytes"])
-        if is_fresh and way == "snapshots" and state == "again" and not is_foretold:
-            pytest.xfail(f"a pass deferred extents once more, and wrote more than a dry run plans: {said}")
         assert is_foretold, said
         assert sample["pass_low_bytes"] <= freed <= sample["pass_high_bytes"] or kind == "btrfs", said
 

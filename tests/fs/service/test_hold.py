@@ -259,8 +259,9 @@ def test_a_caller_that_ignores_its_children_has_the_hold_end(quiet, tree):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_signals_are_passed_on(quiet, tree, number):
-    script = f"import signal, sys; signal.signal({int(number)}, lambda *_: sys.exit(9)); " \
-             "print('ready', flush=True); signal.pause()"
+    # One that arrives right before pause() would wait for another.
+    script = f"import signal, sys, time; signal.signal({int(number)}, lambda *_: sys.exit(9)); " \
+             "print('ready', flush=True); [time.sleep(0.1) for _ in iter(int, 1)]"
     with subprocess.Popen([harness.dedupctl_program(), "hold", tree, "--", "python3", "-c", script],
                           stdout=subprocess.PIPE, text=True, env=quiet.environment()) as process:
         assert process.stdout.readline() == "ready\n"

@@ -357,7 +357,7 @@ def test_with_mode_timer_the_service_waits_until_it_is_asked(machine):
     machine.write(f"{CONFIGURATION}/mode.conf", "[Dedupd]\nMode=timer\n")
     machine.tell("systemctl", "start", SERVICE)
     machine.tell("dedupctl", "enable", place.mount_point)
-    wait_until(lambda: place.shows()["why"] == "until it is asked for", machine.journal_text)
+    wait_until(lambda: place.shows()["why"] == "until a pass is requested", machine.journal_text)
 
     # What the timer begins and what the service does are not in each other's way.
     machine.tell("systemctl", "start", ONCE)

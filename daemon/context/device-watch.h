@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "common/disks/throttle.h"
+#include "kernel-ioctl/machine/disk-topology.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * DeviceWatch - looks at the devices of a pass once a second.
+ *
+ * The pass waits while an array is synchronized, or while a btrfs filesystem is balanced, scrubbed or given other
+ * devices.  The pass ends if the devices are failing or gone, or if somebody holds the filesystem
+ * (FilesystemHold).
+ *
+ * These count as failing: an array or a btrfs filesystem that lacks a device; errors of btrfs devices that were
+ * not there when the last pass ended; on XFS, DEVICE_WATCH_UNREADABLE files that could not be read.  On btrfs no
+ * number of unreadable files is a failure of a device: any user can create such files.
+ *
+ * Thread: the one that made it; in others nothing happens.
+ */
+typedef struct DeviceWatch DeviceWatch;
+
+#define DEVICE_WATCH_UNREADABLE 16
+
+typedef struct {
+	const DiskTopology *topology;
+	FsLocation location;
+	int fd; /* on the filesystem; -1: none */
+	const char *mount_point;
+	const char *uuid;   /* NULL: a filesystem that nobody holds */
+	Throttle *throttle; /* held while the pass waits; NULL: none */
+	bool runs_degraded; /* failures do not end the pass, only missing devices do */
+} DeviceWatchOptions;
+
+/* @options are borrowed for the call; the objects they point to, for as long as the watch lives. */
+DeviceWatch *device_watch_new(const DeviceWatchOptions *options);
+void device_watch_free(DeviceWatch *watch);
+
+/* Set the number of device errors when the last pass ended.  Until then the present number counts. */
+void device_watch_set_known_errors(DeviceWatch *watch, uint64_t errors);
+
+/* The number of device errors by now. */
+uint64_t device_watch_errors(const DeviceWatch *watch);
+
+/*
+ * Look, if it is time to, and wait until the pass may go on, or for @stop.  @n_unreadable files could not be read
+ * so far.  Returns why the pass has to end, to be freed; NULL: it may go on.  *@ret_is_on_hold: nothing fails, but
+ * somebody holds the filesystem.
+ */
+char *device_watch_look(DeviceWatch *watch, uint64_t n_unreadable, const atomic_bool *stop,
+			bool *ret_is_on_hold);
+
+/* The same at once, and without waiting: for a caller that has failed and looks for the cause. */
+char *device_watch_find_trouble(const DeviceWatch *watch, uint64_t n_unreadable);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DeviceWatch, device_watch_free)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "daemon/share/dedupe-window.h"
+#include "daemon/share/run-sharer.h"
+
+/*
+ * The account of a DedupeWindow: what comparing it costs, what sharing it frees, and whether that is worth it.
+ *
+ * Thread: the filesystem's worker.
+ */
+
+/*
+ * Decide which candidates of the mapped window may be compared.  Blocks with several references are left to
+ * CloneSharer, and blocks that cost more than the pass may compare are skipped: *costly_bytes grows by these.
+ * @clone: only these blocks are shared, and only if they still lie there; NULL: a run.
+ */
+bool window_account_limit(Pass *pass, DedupeWindow *window, const CloneTarget *clone,
+			  uint64_t *costly_bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Whether window_account_limit() would leave the candidates to be compared now, as far as clones decide that. */
+bool window_account_expects_compare(const Pass *pass, const DedupeWindow *window);
+
+/* Charge the bytes that the window read.  @is_source_read: its source was read for another reference just before. */
+void window_account_charge(Pass *pass, DedupeWindow *window, bool is_source_read);
+
+/* Count the blocks of [@first, @end) that the kernel shared: they now lie where their source does. */
+void window_account_add_shared(Pass *pass, const DedupeWindow *window, size_t first, size_t end);
+
+/* In a dry run: count [@first, @end) as if the kernel had shared it. */
+void window_account_add_expected(Pass *pass, const DedupeWindow *window, size_t first, size_t end);
+
+/* Count the blocks that are shared already, and add them to @settled. */
+void window_account_add_same_place(Pass *pass, const DedupeWindow *window, BlockSet *settled);
