@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/mounts-with-timeout.h"
 
+#include "cli/arguments/timed-look.h"
 #include "kernel-ioctl/call/fd.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MSEC        2000
 #define DEDUPE_FAILURE_BYTES 8192
+#define TAGS_BYTES           4096
 
 /* The result of a look, in memory that both processes share. */
 typedef struct {
 	FsIdentity identity;
 	char uuid[FS_UUID_TEXT_BYTES];
 	char refusal[DEDUPE_FAILURE_BYTES]; /* empty: none */
+	char tags[TAGS_BYTES];              /* a line each */
 	struct {
 		bool is_reachable;
 		int failure;
@@ -40,6 +37,11 @@ static void put(Sight *sight, const MountedFilesystem *filesystem)
 	memcpy(sight->uuid, filesystem->uuid, sizeof(sight->uuid));
 	if (filesystem->refusal)
 		g_strlcpy(sight->refusal, filesystem->refusal, sizeof(sight->refusal));
+	if (filesystem->tags) {
+		g_autofree char *lines = g_strjoinv("\n", filesystem->tags);
+
+		g_strlcpy(sight->tags, lines, sizeof(sight->tags));
+	}
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		const MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
@@ -54,6 +56,7 @@ static void take(const Sight *sight, MountedFilesystem *filesystem)
 	memcpy(filesystem->uuid, sight->uuid, sizeof(filesystem->uuid));
 	if (sight->refusal[0] != '\0')
 		filesystem->refusal = g_strdup(sight->refusal);
+	filesystem->tags = g_strsplit(sight->tags, "\n", -1);
 	for (size_t i = 0; i < filesystem->mount_points->len; i++) {
 		MountPoint *mount_point = filesystem->mount_points->pdata[i];
 
@@ -62,68 +65,23 @@ static void take(const Sight *sight, MountedFilesystem *filesystem)
 	}
 }
 
-/* A process that hangs must not keep dedupctl's output open, since its reader would wait. */
-static void let_go_of_output(void)
-{
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(nothing, fd);
-}
-
-/* Start a process that looks.  Its end closes @ended_fd.  Returns -1 if it cannot be started. */
-static pid_t start_look(Sight *sight, MountedFilesystem *filesystem, int *ret_ended_fd)
-{
-	int ends[2];
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-
-	child = fork();
-	if (child == 0) {
-		let_go_of_output();
-		mounted_filesystem_examine(filesystem, NULL);
-		put(sight, filesystem);
-		_exit(0);
-	}
-	fd_close(&ends[1]);
-	*ret_ended_fd = ends[0];
-	if (child < 0)
-		fd_close(ret_ended_fd);
-	return child;
-}
-
-static bool ends_in_time(int ended_fd)
-{
-	struct pollfd ended = { .fd = ended_fd };
-	int n_ready;
-
-	do
-		n_ready = poll(&ended, 1, PATIENCE_MSEC);
-	while (n_ready < 0 && errno == EINTR);
-	return n_ready > 0;
-}
-
 /* Returns false if it did not answer. */
 static bool look(Sight *sight, MountedFilesystem *filesystem)
 {
 	g_auto(Fd) ended_fd = -1;
-	pid_t child = start_look(sight, filesystem, &ended_fd);
-	int status = 0;
+	pid_t child = timed_look_start(&ended_fd);
 
-	if (child < 0) {
+	if (child <= 0)
 		mounted_filesystem_examine(filesystem, NULL);
+	if (child == 0) {
+		put(sight, filesystem);
+		_exit(0);
+	}
+	if (child < 0)
 		return true;
-	}
-	if (!ends_in_time(ended_fd)) {
-		kill(child, SIGKILL);
+	if (!timed_look_end(child, !timed_look_wait(ended_fd)))
 		return false;
-	}
 
-	waitpid(child, &status, 0);
-	if (status != 0)
-		return false;
 	take(sight, filesystem);
 	return true;
 }

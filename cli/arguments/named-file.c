@@ -21,13 +21,25 @@ static void fail_to_open(const NamedFile *file, OpenOutcome outcome, int cause, 
 			    "cannot read %s: %s", file->text, g_strerror(cause));
 }
 
-static bool identify(NamedFile *file, GError **error)
+static bool is_on_last(const NamedFile *file, const LastFilesystem *last)
+{
+	return last && last->identity.kind != FS_KIND_OTHER &&
+	       file->stat.device_major == last->device_major &&
+	       file->stat.device_minor == last->device_minor;
+}
+
+static bool identify(NamedFile *file, const LastFilesystem *last, GError **error)
 {
 	int status = file_stat_at(file->fd, "", &file->stat);
 
 	if (status != 0) {
 		fail_to_open(file, OPEN_FAILED, status, error);
 		return false;
+	}
+	if (is_on_last(file, last)) {
+		file->identity = last->identity;
+		file->subvolume = last->subvolume;
+		return true;
 	}
 	if (!fs_identity_read(file->fd, &file->identity, error))
 		return false;
@@ -63,7 +75,7 @@ static OpenOutcome open_path(const char *path, int *ret_fd, int *ret_errno)
 	return open_file_at(above, name, ret_fd, ret_errno);
 }
 
-NamedFile *named_file_open(const char *typed, GError **error)
+NamedFile *named_file_open(const char *typed, LastFilesystem *last, GError **error)
 {
 	g_autoptr(NamedFile) file = g_new0(NamedFile, 1);
 	OpenOutcome outcome;
@@ -84,7 +96,12 @@ NamedFile *named_file_open(const char *typed, GError **error)
 		return NULL;
 	}
 
-	return identify(file, error) ? g_steal_pointer(&file) : NULL;
+	if (!identify(file, last, error))
+		return NULL;
+	if (last)
+		*last = (LastFilesystem){ file->identity, file->subvolume, file->stat.device_major,
+					  file->stat.device_minor };
+	return g_steal_pointer(&file);
 }
 
 NamedFile *named_file_open_by_id_take(int fd, const FsIdentity *identity, const FileId *id,
@@ -117,20 +134,10 @@ void named_file_close(NamedFile *file)
 	g_free(file);
 }
 
-static bool is_on_device_of(const NamedFile *one, const NamedFile *other)
-{
-	return one->stat.device_major == other->stat.device_major &&
-	       one->stat.device_minor == other->stat.device_minor;
-}
-
 bool named_files_are_neighbours(const NamedFile *one, const NamedFile *other)
 {
-	if (one->identity.kind != other->identity.kind ||
-	    memcmp(one->identity.uuid, other->identity.uuid, FS_UUID_BYTES) != 0)
-		return false;
-
-	/* Each subvolume of btrfs has a device number of its own; a clone of an XFS has another one. */
-	return one->identity.kind == FS_KIND_BTRFS || is_on_device_of(one, other);
+	return one->identity.kind == other->identity.kind &&
+	       fs_uuid_equal(one->identity.uuid, other->identity.uuid);
 }
 
 bool named_files_are_same(const NamedFile *one, const NamedFile *other)

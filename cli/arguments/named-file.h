@@ -26,8 +26,18 @@ typedef struct {
 	uint64_t subvolume;  /* 0 on XFS */
 } NamedFile;
 
-/* The error names the file as typed, and says why it could not be opened. */
-NamedFile *named_file_open(const char *typed, GError **error);
+/* The filesystem and the subvolume of the last one of many files; all zeros: none yet. */
+typedef struct {
+	FsIdentity identity;
+	uint64_t subvolume;
+	uint32_t device_major, device_minor;
+} LastFilesystem;
+
+/*
+ * The error names the file as typed, and says why it could not be opened.  With @last, the filesystem of a file on
+ * the same device as the last one is not asked again; NULL: always.
+ */
+NamedFile *named_file_open(const char *typed, LastFilesystem *last, GError **error);
 
 /*
  * Open a file by its number, on the filesystem @identity that @fd lies on.  NULL: the file does not exist, or

@@ -91,7 +91,7 @@ GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
 	g_autoptr(GPtrArray) below = NULL;
 	GPtrArray *disks = new_array();
 
-	memcpy(location.uuid, mounted->identity.uuid, sizeof(location.uuid));
+	memcpy(location.fsid, mounted->identity.fsid, sizeof(location.fsid));
 	below = disk_topology_find(disk_topology_system(), &location);
 	for (guint i = 0; i < below->len; i++) {
 		const Disk *disk = below->pdata[i];

@@ -5,7 +5,7 @@
 #include "common/text/size-text.h"
 #include "kernel-ioctl/btrfs/btrfs-space.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
-#include "kernel-ioctl/machine/disk.h"
+#include "kernel-ioctl/call/sysfs-attribute.h"
 
 #include <string.h>
 
@@ -15,8 +15,8 @@
 static void look_at_quota(const char *directory, Findings *findings)
 {
 	g_autofree char *groups = g_build_filename(directory, "qgroups", NULL);
-	g_autofree char *mode = disk_attribute(groups, "mode");
-	g_autofree char *enabled = disk_attribute(groups, "enabled");
+	g_autofree char *mode = sysfs_attribute(groups, "mode");
+	g_autofree char *enabled = sysfs_attribute(groups, "enabled");
 
 	if (!g_file_test(groups, G_FILE_TEST_IS_DIR) || g_strcmp0(enabled, "0") == 0)
 		findings_add(findings, FINDING_OK, "quota", NULL, "no quota groups");
@@ -33,7 +33,7 @@ static void look_at_quota(const char *directory, Findings *findings)
 
 static void look_at_operation(const char *directory, Findings *findings)
 {
-	g_autofree char *operation = disk_attribute(directory, "exclusive_operation");
+	g_autofree char *operation = sysfs_attribute(directory, "exclusive_operation");
 
 	if (operation && strcmp(operation, "none") != 0)
 		findings_add(findings, FINDING_NOTE, "operation",
@@ -41,9 +41,9 @@ static void look_at_operation(const char *directory, Findings *findings)
 			     "the filesystem is busy with: %s", operation);
 }
 
-void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *uuid, Findings *findings)
+void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *fsid, Findings *findings)
 {
-	g_autofree char *directory = g_build_filename(view->sysfs, "fs", "btrfs", uuid, NULL);
+	g_autofree char *directory = g_build_filename(view->sysfs, "fs", "btrfs", fsid, NULL);
 
 	look_at_quota(directory, findings);
 	look_at_operation(directory, findings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/doctor/doctor.h"
+#include "kernel-ioctl/call/sysfs-attribute.h"
 #include "kernel-ioctl/machine/disk-topology.h"
 #include "kernel-ioctl/machine/disk.h"
 
@@ -16,7 +17,7 @@ static char *scheduler_in_force(const char *line)
 
 static void look_at_scheduler(const Disk *disk, const char *directory, Findings *findings)
 {
-	g_autofree char *line = disk_attribute(directory, "queue/scheduler");
+	g_autofree char *line = sysfs_attribute(directory, "queue/scheduler");
 	g_autofree char *name = scheduler_in_force(line ? line : "none");
 
 	if (strcmp(name, "mq-deadline") == 0 || strcmp(name, "bfq") == 0)

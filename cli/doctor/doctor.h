@@ -3,6 +3,7 @@
 
 #include "cli/doctor/findings.h"
 #include "common/config/config.h"
+#include "common/mounts/device-contents.h"
 #include "common/mounts/mount-table.h"
 
 #include <stdbool.h>
@@ -39,8 +40,8 @@ void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings)
 /* @options are the filesystem's own options from mountinfo; may be NULL. */
 void doctor_look_at_options(const char *options, FsKind kind, Findings *findings);
 
-/* Check quota groups of a btrfs filesystem, and running operations that a pass waits for. */
-void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *uuid, Findings *findings);
+/* Check quota groups of the btrfs filesystem @fsid, and running operations that a pass waits for. */
+void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *fsid, Findings *findings);
 
 /* Check subvolumes, snapshots and free space for metadata of a btrfs filesystem. */
 void doctor_look_at_btrfs(int directory_fd, Findings *findings);
@@ -64,3 +65,11 @@ void doctor_look_at_store(const DoctorView *view, const char *state_directory, c
  * @mount_point that passes use.
  */
 void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings);
+
+/*
+ * Describe the unmounted device or image @path, which holds @contents, and say whether dedupd could work on it.
+ * @with_uuid are the paths of all unmounted devices with its UUID, and @mounted is where a filesystem with it is
+ * mounted; NULL: nowhere.
+ */
+void doctor_look_at_device(const char *path, const DeviceContents *contents, char *const *with_uuid,
+			   const char *mounted, Findings *findings);

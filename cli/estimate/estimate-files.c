@@ -34,6 +34,7 @@ struct EstimateFiles {
 	size_t root_bytes; /* of the walked directory */
 	uint64_t last_subvolume;
 	uint64_t last_inode;
+	LastFilesystem last;
 	EstimateSnapshots *snapshots; /* NULL: they are walked */
 	BtrfsPaths *paths;            /* NULL: the same */
 };
@@ -130,7 +131,7 @@ static bool is_wanted(EstimateFiles *files, const NamedFile *file, size_t root_b
 static bool look_at(EstimateFiles *files, const char *path, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
-	g_autoptr(NamedFile) file = named_file_open(path, &cause);
+	g_autoptr(NamedFile) file = named_file_open(path, &files->last, &cause);
 
 	if (!file) {
 		estimate_add_unreadable(files->result, cause->message);
@@ -251,7 +252,7 @@ static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 			continue;
 		if (!name_buffer_get(files->names, listed->name, &path, error))
 			return false;
-		*ret = named_file_open(path, &cause);
+		*ret = named_file_open(path, &files->last, &cause);
 		if (!*ret)
 			estimate_add_unreadable(files->result, cause->message);
 	}

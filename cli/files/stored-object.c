@@ -56,7 +56,7 @@ bool stored_object_is_fresh(const Object *object, const NamedFile *file)
 static NamedFile *open_by_name(HashStore *store, const char *path)
 {
 	g_autoptr(GError) unread = NULL;
-	g_autoptr(NamedFile) file = named_file_open(path, &unread);
+	g_autoptr(NamedFile) file = named_file_open(path, NULL, &unread);
 	char uuid[FS_UUID_TEXT_BYTES];
 
 	if (!file)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/missing-names.h"
+#include "cli/arguments/unmounted-devices.h"
 #include "cli/client/daemon-client.h"
 #include "cli/doctor/doctor.h"
 #include "cli/settings/configuration.h"
@@ -7,12 +8,15 @@
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/call/sysfs-attribute.h"
 #include "kernel-ioctl/file/open-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 enum {
@@ -60,6 +64,7 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 	g_auto(Fd) fd = open(way, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	FsKind kind = filesystem->identity.kind;
 	const MountPoint *first = filesystem->mount_points->pdata[0];
+	char fsid[FS_UUID_TEXT_BYTES];
 
 	if (fd < 0) {
 		findings_add(findings, FINDING_ERROR, "mount", NULL, "cannot open it: %s",
@@ -71,7 +76,8 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 			  findings);
 	doctor_look_at_options(filesystem->options, kind, findings);
 	if (kind == FS_KIND_BTRFS) {
-		doctor_look_at_btrfs_sysfs(view, filesystem->uuid, findings);
+		fs_uuid_format(filesystem->identity.fsid, fsid);
+		doctor_look_at_btrfs_sysfs(view, fsid, findings);
 		doctor_look_at_btrfs(fd, findings);
 	}
 	look_at_files(fd, view, filesystem, way, findings);
@@ -79,8 +85,32 @@ static void look_inside(const DoctorView *view, const MountedFilesystem *filesys
 	doctor_look_at_store(view, options->state_directory, filesystem->uuid, findings);
 }
 
-static void look_at_filesystem(const DoctorView *view, const MountedFilesystem *filesystem,
-			       const Options *options, Findings *findings)
+/* Say which of the filesystems with one UUID in their superblocks it is. */
+static void look_at_copies(const MountTable *mounts, const MountedFilesystem *filesystem,
+			   Findings *findings)
+{
+	const MountedFilesystem *other = mount_table_find_twin(mounts, filesystem);
+	const MountPoint *first = other ? other->mount_points->pdata[0] : NULL;
+	const char *advice = "name it by its mount point or its device; in a snapshot of a volume, "
+			     "sharing takes room of the snapshot";
+	char of_superblock[FS_UUID_TEXT_BYTES];
+
+	fs_uuid_format(filesystem->identity.superblock_uuid, of_superblock);
+	if (!fs_identity_is_copy(&filesystem->identity)) {
+		if (other)
+			findings_add(findings, FINDING_NOTE, "copy", NULL,
+				     "the superblock of %s has its UUID: dedupd knows that by %s",
+				     first->target, other->uuid);
+		return;
+	}
+	findings_add(findings, FINDING_NOTE, "copy", advice,
+		     "the UUID in its superblock is %s, as of %s: dedupd knows it by another one",
+		     of_superblock, other ? first->target : "the original that may be mounted");
+}
+
+static void look_at_filesystem(const DoctorView *view, const MountTable *mounts,
+			       const MountedFilesystem *filesystem, const Options *options,
+			       Findings *findings)
 {
 	const MountPoint *first = filesystem->mount_points->pdata[0];
 	g_auto(GStrv) ways = mounted_filesystem_ways(filesystem);
@@ -93,6 +123,7 @@ static void look_at_filesystem(const DoctorView *view, const MountedFilesystem *
 		findings_add(findings, FINDING_OK, "mount", NULL, "%s %s on %s",
 			     fs_kind_name(filesystem->identity.kind), filesystem->uuid,
 			     filesystem->source);
+	look_at_copies(mounts, filesystem, findings);
 	if (uname(&system) == 0)
 		doctor_look_at_kernel(system.release, filesystem->identity.kind, findings);
 	if (ways[0] && filesystem->uuid[0] != '\0')
@@ -131,20 +162,146 @@ static const MountedFilesystem *find_named(const MountTable *mounts, const char 
 	return found;
 }
 
+/* The resolved path of a block device or a regular file, to be freed; NULL: @name is neither. */
+static char *device_or_file(const char *name, bool *ret_is_device)
+{
+	char *real = realpath(name, NULL);
+	g_autofree char *path = g_strdup(real);
+	struct stat state;
+
+	free(real);
+	if (!path || stat(path, &state) != 0 || !(S_ISBLK(state.st_mode) || S_ISREG(state.st_mode)))
+		return NULL;
+
+	*ret_is_device = S_ISBLK(state.st_mode);
+	return g_steal_pointer(&path);
+}
+
+/* The loop device that is attached to the file @path, to be freed; NULL: none is. */
+static char *loop_device_of(const char *path)
+{
+	g_autoptr(GDir) devices = g_dir_open("/sys/block", 0, NULL);
+	const char *name;
+
+	while (devices && (name = g_dir_read_name(devices))) {
+		g_autofree char *directory = g_build_filename("/sys/block", name, NULL);
+		g_autofree char *file = sysfs_attribute(directory, "loop/backing_file");
+
+		if (g_strcmp0(file, path) == 0)
+			return g_build_filename("/dev", name, NULL);
+	}
+	return NULL;
+}
+
+/* Where a filesystem with the @uuid in its superblock is mounted; NULL: nowhere. */
+static const MountedFilesystem *find_mounted(const MountTable *mounts, const char *uuid)
+{
+	const GPtrArray *all = mount_table_filesystems(mounts);
+	char of_superblock[FS_UUID_TEXT_BYTES];
+
+	for (guint i = 0; i < all->len; i++) {
+		const MountedFilesystem *mounted = all->pdata[i];
+
+		fs_uuid_format(mounted->identity.superblock_uuid, of_superblock);
+		if (mounted->uuid[0] != '\0' && g_strcmp0(uuid, of_superblock) == 0)
+			return mounted;
+	}
+	return NULL;
+}
+
+/* The unmounted device that goes by the tag or UUID @name, to be freed; NULL: none does. */
+static char *unmounted_device(const GPtrArray *all, const char *name)
+{
+	for (guint i = 0; i < all->len; i++) {
+		const UnmountedDevice *device = all->pdata[i];
+		g_auto(GStrv) names = unmounted_device_names(all, device);
+
+		if (g_strv_contains((const char *const *)names, name))
+			return g_strdup(device->path);
+	}
+	return NULL;
+}
+
+/* The devices with the UUID of @device, also if it is none of @all. */
+static char **devices_like(const GPtrArray *all, const char *device, const DeviceContents *contents)
+{
+	g_auto(GStrv) found = unmounted_devices_with(all, contents->uuid ? contents->uuid : "");
+	g_autoptr(GStrvBuilder) devices = g_strv_builder_new();
+
+	g_strv_builder_addv(devices, (const char **)found);
+	if (!g_strv_contains((const char *const *)found, device))
+		g_strv_builder_add(devices, device);
+	return g_strv_builder_end(devices);
+}
+
+/* Describe what @device holds, which may be an image.  Returns false if it is a file of another kind. */
+static bool look_at_device(const MountTable *mounts, const GPtrArray *unmounted, const char *device,
+			   bool is_image, Findings *findings)
+{
+	g_auto(DeviceContents) contents = { 0 };
+	g_autoptr(GError) failed = NULL;
+
+	if (!device_contents_read(device, &contents, &failed)) {
+		if (is_image && !g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_INVAL))
+			return false;
+		findings_set_subject(findings, device);
+		findings_add(findings, FINDING_ERROR, "device",
+			     "'wipefs' lists the signatures on it, and 'dmesg' the errors of disks",
+			     "%s", failed->message);
+		return true;
+	}
+	if (is_image && !device_contents_are_supported(&contents))
+		return false;
+
+	const MountedFilesystem *mounted = find_mounted(mounts, contents.uuid);
+	const MountPoint *first = mounted ? mounted->mount_points->pdata[0] : NULL;
+	g_auto(GStrv) like = devices_like(unmounted, device, &contents);
+	doctor_look_at_device(device, &contents, like, first ? first->target : NULL, findings);
+	return true;
+}
+
+/* Look at a device, or an image, that need not be mounted.  Returns false if @name is neither. */
+static bool look_at_storage(const DoctorView *view, const MountTable *mounts, const char *name,
+			    const Options *options, Findings *findings)
+{
+	bool is_device = false;
+	g_autofree char *path = device_or_file(name, &is_device);
+	g_autofree char *loop = path && !is_device ? loop_device_of(path) : NULL;
+	const char *device = loop ? loop : path;
+	const MountedFilesystem *mounted = device ? mount_table_find_name(mounts, device) : NULL;
+
+	if (mounted) {
+		look_at_filesystem(view, mounts, mounted, options, findings);
+		return true;
+	}
+
+	g_autoptr(GPtrArray) unmounted = unmounted_devices_find();
+	g_autofree char *tagged = device ? NULL : unmounted_device(unmounted, name);
+	if (tagged)
+		device = tagged;
+	return device &&
+	       look_at_device(mounts, unmounted, device, path && !is_device && !loop, findings);
+}
+
 static void look_at_named(const DoctorView *view, const MountTable *mounts, const char *name,
 			  const Options *options, Findings *findings)
 {
 	g_autofree char *why = NULL;
-	const MountedFilesystem *filesystem = find_named(mounts, name, &why);
+	const MountedFilesystem *filesystem;
 
+	if (look_at_storage(view, mounts, name, options, findings))
+		return;
+
+	filesystem = find_named(mounts, name, &why);
 	if (filesystem) {
-		look_at_filesystem(view, filesystem, options, findings);
+		look_at_filesystem(view, mounts, filesystem, options, findings);
 		return;
 	}
 
 	findings_set_subject(findings, name);
 	findings_add(findings, FINDING_ERROR, "mount",
-		     "name a mount point of a btrfs or an XFS, or its UUID", "%s", why);
+		     "name a mount point, a UUID or a device of a btrfs or XFS filesystem", "%s",
+		     why);
 }
 
 /* @faulty is what is wrong with it, if it is NULL. */
@@ -189,7 +346,7 @@ static Findings *look_at_all(const Options *options, GError **error)
 
 	const GPtrArray *all = mount_table_filesystems(mounts);
 	for (size_t i = 0; i < all->len; i++)
-		look_at_filesystem(&view, all->pdata[i], options, findings);
+		look_at_filesystem(&view, mounts, all->pdata[i], options, findings);
 	if (all->len == 0)
 		findings_add(findings, FINDING_ERROR, "mount",
 			     "dedupd works on btrfs and on XFS, where they are mounted",

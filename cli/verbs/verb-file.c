@@ -234,7 +234,7 @@ static void show(const char *name, Table *table, const Options *options, bool is
 		 ExitStatus *status)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(NamedFile) file = named_file_open(name, &error);
+	g_autoptr(NamedFile) file = named_file_open(name, NULL, &error);
 	g_autoptr(HashStore) store = file ? open_store(file, options, status) : NULL;
 	g_autoptr(FileReporter) reporter = file_reporter_new(store);
 	g_autoptr(FileReport) report = NULL;

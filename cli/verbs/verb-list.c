@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/mounts-with-timeout.h"
+#include "cli/arguments/unmounted-devices.h"
 #include "cli/client/daemon-client.h"
 #include "cli/client/disk-limits.h"
 #include "cli/client/filesystem-text.h"
@@ -65,11 +66,12 @@ static const uint8_t of_service[] = { LIST_STATE, LIST_NEXT, LIST_LAST_FREED, LI
 typedef struct {
 	const Options *options;
 	bool has_service;
-	GPtrArray *all;     /* DaemonFilesystem; NULL: there is no service */
-	GPtrArray *disks;   /* DaemonDisk; the same */
-	MountTable *mounts; /* NULL: they cannot be read */
-	Config *config;     /* NULL: it is faulty */
-	bool *is_found;     /* of the names */
+	GPtrArray *all;       /* DaemonFilesystem; NULL: there is no service */
+	GPtrArray *disks;     /* DaemonDisk; the same */
+	MountTable *mounts;   /* NULL: they cannot be read */
+	GPtrArray *unmounted; /* UnmountedDevice */
+	Config *config;       /* NULL: it is faulty */
+	bool *is_found;       /* of the names */
 	Table *table;
 } Listing;
 
@@ -78,6 +80,7 @@ static void listing_clear(Listing *listing)
 	g_clear_pointer(&listing->all, g_ptr_array_unref);
 	g_clear_pointer(&listing->disks, g_ptr_array_unref);
 	mount_table_free(listing->mounts);
+	g_clear_pointer(&listing->unmounted, g_ptr_array_unref);
 	config_free(listing->config);
 	g_free(listing->is_found);
 	table_free(listing->table);
@@ -226,6 +229,61 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 	set_disks(listing, disks);
 }
 
+/* The devices of one filesystem are one row, which the first of them stands for. */
+static bool is_first(const GPtrArray *devices, guint i)
+{
+	const UnmountedDevice *device = devices->pdata[i];
+	g_auto(GStrv) all = unmounted_devices_with(devices, device->uuid);
+
+	return strcmp(all[0], device->path) == 0;
+}
+
+/* Whether the service has a row for it already.  If that is mounted, this is a copy. */
+static bool is_live(const Listing *listing, const char *uuid)
+{
+	for (guint i = 0; listing->all && i < listing->all->len; i++) {
+		const DaemonFilesystem *live = listing->all->pdata[i];
+
+		if (strcmp(live->uuid, uuid) == 0)
+			return strcmp(live->state, "unmounted") == 0;
+	}
+	return false;
+}
+
+static char *why_unmounted(const UnmountedDevice *device, char *const *paths)
+{
+	g_autofree char *all = g_strjoinv(", ", (char **)paths);
+	g_autofree char *label = message_text(device->label);
+
+	return g_strdup_printf("not mounted: %s%s%s; 'dedupctl doctor %s' describes it", all,
+			       label[0] != '\0' ? ", label " : "", label, device->path);
+}
+
+/* Add a filesystem that nobody has mounted. */
+static void add_unmounted(const Listing *listing, const GPtrArray *devices, guint i)
+{
+	const UnmountedDevice *device = devices->pdata[i];
+	g_auto(GStrv) paths = unmounted_devices_with(devices, device->uuid);
+	g_auto(GStrv) names = unmounted_device_names(devices, device);
+	const char *const *known = (const char *const *)names;
+	g_autofree char *why = why_unmounted(device, paths);
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+
+	if (!is_first(devices, i) || is_live(listing, device->uuid) || !is_wanted(listing, known))
+		return;
+
+	table_add_row(listing->table);
+	table_set_text(listing->table, LIST_KIND,
+		       strcmp(device->type, "xfs") == 0 ? "XFS" : device->type);
+	table_set_text(listing->table, LIST_UUID, device->uuid);
+	set_eligible(listing->table, why,
+		     !listing->config                         ? NULL
+		     : config_enables(listing->config, known) ? "yes"
+							      : "no");
+	table_set_text(listing->table, LIST_WHY, why);
+	set_disks(listing, none);
+}
+
 /* Whether the service knows the filesystem that is mounted there, even if the caller may not query it. */
 static bool is_known(const Listing *listing, char *const *names)
 {
@@ -258,6 +316,8 @@ static void add_rows(const Listing *listing)
 		if (!is_known(listing, names) && is_wanted(listing, (const char *const *)names))
 			add_mounted(listing, filesystem);
 	}
+	for (guint i = 0; i < listing->unmounted->len; i++)
+		add_unmounted(listing, listing->unmounted, i);
 }
 
 static Table *new_table(const Listing *listing)
@@ -331,6 +391,7 @@ ExitStatus verb_list(const Options *options)
 		status = EXIT_STATUS_FAILED;
 	if (options->names)
 		listing.is_found = g_new0(bool, g_strv_length(options->names));
+	listing.unmounted = unmounted_devices_find();
 	listing.table = new_table(&listing);
 	add_rows(&listing);
 	table_print(listing.table);

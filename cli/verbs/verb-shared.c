@@ -92,8 +92,8 @@ ExitStatus verb_shared(const Options *options)
 		return EXIT_STATUS_USAGE;
 	}
 
-	one = named_file_open(options->names[0], &error);
-	other = one ? named_file_open(options->names[1], &error) : NULL;
+	one = named_file_open(options->names[0], NULL, &error);
+	other = one ? named_file_open(options->names[1], NULL, &error) : NULL;
 	if (!other || !shared_bytes_count(one, other, &count, &error)) {
 		message_print_error(error);
 		return EXIT_STATUS_FAILED;

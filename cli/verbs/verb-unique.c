@@ -34,6 +34,7 @@ typedef struct {
 	bool is_in_use; /* already reported */
 	bool names_only;
 	uint64_t n_found;
+	LastFilesystem last;
 } Search;
 
 static void say_in_use(Search *search)
@@ -59,7 +60,7 @@ static void fail(Search *search, const GError *error)
 static void look_at(Search *search, const char *path)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(NamedFile) file = named_file_open(path, &error);
+	g_autoptr(NamedFile) file = named_file_open(path, &search->last, &error);
 	g_autoptr(FileReport) report =
 		file ? file_reporter_report(search->reporter, file, &error) : NULL;
 

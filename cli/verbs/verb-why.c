@@ -98,7 +98,7 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 {
 	g_autoptr(GError) cause = NULL;
 
-	it->file = named_file_open(name, error);
+	it->file = named_file_open(name, NULL, error);
 	if (!it->file)
 		return false;
 	it->store = known_store_open(options->state_directory, &it->file->identity, &cause);

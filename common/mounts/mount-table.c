@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmount.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -56,6 +57,7 @@ MountedFilesystem *mounted_filesystem_copy(const MountedFilesystem *filesystem)
 	copy->type = g_strdup(filesystem->type);
 	copy->source = g_strdup(filesystem->source);
 	copy->options = g_strdup(filesystem->options);
+	copy->tags = g_strdupv(filesystem->tags);
 	copy->refusal = g_strdup(filesystem->refusal);
 	copy->mount_points = new_mount_points();
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
@@ -73,6 +75,7 @@ void mounted_filesystem_free(MountedFilesystem *filesystem)
 	g_free(filesystem->type);
 	g_free(filesystem->source);
 	g_free(filesystem->options);
+	g_strfreev(filesystem->tags);
 	g_free(filesystem->refusal);
 	g_free(filesystem);
 }
@@ -119,7 +122,7 @@ static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **er
 	return fs_identity_read(fd, ret, error);
 }
 
-static const MountLook kernel_look = { is_reachable, identify };
+static const MountLook kernel_look = { is_reachable, identify, device_tags_read };
 
 static MountPoint *mount_point_new(struct libmnt_fs *mount)
 {
@@ -243,6 +246,8 @@ void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *
 		filesystem->refusal = g_strdup(error->message);
 	else
 		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
+	if (filesystem->uuid[0] != '\0' && look->read_tags)
+		filesystem->tags = look->read_tags(filesystem, first->target);
 }
 
 void mounted_filesystem_set_silent(MountedFilesystem *filesystem)
@@ -257,11 +262,21 @@ void mounted_filesystem_set_silent(MountedFilesystem *filesystem)
 		"%s does not answer: its disk hangs, or what it is mounted on", first->target);
 }
 
+bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem)
+{
+	return filesystem->is_only || !fs_identity_is_copy(&filesystem->identity);
+}
+
 char **mounted_filesystem_names(const MountedFilesystem *filesystem)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	char of_superblock[FS_UUID_TEXT_BYTES];
 
 	g_strv_builder_add(names, filesystem->uuid);
+	if (filesystem->is_only && fs_identity_is_copy(&filesystem->identity)) {
+		fs_uuid_format(filesystem->identity.superblock_uuid, of_superblock);
+		g_strv_builder_add(names, of_superblock);
+	}
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
 		g_strv_builder_add(
 			names, ((const MountPoint *)filesystem->mount_points->pdata[i])->target);
@@ -361,6 +376,7 @@ MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, G
 		if (!known)
 			continue;
 		filesystem->identity = known->identity;
+		filesystem->tags = g_strdupv(known->tags);
 		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
 	}
 
@@ -373,11 +389,26 @@ void mount_table_replace(MountTable *table, size_t index, MountedFilesystem *fil
 	table->filesystems->pdata[index] = filesystem;
 }
 
+const MountedFilesystem *mount_table_find_twin(const MountTable *table,
+					       const MountedFilesystem *filesystem)
+{
+	for (size_t i = 0; i < table->filesystems->len; i++) {
+		const MountedFilesystem *other = table->filesystems->pdata[i];
+
+		if (other != filesystem && other->uuid[0] != '\0' &&
+		    fs_uuid_equal(other->identity.superblock_uuid,
+				  filesystem->identity.superblock_uuid))
+			return other;
+	}
+	return NULL;
+}
+
 void mount_table_conclude(MountTable *table)
 {
 	for (size_t i = 0; i < table->filesystems->len; i++) {
 		MountedFilesystem *filesystem = table->filesystems->pdata[i];
 
+		filesystem->is_only = !mount_table_find_twin(table, filesystem);
 		if (!filesystem->refusal)
 			filesystem->refusal = dedupe_failure_of(table, filesystem);
 	}
@@ -471,8 +502,8 @@ const MountedFilesystem *mount_table_find_name(const MountTable *table, const ch
 const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name)
 {
 	const MountedFilesystem *found = find_device_name(table, name);
-	/* By links of udev; without these the devices themselves are asked. */
-	char *device = found ? NULL : mnt_resolve_spec(name, NULL);
+	/* A link that is not one of udev's. */
+	char *device = found ? NULL : realpath(name, NULL);
 
 	if (device)
 		found = find_device_name(table, device);

@@ -33,7 +33,9 @@ typedef struct {
 	char *options;                 /* its own ones, which hold for all of its mounts */
 	uint32_t major, minor;         /* of the superblock; on btrfs of no disk */
 	GPtrArray *mount_points;       /* MountPoint, in the order in which they were made */
-	char *refusal;                 /* why nothing can be deduplicated there; NULL: it can */
+	char **tags;   /* as in fstab(5), that udev need not tell (DeviceNames); NULL: none */
+	bool is_only;  /* no other one has its UUID in the superblock */
+	char *refusal; /* why nothing can be deduplicated there; NULL: it can */
 } MountedFilesystem;
 
 typedef struct MountTable MountTable;
@@ -47,6 +49,8 @@ typedef struct {
 	bool (*is_reachable)(const MountPoint *mount_point, int *ret_failure);
 	/* Identify the filesystem through a reachable mount point. */
 	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
+	/* Its tags: device_tags_read(); NULL: none. */
+	char **(*read_tags)(const MountedFilesystem *filesystem, const char *target);
 } MountLook;
 
 /*
@@ -83,6 +87,10 @@ const GPtrArray *mount_table_filesystems(const MountTable *table);
 /* The filesystem with the UUID, or the first of several: the others are refused.  NULL: not mounted. */
 const MountedFilesystem *mount_table_find_uuid(const MountTable *table, const char *uuid);
 
+/* Another one that has the same UUID in its superblock: one of both is a copy.  NULL: there is none. */
+const MountedFilesystem *mount_table_find_twin(const MountTable *table,
+					       const MountedFilesystem *filesystem);
+
 /* The filesystem with a visible mount at @target; NULL: none. */
 const MountedFilesystem *mount_table_find_target(const MountTable *table, const char *target);
 
@@ -90,13 +98,18 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 const MountedFilesystem *mount_table_find_name(const MountTable *table, const char *name);
 
 /*
- * The one that lies on the device that @name is, or the tag @name ("LABEL=…") tells.  Devices may be read to find it.
- * NULL: none does.
+ * The one that lies on the device that @name is or leads to, or that the tag @name ("LABEL=…") tells.  NULL: none
+ * does.
  */
 const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name);
 
 /* True if the filesystem was mounted when the table was read, and was refused or not as it is now. */
 bool mount_table_has(const MountTable *table, const MountedFilesystem *filesystem);
+
+/*
+ * Whether the UUID and the label in the superblock name it: a copy (CopyUuid) only while the original is not mounted.
+ */
+bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem);
 
 /*
  * By which names the configuration may know it: its UUID, all its targets, and those of its devices (DeviceNames);

@@ -42,7 +42,8 @@ static int on_find(sd_bus_message *message, void *data, sd_bus_error *error)
 	if (!managed)
 		return sd_bus_error_setf(
 			error, BUS_ERROR_UNKNOWN,
-			"no btrfs or XFS that is mounted has the UUID or mount point %s", name);
+			"no btrfs or XFS that is mounted has the UUID, mount point or device %s",
+			name);
 
 	path = bus_filesystem_path(managed_filesystem_view(managed).uuid);
 	return sd_bus_reply_method_return(message, "o", path);

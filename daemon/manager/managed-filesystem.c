@@ -104,7 +104,7 @@ static FsLocation location_of(const ManagedFilesystem *managed)
 		.minor = minor(managed->device),
 	};
 
-	memcpy(location.uuid, managed->identity.uuid, FS_UUID_BYTES);
+	memcpy(location.fsid, managed->identity.fsid, FS_UUID_BYTES);
 	return location;
 }
 

@@ -205,6 +205,17 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 	}
 }
 
+static void tell_of_copy(const MountTable *mounts, const MountedFilesystem *mounted)
+{
+	const MountedFilesystem *other = mount_table_find_twin(mounts, mounted);
+
+	if (other && fs_identity_is_copy(&mounted->identity))
+		g_message("%s is a copy of what is mounted on %s: it is known by the UUID %s",
+			  ((const MountPoint *)mounted->mount_points->pdata[0])->target,
+			  ((const MountPoint *)other->mount_points->pdata[0])->target,
+			  mounted->uuid);
+}
+
 /* Add the filesystem, or log why it is refused. */
 static void take_mounted(Manager *manager, const MountTable *mounts,
 			 const MountedFilesystem *mounted)
@@ -217,8 +228,10 @@ static void take_mounted(Manager *manager, const MountTable *mounts,
 			g_warning("%s", mounted->refusal);
 		return;
 	}
-	if (!managed)
+	if (!managed) {
 		managed = add_filesystem(manager, mounted->uuid);
+		tell_of_copy(mounts, mounted);
+	}
 	managed_filesystem_set_mounted(managed, mounted);
 	configure(manager, managed, mounted);
 }
@@ -396,7 +409,9 @@ const GPtrArray *manager_filesystems(const Manager *manager)
 
 ManagedFilesystem *manager_find(const Manager *manager, const char *name)
 {
-	const MountedFilesystem *mounted = mount_table_find_target(manager->mounts, name);
+	g_autofree char *plain = config_name_of_filesystem(name);
+	const MountedFilesystem *mounted =
+		plain ? mount_table_find_name(manager->mounts, plain) : NULL;
 
-	return find_uuid(manager, mounted ? mounted->uuid : name);
+	return find_uuid(manager, mounted ? mounted->uuid : plain ? plain : name);
 }

@@ -49,7 +49,7 @@ DiskTable *manager_disks(const Manager *manager);
 /* All known filesystems (ManagedFilesystem), owned by the manager. */
 const GPtrArray *manager_filesystems(const Manager *manager);
 
-/* The filesystem with this UUID, or with a mount on this path.  NULL: none. */
+/* The filesystem with this UUID, with a mount on this path, or with another name of the configuration.  NULL: none. */
 ManagedFilesystem *manager_find(const Manager *manager, const char *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Manager, manager_free)

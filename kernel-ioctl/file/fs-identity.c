@@ -3,16 +3,22 @@
 
 #include "kernel-ioctl/btrfs/btrfs-space.h"
 #include "kernel-ioctl/call/system-call.h"
+#include "kernel-ioctl/file/copy-uuid.h"
 #include "kernel-ioctl/xfs/xfs-geometry.h"
 
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define XFS_SUPER_MAGIC       0x58465342
 #define BTRFS_TREE_OF_THIS_FD 0
+
+#define SYSFS     "/sys"
+#define MOUNTINFO "/proc/self/mountinfo"
 
 const char *fs_kind_name(FsKind kind)
 {
@@ -25,6 +31,11 @@ const char *fs_kind_name(FsKind kind)
 		break;
 	}
 	return "other";
+}
+
+bool fs_identity_is_copy(const FsIdentity *identity)
+{
+	return !fs_uuid_equal(identity->uuid, identity->superblock_uuid);
 }
 
 static bool read_statfs(int fd, struct statfs *ret, GError **error)
@@ -40,12 +51,18 @@ static bool read_statfs(int fd, struct statfs *ret, GError **error)
 
 static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
 {
-	struct btrfs_ioctl_fs_info_args info = { 0 };
+	struct btrfs_ioctl_fs_info_args info = { .flags = BTRFS_FS_INFO_FLAG_METADATA_UUID };
 
 	if (system_call_ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
 		return system_call_failed(error, "read the UUID of the btrfs");
 
-	memcpy(ret->uuid, info.fsid, FS_UUID_BYTES);
+	memcpy(ret->fsid, info.fsid, FS_UUID_BYTES);
+	memcpy(ret->uuid, ret->fsid, FS_UUID_BYTES);
+	memcpy(ret->superblock_uuid, ret->fsid, FS_UUID_BYTES);
+	/* Linux 5.10 has the other UUID, and clears the flag where it is not known. */
+	if (info.flags & BTRFS_FS_INFO_FLAG_METADATA_UUID &&
+	    copy_uuid_of_btrfs(SYSFS, ret->fsid, info.metadata_uuid, ret->uuid))
+		memcpy(ret->superblock_uuid, info.metadata_uuid, FS_UUID_BYTES);
 	ret->block_bytes = info.sectorsize;
 	ret->can_share = true;
 	return true;
@@ -54,11 +71,16 @@ static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
 static bool read_xfs(int fd, FsIdentity *ret, GError **error)
 {
 	XfsGeometry geometry;
+	struct stat stat;
 
 	if (!xfs_geometry_read(fd, &geometry, error))
 		return false;
 
-	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
+	memcpy(ret->fsid, geometry.uuid, FS_UUID_BYTES);
+	memcpy(ret->superblock_uuid, geometry.uuid, FS_UUID_BYTES);
+	if (fstat(fd, &stat) != 0 ||
+	    !copy_uuid_of_xfs(SYSFS, MOUNTINFO, stat.st_dev, ret->fsid, ret->uuid))
+		memcpy(ret->uuid, ret->fsid, FS_UUID_BYTES);
 	ret->block_bytes = geometry.block_bytes;
 	ret->can_share = geometry.has_reflink;
 	return true;
@@ -107,6 +129,15 @@ bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 
 	*ret = lookup.treeid;
 	return true;
+}
+
+char *fs_label_read(int fd)
+{
+	char label[FSLABEL_MAX] = "";
+
+	if (system_call_ioctl(fd, FS_IOC_GETFSLABEL, label) < 0 || label[0] == '\0')
+		return NULL;
+	return g_strndup(label, sizeof(label));
 }
 
 uint64_t fs_total_bytes(int fd)

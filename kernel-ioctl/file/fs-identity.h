@@ -14,6 +14,8 @@
  * UUID, block size and the reflink flag; both work for ordinary users.  st_dev is no identity on btrfs: it
  * differs per subvolume and per boot.
  *
+ * It also tells apart filesystems whose superblocks have the same UUID: see CopyUuid.
+ *
  * Thread: any.
  */
 typedef enum {
@@ -24,13 +26,19 @@ typedef enum {
 
 typedef struct {
 	FsKind kind;
-	uint8_t uuid[FS_UUID_BYTES];
-	uint32_t block_bytes; /* the unit of sharing; a power of two, at least 512 */
-	bool can_share;       /* false: XFS without reflink=1, or another filesystem */
+	uint8_t uuid[FS_UUID_BYTES]; /* names the filesystem, its store and its locks */
+	uint32_t block_bytes;        /* the unit of sharing; a power of two, at least 512 */
+	bool can_share;              /* false: XFS without reflink=1, or another filesystem */
+
+	/* The two that follow equal @uuid, unless this is a copy. */
+	uint8_t superblock_uuid[FS_UUID_BYTES];
+	uint8_t fsid[FS_UUID_BYTES]; /* the kernel's, which names a btrfs in sysfs */
 } FsIdentity;
 
 /* "btrfs", "XFS" or "other". */
 const char *fs_kind_name(FsKind kind);
+
+bool fs_identity_is_copy(const FsIdentity *identity);
 
 /*
  * Read the identity of the filesystem of @fd (any file or directory).  Another filesystem than btrfs and XFS
@@ -44,6 +52,9 @@ bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSE
  */
 bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/* The label of the filesystem that @fd lies on, to be freed; NULL: it has none, or the kernel does not say. */
+char *fs_label_read(int fd);
 
 /* The total size of the filesystem; 0: the kernel does not tell. */
 uint64_t fs_total_bytes(int fd);

@@ -25,7 +25,7 @@ bool fs_location_read(int fd, FsLocation *ret, GError **error)
 
 	*ret = (FsLocation){ .is_btrfs = identity.kind == FS_KIND_BTRFS };
 	if (ret->is_btrfs) {
-		memcpy(ret->uuid, identity.uuid, FS_UUID_BYTES);
+		memcpy(ret->fsid, identity.fsid, FS_UUID_BYTES);
 	} else {
 		ret->major = stat.device_major;
 		ret->minor = stat.device_minor;

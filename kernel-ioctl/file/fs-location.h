@@ -17,7 +17,7 @@
  */
 typedef struct {
 	bool is_btrfs;
-	uint8_t uuid[FS_UUID_BYTES]; /* if is_btrfs */
+	uint8_t fsid[FS_UUID_BYTES]; /* if is_btrfs */
 	unsigned major;              /* else */
 	unsigned minor;
 } FsLocation;

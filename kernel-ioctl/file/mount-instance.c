@@ -14,7 +14,7 @@ static char *find_directory(const char *sysfs, const FsIdentity *identity, dev_t
 	char uuid[FS_UUID_TEXT_BYTES];
 
 	if (identity->kind == FS_KIND_BTRFS) {
-		fs_uuid_format(identity->uuid, uuid);
+		fs_uuid_format(identity->fsid, uuid);
 		return g_build_filename(sysfs, "fs/btrfs", uuid, NULL);
 	}
 

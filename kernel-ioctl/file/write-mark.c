@@ -31,7 +31,7 @@ static bool read_btrfs(const char *sysfs, const FsIdentity *identity, WriteMark 
 	const char *name;
 	size_t n_devices = 0;
 
-	fs_uuid_format(identity->uuid, uuid);
+	fs_uuid_format(identity->fsid, uuid);
 	generation_path = g_build_filename(sysfs, "fs/btrfs", uuid, "generation", NULL);
 	if (g_file_get_contents(generation_path, &generation, NULL, NULL))
 		ret->generation = g_ascii_strtoull(generation, NULL, 10);

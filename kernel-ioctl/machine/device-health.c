@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/machine/device-health.h"
 
+#include "kernel-ioctl/call/sysfs-attribute.h"
+
 #include <string.h>
 
 static uint64_t number_in(const char *directory, const char *name)
 {
-	g_autofree char *text = disk_attribute(directory, name);
+	g_autofree char *text = sysfs_attribute(directory, name);
 
 	return text ? g_ascii_strtoull(text, NULL, 10) : 0;
 }
@@ -22,7 +24,7 @@ static const struct {
 static void look_at_array(const char *directory, DeviceHealth *health)
 {
 	g_autofree char *name = g_path_get_basename(directory);
-	g_autofree char *action = disk_attribute(directory, "md/sync_action");
+	g_autofree char *action = sysfs_attribute(directory, "md/sync_action");
 	uint64_t lacks = number_in(directory, "md/degraded");
 
 	if (lacks > 0 && !health->lack)
@@ -83,10 +85,10 @@ static void look_at_btrfs(const DiskTopology *topology, const FsLocation *locati
 	g_autofree char *btrfs = NULL;
 	g_autofree char *operation = NULL;
 
-	fs_uuid_format(location->uuid, uuid);
+	fs_uuid_format(location->fsid, uuid);
 	btrfs = g_build_filename(topology->sysfs, "fs/btrfs", uuid, NULL);
 	look_at_btrfs_devices(btrfs, health);
-	operation = disk_attribute(btrfs, "exclusive_operation");
+	operation = sysfs_attribute(btrfs, "exclusive_operation");
 	if (operation && strcmp(operation, "none") != 0 && !strstr(operation, "paused"))
 		health->btrfs_work = g_strdup_printf("a %s of the btrfs", operation);
 }

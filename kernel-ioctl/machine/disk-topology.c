@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/machine/disk-topology.h"
 
+#include "kernel-ioctl/call/sysfs-attribute.h"
 #include "kernel-ioctl/machine/mount-devices.h"
 
 #include <stdlib.h>
@@ -79,14 +80,14 @@ static void add_array(Search *search, const char *directory)
 
 static bool is_multipath(const char *directory)
 {
-	g_autofree char *uuid = disk_attribute(directory, "dm/uuid");
+	g_autofree char *uuid = sysfs_attribute(directory, "dm/uuid");
 
 	return uuid && g_str_has_prefix(uuid, MULTIPATH_UUID);
 }
 
 static bool find_backing_file(Search *search, const char *directory)
 {
-	g_autofree char *file = disk_attribute(directory, "loop/backing_file");
+	g_autofree char *file = sysfs_attribute(directory, "loop/backing_file");
 	FsLocation location;
 
 	return file && search->topology->locate(file, &location) &&
@@ -171,7 +172,7 @@ static bool find_btrfs(Search *search, const FsLocation *location)
 	char uuid[FS_UUID_TEXT_BYTES];
 	g_autofree char *path = NULL;
 
-	fs_uuid_format(location->uuid, uuid);
+	fs_uuid_format(location->fsid, uuid);
 	path = g_build_filename(search->topology->sysfs, "fs/btrfs", uuid, "devices", NULL);
 	return find_devices(search, path);
 }

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/machine/disk.h"
 
+#include "kernel-ioctl/call/sysfs-attribute.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define BY_ID "disk/by-id"
 
-char *disk_attribute(const char *directory, const char *name)
-{
-	g_autofree char *path = g_build_filename(directory, name, NULL);
-	g_autofree char *text = NULL;
-
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		return NULL;
-
-	text[strcspn(text, "\n")] = '\0';
-	return *text ? g_steal_pointer(&text) : NULL;
-}
-
 static bool is_set(const char *directory, const char *name)
 {
-	g_autofree char *value = disk_attribute(directory, name);
+	g_autofree char *value = sysfs_attribute(directory, name);
 
 	return g_strcmp0(value, "1") == 0;
 }
@@ -77,7 +67,7 @@ static bool is_virtual(const char *name)
 
 Disk *disk_read(const char *directory, const char *dev)
 {
-	g_autofree char *numbers = disk_attribute(directory, "dev");
+	g_autofree char *numbers = sysfs_attribute(directory, "dev");
 	g_autoptr(Disk) disk = g_new0(Disk, 1);
 
 	if (!numbers || sscanf(numbers, "%u:%u", &disk->major, &disk->minor) != 2)

@@ -30,10 +30,4 @@ typedef struct {
 Disk *disk_read(const char *directory, const char *dev);
 void disk_free(Disk *disk);
 
-/*
- * The first line of the file @name in @directory, or NULL if the file is missing or empty.  Only the line's end
- * is removed, so names keep their spaces.
- */
-char *disk_attribute(const char *directory, const char *name);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Disk, disk_free)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/machine/power-supply.h"
 
-#include "kernel-ioctl/machine/disk.h"
+#include "kernel-ioctl/call/sysfs-attribute.h"
+
+#include <glib.h>
 
 static bool is(const char *directory, const char *name, const char *expected)
 {
-	g_autofree char *value = disk_attribute(directory, name);
+	g_autofree char *value = sysfs_attribute(directory, name);
 
 	return g_strcmp0(value, expected) == 0;
 }

@@ -57,7 +57,7 @@ static void scene_set_up(Scene *scene, const void *data)
 		.mount_point = "/srv",
 	};
 	for (size_t i = 0; i < FS_UUID_BYTES; i++)
-		scene->options.location.uuid[i] = uuid[i];
+		scene->options.location.fsid[i] = uuid[i];
 }
 
 static void scene_tear_down(Scene *scene, const void *data)

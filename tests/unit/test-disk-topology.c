@@ -38,7 +38,7 @@ static bool locate(const char *path, FsLocation *ret)
 		if (!g_str_equal(path, known[i].path))
 			continue;
 		*ret = known[i].location;
-		memcpy(ret->uuid, uuid, FS_UUID_BYTES);
+		memcpy(ret->fsid, uuid, FS_UUID_BYTES);
 		return true;
 	}
 
@@ -199,7 +199,7 @@ static void test_a_btrfs_lies_on_all_its_devices(Machine *machine, const void *d
 {
 	FsLocation location = { .is_btrfs = true };
 
-	memcpy(location.uuid, uuid, FS_UUID_BYTES);
+	memcpy(location.fsid, uuid, FS_UUID_BYTES);
 	add_two_disks(machine);
 	link_to_device(machine, "pci/sdb/sdb1", "fs/btrfs/" UUID "/devices/sdb1");
 	link_to_device(machine, "pci/sda", "fs/btrfs/" UUID "/devices/sda");
@@ -260,7 +260,7 @@ static void test_what_is_gone_is_no_disk(Machine *machine, const void *data)
 	FsLocation location = { .is_btrfs = true };
 	g_autofree char *dangling = g_build_filename(machine->sysfs, "dev/block/8:48", NULL);
 
-	memcpy(location.uuid, uuid, FS_UUID_BYTES);
+	memcpy(location.fsid, uuid, FS_UUID_BYTES);
 	assert_under(machine, 8, 0, "");
 	assert_under(machine, 0, 30, "");
 	assert_found(machine, &location, "");

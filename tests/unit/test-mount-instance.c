@@ -8,8 +8,8 @@
 #define UUID    "01000000-0000-0000-0000-000000000000"
 #define BOOT_ID "sys/kernel/random/boot_id"
 
-static const FsIdentity xfs = { FS_KIND_XFS, { 1 }, 4096, true };
-static const FsIdentity btrfs = { FS_KIND_BTRFS, { 1 }, 4096, true };
+static const FsIdentity xfs = { FS_KIND_XFS, { 0 }, 4096, true, { 0 }, { 1 } };
+static const FsIdentity btrfs = { FS_KIND_BTRFS, { 0 }, 4096, true, { 0 }, { 1 } };
 
 static char *read_from(const Scratch *kernel, const FsIdentity *identity)
 {

@@ -28,7 +28,8 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
 {
 	atomic_fetch_add(&n_identified, 1);
-	*ret = (FsIdentity){ FS_KIND_XFS, { (uint8_t)mount_point->id }, 4096, true };
+	*ret = (FsIdentity){ FS_KIND_XFS, { (uint8_t)mount_point->id }, 4096,
+			     true,        { (uint8_t)mount_point->id }, { 0 } };
 	return true;
 }
 

@@ -39,7 +39,12 @@ static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **er
 		byte = 32;
 
 	n_identified++;
-	*ret = (FsIdentity){ is_btrfs ? FS_KIND_BTRFS : FS_KIND_XFS, { byte }, 4096, byte != 35 };
+	*ret = (FsIdentity){ is_btrfs ? FS_KIND_BTRFS : FS_KIND_XFS,
+			     { byte },
+			     4096,
+			     byte != 35,
+			     { byte },
+			     { byte } };
 	return true;
 }
 

@@ -6,8 +6,8 @@
 
 #define UUID "01000000-0000-0000-0000-000000000000"
 
-static const FsIdentity xfs = { FS_KIND_XFS, { 1 }, 4096, true };
-static const FsIdentity btrfs = { FS_KIND_BTRFS, { 1 }, 4096, true };
+static const FsIdentity xfs = { FS_KIND_XFS, { 0 }, 4096, true, { 0 }, { 1 } };
+static const FsIdentity btrfs = { FS_KIND_BTRFS, { 0 }, 4096, true, { 0 }, { 1 } };
 
 /* Write a file of a test's sysfs. */
 static void put(const Scratch *sysfs, const char *name, const char *text)

@@ -167,7 +167,7 @@ static int make_file(Pass *pass, const Object *extent, const GArray *parts, Skip
 		goes_on = try_subvolume(&file, owner);
 	for (guint i = 0; goes_on && i < parts->len; i++)
 		goes_on = try_subvolume(&file, g_array_index(parts, CopyPart, i).place.root);
-	if (goes_on && owner == 0 && !btrfs_has_simple_quotas(pass->filesystem->identity.uuid))
+	if (goes_on && owner == 0 && !btrfs_has_simple_quotas(pass->filesystem->identity.fsid))
 		goes_on = try_subvolume(&file, BTRFS_SUBVOLUME_TOP);
 
 	if (file.is_full)

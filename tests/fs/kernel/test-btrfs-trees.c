@@ -521,7 +521,7 @@ static bool is_balanced(const uint8_t uuid[FS_UUID_BYTES])
 	DeviceHealth health;
 	bool is_balanced;
 
-	memcpy(location.uuid, uuid, FS_UUID_BYTES);
+	memcpy(location.fsid, uuid, FS_UUID_BYTES);
 	device_health_read(disk_topology_system(), &location, &health);
 	is_balanced = g_strcmp0(health.btrfs_work, "a balance of the btrfs") == 0;
 	device_health_clear(&health);

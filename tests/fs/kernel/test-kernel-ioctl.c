@@ -64,7 +64,7 @@ static void test_a_filesystem_lies_on_disks_that_count(void)
 	g_assert_true(fs_location_read(fd, &of_file, NULL));
 	g_assert_true(fs_location_of_path(path, &of_path));
 	g_assert_cmpint(of_file.is_btrfs, ==, kind == FS_KIND_BTRFS);
-	g_assert_cmpmem(of_path.uuid, FS_UUID_BYTES, of_file.uuid, FS_UUID_BYTES);
+	g_assert_cmpmem(of_path.fsid, FS_UUID_BYTES, of_file.fsid, FS_UUID_BYTES);
 	g_assert_cmpuint(of_path.major, ==, of_file.major);
 	g_assert_cmpuint(of_path.minor, ==, of_file.minor);
 

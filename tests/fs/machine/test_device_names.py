@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import uuid
 
@@ -12,6 +13,7 @@ import pytest
 
 from content import MIB, write_twins
 from harness import dedupctl, settle
+from service import wait_until
 
 
 class Named:
@@ -32,9 +34,7 @@ class Named:
 
 
 @pytest.fixture
-def named(make_filesystem, kind, tmp_path, monkeypatch):
-    # libblkid asks no device again that it asked within two seconds, whatever was mounted from it.
-    monkeypatch.setenv("BLKID_FILE", str(tmp_path / "blkid.tab"))
+def named(make_filesystem, kind):
     return Named(make_filesystem(kind))
 
 
@@ -95,11 +95,89 @@ def test_the_command_line_names_it(named, link, program, tmp_path, sort):
     assert (report["uuid"], report["freed"]["bytes"]) == (named.uuid, MIB)
 
 
-def test_without_udev_the_devices_tell_the_label(named, program, tmp_path):
-    config = tmp_path / "dedupd.conf"
-    config.write_text("")
-    (report,) = passes_of(program, config, f"LABEL={named.label}")
+def encoded(name):
+    """As udev names a link."""
+    return name.replace(" ", "\\x20")
+
+
+@pytest.mark.parametrize("name", ["LABEL={0.label}", "/dev/disk/by-label/{0.label}", "UUID={0.uuid}"])
+@pytest.mark.parametrize("place", ["configuration", "command-line"])
+def test_without_udev_the_filesystem_tells_its_label(named, program, tmp_path, name, place):
+    words = config_or_word(tmp_path / "dedupd.conf", name.format(named), place)
+    (report,) = passes_of(program, tmp_path / "dedupd.conf", *words)
     assert report["uuid"] == named.uuid
+
+
+def config_or_word(config, name, place):
+    config.write_text(f"[Filesystem {name}]\n" if place == "configuration" else "")
+    return [name] if place == "command-line" else []
+
+
+class Partition:
+    """A filesystem in a partition of an image."""
+
+    LABEL = "dedupd part"
+    UUID = "6f7c1d5e-4a0b-4a57-8a3c-2f9f4b1d7e10"
+
+    def __init__(self, kind, directory):
+        self.tree = directory / "mount"
+        self.tree.mkdir()
+        image = directory / "image"
+        image.touch()
+        os.truncate(image, 400 * MIB)
+        table = f'label: gpt\nstart=1MiB, size=380MiB, name="{self.LABEL}", uuid={self.UUID}\n'
+        subprocess.run(["sfdisk", "-q", image], input=table, text=True, check=True, capture_output=True)
+        self.whole = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True,
+                                    text=True).stdout.strip()
+        self.device = self.whole + "p1"
+        self._kind = kind
+
+    def __enter__(self):
+        # The kernel need not know tables of partitions itself.
+        subprocess.run(["partx", "--add", self.whole], check=True)
+        subprocess.run([f"mkfs.{self._kind}", "-q", "-f", self.device], check=True, capture_output=True)
+        subprocess.run(["mount", self.device, self.tree], check=True)
+        write_twins(self.tree, MIB)
+        subprocess.run(["sync", "-f", self.tree], check=True)
+        return self
+
+    def __exit__(self, *exception):
+        subprocess.run(["umount", self.tree], check=False)
+
+    def close(self):
+        # A test beside this one may have copied the mount with all others.
+        wait_until(lambda: subprocess.run(["partx", "--delete", self.whole], capture_output=True,
+                                          check=False).returncode == 0)
+        subprocess.run(["losetup", "--detach", self.whole], check=True)
+
+
+@pytest.fixture
+def partition(kind, tmp_path):
+    if os.geteuid() != 0 or not shutil.which("sfdisk"):
+        pytest.skip("partitions take root, and sfdisk")
+    if os.path.isdir("/dev/disk/by-partuuid"):
+        pytest.skip("udev makes links here")
+    with contextlib.closing(Partition(kind, tmp_path)) as made, made:
+        yield made
+
+
+@pytest.mark.parametrize("name", ["PARTUUID={0.UUID}", "PARTLABEL={0.LABEL}", "/dev/disk/by-partuuid/{0.UUID}",
+                                  "/dev/disk/by-partlabel/{1}", "{0.device}"])
+@pytest.mark.parametrize("place", ["configuration", "command-line"])
+def test_without_udev_the_table_of_partitions_tells_names(partition, program, tmp_path, name, place):
+    words = config_or_word(tmp_path / "dedupd.conf", name.format(partition, encoded(partition.LABEL)), place)
+    (report,) = passes_of(program, tmp_path / "dedupd.conf", *words)
+    assert report["mount_point"] == str(partition.tree)
+    assert report["freed"]["bytes"] == MIB
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_without_udev_verbs_and_the_service_take_names_of_partitions(partition, service):
+    service.configure(f"PARTLABEL={partition.LABEL}", WakeBytes="1T", WakeInterval="30d")
+    service.start()
+    service.wait_for_passes(str(partition.tree), 1)
+    service.tell("pause", f"PARTUUID={partition.UUID}")
+    assert service.shows(str(partition.tree))["why"] == "paused"
 
 
 def test_verbs_take_each_of_its_names(named, link, service, tmp_path):

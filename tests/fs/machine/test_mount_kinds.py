@@ -208,20 +208,3 @@ def test_a_pass_mounts_nothing_by_walking_to_it(tree, filesystem, dedupd):
         os.close(asked)
         os.close(pipe)
         subprocess.run(["umount", tree / "auto"], check=False, capture_output=True)
-
-
-@pytest.mark.parametrize("kind", ["xfs"])
-def test_two_filesystems_of_one_uuid_are_not_taken_for_one(tree, filesystem, dedupd, beside):
-    content.write_twins(tree, MIB)
-    filesystem.unmount()
-    copy = os.path.join(filesystem.directory, "copy")
-    subprocess.run(["cp", "--sparse=always", filesystem.image, copy], check=True)
-    filesystem.mount()
-    other = beside("other")
-    mount("-o", "loop,nouuid", copy, other)
-
-    run = dedupd.run(tree, other)
-
-    assert run.status == 2
-    assert f"{other} has the UUID of {tree}" in run.stderr
-    subprocess.run(["umount", other], check=True)

@@ -434,6 +434,14 @@ def test_who_keeps_all_reports_keeps_one(service, path):
     connection.close()
 
 
+def test_devices_and_tags_are_names(bus, path, tree):
+    source, uuid = subprocess.run(["findmnt", "-nro", "SOURCE,UUID", tree], check=True, capture_output=True,
+                                  text=True).stdout.split()
+    for name in (source, f"UUID={uuid.upper()}", f"{tree}/"):
+        done = bus.call(NAME, PATH, f"{NAME}.Manager", "FindFilesystem", "s", name)
+        assert path in done.stdout, done.stderr
+
+
 def test_a_name_that_is_none_is_refused_by_name(bus, service):
     done = bus.call(NAME, PATH, f"{NAME}.Manager", "FindFilesystem", "s", "/nowhere")
     assert done.returncode != 0
