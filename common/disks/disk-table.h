@@ -36,15 +36,12 @@ void disk_table_add(DiskTable *table, const GPtrArray *disks);
 /* What there is to see of a disk. */
 typedef struct {
 	char *name;
-	DiskLimits limits; /* 0: none */
-	bool is_set;       /* they were set, and are not those of the configuration */
-	bool makes_way;
-	bool is_rotating;
+	DiskRules rules;
 	uint64_t charged_bytes; /* for all that passes did */
 } DiskView;
 
 /* Of all disks that are known (DiskView), in the order in which they were met. */
-GPtrArray *disk_table_views(DiskTable *table);
+GPtrArray *disk_table_views(const DiskTable *table);
 
 /*
  * Have a disk keep to @limits whatever is configured; @name is any of its names, also with /dev/.

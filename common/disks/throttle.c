@@ -105,7 +105,7 @@ Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock)
 	pthread_mutex_init(&throttle->mutex, NULL);
 	throttle->members = g_hash_table_new_full(NULL, NULL, NULL, member_free);
 	if (rate_bytes > 0) {
-		own = disk_budget_new(&(DiskLimits){ .bytes = rate_bytes });
+		own = disk_budget_new(&(DiskRules){ .limits.bytes = rate_bytes });
 		throttle_add_disk(throttle, own, NULL);
 	}
 	return throttle;
@@ -157,6 +157,11 @@ void throttle_hold(Throttle *throttle, bool is_held)
 	atomic_store(&throttle->is_held, is_held);
 }
 
+static bool makes_way(const ThrottledDisk *disk)
+{
+	return disk->watch && disk_budget_rules(disk->budget).makes_way;
+}
+
 bool throttle_is_limited(const Throttle *throttle)
 {
 	if (atomic_load(&throttle->is_held))
@@ -164,7 +169,7 @@ bool throttle_is_limited(const Throttle *throttle)
 
 	for (guint i = 0; i < throttle->disks->len; i++)
 		if (disk_budget_is_limited(disk_at(throttle, i)->budget) ||
-		    (disk_at(throttle, i)->watch && disk_watch_is_on(disk_at(throttle, i)->watch)))
+		    makes_way(disk_at(throttle, i)))
 			return true;
 
 	return false;
@@ -348,8 +353,7 @@ static bool counts_now(const Throttle *throttle)
 
 		/* The time is asked for last: all long loops come by here. */
 		if (disk_budget_is_limited(disk->budget) ||
-		    (disk->watch && disk_watch_is_on(disk->watch) &&
-		     disk_watch_is_due(disk->watch, now_of(throttle))))
+		    (makes_way(disk) && disk_watch_is_due(disk->watch, now_of(throttle))))
 			return true;
 	}
 	return false;

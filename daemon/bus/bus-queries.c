@@ -3,6 +3,7 @@
 
 #include "common/system/memfd.h"
 #include "common/text/bus-names.h"
+#include "common/threads/thread.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
@@ -213,7 +214,7 @@ static int start_thread(Answer *answer, size_t n_threads_max, sd_bus_error *erro
 	failed = sd_event_add_io(answer->queries->event, &answer->finished, answer->finished_fd,
 				 EPOLLIN, on_finished, answer);
 	if (failed >= 0)
-		answer->thread = g_thread_try_new("query", read_answer, answer, &failure);
+		answer->thread = thread_new("query", read_answer, answer, &failure);
 	if (answer->thread)
 		return 0;
 

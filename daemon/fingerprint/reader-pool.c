@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint/reader-pool.h"
 
-#include "common/system/locked.h"
+#include "common/threads/locked.h"
+#include "common/threads/thread.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
 /* So much is fetched ahead, in so many pieces. */
@@ -205,7 +206,7 @@ ReaderPool *reader_pool_new(unsigned n_readers, const ReaderPoolWork *work, GErr
 		pool->readers[i].pool = pool;
 		pool->readers[i].number = i;
 		pool->readers[i].thread =
-			g_thread_try_new("reader", reader_main, &pool->readers[i], error);
+			thread_new("reader", reader_main, &pool->readers[i], error);
 		if (!pool->readers[i].thread)
 			return NULL;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/name-finder.h"
 
+#include "common/threads/thread.h"
 #include "daemon/inventory/directory-levels.h"
 #include "daemon/inventory/parent-names.h"
 #include "hashstore/anchors/sorter.h"
@@ -339,7 +340,7 @@ void name_finder_read_ahead(NameFinder *finder)
 	finder->met =
 		sorter_new(sizeof(MetDirectory), compare_met, pass->settings->memory_bytes / 16,
 			   pass->settings->state_directory, pass->stop);
-	finder->ahead = g_thread_try_new("names", read_ahead, finder, NULL);
+	finder->ahead = thread_new("names", read_ahead, finder, NULL);
 	if (!finder->ahead)
 		g_clear_pointer(&finder->met, sorter_free);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/detached-task.h"
 
+#include "common/threads/thread.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
@@ -91,7 +92,7 @@ static bool start_thread(Work *work, GError **error)
 	GThread *thread;
 
 	atomic_fetch_add(&work->n_holders, 1);
-	thread = g_thread_try_new(work->kind->thread_name, detached_task_main, work, error);
+	thread = thread_new(work->kind->thread_name, detached_task_main, work, error);
 	if (!thread) {
 		work_unref(work);
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass/worker.h"
 
+#include "common/threads/thread.h"
 #include "daemon/pass/pass-run.h"
 #include "kernel-ioctl/machine/thread-priority.h"
 
@@ -43,7 +44,7 @@ Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable
 	worker->progress = progress;
 	worker->result = result;
 	worker->finished_fd = finished_fd;
-	worker->thread = g_thread_try_new("worker", worker_main, worker, error);
+	worker->thread = thread_new("worker", worker_main, worker, error);
 	if (!worker->thread)
 		g_clear_pointer(&worker, g_free);
 
