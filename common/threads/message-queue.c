@@ -20,6 +20,7 @@ struct MessageQueue {
 
 struct Receiver {
 	/* Set at creation, never changed. */
+	MessageQueue *queue;
 	GDestroyNotify free_content;
 	void *data;
 
@@ -33,11 +34,12 @@ typedef struct {
 	void *content;
 } Message;
 
-Receiver *receiver_new(void (*call)(void *content, void *data), GDestroyNotify free_content,
-		       void *data)
+Receiver *receiver_new(MessageQueue *queue, void (*call)(void *content, void *data),
+		       GDestroyNotify free_content, void *data)
 {
 	Receiver *receiver = g_new0(Receiver, 1);
 
+	receiver->queue = queue;
 	receiver->call = call;
 	receiver->free_content = free_content;
 	receiver->data = data;
@@ -64,6 +66,20 @@ void receiver_close(Receiver *receiver)
 
 	receiver->call = NULL;
 	receiver_unref(receiver);
+}
+
+void receiver_send(Receiver *receiver, void *content)
+{
+	MessageQueue *queue = receiver->queue;
+	Message *message = g_new(Message, 1);
+
+	message->receiver = receiver_ref(receiver);
+	message->content = content;
+	cds_wfcq_node_init(&message->node);
+	sanitizer_order_before(message);
+	cds_wfcq_enqueue(&queue->head, &queue->tail, &message->node);
+	/* Also if others are in the queue: the owner may have stopped before this one, which was half in. */
+	eventfd_write(queue->fd, 1);
 }
 
 MessageQueue *message_queue_new(GError **error)
@@ -93,19 +109,6 @@ MessageQueue *message_queue_ref(MessageQueue *queue)
 int message_queue_fd(const MessageQueue *queue)
 {
 	return queue->fd;
-}
-
-void message_queue_send(MessageQueue *queue, Receiver *receiver, void *content)
-{
-	Message *message = g_new(Message, 1);
-
-	message->receiver = receiver_ref(receiver);
-	message->content = content;
-	cds_wfcq_node_init(&message->node);
-	sanitizer_order_before(message);
-	cds_wfcq_enqueue(&queue->head, &queue->tail, &message->node);
-	/* Also if others are in the queue: the owner may have stopped before this one, which was half in. */
-	eventfd_write(queue->fd, 1);
 }
 
 /* NULL: none is there, or one is half in, whose sender wakes the owner as soon as it is. */

@@ -24,15 +24,12 @@ typedef struct Receiver Receiver;
 
 MessageQueue *message_queue_new(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Senders that the owner does not join hold the queue.  Thread: any. */
+/* A sender that the owner does not join holds the queue.  Thread: any. */
 MessageQueue *message_queue_ref(MessageQueue *queue);
 void message_queue_unref(MessageQueue *queue);
 
 /* Readable while messages may be there. */
 int message_queue_fd(const MessageQueue *queue);
-
-/* Have @receiver called with @content, which is consumed.  Never waits.  Thread: any. */
-void message_queue_send(MessageQueue *queue, Receiver *receiver, void *content);
 
 /* Call the receivers of all messages that have arrived. */
 void message_queue_deliver(MessageQueue *queue);
@@ -40,9 +37,15 @@ void message_queue_deliver(MessageQueue *queue);
 /* Wait for messages, @usec at most, and deliver those that have arrived. */
 void message_queue_wait(MessageQueue *queue, int64_t usec);
 
-/* @call owns the content.  @free_content frees that of messages that are not delivered; NULL: it needs no care. */
-Receiver *receiver_new(void (*call)(void *content, void *data), GDestroyNotify free_content,
-		       void *data);
+/*
+ * @queue is borrowed.  @call owns the content.  @free_content frees that of messages that are not delivered;
+ * NULL: it needs no care.
+ */
+Receiver *receiver_new(MessageQueue *queue, void (*call)(void *content, void *data),
+		       GDestroyNotify free_content, void *data);
+
+/* Have the owner call @receiver with @content, which is consumed.  Never waits.  Thread: any. */
+void receiver_send(Receiver *receiver, void *content);
 
 /* Thread: any. */
 Receiver *receiver_ref(Receiver *receiver);

@@ -36,7 +36,7 @@ typedef struct Manager Manager;
  * @socket_fd listens already, as when systemd has made it; -1: @socket_path is made, which
  * replaces a socket that nobody listens on.  Without a system bus there is the socket alone.
  */
-Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error);
 void bus_free(Bus *bus);
 

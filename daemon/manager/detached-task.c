@@ -2,17 +2,15 @@
 #include "daemon/manager/detached-task.h"
 
 #include "common/threads/thread.h"
-#include "kernel-ioctl/call/fd.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
 
 /* What the errand and its thread share, whichever of them is longer there. */
 typedef struct {
 	/* Set at creation, never changed. */
 	const DetachedTaskKind *kind;
-	int finished_fd;
+	MessageQueue *queue; /* of main, which may end before the thread */
+	Receiver *finished;
 
 	void *data; /* Thread: the errand's, until has_ended. */
 
@@ -23,7 +21,7 @@ typedef struct {
 struct DetachedTask {
 	Work *work;
 	DetachedTaskListener listener;
-	sd_event_source *finished;
+	Receiver *finished;
 	sd_event_source *too_late;
 };
 
@@ -33,7 +31,8 @@ static void work_unref(Work *work)
 		return;
 
 	work->kind->free_work_data(work->data);
-	fd_close(&work->finished_fd);
+	receiver_unref(work->finished);
+	message_queue_unref(work->queue);
 	g_free(work);
 }
 
@@ -43,22 +42,17 @@ static void *detached_task_main(void *data)
 
 	work->kind->work(work->data);
 	atomic_store(&work->has_ended, true);
-	eventfd_write(work->finished_fd, 1);
+	receiver_send(work->finished, NULL);
 	work_unref(work);
 	return NULL;
 }
 
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+static void on_finished(void *content, void *data)
 {
 	DetachedTask *errand = data;
 
-	if (!detached_task_is_done(errand))
-		return 0;
-
-	errand->finished = sd_event_source_unref(errand->finished);
 	errand->too_late = sd_event_source_unref(errand->too_late);
 	errand->listener.done(errand->listener.data);
-	return 0;
 }
 
 static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
@@ -69,22 +63,6 @@ static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
 	if (errand->listener.late)
 		errand->listener.late(errand->listener.data);
 	return 0;
-}
-
-static int add_sources(DetachedTask *errand, sd_event *event)
-{
-	int failed;
-
-	if (errand->work->finished_fd < 0)
-		return -errno;
-
-	failed = sd_event_add_io(event, &errand->finished, errand->work->finished_fd, EPOLLIN,
-				 on_finished, errand);
-	if (failed >= 0)
-		failed = sd_event_add_time_relative(event, &errand->too_late, CLOCK_MONOTONIC,
-						    errand->work->kind->patience_usec, 0,
-						    on_too_late, errand);
-	return failed;
 }
 
 static bool start_thread(Work *work, GError **error)
@@ -102,7 +80,7 @@ static bool start_thread(Work *work, GError **error)
 	return true;
 }
 
-DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, void *work_data,
+DetachedTask *detached_task_new(MainLoop *loop, const DetachedTaskKind *kind, void *work_data,
 				const DetachedTaskListener *listener, GError **error)
 {
 	g_autoptr(DetachedTask) errand = g_new0(DetachedTask, 1);
@@ -113,8 +91,11 @@ DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, v
 	atomic_store(&errand->work->n_holders, 1);
 	errand->work->kind = kind;
 	errand->work->data = work_data;
-	errand->work->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	failed = add_sources(errand, event);
+	errand->finished = receiver_new(loop->messages, on_finished, NULL, errand);
+	errand->work->queue = message_queue_ref(loop->messages);
+	errand->work->finished = receiver_ref(errand->finished);
+	failed = sd_event_add_time_relative(loop->event, &errand->too_late, CLOCK_MONOTONIC,
+					    kind->patience_usec, 0, on_too_late, errand);
 	if (failed < 0) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
 			    "cannot wait for a thread: %s", g_strerror(-failed));
@@ -144,7 +125,7 @@ void detached_task_free(DetachedTask *errand)
 	if (!errand)
 		return;
 
-	sd_event_source_unref(errand->finished);
+	receiver_close(errand->finished);
 	sd_event_source_unref(errand->too_late);
 	work_unref(errand->work);
 	g_free(errand);

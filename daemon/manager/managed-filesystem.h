@@ -6,9 +6,8 @@
 #include "common/mounts/mount-table.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/progress.h"
+#include "daemon/manager/main-loop.h"
 #include "daemon/manager/schedule.h"
-
-#include <systemd/sd-event.h>
 
 /*
  * ManagedFilesystem - one filesystem that the service looks after: how it is to be treated, what
@@ -52,7 +51,7 @@ typedef struct {
 } ManagedListener;
 
 /* @disks, those of all filesystems, is borrowed. */
-ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
 					  const ManagedListener *listener);
 
 /* Ends the pass, waiting for it: see managed_filesystem_end(). */

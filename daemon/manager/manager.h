@@ -17,10 +17,10 @@ typedef struct Manager Manager;
 
 /*
  * @settings are those of the command line, @arguments, which win over the configuration; both are
- * borrowed.  @config is consumed.
+ * borrowed, as is @loop.  @config is consumed.
  */
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
-		     sd_event *event, GError **error);
+		     MainLoop *loop, GError **error);
 
 /* The listener for changes, which may ask about them at once. */
 typedef struct {

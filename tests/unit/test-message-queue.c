@@ -44,7 +44,7 @@ static void scene_set_up(Scene *scene, void (*call)(void *content, void *data),
 	atomic_store(&n_freed, 0);
 	scene->queue = message_queue_new(&error);
 	g_assert_no_error(error);
-	scene->receiver = receiver_new(call, free_content_of, scene);
+	scene->receiver = receiver_new(scene->queue, call, free_content_of, scene);
 	scene->order = g_ptr_array_new();
 }
 
@@ -64,7 +64,7 @@ static void *send_numbers(void *data)
 
 		content->sender = sender->sender;
 		content->number = i;
-		message_queue_send(sender->scene->queue, sender->scene->receiver, content);
+		receiver_send(sender->scene->receiver, content);
 	}
 	return NULL;
 }
@@ -121,8 +121,8 @@ static void test_the_descriptor_shows_when_there_is_a_message(void)
 
 	scene_set_up(&scene, on_content, NULL);
 	g_assert_false(is_readable(&scene));
-	message_queue_send(scene.queue, scene.receiver, GUINT_TO_POINTER(1));
-	message_queue_send(scene.queue, scene.receiver, GUINT_TO_POINTER(2));
+	receiver_send(scene.receiver, GUINT_TO_POINTER(1));
+	receiver_send(scene.receiver, GUINT_TO_POINTER(2));
 	g_assert_true(is_readable(&scene));
 	message_queue_deliver(scene.queue);
 	g_assert_false(is_readable(&scene));
@@ -141,14 +141,14 @@ static void test_a_closed_receiver_gets_nothing_and_leaks_nothing(void)
 
 	scene_set_up(&scene, on_content, free_content);
 	held = receiver_ref(scene.receiver);
-	message_queue_send(scene.queue, held, g_malloc(1));
+	receiver_send(held, g_malloc(1));
 	receiver_close(scene.receiver);
 	message_queue_deliver(scene.queue);
 	g_assert_cmpuint(atomic_load(&n_freed), ==, 1);
 	g_assert_cmpuint(scene.order->len, ==, 0);
 
 	/* A thread that nobody joined may send still later, also when the owner is gone. */
-	message_queue_send(scene.queue, held, g_malloc(1));
+	receiver_send(held, g_malloc(1));
 	receiver_unref(held);
 	scene.receiver = NULL;
 	scene_tear_down(&scene);

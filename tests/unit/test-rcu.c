@@ -55,7 +55,7 @@ static void *read_until_over(void *data)
 
 static void test_readers_see_what_is_replaced_as_a_whole_and_in_order(void)
 {
-	Scene scene = { 0 };
+	Scene scene = { .pair = NULL };
 	GThread *readers[READERS];
 
 	replace(&scene, 0);
@@ -92,7 +92,7 @@ static void *read_for_long(void *data)
 
 static void test_a_writer_does_not_wait_for_a_reader(void)
 {
-	Scene scene = { 0 };
+	Scene scene = { .pair = NULL };
 	GThread *reader;
 
 	replace(&scene, 0);
