@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* What a fast disk does meanwhile is hardly more than a bucket holds; looking takes 10 us. */
 /* What leave was taken for is read within that time. */
 #define PENDING_USEC G_USEC_PER_SEC
 
+/* What a fast disk does meanwhile is hardly more than a bucket holds; looking takes 10 us. */
 #define SETTLE_USEC 1000
 
 /* The kernel cuts reads of data into requests of about this size, which is its readahead's. */
@@ -404,6 +404,20 @@ static bool wait_while_held(const Throttle *throttle, const atomic_bool *stop)
 	return !atomic_load(stop);
 }
 
+/* Whether it matters what was done so far, and nobody asked the kernel for that a moment ago. */
+static bool is_due_to_settle(Throttle *throttle)
+{
+	int64_t settled_usec, now_usec;
+
+	if (!counts_now(throttle))
+		return false;
+
+	now_usec = now_of(throttle);
+	settled_usec = atomic_load(&throttle->settled_usec);
+	return now_usec - settled_usec >= SETTLE_USEC &&
+	       atomic_compare_exchange_strong(&throttle->settled_usec, &settled_usec, now_usec);
+}
+
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 {
 	Member *member;
@@ -414,7 +428,7 @@ bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 		return false;
 
 	member = get_member(throttle);
-	if (counts_now(throttle)) {
+	if (is_due_to_settle(throttle)) {
 		settle(throttle, member);
 		look(throttle);
 	}
@@ -424,16 +438,10 @@ bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 void throttle_settle(Throttle *throttle, const atomic_bool *stop)
 {
 	Member *member;
-	int64_t now_usec;
 
-	if (!counts_now(throttle))
+	if (!is_due_to_settle(throttle))
 		return;
 
-	now_usec = now_of(throttle);
-	if (now_usec - atomic_load(&throttle->settled_usec) < SETTLE_USEC)
-		return;
-
-	atomic_store(&throttle->settled_usec, now_usec);
 	member = get_member(throttle);
 	if (settle(throttle, member))
 		wait_for_all(throttle, member, 0, stop);
