@@ -235,7 +235,6 @@ static void charge(DiskUser *user, int64_t bytes, int64_t requests)
 {
 	DiskBudget *budget = user->budget;
 
-	take_limits(budget);
 	if (budget->bytes.rate > 0)
 		budget->bytes.level -= (double)bytes;
 	if (budget->requests.rate > 0)
@@ -283,6 +282,7 @@ void disk_user_give_up(DiskUser *user)
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests)
 {
 	pthread_mutex_lock(&user->budget->mutex);
+	take_limits(user->budget);
 	charge(user, bytes, requests);
 	user->start = user->end;
 	pthread_mutex_unlock(&user->budget->mutex);
