@@ -189,8 +189,8 @@ static uint64_t budget_of(DiskTable *disks, const Settings *settings)
 	for (guint i = 0; i < views->len; i++) {
 		const DiskView *view = views->pdata[i];
 
-		if (view->limits.bytes > 0)
-			least = MIN(least, view->limits.bytes);
+		if (view->rules.limits.bytes > 0)
+			least = MIN(least, view->rules.limits.bytes);
 	}
 	return least == UINT64_MAX ? 0 : least;
 }

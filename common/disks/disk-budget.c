@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/disk-budget.h"
 
+#include "common/threads/rcu.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -16,15 +18,25 @@ typedef struct {
 	double level; /* below zero: debt */
 } Bucket;
 
+typedef struct {
+	RcuData rcu;
+	DiskRules rules;
+} RulesInForce;
+
 struct DiskBudget {
+	_Atomic(RulesInForce *) in_force; /* under RCU */
+
+	/* Written by whoever looks at the disk; a limit of bytes with an older one of requests does no harm. */
+	atomic_uint_least64_t pressure_bytes;
+	atomic_uint_least64_t pressure_requests;
+
 	atomic_uint n_references;
-	atomic_bool is_limited;
 	atomic_uint_least64_t charged_bytes;
+
+	/* Taken by users alone. */
 	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
-	DiskLimits limits;
-	DiskLimits pressure;
 	Bucket bytes;
 	Bucket requests;
 	int64_t filled_usec; /* 0: never */
@@ -49,7 +61,27 @@ static uint64_t lesser(uint64_t one, uint64_t other)
 	return MIN(one, other);
 }
 
-/* Without a limit there is no debt. */
+DiskRules disk_budget_rules(const DiskBudget *budget)
+{
+	g_auto(RcuSection) section G_GNUC_UNUSED = rcu_section_begin();
+
+	return atomic_load(&budget->in_force)->rules;
+}
+
+static DiskLimits limits_in_force(const DiskBudget *budget)
+{
+	const DiskRules rules = disk_budget_rules(budget);
+
+	if (!rules.makes_way)
+		return rules.limits;
+
+	return (DiskLimits){
+		.bytes = lesser(rules.limits.bytes, atomic_load(&budget->pressure_bytes)),
+		.requests = lesser(rules.limits.requests, atomic_load(&budget->pressure_requests)),
+	};
+}
+
+/* Without a limit there is no debt either. */
 static void set_rate(Bucket *bucket, uint64_t rate)
 {
 	bucket->rate = (double)rate;
@@ -58,22 +90,32 @@ static void set_rate(Bucket *bucket, uint64_t rate)
 	bucket->level = MIN(bucket->level, bucket->rate * BURST);
 }
 
-static void apply_limits(DiskBudget *budget)
+/* With the mutex held. */
+static void take_limits(DiskBudget *budget)
 {
-	set_rate(&budget->bytes, lesser(budget->limits.bytes, budget->pressure.bytes));
-	set_rate(&budget->requests, lesser(budget->limits.requests, budget->pressure.requests));
-	atomic_store(&budget->is_limited, budget->bytes.rate > 0 || budget->requests.rate > 0);
+	const DiskLimits limits = limits_in_force(budget);
+
+	set_rate(&budget->bytes, limits.bytes);
+	set_rate(&budget->requests, limits.requests);
 }
 
-DiskBudget *disk_budget_new(const DiskLimits *limits)
+void disk_budget_set_rules(DiskBudget *budget, const DiskRules *rules)
+{
+	RulesInForce *in_force = g_new0(RulesInForce, 1);
+
+	in_force->rules = *rules;
+	in_force = atomic_exchange(&budget->in_force, in_force);
+	rcu_free_later((RcuData *)in_force);
+}
+
+DiskBudget *disk_budget_new(const DiskRules *rules)
 {
 	DiskBudget *budget = g_new0(DiskBudget, 1);
 
 	atomic_store(&budget->n_references, 1);
 	pthread_mutex_init(&budget->mutex, NULL);
 	g_queue_init(&budget->waiting);
-	budget->limits = *limits;
-	apply_limits(budget);
+	disk_budget_set_rules(budget, rules);
 	return budget;
 }
 
@@ -89,29 +131,22 @@ void disk_budget_unref(DiskBudget *budget)
 		return;
 
 	g_queue_clear(&budget->waiting);
+	g_free(atomic_load(&budget->in_force));
 	pthread_mutex_destroy(&budget->mutex);
 	g_free(budget);
 }
 
-void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits)
-{
-	pthread_mutex_lock(&budget->mutex);
-	budget->limits = *limits;
-	apply_limits(budget);
-	pthread_mutex_unlock(&budget->mutex);
-}
-
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits)
 {
-	pthread_mutex_lock(&budget->mutex);
-	budget->pressure = *limits;
-	apply_limits(budget);
-	pthread_mutex_unlock(&budget->mutex);
+	atomic_store(&budget->pressure_bytes, limits->bytes);
+	atomic_store(&budget->pressure_requests, limits->requests);
 }
 
 bool disk_budget_is_limited(const DiskBudget *budget)
 {
-	return atomic_load(&budget->is_limited);
+	const DiskLimits limits = limits_in_force(budget);
+
+	return limits.bytes > 0 || limits.requests > 0;
 }
 
 uint64_t disk_budget_charged_bytes(const DiskBudget *budget)
@@ -147,6 +182,7 @@ static void fill(DiskBudget *budget, int64_t now_usec)
 	double seconds = (double)(now_usec - budget->filled_usec) / G_USEC_PER_SEC;
 
 	budget->filled_usec = now_usec;
+	take_limits(budget);
 	fill_bucket(&budget->bytes, seconds);
 	fill_bucket(&budget->requests, seconds);
 }
@@ -246,6 +282,7 @@ void disk_user_give_up(DiskUser *user)
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests)
 {
 	pthread_mutex_lock(&user->budget->mutex);
+	take_limits(user->budget);
 	charge(user, bytes, requests);
 	user->start = user->end;
 	pthread_mutex_unlock(&user->budget->mutex);

@@ -25,12 +25,27 @@ typedef struct {
 	uint64_t requests;
 } DiskLimits;
 
-DiskBudget *disk_budget_new(const DiskLimits *limits);
+/*
+ * DiskRules - what is in force for a disk.
+ *
+ * Replaced as a whole, mostly by main, and read by all threads (common/threads/rcu.h): so no one waits for
+ * the other, also not for a thread of a pass that does not get the processor.
+ */
+typedef struct {
+	DiskLimits limits; /* the user's */
+	bool is_set;       /* they were set, and are not those of the configuration */
+	bool makes_way;    /* the pressure counts, too */
+	bool is_rotating;
+} DiskRules;
+
+DiskBudget *disk_budget_new(const DiskRules *rules);
 DiskBudget *disk_budget_ref(DiskBudget *budget);
 void disk_budget_unref(DiskBudget *budget);
 
-/* Set the user's limits, or those that other work on the disk leaves.  The lower ones apply. */
-void disk_budget_set_limits(DiskBudget *budget, const DiskLimits *limits);
+void disk_budget_set_rules(DiskBudget *budget, const DiskRules *rules);
+DiskRules disk_budget_rules(const DiskBudget *budget);
+
+/* What other work on the disk leaves.  If the budget makes way, the lesser of this and the limits counts. */
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits);
 
 /* False if nobody would ever have to wait. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/disk-table.h"
 
+#include "common/threads/locked.h"
 #include "kernel-ioctl/machine/disk-topology.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-typedef struct {
+typedef struct Entry {
 	/* Set at creation, never changed. */
 	unsigned major;
 	unsigned minor;
@@ -15,6 +16,8 @@ typedef struct {
 	DiskBudget *budget;
 	DiskWatch *watch;
 
+	_Atomic(struct Entry *) next;
+
 	/* Guarded by the mutex of the table. */
 	DiskSettings settings;
 	bool has_set_limits;
@@ -22,20 +25,22 @@ typedef struct {
 } Entry;
 
 struct DiskTable {
+	/* Entries are added at the end, and never removed: all threads walk over them without a lock. */
+	_Atomic(Entry *) first;
+
+	/* Taken to add an entry or to change rules, not to read them. */
 	pthread_mutex_t mutex;
 
 	/* Guarded by mutex. */
-	GPtrArray *entries;   /* Entry */
+	_Atomic(Entry *) *end;
 	const Config *config; /* NULL: none yet */
 	PressurePolicy pressure;
 	RotatingPolicy rotating;
 	bool is_service;
 };
 
-static void entry_free(void *data)
+static void entry_free(Entry *entry)
 {
-	Entry *entry = data;
-
 	disk_watch_free(entry->watch);
 	disk_budget_unref(entry->budget);
 	g_strfreev(entry->names);
@@ -47,16 +52,21 @@ DiskTable *disk_table_new(void)
 	DiskTable *table = g_new0(DiskTable, 1);
 
 	pthread_mutex_init(&table->mutex, NULL);
-	table->entries = g_ptr_array_new_with_free_func(entry_free);
+	table->end = &table->first;
 	return table;
 }
 
 void disk_table_free(DiskTable *table)
 {
+	Entry *next;
+
 	if (!table)
 		return;
 
-	g_ptr_array_unref(table->entries);
+	for (Entry *entry = atomic_load(&table->first); entry; entry = next) {
+		next = atomic_load(&entry->next);
+		entry_free(entry);
+	}
 	pthread_mutex_destroy(&table->mutex);
 	g_free(table);
 }
@@ -78,7 +88,7 @@ static Entry *entry_new(const Disk *disk)
 	entry->minor = disk->minor;
 	entry->names = names_of(disk);
 	entry->kernel_says_rotating = disk->is_rotating;
-	entry->budget = disk_budget_new(&(DiskLimits){ 0 });
+	entry->budget = disk_budget_new(&(DiskRules){ 0 });
 	entry->watch = disk_watch_new(disk->stat_path, entry->budget);
 	return entry;
 }
@@ -110,11 +120,14 @@ static bool is_rotating(const DiskTable *table, const Entry *entry)
 
 static void apply(const DiskTable *table, const Entry *entry)
 {
-	const DiskLimits limits = limits_of(entry);
+	const DiskRules rules = {
+		.limits = limits_of(entry),
+		.is_set = entry->has_set_limits,
+		.makes_way = makes_way(table, entry),
+		.is_rotating = is_rotating(table, entry),
+	};
 
-	disk_budget_set_limits(entry->budget, &limits);
-	if (disk_watch_is_on(entry->watch) != makes_way(table, entry))
-		disk_watch_set_on(entry->watch, makes_way(table, entry));
+	disk_budget_set_rules(entry->budget, &rules);
 }
 
 static void configure(const DiskTable *table, Entry *entry)
@@ -127,42 +140,55 @@ static void configure(const DiskTable *table, Entry *entry)
 
 void disk_table_configure(DiskTable *table, const Config *config, const Settings *settings)
 {
-	pthread_mutex_lock(&table->mutex);
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&table->mutex);
+
 	table->config = config;
 	table->pressure = settings->pressure;
 	table->rotating = settings->rotating;
 	table->is_service = !settings->once;
-	for (size_t i = 0; i < table->entries->len; i++)
-		configure(table, table->entries->pdata[i]);
-	pthread_mutex_unlock(&table->mutex);
+	for (Entry *entry = atomic_load(&table->first); entry; entry = atomic_load(&entry->next))
+		configure(table, entry);
 }
 
-/* The caller holds the mutex. */
+static const Entry *find_entry(const DiskTable *table, const Disk *disk)
+{
+	const Entry *entry = atomic_load(&table->first);
+
+	/* The kernel may give a number to another disk. */
+	while (entry && (entry->major != disk->major || entry->minor != disk->minor ||
+			 strcmp(entry->names[0], disk->name) != 0))
+		entry = atomic_load(&entry->next);
+	return entry;
+}
+
+static const Entry *add_entry(DiskTable *table, const Disk *disk)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&table->mutex);
+	/* Another thread may have added it just before. */
+	const Entry *known = find_entry(table, disk);
+	Entry *entry;
+
+	if (known)
+		return known;
+
+	entry = entry_new(disk);
+	configure(table, entry);
+	atomic_store(table->end, entry);
+	table->end = &entry->next;
+	return entry;
+}
+
 static const Entry *get_entry(DiskTable *table, const Disk *disk)
 {
-	Entry *made;
+	const Entry *entry = find_entry(table, disk);
 
-	for (size_t i = 0; i < table->entries->len; i++) {
-		const Entry *entry = table->entries->pdata[i];
-
-		/* The kernel may give a number to another disk. */
-		if (entry->major == disk->major && entry->minor == disk->minor &&
-		    strcmp(entry->names[0], disk->name) == 0)
-			return entry;
-	}
-
-	made = entry_new(disk);
-	configure(table, made);
-	g_ptr_array_add(table->entries, made);
-	return made;
+	return entry ? entry : add_entry(table, disk);
 }
 
 void disk_table_add(DiskTable *table, const GPtrArray *disks)
 {
-	pthread_mutex_lock(&table->mutex);
 	for (size_t i = 0; i < disks->len; i++)
 		get_entry(table, disks->pdata[i]);
-	pthread_mutex_unlock(&table->mutex);
 }
 
 static void view_free(void *data)
@@ -173,29 +199,25 @@ static void view_free(void *data)
 	g_free(view);
 }
 
-static DiskView *view_of(const DiskTable *table, const Entry *entry)
+static DiskView *view_of(const Entry *entry)
 {
 	DiskView *view = g_new0(DiskView, 1);
 
 	*view = (DiskView){
 		.name = g_strdup(entry->names[0]),
-		.limits = limits_of(entry),
-		.is_set = entry->has_set_limits,
-		.makes_way = makes_way(table, entry),
-		.is_rotating = is_rotating(table, entry),
+		.rules = disk_budget_rules(entry->budget),
 		.charged_bytes = disk_budget_charged_bytes(entry->budget),
 	};
 	return view;
 }
 
-GPtrArray *disk_table_views(DiskTable *table)
+GPtrArray *disk_table_views(const DiskTable *table)
 {
 	GPtrArray *views = g_ptr_array_new_with_free_func(view_free);
 
-	pthread_mutex_lock(&table->mutex);
-	for (size_t i = 0; i < table->entries->len; i++)
-		g_ptr_array_add(views, view_of(table, table->entries->pdata[i]));
-	pthread_mutex_unlock(&table->mutex);
+	for (const Entry *entry = atomic_load(&table->first); entry;
+	     entry = atomic_load(&entry->next))
+		g_ptr_array_add(views, view_of(entry));
 	return views;
 }
 
@@ -203,11 +225,13 @@ bool disk_table_set_limits(DiskTable *table, const char *name, const DiskLimits 
 {
 	g_autofree char *known = config_name_of_disk(name);
 	bool found = false;
+	g_auto(Locked) locked G_GNUC_UNUSED = NULL;
 
-	pthread_mutex_lock(&table->mutex);
-	for (size_t i = 0; known && i < table->entries->len; i++) {
-		Entry *entry = table->entries->pdata[i];
+	if (!known)
+		return false;
 
+	locked = locked_take(&table->mutex);
+	for (Entry *entry = atomic_load(&table->first); entry; entry = atomic_load(&entry->next)) {
 		if (!g_strv_contains((const char *const *)entry->names, known))
 			continue;
 		entry->has_set_limits = true;
@@ -215,36 +239,28 @@ bool disk_table_set_limits(DiskTable *table, const char *name, const DiskLimits 
 		apply(table, entry);
 		found = true;
 	}
-	pthread_mutex_unlock(&table->mutex);
 	return found;
 }
 
 bool disk_table_is_rotating(DiskTable *table, const Disk *disk)
 {
-	bool rotates;
-
-	pthread_mutex_lock(&table->mutex);
-	rotates = is_rotating(table, get_entry(table, disk));
-	pthread_mutex_unlock(&table->mutex);
-	return rotates;
+	return disk_budget_rules(get_entry(table, disk)->budget).is_rotating;
 }
 
 static void add_disks(DiskTable *table, Throttle *throttle, const GPtrArray *disks)
 {
-	pthread_mutex_lock(&table->mutex);
 	for (size_t i = 0; i < disks->len; i++) {
 		const Entry *entry = get_entry(table, disks->pdata[i]);
 
 		throttle_add_disk(throttle, entry->budget, entry->watch);
 	}
-	pthread_mutex_unlock(&table->mutex);
 }
 
 /* Add the limits of the pass itself as a disk of its own. */
 static void add_own(Throttle *throttle, const Settings *settings)
 {
-	const DiskLimits limits = { settings->rate_bytes, settings->rate_requests };
-	g_autoptr(DiskBudget) budget = disk_budget_new(&limits);
+	const DiskRules rules = { .limits = { settings->rate_bytes, settings->rate_requests } };
+	g_autoptr(DiskBudget) budget = disk_budget_new(&rules);
 
 	throttle_add_disk(throttle, budget, NULL);
 }
@@ -273,11 +289,9 @@ void disk_table_add_store(DiskTable *table, Throttle *throttle, const char *path
 		return;
 
 	disks = disk_topology_find(disk_topology_system(), &location);
-	pthread_mutex_lock(&table->mutex);
 	for (size_t i = 0; i < disks->len; i++) {
 		const Entry *entry = get_entry(table, disks->pdata[i]);
 
 		throttle_add_store_disk(throttle, entry->budget, entry->watch);
 	}
-	pthread_mutex_unlock(&table->mutex);
 }

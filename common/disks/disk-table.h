@@ -35,15 +35,12 @@ void disk_table_add(DiskTable *table, const GPtrArray *disks);
 /* The visible properties of a disk. */
 typedef struct {
 	char *name;
-	DiskLimits limits; /* 0: none */
-	bool is_set;       /* the limits were set, and are not those of the configuration */
-	bool makes_way;
-	bool is_rotating;
+	DiskRules rules;
 	uint64_t charged_bytes; /* by all passes */
 } DiskView;
 
 /* All known disks (DiskView), in the order of their first use. */
-GPtrArray *disk_table_views(DiskTable *table);
+GPtrArray *disk_table_views(const DiskTable *table);
 
 /*
  * Give the disk @name fixed limits instead of the configured ones.  @name is any of its names, with /dev/ or

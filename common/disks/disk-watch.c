@@ -16,7 +16,6 @@
 struct DiskWatch {
 	char *stat_path;
 	DiskBudget *budget;
-	atomic_bool is_on;
 	atomic_int_least64_t due_usec; /* of the next look */
 	pthread_mutex_t mutex;
 
@@ -104,28 +103,15 @@ static void look(DiskWatch *watch, int64_t now_usec)
 	watch->charged_bytes = charged_bytes;
 }
 
-void disk_watch_set_on(DiskWatch *watch, bool is_on)
-{
-	pthread_mutex_lock(&watch->mutex);
-	atomic_store(&watch->is_on, is_on);
-	if (!is_on)
-		apply(watch, 0);
-	pthread_mutex_unlock(&watch->mutex);
-}
-
-bool disk_watch_is_on(const DiskWatch *watch)
-{
-	return atomic_load(&watch->is_on);
-}
-
 bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec)
 {
-	return atomic_load(&watch->is_on) && now_usec >= atomic_load(&watch->due_usec);
+	return now_usec >= atomic_load(&watch->due_usec);
 }
 
 void disk_watch_look(DiskWatch *watch, int64_t now_usec)
 {
-	if (!disk_watch_is_due(watch, now_usec) || pthread_mutex_trylock(&watch->mutex) != 0)
+	if (!disk_watch_is_due(watch, now_usec) || !disk_budget_rules(watch->budget).makes_way ||
+	    pthread_mutex_trylock(&watch->mutex) != 0)
 		return;
 
 	/* Another thread may have looked just before. */

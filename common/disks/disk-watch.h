@@ -20,14 +20,10 @@ typedef struct DiskWatch DiskWatch;
 DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
 void disk_watch_free(DiskWatch *watch);
 
-/* It begins off.  Turning it off removes its limit. */
-void disk_watch_set_on(DiskWatch *watch, bool is_on);
-bool disk_watch_is_on(const DiskWatch *watch);
-
-/* True if it is on and a look is due. */
+/* Whether it is time to look, if the budget makes way. */
 bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
 
-/* Look, if one is due. */
+/* Look, if it is due and the budget makes way. */
 void disk_watch_look(DiskWatch *watch, int64_t now_usec);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskWatch, disk_watch_free)

@@ -105,7 +105,7 @@ Throttle *throttle_new(uint64_t rate_bytes, const ThrottleClock *clock)
 	pthread_mutex_init(&throttle->mutex, NULL);
 	throttle->members = g_hash_table_new_full(NULL, NULL, NULL, member_free);
 	if (rate_bytes > 0) {
-		own = disk_budget_new(&(DiskLimits){ .bytes = rate_bytes });
+		own = disk_budget_new(&(DiskRules){ .limits.bytes = rate_bytes });
 		throttle_add_disk(throttle, own, NULL);
 	}
 	return throttle;
@@ -157,6 +157,11 @@ void throttle_hold(Throttle *throttle, bool is_held)
 	atomic_store(&throttle->is_held, is_held);
 }
 
+static bool makes_way(const ThrottledDisk *disk)
+{
+	return disk->watch && disk_budget_rules(disk->budget).makes_way;
+}
+
 bool throttle_is_limited(const Throttle *throttle)
 {
 	if (atomic_load(&throttle->is_held))
@@ -164,7 +169,7 @@ bool throttle_is_limited(const Throttle *throttle)
 
 	for (guint i = 0; i < throttle->disks->len; i++)
 		if (disk_budget_is_limited(disk_at(throttle, i)->budget) ||
-		    (disk_at(throttle, i)->watch && disk_watch_is_on(disk_at(throttle, i)->watch)))
+		    makes_way(disk_at(throttle, i)))
 			return true;
 
 	return false;
@@ -343,8 +348,7 @@ static bool counts_now(const Throttle *throttle)
 
 		/* Read the clock last: all long loops call this. */
 		if (disk_budget_is_limited(disk->budget) ||
-		    (disk->watch && disk_watch_is_on(disk->watch) &&
-		     disk_watch_is_due(disk->watch, now_of(throttle))))
+		    (makes_way(disk) && disk_watch_is_due(disk->watch, now_of(throttle))))
 			return true;
 	}
 	return false;
@@ -395,6 +399,20 @@ static bool wait_while_held(const Throttle *throttle, const atomic_bool *stop)
 	return !atomic_load(stop);
 }
 
+/* Whether it matters what was done so far, and nobody asked the kernel for that a moment ago. */
+static bool is_due_to_settle(Throttle *throttle)
+{
+	int64_t settled_usec, now_usec;
+
+	if (!counts_now(throttle))
+		return false;
+
+	now_usec = now_of(throttle);
+	settled_usec = atomic_load(&throttle->settled_usec);
+	return now_usec - settled_usec >= SETTLE_USEC &&
+	       atomic_compare_exchange_strong(&throttle->settled_usec, &settled_usec, now_usec);
+}
+
 bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 {
 	Member *member;
@@ -405,7 +423,7 @@ bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 		return false;
 
 	member = get_member(throttle);
-	if (counts_now(throttle)) {
+	if (is_due_to_settle(throttle)) {
 		settle(throttle, member);
 		look(throttle);
 	}
@@ -415,16 +433,10 @@ bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 void throttle_settle(Throttle *throttle, const atomic_bool *stop)
 {
 	Member *member;
-	int64_t now_usec;
 
-	if (!counts_now(throttle))
+	if (!is_due_to_settle(throttle))
 		return;
 
-	now_usec = now_of(throttle);
-	if (now_usec - atomic_load(&throttle->settled_usec) < SETTLE_USEC)
-		return;
-
-	atomic_store(&throttle->settled_usec, now_usec);
 	member = get_member(throttle);
 	if (settle(throttle, member))
 		wait_for_all(throttle, member, 0, stop);

@@ -10,9 +10,10 @@ static int append_disk(sd_bus_message *reply, const void *one)
 {
 	const DiskView *disk = one;
 
-	return sd_bus_message_append(reply, DISK_TYPE, disk->name, disk->limits.bytes,
-				     disk->limits.requests, disk->is_set, disk->makes_way,
-				     disk->is_rotating, disk->charged_bytes);
+	return sd_bus_message_append(reply, DISK_TYPE, disk->name, disk->rules.limits.bytes,
+				     disk->rules.limits.requests, disk->rules.is_set,
+				     disk->rules.makes_way, disk->rules.is_rotating,
+				     disk->charged_bytes);
 }
 
 int bus_disks_list(sd_bus_message *message, void *bus, sd_bus_error *error)

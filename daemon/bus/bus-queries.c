@@ -3,17 +3,23 @@
 
 #include "common/system/memfd.h"
 #include "common/text/bus-names.h"
+#include "common/threads/thread.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 struct BusQueries {
-	sd_event *event;
-	GPtrArray *answers; /* Answer */
+	MessageQueue *messages; /* to main */
+	GPtrArray *answers;     /* Answer */
 };
+
+/* The result of a thread. */
+typedef struct {
+	char *text; /* NULL: there is an error */
+	GError *error;
+} Reading;
 
 /* The answer to one query, and the messages that wait for it. */
 typedef struct {
@@ -32,20 +38,25 @@ typedef struct {
 
 	/* While a thread reads. */
 	GThread *thread;
-	sd_event_source *finished;
-	int finished_fd;
+	Receiver *finished; /* of the Reading */
 	atomic_bool stop;
-
-	/* Thread: the reader, until it has ended. */
-	char *text;
-	GError *error;
 } Answer;
+
+static void reading_free(void *data)
+{
+	Reading *reading = data;
+
+	g_free(reading->text);
+	g_clear_error(&reading->error);
+	g_free(reading);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reading, reading_free)
 
 static void end_thread(Answer *answer)
 {
 	g_thread_join(g_steal_pointer(&answer->thread));
-	answer->finished = sd_event_source_unref(answer->finished);
-	fd_close(&answer->finished_fd);
+	g_clear_pointer(&answer->finished, receiver_close);
 }
 
 static void answer_free(Answer *answer)
@@ -58,16 +69,14 @@ static void answer_free(Answer *answer)
 	g_free(answer->directory);
 	g_free(answer->uuid);
 	g_free(answer->digest);
-	g_free(answer->text);
-	g_clear_error(&answer->error);
 	g_free(answer);
 }
 
-BusQueries *bus_queries_new(sd_event *event)
+BusQueries *bus_queries_new(MessageQueue *messages)
 {
 	BusQueries *queries = g_new0(BusQueries, 1);
 
-	queries->event = sd_event_ref(event);
+	queries->messages = messages;
 	queries->answers = g_ptr_array_new_with_free_func((GDestroyNotify)answer_free);
 	return queries;
 }
@@ -78,7 +87,6 @@ void bus_queries_free(BusQueries *queries)
 		return;
 
 	g_ptr_array_unref(queries->answers);
-	sd_event_unref(queries->event);
 	g_free(queries);
 }
 
@@ -126,7 +134,6 @@ static Answer *find(BusQueries *queries, const BusQuery *query)
 	answer->kind = query->kind;
 	answer->waiting = g_ptr_array_new_with_free_func(message_unref);
 	answer->fd = -1;
-	answer->finished_fd = -1;
 	g_ptr_array_add(queries->answers, answer);
 	return answer;
 }
@@ -138,34 +145,33 @@ static int reply(const Answer *answer, sd_bus_message *message)
 	return fd < 0 ? fd : sd_bus_reply_method_return(message, "h", fd);
 }
 
-/* Keep the text that was read.  An unchanged one stays in its file. */
-static int keep_text(Answer *answer)
+/* Keep @text.  An unchanged one stays in its file. */
+static int keep_text(Answer *answer, const char *text)
 {
-	g_autofree char *digest =
-		g_compute_checksum_for_string(G_CHECKSUM_SHA256, answer->text, -1);
+	g_autofree char *digest = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
 
 	if (g_strcmp0(digest, answer->digest) == 0)
 		return 0;
 
 	fd_close(&answer->fd);
 	g_clear_pointer(&answer->digest, g_free);
-	answer->fd = memfd_new(answer->text);
+	answer->fd = memfd_new(text);
 	if (answer->fd < 0)
 		return answer->fd;
 	answer->digest = g_steal_pointer(&digest);
 	return 0;
 }
 
-static void reply_to_all(Answer *answer, int failed)
+static void reply_to_all(Answer *answer, const GError *unread, int failed)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 
-	if (answer->error)
-		sd_bus_error_set(&error, BUS_ERROR_UNSUITABLE, answer->error->message);
+	if (unread)
+		sd_bus_error_set(&error, BUS_ERROR_UNSUITABLE, unread->message);
 	for (size_t i = 0; i < answer->waiting->len; i++) {
 		sd_bus_message *message = answer->waiting->pdata[i];
 
-		if (failed >= 0 && !answer->error && reply(answer, message) >= 0)
+		if (failed >= 0 && !unread && reply(answer, message) >= 0)
 			continue;
 		sd_bus_reply_method_errno(message, failed < 0 ? failed : -EIO, &error);
 	}
@@ -173,24 +179,23 @@ static void reply_to_all(Answer *answer, int failed)
 	sd_bus_error_free(&error);
 }
 
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+static void on_finished(void *content, void *data)
 {
 	Answer *answer = data;
+	g_autoptr(Reading) reading = content;
 
 	end_thread(answer);
-	reply_to_all(answer, answer->text ? keep_text(answer) : 0);
-	g_clear_pointer(&answer->text, g_free);
-	g_clear_error(&answer->error);
-	return 0;
+	reply_to_all(answer, reading->error, reading->text ? keep_text(answer, reading->text) : 0);
 }
 
 static void *read_answer(void *data)
 {
-	Answer *answer = data;
+	const Answer *answer = data;
+	Reading *reading = g_new0(Reading, 1);
 
-	answer->text = store_query_run(answer->directory, answer->uuid, answer->kind, &answer->stop,
-				       &answer->error);
-	eventfd_write(answer->finished_fd, 1);
+	reading->text = store_query_run(answer->directory, answer->uuid, answer->kind,
+					&answer->stop, &reading->error);
+	receiver_send(answer->finished, reading);
 	return NULL;
 }
 
@@ -198,7 +203,6 @@ static int start_thread(Answer *answer, size_t n_threads_max, sd_bus_error *erro
 {
 	g_autoptr(GError) failure = NULL;
 	size_t n_threads = 0;
-	int failed;
 
 	for (size_t i = 0; i < answer->queries->answers->len; i++)
 		n_threads += ((Answer *)answer->queries->answers->pdata[i])->thread != NULL;
@@ -207,19 +211,14 @@ static int start_thread(Answer *answer, size_t n_threads_max, sd_bus_error *erro
 					"too many stores are read: ask again");
 
 	answer->read_usec = g_get_monotonic_time();
-	answer->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (answer->finished_fd < 0)
-		return -errno;
-	failed = sd_event_add_io(answer->queries->event, &answer->finished, answer->finished_fd,
-				 EPOLLIN, on_finished, answer);
-	if (failed >= 0)
-		answer->thread = g_thread_try_new("query", read_answer, answer, &failure);
+	answer->finished =
+		receiver_new(answer->queries->messages, on_finished, reading_free, answer);
+	answer->thread = thread_new("query", read_answer, answer, &failure);
 	if (answer->thread)
 		return 0;
 
-	answer->finished = sd_event_source_unref(answer->finished);
-	fd_close(&answer->finished_fd);
-	return failed < 0 ? failed : -EAGAIN;
+	g_clear_pointer(&answer->finished, receiver_close);
+	return -EAGAIN;
 }
 
 int bus_queries_ask(BusQueries *queries, sd_bus_message *message, const BusQuery *query,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "common/threads/message-queue.h"
 #include "daemon/bus/store-query.h"
 
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
 
 /*
  * BusQueries - answers that have to be read from stores, given as descriptors.
@@ -26,7 +26,8 @@ typedef struct BusQueries BusQueries;
 #define BUS_WAITING_MAX   64
 #define ANSWER_FRESH_USEC (2 * G_USEC_PER_SEC)
 
-BusQueries *bus_queries_new(sd_event *event);
+/* @messages, main's, is borrowed. */
+BusQueries *bus_queries_new(MessageQueue *messages);
 
 /* Waits for readers, which end soon.  Waiting messages are never answered. */
 void bus_queries_free(BusQueries *queries);

@@ -416,16 +416,16 @@ static int prepare_telling(Bus *bus)
 	return failed;
 }
 
-Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error)
 {
 	g_autoptr(Bus) bus = g_new0(Bus, 1);
 	int failed;
 
 	bus->manager = manager;
-	bus->event = sd_event_ref(event);
+	bus->event = sd_event_ref(loop->event);
 	bus->access = bus_access_new(bus);
-	bus->queries = bus_queries_new(event);
+	bus->queries = bus_queries_new(loop->messages);
 	bus->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
 	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);

@@ -37,7 +37,7 @@ typedef struct Manager Manager;
  * @socket_fd listens already, for instance if systemd made it.  -1: make @socket_path, and replace a socket that
  * nobody listens on.  Without a system bus, only the socket serves.
  */
-Bus *bus_new(Manager *manager, sd_event *event, int socket_fd, const char *socket_path,
+Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error);
 void bus_free(Bus *bus);
 

@@ -2,7 +2,6 @@
 #include "daemon/context/progress.h"
 
 #include <glib.h>
-#include <sys/eventfd.h>
 
 const char *stage_name(Stage stage)
 {
@@ -21,6 +20,6 @@ void progress_begin(Progress *progress, Stage stage, uint64_t total_bytes)
 	atomic_store(&progress->total_bytes, total_bytes);
 	atomic_store(&progress->stage_started_usec, g_get_monotonic_time());
 	atomic_store(&progress->stage, stage);
-	if (progress->changed_fd > 0)
-		eventfd_write(progress->changed_fd, 1);
+	if (progress->stage_began)
+		receiver_send(progress->stage_began, NULL);
 }

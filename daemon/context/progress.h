@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "common/threads/message-queue.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -25,7 +27,7 @@ typedef struct {
 	_Atomic uint64_t done_bytes;        /* of this stage */
 	_Atomic uint64_t total_bytes;       /* of this stage; 0: not known */
 	_Atomic uint64_t freed_bytes;
-	int changed_fd; /* set before the worker starts: raised when a stage begins; 0: none */
+	Receiver *stage_began; /* set before the worker starts; NULL: nobody wants to know */
 } Progress;
 
 /* The work of the stage as a word for people: "walking". */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/fingerprint/reader-pool.h"
 
-#include "common/system/locked.h"
+#include "common/threads/locked.h"
+#include "common/threads/thread.h"
 #include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/machine/thread-io.h"
 
@@ -32,6 +33,7 @@ struct ReaderPool {
 	Piece last;              /* where the readers are: of the piece taken last */
 	uint64_t next_number;
 	const Piece *awaited; /* by the owner; NULL: none */
+	unsigned n_idle;      /* readers that wait for work */
 	bool is_plugged;
 	bool is_closing;
 };
@@ -136,11 +138,20 @@ static void fetch_ahead(ReaderPool *pool, Piece *piece)
 	}
 }
 
+/* One reader wakes the next, so that none wakes for nothing. */
+static void wake_next(ReaderPool *pool)
+{
+	if (pool->n_idle > 0 && !pool->is_plugged &&
+	    first_free(pool, g_tree_node_first(pool->queued)))
+		pthread_cond_signal(&pool->has_work);
+}
+
 static void read_piece(Reader *reader, Piece *piece)
 {
 	ReaderPool *pool = reader->pool;
 
 	reader->file = piece->file;
+	wake_next(pool);
 	fetch_ahead(pool, piece);
 
 	pthread_mutex_unlock(&pool->mutex);
@@ -150,8 +161,6 @@ static void read_piece(Reader *reader, Piece *piece)
 	reader->file = NULL;
 	piece->state = PIECE_DONE;
 	tell_owner(pool, piece);
-	/* Another reader may wait for a piece of this file. */
-	pthread_cond_signal(&pool->has_work);
 }
 
 static void read_until_closing(Reader *reader)
@@ -162,10 +171,13 @@ static void read_until_closing(Reader *reader)
 	while (!pool->is_closing) {
 		Piece *piece = take_next(pool);
 
-		if (piece)
+		if (piece) {
 			read_piece(reader, piece);
-		else
-			pthread_cond_wait(&pool->has_work, &pool->mutex);
+			continue;
+		}
+		pool->n_idle++;
+		pthread_cond_wait(&pool->has_work, &pool->mutex);
+		pool->n_idle--;
 	}
 }
 
@@ -201,7 +213,7 @@ ReaderPool *reader_pool_new(unsigned n_readers, const ReaderPoolWork *work, GErr
 		pool->readers[i].pool = pool;
 		pool->readers[i].number = i;
 		pool->readers[i].thread =
-			g_thread_try_new("reader", reader_main, &pool->readers[i], error);
+			thread_new("reader", reader_main, &pool->readers[i], error);
 		if (!pool->readers[i].thread)
 			return NULL;
 	}
@@ -245,7 +257,7 @@ void reader_pool_free(ReaderPool *pool)
 	g_free(pool);
 }
 
-void reader_pool_put(ReaderPool *pool, Piece *piece)
+static void queue_piece(ReaderPool *pool, Piece *piece)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
@@ -254,6 +266,12 @@ void reader_pool_put(ReaderPool *pool, Piece *piece)
 	piece->is_fetched = piece->is_cached;
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
+}
+
+void reader_pool_put(ReaderPool *pool, Piece *piece)
+{
+	queue_piece(pool, piece);
+	/* Without the mutex, which the reader takes first. */
 	pthread_cond_signal(&pool->has_work);
 }
 

@@ -5,6 +5,7 @@
 #include "common/content/object-sums.h"
 #include "common/content/sum-cache.h"
 #include "common/files/special-files.h"
+#include "common/threads/thread.h"
 #include "daemon/context/known-file.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
@@ -386,9 +387,26 @@ static void *read_heads(void *data)
 	return NULL;
 }
 
+/* As many as can be had, but at least one. */
+static void start_threads(FilePrefixes *heads, size_t n_wanted)
+{
+	g_autoptr(GError) error = NULL;
+
+	while (heads->n_threads < n_wanted) {
+		GThread *thread = thread_new("heads", read_heads, heads, &error);
+
+		if (!thread)
+			break;
+		heads->threads[heads->n_threads++] = thread;
+	}
+	if (heads->n_threads == 0)
+		g_error("cannot start a thread: %s", error->message);
+}
+
 FilePrefixes *file_prefixes_new(Pass *pass)
 {
 	FilePrefixes *heads = g_new0(FilePrefixes, 1);
+	size_t n_threads;
 
 	heads->pass = pass;
 	heads->sums =
@@ -397,14 +415,12 @@ FilePrefixes *file_prefixes_new(Pass *pass)
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
 	/* With a limit, threads would only wait for each other.  A rotating disk would seek between them. */
-	heads->n_threads =
-		throttle_is_limited(pass->throttle) || pass->n_readers == 1 ? 1 : THREADS;
+	n_threads = throttle_is_limited(pass->throttle) || pass->n_readers == 1 ? 1 : THREADS;
 	pthread_mutex_init(&heads->mutex, NULL);
 	pthread_mutex_init(&heads->shared_mutex, NULL);
 	pthread_cond_init(&heads->begun, NULL);
 	pthread_cond_init(&heads->ended, NULL);
-	for (size_t i = 0; i < heads->n_threads; i++)
-		heads->threads[i] = g_thread_new("heads", read_heads, heads);
+	start_threads(heads, n_threads);
 	return heads;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/name-finder.h"
 
+#include "common/threads/message-queue.h"
+#include "common/threads/thread.h"
 #include "daemon/context/compare-uint64.h"
 #include "daemon/inventory/directory-levels.h"
 #include "daemon/inventory/parent-names.h"
@@ -54,8 +56,10 @@ struct NameFinder {
 	GError *failed; /* while reading ahead */
 	uint64_t disk_bytes;
 
-	GThread *ahead;     /* NULL: nobody reads ahead */
-	GAsyncQueue *ended; /* gets the finder when all was read ahead */
+	GThread *ahead;         /* NULL: nobody reads ahead */
+	MessageQueue *messages; /* to the worker */
+	Receiver *ended;        /* when all was read ahead */
+	bool has_ended;         /* Thread: the worker. */
 	atomic_bool is_ending;
 };
 
@@ -125,9 +129,9 @@ static void end_ahead(NameFinder *finder)
 	if (!finder->ahead)
 		return;
 
-	while (!atomic_load(&finder->is_ending) && pass_checkpoint(finder->pass) &&
-	       !g_async_queue_timeout_pop(finder->ended, WAIT_USEC))
-		;
+	while (!finder->has_ended && !atomic_load(&finder->is_ending) &&
+	       pass_checkpoint(finder->pass))
+		message_queue_wait(finder->messages, WAIT_USEC);
 	g_thread_join(g_steal_pointer(&finder->ahead));
 	finder->pass->result->disk_bytes += finder->disk_bytes;
 }
@@ -145,7 +149,8 @@ void name_finder_free(NameFinder *finder)
 	sorter_free(finder->changed);
 	sorter_free(finder->names);
 	sorter_free(finder->met);
-	g_clear_pointer(&finder->ended, g_async_queue_unref);
+	receiver_close(finder->ended);
+	message_queue_unref(finder->messages);
 	g_free(finder);
 }
 
@@ -317,8 +322,15 @@ static void *read_ahead(void *data)
 	throttle_leave(throttle);
 	if (!thread_io_read_bytes(&finder->disk_bytes))
 		finder->disk_bytes = 0;
-	g_async_queue_push(finder->ended, finder);
+	receiver_send(finder->ended, NULL);
 	return NULL;
+}
+
+static void on_ended(void *content, void *data)
+{
+	NameFinder *finder = data;
+
+	finder->has_ended = true;
 }
 
 void name_finder_read_ahead(NameFinder *finder)
@@ -331,13 +343,17 @@ void name_finder_read_ahead(NameFinder *finder)
 	if (finder->parents || pass->n_readers == 1 || throttle_is_limited(pass->throttle))
 		return;
 
+	finder->messages = message_queue_new(NULL);
+	if (!finder->messages)
+		return;
+
 	finder->ahead_nsec = g_get_real_time() * 1000;
-	finder->ended = g_async_queue_new();
+	finder->ended = receiver_new(finder->messages, on_ended, NULL, finder);
 	directory_levels_enter_all(finder->levels, true);
 	finder->met =
 		sorter_new(sizeof(MetDirectory), compare_met, pass->settings->memory_bytes / 16,
 			   pass->settings->state_directory, pass->stop);
-	finder->ahead = g_thread_try_new("names", read_ahead, finder, NULL);
+	finder->ahead = thread_new("names", read_ahead, finder, NULL);
 	if (!finder->ahead)
 		g_clear_pointer(&finder->met, sorter_free);
 }

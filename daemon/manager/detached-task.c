@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/detached-task.h"
 
-#include "kernel-ioctl/call/fd.h"
+#include "common/threads/thread.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
 
 /* State that the task and its thread share; the last of both frees it. */
 typedef struct {
 	/* Set at creation, never changed. */
 	const DetachedTaskKind *kind;
-	int finished_fd;
+	MessageQueue *queue; /* of main, which may end before the thread */
+	Receiver *finished;
 
 	void *data; /* Thread: the task's, until has_ended. */
 
@@ -22,7 +21,7 @@ typedef struct {
 struct DetachedTask {
 	Work *work;
 	DetachedTaskListener listener;
-	sd_event_source *finished;
+	Receiver *finished;
 	sd_event_source *too_late;
 };
 
@@ -32,7 +31,8 @@ static void work_unref(Work *work)
 		return;
 
 	work->kind->free_work_data(work->data);
-	fd_close(&work->finished_fd);
+	receiver_unref(work->finished);
+	message_queue_unref(work->queue);
 	g_free(work);
 }
 
@@ -42,22 +42,17 @@ static void *detached_task_main(void *data)
 
 	work->kind->work(work->data);
 	atomic_store(&work->has_ended, true);
-	eventfd_write(work->finished_fd, 1);
+	receiver_send(work->finished, NULL);
 	work_unref(work);
 	return NULL;
 }
 
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+static void on_finished(void *content, void *data)
 {
 	DetachedTask *task = data;
 
-	if (!detached_task_is_done(task))
-		return 0;
-
-	task->finished = sd_event_source_unref(task->finished);
 	task->too_late = sd_event_source_unref(task->too_late);
 	task->listener.done(task->listener.data);
-	return 0;
 }
 
 static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
@@ -70,28 +65,12 @@ static int on_too_late(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-static int add_sources(DetachedTask *task, sd_event *event)
-{
-	int failed;
-
-	if (task->work->finished_fd < 0)
-		return -errno;
-
-	failed = sd_event_add_io(event, &task->finished, task->work->finished_fd, EPOLLIN,
-				 on_finished, task);
-	if (failed >= 0)
-		failed = sd_event_add_time_relative(event, &task->too_late, CLOCK_MONOTONIC,
-						    task->work->kind->patience_usec, 0, on_too_late,
-						    task);
-	return failed;
-}
-
 static bool start_thread(Work *work, GError **error)
 {
 	GThread *thread;
 
 	atomic_fetch_add(&work->n_holders, 1);
-	thread = g_thread_try_new(work->kind->thread_name, detached_task_main, work, error);
+	thread = thread_new(work->kind->thread_name, detached_task_main, work, error);
 	if (!thread) {
 		work_unref(work);
 		return false;
@@ -101,7 +80,7 @@ static bool start_thread(Work *work, GError **error)
 	return true;
 }
 
-DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, void *work_data,
+DetachedTask *detached_task_new(MainLoop *loop, const DetachedTaskKind *kind, void *work_data,
 				const DetachedTaskListener *listener, GError **error)
 {
 	g_autoptr(DetachedTask) task = g_new0(DetachedTask, 1);
@@ -112,8 +91,11 @@ DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, v
 	atomic_store(&task->work->n_holders, 1);
 	task->work->kind = kind;
 	task->work->data = work_data;
-	task->work->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	failed = add_sources(task, event);
+	task->finished = receiver_new(loop->messages, on_finished, NULL, task);
+	task->work->queue = message_queue_ref(loop->messages);
+	task->work->finished = receiver_ref(task->finished);
+	failed = sd_event_add_time_relative(loop->event, &task->too_late, CLOCK_MONOTONIC,
+					    kind->patience_usec, 0, on_too_late, task);
 	if (failed < 0) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
 			    "cannot wait for a thread: %s", g_strerror(-failed));
@@ -143,7 +125,7 @@ void detached_task_free(DetachedTask *task)
 	if (!task)
 		return;
 
-	sd_event_source_unref(task->finished);
+	receiver_close(task->finished);
 	sd_event_source_unref(task->too_late);
 	work_unref(task->work);
 	g_free(task);

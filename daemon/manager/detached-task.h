@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/manager/main-loop.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <systemd/sd-event.h>
 
 /*
  * DetachedTask - work that may hang for ever, done by a thread while the main loop goes on.
@@ -33,7 +34,7 @@ typedef struct {
 } DetachedTaskListener;
 
 /* @kind is borrowed for ever.  @work_data is consumed, also if there is an error. */
-DetachedTask *detached_task_new(sd_event *event, const DetachedTaskKind *kind, void *work_data,
+DetachedTask *detached_task_new(MainLoop *loop, const DetachedTaskKind *kind, void *work_data,
 				const DetachedTaskListener *listener, GError **error);
 
 /* Replace the listener. */

@@ -85,7 +85,7 @@ static void on_late(void *data)
 	done(NULL, error, search->data);
 }
 
-FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, char *const *paths,
+FilesystemSearch *filesystem_search_new(MainLoop *loop, SearchPurpose purpose, char *const *paths,
 					FilesystemSearchDone done, void *data, GError **error)
 {
 	g_autoptr(FilesystemSearch) search = g_new0(FilesystemSearch, 1);
@@ -103,7 +103,7 @@ FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, 
 	work = g_new0(SearchWork, 1);
 	work->purpose = purpose;
 	work->paths = g_strdupv((char **)paths);
-	search->task = detached_task_new(event, &search_kind, work, &listener, error);
+	search->task = detached_task_new(loop, &search_kind, work, &listener, error);
 	if (!search->task) {
 		uncount_thread(purpose);
 		return NULL;

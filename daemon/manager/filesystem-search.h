@@ -34,7 +34,7 @@ typedef enum {
 } SearchPurpose;
 
 /* @paths are copied.  @done is called once, from the loop, unless the search is freed before. */
-FilesystemSearch *filesystem_search_new(sd_event *event, SearchPurpose purpose, char *const *paths,
+FilesystemSearch *filesystem_search_new(MainLoop *loop, SearchPurpose purpose, char *const *paths,
 					FilesystemSearchDone done, void *data, GError **error);
 
 /*

@@ -4,7 +4,6 @@
 #include "daemon/manager/filesystem-search.h"
 #include "daemon/manager/managed-filesystem.h"
 #include "daemon/manager/pass-conditions.h"
-#include "daemon/manager/stage-watch.h"
 #include "daemon/pass/disk-slot.h"
 #include "daemon/pass/worker.h"
 #include "daemon/settings/run-request.h"
@@ -18,7 +17,7 @@
 struct ManagedFilesystem {
 	/* Set at creation, never changed. */
 	char *uuid;
-	sd_event *event;
+	MainLoop *loop;
 	DiskTable *disks;
 	ManagedListener listener;
 
@@ -66,7 +65,8 @@ struct ManagedFilesystem {
 	Filesystem *filesystem;
 	Worker *worker;
 	DiskSlot *turn;
-	StageWatch *stages;
+	Receiver *stage_began; /* messages of the worker */
+	Receiver *finished;
 	Settings *pass_settings;
 	int64_t begun_usec; /* since 1970 */
 	Progress progress;
@@ -79,8 +79,6 @@ struct ManagedFilesystem {
 	RunRequest *request; /* NULL: over all of it; else also before it begins */
 	bool asked_again;    /* for a pass over all of it, after that */
 	int64_t deadline_usec;
-	int finished_fd;
-	sd_event_source *finished;
 
 	/* The results of earlier passes. */
 	bool has_last;

@@ -51,17 +51,16 @@ void managed_say_changed(ManagedFilesystem *managed)
 		managed->listener.changed(managed, managed->listener.data);
 }
 
-ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
 					  const ManagedListener *listener)
 {
 	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
 
 	managed->uuid = g_strdup(uuid);
-	managed->event = sd_event_ref(event);
+	managed->loop = loop;
 	managed->disks = disks;
 	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
 	managed->listener = *listener;
-	managed->finished_fd = -1;
 	managed->report_fd = -1;
 	managed_holds_init(managed);
 	managed->schedule.last_pass = LAST_PASS_NONE;
@@ -162,7 +161,6 @@ void managed_filesystem_free(ManagedFilesystem *managed)
 	g_free(managed->refusal);
 	g_free(managed->mount_point);
 	g_strfreev(managed->targets);
-	sd_event_unref(managed->event);
 	g_free(managed->uuid);
 	g_free(managed);
 }

@@ -6,9 +6,8 @@
 #include "common/mounts/mount-table.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/progress.h"
+#include "daemon/manager/main-loop.h"
 #include "daemon/manager/schedule.h"
-
-#include <systemd/sd-event.h>
 
 /*
  * ManagedFilesystem - one filesystem of the service: its settings, the reason to wait, the running pass, and the
@@ -52,7 +51,7 @@ typedef struct {
 } ManagedListener;
 
 /* @disks is borrowed; it has the disks of all filesystems. */
-ManagedFilesystem *managed_filesystem_new(const char *uuid, sd_event *event, DiskTable *disks,
+ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
 					  const ManagedListener *listener);
 
 /* Ends the pass and waits for it: see managed_filesystem_end(). */

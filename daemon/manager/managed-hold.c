@@ -128,7 +128,7 @@ static bool begin(Hold *hold, GError **error)
 	if (managed->hold_fd < 0 && !filesystem_hold(managed->uuid, &managed->hold_fd, error))
 		return false;
 
-	failed = open_lease(hold, managed->event);
+	failed = open_lease(hold, managed->loop->event);
 	if (failed >= 0)
 		return true;
 

@@ -9,7 +9,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #define SYSFS "/sys"
 
@@ -53,9 +52,9 @@ static void keep_report(ManagedFilesystem *managed)
 static void let_go(ManagedFilesystem *managed)
 {
 	managed_leave_search(managed);
-	managed->finished = sd_event_source_unref(managed->finished);
-	fd_close(&managed->finished_fd);
-	g_clear_pointer(&managed->stages, stage_watch_free);
+	managed->progress.stage_began = NULL;
+	g_clear_pointer(&managed->stage_began, receiver_close);
+	g_clear_pointer(&managed->finished, receiver_close);
 	g_clear_pointer(&managed->filesystem, filesystem_free);
 	g_clear_pointer(&managed->turn, disk_slot_free);
 	g_clear_pointer(&managed->pass_settings, settings_unref);
@@ -153,34 +152,26 @@ void managed_pass_finish(ManagedFilesystem *managed)
 	managed_say_changed(managed);
 }
 
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+static void on_finished(void *content, void *data)
 {
 	managed_pass_finish(data);
-	return 0;
 }
 
-static void on_stage(void *data)
+static void on_stage_began(void *content, void *data)
 {
 	managed_say_changed(data);
 }
 
 static bool start_worker(ManagedFilesystem *managed, GError **error)
 {
-	int failed;
+	MessageQueue *messages = managed->loop->messages;
 
-	managed->finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	failed = sd_event_add_io(managed->event, &managed->finished, managed->finished_fd, EPOLLIN,
-				 on_finished, managed);
-	if (failed < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-			    "cannot wait for a pass: %s", g_strerror(-failed));
-		return false;
-	}
-
-	managed->stages = stage_watch_new(managed->event, &managed->progress, on_stage, managed);
+	managed->stage_began = receiver_new(messages, on_stage_began, NULL, managed);
+	managed->finished = receiver_new(messages, on_finished, NULL, managed);
+	managed->progress.stage_began = managed->stage_began;
 	managed->worker = worker_start(managed->pass_settings, managed->filesystem, managed->disks,
 				       &managed->stop, &managed->progress, &managed->result,
-				       managed->finished_fd, error);
+				       managed->finished, error);
 	return managed->worker;
 }
 
@@ -233,7 +224,7 @@ static bool start_search(ManagedFilesystem *managed, GError **error)
 	SearchPurpose purpose = managed->request ? SEARCH_FOR_CALLER : SEARCH_FOR_PASS;
 
 	managed->search =
-		filesystem_search_new(managed->event, purpose, paths, on_found, managed, error);
+		filesystem_search_new(managed->loop, purpose, paths, on_found, managed, error);
 	return managed->search;
 }
 

@@ -89,7 +89,7 @@ static bool start_look(ManagedFilesystem *managed)
 	Look *look = g_new0(Look, 1);
 
 	look->mount_point = g_strdup(managed->mount_point);
-	managed->look = detached_task_new(managed->event, &look_kind, look, &listener, &error);
+	managed->look = detached_task_new(managed->loop, &look_kind, look, &listener, &error);
 	if (!managed->look)
 		g_debug("no closer look at %s: %s", managed->mount_point, error->message);
 	return managed->look;

@@ -17,7 +17,7 @@ struct Manager {
 	/* Set at creation, never changed. */
 	const Settings *settings; /* of the command line */
 	char *const *arguments;
-	sd_event *event;
+	MainLoop *loop;
 
 	Config *config;
 	DiskTable *disks;
@@ -182,7 +182,7 @@ static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
 {
 	const ManagedListener listener = { on_filesystem_changed, on_filesystem_due, manager };
 	ManagedFilesystem *managed =
-		managed_filesystem_new(uuid, manager->event, manager->disks, &listener);
+		managed_filesystem_new(uuid, manager->loop, manager->disks, &listener);
 
 	g_ptr_array_add(manager->filesystems, managed);
 	return managed;
@@ -278,12 +278,12 @@ static bool find_mounts(Manager *manager, GError **error)
 	const MountSearchListener listener = { on_mounts_found, look_at_mounts, manager };
 	int failed = 0;
 
-	manager->search = mount_search_new(manager->event, NULL, &listener);
+	manager->search = mount_search_new(manager->loop, NULL, &listener);
 	if (!mount_search_start(manager->search, NULL, NULL, error))
 		return false;
 
 	while (!manager->mounts && failed >= 0)
-		failed = sd_event_run(manager->event, UINT64_MAX);
+		failed = sd_event_run(manager->loop->event, UINT64_MAX);
 	if (failed >= 0)
 		return true;
 
@@ -300,7 +300,7 @@ static char *metrics_path(void)
 }
 
 static Manager *manager_make(const Settings *settings, Config *config, char *const *arguments,
-			     sd_event *event)
+			     MainLoop *loop)
 {
 	Manager *manager = g_new0(Manager, 1);
 
@@ -310,7 +310,7 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 	manager->disks = disk_table_new();
 	disk_table_configure(manager->disks, config, settings);
 	manager->metrics_path = metrics_path();
-	manager->event = sd_event_ref(event);
+	manager->loop = loop;
 	manager->filesystems =
 		g_ptr_array_new_with_free_func((GDestroyNotify)managed_filesystem_free);
 	return manager;
@@ -318,7 +318,7 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 
 static bool add_timer(Manager *manager, GError **error)
 {
-	int failed = sd_event_add_time(manager->event, &manager->timer, CLOCK_MONOTONIC, 0, 0,
+	int failed = sd_event_add_time(manager->loop->event, &manager->timer, CLOCK_MONOTONIC, 0, 0,
 				       on_timer, manager);
 
 	if (failed >= 0)
@@ -330,14 +330,14 @@ static bool add_timer(Manager *manager, GError **error)
 }
 
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
-		     sd_event *event, GError **error)
+		     MainLoop *loop, GError **error)
 {
-	g_autoptr(Manager) manager = manager_make(settings, config, arguments, event);
+	g_autoptr(Manager) manager = manager_make(settings, config, arguments, loop);
 
 	if (!add_timer(manager, error))
 		return NULL;
 
-	manager->monitor = mount_monitor_new(event, look_at_mounts, manager, error);
+	manager->monitor = mount_monitor_new(loop->event, look_at_mounts, manager, error);
 	if (!manager->monitor || !find_mounts(manager, error))
 		return NULL;
 
@@ -374,7 +374,6 @@ void manager_free(Manager *manager)
 	mount_table_free(manager->mounts);
 	sd_event_source_unref(manager->timer);
 	config_free(manager->config);
-	sd_event_unref(manager->event);
 	g_free(manager);
 }
 

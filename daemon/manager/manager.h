@@ -19,7 +19,7 @@ typedef struct Manager Manager;
  * consumed.
  */
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,
-		     sd_event *event, GError **error);
+		     MainLoop *loop, GError **error);
 
 /* The listener for changes, which may ask about them at once. */
 typedef struct {

@@ -3,7 +3,7 @@
 
 struct MountSearch {
 	/* Set at creation, never changed. */
-	sd_event *event;
+	MainLoop *loop;
 	const MountLook *look;
 	MountSearchListener listener;
 
@@ -128,7 +128,7 @@ static bool look_at(MountSearch *search, MountedFilesystem *filesystem)
 	look = g_new0(Look, 1);
 	look->filesystem = mounted_filesystem_copy(filesystem);
 	look->look = search->look;
-	search->task = detached_task_new(search->event, &look_kind, look, &listener, &error);
+	search->task = detached_task_new(search->loop, &look_kind, look, &listener, &error);
 	if (!search->task)
 		filesystem->refusal = g_strdup(error->message);
 	return search->task;
@@ -147,12 +147,12 @@ static void look_on(MountSearch *search)
 	search->listener.found(g_steal_pointer(&search->table), search->listener.data);
 }
 
-MountSearch *mount_search_new(sd_event *event, const MountLook *look,
+MountSearch *mount_search_new(MainLoop *loop, const MountLook *look,
 			      const MountSearchListener *listener)
 {
 	MountSearch *search = g_new0(MountSearch, 1);
 
-	search->event = sd_event_ref(event);
+	search->loop = loop;
 	search->look = look;
 	search->listener = *listener;
 	search->hanging = g_ptr_array_new_with_free_func((GDestroyNotify)hanging_look_free);
@@ -184,6 +184,5 @@ void mount_search_free(MountSearch *search)
 	detached_task_free(search->task);
 	mount_table_free(search->table);
 	g_ptr_array_unref(search->hanging);
-	sd_event_unref(search->event);
 	g_free(search);
 }

@@ -27,7 +27,7 @@ typedef struct {
 } MountSearchListener;
 
 /* @look NULL: ask the kernel; it is borrowed for ever. */
-MountSearch *mount_search_new(sd_event *event, const MountLook *look,
+MountSearch *mount_search_new(MainLoop *loop, const MountLook *look,
 			      const MountSearchListener *listener);
 
 /*

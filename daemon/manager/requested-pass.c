@@ -70,7 +70,7 @@ static void on_found(GPtrArray *found, const GError *failure, void *data)
 
 static bool look_up(ManagedFilesystem *managed, RunRequest *request, GError **error)
 {
-	managed->wanted.search = filesystem_search_new(managed->event, SEARCH_FOR_CALLER,
+	managed->wanted.search = filesystem_search_new(managed->loop, SEARCH_FOR_CALLER,
 						       request->paths, on_found, managed, error);
 	return managed->wanted.search;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass/worker.h"
 
+#include "common/threads/thread.h"
 #include "daemon/pass/pass-run.h"
 #include "kernel-ioctl/machine/thread-priority.h"
-
-#include <sys/eventfd.h>
 
 struct Worker {
 	const Settings *settings;
@@ -13,7 +12,7 @@ struct Worker {
 	atomic_bool *stop;
 	Progress *progress;
 	PassResult *result;
-	int finished_fd;
+	Receiver *finished;
 	GThread *thread;
 };
 
@@ -26,12 +25,12 @@ static void *worker_main(void *data)
 	pass_run(worker->settings, worker->filesystem, worker->disks, worker->stop,
 		 worker->progress, worker->result);
 	filesystem_close(worker->filesystem);
-	eventfd_write(worker->finished_fd, 1);
+	receiver_send(worker->finished, NULL);
 	return NULL;
 }
 
 Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
-		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
+		     atomic_bool *stop, Progress *progress, PassResult *result, Receiver *finished,
 		     GError **error)
 {
 	Worker *worker = g_new0(Worker, 1);
@@ -42,8 +41,8 @@ Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable
 	worker->stop = stop;
 	worker->progress = progress;
 	worker->result = result;
-	worker->finished_fd = finished_fd;
-	worker->thread = g_thread_try_new("worker", worker_main, worker, error);
+	worker->finished = finished;
+	worker->thread = thread_new("worker", worker_main, worker, error);
 	if (!worker->thread)
 		g_clear_pointer(&worker, g_free);
 

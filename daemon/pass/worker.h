@@ -17,7 +17,7 @@ typedef struct Worker Worker;
  * raised when the pass has ended, and @filesystem closed.
  */
 Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
-		     atomic_bool *stop, Progress *progress, PassResult *result, int finished_fd,
+		     atomic_bool *stop, Progress *progress, PassResult *result, Receiver *finished,
 		     GError **error);
 
 /* Wait for the end of the pass and free the worker; @result is then the caller's. */

@@ -2,6 +2,7 @@
 #include "daemon/service/once.h"
 
 #include "common/config/time-window.h"
+#include "daemon/manager/main-loop.h"
 #include "daemon/pass/worker.h"
 #include "daemon/report/journal.h"
 #include "daemon/report/pass-status.h"
@@ -16,10 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <systemd/sd-event.h>
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
 
 /* Other processes send no events, so they are polled. */
 #define QUEUE_USEC (G_USEC_PER_SEC / 5)
@@ -29,7 +26,7 @@ typedef struct {
 	const Config *config;
 	char *const *arguments;
 	DiskTable *disks;
-	sd_event *event;
+	MainLoop *loop;           /* of the pass that runs */
 	ProgressDisplay *display; /* of the pass that runs; NULL when nothing is to be shown */
 	int signal;               /* that asked to stop; 0: none */
 	const char *limit;        /* that ended the pass; NULL: none */
@@ -81,72 +78,70 @@ static int add_limits(Once *once, const Settings *settings)
 	int failed = 0;
 
 	if (!settings->now && time_windows_next_change(settings->windows, time(NULL), &close))
-		failed = sd_event_add_time(once->event, NULL, CLOCK_REALTIME,
+		failed = sd_event_add_time(once->loop->event, NULL, CLOCK_REALTIME,
 					   (uint64_t)close * G_USEC_PER_SEC, 0, on_window_closed,
 					   once);
 	if (failed >= 0 && settings->run_for_usec > 0)
-		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
+		failed = sd_event_add_time_relative(once->loop->event, NULL, CLOCK_MONOTONIC,
 						    settings->run_for_usec, 0, on_time_up, once);
 	return failed;
 }
 
-static int on_finished(sd_event_source *source, int fd, uint32_t events, void *data)
+static void on_finished(void *content, void *data)
 {
 	Once *once = data;
-	eventfd_t value;
 
-	eventfd_read(fd, &value);
-	return sd_event_exit(once->event, 0);
+	sd_event_exit(once->loop->event, 0);
 }
 
-/* Make a new loop for each pass, because a loop that exited cannot go on. */
-static int make_loop(Once *once, const Settings *settings, int finished_fd)
+static bool add_sources(Once *once, const Settings *settings, GError **error)
 {
-	int failed = sd_event_new(&once->event);
+	sd_event *event = once->loop->event;
+	int failed = sd_event_add_signal(event, NULL, SIGINT, on_signal, once);
 
 	if (failed >= 0)
-		failed = sd_event_add_signal(once->event, NULL, SIGINT, on_signal, once);
+		failed = sd_event_add_signal(event, NULL, SIGTERM, on_signal, once);
 	if (failed >= 0)
-		failed = sd_event_add_signal(once->event, NULL, SIGTERM, on_signal, once);
-	if (failed >= 0)
-		failed = sd_event_add_time_relative(once->event, NULL, CLOCK_MONOTONIC,
+		failed = sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC,
 						    PROGRESS_DISPLAY_USEC, 0, on_timer, once);
 	if (failed >= 0)
-		failed =
-			sd_event_add_io(once->event, NULL, finished_fd, EPOLLIN, on_finished, once);
-	if (failed >= 0)
 		failed = add_limits(once, settings);
+	if (failed >= 0)
+		return true;
 
-	return failed;
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "%s",
+		    g_strerror(-failed));
+	return false;
 }
 
 /* Start a worker, and show its progress until it has ended. */
 static void run_pass(Once *once, const Settings *settings, Filesystem *filesystem,
 		     PassResult *result)
 {
-	g_auto(Fd) finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	g_autoptr(GError) error = NULL;
+	/* Anew for each pass, since a loop that was exited cannot go on. */
+	g_autoptr(MainLoop) loop = main_loop_new(&error);
+	g_autoptr(Receiver) finished = NULL;
 	Progress progress = { 0 };
 	Worker *worker = NULL;
-	int failed = finished_fd < 0 ? -1 : make_loop(once, settings, finished_fd);
 
 	result->outcome = PASS_FAILED;
-	if (failed >= 0)
+	once->loop = loop;
+	if (loop && add_sources(once, settings, &error)) {
+		finished = receiver_new(loop->messages, on_finished, NULL, once);
 		worker = worker_start(settings, filesystem, once->disks, &once->stop, &progress,
-				      result, finished_fd, &error);
+				      result, finished, &error);
+	}
 	if (!worker) {
-		g_critical("cannot start to work: %s",
-			   error ? error->message : g_strerror(-failed));
-		g_clear_pointer(&once->event, sd_event_unref);
+		g_critical("cannot start to work: %s", error->message);
 		return;
 	}
 
 	if (!settings->quiet)
 		once->display = progress_display_new(&progress, filesystem->mount_point);
-	sd_event_loop(once->event);
+	sd_event_loop(loop->event);
 	worker_join(worker);
 	g_clear_pointer(&once->display, progress_display_free);
-	g_clear_pointer(&once->event, sd_event_unref);
 }
 
 /* The worse status: a failure before unreadable files. */

@@ -10,8 +10,6 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_event, sd_event_unref)
-
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
 	sd_notify(false, "STOPPING=1\nSTATUS=ending");
@@ -61,10 +59,10 @@ static void on_list_changed(void *data)
 	bus_filesystems_changed(data);
 }
 
-static Bus *open_bus(Manager *manager, sd_event *event, GError **error)
+static Bus *open_bus(Manager *manager, MainLoop *loop, GError **error)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
-	Bus *bus = bus_new(manager, event, inherited_socket(), path ? path : BUS_SOCKET, error);
+	Bus *bus = bus_new(manager, loop, inherited_socket(), path ? path : BUS_SOCKET, error);
 	const ManagerListener listener = { on_changed, on_list_changed, bus };
 
 	if (bus)
@@ -74,24 +72,25 @@ static Bus *open_bus(Manager *manager, sd_event *event, GError **error)
 
 int service_run(const Settings *settings, Config *config, char *const *arguments)
 {
-	g_autoptr(sd_event) event = NULL;
+	g_autoptr(MainLoop) loop = NULL;
 	g_autoptr(Manager) manager = NULL;
 	g_autoptr(GError) error = NULL;
 	Bus *bus = NULL;
-	int failed = sd_event_new(&event);
+	int failed = 0;
 
-	if (failed >= 0)
-		manager = manager_new(settings, config, arguments, event, &error);
+	loop = main_loop_new(&error);
+	if (loop)
+		manager = manager_new(settings, config, arguments, loop, &error);
 	if (manager)
-		bus = open_bus(manager, event, &error);
+		bus = open_bus(manager, loop, &error);
 	if (bus)
-		failed = add_sources(event, manager);
+		failed = add_sources(loop->event, manager);
 	if (!bus || failed < 0) {
 		g_critical("cannot start: %s", error ? error->message : g_strerror(-failed));
 		failed = EXIT_STATUS_FAILED;
 	} else {
 		sd_notify(false, "READY=1");
-		failed = sd_event_loop(event);
+		failed = sd_event_loop(loop->event);
 	}
 
 	/* All passes end at the same time; without the bus, main waits for them. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/prefetch.h"
 
+#include "common/threads/thread.h"
 #include "hashstore/anchors/segment-merge.h"
 
 /* Digests looked up ahead at a time: some hundred page reads per thread. */
@@ -121,10 +122,13 @@ static void run_batch(Prefetch *ahead)
 		shares[i].ahead = ahead;
 		shares[i].digests = digests + begin;
 		shares[i].n_digests = n * (i + 1) / n_threads - begin;
-		threads[i] = g_thread_new("look-ahead", run_share, &shares[i]);
+		shares[i].read_bytes = 0;
+		/* Without a thread the walk itself reads these pages. */
+		threads[i] = thread_new("look-ahead", run_share, &shares[i], NULL);
 	}
 	for (size_t i = 0; i < n_threads; i++) {
-		g_thread_join(threads[i]);
+		if (threads[i])
+			g_thread_join(threads[i]);
 		ahead->store->thread_read_bytes += shares[i].read_bytes;
 	}
 }

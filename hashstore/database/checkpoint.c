@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/database/checkpoint.h"
 
+#include "common/threads/thread.h"
+
 #define LOOK_AT_STOP_USEC (G_USEC_PER_SEC / 20)
 
 /* Interrupts a checkpoint, which is one statement, from another thread. */
@@ -55,7 +57,8 @@ static bool run_watched(Database *database, const atomic_bool *stop, GError **er
 
 	g_mutex_init(&watch.mutex);
 	g_cond_init(&watch.ended);
-	thread = g_thread_new("checkpoint", run_watch, &watch);
+	/* Without a thread nobody interrupts the checkpoint. */
+	thread = thread_new("checkpoint", run_watch, &watch, NULL);
 
 	done = run(database, error);
 
@@ -63,7 +66,8 @@ static bool run_watched(Database *database, const atomic_bool *stop, GError **er
 	watch.has_ended = true;
 	g_cond_signal(&watch.ended);
 	g_mutex_unlock(&watch.mutex);
-	g_thread_join(thread);
+	if (thread)
+		g_thread_join(thread);
 	g_mutex_clear(&watch.mutex);
 	g_cond_clear(&watch.ended);
 

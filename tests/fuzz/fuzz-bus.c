@@ -29,7 +29,7 @@ struct Manager {
 static struct {
 	Manager manager;
 	Scratch *scratch;
-	sd_event *event;
+	MainLoop *loop;
 	Bus *bus;
 	char *address;
 	char *filesystem_path;
@@ -90,10 +90,11 @@ static void begin_service(void)
 	/* Not the bus of the machine that this runs on. */
 	g_setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent", true);
 	service.scratch = scratch_new();
-	g_assert_cmpint(sd_event_new(&service.event), >=, 0);
+	service.loop = main_loop_new(&error);
+	g_assert_no_error(error);
 	service.manager.disks = disk_table_new();
 	service.manager.filesystems = g_ptr_array_new();
-	managed = managed_filesystem_new(HOSTILE_STORE_UUID, service.event, service.manager.disks,
+	managed = managed_filesystem_new(HOSTILE_STORE_UUID, service.loop, service.manager.disks,
 					 &listener);
 	settings->state_directory = scratch_path(service.scratch, "state");
 	make_store(settings->state_directory);
@@ -102,7 +103,7 @@ static void begin_service(void)
 	g_ptr_array_add(service.manager.filesystems, managed);
 
 	socket_path = scratch_path(service.scratch, "socket");
-	service.bus = bus_new(&service.manager, service.event, -1, socket_path, &error);
+	service.bus = bus_new(&service.manager, service.loop, -1, socket_path, &error);
 	g_assert_no_error(error);
 	service.address = g_strconcat("unix:path=", socket_path, NULL);
 	service.filesystem_path = bus_filesystem_path(HOSTILE_STORE_UUID);
@@ -114,7 +115,7 @@ static void end_service(void)
 	managed_filesystem_free(service.manager.filesystems->pdata[0]);
 	g_ptr_array_unref(service.manager.filesystems);
 	disk_table_free(service.manager.disks);
-	sd_event_unref(service.event);
+	main_loop_free(service.loop);
 	scratch_free(service.scratch);
 	g_free(service.address);
 	g_free(service.filesystem_path);
@@ -122,7 +123,7 @@ static void end_service(void)
 
 static void turn(sd_bus *client, unsigned n)
 {
-	sd_event_run(service.event, n < TURNS_QUICK ? 0 : 1000);
+	sd_event_run(service.loop->event, n < TURNS_QUICK ? 0 : 1000);
 	if (client)
 		while (sd_bus_process(client, NULL) > 0)
 			;

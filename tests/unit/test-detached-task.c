@@ -16,7 +16,7 @@ typedef struct {
 } Work;
 
 typedef struct {
-	sd_event *event;
+	MainLoop *loop;
 	DetachedTask *task;
 	atomic_bool may_end;
 	atomic_uint n_freed;
@@ -40,7 +40,7 @@ static void free_work(void *data)
 	g_free(work);
 }
 
-static const DetachedTaskKind kind = { "errand", work, free_work, PATIENCE_USEC };
+static const DetachedTaskKind kind = { "task", work, free_work, PATIENCE_USEC };
 
 static void on_done(void *data)
 {
@@ -62,10 +62,11 @@ static void scene_set_up(Scene *scene, const void *data)
 	g_autoptr(GError) error = NULL;
 	Work *work = g_new0(Work, 1);
 
-	g_assert_cmpint(sd_event_new(&scene->event), >=, 0);
+	scene->loop = main_loop_new(&error);
+	g_assert_no_error(error);
 	work->may_end = &scene->may_end;
 	work->n_freed = &scene->n_freed;
-	scene->task = detached_task_new(scene->event, &kind, work, &listener, &error);
+	scene->task = detached_task_new(scene->loop, &kind, work, &listener, &error);
 	g_assert_no_error(error);
 }
 
@@ -78,7 +79,7 @@ static void scene_tear_down(Scene *scene, const void *data)
 	while (atomic_load(&scene->n_freed) == 0 && g_get_monotonic_time() < end_usec)
 		g_usleep(1000);
 	g_assert_cmpuint(atomic_load(&scene->n_freed), ==, 1);
-	sd_event_unref(scene->event);
+	main_loop_free(scene->loop);
 }
 
 static void run_for(const Scene *scene, int64_t usec)
@@ -86,7 +87,7 @@ static void run_for(const Scene *scene, int64_t usec)
 	int64_t end_usec = g_get_monotonic_time() + usec;
 
 	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->event, MOMENT_USEC / 4), >=, 0);
+		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 4), >=, 0);
 }
 
 static void test_who_is_done_in_time_is_not_late(Scene *scene, const void *data)
@@ -123,7 +124,7 @@ static void test_who_is_freed_says_nothing(Scene *scene, const void *data)
 
 static void test_another_listener_is_told_instead(Scene *scene, const void *data)
 {
-	Scene other = { .event = scene->event };
+	Scene other = { .loop = scene->loop };
 	const DetachedTaskListener listener = { .done = on_done, .data = &other };
 
 	detached_task_set_listener(scene->task, &listener);

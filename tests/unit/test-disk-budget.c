@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/disk-budget.h"
+#include "common/threads/thread.h"
 
 #define MIB    (UINT64_C(1) << 20)
 #define KIB    (UINT64_C(1) << 10)
@@ -21,7 +22,7 @@ typedef struct {
 static void scene_set_up(Scene *scene, const DiskLimits *limits, size_t n_users)
 {
 	*scene = (Scene){ .n_users = n_users, .now_usec = 7 * SECOND };
-	scene->budget = disk_budget_new(limits);
+	scene->budget = disk_budget_new(&(DiskRules){ .limits = *limits, .makes_way = true });
 	for (size_t i = 0; i < n_users; i++) {
 		scene->users[i] = disk_user_new(scene->budget);
 		scene->wanted[i] = (DiskLimits){ MIB, 1 };
@@ -68,7 +69,7 @@ static void assert_about(uint64_t found, uint64_t expected)
 
 static void test_no_limit_never_waits(void)
 {
-	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ 0 });
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ 0 });
 	g_autoptr(DiskUser) user = disk_user_new(budget);
 
 	g_assert_false(disk_budget_is_limited(budget));
@@ -79,7 +80,7 @@ static void test_no_limit_never_waits(void)
 
 static void test_an_idle_bucket_holds_less_than_a_second_of_budget(void)
 {
-	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ .bytes = 64 * MIB });
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ .limits.bytes = 64 * MIB });
 	g_autoptr(DiskUser) user = disk_user_new(budget);
 	const DiskLimits wanted = { 64 * KIB, 1 };
 	uint64_t got = 0;
@@ -158,7 +159,7 @@ static void test_what_was_not_asked_for_counts_too(void)
 
 static void test_who_gives_up_holds_nobody_up(void)
 {
-	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ .bytes = MIB });
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ .limits.bytes = MIB });
 	DiskUser *gone = disk_user_new(budget);
 	g_autoptr(DiskUser) stopped = disk_user_new(budget);
 	g_autoptr(DiskUser) stays = disk_user_new(budget);
@@ -175,18 +176,18 @@ static void test_who_gives_up_holds_nobody_up(void)
 
 static void test_limits_change_for_who_waits(void)
 {
-	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ .bytes = 1 });
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ .limits.bytes = 1 });
 	g_autoptr(DiskUser) user = disk_user_new(budget);
 	const DiskLimits wanted = { 1000 * MIB, 1 };
 
 	g_assert_cmpint(disk_user_ask(user, &wanted, SECOND), ==, 0);
 	g_assert_cmpint(disk_user_ask(user, &wanted, SECOND), ==, DISK_USER_NAP_USEC);
 
-	disk_budget_set_limits(budget, &(DiskLimits){ .bytes = 10000 * MIB });
+	disk_budget_set_rules(budget, &(DiskRules){ .limits.bytes = 10000 * MIB });
 	g_assert_cmpint(disk_user_ask(user, &wanted, SECOND), >, 0);
 	g_assert_cmpint(disk_user_ask(user, &wanted, SECOND + SECOND / 8), ==, 0);
 
-	disk_budget_set_limits(budget, &(DiskLimits){ 0 });
+	disk_budget_set_rules(budget, &(DiskRules){ 0 });
 	g_assert_false(disk_budget_is_limited(budget));
 	g_assert_cmpint(disk_user_ask(user, &wanted, SECOND + SECOND / 8), ==, 0);
 }
@@ -229,15 +230,15 @@ static void *sleeper(void *data)
 
 static void test_a_sleeper_learns_of_a_new_limit_at_once(void)
 {
-	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ .bytes = 1 });
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ .limits.bytes = 1 });
 	g_autoptr(DiskUser) user = disk_user_new(budget);
 	int64_t start_usec = g_get_monotonic_time();
 	GThread *thread;
 
 	disk_user_settle(user, MIB, 1);
-	thread = g_thread_new("sleeper", sleeper, user);
+	thread = thread_new("sleeper", sleeper, user, NULL);
 	g_usleep(20000);
-	disk_budget_set_limits(budget, &(DiskLimits){ 0 });
+	disk_budget_set_rules(budget, &(DiskRules){ 0 });
 	g_thread_join(thread);
 	g_assert_cmpint(g_get_monotonic_time() - start_usec, <, SECOND);
 }

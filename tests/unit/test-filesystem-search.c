@@ -9,7 +9,7 @@
 #define MOMENT_USEC (G_USEC_PER_SEC / 5)
 
 typedef struct {
-	sd_event *event;
+	MainLoop *loop;
 	unsigned n_answers;
 	FilesystemSearch *search; /* freed by the answer */
 	GError *error;
@@ -17,13 +17,16 @@ typedef struct {
 
 static void scene_set_up(Scene *scene, const void *data)
 {
-	g_assert_cmpint(sd_event_new(&scene->event), >=, 0);
+	g_autoptr(GError) error = NULL;
+
+	scene->loop = main_loop_new(&error);
+	g_assert_no_error(error);
 }
 
 static void scene_tear_down(Scene *scene, const void *data)
 {
 	g_clear_error(&scene->error);
-	sd_event_unref(scene->event);
+	main_loop_free(scene->loop);
 }
 
 static void on_answer(GPtrArray *found, const GError *error, void *data)
@@ -41,7 +44,7 @@ static FilesystemSearch *search_for(Scene *scene, char *path, GError **error)
 {
 	char *paths[] = { path, NULL };
 
-	return filesystem_search_new(scene->event, SEARCH_FOR_CALLER, paths, on_answer, scene,
+	return filesystem_search_new(scene->loop, SEARCH_FOR_CALLER, paths, on_answer, scene,
 				     error);
 }
 
@@ -50,7 +53,7 @@ static void run_for(const Scene *scene, int64_t usec)
 	int64_t end_usec = g_get_monotonic_time() + usec;
 
 	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->event, MOMENT_USEC / 4), >=, 0);
+		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 4), >=, 0);
 }
 
 static void test_the_answer_comes_from_the_loop(Scene *scene, const void *data)
@@ -66,7 +69,7 @@ static void test_the_answer_comes_from_the_loop(Scene *scene, const void *data)
 	g_usleep(MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);
 	while (scene->search && g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->event, MOMENT_USEC), >=, 0);
+		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC), >=, 0);
 	g_assert_error(scene->error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH);
 	g_assert_nonnull(strstr(scene->error->message, "/nonexistent/path"));
 	run_for(scene, MOMENT_USEC);

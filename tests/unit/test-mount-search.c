@@ -36,7 +36,7 @@ static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **er
 static const MountLook look = { is_reachable, identify };
 
 typedef struct {
-	sd_event *event;
+	MainLoop *loop;
 	MountSearch *search;
 	MountTable *mounts;
 	char *path;
@@ -59,6 +59,7 @@ static void on_answered(void *data)
 
 static void scene_set_up(Scene *scene, const void *data)
 {
+	g_autoptr(GError) error = NULL;
 	const MountSearchListener listener = { on_found, on_answered, scene };
 	int fd;
 
@@ -70,8 +71,9 @@ static void scene_set_up(Scene *scene, const void *data)
 	g_assert_cmpint(fd, >=, 0);
 	g_assert_true(g_close(fd, NULL));
 	g_assert_true(g_file_set_contents(scene->path, mountinfo, -1, NULL));
-	g_assert_cmpint(sd_event_new(&scene->event), >=, 0);
-	scene->search = mount_search_new(scene->event, &look, &listener);
+	scene->loop = main_loop_new(&error);
+	g_assert_no_error(error);
+	scene->search = mount_search_new(scene->loop, &look, &listener);
 }
 
 static void scene_tear_down(Scene *scene, const void *data)
@@ -79,7 +81,7 @@ static void scene_tear_down(Scene *scene, const void *data)
 	atomic_store(&hanging_id, 0);
 	mount_search_free(scene->search);
 	mount_table_free(scene->mounts);
-	sd_event_unref(scene->event);
+	main_loop_free(scene->loop);
 	g_unlink(scene->path);
 	g_free(scene->path);
 }
@@ -94,7 +96,7 @@ static void search(Scene *scene)
 	g_assert_no_error(error);
 	while (scene->n_found == n_found && g_get_monotonic_time() < end_usec) {
 		g_assert_true(mount_search_runs(scene->search));
-		g_assert_cmpint(sd_event_run(scene->event, G_USEC_PER_SEC), >=, 0);
+		g_assert_cmpint(sd_event_run(scene->loop->event, G_USEC_PER_SEC), >=, 0);
 	}
 	g_assert_cmpuint(scene->n_found, ==, n_found + 1);
 	g_assert_false(mount_search_runs(scene->search));
@@ -132,7 +134,7 @@ static void test_who_hangs_is_refused_and_looked_at_by_one_thread(Scene *scene, 
 
 	atomic_store(&hanging_id, 0);
 	while (scene->n_answered == 0 && g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->event, G_USEC_PER_SEC), >=, 0);
+		g_assert_cmpint(sd_event_run(scene->loop->event, G_USEC_PER_SEC), >=, 0);
 	search(scene);
 	g_assert_null(dedupe_failure_of(scene, "/two"));
 }
@@ -152,7 +154,7 @@ static void test_a_search_that_is_freed_finds_nothing(Scene *scene, const void *
 
 	g_assert_true(mount_search_start(scene->search, scene->path, NULL, &error));
 	g_clear_pointer(&scene->search, mount_search_free);
-	g_assert_cmpint(sd_event_run(scene->event, G_USEC_PER_SEC / 10), >=, 0);
+	g_assert_cmpint(sd_event_run(scene->loop->event, G_USEC_PER_SEC / 10), >=, 0);
 	g_assert_cmpuint(scene->n_found, ==, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "common/system/locked.h"
+#include "common/threads/locked.h"
 #include "daemon/fingerprint/reader-pool.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/throttle.h"
+#include "common/threads/thread.h"
 
 #include "hashstore/anchors/spill-run.h"
 
@@ -153,6 +154,7 @@ static void test_what_was_done_without_leave_is_paid_for(void)
 
 	/* The next reader pays, too. */
 	do_io(&clock, 8 * MIB, 0);
+	clock.now_usec += SECOND / 1000;
 	clock.n_sleeps = 0;
 	take(throttle, &clock, 1);
 	g_assert_cmpuint(clock.n_sleeps, >, 8);
@@ -217,7 +219,7 @@ static void test_threads_pay_together(void)
 	int64_t start_usec = clock.now_usec;
 
 	take(throttle, &clock, 16 * MIB);
-	g_thread_join(g_thread_new("helper", helper, &data));
+	g_thread_join(thread_new("helper", helper, &data, NULL));
 	clock.now_usec += SECOND / 2;
 	take(throttle, &clock, 1);
 	g_assert_cmpint(clock.now_usec - start_usec, >, 2 * SECOND - SECOND / 8);
@@ -250,8 +252,8 @@ static void test_the_store_is_charged_to_its_own_disk(void)
 {
 	Clock clock = { .now_usec = SECOND, .counts = true };
 	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
-	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskLimits){ .bytes = MIB });
-	g_autoptr(DiskBudget) of_store = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskRules){ .limits.bytes = MIB });
+	g_autoptr(DiskBudget) of_store = disk_budget_new(&(DiskRules){ .limits.bytes = 2 * MIB });
 	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
 	uint64_t done;
 
@@ -281,7 +283,7 @@ static void test_a_disk_may_hold_files_and_the_store(void)
 {
 	Clock clock = { .now_usec = SECOND, .counts = true };
 	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
-	g_autoptr(DiskBudget) both = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(DiskBudget) both = disk_budget_new(&(DiskRules){ .limits.bytes = 2 * MIB });
 	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
 	uint64_t done;
 
@@ -299,7 +301,7 @@ static void test_a_store_on_no_disk_is_charged_to_those_of_the_files(void)
 {
 	Clock clock = { .now_usec = SECOND, .counts = true };
 	ThrottleClock seam = { now_usec, sleep_usec, &clock, thread_io, store_io };
-	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskLimits){ .bytes = 2 * MIB });
+	g_autoptr(DiskBudget) of_files = disk_budget_new(&(DiskRules){ .limits.bytes = 2 * MIB });
 	g_autoptr(Throttle) throttle = throttle_new(0, &seam);
 	uint64_t done;
 
@@ -345,7 +347,8 @@ static void test_every_disk_is_charged_for_all(void)
 	uint64_t taken = 0;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rates); i++) {
-		g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskLimits){ .bytes = rates[i] });
+		g_autoptr(DiskBudget) budget =
+			disk_budget_new(&(DiskRules){ .limits.bytes = rates[i] });
 
 		throttle_add_disk(throttle, budget, NULL);
 	}
