@@ -246,7 +246,7 @@ static void test_what_is_not_permitted_is_denied(void)
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
 
 	scratch_run_in_child(open_denied, fixture);
-	fchmodat(fixture->scratch->fd, "a", 0755, 0);
+	g_assert_cmpint(fchmodat(fixture->scratch->fd, "a", 0755, 0), ==, 0);
 }
 
 static void open_without_descriptors(void *data)
