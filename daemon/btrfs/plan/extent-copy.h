@@ -28,6 +28,9 @@ typedef struct {
 	uint64_t length;
 } CopyPart;
 
+/* From where each piece of @rest (RemainderPiece) is copied, if @refs show all of them: *ret is filled with CopyPart. */
+void copy_parts_find(const GArray *rest, const ExtentRef *refs, size_t n_refs, GArray *ret);
+
 /*
  * Copy @parts of @extent (of CopyPart), that of the highest offset last.  NULL, with the reason, where it cannot be
  * done; *ret_blamed is then the place that could not be read, or NULL.

@@ -20,6 +20,7 @@ typedef struct {
 	bool keeps_zeros;        /* a hole would do for what is left, if that were wanted */
 	const ExtentRef *keeper; /* the file that is to keep them; NULL: that is the policy */
 	bool lacks_equals;       /* no file shows anything any more that equals part of it */
+	bool has_left; /* something does that read-only snapshots alone show, as they alone would show the target */
 } CoverageLack;
 
 /* All arguments are borrowed; @refs are the places of the target when there is one. */

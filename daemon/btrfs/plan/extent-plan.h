@@ -24,8 +24,10 @@ typedef struct ExtentPlan ExtentPlan;
 
 typedef enum {
 	EXTENT_PLANNED,
-	EXTENT_PINNED,  /* for *ret_reason */
-	EXTENT_GONE,    /* nothing shows it any more */
+	EXTENT_PINNED, /* for *ret_reason */
+	EXTENT_GONE,   /* nothing shows it any more */
+	EXTENT_LEFT, /* others have all of it, and read-only snapshots alone show it: it is deferred */
+	EXTENT_KEPT,    /* its equals are left to snapshots, so it has to stay */
 	EXTENT_ALONE,   /* no file shows what equalled it: it is no duplicate any more */
 	EXTENT_STOPPED, /* nothing is known, since the pass was told to stop */
 } ExtentPlanOutcome;

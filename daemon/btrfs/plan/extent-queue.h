@@ -52,6 +52,9 @@ const PlannedTarget *extent_queue_first(const ExtentQueue *queue);
 /* Take the first one, which there must be. */
 PlannedTarget *extent_queue_pop(ExtentQueue *queue);
 
+/* Leave all targets alone, for @reason. */
+void extent_queue_leave(ExtentQueue *queue, Pass *pass, ExtentFiles *files, SkipReason reason);
+
 /* How many targets it has. */
 guint extent_queue_length(const ExtentQueue *queue);
 

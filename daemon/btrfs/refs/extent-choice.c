@@ -16,6 +16,8 @@ struct ExtentChoice {
 	Places writable;
 	uint64_t cost_max;
 	bool defers;
+	bool is_listed; /* all places are */
+	bool is_left;
 };
 
 ExtentChoice *extent_choice_new(Pass *pass, ExtentRefs *refs)
@@ -212,7 +214,10 @@ static bool add_others(ExtentChoice *choice, const Object *extent, bool all, GEr
 		guint n = all ? end - i : count_writable(choice, i, end);
 		size_t first = measured_place(choice, i, &next);
 
-		if (!add_group(choice, extent, i, i + n, first, error))
+		/* It may have been too much to look at. */
+		if (n > 0 && first == NO_PLACE && !add_found(choice, extent, i, &first, error))
+			return false;
+		if (n > 0 && !add_group(choice, extent, i, i + n, first, error))
 			return false;
 		i = end;
 	}
@@ -271,24 +276,45 @@ static bool choose_all(ExtentChoice *choice, const Object *extent, bool *ret, GE
 	if (!add_others(choice, extent, true, error))
 		return false;
 
+	choice->is_listed = true;
 	choice->all = listed_places(choice);
 	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	return true;
 }
 
+/* Leave all places to the deletion of snapshots, and list them, which tells what has to equal others. */
+static bool leave_all(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
+		      GError **error)
+{
+	if (!choice->is_listed && !add_others(choice, extent, true, error))
+		return false;
+
+	find_holders(choice);
+	choice->is_left = true;
+	*ret = extent_refs_outcome(choice->refs);
+	/* What snapshots show is not gone. */
+	if (*ret == EXTENT_REFS_GONE)
+		*ret = leave(choice);
+	return true;
+}
+
+/* Whether nothing writable shows the extent, and what does may be left to the deletion of snapshots. */
+static bool may_leave_all(const ExtentChoice *choice)
+{
+	return places_may_all_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
+				      &choice->writable);
+}
+
 static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
 		   GError **error)
 {
-	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	bool was_measured = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	bool all;
 
-	*ret = extent_refs_outcome(choice->refs);
-	/* They may not be shared onto; so says who asks for the target. */
-	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0)
-		return true;
 	if (!choose_all(choice, extent, &all, error))
 		return false;
+	if (!all && may_leave_all(choice))
+		return leave_all(choice, extent, ret, error);
 	if (!all &&
 	    (!has_both(choice) || !places_are_affordable(&choice->writable, choice->cost_max))) {
 		*ret = leave(choice);
@@ -310,7 +336,12 @@ static bool choose(ExtentChoice *choice, const Object *extent, ExtentRefsOutcome
 
 bool extent_choice_may_defer(const ExtentChoice *choice)
 {
-	return choice->holders->len == 0 && has_both(choice);
+	return choice->holders->len == 0 && (has_both(choice) || may_leave_all(choice));
+}
+
+bool extent_choice_is_left(const ExtentChoice *choice)
+{
+	return choice->is_left;
 }
 
 /*
@@ -399,7 +430,7 @@ static bool choose_named(ExtentChoice *choice, const Object *extent, const Exten
 			 const GArray *snapshots, bool *ret, GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool may_be_left = policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE;
+	bool may_be_left = snapshots_may_be_left(policy);
 	const ExtentRef *places;
 	uint64_t n_holders, length;
 	size_t n;
@@ -471,6 +502,7 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 	bool by_item;
 
 	choice->defers = defers;
+	choice->is_listed = choice->is_left = false;
 	g_array_set_size(choice->holders, 0);
 	choice->cost_max = place_cost_most(choice->pass->btrfs.compare_factor, extent->size_bytes);
 	if (!choose_by_item(choice, extent, &by_item, error))

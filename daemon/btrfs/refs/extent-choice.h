@@ -41,6 +41,9 @@ bool extent_choice_make(ExtentChoice *choice, const Object *extent, bool defers,
 /* Whether all places were chosen, and the read-only ones may as well be left to the deletion of their snapshots. */
 bool extent_choice_may_defer(const ExtentChoice *choice);
 
+/* Whether no place was chosen, as all are in read-only subvolumes and cost too much: they are listed nevertheless. */
+bool extent_choice_is_left(const ExtentChoice *choice);
+
 /* The subvolumes (uint64_t, ascending) that keep the extent after all; empty if all places were chosen. */
 const GArray *extent_choice_holders(const ExtentChoice *choice);
 

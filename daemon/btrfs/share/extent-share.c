@@ -8,6 +8,7 @@
 #include "daemon/btrfs/plan/extent-queue.h"
 #include "daemon/btrfs/plan/extent-skips.h"
 #include "daemon/btrfs/plan/gone-extent.h"
+#include "daemon/btrfs/plan/left-extent.h"
 #include "daemon/btrfs/plan/role-swap.h"
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
@@ -310,6 +311,8 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	}
 	if (outcome == EXTENT_GONE)
 		return gone_extent_forget(sharer->pass, sharer->table, target, error);
+	if (outcome == EXTENT_LEFT)
+		return left_extent_defer(sharer->pass, sharer->table, target, sharer->plan, error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
@@ -346,17 +349,6 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 
 	*ret_done = true;
 	return true;
-}
-
-/* The pass may not go on sharing. */
-static void leave_all_planned(ExtentSharer *sharer)
-{
-	while (!extent_queue_is_empty(sharer->planned)) {
-		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
-
-		planned_target_release(planned, sharer->files);
-		extent_skips_add(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE, NULL);
-	}
 }
 
 /* Do all that is planned for @planned, which was the first in the queue. */
@@ -400,7 +392,8 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
 		return false;
 	if (sharer->pass->result->stopped_reason) {
-		leave_all_planned(sharer);
+		extent_queue_leave(sharer->planned, sharer->pass, sharer->files,
+				   SKIP_NO_METADATA_SPACE);
 		return true;
 	}
 	if (!deferred_extents_note(sharer->pass->btrfs.deferred, error))
@@ -505,6 +498,11 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		       gone_extent_forget(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
 	case EXTENT_STOPPED:
+		return true;
+	case EXTENT_LEFT:
+		return left_extent_defer(sharer->pass, sharer->table, target, sharer->plan, error);
+	case EXTENT_KEPT:
+		keep(sharer, target);
 		return true;
 	case EXTENT_PINNED:
 		return pin(sharer, target, reason, error);
