@@ -45,7 +45,7 @@ void disk_budget_unref(DiskBudget *budget);
 void disk_budget_set_rules(DiskBudget *budget, const DiskRules *rules);
 DiskRules disk_budget_rules(const DiskBudget *budget);
 
-/* What other work on the disk leaves.  If the budget makes way, the lesser of this and the limits counts. */
+/* Set the limits that other work on the disk leaves.  If the budget makes way, the lower limits apply. */
 void disk_budget_set_pressure(DiskBudget *budget, const DiskLimits *limits);
 
 /* False if nobody would ever have to wait. */

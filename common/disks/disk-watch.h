@@ -20,7 +20,7 @@ typedef struct DiskWatch DiskWatch;
 DiskWatch *disk_watch_new(const char *stat_path, DiskBudget *budget);
 void disk_watch_free(DiskWatch *watch);
 
-/* Whether it is time to look, if the budget makes way. */
+/* True if the time for a look has come.  It matters only if the budget makes way. */
 bool disk_watch_is_due(const DiskWatch *watch, int64_t now_usec);
 
 /* Look, if it is due and the budget makes way. */

@@ -15,7 +15,7 @@
 
 #define SUPERBLOCK_BYTES 512
 
-/* Where fields lie in the superblock: big-endian in XFS, little-endian in btrfs. */
+/* Offsets of fields in the superblock: big-endian in XFS, little-endian in btrfs. */
 enum {
 	XFS_OFFSET = 0,
 	XFS_BLOCK_BYTES = 4,

@@ -23,7 +23,7 @@ typedef struct {
 	uint64_t size_bytes;       /* of the device or image */
 	uint64_t misaligned_bytes; /* from its beginning to the next physical block of the disk */
 
-	/* Of btrfs and XFS. */
+	/* For btrfs and XFS only. */
 	uint64_t filesystem_bytes; /* that the filesystem takes of the device */
 	uint32_t block_bytes;
 	uint64_t n_devices; /* of the filesystem */
@@ -38,7 +38,7 @@ bool device_contents_read(const char *path, DeviceContents *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 void device_contents_clear(DeviceContents *contents);
 
-/* Whether it is of a kind that dedupd supports. */
+/* True if dedupd supports the kind. */
 bool device_contents_are_supported(const DeviceContents *contents);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(DeviceContents, device_contents_clear)

@@ -10,7 +10,7 @@
 
 #define LINKS "/dev/disk"
 
-/* Of a name in a link: each byte takes at most four. */
+/* The longest name of a link: udev encodes a byte in at most four. */
 #define LINK_BYTES_MAX 1024
 
 typedef struct {
@@ -72,7 +72,7 @@ static int digit_at(const char *text)
 	return g_ascii_isxdigit(*text) ? g_ascii_xdigit_value(*text) : -1;
 }
 
-/* What udev made the name of a link of: it writes "\x20" for a blank. */
+/* Decode the name of a link: udev writes "\x20" for a blank. */
 static char *decoded(const char *name)
 {
 	GString *text = g_string_new(NULL);
@@ -187,7 +187,7 @@ static void take_tag(const char *tag, const char *value, GStrvBuilder *tags)
 		g_strv_builder_add(tags, text);
 }
 
-/* What the table of partitions says of a partition. */
+/* Read the tags of a partition from the table of partitions. */
 static void read_partition(const char *device, GStrvBuilder *tags)
 {
 	static const struct {
@@ -228,7 +228,7 @@ char **device_tags_read(const MountedFilesystem *filesystem, const char *target)
 	void *device;
 	int cause;
 
-	/* That of a btrfs is in sysfs. */
+	/* The label of a btrfs filesystem is in sysfs. */
 	if (filesystem->identity.kind == FS_KIND_XFS &&
 	    open_file_or_directory(target, &fd, &cause) == OPEN_OPENED)
 		label = fs_label_read(fd);

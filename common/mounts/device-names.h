@@ -7,7 +7,7 @@
  * DeviceNames - the names by which other programs know what a filesystem lies on: devices, the links to them that udev
  * makes, and tags as in fstab(5).  They come from sysfs and from the links.
  *
- * Where udev does not run, the filesystem itself tells its label, and libblkid reads the table of its partition.
+ * Without udev, the filesystem itself tells its label, and libblkid reads the table of its partition.
  *
  * Thread: any.
  */

@@ -31,7 +31,7 @@ typedef struct {
 /* Have @data, which no pointer leads to any more, freed by g_free() in time.  Never waits.  Accepts NULL. */
 void rcu_free_later(RcuData *data);
 
-/* Of the calling thread: for thread.c alone. */
+/* Register the calling thread, or remove it: for thread.c alone. */
 void rcu_thread_begin(void);
 void rcu_thread_end(void);
 

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <xxhash.h>
 
-/* What a whole device is, whichever number the kernel gives it: the first that its directory in sysfs has. */
+/* Attributes that identify a whole device whatever its number; the first one in its directory in sysfs counts. */
 static const char *const lasting[] = {
 	"dm/uuid", "loop/backing_file", "md/uuid", "wwid", "device/wwid", "serial",
 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a line: after its number and that of its parent. */
+/* The index of the device number in a line of mountinfo. */
 #define DEVICE_FIELD 2
 
 /* Behind the hyphen that ends the optional fields: type, source, options. */

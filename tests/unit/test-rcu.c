@@ -66,7 +66,7 @@ static void test_readers_see_what_is_replaced_as_a_whole_and_in_order(void)
 
 	for (uint64_t i = 1; i <= REPLACEMENTS; i++) {
 		replace(&scene, i);
-		/* What was replaced is freed while others still read. */
+		/* Replaced data is freed while others still read. */
 		if (i % 200 == 0)
 			g_usleep(1000);
 	}
