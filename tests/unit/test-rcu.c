@@ -64,8 +64,12 @@ static void test_readers_see_what_is_replaced_as_a_whole_and_in_order(void)
 	while (atomic_load(&scene.n_reading) < READERS)
 		g_thread_yield();
 
-	for (uint64_t i = 1; i <= REPLACEMENTS; i++)
+	for (uint64_t i = 1; i <= REPLACEMENTS; i++) {
 		replace(&scene, i);
+		/* What was replaced is freed while others still read. */
+		if (i % 200 == 0)
+			g_usleep(1000);
+	}
 	g_assert_cmpuint(read_pair(&scene), ==, REPLACEMENTS);
 
 	atomic_store(&scene.is_over, true);

@@ -173,6 +173,10 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	/* The copy that was made for it equals part of it.  If the target stays held, too, nothing is gained. */
 	if (source->is_held && (!whole || coverage->is_target_held))
 		return true;
+	if (source->is_left && coverage->is_target_held) {
+		coverage->lack.has_left = true;
+		return true;
+	}
 	coverage->lack.lacks_equals &= !source->is_held;
 	if (!whole && (extent_refs_is_encoded(coverage->refs) || source->is_encoded)) {
 		coverage->lack.needs_reading |=

@@ -27,6 +27,7 @@ typedef struct {
 	bool is_named;  /* places has only the files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
 	bool is_held; /* snapshots hold it: a source only for an equal extent that is freed at once */
+	bool is_left; /* read-only subvolumes alone show it, and it may be left to their deletion */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;

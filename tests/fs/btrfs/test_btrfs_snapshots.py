@@ -183,6 +183,70 @@ def test_what_is_deferred_stays_so_when_its_source_is_planned_for_again(tree, de
     assert delete_and_check(dedupd, *names, read_only_snapshots="auto") == 2 * SIZE
 
 
+def check_second_store(dedupd, make_dedupd, size, holders, *names):
+    """A store that knows of no earlier pass finds that @holders snapshots keep @size bytes, as their deletion shows."""
+    other = make_dedupd(dedupd.filesystem)
+    tree = dedupd.filesystem.mount_point
+    check_deferred(other, size, holders, pathlib.Path(tree) / names[-1], read_only_snapshots="auto")
+    assert delete_and_check(other, *names, read_only_snapshots="auto") == size
+
+
+@pytest.mark.parametrize("is_kept_first", [True, False], ids=["kept-first", "held-first"])
+def test_a_second_store_defers_what_the_first_one_did(tree, dedupd, make_dedupd, is_kept_first):
+    make_subvolume(tree / "live")
+    if is_kept_first:
+        write_nearly_twins(tree / "live")
+    else:
+        # Of the two it is the longer one that stays.
+        data = noise(7, 2 * SIZE)
+        write_extent(tree / "live/common", data[:SIZE // 2])
+        write_extent(tree / "live/longer", data)
+    size = SIZE if is_kept_first else SIZE // 2
+    names = [f"kept-{number}" for number in range(MANY)]
+    for name in names:
+        snapshot(tree / "live", tree / name)
+    check_deferred(dedupd, size, MANY, tree / names[-1], read_only_snapshots="auto")
+
+    check_second_store(dedupd, make_dedupd, size, MANY, *names)
+
+
+def test_a_second_store_knows_who_holds_partly_overwritten_files(tree, dedupd, make_dedupd):
+    """Snapshots show other parts of them than the subvolume does, and others hold nothing."""
+    make_subvolume(tree / "live")
+    for seed in range(3):
+        write_twins(tree / "live", seed)
+    early = [f"early-{number}" for number in range(MANY)]
+    late = [f"late-{number}" for number in range(MANY)]
+    for name in early:
+        snapshot(tree / "live", tree / name)
+    with open(tree / "live/two-1", "rb+") as file:
+        file.write(noise(99, SIZE // 2))
+    # Nothing but early snapshots shows it by then.
+    (tree / "live/two-2").unlink()
+    for name in late:
+        snapshot(tree / "live", tree / name)
+    harness.settle(dedupd.filesystem)
+    check_deferred(dedupd, 3 * SIZE, 2 * MANY, tree / late[-1], read_only_snapshots="auto")
+
+    check_second_store(dedupd, make_dedupd, 3 * SIZE, 2 * MANY, *early, *late)
+
+
+def test_what_snapshots_alone_show_is_no_source_for_what_they_hold_besides(tree, dedupd, make_dedupd):
+    """Its place would be taken by what takes its place."""
+    make_subvolume(tree / "live")
+    write_twins(tree / "live")
+    names = [f"kept-{number}" for number in range(MANY)]
+    for name in names:
+        snapshot(tree / "live", tree / name)
+    (tree / "live/one-1").unlink()
+
+    done = check_deferred(dedupd, SIZE, MANY, tree / names[-1], read_only_snapshots="auto")
+
+    assert done.first.read["compare_bytes"] == 0
+    assert done.first.filesystem["pinned"] == []
+    check_second_store(dedupd, make_dedupd, SIZE, MANY, *names)
+
+
 # What is copied for it
 
 
