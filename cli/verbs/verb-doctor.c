@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 enum {
 	DOCTOR_LEVEL,
@@ -274,6 +275,10 @@ static bool look_at_storage(const DoctorView *view, const MountTable *mounts, co
 		look_at_filesystem(view, mounts, mounted, options, findings);
 		return true;
 	}
+
+	/* A directory, or a mounted filesystem. */
+	if (!device && (access(name, F_OK) == 0 || mount_table_find_uuid(mounts, name)))
+		return false;
 
 	g_autoptr(GPtrArray) unmounted = unmounted_devices_find();
 	g_autofree char *tagged = device ? NULL : unmounted_device(unmounted, name);

@@ -66,12 +66,11 @@ static const uint8_t of_service[] = { LIST_STATE, LIST_NEXT, LIST_LAST_FREED, LI
 typedef struct {
 	const Options *options;
 	bool has_service;
-	GPtrArray *all;       /* DaemonFilesystem; NULL: there is no service */
-	GPtrArray *disks;     /* DaemonDisk; the same */
-	MountTable *mounts;   /* NULL: they cannot be read */
-	GPtrArray *unmounted; /* UnmountedDevice */
-	Config *config;       /* NULL: it is faulty */
-	bool *is_found;       /* of the names */
+	GPtrArray *all;     /* DaemonFilesystem; NULL: there is no service */
+	GPtrArray *disks;   /* DaemonDisk; the same */
+	MountTable *mounts; /* NULL: they cannot be read */
+	Config *config;     /* NULL: it is faulty */
+	bool *is_found;     /* of the names */
 	Table *table;
 } Listing;
 
@@ -80,7 +79,6 @@ static void listing_clear(Listing *listing)
 	g_clear_pointer(&listing->all, g_ptr_array_unref);
 	g_clear_pointer(&listing->disks, g_ptr_array_unref);
 	mount_table_free(listing->mounts);
-	g_clear_pointer(&listing->unmounted, g_ptr_array_unref);
 	config_free(listing->config);
 	g_free(listing->is_found);
 	table_free(listing->table);
@@ -298,6 +296,17 @@ static bool is_known(const Listing *listing, char *const *names)
 	return false;
 }
 
+/* Whether all names are found, so that devices need not be read. */
+static bool names_no_more(const Listing *listing)
+{
+	char *const *names = listing->options->names;
+	guint n_found = 0;
+
+	for (guint i = 0; names && names[i]; i++)
+		n_found += listing->is_found[i];
+	return names && n_found == g_strv_length((char **)names);
+}
+
 static void add_rows(const Listing *listing)
 {
 	const GPtrArray *mounted =
@@ -316,8 +325,12 @@ static void add_rows(const Listing *listing)
 		if (!is_known(listing, names) && is_wanted(listing, (const char *const *)names))
 			add_mounted(listing, filesystem);
 	}
-	for (guint i = 0; i < listing->unmounted->len; i++)
-		add_unmounted(listing, listing->unmounted, i);
+	if (names_no_more(listing))
+		return;
+
+	g_autoptr(GPtrArray) devices = unmounted_devices_find();
+	for (guint i = 0; i < devices->len; i++)
+		add_unmounted(listing, devices, i);
 }
 
 static Table *new_table(const Listing *listing)
@@ -391,7 +404,6 @@ ExitStatus verb_list(const Options *options)
 		status = EXIT_STATUS_FAILED;
 	if (options->names)
 		listing.is_found = g_new0(bool, g_strv_length(options->names));
-	listing.unmounted = unmounted_devices_find();
 	listing.table = new_table(&listing);
 	add_rows(&listing);
 	table_print(listing.table);

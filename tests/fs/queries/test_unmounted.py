@@ -155,6 +155,9 @@ def test_an_unmounted_copy_is_told(tmp_path, make_filesystem, attach, kind):
     assert "several devices have its UUID: " in Found(device).of("copy")["evidence"]
     filesystem.mount()
     assert filesystem.mount_point in Found(device).of("copy")["evidence"]
+    uuid = Found(device).of("device")["evidence"].split()[1].rstrip(",")
+    assert {each["subject"] for each in Found(uuid).findings} == {filesystem.mount_point}
+    assert [row["mount_point"] for row in listed(uuid)] == [filesystem.mount_point]
     assert "nouuid" in Found(device).of("copy")["advice"]
     rows = listed(device)
     assert [row["mount_point"] for row in rows] == [None]
