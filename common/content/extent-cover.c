@@ -280,20 +280,25 @@ uint64_t extent_cover_pieces(const ExtentCover *cover)
 	return n;
 }
 
-uint64_t extent_cover_longest(const ExtentCover *cover)
+uint64_t extent_cover_shortest(const ExtentCover *cover)
 {
 	const Owner *last = NULL;
-	uint64_t blocks = 0, longest = 0;
+	uint64_t blocks = 0, shortest = UINT64_MAX;
 
-	for (uint64_t block = 0; block < cover->blocks; block++) {
-		const Owner *owner = owner_of(cover, block);
+	for (uint64_t block = 0; block <= cover->blocks; block++) {
+		const Owner *owner = block < cover->blocks ? owner_of(cover, block) : NULL;
 
-		blocks = owner && goes_on(owner, last) ? blocks + 1 : owner != NULL;
-		longest = MAX(longest, blocks);
+		if (owner && goes_on(owner, last)) {
+			blocks++;
+			continue;
+		}
+		if (last && !last->is_whole && !last->is_zeros)
+			shortest = MIN(shortest, blocks);
+		blocks = owner != NULL;
 		last = owner;
 	}
 
-	return longest;
+	return shortest;
 }
 
 static int compare_reaches(const void *a, const void *b)

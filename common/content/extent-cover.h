@@ -74,8 +74,11 @@ void extent_cover_take_back(ExtentCover *cover, uint64_t block);
 /* The number of pieces that the covered blocks are in. */
 uint64_t extent_cover_pieces(const ExtentCover *cover);
 
-/* The blocks of the longest of these pieces. */
-uint64_t extent_cover_longest(const ExtentCover *cover);
+/*
+ * The blocks of the shortest of these pieces, but those of zeros and of a source that equals the target as a whole;
+ * UINT64_MAX: there is none.
+ */
+uint64_t extent_cover_shortest(const ExtentCover *cover);
 
 /*
  * Cover the same blocks with as few pieces as possible, using the sources added between the two

@@ -110,7 +110,7 @@ static bool is_certain(const Pass *pass, ObjectTable *table, const Object *exten
 	if (object_table_facts(table, extent->id) & FACT_SERVED)
 		return false;
 	return !cover ||
-	       extent_cover_longest(cover) >= MIN(least, extent->size_bytes / pass->block_bytes);
+	       extent_cover_shortest(cover) >= MIN(least, extent->size_bytes / pass->block_bytes);
 }
 
 void extent_outcome_estimate(Pass *pass, ObjectTable *table, const Object *extent,
