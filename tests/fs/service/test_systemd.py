@@ -373,8 +373,8 @@ def test_what_the_service_works_on_the_timer_leaves_to_it(machine):
     # To which it is no failure.
     machine.tell("systemctl", "start", ONCE)
     assert machine.show(ONCE, "Result") == "success"
-    said = [entry["MESSAGE"] for entry in machine.journal(f"_SYSTEMD_UNIT={ONCE}")]
-    assert any("holds the store" in line for line in said), said
+    wait_until(lambda: any("holds the store" in entry["MESSAGE"] for entry in machine.journal(f"_SYSTEMD_UNIT={ONCE}")),
+               machine.journal_text)
     assert place.shows()["state"] == "running"
 
 
