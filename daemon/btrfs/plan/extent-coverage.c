@@ -272,8 +272,9 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 {
 	uint64_t position = (block - piece->diagonal) * coverage->block_bytes;
 	const ExtentSource *source;
-	SourceBeside besides[BESIDE_MAX];
-	size_t n = 0;
+	SourceBeside besides[BESIDE_MAX], successor;
+	const ExtentRef *refs;
+	size_t n = 0, n_refs;
 
 	if (!extent_sources_find(coverage->sources, piece->source, position, coverage->block_bytes,
 				 &source, error))
@@ -289,10 +290,14 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 			return false;
 		}
 		if (extent_cover_has(coverage->cover, block, block + 1))
-			break;
+			return true;
 	}
 
-	return true;
+	refs = extent_refs_list(coverage->refs, &n_refs);
+	return n == 0 || !coverage->is_target_held ||
+	       !source_beside_succeed(refs, n_refs, besides[0].root, block * coverage->block_bytes,
+				      &successor) ||
+	       fill_from(coverage, &successor, block, error);
 }
 
 /* The piece before @first.  If it is of zeros, the piece before it: the data behind may continue that one. */

@@ -485,6 +485,23 @@ size_t extent_source_besides(const ExtentSource *source, uint64_t position, Sour
 	return n;
 }
 
+bool source_beside_succeed(const ExtentRef *refs, size_t n_refs, uint64_t root, uint64_t position,
+			   SourceBeside *ret)
+{
+	for (size_t i = 0; i < n_refs; i++) {
+		if (position < refs[i].position || position - refs[i].position >= refs[i].length)
+			continue;
+		*ret = (SourceBeside){
+			.root = root,
+			.inode = refs[i].inode,
+			.offset = refs[i].offset + (position - refs[i].position),
+		};
+		return refs[i].root != root;
+	}
+
+	return false;
+}
+
 /* Of references with equally many bytes, always the same one; and one file for neighbouring ranges. */
 static bool is_before(const ExtentRef *place, const ExtentRef *other)
 {

@@ -83,6 +83,13 @@ size_t extent_source_besides(const ExtentSource *source, uint64_t position, Sour
 			     size_t most);
 
 /*
+ * Find where the subvolume @root has the successor of the byte @position of a target that snapshots alone show, at
+ * @refs.  It is at the same place of the same file.  False: these do not show that byte, or are in @root.
+ */
+bool source_beside_succeed(const ExtentRef *refs, size_t n_refs, uint64_t root, uint64_t position,
+			   SourceBeside *ret);
+
+/*
  * The extent that lies @beside, as a source of @target; NULL if there is none.  It may be one whose own turn as a
  * target comes later, if it is the shorter of the two.  *ret_position is the byte of it that lies there.
  */

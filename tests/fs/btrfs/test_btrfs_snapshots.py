@@ -231,6 +231,26 @@ def test_a_second_store_knows_who_holds_partly_overwritten_files(tree, dedupd, m
     check_second_store(dedupd, make_dedupd, 3 * SIZE, 2 * MANY, *early, *late)
 
 
+def test_a_second_store_knows_what_was_copied_block_by_block(tree, dedupd, make_dedupd):
+    """What stays is shown in more places than a pass looks at, and not in each image among these."""
+    make_subvolume(tree / "live")
+    data = noise(7, SIZE)
+    write_extent(tree / "live/common", data)
+    images = range(1, 7)
+    for image in images:
+        blocks = [data[at:at + 4 * KIB] for at in range(0, SIZE, 4 * KIB)]
+        for at in range(4 * image, len(blocks), 25):
+            blocks[at] = noise(1000 * image + at, 4 * KIB)
+        write_extent(tree / f"live/image-{image}", b"".join(blocks))
+    names = [f"kept-{number}" for number in range(MANY)]
+    for name in names:
+        snapshot(tree / "live", tree / name)
+    size = len(images) * SIZE
+    check_deferred(dedupd, size, MANY, tree / names[-1], read_only_snapshots="auto")
+
+    check_second_store(dedupd, make_dedupd, size, MANY, *names)
+
+
 def test_what_snapshots_alone_show_is_no_source_for_what_they_hold_besides(tree, dedupd, make_dedupd):
     """Its place would be taken by what takes its place."""
     make_subvolume(tree / "live")
