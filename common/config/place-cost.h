@@ -76,12 +76,6 @@ static inline uint64_t places_cost_max(SnapshotPolicy policy, const Places *all,
 	return rotates ? cost_max / PLACES_ROTATING_SHARE : cost_max;
 }
 
-/* Whether @policy allows to leave extents to the deletion of snapshots. */
-static inline bool snapshots_may_be_left(SnapshotPolicy policy)
-{
-	return policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE;
-}
-
 /*
  * @policy allows to share the writable references and to leave the others to the deletion of snapshots; both
  * exist.
@@ -89,13 +83,6 @@ static inline bool snapshots_may_be_left(SnapshotPolicy policy)
 static inline bool places_may_be_left(SnapshotPolicy policy, const Places *all,
 				      const Places *writable)
 {
-	return snapshots_may_be_left(policy) && writable->n > 0 && writable->n < all->n;
-}
-
-/* Whether all places are to be left to that. */
-static inline bool places_may_all_be_left(SnapshotPolicy policy, const Places *all,
-					  const Places *writable)
-{
-	return snapshots_may_be_left(policy) && writable->n == 0 && all->n > 0 &&
-	       all->n <= PLACE_COST_PLACES_MAX;
+	return (policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE) && writable->n > 0 &&
+	       writable->n < all->n;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/object-table.h"
 
-#include "common/config/place-cost.h"
 #include "common/system/temporary-file.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
@@ -83,6 +82,13 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 	return true;
 }
 
+/* Whether extents that snapshots hold may be left to the deletion of these. */
+static bool read_only_snapshots_are_left(const Settings *settings)
+{
+	return settings->read_only_snapshots == SNAPSHOTS_AUTO ||
+	       settings->read_only_snapshots == SNAPSHOTS_WRITABLE;
+}
+
 /* The facts that the user's policies add to the object. */
 static unsigned policy_facts(const ObjectTable *table, const Object *object)
 {
@@ -92,8 +98,7 @@ static unsigned policy_facts(const ObjectTable *table, const Object *object)
 
 	if (object->flags & OBJECT_NO_COW && table->settings->no_data_cow == NO_COW_SKIP)
 		facts |= FACT_BARRED;
-	if (object->flags & OBJECT_HELD &&
-	    snapshots_may_be_left(table->settings->read_only_snapshots))
+	if (object->flags & OBJECT_HELD && read_only_snapshots_are_left(table->settings))
 		facts |= FACT_HELD;
 	if (subvolume <= OBJECT_STRETCHES || !subvolumes)
 		return facts;

@@ -175,46 +175,6 @@ static int make_file(Pass *pass, const Object *extent, const GArray *parts, Skip
 	return file.fd;
 }
 
-/* The place that shows the byte @position of the target and most of what comes next; there is one. */
-static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
-{
-	const ExtentRef *best = NULL;
-	uint64_t best_end = position;
-
-	for (size_t i = 0; i < n_refs; i++) {
-		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
-
-		if (refs[i].position > position || end <= best_end)
-			continue;
-		best = &refs[i];
-		best_end = end;
-	}
-
-	return best;
-}
-
-void copy_parts_find(const GArray *rest, const ExtentRef *refs, size_t n_refs, GArray *ret)
-{
-	for (guint i = 0; i < rest->len; i++) {
-		const RemainderPiece *piece = &g_array_index(rest, RemainderPiece, i);
-
-		for (uint64_t done = 0; done < piece->length;) {
-			uint64_t position = piece->position + done;
-			const ExtentRef *ref = place_of_byte(refs, n_refs, position);
-			uint64_t end = ref->position + extent_ref_shown_bytes(ref);
-			CopyPart part = {
-				.place = *ref,
-				.place_offset = ref->offset + (position - ref->position),
-				.offset = piece->offset + done,
-				.length = MIN(end - position, piece->length - done),
-			};
-
-			g_array_append_val(ret, part);
-			done += part.length;
-		}
-	}
-}
-
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
 			    const GArray *parts, SkipReason *ret_reason,
 			    const ExtentRef **ret_blamed)

@@ -28,9 +28,6 @@ typedef struct {
 	uint64_t length;
 } CopyPart;
 
-/* From where each piece of @rest (RemainderPiece) is copied, if @refs show all of them: *ret is filled with CopyPart. */
-void copy_parts_find(const GArray *rest, const ExtentRef *refs, size_t n_refs, GArray *ret);
-
 /*
  * Copy @parts of @extent (of CopyPart), in rising order of offsets.  NULL, with the reason, if this fails;
  * *ret_blamed: the reference that could not be read, or NULL.

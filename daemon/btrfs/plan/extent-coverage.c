@@ -173,10 +173,6 @@ static bool cover_by(ExtentCoverage *coverage, const Run *run, const ExtentSourc
 	/* The copy that was made for it equals part of it.  If the target stays held, too, nothing is gained. */
 	if (source->is_held && (!whole || coverage->is_target_held))
 		return true;
-	if (source->is_left && coverage->is_target_held) {
-		coverage->lack.has_left = true;
-		return true;
-	}
 	coverage->lack.lacks_equals &= !source->is_held;
 	if (!whole && (extent_refs_is_encoded(coverage->refs) || source->is_encoded)) {
 		coverage->lack.needs_reading |=
@@ -272,9 +268,8 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 {
 	uint64_t position = (block - piece->diagonal) * coverage->block_bytes;
 	const ExtentSource *source;
-	SourceBeside besides[BESIDE_MAX], successor;
-	const ExtentRef *refs;
-	size_t n = 0, n_refs;
+	SourceBeside besides[BESIDE_MAX];
+	size_t n = 0;
 
 	if (!extent_sources_find(coverage->sources, piece->source, position, coverage->block_bytes,
 				 &source, error))
@@ -290,14 +285,10 @@ static bool fill_beside(ExtentCoverage *coverage, const CoverPiece *piece, uint6
 			return false;
 		}
 		if (extent_cover_has(coverage->cover, block, block + 1))
-			return true;
+			break;
 	}
 
-	refs = extent_refs_list(coverage->refs, &n_refs);
-	return n == 0 || !coverage->is_target_held ||
-	       !source_beside_succeed(refs, n_refs, besides[0].root, block * coverage->block_bytes,
-				      &successor) ||
-	       fill_from(coverage, &successor, block, error);
+	return true;
 }
 
 /* The piece before @first.  If it is of zeros, the piece before it: the data behind may continue that one. */

@@ -20,7 +20,6 @@ typedef struct {
 	bool keeps_zeros;   /* a hole would cover the rest, but zeros have to stay */
 	const ExtentRef *keeper; /* the file that has to keep them; NULL: the policy does */
 	bool lacks_equals;       /* no file has data any more that equals part of it */
-	bool has_left; /* read-only snapshots alone show equal data, and are to be deleted */
 } CoverageLack;
 
 /* All arguments are borrowed.  @refs has the references to the target during extent_coverage_find(). */

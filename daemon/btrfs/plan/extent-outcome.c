@@ -132,14 +132,3 @@ void extent_outcome_estimate(Pass *pass, ObjectTable *table, const Object *exten
 			extent->size_bytes - MIN(rest_bytes, extent->size_bytes);
 	count_rewritten(pass, rest_bytes, is_deferred);
 }
-
-bool extent_outcome_note_left(Pass *pass, ObjectTable *table, const Object *extent,
-			      const ExtentPlan *plan, GError **error)
-{
-	object_table_add_fact(table, extent->id, FACT_MOVED);
-	if (pass->settings->dry_run) {
-		extent_outcome_estimate(pass, table, extent, plan);
-		return true;
-	}
-	return deferred_extents_put(pass->btrfs.deferred, extent, extent_plan_holders(plan), error);
-}

@@ -26,10 +26,6 @@ void extent_outcome_note_rewritten(Pass *pass, uint64_t bytes, bool is_deferred)
 bool extent_outcome_note_gone(Pass *pass, ObjectTable *table, const Object *extent, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* @plan came to EXTENT_LEFT: @extent is deferred, and no source any more in this pass.  A dry run only counts it. */
-bool extent_outcome_note_left(Pass *pass, ObjectTable *table, const Object *extent,
-			      const ExtentPlan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
 /* The pass shared all of @planned away, and no file references it any more: btrfs frees it. */
 bool extent_outcome_note_freed(Pass *pass, ObjectTable *table, PlannedTarget *planned,
 			       GError **error) G_GNUC_WARN_UNUSED_RESULT;

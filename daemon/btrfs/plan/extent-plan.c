@@ -223,6 +223,47 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 	return true;
 }
 
+/* The reference with the byte @position of the target and most of the bytes after it; there is one. */
+static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
+{
+	const ExtentRef *best = NULL;
+	uint64_t best_end = position;
+
+	for (size_t i = 0; i < n_refs; i++) {
+		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
+
+		if (refs[i].position > position || end <= best_end)
+			continue;
+		best = &refs[i];
+		best_end = end;
+	}
+
+	return best;
+}
+
+/* Choose where each piece of the remainder is copied from. */
+static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
+{
+	for (guint i = 0; i < plan->rest->len; i++) {
+		const RemainderPiece *piece = &g_array_index(plan->rest, RemainderPiece, i);
+
+		for (uint64_t done = 0; done < piece->length;) {
+			uint64_t position = piece->position + done;
+			const ExtentRef *ref = place_of_byte(refs, n_refs, position);
+			uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+			CopyPart part = {
+				.place = *ref,
+				.place_offset = ref->offset + (position - ref->position),
+				.offset = piece->offset + done,
+				.length = MIN(end - position, piece->length - done),
+			};
+
+			g_array_append_val(plan->parts, part);
+			done += part.length;
+		}
+	}
+}
+
 /* The space of the remainder on the disk, in whole blocks. */
 static uint64_t rest_bytes(const ExtentPlan *plan)
 {
@@ -268,7 +309,7 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		return false;
 	}
 
-	copy_parts_find(plan->rest, refs, n_refs, plan->parts);
+	plan_parts(plan, refs, n_refs);
 	return true;
 }
 
@@ -321,7 +362,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
 	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
-		*ret = extent_coverage_lack(plan->coverage)->has_left ? EXTENT_KEPT : EXTENT_ALONE;
+		*ret = EXTENT_ALONE;
 		return true;
 	}
 	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
@@ -356,26 +397,6 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	g_array_append_vals(plan->steps, plan->rest_steps->data, plan->rest_steps->len);
 	*ret = EXTENT_PLANNED;
 	return true;
-}
-
-/* Read-only snapshots alone show the target.  Nothing is shared, and it is freed when they are deleted. */
-static void plan_left(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason)
-{
-	const ExtentRef *refs;
-	size_t n;
-
-	refs = extent_refs_list(plan->refs, &n);
-	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
-		*ret = EXTENT_ALONE;
-	} else if (extent_coverage_is_all(plan->coverage)) {
-		*ret = EXTENT_LEFT;
-	} else if (plan->pass->settings->read_only_snapshots == SNAPSHOTS_WRITABLE) {
-		*ret_reason = SKIP_READ_ONLY_SNAPSHOT;
-		plan->pin = extent_pin_kept(&refs[0], n, *ret_reason);
-	} else {
-		plan->pin.places = n;
-		note_too_costly(plan, ret_reason);
-	}
 }
 
 /* Whether a reference must not be redirected, whatever that would free. */
@@ -484,11 +505,8 @@ static bool make(ExtentPlan *plan, const Object *target, const GArray *runs, boo
 	if (outcome != EXTENT_REFS_READ || forbidden)
 		return true;
 
-	if (!extent_coverage_find(plan->coverage, target, is_held(plan), runs, error))
-		return false;
-	if (ref_choice_is_left(plan->choice))
-		plan_left(plan, ret, ret_reason);
-	else if (!plan_places(plan, ret, ret_reason, error))
+	if (!extent_coverage_find(plan->coverage, target, is_held(plan), runs, error) ||
+	    !plan_places(plan, ret, ret_reason, error))
 		return false;
 	/* The pass was stopped meanwhile, so the cover is incomplete. */
 	if (!pass_checkpoint(plan->pass))

@@ -23,10 +23,8 @@ typedef struct ExtentPlan ExtentPlan;
 
 typedef enum {
 	EXTENT_PLANNED,
-	EXTENT_PINNED, /* for *ret_reason */
-	EXTENT_GONE,   /* no file references it any more */
-	EXTENT_LEFT, /* others have all of it, and read-only snapshots alone show it: it is deferred */
-	EXTENT_KEPT,    /* its equals are left to the deletion of snapshots, so it has to stay */
+	EXTENT_PINNED,  /* for *ret_reason */
+	EXTENT_GONE,    /* no file references it any more */
 	EXTENT_ALONE,   /* no file has equal data any more: it is no duplicate */
 	EXTENT_STOPPED, /* nothing is known, since the pass was told to stop */
 } ExtentPlanOutcome;

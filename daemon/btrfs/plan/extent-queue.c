@@ -2,7 +2,6 @@
 #include "daemon/btrfs/plan/extent-queue.h"
 
 #include "common/content/run.h"
-#include "daemon/btrfs/plan/extent-outcome.h"
 
 /*
  * The queue is full with so many short targets, or so many bytes of long ones: data that is fetched for them stays
@@ -114,16 +113,6 @@ PlannedTarget *extent_queue_pop(ExtentQueue *queue)
 	queue->bytes -= first->extent.size_bytes;
 	queue->memory_bytes -= first->memory_bytes;
 	return first;
-}
-
-void extent_queue_leave(ExtentQueue *queue, Pass *pass, ExtentFiles *files, SkipReason reason)
-{
-	while (!extent_queue_is_empty(queue)) {
-		g_autoptr(PlannedTarget) planned = extent_queue_pop(queue);
-
-		planned_target_release(planned, files);
-		extent_outcome_note_skipped(pass, &planned->extent, reason, NULL);
-	}
 }
 
 guint extent_queue_length(const ExtentQueue *queue)

@@ -52,9 +52,6 @@ const PlannedTarget *extent_queue_first(const ExtentQueue *queue);
 /* Take the first target; there must be one. */
 PlannedTarget *extent_queue_pop(ExtentQueue *queue);
 
-/* Skip all targets for @reason. */
-void extent_queue_leave(ExtentQueue *queue, Pass *pass, ExtentFiles *files, SkipReason reason);
-
 /* The number of targets. */
 guint extent_queue_length(const ExtentQueue *queue);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-sources.h"
 
-#include "common/config/place-cost.h"
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/refs/ref-groups.h"
 #include "hashstore/objects/open-extents.h"
@@ -134,11 +133,6 @@ static void add_shown(ExtentSource *source, const ExtentRef *place, uint32_t blo
 	g_array_append_val(source->shown, range);
 }
 
-static bool leaves_snapshots(const ExtentSources *sources)
-{
-	return snapshots_may_be_left(sources->pass->settings->read_only_snapshots);
-}
-
 /* A limited pass may be able to use only a few of very many references. */
 static bool wants_all_places(const ExtentSources *sources)
 {
@@ -194,16 +188,6 @@ static bool look_at_found(ExtentSources *sources, const Object *extent, GError *
 	return true;
 }
 
-/* Whether all references that the kernel found are in read-only subvolumes. */
-static bool found_read_only(const ExtentSources *sources)
-{
-	for (guint i = 0; i < sources->groups->len; i++)
-		if (!ref_groups_at(sources->groups, i)->is_read_only)
-			return false;
-
-	return true;
-}
-
 /* Add the references that the kernel finds, all or up to the limit. */
 static bool read_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
@@ -214,8 +198,6 @@ static bool read_places(ExtentSources *sources, ExtentSource *source, GError **e
 	    !look_at_found(sources, &source->object, error))
 		return false;
 
-	source->is_left = leaves_snapshots(sources) && outcome == EXTENT_REFS_READ &&
-			  found_read_only(sources);
 	outcome = extent_refs_outcome(sources->refs);
 	source->is_gone = outcome == EXTENT_REFS_GONE;
 	source->has_more = outcome == EXTENT_REFS_PARTIAL;
@@ -237,21 +219,7 @@ static bool is_shown_whole(const ExtentSource *source)
 	return false;
 }
 
-/* Whether a writable subvolume has one of the listed references. */
-static bool lists_writable(const ExtentSources *sources)
-{
-	const ExtentRef *places;
-	size_t n;
-
-	places = extent_refs_list(sources->refs, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!read_only_subvolumes_has(sources->pass->subvolumes, places[i].root))
-			return true;
-
-	return false;
-}
-
-/* Find the references that the extent's item names; if none is usable, or a writable one may be elsewhere, all. */
+/* Find the references that the extent's item names; if none is usable, all. */
 static bool read_named_places(ExtentSources *sources, ExtentSource *source, GError **error)
 {
 	ExtentNamed named;
@@ -272,8 +240,7 @@ static bool read_named_places(ExtentSources *sources, ExtentSource *source, GErr
 	source->ram_bytes = extent_refs_ram_bytes(sources->refs);
 	if (!add_places(sources, source, error))
 		return false;
-	return (source->places->len > 0 && (!source->is_encoded || is_shown_whole(source)) &&
-		(!leaves_snapshots(sources) || lists_writable(sources))) ||
+	return (source->places->len > 0 && (!source->is_encoded || is_shown_whole(source))) ||
 	       read_places(sources, source, error);
 }
 
@@ -410,7 +377,7 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 		return false;
 
 	sources->any_exists |=
-		!(facts & FACT_HELD) && !source->is_left &&
+		!(facts & FACT_HELD) &&
 		(!is_known || shows_any(source, position, length, sources->pass->block_bytes));
 	source->is_held = facts & FACT_HELD;
 	if (source->places->len > 0)
@@ -483,23 +450,6 @@ size_t extent_source_besides(const ExtentSource *source, uint64_t position, Sour
 	}
 
 	return n;
-}
-
-bool source_beside_succeed(const ExtentRef *refs, size_t n_refs, uint64_t root, uint64_t position,
-			   SourceBeside *ret)
-{
-	for (size_t i = 0; i < n_refs; i++) {
-		if (position < refs[i].position || position - refs[i].position >= refs[i].length)
-			continue;
-		*ret = (SourceBeside){
-			.root = root,
-			.inode = refs[i].inode,
-			.offset = refs[i].offset + (position - refs[i].position),
-		};
-		return refs[i].root != root;
-	}
-
-	return false;
 }
 
 /* Of references with equally many bytes, always the same one; and one file for neighbouring ranges. */

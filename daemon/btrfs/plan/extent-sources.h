@@ -27,7 +27,6 @@ typedef struct {
 	bool is_named;  /* places has only the files that the extent's item names */
 	bool is_gone;   /* the extent does not exist any more */
 	bool is_held; /* snapshots hold it: a source only for an equal extent that is freed at once */
-	bool is_left; /* read-only subvolumes alone show it, and it may be left to their deletion */
 	bool is_encoded;
 	uint64_t ram_bytes;
 } ExtentSource;
@@ -81,13 +80,6 @@ typedef struct {
  */
 size_t extent_source_besides(const ExtentSource *source, uint64_t position, SourceBeside *ret,
 			     size_t most);
-
-/*
- * Find where the subvolume @root has the successor of the byte @position of a target that snapshots alone show, at
- * @refs.  It is at the same place of the same file.  False: these do not show that byte, or are in @root.
- */
-bool source_beside_succeed(const ExtentRef *refs, size_t n_refs, uint64_t root, uint64_t position,
-			   SourceBeside *ret);
 
 /*
  * The extent that lies @beside, as a source of @target; NULL if there is none.  It may be one whose own turn as a

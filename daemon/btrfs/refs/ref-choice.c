@@ -16,8 +16,6 @@ struct RefChoice {
 	Places writable;
 	uint64_t cost_max;
 	bool defers;
-	bool is_listed; /* all references are */
-	bool is_left;
 };
 
 RefChoice *ref_choice_new(Pass *pass, ExtentRefs *refs)
@@ -211,10 +209,7 @@ static bool add_others(RefChoice *choice, const Object *extent, bool all, GError
 		guint n = all ? end - i : count_writable(choice, i, end);
 		size_t first = measured_place(choice, i, &next);
 
-		/* measure() ends where the cost is too high. */
-		if (n > 0 && first == NO_PLACE && !add_found(choice, extent, i, &first, error))
-			return false;
-		if (n > 0 && !add_group(choice, extent, i, i + n, first, error))
+		if (!add_group(choice, extent, i, i + n, first, error))
 			return false;
 		i = end;
 	}
@@ -270,44 +265,23 @@ static bool choose_all(RefChoice *choice, const Object *extent, bool *ret, GErro
 	if (!add_others(choice, extent, true, error))
 		return false;
 
-	choice->is_listed = true;
 	choice->all = listed_places(choice);
 	*ret = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	return true;
 }
 
-/* Leave all references to the deletion of snapshots.  They are listed, so that the plan can see what they show. */
-static bool leave_all(RefChoice *choice, const Object *extent, ExtentRefsOutcome *ret,
-		      GError **error)
-{
-	if (!choice->is_listed && !add_others(choice, extent, true, error))
-		return false;
-
-	find_holders(choice);
-	choice->is_left = true;
-	*ret = extent_refs_outcome(choice->refs);
-	/* An extent that snapshots show is not gone. */
-	if (*ret == EXTENT_REFS_GONE)
-		*ret = leave(choice);
-	return true;
-}
-
-/* Whether only snapshots reference the extent, and it may be left to their deletion. */
-static bool may_leave_all(const RefChoice *choice)
-{
-	return places_may_all_be_left(choice->pass->settings->read_only_snapshots, &choice->all,
-				      &choice->writable);
-}
-
 static bool choose(RefChoice *choice, const Object *extent, ExtentRefsOutcome *ret, GError **error)
 {
+	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
 	bool was_measured = places_are_affordable(&choice->all, cost_max_of_all(choice));
 	bool all;
 
+	*ret = extent_refs_outcome(choice->refs);
+	/* They may not be redirected; the caller reports this. */
+	if (policy == SNAPSHOTS_WRITABLE && choice->writable.n == 0)
+		return true;
 	if (!choose_all(choice, extent, &all, error))
 		return false;
-	if (!all && may_leave_all(choice))
-		return leave_all(choice, extent, ret, error);
 	if (!all &&
 	    (!has_both(choice) || !places_are_affordable(&choice->writable, choice->cost_max))) {
 		*ret = leave(choice);
@@ -329,12 +303,7 @@ static bool choose(RefChoice *choice, const Object *extent, ExtentRefsOutcome *r
 
 bool ref_choice_may_defer(const RefChoice *choice)
 {
-	return choice->holders->len == 0 && (has_both(choice) || may_leave_all(choice));
-}
-
-bool ref_choice_is_left(const RefChoice *choice)
-{
-	return choice->is_left;
+	return choice->holders->len == 0 && has_both(choice);
 }
 
 /*
@@ -422,7 +391,7 @@ static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNa
 			 const GArray *snapshots, bool *ret, GError **error)
 {
 	SnapshotPolicy policy = choice->pass->settings->read_only_snapshots;
-	bool may_be_left = snapshots_may_be_left(policy);
+	bool may_be_left = policy == SNAPSHOTS_AUTO || policy == SNAPSHOTS_WRITABLE;
 	const ExtentRef *places;
 	uint64_t n_holders, length;
 	size_t n;
@@ -494,7 +463,6 @@ bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, Exten
 	bool by_item;
 
 	choice->defers = defers;
-	choice->is_listed = choice->is_left = false;
 	g_array_set_size(choice->holders, 0);
 	choice->cost_max = place_cost_most(choice->pass->btrfs.compare_factor, extent->size_bytes);
 	if (!choose_by_item(choice, extent, &by_item, error))

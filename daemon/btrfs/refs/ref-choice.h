@@ -44,9 +44,6 @@ bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, Exten
  */
 bool ref_choice_may_defer(const RefChoice *choice);
 
-/* Whether no reference was chosen, as all are in read-only subvolumes and cost too much.  They are listed. */
-bool ref_choice_is_left(const RefChoice *choice);
-
 /* The subvolumes (uint64_t, ascending) that keep the extent; empty if all references were chosen. */
 const GArray *ref_choice_holders(const RefChoice *choice);
 

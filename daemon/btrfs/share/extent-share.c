@@ -307,9 +307,6 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	}
 	if (outcome == EXTENT_GONE)
 		return extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
-	if (outcome == EXTENT_LEFT)
-		return extent_outcome_note_left(sharer->pass, sharer->table, target, sharer->plan,
-						error);
 	if (outcome == EXTENT_PLANNED)
 		return deferred_extents_note(sharer->pass->btrfs.deferred, error);
 	return outcome != EXTENT_PINNED || pin_after_all(sharer, target, reason, error);
@@ -346,6 +343,18 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 
 	*ret_done = true;
 	return true;
+}
+
+/* Skip all planned targets: the pass may share no more. */
+static void leave_all_planned(ExtentSharer *sharer)
+{
+	while (!extent_queue_is_empty(sharer->planned)) {
+		g_autoptr(PlannedTarget) planned = extent_queue_pop(sharer->planned);
+
+		planned_target_release(planned, sharer->files);
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, SKIP_NO_METADATA_SPACE,
+					    NULL);
+	}
 }
 
 /* Run the plan of @planned, which was the first in the queue. */
@@ -389,8 +398,7 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
 		return false;
 	if (sharer->pass->result->stopped_reason) {
-		extent_queue_leave(sharer->planned, sharer->pass, sharer->files,
-				   SKIP_NO_METADATA_SPACE);
+		leave_all_planned(sharer);
 		return true;
 	}
 	if (!deferred_extents_note(sharer->pass->btrfs.deferred, error))
@@ -495,12 +503,6 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		       extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
 	case EXTENT_ALONE:
 	case EXTENT_STOPPED:
-		return true;
-	case EXTENT_LEFT:
-		return extent_outcome_note_left(sharer->pass, sharer->table, target, sharer->plan,
-						error);
-	case EXTENT_KEPT:
-		keep(sharer, target);
 		return true;
 	case EXTENT_PINNED:
 		return pin(sharer, target, reason, error);
