@@ -19,9 +19,11 @@ typedef struct {
 	bool is_of_superblock; /* a copy has the same */
 } Kind;
 
+enum { KIND_LABEL, KIND_UUID };
+
 static const Kind kinds[] = {
-	{ "by-label", "LABEL=", true },
-	{ "by-uuid", "UUID=", true },
+	[KIND_LABEL] = { "by-label", "LABEL=", true },
+	[KIND_UUID] = { "by-uuid", "UUID=", true },
 	{ "by-partuuid", "PARTUUID=", false },
 	{ "by-partlabel", "PARTLABEL=", false },
 	{ "by-id", NULL, false },
@@ -162,15 +164,15 @@ static void add_kind(const MountedFilesystem *filesystem, const Kind *kind, GHas
 void device_names_add(const MountedFilesystem *filesystem, GStrvBuilder *names)
 {
 	g_autoptr(GHashTable) devices = find_devices(filesystem);
-	g_autofree char *own = g_strconcat("UUID=", filesystem->uuid, NULL);
 	g_autofree char *of_btrfs = btrfs_directory(filesystem);
 	g_autofree char *label = sysfs_attribute(of_btrfs, "label");
 	GHashTableIter iterator;
 	void *device;
 
-	g_strv_builder_add(names, own);
+	/* The link may lead to another device with the same UUID, which somebody attached later. */
+	add_tag(&kinds[KIND_UUID], filesystem->uuid, names);
 	if (label && mounted_filesystem_goes_by_superblock(filesystem))
-		add_tag(&kinds[0], label, names);
+		add_tag(&kinds[KIND_LABEL], label, names);
 	g_hash_table_iter_init(&iterator, devices);
 	while (g_hash_table_iter_next(&iterator, &device, NULL))
 		add_device(device, names);

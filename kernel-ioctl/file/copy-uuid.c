@@ -14,14 +14,16 @@ static const char *const lasting[] = {
 	"dm/uuid", "loop/backing_file", "md/uuid", "wwid", "device/wwid", "serial",
 };
 
-/* For want of one, the kernel's name. */
+/* The attribute and its value.  Several loop devices may have one file.  For want of all, the kernel's name. */
 static char *whole_name(const char *directory)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(lasting); i++) {
-		char *name = sysfs_attribute(directory, lasting[i]);
+		g_autofree char *name = sysfs_attribute(directory, lasting[i]);
+		g_autofree char *offset = sysfs_attribute(directory, "loop/offset");
 
 		if (name)
-			return name;
+			return g_strdup_printf("%s\n%s\n%s", lasting[i], name,
+					       offset ? offset : "");
 	}
 	return g_path_get_basename(directory);
 }
@@ -51,17 +53,24 @@ static void make(const uint8_t superblock_uuid[FS_UUID_BYTES], const char *link,
 }
 
 bool copy_uuid_of_xfs(const char *sysfs, const char *mountinfo, dev_t device,
-		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES])
+		      const uint8_t superblock_uuid[FS_UUID_BYTES], bool *ret_is_copy,
+		      uint8_t ret[FS_UUID_BYTES], GError **error)
 {
 	g_autofree char *options = own_options_read(mountinfo, major(device), minor(device));
 	g_auto(GStrv) parts = g_strsplit(options ? options : "", ",", -1);
 	g_autofree char *link =
 		g_strdup_printf("%s/dev/block/%u:%u", sysfs, major(device), minor(device));
 
-	if (!g_strv_contains((const char *const *)parts, "nouuid"))
+	if (!options) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "%s does not show how device %u:%u is mounted", mountinfo,
+			    major(device), minor(device));
 		return false;
+	}
 
-	make(superblock_uuid, link, ret);
+	*ret_is_copy = g_strv_contains((const char *const *)parts, "nouuid");
+	if (*ret_is_copy)
+		make(superblock_uuid, link, ret);
 	return true;
 }
 

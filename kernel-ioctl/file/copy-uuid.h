@@ -24,12 +24,14 @@
  */
 
 /*
- * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid.  False: it is no copy.  @sysfs is "/sys",
- * @mountinfo "/proc/self/mountinfo".  This takes 0.1 ms, which the kernel needs to write the mountinfo.
+ * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid, if it is a copy.  @sysfs is "/sys",
+ * @mountinfo "/proc/self/mountinfo".  This takes 0.1 ms, which the kernel needs to write the mountinfo.  It fails if
+ * @mountinfo does not show the device: a copy must not get the store of the original.
  */
 bool copy_uuid_of_xfs(const char *sysfs, const char *mountinfo, dev_t device,
-		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);
+		      const uint8_t superblock_uuid[FS_UUID_BYTES], bool *ret_is_copy,
+		      uint8_t ret[FS_UUID_BYTES], GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same for a btrfs that the kernel knows by @fsid. */
+/* The same for a btrfs that the kernel knows by @fsid.  False: it is no copy. */
 bool copy_uuid_of_btrfs(const char *sysfs, const uint8_t fsid[FS_UUID_BYTES],
 			const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);

@@ -72,15 +72,19 @@ static bool read_xfs(int fd, FsIdentity *ret, GError **error)
 {
 	XfsGeometry geometry;
 	struct stat stat;
+	bool is_copy;
 
 	if (!xfs_geometry_read(fd, &geometry, error))
 		return false;
+	if (fstat(fd, &stat) != 0)
+		return system_call_failed(error, "find the device of the XFS");
 
 	memcpy(ret->fsid, geometry.uuid, FS_UUID_BYTES);
 	memcpy(ret->superblock_uuid, geometry.uuid, FS_UUID_BYTES);
-	if (fstat(fd, &stat) != 0 ||
-	    !copy_uuid_of_xfs(SYSFS, MOUNTINFO, stat.st_dev, ret->fsid, ret->uuid))
-		memcpy(ret->uuid, ret->fsid, FS_UUID_BYTES);
+	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
+	if (!copy_uuid_of_xfs(SYSFS, MOUNTINFO, stat.st_dev, geometry.uuid, &is_copy, ret->uuid,
+			      error))
+		return false;
 	ret->block_bytes = geometry.block_bytes;
 	ret->can_share = geometry.has_reflink;
 	return true;
