@@ -140,6 +140,14 @@ def test_hardening_leaves_open_what_a_pass_needs(machine, kind, mount_point, tmp
         assert database.execute("SELECT text FROM note WHERE name = 'mount-instance'").fetchone()
 
 
+def test_a_pass_has_the_lowest_priority(machine):
+    run_slowly(slow(machine))
+    pid = machine.show(SERVICE, "MainPID")
+    # Behind the name in brackets, the 17th field is the nice value.
+    tasks = machine.tell("sh", "-c", f"cat /proc/{pid}/task/*/stat").splitlines()
+    assert "19" in {task.rpartition(")")[2].split()[16] for task in tasks}, tasks
+
+
 # What a line of the journal has for programs, of a pass over 8 MiB twice.
 PASS_ENDED = "36cf098f0dd247118d19c4275891ad92"
 CONFIG_REFUSED = "78dfecae1f2f495798a75f2c127198a3"
