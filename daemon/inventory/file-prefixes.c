@@ -388,22 +388,25 @@ static void *read_heads(void *data)
 }
 
 /* As many as can be had, but at least one. */
-static void start_threads(FilePrefixes *heads, size_t n_wanted)
+static bool start_threads(FilePrefixes *heads, size_t n_wanted, GError **error)
 {
-	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) failed = NULL;
 
 	while (heads->n_threads < n_wanted) {
-		GThread *thread = thread_new("heads", read_heads, heads, &error);
+		GThread *thread = thread_new("heads", read_heads, heads, &failed);
 
 		if (!thread)
 			break;
 		heads->threads[heads->n_threads++] = thread;
 	}
-	if (heads->n_threads == 0)
-		g_error("cannot start a thread: %s", error->message);
+	if (heads->n_threads > 0)
+		return true;
+
+	g_propagate_prefixed_error(error, g_steal_pointer(&failed), "cannot start a thread: ");
+	return false;
 }
 
-FilePrefixes *file_prefixes_new(Pass *pass)
+FilePrefixes *file_prefixes_new(Pass *pass, GError **error)
 {
 	FilePrefixes *heads = g_new0(FilePrefixes, 1);
 	size_t n_threads;
@@ -420,8 +423,11 @@ FilePrefixes *file_prefixes_new(Pass *pass)
 	pthread_mutex_init(&heads->shared_mutex, NULL);
 	pthread_cond_init(&heads->begun, NULL);
 	pthread_cond_init(&heads->ended, NULL);
-	start_threads(heads, n_threads);
-	return heads;
+	if (start_threads(heads, n_threads, error))
+		return heads;
+
+	file_prefixes_free(heads);
+	return NULL;
 }
 
 void file_prefixes_free(FilePrefixes *heads)

@@ -51,7 +51,7 @@ bool file_head_is_whole(uint64_t size_bytes, uint32_t block_bytes);
 /* Its length in bytes. */
 uint64_t file_head_bytes(uint64_t size_bytes, uint32_t block_bytes);
 
-FilePrefixes *file_prefixes_new(Pass *pass);
+FilePrefixes *file_prefixes_new(Pass *pass, GError **error);
 
 /* Waits for running reads.  Adds the bytes that the readers made disks read to the result of the pass. */
 void file_prefixes_free(FilePrefixes *heads);

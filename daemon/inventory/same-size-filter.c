@@ -276,7 +276,10 @@ static bool read_heads(SameSizeFilter *filter, GError **error)
 	g_autofree Batch *batches = g_new0(Batch, 2);
 	bool done = true;
 
-	filter->heads = file_prefixes_new(filter->pass);
+	filter->heads = file_prefixes_new(filter->pass, error);
+	if (!filter->heads)
+		return false;
+
 	for (size_t turn = 0; done && pass_checkpoint(filter->pass); turn++) {
 		Batch *next = &batches[turn % 2];
 		Batch *read = &batches[(turn + 1) % 2];
