@@ -496,7 +496,10 @@ const MountedFilesystem *mount_table_find_name(const MountTable *table, const ch
 	const MountedFilesystem *found = *name == '/' ? mount_table_find_target(table, name)
 						      : mount_table_find_uuid(table, name);
 
-	return found || !device_names_may_have(name) ? found : find_device_name(table, name);
+	/* A copy that is the only one also goes by the UUID in its superblock. */
+	if (!found && (device_names_may_have(name) || g_uuid_string_is_valid(name)))
+		found = find_device_name(table, name);
+	return found;
 }
 
 const MountedFilesystem *mount_table_find_device(const MountTable *table, const char *name)

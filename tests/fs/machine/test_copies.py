@@ -146,6 +146,23 @@ def test_the_service_works_on_both_and_knows_them_after_a_restart(pair, service)
     assert f"{pair.copy} is a copy" in service.log()
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_the_only_one_goes_by_the_uuid_in_its_superblock(filesystem, tree, service):
+    uuid = subprocess.run(["blkid", "-p", "-s", "UUID", "-o", "value", filesystem.device], check=True,
+                          capture_output=True, text=True).stdout.strip()
+    filesystem.unmount()
+    filesystem.mount_options = ["nouuid"]
+    filesystem.mount()
+    service.configure(uuid)
+    service.start()
+    for name in (uuid, f"UUID={uuid}"):
+        service.tell("pause", name)
+        (row,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
+        assert row["wait_reason"] == "paused"
+        assert row["uuid"] != uuid
+        service.tell("resume", name)
+
+
 def test_the_doctor_says_what_is_a_copy(pair):
     found = json.loads(harness.dedupctl("doctor", "--json", pair.copy, status=None).stdout)["findings"]
     (finding,) = [each for each in found if each["check"] == "copy"]
