@@ -3,6 +3,7 @@
 
 #include "cli/arguments/timed-look.h"
 #include "common/mounts/device-contents.h"
+#include "common/mounts/device-names.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/call/sysfs-attribute.h"
 
@@ -69,6 +70,7 @@ static bool ask_udev(const char *directory, DeviceContents *ret)
 	g_autofree char *number = sysfs_attribute(directory, "dev");
 	g_autofree char *path = g_strconcat("/run/udev/data/b", number, NULL);
 	g_autofree char *text = NULL;
+	g_autofree char *label = NULL;
 	g_auto(GStrv) lines = NULL;
 
 	if (!number || !g_file_get_contents(path, &text, NULL, NULL))
@@ -77,7 +79,8 @@ static bool ask_udev(const char *directory, DeviceContents *ret)
 	lines = g_strsplit(text, "\n", -1);
 	ret->type = udev_value(lines, "E:ID_FS_TYPE=");
 	ret->uuid = udev_value(lines, "E:ID_FS_UUID=");
-	ret->label = udev_value(lines, "E:ID_FS_LABEL=");
+	label = udev_value(lines, "E:ID_FS_LABEL_ENC=");
+	ret->label = label ? device_name_decode(label) : NULL;
 	return true;
 }
 

@@ -74,8 +74,7 @@ static int digit_at(const char *text)
 	return g_ascii_isxdigit(*text) ? g_ascii_xdigit_value(*text) : -1;
 }
 
-/* Decode the name of a link: udev writes "\x20" for a blank. */
-static char *decoded(const char *name)
+char *device_name_decode(const char *name)
 {
 	GString *text = g_string_new(NULL);
 
@@ -103,7 +102,7 @@ static void add_links(const Kind *kind, GHashTable *devices, GStrvBuilder *names
 		g_autofree char *link = g_build_filename(path, name, NULL);
 		g_autofree char *target = g_file_read_link(link, NULL);
 		g_autofree char *device = target ? g_path_get_basename(target) : NULL;
-		g_autofree char *value = decoded(name);
+		g_autofree char *value = device_name_decode(name);
 		g_autofree char *tagged = g_strconcat(kind->tag ? kind->tag : "", value, NULL);
 
 		if (!device || !g_hash_table_contains(devices, device))

@@ -25,5 +25,8 @@ void device_names_add(const MountedFilesystem *filesystem, GStrvBuilder *names);
  */
 char **device_tags_read(const MountedFilesystem *filesystem, const char *target);
 
+/* Decode a name as udev writes it in links and values: "\x20" is a blank. */
+char *device_name_decode(const char *name);
+
 /* Whether @name is of a kind that device_names_add() gives. */
 bool device_names_may_have(const char *name);

@@ -62,6 +62,23 @@ def listed(name, status=None):
     return json.loads(done.stdout)["filesystems"]
 
 
+def test_a_label_is_as_udev_has_encoded_it(tmp_path, attach):
+    """ID_FS_LABEL has another character in the place of a blank."""
+    device = attach(make_image(tmp_path / "image", XFS_BYTES, "mkfs.xfs", "-q", "-L", "a label"))
+    number = os.stat(device).st_rdev
+    database = tmp_path / "database"
+    database.write_text("E:ID_FS_TYPE=xfs\nE:ID_FS_UUID=22222222-2222-4222-8222-222222222222\n"
+                        "E:ID_FS_LABEL=a_label\nE:ID_FS_LABEL_ENC=a\\x20label\n")
+    script = 'mkdir -p /run/udev && mount -t tmpfs none /run/udev && mkdir /run/udev/data && cp "$1" "$2"; shift 2; exec "$@"'
+    done = subprocess.run([*harness.own_mounts(), "sh", "-c", script, "sh", database,
+                           f"/run/udev/data/b{os.major(number)}:{os.minor(number)}",
+                           harness.dedupctl_program(), "list", "--json", "LABEL=a label"],
+                          capture_output=True, text=True, check=False,
+                          env=os.environ | {"DEDUPD_SOCKET": "/nonexistent"})
+    (row,) = json.loads(done.stdout)["filesystems"]
+    assert row["uuid"] == "22222222-2222-4222-8222-222222222222"
+
+
 def test_an_image_and_its_device_are_described_alike(tmp_path, attach):
     image = make_image(tmp_path / "image", XFS_BYTES, "mkfs.xfs", "-q", "-L", "a label")
     of_image = Found(image)
