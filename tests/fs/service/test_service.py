@@ -227,11 +227,11 @@ def test_what_is_mounted_later_is_worked_on(filesystem, tree, service):
     filesystem.unmount()
     service.configure(uuid)
     service.start()
-    assert service.shows(uuid) is None
+    assert service.shows(filesystem.mount_point) is None
 
     filesystem.mount()
 
-    wait_until(lambda: service.shows(uuid) is not None, service.log)
+    wait_until(lambda: service.shows(filesystem.mount_point) is not None, service.log)
     assert service.wait_for_passes(uuid, 1)["last_freed_bytes"] == 8 * MIB
 
 
