@@ -230,6 +230,11 @@ static bool is_first(const DiskUser *user)
 	return user == first;
 }
 
+void disk_user_note(DiskUser *user, int64_t bytes)
+{
+	atomic_fetch_add(&user->budget->charged_bytes, (uint64_t)bytes);
+}
+
 /* The caller holds the mutex. */
 static void charge(DiskUser *user, int64_t bytes, int64_t requests)
 {
@@ -240,7 +245,7 @@ static void charge(DiskUser *user, int64_t bytes, int64_t requests)
 	if (budget->requests.rate > 0)
 		budget->requests.level -= (double)requests;
 	user->end += (double)bytes;
-	atomic_fetch_add(&budget->charged_bytes, (uint64_t)bytes);
+	disk_user_note(user, bytes);
 }
 
 static int64_t ask_in_turn(DiskUser *user, const DiskLimits *wanted, int64_t now_usec)

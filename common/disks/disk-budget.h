@@ -81,5 +81,8 @@ void disk_user_give_up(DiskUser *user);
 /* Charge I/O without a request, or refund (below zero) I/O that was not needed. */
 void disk_user_settle(DiskUser *user, int64_t bytes, int64_t requests);
 
+/* Count I/O from the time without a limit: it adds to the charged bytes, and no request waits for it. */
+void disk_user_note(DiskUser *user, int64_t bytes);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskBudget, disk_budget_unref)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskUser, disk_user_free)

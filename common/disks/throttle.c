@@ -46,6 +46,7 @@ struct Throttle {
 	bool knows_store_disks;
 
 	atomic_bool is_held;
+	atomic_bool was_unlimited; /* I/O is not settled yet that was done without a limit */
 	atomic_int_least64_t settled_usec; /* when any thread settled last */
 	pthread_mutex_t mutex;
 
@@ -275,15 +276,20 @@ static int64_t take_unneeded(Throttle *throttle)
 	return unneeded_bytes;
 }
 
-/* Charge a disk for I/O without permission, less the permitted bytes that were not needed. */
+/*
+ * Charge a disk for I/O without permission, less the permitted bytes that were not needed.  With @is_free, nobody waits
+ * for that.
+ */
 static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyond_bytes,
-			int64_t unneeded_bytes, int64_t store_bytes)
+			int64_t unneeded_bytes, int64_t store_bytes, bool is_free)
 {
 	int64_t without_leave = disk->has_data ? beyond_bytes : 0;
 	int64_t given_back = disk->has_data ? unneeded_bytes : 0;
 
 	without_leave += disk->has_store ? store_bytes : 0;
-	if (without_leave != given_back)
+	if (is_free)
+		disk_user_note(user, without_leave - given_back);
+	else if (without_leave != given_back)
 		disk_user_settle(user, without_leave - given_back, without_leave / NODE_BYTES);
 }
 
@@ -291,10 +297,14 @@ static void charge_disk(const ThrottledDisk *disk, DiskUser *user, int64_t beyon
 static bool settle_all(Throttle *throttle, Member *member)
 {
 	int64_t beyond_bytes, unneeded_bytes;
+	bool is_free;
 	Done done;
 
 	if (!member->is_seen)
 		return false;
+
+	/* A new limit does not apply to what was read before. */
+	is_free = atomic_exchange(&throttle->was_unlimited, false);
 
 	done = take_done_by_all(throttle);
 	throttle->pending_bytes -= done.other_bytes;
@@ -303,7 +313,7 @@ static bool settle_all(Throttle *throttle, Member *member)
 	unneeded_bytes = take_unneeded(throttle);
 	for (guint i = 0; i < throttle->disks->len; i++)
 		charge_disk(disk_at(throttle, i), member->users[i], beyond_bytes, unneeded_bytes,
-			    done.store_bytes);
+			    done.store_bytes, is_free);
 	return beyond_bytes + done.store_bytes > 0;
 }
 
@@ -404,8 +414,10 @@ static bool is_due_to_settle(Throttle *throttle)
 {
 	int64_t settled_usec, now_usec;
 
-	if (!counts_now(throttle))
+	if (!counts_now(throttle)) {
+		atomic_store(&throttle->was_unlimited, true);
 		return false;
+	}
 
 	now_usec = now_of(throttle);
 	settled_usec = atomic_load(&throttle->settled_usec);
@@ -417,8 +429,12 @@ bool throttle_take(Throttle *throttle, uint64_t bytes, const atomic_bool *stop)
 {
 	Member *member;
 
-	if (bytes == 0 || atomic_load(stop) || !throttle_is_limited(throttle))
+	if (bytes == 0 || atomic_load(stop))
 		return !atomic_load(stop);
+	if (!throttle_is_limited(throttle)) {
+		atomic_store(&throttle->was_unlimited, true);
+		return true;
+	}
 	if (!wait_while_held(throttle, stop))
 		return false;
 

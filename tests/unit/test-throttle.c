@@ -314,6 +314,30 @@ static void test_a_store_on_no_disk_is_charged_to_those_of_the_files(void)
 	throttle_leave(throttle);
 }
 
+static void test_a_new_limit_does_not_apply_to_what_was_read_before(void)
+{
+	Clock clock = { .now_usec = SECOND, .counts = true };
+	g_autoptr(DiskBudget) budget = disk_budget_new(&(DiskRules){ 0 });
+	g_autoptr(Throttle) throttle = throttle_on(&clock, 0);
+
+	throttle_add_disk(throttle, budget, NULL);
+	throttle_join(throttle);
+	take(throttle, &clock, 64 * MIB);
+	do_io(&clock, 1024 * MIB, 0);
+	disk_budget_set_rules(budget, &(DiskRules){ .limits.bytes = 16 * MIB });
+	take(throttle, &clock, MIB);
+	take(throttle, &clock, MIB);
+	g_assert_cmpint(clock.now_usec, <=, 2 * SECOND);
+	g_assert_cmpuint(disk_budget_charged_bytes(budget), ==, (1024 + 2) * MIB);
+
+	/* From then on all counts. */
+	do_io(&clock, (2 + 32) * MIB, 0);
+	clock.now_usec += SECOND;
+	take(throttle, &clock, MIB);
+	g_assert_cmpint(clock.now_usec, >=, 3 * SECOND);
+	throttle_leave(throttle);
+}
+
 static void test_a_loop_may_settle_as_often_as_it_likes(void)
 {
 	Clock clock = { .counts = true };
@@ -429,6 +453,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/throttle/what-is-read-late-was-needed",
 			test_what_is_read_late_was_needed);
 	g_test_add_func("/throttle/threads-pay-together", test_threads_pay_together);
+	g_test_add_func("/throttle/new-limit",
+			test_a_new_limit_does_not_apply_to_what_was_read_before);
 	g_test_add_func("/throttle/a-loop-may-settle-as-often-as-it-likes",
 			test_a_loop_may_settle_as_often_as_it_likes);
 	g_test_add_func("/throttle/a-debt-is-no-reason-to-ignore-a-stop",
