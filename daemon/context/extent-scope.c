@@ -25,7 +25,7 @@
 #define EXAMPLE_CLIMB 65536
 
 typedef struct {
-	InodeKey key;
+	FileKey key;
 	bool is_in;
 	SkipReason reason;
 } Verdict;
@@ -40,9 +40,9 @@ struct ExtentScope {
 	BtrfsNames *names;
 	ExtentRefs *refs;
 	/* Directories that mean something; inode 0: not on this filesystem. */
-	InodeKey own;
-	InodeKey boot[BOOT_DIRECTORIES];
-	InodeKey mount;
+	FileKey own;
+	FileKey boot[BOOT_DIRECTORIES];
+	FileKey mount;
 	bool is_limited;
 	GHashTable *verdicts; /* Verdict by its key */
 	ShortPath *path;
@@ -51,9 +51,9 @@ struct ExtentScope {
 };
 
 /* The directory @fd; inode 0 if it lies on another filesystem. */
-static InodeKey identify(const Filesystem *filesystem, int fd)
+static FileKey identify(const Filesystem *filesystem, int fd)
 {
-	InodeKey key = { 0 };
+	FileKey key = { 0 };
 	FsIdentity identity;
 	FileStat stat;
 
@@ -61,14 +61,14 @@ static InodeKey identify(const Filesystem *filesystem, int fd)
 	    memcmp(identity.uuid, filesystem->identity.uuid, sizeof(identity.uuid)) != 0 ||
 	    !fs_subvolume_read(fd, FS_KIND_BTRFS, &key.root, NULL) ||
 	    file_stat_at(fd, "", &stat) != 0)
-		return (InodeKey){ 0 };
+		return (FileKey){ 0 };
 
 	key.inode = stat.inode;
 	return key;
 }
 
 /* Open nothing but btrfs: opening an automount point would mount it. */
-static InodeKey identify_boot(const Filesystem *filesystem, size_t number)
+static FileKey identify_boot(const Filesystem *filesystem, size_t number)
 {
 	g_auto(Fd) path_fd = boot_directory_open(number);
 	g_auto(Fd) fd = -1;
@@ -79,26 +79,26 @@ static InodeKey identify_boot(const Filesystem *filesystem, size_t number)
 	return identify(filesystem, fd);
 }
 
-static InodeKey identify_path(const Filesystem *filesystem, const char *path)
+static FileKey identify_path(const Filesystem *filesystem, const char *path)
 {
 	g_auto(Fd) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return identify(filesystem, fd);
 }
 
-static InodeKey key_of_root(const FilesystemRoot *root)
+static FileKey key_of_root(const FilesystemRoot *root)
 {
-	return (InodeKey){ root->subvolume, root->inode };
+	return (FileKey){ root->subvolume, root->inode };
 }
 
 static bool has_top_level(const Filesystem *filesystem)
 {
-	static const InodeKey top = { BTRFS_SUBVOLUME_TOP, BTRFS_NAMES_TOP_INODE };
+	static const FileKey top = { BTRFS_SUBVOLUME_TOP, BTRFS_NAMES_TOP_INODE };
 
 	for (guint i = 0; i < filesystem->roots->len; i++) {
-		InodeKey key = key_of_root(filesystem->roots->pdata[i]);
+		FileKey key = key_of_root(filesystem->roots->pdata[i]);
 
-		if (inode_key_equal(&key, &top))
+		if (file_key_equal(&key, &top))
 			return true;
 	}
 
@@ -137,7 +137,7 @@ ExtentScope *extent_scope_new(const Filesystem *filesystem, const Settings *sett
 	scope->is_limited = find_limits(scope);
 	scope->directories = scope_directories_new(filesystem, filter, &scope->own, scope->boot,
 						   &scope->budget, stop);
-	scope->verdicts = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
+	scope->verdicts = g_hash_table_new_full(file_key_hash, file_key_equal, NULL, g_free);
 	scope->path = short_path_new();
 	return scope;
 }
@@ -216,16 +216,16 @@ static void judge_by(Verdict *verdict, bool is_left_alone, SkipReason reason)
 }
 
 /* Judge the file by those roots of the pass that are the file itself. */
-static void judge_as_root(ExtentScope *scope, const InodeKey *directory, Verdict *verdict)
+static void judge_as_root(ExtentScope *scope, const FileKey *directory, Verdict *verdict)
 {
 	const GPtrArray *roots = scope->filesystem->roots;
 
 	for (guint i = 0; i < roots->len && !verdict->is_in; i++) {
 		const FilesystemRoot *root = roots->pdata[i];
-		const InodeKey key = key_of_root(root);
+		const FileKey key = key_of_root(root);
 		SkipReason reason;
 
-		if (!root->is_file || !inode_key_equal(&key, &verdict->key))
+		if (!root->is_file || !file_key_equal(&key, &verdict->key))
 			continue;
 		if (scope_directories_leave_file(scope->directories, directory, root, &reason))
 			judge_by(verdict, true, reason);
@@ -259,7 +259,7 @@ static void judge_below(ExtentScope *scope, const PlacedDirectory *directory, co
 static bool judge_name(ExtentScope *scope, const BtrfsName *name, Verdict *verdict,
 		       bool *ret_is_done, GError **error)
 {
-	const InodeKey key = { name->root, name->directory };
+	const FileKey key = { name->root, name->directory };
 	const PlacedDirectory *directory;
 
 	*ret_is_done = false;
@@ -305,7 +305,7 @@ static bool judge_file(ExtentScope *scope, Verdict *verdict, GError **error)
 }
 
 /* Whether @key is in the subvolume, but is not its top directory. */
-static bool has_within(const InodeKey *key, uint64_t root)
+static bool has_within(const FileKey *key, uint64_t root)
 {
 	return key->root == root && key->inode != 0 && key->inode != BTRFS_NAMES_TOP_INODE;
 }
@@ -321,7 +321,7 @@ static bool is_uniform(const ExtentScope *scope, uint64_t root)
 		if (has_within(&scope->boot[i], root))
 			return false;
 	for (guint i = 0; i < roots->len; i++) {
-		const InodeKey key = key_of_root(roots->pdata[i]);
+		const FileKey key = key_of_root(roots->pdata[i]);
 
 		if (has_within(&key, root))
 			return false;
@@ -333,7 +333,7 @@ static bool is_uniform(const ExtentScope *scope, uint64_t root)
 /* Judge all files of a uniform subvolume at once. */
 static bool judge_subvolume(ExtentScope *scope, Verdict *verdict, GError **error)
 {
-	const InodeKey top = { verdict->key.root, BTRFS_NAMES_TOP_INODE };
+	const FileKey top = { verdict->key.root, BTRFS_NAMES_TOP_INODE };
 	const PlacedDirectory *directory;
 
 	lookup_budget_begin_file(&scope->budget);
@@ -346,7 +346,7 @@ static bool judge_subvolume(ExtentScope *scope, Verdict *verdict, GError **error
 	return true;
 }
 
-static bool find_verdict(ExtentScope *scope, const InodeKey *key, Verdict *ret, GError **error)
+static bool find_verdict(ExtentScope *scope, const FileKey *key, Verdict *ret, GError **error)
 {
 	const Verdict *known = g_hash_table_lookup(scope->verdicts, key);
 	Verdict *kept;
@@ -397,8 +397,8 @@ bool extent_scope_has(ExtentScope *scope, const ExtentRef *place, bool *ret, Ski
 }
 
 /* The nearest root of the pass above the name; NULL: none. */
-static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file,
-					const InodeKey *directory)
+static const FilesystemRoot *root_above(ExtentScope *scope, const FileKey *file,
+					const FileKey *directory)
 {
 	const GPtrArray *roots = scope->filesystem->roots;
 	const PlacedDirectory *placed;
@@ -407,9 +407,9 @@ static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file
 
 	for (guint i = 0; i < roots->len; i++) {
 		const FilesystemRoot *root = roots->pdata[i];
-		const InodeKey key = key_of_root(root);
+		const FileKey key = key_of_root(root);
 
-		if (root->is_file && inode_key_equal(&key, file))
+		if (root->is_file && file_key_equal(&key, file))
 			return root;
 	}
 
@@ -420,10 +420,10 @@ static const FilesystemRoot *root_above(ExtentScope *scope, const InodeKey *file
 }
 
 /* The path of @name in @directory: from @root, else from the mount point, else from the top level. */
-static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey directory,
+static char *path_from(ExtentScope *scope, const FilesystemRoot *root, FileKey directory,
 		       const char *name)
 {
-	InodeKey top = scope->mount;
+	FileKey top = scope->mount;
 	const BtrfsName *above;
 
 	if (root && root->is_file)
@@ -434,7 +434,7 @@ static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey 
 	short_path_clear(scope->path);
 	short_path_prepend(scope->path, name);
 	for (unsigned i = 0; i < EXAMPLE_CLIMB && !atomic_load(scope->stop); i++) {
-		if (inode_key_equal(&directory, &top))
+		if (file_key_equal(&directory, &top))
 			return short_path_text(scope->path,
 					       root ? root->path : scope->filesystem->mount_point);
 		if (!btrfs_names_of_directory(scope->names, directory.root, directory.inode, &above,
@@ -443,7 +443,7 @@ static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey 
 		if (!above)
 			break;
 		short_path_prepend(scope->path, above->name);
-		directory = (InodeKey){ above->root, above->directory };
+		directory = (FileKey){ above->root, above->directory };
 	}
 
 	return short_path_text(scope->path, "<FS_TREE>");
@@ -451,21 +451,21 @@ static char *path_from(ExtentScope *scope, const FilesystemRoot *root, InodeKey 
 
 char *extent_scope_path(ExtentScope *scope, const ExtentRef *place)
 {
-	const InodeKey key = { place->root, place->inode };
+	const FileKey key = { place->root, place->inode };
 	const FilesystemRoot *root = NULL;
 	g_autofree char *text = NULL;
-	InodeKey directory = { 0 };
+	FileKey directory = { 0 };
 
 	lookup_budget_begin_file(&scope->budget);
 	btrfs_names_start(scope->names, key.root, key.inode);
 	for (unsigned i = 0; i < EXAMPLE_NAMES && !root && !atomic_load(scope->stop); i++) {
 		const FilesystemRoot *found;
 		const BtrfsName *name;
-		InodeKey of_name;
+		FileKey of_name;
 
 		if (!btrfs_names_next(scope->names, &name, NULL) || !name)
 			break;
-		of_name = (InodeKey){ name->root, name->directory };
+		of_name = (FileKey){ name->root, name->directory };
 		found = root_above(scope, &key, &of_name);
 		if (text && !found)
 			continue;
@@ -480,11 +480,11 @@ char *extent_scope_path(ExtentScope *scope, const ExtentRef *place)
 
 char *extent_scope_subvolume_path(ExtentScope *scope, uint64_t subvolume)
 {
-	const InodeKey key = { subvolume, BTRFS_NAMES_TOP_INODE };
+	const FileKey key = { subvolume, BTRFS_NAMES_TOP_INODE };
 	g_autofree char *text = NULL;
 	const FilesystemRoot *root;
 	const BtrfsName *name;
-	InodeKey around;
+	FileKey around;
 
 	if (!btrfs_names_of_directory(scope->names, subvolume, BTRFS_NAMES_TOP_INODE, &name,
 				      NULL) ||
@@ -492,7 +492,7 @@ char *extent_scope_subvolume_path(ExtentScope *scope, uint64_t subvolume)
 		return NULL;
 
 	lookup_budget_begin_file(&scope->budget);
-	around = (InodeKey){ name->root, name->directory };
+	around = (FileKey){ name->root, name->directory };
 	text = g_strdup(name->name);
 	root = root_above(scope, &key, &around);
 	return path_from(scope, root, around, text);

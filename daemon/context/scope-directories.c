@@ -13,7 +13,7 @@
 #define CLIMB_MAX 65536
 
 struct PlacedDirectory {
-	InodeKey key;
+	FileKey key;
 	PlacedDirectory *parent; /* NULL: it has none, or no path is needed */
 	char *name;              /* in the parent; NULL like that */
 	size_t n_roots;
@@ -23,8 +23,8 @@ struct PlacedDirectory {
 struct ScopeDirectories {
 	const GPtrArray *roots; /* FilesystemRoot */
 	Filter *filter;
-	const InodeKey *own;
-	const InodeKey *boot;
+	const FileKey *own;
+	const FileKey *boot;
 	LookupBudget *budget;
 	const atomic_bool *stop;
 	BtrfsNames *names;
@@ -39,24 +39,9 @@ struct ScopeDirectories {
 
 /* A directory that is not placed yet. */
 typedef struct {
-	InodeKey key;
+	FileKey key;
 	char *name; /* in the next one; NULL: the filter needs none */
 } Climbed;
-
-unsigned inode_key_hash(const void *data)
-{
-	const InodeKey *key = data;
-	uint64_t mixed = key->inode * UINT64_C(0x9e3779b97f4a7c15) ^ key->root;
-
-	return (unsigned)(mixed ^ mixed >> 32);
-}
-
-int inode_key_equal(const void *a, const void *b)
-{
-	const InodeKey *one = a, *other = b;
-
-	return one->inode == other->inode && one->root == other->root;
-}
 
 static void placed_free(void *data)
 {
@@ -74,7 +59,7 @@ static void climbed_clear(void *data)
 }
 
 ScopeDirectories *scope_directories_new(const Filesystem *filesystem, Filter *filter,
-					const InodeKey *own, const InodeKey *boot,
+					const FileKey *own, const FileKey *boot,
 					LookupBudget *budget, const atomic_bool *stop)
 {
 	ScopeDirectories *directories = g_new0(ScopeDirectories, 1);
@@ -87,7 +72,7 @@ ScopeDirectories *scope_directories_new(const Filesystem *filesystem, Filter *fi
 	directories->stop = stop;
 	directories->names = btrfs_names_new(filesystem->fd);
 	directories->placed =
-		g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, placed_free);
+		g_hash_table_new_full(file_key_hash, file_key_equal, NULL, placed_free);
 	directories->climbed = g_array_new(false, false, sizeof(Climbed));
 	g_array_set_clear_func(directories->climbed, climbed_clear);
 	directories->text = g_ptr_array_new();
@@ -120,22 +105,22 @@ const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t
 }
 
 /* Whether a walk from @root skips this directory, whatever its name is. */
-static bool is_left_alone(const ScopeDirectories *directories, const InodeKey *directory,
+static bool is_left_alone(const ScopeDirectories *directories, const FileKey *directory,
 			  const FilesystemRoot *root, SkipReason *ret_reason)
 {
 	*ret_reason = SKIP_OWN_STATE;
-	if (inode_key_equal(directory, directories->own))
+	if (file_key_equal(directory, directories->own))
 		return true;
 
 	*ret_reason = SKIP_BOOT;
 	for (size_t i = 0; i < BOOT_DIRECTORIES; i++)
-		if (inode_key_equal(directory, &directories->boot[i]))
+		if (file_key_equal(directory, &directories->boot[i]))
 			return !boot_directory_is_named(i, root->path);
 
 	return false;
 }
 
-bool scope_directories_leave_file(const ScopeDirectories *directories, const InodeKey *directory,
+bool scope_directories_leave_file(const ScopeDirectories *directories, const FileKey *directory,
 				  const FilesystemRoot *root, SkipReason *ret_reason)
 {
 	return is_left_alone(directories, directory, root, ret_reason);
@@ -151,7 +136,7 @@ static const char *path_below(ScopeDirectories *directories, const PlacedDirecto
 			      const RootAbove *above)
 {
 	GString *path = directories->path;
-	const InodeKey top = { above->root->subvolume, above->root->inode };
+	const FileKey top = { above->root->subvolume, above->root->inode };
 
 	if (directories->path_of == placed && directories->path_root == above->root) {
 		g_string_truncate(path, above->path_bytes);
@@ -159,7 +144,7 @@ static const char *path_below(ScopeDirectories *directories, const PlacedDirecto
 	}
 
 	g_ptr_array_set_size(directories->text, 0);
-	for (const PlacedDirectory *at = placed; at && !inode_key_equal(&at->key, &top);
+	for (const PlacedDirectory *at = placed; at && !file_key_equal(&at->key, &top);
 	     at = at->parent)
 		g_ptr_array_add(directories->text, at->name);
 	g_string_assign(path, above->root->path);
@@ -228,12 +213,12 @@ static RootAbove inherit(ScopeDirectories *directories, const Climbed *climbed,
 	return here;
 }
 
-static bool is_root(const FilesystemRoot *root, const InodeKey *key)
+static bool is_root(const FilesystemRoot *root, const FileKey *key)
 {
 	return !root->is_file && root->subvolume == key->root && root->inode == key->inode;
 }
 
-static size_t count_roots(const ScopeDirectories *directories, const InodeKey *key)
+static size_t count_roots(const ScopeDirectories *directories, const FileKey *key)
 {
 	size_t n = 0;
 
@@ -280,7 +265,7 @@ static PlacedDirectory *place(ScopeDirectories *directories, Climbed *climbed,
  * Climb from @key to a directory that is placed, *ret, or to the top, *ret = NULL.  *ret_is_done: no limit cut this
  * short.
  */
-static bool climb(ScopeDirectories *directories, const InodeKey *key, PlacedDirectory **ret,
+static bool climb(ScopeDirectories *directories, const FileKey *key, PlacedDirectory **ret,
 		  bool *ret_is_done, GError **error)
 {
 	bool has_filter = filter_globs(directories->filter) > 0;
@@ -303,7 +288,7 @@ static bool climb(ScopeDirectories *directories, const InodeKey *key, PlacedDire
 		if (!name)
 			break;
 
-		climbed.key = (InodeKey){ name->root, name->directory };
+		climbed.key = (FileKey){ name->root, name->directory };
 		*ret = g_hash_table_lookup(directories->placed, &climbed.key);
 		if (*ret)
 			break;
@@ -313,7 +298,7 @@ static bool climb(ScopeDirectories *directories, const InodeKey *key, PlacedDire
 	return true;
 }
 
-bool scope_directories_find(ScopeDirectories *directories, const InodeKey *key,
+bool scope_directories_find(ScopeDirectories *directories, const FileKey *key,
 			    const PlacedDirectory **ret, GError **error)
 {
 	PlacedDirectory *placed = g_hash_table_lookup(directories->placed, key);

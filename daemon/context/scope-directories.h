@@ -5,6 +5,7 @@
 #include "common/files/skip.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/context/lookup-budget.h"
+#include "kernel-ioctl/call/file-key.h"
 
 #include <stdatomic.h>
 
@@ -22,15 +23,6 @@
  */
 typedef struct ScopeDirectories ScopeDirectories;
 
-/* A directory, or a file, in any subvolume; inode 0: there is none on this filesystem. */
-typedef struct {
-	uint64_t root; /* id of the subvolume */
-	uint64_t inode;
-} InodeKey;
-
-unsigned inode_key_hash(const void *key);
-int inode_key_equal(const void *a, const void *b);
-
 /* A root that a directory lies below, or is. */
 typedef struct {
 	const FilesystemRoot *root;
@@ -41,9 +33,12 @@ typedef struct {
 
 typedef struct PlacedDirectory PlacedDirectory;
 
-/* All arguments are borrowed; @own is the state directory, @boot the BOOT_DIRECTORIES. */
+/*
+ * All arguments are borrowed; @own is the state directory, @boot the BOOT_DIRECTORIES.  Inode 0: there is none on this
+ * filesystem.
+ */
 ScopeDirectories *scope_directories_new(const Filesystem *filesystem, Filter *filter,
-					const InodeKey *own, const InodeKey *boot,
+					const FileKey *own, const FileKey *boot,
 					LookupBudget *budget, const atomic_bool *stop);
 void scope_directories_free(ScopeDirectories *directories);
 
@@ -51,14 +46,14 @@ void scope_directories_free(ScopeDirectories *directories);
  * Find the directory @key.  NULL without an error: the budget has run out, or the pass is to stop.
  * Valid until the next call.
  */
-bool scope_directories_find(ScopeDirectories *directories, const InodeKey *key,
+bool scope_directories_find(ScopeDirectories *directories, const FileKey *key,
 			    const PlacedDirectory **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The roots above the directory, the nearest first. */
 const RootAbove *placed_directory_roots(const PlacedDirectory *directory, size_t *ret_n);
 
 /* Whether the pass must skip @root, which is a file in the directory, because of the directory. */
-bool scope_directories_leave_file(const ScopeDirectories *directories, const InodeKey *directory,
+bool scope_directories_leave_file(const ScopeDirectories *directories, const FileKey *directory,
 				  const FilesystemRoot *root, SkipReason *ret_reason);
 
 /* Whether the Filter excludes the file @name of the directory, reached from the root @above. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * FileKey - a file of a btrfs filesystem as the key of a hash table,.
+ * FileKey - a file of a btrfs filesystem as the key of a hash table.
  *
  * A pointer to a struct whose first member is a FileKey serves as a key, too.
  *

@@ -19,8 +19,8 @@ typedef struct {
 	FilesystemRoot root;
 	Filesystem filesystem;
 	Filter *filter;
-	InodeKey own;
-	InodeKey boot[BOOT_DIRECTORIES];
+	FileKey own;
+	FileKey boot[BOOT_DIRECTORIES];
 	LookupBudget budget;
 	atomic_bool stop;
 	ScopeDirectories *directories;
@@ -71,7 +71,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Chain, chain_free)
 
 static const PlacedDirectory *find(Chain *chain, uint64_t inode)
 {
-	const InodeKey key = { TOP, inode };
+	const FileKey key = { TOP, inode };
 	g_autoptr(GError) error = NULL;
 	const PlacedDirectory *found;
 
@@ -151,7 +151,7 @@ static void test_the_state_directory_and_what_is_in_it_are_left_alone(void)
 {
 	g_autoptr(Chain) chain = chain_new(SHALLOW, 1, NULL);
 
-	chain->own = (InodeKey){ TOP, FIRST + 3 };
+	chain->own = (FileKey){ TOP, FIRST + 3 };
 	g_assert_false(root_above(chain, FIRST + 2)->is_left_alone);
 	assert_left_alone(chain, FIRST + 3, SKIP_OWN_STATE);
 	assert_left_alone(chain, FIRST + SHALLOW - 1, SKIP_OWN_STATE);
