@@ -33,9 +33,8 @@ typedef enum {
 
 typedef struct {
 	const char *name;
-	const char *
-		option; /* of dedupd, which overrides the configuration, without the dashes; NULL: none */
-	unsigned sections; /* ConfigSection */
+	const char *option; /* of dedupd, without the dashes; NULL: none */
+	unsigned sections;  /* ConfigSection */
 	ConfigType type;
 	const char *standard;     /* the default value; "" for an empty list */
 	const char *form;         /* the accepted form, for people; NULL: one of the words */

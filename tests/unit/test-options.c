@@ -146,6 +146,7 @@ static void test_values_at_the_edges_are_taken(void)
 		"--once --memory 4M /a",        "--once --limit-rate 1 /a",
 		"--once --anchor-blocks 16 /a", "--once --window 2 /a",
 		"--once --min-size 16383P /a",  "--once --zeros keep /a",
+		"--once --min-size auto /a",    "--once --limit-rate none /a",
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
