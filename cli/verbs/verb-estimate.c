@@ -2,9 +2,9 @@
 #include "cli/estimate/estimate-drawing.h"
 #include "cli/estimate/estimate-table.h"
 #include "cli/estimate/estimate.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
 #include "common/text/size-text.h"
@@ -373,7 +373,7 @@ ExitStatus verb_estimate(const Options *options)
 		message_print("estimate: %s", error->message);
 		return EXIT_STATUS_USAGE;
 	}
-	request.config = configuration_read(options, &error);
+	request.config = config_read_chosen(options->config, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
 	if (!request.mounts) {
 		message_print_error(error);

@@ -2,10 +2,10 @@
 #include "cli/files/file-reasons.h"
 #include "cli/files/file-reporter.h"
 #include "cli/files/stored-object.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "common/mounts/mount-table.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ static bool load_last_pass(Case *it, GError **error)
 /* Read the configuration of the filesystem. */
 static bool load_settings(Case *it, const Options *options, GError **error)
 {
-	it->config = configuration_read(options, error);
+	it->config = config_read_chosen(options->config, error);
 	if (!it->config)
 		return false;
 
