@@ -4,6 +4,7 @@
 #include "common/config/config.h"
 #include "common/text/duration-text.h"
 #include "common/text/state-directory.h"
+#include "common/text/usage-error.h"
 
 #include <limits.h>
 #include <string.h>
@@ -247,17 +248,13 @@ static bool check(Options *options, GError **error)
 	options->state_directory_is_given = options->state_directory;
 	if (!options->state_directory)
 		options->state_directory = find_state_directory();
-	if (options->state_directory[0] == '\0') {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--state-dir is empty: it takes a directory");
-		return false;
-	}
+	if (options->state_directory[0] == '\0')
+		return usage_error_set(error, "--state-dir is empty: it takes a directory");
 	for (char **name = options->names; name && *name; name++) {
 		if (**name != '\0')
 			continue;
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "an empty name: give a file, a mount point or a UUID");
-		return false;
+		return usage_error_set(error,
+				       "an empty name: give a file, a mount point or a UUID");
 	}
 
 	return true;
@@ -269,10 +266,8 @@ static bool check_null(const Options *options, GError **error)
 	if (!options->nul || options->files_from || (!options->json && !options->columns))
 		return true;
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "-0 prints nothing but names: it does not go with %s",
-		    options->json ? "--json" : "--output");
-	return false;
+	return usage_error_set(error, "-0 prints nothing but names: it does not go with %s",
+			       options->json ? "--json" : "--output");
 }
 
 static bool check_count(const char *option, int count, GError **error)
@@ -280,24 +275,17 @@ static bool check_count(const char *option, int count, GError **error)
 	if (count >= 0 || count == COUNT_NOT_GIVEN)
 		return true;
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: %d is below 0", option,
-		    count);
-	return false;
+	return usage_error_set(error, "%s: %d is below 0", option, count);
 }
 
 /* Refuse combinations that contradict each other, or have no meaning. */
 static bool check_together(const Options *options, const VerbUsage *usage, GError **error)
 {
-	if (options->full && options->sample) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--full reads everything: it does not go with --sample");
-		return false;
-	}
-	if (*usage->arguments == '\0' && options->names) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "it takes no names: '%s'", options->names[0]);
-		return false;
-	}
+	if (options->full && options->sample)
+		return usage_error_set(error,
+				       "--full reads everything: it does not go with --sample");
+	if (*usage->arguments == '\0' && options->names)
+		return usage_error_set(error, "it takes no names: '%s'", options->names[0]);
 
 	return true;
 }
@@ -313,9 +301,7 @@ static bool take_keep(Options *options, GError **error)
 	if (options->keep_usec > 0 && options->keep_usec < INT64_MAX)
 		return true;
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "--keep: %s is not a time to keep passes for", options->keep);
-	return false;
+	return usage_error_set(error, "--keep: %s is not a time to keep passes for", options->keep);
 }
 
 static bool take_interval(Options *options, GError **error)
@@ -324,9 +310,8 @@ static bool take_interval(Options *options, GError **error)
 	    (options->interval >= INTERVAL_LEAST && options->interval <= INTERVAL_MOST))
 		return true;
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "--interval: %g is none: 0.1 to 3600 seconds", options->interval);
-	return false;
+	return usage_error_set(error, "--interval: %g is none: 0.1 to 3600 seconds",
+			       options->interval);
 }
 
 /* Remove all words after "--" from @arguments: GLib would mix them with the names before. */

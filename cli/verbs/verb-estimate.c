@@ -8,6 +8,7 @@
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/thread-priority.h"
 
@@ -318,11 +319,9 @@ static bool take_options(Request *request, GError **error)
 {
 	const Options *options = request->options;
 
-	if (options->sample && !percent_parse(options->sample, &request->percent)) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--sample is a percentage, from more than 0 to 100%");
-		return false;
-	}
+	if (options->sample && !percent_parse(options->sample, &request->percent))
+		return usage_error_set(error,
+				       "--sample is a percentage, from more than 0 to 100%%");
 	if (options->min_size && !size_parse(options->min_size, &request->min_size_bytes, error)) {
 		g_prefix_error(error, "--min-size: ");
 		return false;
@@ -331,11 +330,8 @@ static bool take_options(Request *request, GError **error)
 		g_prefix_error(error, "--limit-rate: ");
 		return false;
 	}
-	if (options->limit_rate && request->rate_bytes == 0) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--limit-rate: nothing could be read");
-		return false;
-	}
+	if (options->limit_rate && request->rate_bytes == 0)
+		return usage_error_set(error, "--limit-rate: nothing could be read");
 	return true;
 }
 

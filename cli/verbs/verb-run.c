@@ -8,6 +8,7 @@
 #include "cli/verbs/verb.h"
 #include "common/text/duration-text.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,17 +52,12 @@ static bool check(const Options *options, GError **error)
 		g_prefix_error(error, "--run-for: ");
 		return false;
 	}
-	if (options->nul && !options->files_from) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "-0 goes with --files-from");
-		return false;
-	}
+	if (options->nul && !options->files_from)
+		return usage_error_set(error, "-0 goes with --files-from");
 	for (char **exclude = options->excludes; exclude && *exclude; exclude++) {
 		if (g_utf8_validate(*exclude, -1, NULL))
 			continue;
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--exclude: no UTF-8, which the bus needs");
-		return false;
+		return usage_error_set(error, "--exclude: no UTF-8, which the bus needs");
 	}
 
 	return true;

@@ -12,6 +12,7 @@
 #include "common/files/advice.h"
 #include "common/text/name-text.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "common/text/word-list.h"
 #include "hashstore/objects/history.h"
 #include "hashstore/objects/pinned.h"
@@ -131,9 +132,8 @@ static bool take_by(Query *query, GError **error)
 	const char *nearest = nearest_word(typed, waste_by_names, n_names);
 	g_autofree char *right = word_list_text(waste_by_names);
 	g_autofree char *safe = message_text(typed);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--by: '%s' is unknown: %s%s",
-		    safe, nearest ? "did you mean " : "", nearest ? nearest : right);
-	return false;
+	return usage_error_set(error, "--by: '%s' is unknown: %s%s", safe,
+			       nearest ? "did you mean " : "", nearest ? nearest : right);
 }
 
 static bool take_numbers(Query *query, GError **error)
@@ -141,11 +141,8 @@ static bool take_numbers(Query *query, GError **error)
 	const Options *options = query->options;
 
 	query->depth = options->depth < 0 ? 1 : (unsigned)options->depth;
-	if (options->depth >= 0 && query->by != WASTE_BY_DIRECTORY) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--depth goes with --by=directory");
-		return false;
-	}
+	if (options->depth >= 0 && query->by != WASTE_BY_DIRECTORY)
+		return usage_error_set(error, "--depth goes with --by=directory");
 	if (!options->min_size || size_parse(options->min_size, &query->limits.min_bytes, error))
 		return true;
 

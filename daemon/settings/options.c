@@ -5,6 +5,7 @@
 #include "common/config/policies.h"
 #include "common/content/winnow.h"
 #include "common/text/state-directory.h"
+#include "common/text/usage-error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,25 +108,20 @@ static bool take_values(const GPtrArray *options, Settings *settings, GError **e
 	return true;
 }
 
-static bool refuse(GError **error, const char *message)
-{
-	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, message);
-	return false;
-}
-
 static bool check(const Settings *settings, GError **error)
 {
 	if (settings->quiet && settings->verbose)
-		return refuse(error, "--quiet and --verbose exclude each other");
+		return usage_error_set(error, "--quiet and --verbose exclude each other");
 	if (!settings->once && (settings->paths || settings->now || settings->queue ||
 				settings->json || settings->rebuild || settings->only_changed))
-		return refuse(error, "a PATH, --now, --queue, --json, --changed and --rebuild go "
-				     "with --once: without it dedupd is a service, which works on "
-				     "what its configuration names");
+		return usage_error_set(
+			error, "a PATH, --now, --queue, --json, --changed and --rebuild go "
+			       "with --once: without it dedupd is a service, which works on "
+			       "what its configuration names");
 	if (!settings->state_directory[0])
-		return refuse(error, "--state-dir is empty");
+		return usage_error_set(error, "--state-dir is empty");
 	if (settings->config && !settings->config[0])
-		return refuse(error, "--config is empty: it takes a file, or none");
+		return usage_error_set(error, "--config is empty: it takes a file, or none");
 
 	return true;
 }
