@@ -3,6 +3,7 @@
 
 #include "common/config/config.h"
 #include "common/text/duration-text.h"
+#include "common/text/size-text.h"
 #include "common/text/state-directory.h"
 #include "common/text/usage-error.h"
 
@@ -290,18 +291,59 @@ static bool check_together(const Options *options, const VerbUsage *usage, GErro
 	return true;
 }
 
-static bool take_keep(Options *options, GError **error)
+static bool take_size(const char *option, const char *text, uint64_t *ret_bytes, GError **error)
 {
-	if (!options->keep)
-		return true;
-	if (!duration_parse(options->keep, &options->keep_usec, error)) {
-		g_prefix_error(error, "--keep: ");
-		return false;
-	}
-	if (options->keep_usec > 0 && options->keep_usec < INT64_MAX)
+	if (!text || size_parse(text, ret_bytes, error))
 		return true;
 
-	return usage_error_set(error, "--keep: %s is not a time to keep passes for", options->keep);
+	g_prefix_error(error, "%s: ", option);
+	return false;
+}
+
+static bool take_duration(const char *option, const char *text, uint64_t *ret_usec, GError **error)
+{
+	if (!text || duration_parse(text, ret_usec, error))
+		return true;
+
+	g_prefix_error(error, "%s: ", option);
+	return false;
+}
+
+/* Parse "25%" or "6.25". */
+static bool take_sample(Options *options, GError **error)
+{
+	char *end = options->sample;
+
+	if (!options->sample)
+		return true;
+	options->sample_percent = g_ascii_strtod(options->sample, &end);
+	if (end != options->sample && (*end == '\0' || strcmp(end, "%") == 0) &&
+	    options->sample_percent > 0 && options->sample_percent <= 100)
+		return true;
+
+	return usage_error_set(error, "--sample is a percentage, from more than 0 to 100%%");
+}
+
+/* Parse the values that are numbers. */
+static bool take_numbers(Options *options, const VerbUsage *usage, GError **error)
+{
+	bool has_min = usage->takes & (VERB_TAKES_DUPLICATES | VERB_TAKES_WASTE);
+	uint64_t usec; /* the service parses these again */
+
+	if (!take_size(has_min ? "--min" : "--min-size", options->min_size,
+		       &options->min_size_bytes, error) ||
+	    !take_size("--limit-rate", options->limit_rate, &options->limit_rate_bytes, error) ||
+	    !take_duration("--min-age", options->min_age, &usec, error) ||
+	    !take_duration("--run-for", options->run_for, &usec, error) ||
+	    !take_duration("--keep", options->keep, &options->keep_usec, error) ||
+	    !take_sample(options, error))
+		return false;
+	if (options->limit_rate && options->limit_rate_bytes == 0)
+		return usage_error_set(error, "--limit-rate: nothing could be read");
+	if (options->keep && (options->keep_usec == 0 || options->keep_usec >= INT64_MAX))
+		return usage_error_set(error, "--keep: %s is not a time to keep passes for",
+				       options->keep);
+	return true;
 }
 
 static bool take_interval(Options *options, GError **error)
@@ -349,7 +391,7 @@ bool options_parse_verb(Options *options, char ***arguments, const VerbUsage *us
 	g_option_context_add_main_entries(context, names, NULL);
 
 	return g_option_context_parse_strv(context, arguments, error) &&
-	       take_keep(options, error) && take_interval(options, error) &&
+	       take_numbers(options, usage, error) && take_interval(options, error) &&
 	       check_null(options, error) && check_count("--lines", options->lines, error) &&
 	       check_count("--depth", options->depth, error) &&
 	       check_count("--limit", options->limit, error) &&

@@ -7,8 +7,6 @@
 #include "common/config/config.h"
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
-#include "common/text/size-text.h"
-#include "common/text/usage-error.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/thread-priority.h"
 
@@ -31,9 +29,6 @@ typedef struct {
 	Config *config;
 	MountTable *mounts;
 	Table *table;
-	double percent; /* 0: not given */
-	uint64_t min_size_bytes;
-	uint64_t rate_bytes;
 	ExitStatus status;
 } Request;
 
@@ -176,9 +171,9 @@ static void make_settings(const Request *request, const Subject *subject,
 	config_settings(request->config, names ? (const char *const *)names : alone, ret);
 	add_excludes(ret, request->options->excludes);
 	if (request->options->min_size)
-		ret->min_size_bytes = request->min_size_bytes;
-	if (request->rate_bytes > 0)
-		ret->rate_bytes = request->rate_bytes;
+		ret->min_size_bytes = request->options->min_size_bytes;
+	if (request->options->limit_rate)
+		ret->rate_bytes = request->options->limit_rate_bytes;
 }
 
 /* The limit of the disks per second; 0: none. */
@@ -203,8 +198,8 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 
 	if (request->options->full)
 		return 1;
-	if (request->percent > 0)
-		return MIN(request->percent / 100, 1);
+	if (request->options->sample)
+		return request->options->sample_percent / 100;
 	if (!fs_used_bytes(fd, identity->kind, &used_bytes, NULL) || used_bytes == 0)
 		return SAMPLE_FRACTION;
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
@@ -306,35 +301,6 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 	return true;
 }
 
-/* Parse "25%" or "6.25"; above 0, and at most 100. */
-static bool percent_parse(const char *text, double *ret)
-{
-	char *end;
-
-	*ret = g_ascii_strtod(text, &end);
-	return end != text && (*end == '\0' || strcmp(end, "%") == 0) && *ret > 0 && *ret <= 100;
-}
-
-static bool take_options(Request *request, GError **error)
-{
-	const Options *options = request->options;
-
-	if (options->sample && !percent_parse(options->sample, &request->percent))
-		return usage_error_set(error,
-				       "--sample is a percentage, from more than 0 to 100%%");
-	if (options->min_size && !size_parse(options->min_size, &request->min_size_bytes, error)) {
-		g_prefix_error(error, "--min-size: ");
-		return false;
-	}
-	if (options->limit_rate && !size_parse(options->limit_rate, &request->rate_bytes, error)) {
-		g_prefix_error(error, "--limit-rate: ");
-		return false;
-	}
-	if (options->limit_rate && request->rate_bytes == 0)
-		return usage_error_set(error, "--limit-rate: nothing could be read");
-	return true;
-}
-
 static void estimate_all(Request *request, const GPtrArray *subjects)
 {
 	if (!wants_curves(request->options))
@@ -365,10 +331,6 @@ ExitStatus verb_estimate(const Options *options)
 	g_autoptr(GPtrArray) subjects = NULL;
 	g_auto(Request) request = { .options = options };
 
-	if (!take_options(&request, &error)) {
-		message_print("estimate: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
 	request.config = config_read_chosen(options->config, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
 	if (!request.mounts) {

@@ -6,8 +6,6 @@
 #include "cli/terminal/dedupd-program.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
-#include "common/text/duration-text.h"
-#include "common/text/size-text.h"
 #include "common/text/usage-error.h"
 
 #include <errno.h>
@@ -38,20 +36,6 @@ static void catch_signals(void)
 /* Check the options here, whether the service or dedupd makes the pass. */
 static bool check(const Options *options, GError **error)
 {
-	uint64_t number;
-
-	if (options->min_size && !size_parse(options->min_size, &number, error)) {
-		g_prefix_error(error, "--min-size: ");
-		return false;
-	}
-	if (options->min_age && !duration_parse(options->min_age, &number, error)) {
-		g_prefix_error(error, "--min-age: ");
-		return false;
-	}
-	if (options->run_for && !duration_parse(options->run_for, &number, error)) {
-		g_prefix_error(error, "--run-for: ");
-		return false;
-	}
 	if (options->nul && !options->files_from)
 		return usage_error_set(error, "-0 goes with --files-from");
 	for (char **exclude = options->excludes; exclude && *exclude; exclude++) {

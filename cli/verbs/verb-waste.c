@@ -109,6 +109,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Query, query_clear)
 static void query_init(Query *query, const Options *options)
 {
 	query->options = options;
+	query->limits.min_bytes = options->min_size_bytes;
 	query->places = g_array_new(false, true, sizeof(NamedPlace));
 	g_array_set_clear_func(query->places, (GDestroyNotify)named_place_clear);
 	query->names = g_ptr_array_new();
@@ -136,18 +137,14 @@ static bool take_by(Query *query, GError **error)
 			       nearest ? "did you mean " : "", nearest ? nearest : right);
 }
 
-static bool take_numbers(Query *query, GError **error)
+static bool take_depth(Query *query, GError **error)
 {
 	const Options *options = query->options;
 
 	query->depth = options->depth < 0 ? 1 : (unsigned)options->depth;
 	if (options->depth >= 0 && query->by != WASTE_BY_DIRECTORY)
 		return usage_error_set(error, "--depth goes with --by=directory");
-	if (!options->min_size || size_parse(options->min_size, &query->limits.min_bytes, error))
-		return true;
-
-	g_prefix_error(error, "--min: ");
-	return false;
+	return true;
 }
 
 static bool take_places(Query *query, GError **error)
@@ -421,7 +418,7 @@ ExitStatus verb_waste(const Options *options)
 	ExitStatus status;
 
 	query_init(&query, options);
-	if (!take_by(&query, &error) || !take_numbers(&query, &error) ||
+	if (!take_by(&query, &error) || !take_depth(&query, &error) ||
 	    !take_places(&query, &error)) {
 		message_print("waste: %s", error->message);
 		return EXIT_STATUS_USAGE;
