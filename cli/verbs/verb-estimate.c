@@ -146,21 +146,6 @@ static GPtrArray *list_subjects(Request *request)
 	return subjects;
 }
 
-static void add_excludes(Settings *settings, char *const *more)
-{
-	g_autoptr(GPtrArray) all = g_ptr_array_new();
-	char **known = settings->excludes;
-
-	for (char **glob = known; glob && *glob; glob++)
-		g_ptr_array_add(all, *glob);
-	for (char *const *glob = more; glob && *glob; glob++)
-		g_ptr_array_add(all, g_strdup(*glob));
-	g_ptr_array_add(all, NULL);
-
-	g_free(known);
-	settings->excludes = (char **)g_ptr_array_free(g_steal_pointer(&all), FALSE);
-}
-
 /* The settings of a pass over the filesystem, with those of the command line. */
 static void make_settings(const Request *request, const Subject *subject,
 			  const MountedFilesystem *mounted, Settings *ret)
@@ -169,7 +154,7 @@ static void make_settings(const Request *request, const Subject *subject,
 	g_auto(GStrv) names = mounted ? mounted_filesystem_names(mounted) : NULL;
 
 	config_settings(request->config, names ? (const char *const *)names : alone, ret);
-	add_excludes(ret, request->options->excludes);
+	settings_add_excludes(ret, request->options->excludes);
 	if (request->options->min_size)
 		ret->min_size_bytes = request->options->min_size_bytes;
 	if (request->options->limit_rate)

@@ -168,6 +168,9 @@ typedef struct {
 
 void settings_clear(Settings *settings);
 
+/* Add copies of the globs @more, which may be NULL. */
+void settings_add_excludes(Settings *settings, char *const *more);
+
 /* Settings that several owners share; they must come from settings_new(). */
 Settings *settings_new(void);
 Settings *settings_copy(const Settings *settings);
