@@ -411,7 +411,7 @@ ExitStatus verb_doctor(const Options *options)
 		return EXIT_STATUS_FAILED;
 	}
 
-	if (options->json || options->columns || options->raw || options->no_headings)
+	if (options_are_for_programs(options))
 		print_table(findings_all(findings), options);
 	else
 		print_for_people(findings_all(findings));

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/estimate/estimate-drawing.h"
 #include "cli/estimate/estimate-table.h"
 #include "cli/estimate/estimate.h"
 #include "cli/terminal/message.h"
@@ -206,7 +205,7 @@ static void print_rest(const Request *request, const EstimateSubject *subject,
 	table_print(request->table);
 	estimate_table_print_curves(request->options, subject, estimate, forecast);
 	if (request->options->plot)
-		estimate_drawing_print(subject, estimate);
+		estimate_table_draw(subject, estimate);
 }
 
 static void say_unreadable(Request *request, const Estimate *estimate)

@@ -406,7 +406,7 @@ static void print(const Query *query)
 	}
 
 	table_print(table);
-	if (!options->columns && !options->raw && !options->no_headings)
+	if (!options_are_for_programs(options))
 		say_total(query, table_count_rows(table));
 	duplicate_stores_say_left_out(&query->left_out);
 }
