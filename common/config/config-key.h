@@ -37,7 +37,7 @@ typedef struct {
 	unsigned sections;  /* ConfigSection */
 	ConfigType type;
 	const char *standard;     /* the default value; "" for an empty list */
-	const char *form;         /* the accepted form, for people; NULL: one of the words */
+	const char *form;         /* the accepted form, for people; NULL: see config_value_form() */
 	const char *help;         /* one line */
 	const char *const *words; /* of a choice */
 	uint64_t least;           /* of bytes and numbers */

@@ -12,7 +12,32 @@
 
 char *config_value_form(const ConfigKey *key)
 {
-	return key->words ? word_list_text(key->words) : g_strdup(key->form);
+	static const char *const kinds[] = {
+		[CONFIG_BYTES] = "a size",
+		[CONFIG_DURATION] = "a duration",
+		[CONFIG_PATH] = "an absolute directory",
+		[CONFIG_WINDOW] = "a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri",
+		[CONFIG_EXCLUDE] = "a pattern as in gitignore",
+		[CONFIG_INCLUDE] = "a pattern as in gitignore",
+	};
+	g_autofree char *number = g_strdup_printf(
+		"a number from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, key->least, key->most);
+
+	if (key->words)
+		return word_list_text(key->words);
+	if (key->form)
+		return g_strdup(key->form);
+	return g_strconcat(key->word ? key->word : "", key->word ? " or " : "",
+			   key->type == CONFIG_NUMBER ? number : kinds[key->type], NULL);
+}
+
+/* Refuse @text, which is @what. */
+static bool refuse(const ConfigKey *key, const char *text, const char *what, GError **error)
+{
+	g_autofree char *form = config_value_form(key);
+	g_autofree char *shown = name_text(text, strlen(text));
+
+	return usage_error_set(error, "\"%s\" is %s: it may be %s", shown, what, form);
 }
 
 /* Convert systemd's other words for yes and no. */
@@ -59,7 +84,7 @@ static bool set_bytes(const ConfigKey *key, const char *text, uint64_t *ret, GEr
 	if (!size_parse(text, &bytes, error))
 		return false;
 	if (bytes < key->least)
-		return usage_error_set(error, "%s is too small: it may be %s", text, key->form);
+		return refuse(key, text, "too small", error);
 
 	*ret = bytes;
 	return true;
@@ -67,11 +92,10 @@ static bool set_bytes(const ConfigKey *key, const char *text, uint64_t *ret, GEr
 
 static bool set_number(const ConfigKey *key, const char *text, uint32_t *ret, GError **error)
 {
-	g_autofree char *shown = name_text(text, strlen(text));
 	guint64 number;
 
 	if (!g_ascii_string_to_unsigned(text, 10, key->least, key->most, &number, NULL))
-		return usage_error_set(error, "\"%s\" is wrong: it may be %s", shown, key->form);
+		return refuse(key, text, "wrong", error);
 
 	*ret = (uint32_t)number;
 	return true;
@@ -79,10 +103,8 @@ static bool set_number(const ConfigKey *key, const char *text, uint32_t *ret, GE
 
 static bool set_path(const ConfigKey *key, const char *text, char **ret, GError **error)
 {
-	g_autofree char *shown = name_text(text, strlen(text));
-
 	if (*text != '/')
-		return usage_error_set(error, "\"%s\" is wrong: it may be %s", shown, key->form);
+		return refuse(key, text, "wrong", error);
 
 	g_free(*ret);
 	*ret = g_strdup(text);

@@ -164,10 +164,10 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		const char *right; /* what would be right */
 	} cases[] = {
 		{ "--once --memory 64KB /a", "--memory", "64K" },
-		{ "--once --memory 4095K /a", "--memory: 4095K", "at least 4M" },
+		{ "--once --memory 4095K /a", "--memory: \"4095K\"", "at least 4M" },
 		{ "--once --memory -1 /a", "--memory", "4096" },
 		{ "--once --min-size x /a", "--min-size", "4096" },
-		{ "--once --limit-rate 0 /a", "--limit-rate: 0", "none or a size" },
+		{ "--once --limit-rate 0 /a", "--limit-rate: \"0\"", "none or a size" },
 		{ "--once --limit-rate fast /a", "--limit-rate", "64K" },
 		{ "--once --limit-iops -1 /a", "--limit-iops: \"-1\"", "0 is no limit" },
 		{ "--once --pressure 5 /a", "--pressure: \"5\"", "auto, on or off" },
