@@ -218,14 +218,18 @@ static Message *send_call(DaemonClient *client, Message *message, int failed, GE
 	return reply;
 }
 
+/* Call @method with arguments of @types, as in sd_bus_message_append().  Returns the reply. */
 static Message *call(DaemonClient *client, const char *path, const char *interface,
-		     const char *method, const char *argument, GError **error)
+		     const char *method, GError **error, const char *types, ...)
 {
 	g_autoptr(Message) message = NULL;
 	int failed = new_call(client, path, interface, method, &message);
+	va_list arguments;
 
-	if (failed >= 0 && argument)
-		failed = sd_bus_message_append(message, "s", argument);
+	va_start(arguments, types);
+	if (failed >= 0 && *types != '\0')
+		failed = sd_bus_message_appendv(message, types, arguments);
+	va_end(arguments);
 	return send_call(client, message, failed, error);
 }
 
@@ -261,7 +265,7 @@ GPtrArray *daemon_client_disks(DaemonClient *client, GError **error)
 	g_autoptr(GPtrArray) disks =
 		g_ptr_array_new_with_free_func((GDestroyNotify)daemon_disk_free);
 	g_autoptr(Message) reply =
-		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListDisks", NULL, error);
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListDisks", error, "");
 	int got;
 
 	if (!reply)
@@ -280,20 +284,16 @@ GPtrArray *daemon_client_disks(DaemonClient *client, GError **error)
 bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t bytes,
 			      uint64_t requests, GError **error)
 {
-	g_autoptr(Message) message = NULL;
-	g_autoptr(Message) reply = NULL;
-	int failed = new_call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "SetBudget", &message);
+	g_autoptr(Message) reply = call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "SetBudget", error,
+					"stt", disk, bytes, requests);
 
-	if (failed >= 0)
-		failed = sd_bus_message_append(message, "stt", disk, bytes, requests);
-	reply = send_call(client, message, failed, error);
 	return reply;
 }
 
 bool daemon_client_reload(DaemonClient *client, GError **error)
 {
 	g_autoptr(Message) reply =
-		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "Reload", NULL, error);
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "Reload", error, "");
 
 	return reply;
 }
@@ -381,9 +381,9 @@ static char *find_uuid(DaemonClient *client, const char *name, GError **error)
 static char *find_path(DaemonClient *client, const char *name, GError **error)
 {
 	g_autofree char *uuid = find_uuid(client, name, error);
-	g_autoptr(Message) found =
-		uuid ? call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "FindFilesystem", uuid, error)
-		     : NULL;
+	g_autoptr(Message) found = uuid ? call(client, BUS_PATH, BUS_MANAGER_INTERFACE,
+					       "FindFilesystem", error, "s", uuid)
+					: NULL;
 	const char *path;
 
 	if (!found)
@@ -399,7 +399,7 @@ bool daemon_client_call(DaemonClient *client, const char *name, const char *meth
 {
 	g_autofree char *path = find_path(client, name, error);
 	g_autoptr(Message) reply =
-		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, method, NULL, error) : NULL;
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, method, error, "") : NULL;
 
 	return reply;
 }
@@ -407,16 +407,10 @@ bool daemon_client_call(DaemonClient *client, const char *name, const char *meth
 bool daemon_client_pause_for(DaemonClient *client, const char *name, uint64_t usec, GError **error)
 {
 	g_autofree char *path = find_path(client, name, error);
-	g_autoptr(Message) message = NULL;
-	g_autoptr(Message) reply = NULL;
-	int failed;
+	g_autoptr(Message) reply =
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "PauseFor", error, "t", usec)
+		     : NULL;
 
-	if (!path)
-		return false;
-	failed = new_call(client, path, BUS_FILESYSTEM_INTERFACE, "PauseFor", &message);
-	if (failed >= 0)
-		failed = sd_bus_message_append(message, "t", usec);
-	reply = send_call(client, message, failed, error);
 	return reply;
 }
 
@@ -456,7 +450,7 @@ bool daemon_client_hold(DaemonClient *client, const char *name, const char *why,
 {
 	g_autofree char *path = find_path(client, name, error);
 	g_autoptr(Message) reply =
-		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "Hold", why, error) : NULL;
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "Hold", error, "s", why) : NULL;
 	int fd;
 
 	*ret_fd = -1;
@@ -474,8 +468,7 @@ char *daemon_client_report(DaemonClient *client, const char *name, GError **erro
 {
 	g_autofree char *path = find_path(client, name, error);
 	g_autoptr(Message) reply =
-		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "GetReport", NULL, error)
-		     : NULL;
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "GetReport", error, "") : NULL;
 	g_autofree char *file = NULL;
 	char *text = NULL;
 	int fd;
@@ -495,7 +488,7 @@ char *daemon_client_report(DaemonClient *client, const char *name, GError **erro
 static DaemonFilesystem *read_filesystem(DaemonClient *client, const char *path, GError **error)
 {
 	g_autoptr(Message) reply = call(client, path, "org.freedesktop.DBus.Properties", "GetAll",
-					BUS_FILESYSTEM_INTERFACE, error);
+					error, "s", BUS_FILESYSTEM_INTERFACE);
 	DaemonFilesystem *filesystem = NULL;
 	int failed;
 
@@ -520,7 +513,7 @@ GPtrArray *daemon_client_list(DaemonClient *client, GError **error)
 	g_autoptr(GPtrArray) all =
 		g_ptr_array_new_with_free_func((GDestroyNotify)daemon_filesystem_free);
 	g_autoptr(Message) reply =
-		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListFilesystems", NULL, error);
+		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListFilesystems", error, "");
 	const char *path;
 
 	if (!reply)
