@@ -125,10 +125,8 @@ char *disk_limits_text(const GPtrArray *disks, bool in_bytes)
 
 void disk_limits_add_row(Table *table, const DaemonDisk *disk)
 {
-	g_autofree char *name = message_text(disk->name);
-
 	table_add_row(table);
-	table_set_text(table, DISK_NAME, name);
+	table_set_escaped(table, DISK_NAME, disk->name);
 	if (disk->rate_bytes > 0)
 		table_set_size(table, DISK_RATE, disk->rate_bytes);
 	if (disk->rate_requests > 0)

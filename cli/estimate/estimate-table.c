@@ -157,11 +157,10 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 			const Estimate *estimate, const EstimateForecast *forecast)
 {
 	g_autofree char *sample = percent_text(estimate->fraction);
-	g_autofree char *mount_point = message_text(subject->mount_point);
 	const Bounded *pass = &estimate->pass;
 
 	table_add_row(table);
-	table_set_text(table, ESTIMATE_MOUNT, mount_point);
+	table_set_escaped(table, ESTIMATE_MOUNT, subject->mount_point);
 	table_set_text(table, ESTIMATE_UUID, subject->uuid);
 	table_set_text(table, ESTIMATE_KIND, subject->kind);
 	table_set_text(table, ESTIMATE_BY, estimate->by_checksums ? "checksums" : "read");

@@ -34,12 +34,11 @@ static void add_skip(Table *table, const SkipRecord *skip, const Options *option
 {
 	/* In text, one example is enough. */
 	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
-	g_autofree char *reason = message_text(skip->reason);
 	SkipReason known;
 	g_autofree char *examples = join_examples(skip->examples, examples_most);
 
 	table_add_row(table);
-	table_set_text(table, SKIPPED_REASON, reason);
+	table_set_escaped(table, SKIPPED_REASON, skip->reason);
 	table_set_count(table, SKIPPED_COUNT, skip->count);
 	/* Directories and files that were not opened have no known size. */
 	if (skip->bytes > 0 || options_are_for_programs(options))

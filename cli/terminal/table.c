@@ -308,6 +308,13 @@ void table_set_text(Table *table, size_t column, const char *text)
 	}
 }
 
+void table_set_escaped(Table *table, size_t column, const char *text)
+{
+	g_autofree char *escaped = message_text(text);
+
+	table_set_text(table, column, escaped);
+}
+
 void table_set_count(Table *table, size_t column, uint64_t count)
 {
 	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, count);

@@ -69,6 +69,7 @@ size_t table_count_rows(const Table *table);
  * sets nothing.
  */
 void table_set_text(Table *table, size_t column, const char *text);
+void table_set_escaped(Table *table, size_t column, const char *text); /* by message_text() */
 void table_set_count(Table *table, size_t column, uint64_t count);
 void table_set_size(Table *table, size_t column, uint64_t bytes);
 void table_set_difference(Table *table, size_t column, int64_t bytes);

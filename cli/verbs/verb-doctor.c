@@ -361,14 +361,11 @@ static Findings *look_at_all(const Options *options, GError **error)
 
 static void add_row(Table *table, const Finding *finding)
 {
-	g_autofree char *subject = message_text(finding->subject);
-	g_autofree char *evidence = message_text(finding->evidence);
-
 	table_add_row(table);
 	table_set_text(table, DOCTOR_LEVEL, finding_level_name(finding->level));
-	table_set_text(table, DOCTOR_SUBJECT, subject);
+	table_set_escaped(table, DOCTOR_SUBJECT, finding->subject);
 	table_set_text(table, DOCTOR_CHECK, finding->check);
-	table_set_text(table, DOCTOR_EVIDENCE, evidence);
+	table_set_escaped(table, DOCTOR_EVIDENCE, finding->evidence);
 	table_set_text(table, DOCTOR_ADVICE, finding->advice);
 }
 

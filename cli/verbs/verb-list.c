@@ -177,7 +177,6 @@ static void add_live(const Listing *listing, const DaemonFilesystem *live)
 	const MountedFilesystem *mounted =
 		listing->mounts ? mount_table_find_uuid(listing->mounts, live->uuid) : NULL;
 	bool is_enabled = live->state_directory[0] != '\0';
-	g_autofree char *mount_point = message_text(live->mount_point);
 	g_autofree char *why = filesystem_why_text(live);
 	g_autoptr(GPtrArray) disks =
 		is_enabled || !mounted
@@ -185,7 +184,7 @@ static void add_live(const Listing *listing, const DaemonFilesystem *live)
 			: disk_limits_below(listing->disks, listing->config, mounted);
 
 	table_add_row(listing->table);
-	table_set_text(listing->table, LIST_MOUNT, mount_point);
+	table_set_escaped(listing->table, LIST_MOUNT, live->mount_point);
 	table_set_text(listing->table, LIST_KIND, live->kind);
 	table_set_text(listing->table, LIST_UUID, live->uuid);
 	set_eligible(listing->table, live->refusal[0] != '\0' ? live->refusal : NULL,
@@ -208,14 +207,13 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 	const char *target = ways[0] ? ways[0] : first->target;
 	bool is_enabled =
 		listing->config && config_enables(listing->config, (const char *const *)names);
-	g_autofree char *mount_point = message_text(target);
 	g_autofree char *why = mounted->refusal ? message_text(mounted->refusal)
 			       : is_enabled     ? NULL
 						: how_to_enable(listing, target);
 	g_autoptr(GPtrArray) disks = disk_limits_below(listing->disks, listing->config, mounted);
 
 	table_add_row(listing->table);
-	table_set_text(listing->table, LIST_MOUNT, mount_point);
+	table_set_escaped(listing->table, LIST_MOUNT, target);
 	table_set_text(listing->table, LIST_KIND,
 		       strcmp(mounted->type, "xfs") == 0 ? "XFS" : mounted->type);
 	table_set_text(listing->table, LIST_UUID, mounted->uuid[0] != '\0' ? mounted->uuid : NULL);

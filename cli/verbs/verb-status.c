@@ -163,10 +163,7 @@ static void set_live(Table *table, const StatusList *list, const FilesystemStatu
 
 static void set_store(Table *table, const FilesystemStatus *status)
 {
-	g_autofree char *path = message_text(status->store_path);
-	g_autofree char *last_path = message_text(status->holders.last_path);
-
-	table_set_text(table, STATUS_STORE_PATH, path);
+	table_set_escaped(table, STATUS_STORE_PATH, status->store_path);
 	table_set_size(table, STATUS_STORE_BYTES, status->store_bytes);
 	table_set_count(table, STATUS_ANCHOR_BLOCKS, status->anchor_blocks);
 	table_set_count(table, STATUS_WINDOW, status->window_anchors);
@@ -178,7 +175,7 @@ static void set_store(Table *table, const FilesystemStatus *status)
 	table_set_size(table, STATUS_DEFERRED, status->deferred.bytes);
 	table_set_count(table, STATUS_HOLDERS, status->holders.n);
 	if (status->holders.last_path)
-		table_set_text(table, STATUS_LAST_HOLDER, last_path);
+		table_set_escaped(table, STATUS_LAST_HOLDER, status->holders.last_path);
 	if (status->holders.last > 0)
 		table_set_count(table, STATUS_LAST_HOLDER_ID, status->holders.last);
 	table_set_table(table, STATUS_SKIPPED, status->skipped);
@@ -187,16 +184,13 @@ static void set_store(Table *table, const FilesystemStatus *status)
 static void add_status(Table *table, const StatusList *list, const FilesystemStatus *status,
 		       const Options *options)
 {
-	g_autofree char *kind = message_text(status->kind);
-	g_autofree char *uuid = message_text(status->uuid);
-	g_autofree char *mount_point = message_text(status->mount_point);
 	g_autofree char *trouble = filesystem_status_trouble(status);
 
 	table_add_row(table);
-	table_set_text(table, STATUS_KIND, kind);
-	table_set_text(table, STATUS_UUID, uuid);
+	table_set_escaped(table, STATUS_KIND, status->kind);
+	table_set_escaped(table, STATUS_UUID, status->uuid);
 	if (status->mount_point)
-		table_set_text(table, STATUS_MOUNT, mount_point);
+		table_set_escaped(table, STATUS_MOUNT, status->mount_point);
 	if (status->live)
 		set_live(table, list, status, options);
 	table_set_text(table, STATUS_TROUBLE, trouble);

@@ -48,11 +48,10 @@ static void set_per_tib(Table *table, uint64_t bytes, uint64_t data_bytes)
 static void add_row(Table *table, const StoreEntry *entry, const char *part)
 {
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	g_autofree char *uuid = message_text(hash_store_about(entry->store)->uuid);
 
 	table_add_row(table);
 	table_set_text(table, SIZE_MOUNT, mount_point);
-	table_set_text(table, SIZE_UUID, uuid);
+	table_set_escaped(table, SIZE_UUID, hash_store_about(entry->store)->uuid);
 	table_set_text(table, SIZE_PART, part);
 }
 
@@ -138,7 +137,6 @@ static bool check_store(const StoreEntry *entry, void *data, GError **error)
 	Check *check = data;
 	g_autoptr(GPtrArray) problems = NULL;
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	g_autofree char *uuid = message_text(hash_store_about(entry->store)->uuid);
 
 	if (!hash_store_check(entry->store, &problems, error))
 		return false;
@@ -146,7 +144,7 @@ static bool check_store(const StoreEntry *entry, void *data, GError **error)
 	g_autofree char *lines = lines_of(problems);
 	table_add_row(check->table);
 	table_set_text(check->table, CHECK_MOUNT, mount_point);
-	table_set_text(check->table, CHECK_UUID, uuid);
+	table_set_escaped(check->table, CHECK_UUID, hash_store_about(entry->store)->uuid);
 	table_set_text(check->table, CHECK_STATE, problems->len > 0 ? "damaged" : "ok");
 	if (problems->len > 0)
 		table_set_text(check->table, CHECK_PROBLEMS, lines);
@@ -303,7 +301,6 @@ static bool vacuum_store(const StoreEntry *entry, void *data, GError **error)
 	const Vacuum *vacuum = data;
 	uint64_t before_bytes = hash_store_file_bytes(entry->store);
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	g_autofree char *uuid = message_text(hash_store_about(entry->store)->uuid);
 	g_autoptr(HashStore) store = store_change_open(entry, vacuum->directory, error);
 
 	if (!store || !has_room(store, vacuum->directory, error) ||
@@ -312,7 +309,7 @@ static bool vacuum_store(const StoreEntry *entry, void *data, GError **error)
 
 	table_add_row(vacuum->table);
 	table_set_text(vacuum->table, VACUUM_MOUNT, mount_point);
-	table_set_text(vacuum->table, VACUUM_UUID, uuid);
+	table_set_escaped(vacuum->table, VACUUM_UUID, hash_store_about(entry->store)->uuid);
 	table_set_size(vacuum->table, VACUUM_BEFORE, before_bytes);
 	table_set_size(vacuum->table, VACUUM_AFTER, hash_store_file_bytes(store));
 	return true;

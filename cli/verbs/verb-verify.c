@@ -146,12 +146,11 @@ static void add_row(const Verify *verify, const StoreEntry *entry, const Result 
 		    const Verifier *verifier)
 {
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	g_autofree char *uuid = message_text(hash_store_about(entry->store)->uuid);
 	Table *table = verify->table;
 
 	table_add_row(table);
 	table_set_text(table, VERIFY_MOUNT, mount_point);
-	table_set_text(table, VERIFY_UUID, uuid);
+	table_set_escaped(table, VERIFY_UUID, hash_store_about(entry->store)->uuid);
 	table_set_count(table, VERIFY_OBJECTS, result->n_objects);
 	table_set_count(table, VERIFY_CHECKED, result->n_checked);
 	table_set_count(table, VERIFY_RIGHT, result->counts[VERIFIED_RIGHT]);
