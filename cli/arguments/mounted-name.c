@@ -15,19 +15,10 @@
 /* The number of mount points that a message lists if none is similar. */
 #define NAMES_SHOWN 8
 
-static char *resolved(const char *path)
-{
-	char *real = realpath(path, NULL);
-	char *copy = g_strdup(real);
-
-	free(real);
-	return copy;
-}
-
 const MountedFilesystem *mounted_name_find(const MountTable *mounts, const char *typed)
 {
 	g_autofree char *name = config_name_of_filesystem(typed);
-	g_autofree char *real = resolved(typed);
+	g_autofree char *real = realpath(typed, NULL);
 	const MountedFilesystem *found = NULL;
 
 	if (name && *name != '/')
@@ -89,7 +80,7 @@ static GPtrArray *targets_of(const MountTable *mounts)
  */
 static const char *mount_point_above(const GPtrArray *targets, const char *path)
 {
-	g_autofree char *real = resolved(path);
+	g_autofree char *real = realpath(path, NULL);
 	const char *above = NULL;
 	struct statfs its, of_path;
 
@@ -110,7 +101,7 @@ static const char *mount_point_above(const GPtrArray *targets, const char *path)
 /* The kind of the filesystem of @path, if dedupd does not support it; NULL: there is no such path. */
 static char *other_kind_of(const char *path)
 {
-	g_autofree char *real = resolved(path);
+	g_autofree char *real = realpath(path, NULL);
 	g_autofree char *kind = real ? mounted_kind_of(real) : NULL;
 
 	return g_strcmp0(kind, "btrfs") == 0 || g_strcmp0(kind, "xfs") == 0

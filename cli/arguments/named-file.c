@@ -54,11 +54,9 @@ static bool identify(NamedFile *file, const LastFilesystem *last, GError **error
 
 static char *resolve(const char *typed, int *ret_errno)
 {
-	char *real = realpath(typed, NULL);
-	char *path = g_strdup(real);
+	char *path = realpath(typed, NULL);
 
-	*ret_errno = real ? 0 : errno;
-	free(real);
+	*ret_errno = path ? 0 : errno;
 	/* No path that long can be resolved by name; its links are left to the opening. */
 	return *ret_errno == ENAMETOOLONG ? g_canonicalize_filename(typed, NULL) : path;
 }

@@ -17,20 +17,16 @@ void named_place_clear(NamedPlace *place)
 
 char *named_directory_path(const char *typed, GError **error)
 {
-	char *real = realpath(typed, NULL);
+	char *path = realpath(typed, NULL);
 	int cause = errno;
-	char *path;
 
-	if (!real) {
+	if (!path) {
 		g_autofree char *safe = message_text(typed);
 
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(cause),
 			    "cannot look below %s: %s", safe, g_strerror(cause));
-		return NULL;
 	}
 
-	path = g_strdup(real);
-	free(real);
 	return path;
 }
 

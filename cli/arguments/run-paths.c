@@ -98,20 +98,19 @@ static Part *part_for(GPtrArray *all, GHashTable *parts, const FsIdentity *ident
 
 static bool add(GPtrArray *all, GHashTable *parts, const char *name, GError **error)
 {
-	char *real = realpath(name, NULL);
+	g_autofree char *real = realpath(name, NULL);
 	FsIdentity identity;
+	Part *part;
 
 	if (!real) {
 		fail(error, name, g_strerror(errno));
 		return false;
 	}
-	if (!identify(real, name, &identity, error)) {
-		free(real);
+	if (!identify(real, name, &identity, error))
 		return false;
-	}
 
-	g_ptr_array_add(part_for(all, parts, &identity, real)->paths, g_strdup(real));
-	free(real);
+	part = part_for(all, parts, &identity, real);
+	g_ptr_array_add(part->paths, g_steal_pointer(&real));
 	return true;
 }
 

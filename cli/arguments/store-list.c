@@ -2,6 +2,7 @@
 #include "cli/arguments/store-list.h"
 
 #include "cli/terminal/message.h"
+#include "common/text/word-list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +24,6 @@ struct StoreList {
 	StoreEntry entry;
 };
 
-static int compare_strings(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names of files in the directory that are stores by their suffix. */
 static bool list_files(StoreList *list, GError **error)
 {
@@ -46,7 +42,7 @@ static bool list_files(StoreList *list, GError **error)
 		if (g_str_has_suffix(name, STORE_SUFFIX))
 			g_ptr_array_add(list->uuids,
 					g_strndup(name, strlen(name) - strlen(STORE_SUFFIX)));
-	g_ptr_array_sort(list->uuids, compare_strings);
+	g_ptr_array_sort(list->uuids, word_compare);
 
 	return true;
 }

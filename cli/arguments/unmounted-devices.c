@@ -4,6 +4,7 @@
 #include "cli/arguments/timed-look.h"
 #include "common/mounts/device-contents.h"
 #include "common/mounts/device-names.h"
+#include "common/text/word-list.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/call/sysfs-attribute.h"
 
@@ -106,11 +107,6 @@ static void describe(const char *name, FILE *out)
 	fflush(out);
 }
 
-static int compare(const void *one, const void *other)
-{
-	return strcmp(*(const char *const *)one, *(const char *const *)other);
-}
-
 static void describe_all(int fd)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -120,7 +116,7 @@ static void describe_all(int fd)
 
 	while (out && devices && (name = g_dir_read_name(devices)))
 		g_ptr_array_add(names, g_strdup(name));
-	g_ptr_array_sort(names, compare);
+	g_ptr_array_sort(names, word_compare);
 	for (guint i = 0; i < names->len; i++)
 		describe(names->pdata[i], out);
 }

@@ -56,13 +56,11 @@ bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const c
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed)
 {
 	g_autofree char *plain = g_canonicalize_filename(typed, NULL);
-	char *real = realpath(typed, NULL);
-	bool is_called = g_ascii_strcasecmp(typed, filesystem->uuid) == 0 ||
-			 daemon_filesystem_is_mounted_at(filesystem, plain) ||
-			 (real && daemon_filesystem_is_mounted_at(filesystem, real));
+	g_autofree char *real = realpath(typed, NULL);
 
-	free(real);
-	return is_called;
+	return g_ascii_strcasecmp(typed, filesystem->uuid) == 0 ||
+	       daemon_filesystem_is_mounted_at(filesystem, plain) ||
+	       (real && daemon_filesystem_is_mounted_at(filesystem, real));
 }
 
 const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed)

@@ -149,12 +149,11 @@ static bool leave_out(void *data, int fd, const char *path)
 static bool list_below(EstimateFiles *files, const char *directory, GError **error)
 {
 	FsIdentity identity;
-	char *real = realpath(directory, NULL);
-	g_autofree char *root = g_strdup(real ? real : directory);
+	g_autofree char *real = realpath(directory, NULL);
+	const char *root = real ? real : directory;
 	g_autoptr(TreeFiles) tree = tree_files_open(root, &identity, error);
 	const char *path;
 
-	free(real);
 	if (!tree)
 		return false;
 	files->root_bytes = strlen(root);

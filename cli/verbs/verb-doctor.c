@@ -166,11 +166,9 @@ static const MountedFilesystem *find_named(const MountTable *mounts, const char 
 /* The resolved path of a block device or a regular file, to be freed; NULL: @name is neither. */
 static char *device_or_file(const char *name, bool *ret_is_device)
 {
-	char *real = realpath(name, NULL);
-	g_autofree char *path = g_strdup(real);
+	g_autofree char *path = realpath(name, NULL);
 	struct stat state;
 
-	free(real);
 	if (!path || stat(path, &state) != 0 || !(S_ISBLK(state.st_mode) || S_ISREG(state.st_mode)))
 		return NULL;
 

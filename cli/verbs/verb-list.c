@@ -94,14 +94,13 @@ static bool is_wanted(const Listing *listing, const char *const *names)
 
 	for (size_t i = 0; asked && asked[i]; i++) {
 		g_autofree char *name = config_name_of_filesystem(asked[i]);
-		char *real = realpath(asked[i], NULL);
+		g_autofree char *real = realpath(asked[i], NULL);
 
 		if ((name && g_strv_contains(names, name)) ||
 		    (real && g_strv_contains(names, real))) {
 			listing->is_found[i] = true;
 			is_wanted = true;
 		}
-		free(real);
 	}
 
 	return is_wanted;

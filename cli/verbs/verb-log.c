@@ -167,10 +167,9 @@ static bool resolve(const Options *options, GPtrArray *uuids, GPtrArray *mount_p
 
 	for (char **name = options->names; name && *name; name++) {
 		const MountedFilesystem *mounted = mounts ? mounted_name_find(mounts, *name) : NULL;
-		char *real = realpath(*name, NULL);
+		g_autofree char *real = realpath(*name, NULL);
 		g_autofree char *plain = config_name_of_filesystem(real ? real : *name);
 
-		free(real);
 		if (!plain && !mounted) {
 			g_autofree char *shown = message_text(*name);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/config/config-files.h"
 
+#include "common/text/word-list.h"
+
 #include <stdbool.h>
-#include <string.h>
 
 static const char *const standard_directories[] = {
 	DEDUPD_CONFIG_DIRECTORY "/dedupd.conf.d",
@@ -43,11 +44,6 @@ static bool add_directory(GHashTable *found, const char *directory, GError **err
 	return true;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 GPtrArray *config_files_find(const ConfigPlaces *places, GError **error)
 {
 	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
@@ -63,7 +59,7 @@ GPtrArray *config_files_find(const ConfigPlaces *places, GError **error)
 	if (g_file_test(places->file, G_FILE_TEST_EXISTS))
 		g_ptr_array_add(files, g_strdup(places->file));
 	names = (const char **)g_hash_table_get_keys_as_array(found, &n);
-	qsort(names, n, sizeof(*names), compare_names);
+	qsort(names, n, sizeof(*names), word_compare);
 	for (guint i = 0; i < n; i++)
 		g_ptr_array_add(files, g_strdup(g_hash_table_lookup(found, names[i])));
 

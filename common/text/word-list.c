@@ -70,3 +70,8 @@ char *word_list_text(const char *const *words)
 		g_string_append_printf(list, "%s%s", i + 1 < n ? ", " : " or ", words[i]);
 	return g_string_free(list, false);
 }
+
+int word_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}

@@ -11,6 +11,9 @@
  */
 char *word_list_text(const char *const *words);
 
+/* Compare texts by their bytes, for g_ptr_array_sort(): @a and @b are pointers to pointers. */
+int word_compare(const void *a, const void *b);
+
 /*
  * The one of @n_words words that the user probably meant by @typed; NULL: none is near.
  *
