@@ -127,6 +127,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
 	pass->n_readers = io_parallelism_threads(disks, filesystem);
+	pass->n_sharers = getenv("DEDUPD_SHARERS") ? (unsigned)atoi(getenv("DEDUPD_SHARERS")) : MIN(pass->n_readers, g_get_num_processors());
 	pass->btrfs.compare_factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
