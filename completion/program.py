@@ -19,7 +19,7 @@ KINDS = {
     "SUBVOLUME": "directory",
     "COLUMNS": "columns", "COMMAND": "file",
     "UUID": "filesystem", "MOUNT": "filesystem", "DISK": "disk", "KEY=VALUE": "key",
-    "SIZE": "", "N": "", "SECONDS": "", "N%": "", "TIME": "", "GLOB": "", "TEXT": "", "FACTOR": "",
+    "SIZE": "", "N": "", "SECONDS": "", "N%": "", "TIME": "", "GLOB": "", "TEXT": "",
 }
 OPTION = re.compile(r"^  (?:(-\w), )?(--[a-z][a-z-]*)(?:=(\S+))?\s{2,}(\S.*)$", re.MULTILINE)
 

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	if (done)
 		return EXIT_STATUS_DONE;
 
-	config = pass_settings_read_config(&settings, &error);
+	config = config_read_chosen(settings.config, &error);
 	if (!config) {
 		write_lines(error->message);
 		return EXIT_STATUS_USAGE;

@@ -2,6 +2,7 @@
 #include "cli/arguments/point-in-time.h"
 
 #include "common/text/duration-text.h"
+#include "common/text/usage-error.h"
 
 #include <string.h>
 
@@ -45,11 +46,11 @@ bool point_in_time_parse(const char *text, int64_t now_usec, int64_t *ret_usec, 
 	} else if (duration_parse(text, &ago_usec, NULL) && ago_usec <= (uint64_t)now_usec) {
 		*ret_usec = now_usec - (int64_t)ago_usec;
 	} else {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s is no time: '2026-11-21 05:06', today, yesterday, or how long ago, "
-			    "as 90min or 2d",
-			    text);
-		return false;
+		return usage_error_set(
+			error,
+			"%s is no time: '2026-11-21 05:06', today, yesterday, or how long ago, "
+			"as 90min or 2d",
+			text);
 	}
 
 	return true;

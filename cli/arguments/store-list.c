@@ -117,7 +117,7 @@ static bool is_asked(StoreList *list, const char *uuid)
 	return is_asked;
 }
 
-static bool load_last_pass(StoreEntry *entry, GError **error)
+bool store_entry_read_pass(StoreEntry *entry, GError **error)
 {
 	g_autoptr(PassCursor) cursor = pass_cursor_open(entry->store, error);
 	const PassRecord *last;
@@ -147,7 +147,7 @@ bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid
 			    hash_store_about(entry->store)->uuid);
 		return false;
 	}
-	return load_last_pass(entry, error);
+	return store_entry_read_pass(entry, error);
 }
 
 const StoreEntry *store_list_next(StoreList *list)

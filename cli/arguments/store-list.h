@@ -26,6 +26,9 @@ bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid
 	G_GNUC_WARN_UNUSED_RESULT;
 void store_entry_clear(StoreEntry *entry);
 
+/* Read the last pass of a store that the caller opened; store_entry_open() does so, too. */
+bool store_entry_read_pass(StoreEntry *entry, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /*
  * @names are UUIDs and mount points as typed; NULL means all stores.  A mount point is matched with that of a
  * store's last pass.  A directory that does not exist has no stores.

@@ -2,6 +2,7 @@
 #include "cli/arguments/subvolume-names.h"
 
 #include "cli/terminal/message.h"
+#include "common/text/usage-error.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
@@ -152,14 +153,12 @@ GArray *subvolume_range_list(const GArray *subvolumes, guint first, guint last, 
 	if (places)
 		return places;
 	if (!is_same(one->parent_uuid, other->parent_uuid)) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "they are not snapshots of the same subvolume");
+		usage_error_set(error, "they are not snapshots of the same subvolume");
 		return NULL;
 	}
 	if (compare_age(one, other) <= 0)
 		return list_siblings(subvolumes, one, other);
 
-	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "the second was created before the first");
+	usage_error_set(error, "the second was created before the first");
 	return NULL;
 }

@@ -14,7 +14,7 @@
  */
 typedef struct {
 	DaemonFilesystem *live; /* NULL: no service, or it does not know the filesystem */
-	bool config_is_wrong;   /* see configuration_is_wrong() */
+	bool config_is_wrong;   /* see StatusList */
 
 	char *uuid;
 	char *kind;        /* NULL: not known */

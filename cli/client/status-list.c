@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/status-list.h"
 
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
+#include "common/config/config.h"
 
 #include <errno.h>
 #include <string.h>
@@ -154,6 +154,14 @@ static void add_stored(StatusList *list, const Names *names, const Options *opti
 		list->status = EXIT_STATUS_FAILED;
 }
 
+static bool is_config_wrong(const Options *options)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(Config) config = config_read_chosen(options->config, &error);
+
+	return !config && g_error_matches(error, CONFIG_ERROR, CONFIG_ERROR_WRONG);
+}
+
 StatusList *status_list_read(const Options *options)
 {
 	StatusList *list = g_new0(StatusList, 1);
@@ -167,7 +175,7 @@ StatusList *status_list_read(const Options *options)
 		message_print("shown is what the stores say");
 	add_stored(list, &names, options);
 
-	list->config_is_wrong = configuration_is_wrong(options);
+	list->config_is_wrong = is_config_wrong(options);
 	for (guint i = 0; i < list->all->len; i++)
 		((FilesystemStatus *)list->all->pdata[i])->config_is_wrong = list->config_is_wrong;
 	return list;

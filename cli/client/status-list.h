@@ -17,6 +17,7 @@ typedef struct {
 		all; /* FilesystemStatus: the service's in the order of their mounts, then others */
 	GPtrArray *disks; /* DaemonDisk; NULL: there is no service */
 	size_t n_stores;  /* found, readable or not */
+	/* The configuration is refused, so that no command makes a pass.  One that the caller may not read is not. */
 	bool config_is_wrong;
 	ExitStatus status;
 } StatusList;

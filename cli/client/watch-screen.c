@@ -4,6 +4,7 @@
 #include "cli/client/filesystem-status.h"
 #include "cli/client/filesystem-text.h"
 #include "cli/client/stage-pace.h"
+#include "cli/terminal/bar.h"
 #include "cli/terminal/bytes-text.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/plot.h"
@@ -13,7 +14,6 @@
 
 #define PLOT_HEIGHT 3
 #define BAR_MOST    60
-#define EIGHTHS     8
 
 static char *size(const WatchView *view, uint64_t bytes)
 {
@@ -95,36 +95,18 @@ static void append_rest(const WatchView *view, GString *line, const DaemonFilesy
 				       freed);
 }
 
-static const char *part_of_block(unsigned eighths)
+static char *progress_text(const WatchView *view, const DaemonFilesystem *filesystem)
 {
-	static const char *const blocks[] = { " ", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-
-	return blocks[eighths];
-}
-
-static char *bar_text(const WatchView *view, const DaemonFilesystem *filesystem)
-{
-	double part =
-		MIN(1.0, (double)filesystem->stage_bytes / (double)filesystem->stage_total_bytes);
+	uint64_t total = filesystem->stage_total_bytes;
+	uint64_t done = MIN(filesystem->stage_bytes, total);
 	unsigned columns = CLAMP(view->width, 20, BAR_MOST + 10) - 10;
-	unsigned full = (unsigned)(part * columns * EIGHTHS);
-	GString *bar = g_string_new("  [");
+	g_autofree char *bar = bar_text(done, total, columns, view->utf8);
+	g_autofree char *rest =
+		g_strnfill(columns - (gsize)g_utf8_strlen(bar, -1), view->utf8 ? ' ' : '.');
 
-	if (view->coloured)
-		g_string_append(bar, "\033[32m");
-	for (unsigned i = 0; i < columns; i++) {
-		if (full >= (i + 1) * EIGHTHS)
-			g_string_append(bar, view->utf8 ? "█" : "#");
-		else if (view->utf8)
-			g_string_append(bar,
-					part_of_block(full > i * EIGHTHS ? full % EIGHTHS : 0));
-		else
-			g_string_append_c(bar, '.');
-	}
-	if (view->coloured)
-		g_string_append(bar, "\033[0m");
-	g_string_append_printf(bar, "] %3.0f %%", part * 100);
-	return g_string_free(bar, FALSE);
+	return g_strdup_printf("  [%s%s%s%s] %3.0f %%", view->coloured ? "\033[32m" : "", bar, rest,
+			       view->coloured ? "\033[0m" : "",
+			       100.0 * (double)done / (double)total);
 }
 
 static void add_filesystem(const WatchView *view, GPtrArray *lines,
@@ -142,7 +124,7 @@ static void add_filesystem(const WatchView *view, GPtrArray *lines,
 		append_rest(view, line, filesystem);
 	add_line(view, lines, line->str);
 	if (view->height > 0 && is_running(filesystem) && filesystem->stage_total_bytes > 0)
-		g_ptr_array_add(lines, bar_text(view, filesystem));
+		g_ptr_array_add(lines, progress_text(view, filesystem));
 	if (trouble) {
 		g_autofree char *said = g_strconcat("  ! ", trouble, NULL);
 

@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
-#define BTRFS_MIN_SIZE_BYTES 2048
-#define XFS_MIN_SIZE_BYTES   1
-
 typedef struct {
 	uint64_t physical; /* where its data begins */
 	uint64_t subvolume;
@@ -50,20 +46,14 @@ static int compare_files(const void *a, const void *b)
 	return (one->inode > other->inode) - (one->inode < other->inode);
 }
 
-static uint64_t min_size_bytes(const EstimateTask *task)
-{
-	if (task->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
-		return task->settings->min_size_bytes;
-	return task->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES : XFS_MIN_SIZE_BYTES;
-}
-
 static EstimateFiles *files_new(const EstimateTask *task, Estimate *result)
 {
 	EstimateFiles *files = g_new0(EstimateFiles, 1);
 
 	files->task = task;
 	files->result = result;
-	files->filter = filter_new(task->settings->excludes, min_size_bytes(task));
+	files->filter = filter_new(task->settings->excludes,
+				   filter_min_size_bytes(task->settings, task->identity.kind));
 	filter_set_patterns(files->filter, task->settings->patterns, task->mount_point);
 	files->names = name_buffer_new(task->directory);
 	files->sorter = sorter_new(sizeof(ListedFile), compare_files,

@@ -2,9 +2,14 @@
 #include "cli/estimate/estimate-table.h"
 
 #include "cli/terminal/message.h"
+#include "cli/terminal/plot.h"
 #include "common/text/size-text.h"
 
 #include <stdio.h>
+
+/* The size of the drawing.  A bar is as wide as its label, with a blank. */
+#define DRAWING_HEIGHT 6
+#define BAR_COLUMNS    6
 
 enum {
 	ESTIMATE_MOUNT,
@@ -219,4 +224,26 @@ void estimate_table_print_curves(const Options *options, const EstimateSubject *
 	if (estimate->fraction < 1)
 		printf("All bounds hold together with a chance of 95%% at least; --full reads "
 		       "everything.\n");
+}
+
+void estimate_table_draw(const EstimateSubject *subject, const Estimate *estimate)
+{
+	g_autofree char *where = message_terminal_text(subject->mount_point);
+	uint64_t values[ESTIMATE_BLOCK_SIZES * BAR_COLUMNS] = { 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(values); i++)
+		if (i % BAR_COLUMNS > 0 && i % BAR_COLUMNS < BAR_COLUMNS - 1)
+			values[i] = estimate->blocks[i / BAR_COLUMNS].bytes;
+	g_autofree char *most = size_text(plot_largest(values, G_N_ELEMENTS(values)));
+
+	printf("\n%s: what fixed blocks of a size would free\n", where);
+	plot_print(values, G_N_ELEMENTS(values), DRAWING_HEIGHT, "\033[32m", most);
+	printf("%*s ", PLOT_LABEL_COLUMNS - 1, "");
+	for (size_t i = 0; i < ESTIMATE_BLOCK_SIZES; i++) {
+		bool is_large = estimate_block_bytes[i] >= 1 << 20;
+
+		printf("%*" G_GUINT64_FORMAT "%c ", BAR_COLUMNS - 2,
+		       estimate_block_bytes[i] >> (is_large ? 20 : 10), is_large ? 'M' : 'K');
+	}
+	putchar('\n');
 }

@@ -25,3 +25,6 @@ void estimate_table_add(Table *table, const Options *options, const EstimateSubj
 /* Print the curves and the forecast as text. */
 void estimate_table_print_curves(const Options *options, const EstimateSubject *subject,
 				 const Estimate *estimate, const EstimateForecast *forecast);
+
+/* Draw what fixed blocks of each size would free. */
+void estimate_table_draw(const EstimateSubject *subject, const Estimate *estimate);

@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define HEIGHT 8
-/* Width of the sizes beside the plot, and a blank. */
-#define LABEL_COLUMNS 15
 
 /* The plotted values of passes, the oldest first. */
 typedef struct {
@@ -80,14 +78,6 @@ static bool read_passes(HashStore *store, unsigned most, Series *series, GError 
 static void print_plot(const char *what, const GArray *numbers, const char *colour, bool in_bytes)
 {
 	const uint64_t *values = (const uint64_t *)(const void *)numbers->data;
-	bool coloured = terminal_takes_colours();
-	const PlotStyle style = {
-		.height = HEIGHT,
-		.utf8 = terminal_takes_utf8(),
-		.begin_colour = coloured ? colour : "",
-		.end_colour = coloured ? "\033[0m" : "",
-	};
-	g_auto(GStrv) lines = plot_lines(values, numbers->len, &style);
 	uint64_t largest = 0, sum = 0;
 
 	for (guint i = 0; i < numbers->len; i++) {
@@ -98,12 +88,7 @@ static void print_plot(const char *what, const GArray *numbers, const char *colo
 	g_autofree char *all = bytes_text(sum, in_bytes);
 
 	printf("\n%s: %s in these passes, %s at most\n", what, all, most);
-	for (unsigned i = 0; i < HEIGHT; i++)
-		printf("%*s %s\n", LABEL_COLUMNS - 1,
-		       i == 0            ? most
-		       : i == HEIGHT - 1 ? "0"
-					 : "",
-		       lines[i]);
+	plot_print(values, numbers->len, HEIGHT, colour, most);
 }
 
 /* Days below the first column and the last. */
@@ -119,12 +104,12 @@ static void print_days(const Series *series)
 	first[MIN(day, strlen(first))] = '\0';
 	last[MIN(day, strlen(last))] = '\0';
 	if (series->freed->len >= 2 * day + 1)
-		printf("%*s %s%*s\n", LABEL_COLUMNS - 1, "", first, (int)(series->freed->len - day),
-		       last);
+		printf("%*s %s%*s\n", PLOT_LABEL_COLUMNS - 1, "", first,
+		       (int)(series->freed->len - day), last);
 	else if (strcmp(first, last) == 0)
-		printf("%*s %s\n", LABEL_COLUMNS - 1, "", first);
+		printf("%*s %s\n", PLOT_LABEL_COLUMNS - 1, "", first);
 	else
-		printf("%*s %s to %s\n", LABEL_COLUMNS - 1, "", first, last);
+		printf("%*s %s to %s\n", PLOT_LABEL_COLUMNS - 1, "", first, last);
 }
 
 bool history_plot_print(const StoreEntry *entry, bool in_bytes, GError **error)
@@ -137,7 +122,7 @@ bool history_plot_print(const StoreEntry *entry, bool in_bytes, GError **error)
 	g_autofree char *where = message_terminal_text(
 		entry->has_pass ? mount_point : hash_store_about(entry->store)->uuid);
 
-	if (!read_passes(entry->store, terminal_width() - LABEL_COLUMNS, &series, error))
+	if (!read_passes(entry->store, terminal_width() - PLOT_LABEL_COLUMNS, &series, error))
 		return false;
 	if (series.n_passes == 0) {
 		printf("%s: no pass is remembered\n", where);

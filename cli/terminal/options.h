@@ -71,8 +71,11 @@ typedef struct {
 	char *keep;
 	uint64_t keep_usec; /* parsed @keep; 0: for ever */
 	char *sample;
+	double sample_percent; /* parsed @sample, above 0 and at most 100; 0: not given */
 	char *limit_rate;
+	uint64_t limit_rate_bytes; /* parsed @limit_rate, above 0; 0: not given */
 	char *min_size;
+	uint64_t min_size_bytes; /* parsed @min_size; 0: not given */
 	char *under;
 	char *format;
 	char *by;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/terminal/plot.h"
 
+#include "cli/terminal/terminal.h"
+
 #include <glib.h>
+#include <stdio.h>
 
 #define EIGHTHS 8
 
@@ -61,4 +64,20 @@ char **plot_lines(const uint64_t *values, size_t n_values, const PlotStyle *styl
 	for (unsigned i = 0; i < style->height; i++)
 		lines[i] = line_of(values, n_values, largest, style->height - 1 - i, style);
 	return lines;
+}
+
+void plot_print(const uint64_t *values, size_t n_values, unsigned height, const char *colour,
+		const char *most)
+{
+	bool coloured = terminal_takes_colours();
+	const PlotStyle style = { height, terminal_takes_utf8(), coloured ? colour : "",
+				  coloured ? "\033[0m" : "" };
+	g_auto(GStrv) lines = plot_lines(values, n_values, &style);
+
+	for (unsigned i = 0; i < height; i++)
+		printf("%*s %s\n", PLOT_LABEL_COLUMNS - 1,
+		       i == 0            ? most
+		       : i == height - 1 ? "0"
+					 : "",
+		       lines[i]);
 }

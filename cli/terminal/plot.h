@@ -8,7 +8,7 @@
 /*
  * Plot - numbers as bars for a terminal, one column each.
  *
- * Pure.  Thread: any.
+ * Pure, except for plot_print().  Thread: any.
  */
 typedef struct {
 	unsigned height; /* lines, at least 1 */
@@ -24,3 +24,10 @@ uint64_t plot_largest(const uint64_t *values, size_t n_values); /* 0 if there ar
  * takes the whole height, and every nonzero value is visible.
  */
 char **plot_lines(const uint64_t *values, size_t n_values, const PlotStyle *style);
+
+/* The width of a label and a blank, which precede a line of plot_print(). */
+#define PLOT_LABEL_COLUMNS 15
+
+/* Print the lines, beginning with @most and 0 as labels.  @colour is for terminals that take it. */
+void plot_print(const uint64_t *values, size_t n_values, unsigned height, const char *colour,
+		const char *most);

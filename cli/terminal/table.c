@@ -4,6 +4,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/time-text.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "common/text/word-list.h"
 
 #include <errno.h>
@@ -153,11 +154,10 @@ static void fail_unknown(const TableKind *kind, const char *typed, bool json, GE
 	g_autofree char *safe = message_text(typed);
 
 	if (nearest)
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "there is no column '%s': did you mean '%s'?", safe, nearest);
+		usage_error_set(error, "there is no column '%s': did you mean '%s'?", safe,
+				nearest);
 	else
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "there is no column '%s': --help lists the columns", safe);
+		usage_error_set(error, "there is no column '%s': --help lists the columns", safe);
 }
 
 bool table_kind_has(const TableKind *kind, const Options *options, GError **error)
@@ -165,11 +165,8 @@ bool table_kind_has(const TableKind *kind, const Options *options, GError **erro
 	bool adds;
 	g_auto(GStrv) names = split_columns(options->columns, &adds);
 
-	if (names && !*names) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--output names no column: --help lists the columns");
-		return false;
-	}
+	if (names && !*names)
+		return usage_error_set(error, "--output names no column: --help lists the columns");
 	for (char **name = names; name && *name; name++) {
 		if (find_column(kind, *name, options->json) < kind->n_columns)
 			continue;

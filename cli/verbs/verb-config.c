@@ -2,7 +2,6 @@
 #include "cli/arguments/missing-names.h"
 #include "cli/arguments/mounts-with-timeout.h"
 #include "cli/arguments/store-list.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
@@ -172,7 +171,7 @@ static ExitStatus check_files(const Options *options)
 	do {
 		g_autoptr(GError) error = NULL;
 		g_autoptr(Config) config = *files ? config_read_file(*files, &error)
-						  : configuration_read(options, &error);
+						  : config_read_chosen(options->config, &error);
 
 		if (!config) {
 			message_print_lines(error->message);
@@ -194,7 +193,7 @@ ExitStatus verb_config(const Options *options)
 	if (options->check)
 		return check_files(options);
 
-	config = configuration_read(options, &error);
+	config = config_read_chosen(options->config, &error);
 	if (!config) {
 		message_print_lines(error->message);
 		return EXIT_STATUS_FAILED;

@@ -3,10 +3,10 @@
 #include "cli/arguments/unmounted-devices.h"
 #include "cli/client/daemon-client.h"
 #include "cli/doctor/doctor.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/call/sysfs-attribute.h"
 #include "kernel-ioctl/file/open-file.h"
@@ -333,7 +333,7 @@ static Findings *look_at_all(const Options *options, GError **error)
 {
 	DoctorView view = view_of_system();
 	g_autoptr(GError) faulty = NULL;
-	g_autoptr(Config) config = configuration_read(options, &faulty);
+	g_autoptr(Config) config = config_read_chosen(options->config, &faulty);
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, error);
 	g_autoptr(DaemonClient) client = daemon_client_connect(NULL);
 	g_autoptr(Findings) findings = findings_new();
@@ -411,7 +411,7 @@ ExitStatus verb_doctor(const Options *options)
 		return EXIT_STATUS_FAILED;
 	}
 
-	if (options->json || options->columns || options->raw || options->no_headings)
+	if (options_are_for_programs(options))
 		print_table(findings_all(findings), options);
 	else
 		print_for_people(findings_all(findings));

@@ -4,7 +4,6 @@
 #include "cli/stores/duplicate-stores.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
-#include "common/text/size-text.h"
 
 #include <string.h>
 
@@ -101,16 +100,11 @@ static bool take_under(Query *query, const char *typed)
 
 static bool take_options(Query *query, const Options *options)
 {
-	g_autoptr(GError) error = NULL;
-
 	query->options = options;
+	query->limits.min_bytes = options->min_size_bytes;
 	query->limits.with_shared = options->show_all;
 	if (options->names && options->names[1]) {
 		message_print("duplicates: it takes one directory, or none");
-		return false;
-	}
-	if (options->min_size && !size_parse(options->min_size, &query->limits.min_bytes, &error)) {
-		message_print("duplicates: --min: %s", error->message);
 		return false;
 	}
 	if (!take_format(query, options))

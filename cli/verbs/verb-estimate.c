@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/estimate/estimate-drawing.h"
 #include "cli/estimate/estimate-table.h"
 #include "cli/estimate/estimate.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
-#include "common/text/size-text.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/thread-priority.h"
 
@@ -30,9 +28,6 @@ typedef struct {
 	Config *config;
 	MountTable *mounts;
 	Table *table;
-	double percent; /* 0: not given */
-	uint64_t min_size_bytes;
-	uint64_t rate_bytes;
 	ExitStatus status;
 } Request;
 
@@ -150,21 +145,6 @@ static GPtrArray *list_subjects(Request *request)
 	return subjects;
 }
 
-static void add_excludes(Settings *settings, char *const *more)
-{
-	g_autoptr(GPtrArray) all = g_ptr_array_new();
-	char **known = settings->excludes;
-
-	for (char **glob = known; glob && *glob; glob++)
-		g_ptr_array_add(all, *glob);
-	for (char *const *glob = more; glob && *glob; glob++)
-		g_ptr_array_add(all, g_strdup(*glob));
-	g_ptr_array_add(all, NULL);
-
-	g_free(known);
-	settings->excludes = (char **)g_ptr_array_free(g_steal_pointer(&all), FALSE);
-}
-
 /* The settings of a pass over the filesystem, with those of the command line. */
 static void make_settings(const Request *request, const Subject *subject,
 			  const MountedFilesystem *mounted, Settings *ret)
@@ -173,11 +153,11 @@ static void make_settings(const Request *request, const Subject *subject,
 	g_auto(GStrv) names = mounted ? mounted_filesystem_names(mounted) : NULL;
 
 	config_settings(request->config, names ? (const char *const *)names : alone, ret);
-	add_excludes(ret, request->options->excludes);
+	settings_add_excludes(ret, request->options->excludes);
 	if (request->options->min_size)
-		ret->min_size_bytes = request->min_size_bytes;
-	if (request->rate_bytes > 0)
-		ret->rate_bytes = request->rate_bytes;
+		ret->min_size_bytes = request->options->min_size_bytes;
+	if (request->options->limit_rate)
+		ret->rate_bytes = request->options->limit_rate_bytes;
 }
 
 /* The limit of the disks per second; 0: none. */
@@ -202,8 +182,8 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 
 	if (request->options->full)
 		return 1;
-	if (request->percent > 0)
-		return MIN(request->percent / 100, 1);
+	if (request->options->sample)
+		return request->options->sample_percent / 100;
 	if (!fs_used_bytes(fd, identity->kind, &used_bytes, NULL) || used_bytes == 0)
 		return SAMPLE_FRACTION;
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
@@ -225,7 +205,7 @@ static void print_rest(const Request *request, const EstimateSubject *subject,
 	table_print(request->table);
 	estimate_table_print_curves(request->options, subject, estimate, forecast);
 	if (request->options->plot)
-		estimate_drawing_print(subject, estimate);
+		estimate_table_draw(subject, estimate);
 }
 
 static void say_unreadable(Request *request, const Estimate *estimate)
@@ -305,40 +285,6 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 	return true;
 }
 
-/* Parse "25%" or "6.25"; above 0, and at most 100. */
-static bool percent_parse(const char *text, double *ret)
-{
-	char *end;
-
-	*ret = g_ascii_strtod(text, &end);
-	return end != text && (*end == '\0' || strcmp(end, "%") == 0) && *ret > 0 && *ret <= 100;
-}
-
-static bool take_options(Request *request, GError **error)
-{
-	const Options *options = request->options;
-
-	if (options->sample && !percent_parse(options->sample, &request->percent)) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--sample is a percentage, from more than 0 to 100%");
-		return false;
-	}
-	if (options->min_size && !size_parse(options->min_size, &request->min_size_bytes, error)) {
-		g_prefix_error(error, "--min-size: ");
-		return false;
-	}
-	if (options->limit_rate && !size_parse(options->limit_rate, &request->rate_bytes, error)) {
-		g_prefix_error(error, "--limit-rate: ");
-		return false;
-	}
-	if (options->limit_rate && request->rate_bytes == 0) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--limit-rate: nothing could be read");
-		return false;
-	}
-	return true;
-}
-
 static void estimate_all(Request *request, const GPtrArray *subjects)
 {
 	if (!wants_curves(request->options))
@@ -369,11 +315,7 @@ ExitStatus verb_estimate(const Options *options)
 	g_autoptr(GPtrArray) subjects = NULL;
 	g_auto(Request) request = { .options = options };
 
-	if (!take_options(&request, &error)) {
-		message_print("estimate: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
-	request.config = configuration_read(options, &error);
+	request.config = config_read_chosen(options->config, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
 	if (!request.mounts) {
 		message_print_error(error);

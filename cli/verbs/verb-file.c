@@ -273,9 +273,8 @@ static void show(const char *name, Table *table, const Options *options, bool is
 ExitStatus verb_file(const Options *options)
 {
 	g_autoptr(Table) table = table_new_asked(&table_of_file, options);
-	bool is_detailed = options->names && !options->names[1] && !options->json &&
-			   !options->columns && !options->raw && !options->no_headings &&
-			   !options->nul;
+	bool is_detailed = options->names && !options->names[1] &&
+			   !options_are_for_programs(options) && !options->nul;
 	ExitStatus status = EXIT_STATUS_DONE;
 
 	if (!options->names) {

@@ -173,8 +173,7 @@ ExitStatus verb_history(const Options *options)
 	const StoreEntry *entry;
 	Shown shown = { 0 };
 
-	if (options->plot &&
-	    (options->json || options->columns || options->raw || options->no_headings)) {
+	if (options->plot && options_are_for_programs(options)) {
 		message_print(
 			"history: --plot draws for people, and takes none of --json, --output, "
 			"--raw and --noheadings");

@@ -4,10 +4,10 @@
 #include "cli/client/daemon-client.h"
 #include "cli/client/disk-limits.h"
 #include "cli/client/filesystem-text.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "common/mounts/mount-table.h"
 
 #include <stdlib.h>
@@ -388,7 +388,7 @@ static bool look(Listing *listing)
 		message_print_lines(error->message);
 		return false;
 	}
-	listing->config = configuration_read(listing->options, &error);
+	listing->config = config_read_chosen(listing->options->config, &error);
 	/* The service keeps its present configuration. */
 	if (!listing->config && !listing->has_service)
 		message_print_lines(error->message);

@@ -6,8 +6,7 @@
 #include "cli/terminal/dedupd-program.h"
 #include "cli/terminal/message.h"
 #include "cli/verbs/verb.h"
-#include "common/text/duration-text.h"
-#include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,31 +36,12 @@ static void catch_signals(void)
 /* Check the options here, whether the service or dedupd makes the pass. */
 static bool check(const Options *options, GError **error)
 {
-	uint64_t number;
-
-	if (options->min_size && !size_parse(options->min_size, &number, error)) {
-		g_prefix_error(error, "--min-size: ");
-		return false;
-	}
-	if (options->min_age && !duration_parse(options->min_age, &number, error)) {
-		g_prefix_error(error, "--min-age: ");
-		return false;
-	}
-	if (options->run_for && !duration_parse(options->run_for, &number, error)) {
-		g_prefix_error(error, "--run-for: ");
-		return false;
-	}
-	if (options->nul && !options->files_from) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "-0 goes with --files-from");
-		return false;
-	}
+	if (options->nul && !options->files_from)
+		return usage_error_set(error, "-0 goes with --files-from");
 	for (char **exclude = options->excludes; exclude && *exclude; exclude++) {
 		if (g_utf8_validate(*exclude, -1, NULL))
 			continue;
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--exclude: no UTF-8, which the bus needs");
-		return false;
+		return usage_error_set(error, "--exclude: no UTF-8, which the bus needs");
 	}
 
 	return true;

@@ -7,6 +7,7 @@
 #include "cli/verbs/verb.h"
 #include "common/mounts/mount-table.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
 
@@ -170,18 +171,15 @@ static bool take_subvolume(GPtrArray *subjects, const char *path, GError **error
 
 	if (fd < 0 || !fs_identity_read(fd, &identity, error))
 		return false;
-	if (id == BTRFS_SUBVOLUME_TOP) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s is the top level of its filesystem, which cannot be deleted", safe);
-		return false;
-	}
+	if (id == BTRFS_SUBVOLUME_TOP)
+		return usage_error_set(
+			error, "%s is the top level of its filesystem, which cannot be deleted",
+			safe);
 
 	Subject *subject = subject_of(subjects, fd_steal(&fd), &identity);
-	if (subjects->len > 1) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s is of another filesystem than the subvolumes before", safe);
-		return false;
-	}
+	if (subjects->len > 1)
+		return usage_error_set(
+			error, "%s is of another filesystem than the subvolumes before", safe);
 	if (!subject->ids)
 		subject->ids = g_array_new(false, false, sizeof(uint64_t));
 	g_array_append_val(subject->ids, id);

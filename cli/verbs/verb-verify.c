@@ -192,42 +192,18 @@ static bool verify_store(const StoreEntry *entry, void *data, GError **error)
 	return true;
 }
 
-/* Parse "5%" or "0.1"; above 0, and at most 100. */
-static bool percent_parse(const char *text, double *ret)
-{
-	char *end;
-
-	*ret = g_ascii_strtod(text, &end);
-	return end != text && (*end == '\0' || strcmp(end, "%") == 0) && *ret > 0 && *ret <= 100;
-}
-
-static bool take_options(const Options *options, Verify *verify)
-{
-	g_autoptr(GError) error = NULL;
-
-	verify->percent = SAMPLE_USUAL;
-	if (options->sample && !percent_parse(options->sample, &verify->percent)) {
-		message_print("verify: --sample is a percentage, from more than 0 to 100%%");
-		return false;
-	}
-	if (options->limit_rate && (!size_parse(options->limit_rate, &verify->rate_bytes, &error) ||
-				    verify->rate_bytes == 0)) {
-		message_print("verify: --limit-rate: %s",
-			      error ? error->message : "nothing could be read");
-		return false;
-	}
-	return true;
-}
-
 ExitStatus verb_verify(const Options *options)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(Table) table = table_new_asked(&table_of_verify, options);
 	g_autoptr(MountTable) mounts = mount_table_read(NULL, NULL, NULL, &error);
-	Verify verify = { .mounts = mounts, .table = table };
+	Verify verify = {
+		.mounts = mounts,
+		.table = table,
+		.percent = options->sample ? options->sample_percent : SAMPLE_USUAL,
+		.rate_bytes = options->limit_rate_bytes,
+	};
 
-	if (!take_options(options, &verify))
-		return EXIT_STATUS_USAGE;
 	if (!mounts) {
 		message_print_error(error);
 		return EXIT_STATUS_FAILED;

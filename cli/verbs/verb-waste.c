@@ -12,6 +12,7 @@
 #include "common/files/advice.h"
 #include "common/text/name-text.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "common/text/word-list.h"
 #include "hashstore/objects/history.h"
 #include "hashstore/objects/pinned.h"
@@ -108,6 +109,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Query, query_clear)
 static void query_init(Query *query, const Options *options)
 {
 	query->options = options;
+	query->limits.min_bytes = options->min_size_bytes;
 	query->places = g_array_new(false, true, sizeof(NamedPlace));
 	g_array_set_clear_func(query->places, (GDestroyNotify)named_place_clear);
 	query->names = g_ptr_array_new();
@@ -131,26 +133,18 @@ static bool take_by(Query *query, GError **error)
 	const char *nearest = nearest_word(typed, waste_by_names, n_names);
 	g_autofree char *right = word_list_text(waste_by_names);
 	g_autofree char *safe = message_text(typed);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--by: '%s' is unknown: %s%s",
-		    safe, nearest ? "did you mean " : "", nearest ? nearest : right);
-	return false;
+	return usage_error_set(error, "--by: '%s' is unknown: %s%s", safe,
+			       nearest ? "did you mean " : "", nearest ? nearest : right);
 }
 
-static bool take_numbers(Query *query, GError **error)
+static bool take_depth(Query *query, GError **error)
 {
 	const Options *options = query->options;
 
 	query->depth = options->depth < 0 ? 1 : (unsigned)options->depth;
-	if (options->depth >= 0 && query->by != WASTE_BY_DIRECTORY) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--depth goes with --by=directory");
-		return false;
-	}
-	if (!options->min_size || size_parse(options->min_size, &query->limits.min_bytes, error))
-		return true;
-
-	g_prefix_error(error, "--min: ");
-	return false;
+	if (options->depth >= 0 && query->by != WASTE_BY_DIRECTORY)
+		return usage_error_set(error, "--depth goes with --by=directory");
+	return true;
 }
 
 static bool take_places(Query *query, GError **error)
@@ -412,7 +406,7 @@ static void print(const Query *query)
 	}
 
 	table_print(table);
-	if (!options->columns && !options->raw && !options->no_headings)
+	if (!options_are_for_programs(options))
 		say_total(query, table_count_rows(table));
 	duplicate_stores_say_left_out(&query->left_out);
 }
@@ -424,7 +418,7 @@ ExitStatus verb_waste(const Options *options)
 	ExitStatus status;
 
 	query_init(&query, options);
-	if (!take_by(&query, &error) || !take_numbers(&query, &error) ||
+	if (!take_by(&query, &error) || !take_depth(&query, &error) ||
 	    !take_places(&query, &error)) {
 		message_print("waste: %s", error->message);
 		return EXIT_STATUS_USAGE;

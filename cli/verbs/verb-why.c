@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/arguments/store-list.h"
 #include "cli/files/file-reasons.h"
 #include "cli/files/file-reporter.h"
 #include "cli/files/stored-object.h"
-#include "cli/settings/configuration.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
+#include "common/config/config.h"
 #include "common/mounts/mount-table.h"
 
 #include <string.h>
@@ -29,11 +30,9 @@ const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "ded
 /* The inputs for one file. */
 typedef struct {
 	NamedFile *file;
-	HashStore *store;
+	StoreEntry known; /* without a store: there is none */
 	FileReporter *reporter;
 	FileReport *report;
-	PassRecord last;
-	bool has_pass;
 	Config *config;
 	char uuid[FS_UUID_TEXT_BYTES];
 	const char *names[3]; /* names of the filesystem */
@@ -45,41 +44,24 @@ static void case_clear(Case *it)
 {
 	settings_clear(&it->settings);
 	config_free(it->config);
-	pass_record_clear(&it->last);
 	file_report_free(it->report);
 	file_reporter_free(it->reporter);
-	hash_store_close(it->store);
+	store_entry_clear(&it->known);
 	named_file_close(it->file);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Case, case_clear)
 
-static bool load_last_pass(Case *it, GError **error)
-{
-	g_autoptr(PassCursor) cursor = pass_cursor_open(it->store, error);
-	const PassRecord *last;
-
-	if (!cursor || !pass_cursor_next(cursor, &last, error))
-		return false;
-	if (!last)
-		return true;
-
-	it->has_pass = true;
-	it->last = *last;
-	it->last.mount_point = g_strdup(last->mount_point);
-	return true;
-}
-
 /* Read the configuration of the filesystem. */
 static bool load_settings(Case *it, const Options *options, GError **error)
 {
-	it->config = configuration_read(options, error);
+	it->config = config_read_chosen(options->config, error);
 	if (!it->config)
 		return false;
 
 	fs_uuid_format(it->file->identity.uuid, it->uuid);
 	it->names[0] = it->uuid;
-	it->names[1] = it->has_pass ? it->last.mount_point : NULL;
+	it->names[1] = it->known.last_pass.mount_point;
 	config_settings(it->config, it->names, &it->settings);
 	return true;
 }
@@ -101,18 +83,19 @@ static bool open_case(Case *it, const char *name, const Options *options, GError
 	it->file = named_file_open(name, NULL, error);
 	if (!it->file)
 		return false;
-	it->store = known_store_open(options->state_directory, &it->file->identity, &cause);
-	if (!it->store && !g_error_matches(cause, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT)) {
+	it->known.store = known_store_open(options->state_directory, &it->file->identity, &cause);
+	if (!it->known.store &&
+	    !g_error_matches(cause, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT)) {
 		g_propagate_error(error, g_steal_pointer(&cause));
 		return false;
 	}
-	if (it->store && !load_last_pass(it, error))
+	if (it->known.store && !store_entry_read_pass(&it->known, error))
 		return false;
 
 	if (!load_settings(it, options, error))
 		return false;
 	it->is_compressing = is_mounted_compressing(it);
-	it->reporter = file_reporter_new(it->store);
+	it->reporter = file_reporter_new(it->known.store);
 	file_reporter_ask_sharers(it->reporter);
 	it->report = file_reporter_report(it->reporter, it->file, error);
 	return it->report;
@@ -145,12 +128,12 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 	if (open_case(&it, name, options, &error)) {
 		const SettingOrigins origins = { it.config, it.names };
 		const FileJudges judges = {
-			.store = it.store,
-			.last = it.has_pass ? &it.last : NULL,
+			.store = it.known.store,
+			.last = it.known.has_pass ? &it.known.last_pass : NULL,
 			.settings = &it.settings,
 			.origins = &origins,
 			.is_compressing = it.is_compressing,
-			.mount_point = it.has_pass ? it.last.mount_point : NULL,
+			.mount_point = it.known.last_pass.mount_point,
 		};
 
 		reasons = file_reasons_find(it.file, it.report, &judges, &error);

@@ -36,6 +36,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Memory",
+		.option = "memory",
 		.sections = CONFIG_DEDUPD,
 		.type = CONFIG_BYTES,
 		.standard = "64M",
@@ -46,6 +47,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "StoreLimit",
+		.option = "store-limit",
 		.sections = EVERYWHERE,
 		.type = CONFIG_BYTES,
 		.standard = "auto",
@@ -85,6 +87,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "MinSize",
+		.option = "min-size",
 		.sections = EVERYWHERE,
 		.type = CONFIG_BYTES,
 		.standard = "auto",
@@ -97,6 +100,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "MinRun",
+		.option = "min-run",
 		.sections = EVERYWHERE,
 		.type = CONFIG_BYTES,
 		.standard = "64K",
@@ -106,6 +110,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "MaxCompare",
+		.option = "max-compare",
 		.sections = EVERYWHERE,
 		.type = CONFIG_NUMBER,
 		.standard = "auto",
@@ -120,6 +125,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "MinAge",
+		.option = "min-age",
 		.sections = EVERYWHERE,
 		.type = CONFIG_DURATION,
 		.standard = "none",
@@ -130,6 +136,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Changing",
+		.option = "changing",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "wait",
@@ -139,6 +146,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "AcrossOwners",
+		.option = "across-owners",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "yes",
@@ -148,6 +156,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Zeros",
+		.option = "zeros",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
@@ -157,6 +166,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Find",
+		.option = "find",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
@@ -166,6 +176,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Read",
+		.option = "read",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "all",
@@ -175,6 +186,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "ReadOnlySnapshots",
+		.option = "read-only-snapshots",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
@@ -184,6 +196,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "NoDataCow",
+		.option = "no-data-cow",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "skip",
@@ -193,6 +206,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Compressed",
+		.option = "compressed",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "sums",
@@ -202,6 +216,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Rewrite",
+		.option = "rewrite",
 		.sections = EVERYWHERE,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
@@ -211,13 +226,14 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "LimitRate",
+		.option = "limit-rate",
 		.sections = EVERYWHERE,
 		.type = CONFIG_BYTES,
 		.standard = "none",
 		.form = "none or a size",
 		.least = 1,
 		.word = "none",
-		.help = "Data that a pass may read per second.",
+		.help = "Data that a pass may read and write per second, on each disk.",
 		AT(rate_bytes),
 	},
 	{
@@ -231,6 +247,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "RunFor",
+		.option = "run-for",
 		.sections = EVERYWHERE,
 		.type = CONFIG_DURATION,
 		.standard = "none",
@@ -287,6 +304,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "AnchorBlocks",
+		.option = "anchor-blocks",
 		.sections = EVERYWHERE,
 		.type = CONFIG_NUMBER,
 		.standard = "auto",
@@ -300,6 +318,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "AnchorWindow",
+		.option = "window",
 		.sections = EVERYWHERE,
 		.type = CONFIG_NUMBER,
 		.standard = "auto",
@@ -336,6 +355,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Pressure",
+		.option = "pressure",
 		.sections = OF_DISKS,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",
@@ -346,6 +366,7 @@ static const ConfigKey keys[] = {
 	},
 	{
 		.name = "Rotating",
+		.option = "rotating",
 		.sections = OF_DISKS,
 		.type = CONFIG_CHOICE,
 		.standard = "auto",

@@ -9,7 +9,8 @@
 /*
  * ConfigKey - one key of the configuration: its sections, its values, and the field that it sets.
  *
- * One table of keys serves the parser, the shipped dedupd.conf, dedupd.conf(5) and `dedupctl config`.
+ * One table of keys serves the parser, the options of dedupd, the shipped dedupd.conf, dedupd.conf(5) and `dedupctl
+ * config`.
  * Pure.  Thread: any.
  */
 typedef enum {
@@ -32,7 +33,8 @@ typedef enum {
 
 typedef struct {
 	const char *name;
-	unsigned sections; /* ConfigSection */
+	const char *option; /* of dedupd, without the dashes; NULL: none */
+	unsigned sections;  /* ConfigSection */
 	ConfigType type;
 	const char *standard;     /* the default value; "" for an empty list */
 	const char *form;         /* the accepted form, for people; NULL: one of the words */

@@ -5,6 +5,7 @@
 #include "common/text/duration-text.h"
 #include "common/text/name-text.h"
 #include "common/text/size-text.h"
+#include "common/text/usage-error.h"
 #include "common/text/word-list.h"
 
 #include <string.h>
@@ -12,19 +13,6 @@
 char *config_value_form(const ConfigKey *key)
 {
 	return key->words ? word_list_text(key->words) : g_strdup(key->form);
-}
-
-G_GNUC_PRINTF(2, 3)
-static bool refuse(GError **error, const char *format, ...)
-{
-	g_autofree char *message = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	message = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, message);
-	return false;
 }
 
 /* Convert systemd's other words for yes and no. */
@@ -59,9 +47,9 @@ static bool set_choice(const ConfigKey *key, const char *text, unsigned *ret, GE
 	}
 
 	near = nearest_word(text, words, i);
-	return near ? refuse(error, "\"%s\" is unknown, did you mean %s?  It may be %s", shown,
-			     near, form)
-		    : refuse(error, "\"%s\" is unknown: it may be %s", shown, form);
+	return near ? usage_error_set(error, "\"%s\" is unknown, did you mean %s?  It may be %s",
+				      shown, near, form)
+		    : usage_error_set(error, "\"%s\" is unknown: it may be %s", shown, form);
 }
 
 static bool set_bytes(const ConfigKey *key, const char *text, uint64_t *ret, GError **error)
@@ -71,7 +59,7 @@ static bool set_bytes(const ConfigKey *key, const char *text, uint64_t *ret, GEr
 	if (!size_parse(text, &bytes, error))
 		return false;
 	if (bytes < key->least)
-		return refuse(error, "%s is too small: it may be %s", text, key->form);
+		return usage_error_set(error, "%s is too small: it may be %s", text, key->form);
 
 	*ret = bytes;
 	return true;
@@ -83,7 +71,7 @@ static bool set_number(const ConfigKey *key, const char *text, uint32_t *ret, GE
 	guint64 number;
 
 	if (!g_ascii_string_to_unsigned(text, 10, key->least, key->most, &number, NULL))
-		return refuse(error, "\"%s\" is wrong: it may be %s", shown, key->form);
+		return usage_error_set(error, "\"%s\" is wrong: it may be %s", shown, key->form);
 
 	*ret = (uint32_t)number;
 	return true;
@@ -94,7 +82,7 @@ static bool set_path(const ConfigKey *key, const char *text, char **ret, GError 
 	g_autofree char *shown = name_text(text, strlen(text));
 
 	if (*text != '/')
-		return refuse(error, "\"%s\" is wrong: it may be %s", shown, key->form);
+		return usage_error_set(error, "\"%s\" is wrong: it may be %s", shown, key->form);
 
 	g_free(*ret);
 	*ret = g_strdup(text);
@@ -124,14 +112,14 @@ static bool check_pattern(const char *text, GError **error)
 	const char *sharp = strpbrk(text, "#;");
 
 	if (strchr(text, ','))
-		return refuse(error,
-			      "one pattern in a line: a comma is part of a name only as [,]");
+		return usage_error_set(
+			error, "one pattern in a line: a comma is part of a name only as [,]");
 	for (; sharp; sharp = strpbrk(sharp + 1, "#;"))
 		if (sharp > text && g_ascii_isspace(sharp[-1]))
-			return refuse(error,
-				      "a comment stands in a line of its own: behind a "
-				      "blank, %c is part of a name only as [%c]",
-				      *sharp, *sharp);
+			return usage_error_set(error,
+					       "a comment stands in a line of its own: behind a "
+					       "blank, %c is part of a name only as [%c]",
+					       *sharp, *sharp);
 
 	return true;
 }
@@ -177,7 +165,7 @@ bool config_value_set(const ConfigKey *key, const char *text, void *values, GErr
 	if (*text == '\0' && !config_key_is_list(key)) {
 		g_autofree char *form = config_value_form(key);
 
-		return refuse(error, "a value is missing: it may be %s", form);
+		return usage_error_set(error, "a value is missing: it may be %s", form);
 	}
 
 	switch (key->type) {
@@ -197,7 +185,7 @@ bool config_value_set(const ConfigKey *key, const char *text, void *values, GErr
 		return add_pattern("", text, at, error);
 	case CONFIG_INCLUDE:
 		if (*text == '!')
-			return refuse(error, "a pattern of Include= begins with no !");
+			return usage_error_set(error, "a pattern of Include= begins with no !");
 		return add_pattern("!", text, at, error);
 	}
 

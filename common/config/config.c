@@ -323,6 +323,15 @@ Config *config_read_file(const char *path, GError **error)
 	return read_all(files, error);
 }
 
+Config *config_read_chosen(const char *chosen, GError **error)
+{
+	if (!chosen)
+		return config_read(config_places_standard(), error);
+	if (strcmp(chosen, "none") == 0)
+		return config_new();
+	return config_read_file(chosen, error);
+}
+
 /* True if @entry is in @section, and its name is one of @names. */
 static bool applies(const ConfigEntry *entry, ConfigSection section, const char *const *names)
 {

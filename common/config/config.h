@@ -47,6 +47,9 @@ Config *config_read(const ConfigPlaces *places, GError **error);
 /* Read one file only. */
 Config *config_read_file(const char *path, GError **error);
 
+/* Read what the option --config names: a file, or "none"; NULL: the standard places. */
+Config *config_read_chosen(const char *chosen, GError **error);
+
 /* Add the @length bytes at @text as if they were the contents of @file. */
 bool config_add(Config *config, const char *file, const char *text, size_t length, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

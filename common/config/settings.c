@@ -14,6 +14,18 @@ void settings_clear(Settings *settings)
 	memset(settings, 0, sizeof(*settings));
 }
 
+void settings_add_excludes(Settings *settings, char *const *more)
+{
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	if (settings->excludes)
+		g_strv_builder_addv(all, (const char **)settings->excludes);
+	if (more)
+		g_strv_builder_addv(all, (const char **)more);
+	g_strfreev(settings->excludes);
+	settings->excludes = g_strv_builder_end(all);
+}
+
 Settings *settings_new(void)
 {
 	return g_rc_box_new0(Settings);

@@ -116,7 +116,7 @@ typedef struct {
 	uint64_t min_age_usec;   /* files that changed within it are left for a later pass */
 	uint64_t run_for_usec;   /* the longest that a pass may take; 0: no limit */
 	uint64_t rate_bytes;     /* per second and disk; 0: no limit */
-	uint64_t rate_requests;  /* the same, in requests */
+	uint32_t rate_requests;  /* the same, in requests */
 	uint32_t anchor_blocks;  /* 0: that of the store; of a new one AnchorShape */
 	uint32_t window_anchors; /* the same */
 	uint32_t max_compare;    /* bytes compared per byte freed; SETTINGS_MAX_COMPARE_AUTO */
@@ -140,17 +140,18 @@ typedef struct {
 	/* For all disks, instead of the configuration; PRESSURE_AUTO: as configured. */
 	PressurePolicy pressure;
 	RotatingPolicy rotating; /* the same */
-	bool once;
-	bool now;          /* ignore the windows */
-	bool queue;        /* wait for other passes instead of failing */
-	bool only_changed; /* skip a first pass, and work that is due now and then */
-	bool dry_run;
-	bool is_for_one_pass;  /* what it excludes stays in the store */
-	bool has_given_limits; /* limits on files from the command line: see OneOffLimits */
-	bool rebuild;
-	bool json;
-	bool quiet;
-	bool verbose;
+	bool is_for_one_pass;    /* what it excludes stays in the store */
+	bool has_given_limits;   /* limits on files from the command line: see OneOffLimits */
+	/* Flags of the command line, where GLib writes them. */
+	gboolean once;
+	gboolean now;          /* ignore the windows */
+	gboolean queue;        /* wait for other passes instead of failing */
+	gboolean only_changed; /* skip a first pass, and work that is due now and then */
+	gboolean dry_run;
+	gboolean rebuild;
+	gboolean json;
+	gboolean quiet;
+	gboolean verbose;
 } Settings;
 
 #define SETTINGS_MEMORY_BYTES     (UINT64_C(64) << 20)
@@ -166,6 +167,9 @@ typedef struct {
 #define SETTINGS_WINDOW_ANCHORS_MAX 64
 
 void settings_clear(Settings *settings);
+
+/* Add copies of the globs @more, which may be NULL. */
+void settings_add_excludes(Settings *settings, char *const *more);
 
 /* Settings that several owners share; they must come from settings_new(). */
 Settings *settings_new(void);

@@ -2,6 +2,7 @@
 #include "common/config/time-window.h"
 
 #include "common/text/name-text.h"
+#include "common/text/usage-error.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +25,11 @@ static bool refuse(const char *text, const char *why, GError **error)
 {
 	g_autofree char *shown = name_text(text, strlen(text));
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "\"%s\" is not a time window: %s (right would be 22:00-06:00, 09:00-17:30 "
-		    "Mon-Fri or Sat,Sun)",
-		    shown, why);
-	return false;
+	return usage_error_set(
+		error,
+		"\"%s\" is not a time window: %s (right would be 22:00-06:00, 09:00-17:30 "
+		"Mon-Fri or Sat,Sun)",
+		shown, why);
 }
 
 /* Parse "22:00" at *@text, and move *@text behind it. */

@@ -6,6 +6,10 @@
 #include <fnmatch.h>
 #include <string.h>
 
+/* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
+#define BTRFS_MIN_SIZE_BYTES 2048
+#define XFS_MIN_SIZE_BYTES   1
+
 typedef struct {
 	char *glob;
 	bool has_slash;
@@ -24,6 +28,13 @@ struct Filter {
 static void exclude_clear(Exclude *exclude)
 {
 	g_free(exclude->glob);
+}
+
+uint64_t filter_min_size_bytes(const Settings *settings, FsKind kind)
+{
+	if (settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
+		return settings->min_size_bytes;
+	return kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES : XFS_MIN_SIZE_BYTES;
 }
 
 Filter *filter_new(char *const *globs, uint64_t min_size_bytes)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "common/config/settings.h"
+#include "kernel-ioctl/file/fs-identity.h"
 
 /*
  * Filter - which files of a walk are considered: --exclude, --min-size, and the configured patterns.
@@ -25,6 +24,9 @@ typedef struct Filter Filter;
 #define FILTER_PATH_BYTES_MAX ((size_t)16 << 10)
 
 Filter *filter_new(char *const *globs, uint64_t min_size_bytes);
+
+/* The size below which files are not read, with the default for @kind. */
+uint64_t filter_min_size_bytes(const Settings *settings, FsKind kind);
 void filter_free(Filter *filter);
 
 /*

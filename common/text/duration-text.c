@@ -2,6 +2,7 @@
 #include "common/text/duration-text.h"
 
 #include "common/text/name-text.h"
+#include "common/text/usage-error.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,11 +20,11 @@ static bool refuse(const char *text, const char *why, GError **error)
 {
 	g_autofree char *shown = name_text(text, strlen(text));
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "\"%s\" is not a duration: %s (right would be 90s, 30min, 4h, 2d, 1w or "
-		    "1h 30min)",
-		    shown, why);
-	return false;
+	return usage_error_set(
+		error,
+		"\"%s\" is not a duration: %s (right would be 90s, 30min, 4h, 2d, 1w or "
+		"1h 30min)",
+		shown, why);
 }
 
 /* Parse the unit at *@text, and move *@text behind it; NULL: none. */

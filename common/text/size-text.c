@@ -2,6 +2,7 @@
 #include "common/text/size-text.h"
 
 #include "common/text/name-text.h"
+#include "common/text/usage-error.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,10 +74,9 @@ static bool refuse(const char *text, const char *why, GError **error)
 {
 	g_autofree char *shown = name_text(text, strlen(text));
 
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "\"%s\" is not a size: %s (right would be 4096, 64K, 64MiB or 1.5G)", shown,
-		    why);
-	return false;
+	return usage_error_set(error,
+			       "\"%s\" is not a size: %s (right would be 4096, 64K, 64MiB or 1.5G)",
+			       shown, why);
 }
 
 bool size_parse(const char *text, uint64_t *ret_bytes, GError **error)

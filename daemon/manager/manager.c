@@ -382,7 +382,7 @@ bool manager_reload(Manager *manager, GError **error)
 	g_autoptr(Config) config = NULL;
 
 	sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
-	config = pass_settings_read_config(manager->settings, error);
+	config = config_read_chosen(manager->settings->config, error);
 	sd_notify(false, "READY=1");
 	if (!config)
 		return false;

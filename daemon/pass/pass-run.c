@@ -32,19 +32,6 @@
 
 #define USEC_NSEC INT64_C(1000)
 
-/* Smaller files lie inline in btrfs's metadata (max_inline); on XFS each takes a block. */
-#define BTRFS_MIN_SIZE_BYTES 2048
-#define XFS_MIN_SIZE_BYTES   1
-
-static uint64_t min_size_bytes(const Pass *pass)
-{
-	if (pass->settings->min_size_bytes != SETTINGS_MIN_SIZE_UNSET)
-		return pass->settings->min_size_bytes;
-
-	return pass->filesystem->identity.kind == FS_KIND_BTRFS ? BTRFS_MIN_SIZE_BYTES
-								: XFS_MIN_SIZE_BYTES;
-}
-
 static void set_young(Pass *pass)
 {
 	const uint64_t most_usec = G_MAXINT64 / USEC_NSEC;
@@ -129,7 +116,8 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->n_readers = io_parallelism_threads(disks, filesystem);
 	pass->n_sharers = getenv("DEDUPD_SHARERS") ? (unsigned)atoi(getenv("DEDUPD_SHARERS")) : MIN(pass->n_readers, g_get_num_processors());
 	pass->btrfs.compare_factor = compare_factor(pass);
-	pass->filter = filter_new(settings->excludes, min_size_bytes(pass));
+	pass->filter = filter_new(settings->excludes,
+				  filter_min_size_bytes(settings, pass->filesystem->identity.kind));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);
 	pass->kept = page_cache_budget_new(NULL);

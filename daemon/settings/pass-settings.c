@@ -4,17 +4,7 @@
 #include "daemon/settings/configured-filesystems.h"
 #include "daemon/settings/options.h"
 
-#include <string.h>
 #include <unistd.h>
-
-Config *pass_settings_read_config(const Settings *settings, GError **error)
-{
-	if (!settings->config)
-		return config_read(config_places_standard(), error);
-	if (strcmp(settings->config, "none") == 0)
-		return config_new();
-	return config_read_file(settings->config, error);
-}
 
 static void take_config(const Config *config, const char *const *names, Settings *ret)
 {

@@ -11,9 +11,6 @@
  * Thread: main.
  */
 
-/* The configuration that @settings, from the command line alone, ask for. */
-Config *pass_settings_read_config(const Settings *settings, GError **error);
-
 /* The settings of @filesystem; NULL: of none.  @arguments are those of the command line. */
 bool pass_settings_make(const Config *config, char *const *arguments, const Filesystem *filesystem,
 			Settings *ret, bool *ret_done, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -45,18 +45,6 @@ static bool is_known(const char *wish)
 	return false;
 }
 
-static void add_excludes(Settings *settings, char *const *more)
-{
-	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
-
-	if (settings->excludes)
-		g_strv_builder_addv(all, (const char **)settings->excludes);
-	if (more)
-		g_strv_builder_addv(all, (const char **)more);
-	g_strfreev(settings->excludes);
-	settings->excludes = g_strv_builder_end(all);
-}
-
 /* The shorter of two times; 0 is no limit. */
 static uint64_t shorter_usec(uint64_t one, uint64_t other)
 {
@@ -79,7 +67,7 @@ static bool take_arguments(Settings *settings, char **arguments, GError **error)
 	settings->run_for_usec = shorter_usec(settings->run_for_usec, wished.run_for_usec);
 	settings->min_size_bytes = wished.min_size_bytes;
 	settings->min_age_usec = wished.min_age_usec;
-	add_excludes(settings, wished.excludes);
+	settings_add_excludes(settings, wished.excludes);
 	return true;
 }
 
