@@ -12,6 +12,7 @@
 #include "daemon/context/device-watch.h"
 #include "daemon/context/extent-scope.h"
 #include "daemon/context/filesystem.h"
+#include "daemon/context/io-parallelism.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/postponed.h"
 #include "daemon/context/progress.h"
@@ -63,9 +64,8 @@ typedef struct {
 	Filter *filter;
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
-	unsigned n_readers;   /* threads that read data at a time */
+	IoParallelism parallelism;
 	DeviceWatch *watch;   /* NULL before it is opened */
-	unsigned n_sharers;   /* threads that deduplicate at a time */
 	PageCacheBudget *kept;
 	CachedFiles *hot;
 	Postponed *postponed;

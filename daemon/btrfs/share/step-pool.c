@@ -141,7 +141,7 @@ static void note_done(void *content G_GNUC_UNUSED, void *data)
 static void start_threads(StepPool *pool, ExtentFiles *files)
 {
 	g_autoptr(GError) failed = NULL;
-	unsigned wanted = pool->pass->n_sharers;
+	unsigned wanted = pool->pass->parallelism.n_sharers;
 
 	if (wanted <= 1)
 		return;

@@ -26,7 +26,7 @@ typedef struct {
 	SharedStep shared;
 } StepJob;
 
-/* The threads of @pass (n_sharers); if it has one, or none can be started, the owner shares the steps itself. */
+/* The threads of @pass (IoParallelism); if it has one, or none can be started, the owner shares the steps itself. */
 StepPool *step_pool_new(Pass *pass, ExtentFiles *files);
 
 /* Ends the threads, and adds the bytes that they read to the result of the pass.  Accepts NULL. */

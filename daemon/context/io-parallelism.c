@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/fingerprint/io-parallelism.h"
+#include "daemon/context/io-parallelism.h"
 
+#include "common/config/settings.h"
 #include "kernel-ioctl/machine/disk-topology.h"
 
 #define READERS_ROTATING 1
@@ -24,7 +25,13 @@ static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
 	return false;
 }
 
-unsigned io_parallelism_threads(DiskTable *table, const Filesystem *filesystem)
+IoParallelism io_parallelism_of(DiskTable *table, const Filesystem *filesystem, uint32_t threads)
 {
-	return is_on_rotating(table, filesystem) ? READERS_ROTATING : READERS_SOLID;
+	bool is_rotating = is_on_rotating(table, filesystem);
+	unsigned n_readers = is_rotating ? READERS_ROTATING : READERS_SOLID;
+
+	if (threads != SETTINGS_THREADS_AUTO)
+		return (IoParallelism){ is_rotating, threads, threads };
+	/* Comparing takes processors. */
+	return (IoParallelism){ is_rotating, n_readers, MIN(n_readers, g_get_num_processors()) };
 }
