@@ -4,6 +4,7 @@
 #include "common/config/settings.h"
 #include "common/content/remainder.h"
 #include "common/disks/disk-table.h"
+#include "common/disks/io-parallelism.h"
 #include "common/disks/page-cache-budget.h"
 #include "common/disks/throttle.h"
 #include "common/files/filter.h"
@@ -12,7 +13,6 @@
 #include "daemon/context/device-watch.h"
 #include "daemon/context/extent-scope.h"
 #include "daemon/context/filesystem.h"
-#include "daemon/context/io-parallelism.h"
 #include "daemon/context/pass-result.h"
 #include "daemon/context/postponed.h"
 #include "daemon/context/progress.h"
@@ -65,7 +65,7 @@ typedef struct {
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
 	IoParallelism parallelism;
-	DeviceWatch *watch;   /* NULL before it is opened */
+	DeviceWatch *watch; /* NULL before it is opened */
 	PageCacheBudget *kept;
 	CachedFiles *hot;
 	Postponed *postponed;

@@ -112,7 +112,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->room = store_room_new(pass->store, settings->state_directory, store_limit(pass));
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
-	pass->parallelism = io_parallelism_of(disks, filesystem, settings->threads);
+	pass->parallelism = io_parallelism_of(disks, filesystem->fd, settings->threads);
 	pass->btrfs.compare_factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes,
 				  filter_min_size_bytes(settings, pass->filesystem->identity.kind));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/disks/disk-table.h"
-#include "daemon/context/filesystem.h"
 
 /*
  * IoParallelism - how many threads of a pass use the disks at a time.
@@ -18,5 +17,8 @@ typedef struct {
 	unsigned n_sharers; /* threads that deduplicate, at least 1 */
 } IoParallelism;
 
-/* @threads: as many, whatever the disks are; SETTINGS_THREADS_AUTO: as many as suit them. */
-IoParallelism io_parallelism_of(DiskTable *table, const Filesystem *filesystem, uint32_t threads);
+/*
+ * For the filesystem on which @fd is.  @threads: as many, whatever its disks are; SETTINGS_THREADS_AUTO: as many as
+ * suit them.
+ */
+IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads);

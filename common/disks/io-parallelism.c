@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/io-parallelism.h"
+#include "common/disks/io-parallelism.h"
 
 #include "common/config/settings.h"
 #include "kernel-ioctl/machine/disk-topology.h"
@@ -8,13 +8,13 @@
 #define READERS_SOLID    4
 
 /* False also if this cannot be found out. */
-static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
+static bool is_on_rotating(DiskTable *table, int fd)
 {
 	g_autoptr(GError) unknown = NULL;
 	g_autoptr(GPtrArray) disks = NULL;
 	FsLocation location;
 
-	if (!fs_location_read(filesystem->fd, &location, &unknown))
+	if (!fs_location_read(fd, &location, &unknown))
 		return false;
 
 	disks = disk_topology_find(disk_topology_system(), &location);
@@ -25,9 +25,9 @@ static bool is_on_rotating(DiskTable *table, const Filesystem *filesystem)
 	return false;
 }
 
-IoParallelism io_parallelism_of(DiskTable *table, const Filesystem *filesystem, uint32_t threads)
+IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads)
 {
-	bool is_rotating = is_on_rotating(table, filesystem);
+	bool is_rotating = is_on_rotating(table, fd);
 	unsigned n_readers = is_rotating ? READERS_ROTATING : READERS_SOLID;
 
 	if (threads != SETTINGS_THREADS_AUTO)
