@@ -119,6 +119,7 @@ typedef struct {
 	uint32_t rate_requests;  /* the same, in requests */
 	uint32_t anchor_blocks;  /* 0: that of the store; of a new one AnchorShape */
 	uint32_t window_anchors; /* the same */
+	uint32_t threads;        /* that read and deduplicate; SETTINGS_THREADS_AUTO */
 	uint32_t max_compare;    /* bytes compared per byte freed; SETTINGS_MAX_COMPARE_AUTO */
 	ZerosPolicy zeros;
 	FindPolicy find;
@@ -160,10 +161,12 @@ typedef struct {
 #define SETTINGS_STORE_LIMIT_AUTO UINT64_MAX
 #define SETTINGS_ANCHORS_UNSET    0
 #define SETTINGS_MAX_COMPARE_AUTO 0
+#define SETTINGS_THREADS_AUTO     0
 
 #define SETTINGS_MEMORY_MIN_BYTES   (UINT64_C(4) << 20)
 #define SETTINGS_ANCHOR_BLOCKS_MAX  16
 #define SETTINGS_MAX_COMPARE_MOST   1000000
+#define SETTINGS_THREADS_MOST       64
 #define SETTINGS_WINDOW_ANCHORS_MAX 64
 
 void settings_clear(Settings *settings);

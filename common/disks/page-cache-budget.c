@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/page-cache-budget.h"
 
+#include "common/threads/locked.h"
+
 #include <sys/sysinfo.h>
 
 #define WINDOWS_MAX   (1 << 18)
@@ -11,6 +13,9 @@
 
 struct PageCacheBudget {
 	bool (*is_memory_free)(void);
+
+	/* Guards the rest. */
+	pthread_mutex_t mutex;
 	GHashTable *windows; /* set of KeptWindow, each as one number */
 	unsigned n_since_look;
 	bool may_keep;
@@ -36,6 +41,7 @@ PageCacheBudget *page_cache_budget_new(bool (*is_memory_free)(void))
 	PageCacheBudget *kept = g_new0(PageCacheBudget, 1);
 
 	kept->is_memory_free = is_memory_free ? is_memory_free : is_an_eighth_free;
+	pthread_mutex_init(&kept->mutex, NULL);
 	kept->windows = g_hash_table_new(hash_key, NULL);
 	kept->n_since_look = WINDOWS_PER_LOOK;
 	return kept;
@@ -47,6 +53,7 @@ void page_cache_budget_free(PageCacheBudget *kept)
 		return;
 
 	g_hash_table_unref(kept->windows);
+	pthread_mutex_destroy(&kept->mutex);
 	g_free(kept);
 }
 
@@ -57,7 +64,7 @@ static void *key_of(uint32_t object, uint32_t window)
 	return (void *)(uintptr_t)((uint64_t)object << 32 | window);
 }
 
-bool page_cache_budget_may_keep(PageCacheBudget *kept)
+static bool may_keep(PageCacheBudget *kept)
 {
 	if (++kept->n_since_look >= WINDOWS_PER_LOOK) {
 		kept->n_since_look = 0;
@@ -67,9 +74,18 @@ bool page_cache_budget_may_keep(PageCacheBudget *kept)
 	return kept->may_keep;
 }
 
+bool page_cache_budget_may_keep(PageCacheBudget *kept)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
+
+	return may_keep(kept);
+}
+
 bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t window)
 {
-	if (!page_cache_budget_may_keep(kept) || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
+
+	if (!may_keep(kept) || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
 		return false;
 
 	g_hash_table_add(kept->windows, key_of(object, window));
@@ -78,6 +94,8 @@ bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t wind
 
 bool page_cache_budget_take(PageCacheBudget *kept, uint32_t object, uint32_t window)
 {
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
+
 	return g_hash_table_remove(kept->windows, key_of(object, window));
 }
 

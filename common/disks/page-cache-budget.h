@@ -12,7 +12,7 @@
  * It keeps windows only while memory is free, not merely reclaimable: so it never displaces other cached
  * data.  It records at most 256 Ki windows (8 MiB), by object and window.
  *
- * Thread: the filesystem's worker.
+ * Thread: any, except page_cache_budget_take_all(): the filesystem's worker.
  */
 typedef struct PageCacheBudget PageCacheBudget;
 

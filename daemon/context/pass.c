@@ -7,12 +7,20 @@
 #define COMMIT_USEC (30 * G_USEC_PER_SEC)
 #define DAY_USEC    (INT64_C(86400) * G_USEC_PER_SEC)
 
-bool pass_checkpoint(const Pass *pass)
+bool pass_pay(const Pass *pass)
 {
 	if (pass->throttle && !atomic_load(pass->stop))
 		throttle_settle(pass->throttle, pass->stop);
 
-	if (pass->watch && !atomic_load(pass->stop))
+	return !atomic_load(pass->stop);
+}
+
+bool pass_checkpoint(const Pass *pass)
+{
+	if (!pass_pay(pass))
+		return false;
+
+	if (pass->watch)
 		pass_devices_look(pass);
 
 	return !atomic_load(pass->stop);

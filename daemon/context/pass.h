@@ -4,6 +4,7 @@
 #include "common/config/settings.h"
 #include "common/content/remainder.h"
 #include "common/disks/disk-table.h"
+#include "common/disks/io-parallelism.h"
 #include "common/disks/page-cache-budget.h"
 #include "common/disks/throttle.h"
 #include "common/files/filter.h"
@@ -63,8 +64,8 @@ typedef struct {
 	Filter *filter;
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
-	unsigned n_readers;   /* threads that read data at a time */
-	DeviceWatch *watch;   /* NULL before it is opened */
+	IoParallelism parallelism;
+	DeviceWatch *watch; /* NULL before it is opened */
 	PageCacheBudget *kept;
 	CachedFiles *hot;
 	Postponed *postponed;
@@ -72,11 +73,13 @@ typedef struct {
 	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
 	CompareAccount account; /* of files that were read */
-	uint64_t window_bytes;  /* bytes read of a file before it is deduplicated (dedupe-call.h) */
 	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
 	WitnessSample shared;   /* of the targets */
 	BtrfsPass btrfs;
 	XfsPass xfs;
+
+	/* Bytes read of a file before it is deduplicated (dedupe-call.h).  Thread: any. */
+	_Atomic uint64_t window_bytes;
 
 	PassResult *result; /* the caller's */
 } Pass;
@@ -100,7 +103,10 @@ void pass_note_unmatched(const Pass *pass, bool looked_at_all);
 uint32_t pass_day(const Pass *pass);
 
 /*
- * Pay the throttle for the calling thread's disk I/O that was not paid for before, which may sleep.  Check the
- * devices.  Return whether the pass goes on.  Every long loop calls this.
+ * Pay the throttle for the calling thread's disk I/O that was not paid for before, which may sleep.  Return whether
+ * the pass goes on.  Thread: any.
  */
+bool pass_pay(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same, and check the devices.  Every long loop of the worker calls this. */
 bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;

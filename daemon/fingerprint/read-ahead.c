@@ -451,7 +451,7 @@ static bool fill(ReadAhead *ahead, GError **error)
 {
 	bool filled;
 
-	if (ahead->pass->n_readers > 1)
+	if (ahead->pass->parallelism.n_readers > 1)
 		return fill_window(ahead, error);
 	if (!is_half_empty(ahead))
 		return true;

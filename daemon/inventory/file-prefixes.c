@@ -418,7 +418,9 @@ FilePrefixes *file_prefixes_new(Pass *pass, GError **error)
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);
 	/* With a limit, threads would only wait for each other.  A rotating disk would seek between them. */
-	n_threads = throttle_is_limited(pass->throttle) || pass->n_readers == 1 ? 1 : THREADS;
+	n_threads = throttle_is_limited(pass->throttle) || pass->parallelism.n_readers == 1
+			    ? 1
+			    : THREADS;
 	pthread_mutex_init(&heads->mutex, NULL);
 	pthread_mutex_init(&heads->shared_mutex, NULL);
 	pthread_cond_init(&heads->begun, NULL);

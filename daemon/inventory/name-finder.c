@@ -340,7 +340,8 @@ void name_finder_read_ahead(NameFinder *finder)
 	/*
 	 * With a limit, the two threads would only wait for each other.  A rotating disk would seek between them.
 	 */
-	if (finder->parents || pass->n_readers == 1 || throttle_is_limited(pass->throttle))
+	if (finder->parents || pass->parallelism.n_readers == 1 ||
+	    throttle_is_limited(pass->throttle))
 		return;
 
 	finder->messages = message_queue_new(NULL);

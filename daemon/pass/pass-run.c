@@ -13,7 +13,6 @@
 #include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/context/pass-devices.h"
 #include "daemon/context/pass-note.h"
-#include "daemon/fingerprint/io-parallelism.h"
 #include "daemon/pass/disk-slot.h"
 #include "daemon/pass/extent-pass.h"
 #include "daemon/pass/file-pass.h"
@@ -76,7 +75,7 @@ static uint64_t compare_factor(const Pass *pass)
 {
 	if (pass->settings->max_compare != SETTINGS_MAX_COMPARE_AUTO)
 		return pass->settings->max_compare;
-	return pass->n_readers == 1 ? PLACE_COST_FACTOR_ROTATING : PLACE_COST_FACTOR;
+	return pass->parallelism.is_rotating ? PLACE_COST_FACTOR_ROTATING : PLACE_COST_FACTOR;
 }
 
 static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
@@ -113,7 +112,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->room = store_room_new(pass->store, settings->state_directory, store_limit(pass));
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
-	pass->n_readers = io_parallelism_threads(disks, filesystem);
+	pass->parallelism = io_parallelism_of(disks, filesystem->fd, settings->threads);
 	pass->btrfs.compare_factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes,
 				  filter_min_size_bytes(settings, pass->filesystem->identity.kind));

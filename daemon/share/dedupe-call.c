@@ -30,7 +30,7 @@ bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *cal
 	return dedupe_range_needs_relay(&source, file_reader_fd(call->target), call->target_offset);
 }
 
-static DedupeTarget call_once(Pass *pass, const DedupeCall *call)
+static DedupeTarget call_once(const Pass *pass, const DedupeCall *call, DedupeCounts *counts)
 {
 	DedupeSource source = source_of(pass->filesystem, call);
 	DedupeTarget target = {
@@ -38,9 +38,9 @@ static DedupeTarget call_once(Pass *pass, const DedupeCall *call)
 		.offset_bytes = call->target_offset,
 	};
 
-	pass->result->shared.calls +=
+	counts->calls +=
 		dedupe_range(&source, call->length, &target, 1, DEDUPE_ROUND_BYTES, pass->stop);
-	pass->result->restored_bytes +=
+	counts->restored_bytes +=
 		file_reader_restore(call->target, target.offset_bytes, call->length);
 	return target;
 }
@@ -83,7 +83,7 @@ static bool is_in_memory(const DedupeCall *call)
 /* Reading one range may evict the other, so both are awaited again. */
 static void await_both(const Pass *pass, const DedupeCall *piece, void *scratch)
 {
-	for (unsigned i = 0; i < AWAIT_TRIES && pass_checkpoint(pass); i++) {
+	for (unsigned i = 0; i < AWAIT_TRIES && pass_pay(pass); i++) {
 		await(piece->target, piece->target_offset, piece->length, scratch);
 		if (piece->source)
 			await(piece->source, piece->source_offset, piece->length, scratch);
@@ -92,13 +92,13 @@ static void await_both(const Pass *pass, const DedupeCall *piece, void *scratch)
 	}
 }
 
-static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
+static DedupeTarget call_in_pieces(const Pass *pass, const DedupeCall *call, DedupeCounts *counts)
 {
 	g_autofree void *scratch = g_malloc(SCRATCH_BYTES);
 	DedupeTarget whole = { .outcome = DEDUPE_NOT_DONE };
 	uint64_t done = 0;
 
-	while (done < call->length && pass_checkpoint(pass)) {
+	while (done < call->length && pass_pay(pass)) {
 		uint64_t length = MIN(call->length - done, SHORT_BYTES);
 		DedupeCall part = *call;
 		DedupeTarget piece;
@@ -107,9 +107,9 @@ static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
 		part.source_offset += done;
 		part.length = length;
 		await_both(pass, &part, scratch);
-		if (!pass_checkpoint(pass))
+		if (!pass_pay(pass))
 			break;
-		piece = call_once(pass, &part);
+		piece = call_once(pass, &part, counts);
 		whole.outcome = piece.outcome;
 		whole.error = piece.error;
 		whole.same_bytes += piece.same_bytes;
@@ -131,22 +131,32 @@ static DedupeTarget call_in_pieces(Pass *pass, const DedupeCall *call)
  */
 static void fit_window(Pass *pass, uint64_t length, bool was_in_memory)
 {
+	uint64_t window = atomic_load(&pass->window_bytes);
+
 	if (!was_in_memory)
-		pass->window_bytes =
-			MAX(pass->window_bytes / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
-	else if (length >= pass->window_bytes)
-		pass->window_bytes = MIN(pass->window_bytes + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+		window = MAX(window / 2 / SHORT_BYTES * SHORT_BYTES, SHORT_BYTES);
+	else if (length >= window)
+		window = MIN(window + SHORT_BYTES, DEDUPE_ROUND_BYTES);
+	/* If several threads fit it at a time, one of them counts. */
+	atomic_store(&pass->window_bytes, window);
 }
 
-DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call)
+DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call, DedupeCounts *counts)
 {
 	bool is_others = is_in_the_way(pass, call);
 	bool was_in_memory = is_in_memory(call);
 
 	fit_window(pass, call->length, was_in_memory);
 	if (!is_others && was_in_memory)
-		return call_once(pass, call);
+		return call_once(pass, call, counts);
 
-	pass->result->shared.short_rounds += is_others;
-	return call_in_pieces(pass, call);
+	counts->short_rounds += is_others;
+	return call_in_pieces(pass, call, counts);
+}
+
+void dedupe_counts_note(const DedupeCounts *counts, PassResult *result)
+{
+	result->shared.calls += counts->calls;
+	result->shared.short_rounds += counts->short_rounds;
+	result->restored_bytes += counts->restored_bytes;
 }

@@ -35,7 +35,14 @@ typedef struct {
 /* Whether the call must have a relay: see dedupe_range_needs_relay(). */
 bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *call);
 
-/*
- * Make the call.  The result of the pass counts calls, and windows that were cut.  DedupeTarget says how it ended.
- */
-DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call);
+/* What calls did. */
+typedef struct {
+	uint64_t calls;          /* of the kernel */
+	uint64_t short_rounds;   /* windows that were cut for others */
+	uint64_t restored_bytes; /* read back into the page cache */
+} DedupeCounts;
+
+/* Make the call, and add it to @counts.  DedupeTarget says how it ended.  Thread: any that owns both files. */
+DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call, DedupeCounts *counts);
+
+void dedupe_counts_note(const DedupeCounts *counts, PassResult *result);

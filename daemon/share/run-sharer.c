@@ -203,6 +203,7 @@ static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **e
 
 	for (size_t i = first; i < end && may_go_on(sharer, window->source); i += blocks) {
 		SkipReason no_source = SKIP_NO_TEMPORARY_FILE;
+		DedupeCounts counts = { 0 };
 		DedupeCall call;
 		DedupeTarget target;
 
@@ -212,7 +213,8 @@ static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **e
 			return refuse_run(sharer, no_source, call.length, error);
 		}
 
-		target = dedupe_call_make(sharer->pass, &call);
+		target = dedupe_call_make(sharer->pass, &call, &counts);
+		dedupe_counts_note(&counts, sharer->pass->result);
 		if (full_alloc_groups_add(sharer->full, window, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;

@@ -95,7 +95,7 @@ static bool begin_pass(Work *work, bool is_damaged)
 		.block_bytes = HOSTILE_BLOCK_BYTES,
 		.window_bytes = DEDUPE_ROUND_BYTES,
 		.result = &work->result,
-		.n_readers = 1,
+		.parallelism = { .n_readers = 1, .n_sharers = 1 },
 	};
 	pass->store = open_store(work, &error);
 	g_assert_true(pass->store || (is_damaged && error));

@@ -36,20 +36,37 @@ static void push(ExtentQueue *queue, uint64_t bytenr, const ExtentStep *steps, g
 	push_with_runs(queue, bytenr, 4 * KIB, steps, n_steps, 0);
 }
 
-static void assert_joined(const ExtentQueue *queue, uint64_t offset, uint64_t length)
+/* Take from the first @targets, and any number of steps. */
+static GArray *take(ExtentQueue *queue, guint targets, guint ret_targets)
 {
-	ExtentStep joined;
+	GArray *steps = g_array_new(false, false, sizeof(ExtentStep));
+	const QueueTake limits = {
+		.targets = targets,
+		.steps = 100,
+		.bytes = 100 * MIB,
+		.window_bytes = 16 * MIB,
+		.has_copy = true,
+	};
 
-	g_assert_true(extent_queue_join(queue, &joined));
-	g_assert_cmpuint(joined.target_offset, ==, offset);
-	g_assert_cmpuint(joined.length, ==, length);
+	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, ret_targets);
+	return steps;
 }
 
-static void assert_alone(const ExtentQueue *queue)
+static void assert_step(const GArray *steps, guint i, uint64_t offset, uint64_t length)
 {
-	ExtentStep joined;
+	const ExtentStep *taken = &g_array_index(steps, ExtentStep, i);
 
-	g_assert_false(extent_queue_join(queue, &joined));
+	g_assert_cmpuint(i, <, steps->len);
+	g_assert_cmpuint(taken->target_offset, ==, offset);
+	g_assert_cmpuint(taken->length, ==, length);
+}
+
+/* The first step of the first target is joined with others so that it has this length. */
+static void assert_joined(ExtentQueue *queue, uint64_t offset, uint64_t length)
+{
+	g_autoptr(GArray) steps = take(queue, 1, 1);
+
+	assert_step(steps, 0, offset, length);
 }
 
 static void test_targets_come_in_the_order_in_which_they_were_added(void)
@@ -78,7 +95,6 @@ static void test_what_goes_on_in_both_files_is_joined(void)
 	const ExtentStep third[] = { step(MIB, 2 * MIB, KIB), step(28 * KIB, 92 * KIB, 3 * KIB) };
 
 	push(queue, 1, first, 2);
-	assert_joined(queue, 0, 12 * KIB);
 	push(queue, 2, second, 1);
 	push(queue, 3, third, 2);
 	assert_joined(queue, 0, 31 * KIB);
@@ -95,13 +111,13 @@ static void test_what_goes_on_in_one_file_only_is_not_joined(void)
 
 	others[2].source.inode++;
 	others[3].target.root++;
-	others[4].is_done = true;
+	others[4].is_taken = true;
 	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
 		g_autoptr(ExtentQueue) queue = extent_queue_new();
 
 		push(queue, 1, &first, 1);
 		push(queue, 2, &others[i], 1);
-		assert_alone(queue);
+		assert_joined(queue, 0, 4 * KIB);
 	}
 }
 
@@ -124,7 +140,6 @@ static void test_zeros_that_go_on_in_one_file_are_joined(void)
 
 	push(queue, 1, first, 2);
 	push(queue, 2, second, 2);
-	assert_alone(queue);
 	push(queue, 3, third, 1);
 	assert_joined(queue, 0, 12 * KIB);
 }
@@ -186,12 +201,78 @@ static void test_it_knows_whom_it_has(void)
 	g_assert_false(extent_queue_has_any(queue, some));
 }
 
-static void test_a_target_without_steps_has_nothing_to_join(void)
+static void test_a_target_without_steps_has_nothing_to_take(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(GArray) steps = NULL;
 
 	push(queue, 1, NULL, 0);
-	assert_alone(queue);
+	steps = take(queue, 8, 1);
+	g_assert_cmpuint(steps->len, ==, 0);
+}
+
+static void test_steps_of_several_targets_are_taken_once(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	const ExtentStep first[] = { step(0, 0, 8 * KIB), step(MIB, MIB, 4 * KIB) };
+	const ExtentStep second[] = { step(8 * KIB, 8 * KIB, 8 * KIB) };
+	const ExtentStep third[] = { step(2 * MIB, 0, KIB) };
+	g_autoptr(GArray) two = NULL;
+	g_autoptr(GArray) rest = NULL;
+
+	push(queue, 1, first, 2);
+	push(queue, 2, second, 1);
+	push(queue, 3, third, 1);
+	two = take(queue, 2, 2);
+	g_assert_cmpuint(two->len, ==, 2);
+	assert_step(two, 0, 0, 16 * KIB);
+	assert_step(two, 1, MIB, 4 * KIB);
+
+	rest = take(queue, 8, 3);
+	g_assert_cmpuint(rest->len, ==, 1);
+	assert_step(rest, 0, 2 * MIB, KIB);
+}
+
+static void test_no_more_is_taken_than_the_limits_allow(void)
+{
+	const ExtentStep first[] = { step(0, 0, 64 * MIB), step(100 * MIB, 0, KIB) };
+	const ExtentStep second[] = { step(200 * MIB, 0, KIB) };
+	QueueTake limits = {
+		.targets = 8, .steps = 1, .bytes = 100 * MIB, .window_bytes = 16 * MIB
+	};
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ExtentStep));
+
+	push(queue, 1, first, 2);
+	push(queue, 2, second, 1);
+	/* A target counts only if nothing of it is left. */
+	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 0);
+	g_assert_cmpuint(steps->len, ==, 1);
+	limits.steps = 8;
+	limits.bytes = KIB;
+	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 1);
+	g_assert_cmpuint(steps->len, ==, 2);
+}
+
+static void test_what_needs_a_copy_is_taken_when_that_is_there(void)
+{
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(GArray) copied = g_array_new(false, true, sizeof(ExtentStep));
+	g_autoptr(GArray) parts = g_array_new(false, true, sizeof(CopyPart));
+	g_autoptr(GArray) none = g_array_new(false, false, sizeof(uint64_t));
+	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ExtentStep));
+	QueueTake limits = { .targets = 1, .steps = 8, .bytes = MIB, .window_bytes = MIB };
+	Object target = { .id = 9 };
+
+	g_array_set_size(copied, 1);
+	g_array_index(copied, ExtentStep, 0).from = STEP_FROM_COPY;
+	g_array_set_size(parts, 1);
+	extent_queue_push(queue, &target, copied, parts, none, none);
+	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 1);
+	g_assert_cmpuint(steps->len, ==, 0);
+	limits.has_copy = true;
+	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 1);
+	g_assert_cmpuint(steps->len, ==, 1);
 }
 
 static bool is_done(const PlannedTarget *planned, guint i)
@@ -207,15 +288,16 @@ static void test_what_was_shared_together_is_done_as_far_as_it_went(void)
 	const ExtentStep first[] = { step(0, 0, 8 * KIB), step(MIB, MIB, 4 * KIB) };
 	const ExtentStep second[] = { step(8 * KIB, 8 * KIB, 8 * KIB),
 				      step(16 * KIB, 16 * KIB, 8 * KIB) };
-	ExtentStep joined;
+	g_autoptr(GArray) steps = NULL;
 
 	push(queue, 1, first, 2);
 	push(queue, 2, second, 2);
-	g_assert_true(extent_queue_join(queue, &joined));
-	g_assert_cmpuint(joined.length, ==, 24 * KIB);
+	steps = take(queue, 1, 1);
+	assert_step(steps, 0, 0, 24 * KIB);
 	/* A round may end in the middle of a step, which is then not done. */
-	g_assert_cmpuint(extent_queue_set_done(queue, &joined, 20 * KIB), ==, 16 * KIB);
-	assert_alone(queue);
+	g_assert_cmpuint(
+		extent_queue_set_done(queue, &g_array_index(steps, ExtentStep, 0), 20 * KIB), ==,
+		16 * KIB);
 
 	one = extent_queue_pop(queue);
 	other = extent_queue_pop(queue);
@@ -265,8 +347,14 @@ int main(int argc, char **argv)
 	g_test_add_func("/extent-queue/it-knows-what-goes-on-with-its-last-target",
 			test_it_knows_what_goes_on_with_its_last_target);
 	g_test_add_func("/extent-queue/it-knows-whom-it-has", test_it_knows_whom_it_has);
-	g_test_add_func("/extent-queue/a-target-without-steps-has-nothing-to-join",
-			test_a_target_without_steps_has_nothing_to_join);
+	g_test_add_func("/extent-queue/a-target-without-steps-has-nothing-to-take",
+			test_a_target_without_steps_has_nothing_to_take);
+	g_test_add_func("/extent-queue/steps-of-several-targets-are-taken-once",
+			test_steps_of_several_targets_are_taken_once);
+	g_test_add_func("/extent-queue/no-more-is-taken-than-the-limits-allow",
+			test_no_more_is_taken_than_the_limits_allow);
+	g_test_add_func("/extent-queue/what-needs-a-copy-is-taken-when-that-is-there",
+			test_what_needs_a_copy_is_taken_when_that_is_there);
 	g_test_add_func("/extent-queue/what-was-shared-together-is-done-as-far-as-it-went",
 			test_what_was_shared_together_is_done_as_far_as_it_went);
 	g_test_add_func("/extent-queue/it-is-full-with-many-targets-much-data-or-many-runs",

@@ -31,11 +31,8 @@ static bool is_wary(const Pass *pass)
 	return pass->result->wasted_bytes > may_waste_bytes(pass) / 8;
 }
 
-/*
- * Whether no data with equal checksums differed so far.  Otherwise ranges are probed first, though btrfs makes an
- * item of each call.
- */
-static bool is_trusting(const Pass *pass)
+/* Otherwise ranges are probed first, though btrfs makes an item of each call. */
+bool checksum_trust_is_full(const Pass *pass)
 {
 	return pass->result->shared.differed == 0 && pass->result->wasted_bytes == 0 &&
 	       pass->result->shared.bytes >= DEDUPE_ROUND_BYTES;
@@ -93,11 +90,12 @@ bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp
 
 uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t done)
 {
-	uint64_t most = pass->window_bytes;
+	uint64_t window = atomic_load(&pass->window_bytes);
+	uint64_t most = window;
 
 	if (is_wary(pass))
-		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), pass->window_bytes);
-	else if (done == 0 && length > LONG_BYTES && !is_trusting(pass))
+		most = MIN(MAX(done * WARY_GROWTH, pass->block_bytes), window);
+	else if (done == 0 && length > LONG_BYTES && !checksum_trust_is_full(pass))
 		most = PROBE_BYTES;
 
 	return MIN(length - done, most);
@@ -106,4 +104,10 @@ uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t d
 uint64_t checksum_trust_ahead_bytes(const Pass *pass, uint64_t length)
 {
 	return MIN(length, is_wary(pass) ? pass->block_bytes : AHEAD_BYTES);
+}
+
+uint64_t checksum_trust_batch_bytes(const Pass *pass)
+{
+	/* Both sides are read. */
+	return may_waste_bytes(pass) / 2;
 }

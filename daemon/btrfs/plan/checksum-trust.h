@@ -48,10 +48,16 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 bool checksum_trust_add(Pass *pass, const ExtentStamp *target, const ExtentStamp *source,
 			uint64_t bytes, bool *ret_kept, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether much was compared, and no data with equal checksums differed. */
+bool checksum_trust_is_full(const Pass *pass);
+
 /* The part of a range of @length bytes, of which @done were equal, that is compared next. */
 uint64_t checksum_trust_next_bytes(const Pass *pass, uint64_t length, uint64_t done);
 
 /* The part of a range that is worth reading ahead. */
 uint64_t checksum_trust_ahead_bytes(const Pass *pass, uint64_t length);
+
+/* The part of many ranges that may be compared before it is looked whether one of them differs. */
+uint64_t checksum_trust_batch_bytes(const Pass *pass);
 
 ExtentStamp checksum_trust_stamp(const Object *extent);

@@ -186,13 +186,13 @@ static bool is_at_source(const ExtentStep *step, const ExtentStep *joined, uint6
 /* The same in both files. */
 static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
 {
-	return !step->is_done && is_same_file(&step->target, &joined->target) &&
+	return is_same_file(&step->target, &joined->target) &&
 	       step->target_offset == joined->target_offset + length &&
 	       is_at_source(step, joined, length);
 }
 
-/* The step that continues there, of a target from @link on; *ret_link is its target. */
-static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length,
+/* The step that continues there, of a target from @link on, taken or not; *ret_link is its target. */
+static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length, bool is_taken,
 			     GList **ret_link)
 {
 	/* Only the first target has its copy. */
@@ -202,7 +202,7 @@ static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t len
 		for (guint i = 0; i < planned->steps->len; i++) {
 			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
 
-			if (!is_at(step, joined, length))
+			if (step->is_taken != is_taken || !is_at(step, joined, length))
 				continue;
 			*ret_link = link;
 			return step;
@@ -229,34 +229,47 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 	return false;
 }
 
-static const ExtentStep *first_step(const ExtentQueue *queue)
+/* Take @first, of the target at @link, with all that continues it. */
+static ExtentStep take_joined(GList *link, ExtentStep *first)
 {
-	const PlannedTarget *first = extent_queue_first(queue);
+	ExtentStep joined = *first;
+	ExtentStep *step;
 
-	for (guint i = 0; i < first->steps->len; i++) {
-		const ExtentStep *step = &g_array_index(first->steps, ExtentStep, i);
-
-		if (!step->is_done)
-			return step;
+	first->is_taken = true;
+	/* Targets of one file come in its order, so continuations mostly come later. */
+	while ((step = find_step(link, &joined, joined.length, false, &link))) {
+		step->is_taken = true;
+		joined.length += step->length;
 	}
 
-	return NULL;
+	return joined;
 }
 
-bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret)
+guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret)
 {
-	const ExtentStep *first = first_step(queue);
-	const ExtentStep *step;
-	GList *link = queue->targets.head;
+	uint64_t bytes = 0;
+	guint n = 0;
 
-	if (!first)
-		return false;
+	for (GList *link = queue->targets.head; link && n < limits->targets; link = link->next) {
+		const PlannedTarget *planned = link->data;
+		bool may_take = planned->parts->len == 0 || limits->has_copy;
 
-	/* Targets of one file come in its order, so continuations mostly come later. */
-	*ret = *first;
-	while ((step = find_step(link, ret, ret->length, &link)))
-		ret->length += step->length;
-	return ret->length > first->length;
+		for (guint i = 0; may_take && i < planned->steps->len; i++) {
+			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+			ExtentStep joined;
+
+			if (step->is_taken)
+				continue;
+			if (ret->len >= limits->steps || bytes >= limits->bytes)
+				return n;
+			joined = take_joined(link, step);
+			bytes += MIN(joined.length, limits->window_bytes);
+			g_array_append_val(ret, joined);
+		}
+		n++;
+	}
+
+	return n;
 }
 
 uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes)
@@ -265,7 +278,8 @@ uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uin
 	uint64_t done = 0;
 	ExtentStep *step;
 
-	while ((step = find_step(link, joined, done, &link)) && done + step->length <= bytes) {
+	while ((step = find_step(link, joined, done, true, &link)) &&
+	       done + step->length <= bytes) {
 		step->is_done = true;
 		done += step->length;
 	}

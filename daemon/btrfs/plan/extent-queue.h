@@ -69,11 +69,21 @@ bool extent_queue_is_full(const ExtentQueue *queue);
 /* Whether @step continues the last target in both files. */
 bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
 
+/* How much to take at a time. */
+typedef struct {
+	guint targets;         /* from the first one on */
+	guint steps;           /* after joining */
+	uint64_t bytes;        /* that the first calls of the steps compare, on one side */
+	uint64_t window_bytes; /* the limit of one call */
+	bool has_copy; /* the first target has the copy that it needs; others that need one are left out */
+} QueueTake;
+
 /*
- * The first undone step of the first target, joined with all steps that continue it in both files, of whatever
- * target.  False if none does.
+ * Append steps of the first targets to @ret (ExtentStep), each joined with all steps that continue it in both files,
+ * of whatever target; and mark them as taken.  Returns the number of targets of which nothing is left to take; it may
+ * be 0.
  */
-bool extent_queue_join(const ExtentQueue *queue, ExtentStep *ret);
+guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret);
 
 /* The first @bytes of @joined were shared: mark the steps in them as done.  Returns their bytes. */
 uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);

@@ -147,18 +147,34 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 	return file ? file->reader : NULL;
 }
 
+FetchedAhead extent_files_hold(ExtentFiles *files, const ExtentRef *ref, FileReader **ret)
+{
+	SkipReason ignored;
+	FetchedAhead held = { .file = open_file(files, ref, &ignored) };
+
+	*ret = NULL;
+	if (!held.file)
+		return held;
+
+	*ret = held.file->reader;
+	if (held.file->n_holds++ == 0) {
+		g_queue_delete_link(&files->idle, held.file->link);
+		held.file->link = NULL;
+	}
+	return held;
+}
+
 FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
 				uint64_t length)
 {
-	SkipReason ignored;
-	FetchedAhead fetched = { open_file(files, ref, &ignored), offset, length };
+	FileReader *reader;
+	FetchedAhead fetched = extent_files_hold(files, ref, &reader);
 
 	if (!fetched.file)
 		return fetched;
-	if (fetched.file->n_holds++ == 0) {
-		g_queue_delete_link(&files->idle, fetched.file->link);
-		fetched.file->link = NULL;
-	}
+
+	fetched.offset = offset;
+	fetched.length = length;
 	file_reader_hold(fetched.file->reader, offset, length);
 	file_reader_fetch(fetched.file->reader, offset, length);
 	return fetched;

@@ -22,5 +22,6 @@ typedef struct {
 	ExtentRef source;
 	ExtentStamp source_extent;
 	bool is_whole; /* all checksums of source and target are equal */
-	bool is_done;  /* it was shared together with another */
+	bool is_taken; /* it was tried ahead, perhaps together with others */
+	bool is_done;  /* and was shared */
 } ExtentStep;

@@ -10,7 +10,7 @@
 #include "daemon/btrfs/plan/target-copy.h"
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/btrfs/share/step-sharer.h"
+#include "daemon/btrfs/share/step-batch.h"
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
 
@@ -37,6 +37,8 @@ typedef struct {
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
+	StepPool *pool;
+	guint n_ahead;   /* targets whose steps were shared ahead of their turn */
 	TargetCopy copy; /* of the first of them */
 } ExtentSharer;
 
@@ -77,6 +79,7 @@ static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, con
 {
 	SharedStep shared = step_sharer_share(sharer->step_sharer, step, files);
 
+	step_sharer_note(sharer->step_sharer, step, &shared);
 	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
 	return shared;
@@ -104,31 +107,6 @@ static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentS
 		extent_outcome_note_skipped(sharer->pass, target,
 					    dedupe_failure_reason(shared.outcome), &step->target);
 	return true;
-}
-
-/*
- * Share the first step of the first target together with all that continues it.  A part that fails is tried step by
- * step afterwards, which tells the target to blame.  After the first difference all steps are shared one by one.
- */
-static void share_joined(ExtentSharer *sharer)
-{
-	PassResult *result = sharer->pass->result;
-	SharedStep shared;
-	SkipReason reason;
-	ExtentStep joined;
-	StepFiles files;
-	uint64_t done;
-
-	if (result->shared.differed > 0 || !extent_queue_join(sharer->planned, &joined))
-		return;
-	if (step_sharer_open(sharer->step_sharer, &joined, sharer->copy.copy, &files, &reason))
-		return;
-
-	shared = share_opened(sharer, &joined, &files);
-	if (shared.outcome == DEDUPE_DIFFERS)
-		result->wasted_bytes += step_compared_bytes(&joined, shared.length);
-	done = extent_queue_set_done(sharer->planned, &joined, shared.done);
-	extent_outcome_note_shared(sharer->pass, done, done > 0);
 }
 
 static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
@@ -390,9 +368,12 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 	return true;
 }
 
-static bool execute_next(ExtentSharer *sharer, GError **error)
+/* Run the plan of the first target; those of the first @most may be shared together. */
+static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 {
 	g_autoptr(PlannedTarget) planned = NULL;
+	StepBatch batch = { sharer->pass, sharer->files, sharer->planned, sharer->step_sharer,
+			    sharer->pool };
 	bool has_copy, done;
 
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
@@ -403,9 +384,13 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 	}
 	if (!deferred_extents_note(sharer->pass->btrfs.deferred, error))
 		return false;
+	if (sharer->n_ahead == 0)
+		sharer->n_ahead = step_batch_share(&batch, most);
+	sharer->n_ahead--;
+	extent_plan_note_sharing(sharer->plan);
 	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
-	if (has_copy)
-		share_joined(sharer);
+	if (has_copy && sharer->copy.copy)
+		sharer->copy.is_kept |= step_batch_share_first(&batch, sharer->copy.copy);
 	planned = extent_queue_pop(sharer->planned);
 	done = !has_copy || execute(sharer, planned, error);
 	if (pass_checkpoint(sharer->pass))
@@ -419,7 +404,8 @@ static bool execute_next(ExtentSharer *sharer, GError **error)
 static bool execute_all(ExtentSharer *sharer, GError **error)
 {
 	while (pass_checkpoint(sharer->pass) && !extent_queue_is_empty(sharer->planned))
-		if (!execute_next(sharer, error) || !pass_commit_when_due(sharer->pass, error))
+		if (!execute_next(sharer, extent_queue_length(sharer->planned), error) ||
+		    !pass_commit_when_due(sharer->pass, error))
 			return false;
 
 	return true;
@@ -431,17 +417,18 @@ static bool has_surplus(const ExtentSharer *sharer)
 	       (extent_queue_is_full(sharer->planned) || extent_files_is_full(sharer->files));
 }
 
-/* Share targets until the queue is not full; half of them, if each batch makes a commit necessary. */
+/* If the queue is full, share the first half of it: several targets at a time, and with one commit of what they need. */
 static bool execute_surplus(ExtentSharer *sharer, GError **error)
 {
-	bool takes_half =
-		has_surplus(sharer) && !deferred_extents_is_noted(sharer->pass->btrfs.deferred);
-	guint rest = takes_half ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
+	guint rest = has_surplus(sharer) ? extent_queue_length(sharer->planned) / 2 : UINT_MAX;
 
 	while (pass_checkpoint(sharer->pass) &&
-	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest))
-		if (!execute_next(sharer, error))
+	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest)) {
+		guint length = extent_queue_length(sharer->planned);
+
+		if (!execute_next(sharer, length > rest ? length - rest : 1, error))
 			return false;
+	}
 
 	return true;
 }
@@ -576,6 +563,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(StepSharer) step_sharer = step_sharer_new(pass, files);
+	g_autoptr(StepPool) pool = step_pool_new(pass, files);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
@@ -593,6 +581,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 		.runs = runs,
 		.round = round,
 		.planned = planned,
+		.pool = pool,
 	};
 
 	return share_all(&sharer, order, error) && object_table_take_error(table, error);

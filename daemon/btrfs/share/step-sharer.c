@@ -105,7 +105,6 @@ static ReadOutcome fetch_window(const ExtentStep *step, const SharedStep *shared
 static void share_window(StepSharer *sharer, const ExtentStep *step, const StepFiles *files,
 			 SharedStep *shared)
 {
-	PassResult *result = sharer->pass->result;
 	DedupeCall call = {
 		.target = files->to,
 		.target_offset = step->target_offset + shared->done,
@@ -123,11 +122,8 @@ static void share_window(StepSharer *sharer, const ExtentStep *step, const StepF
 	if (call.source_fd < 0)
 		return;
 
-	result->compare_bytes += step_compared_bytes(step, shared->length);
-	asked = dedupe_call_make(sharer->pass, &call);
-	if (asked.same_bytes > 0)
-		witness_sample_add(&sharer->pass->shared, step->target.root, step->target.inode,
-				   call.target_offset);
+	shared->compared_bytes += step_compared_bytes(step, shared->length);
+	asked = dedupe_call_make(sharer->pass, &call, &shared->counts);
 	shared->outcome = asked.outcome;
 	shared->done += asked.same_bytes;
 }
@@ -145,4 +141,15 @@ SharedStep step_sharer_share(StepSharer *sharer, const ExtentStep *step, const S
 	}
 
 	return shared;
+}
+
+void step_sharer_note(StepSharer *sharer, const ExtentStep *step, const SharedStep *shared)
+{
+	PassResult *result = sharer->pass->result;
+
+	dedupe_counts_note(&shared->counts, result);
+	result->compare_bytes += shared->compared_bytes;
+	if (shared->done > 0)
+		witness_sample_add(&sharer->pass->shared, step->target.root, step->target.inode,
+				   step->target_offset);
 }

@@ -4,13 +4,14 @@
 #include "daemon/btrfs/plan/extent-copy.h"
 #include "daemon/btrfs/refs/extent-files.h"
 #include "daemon/btrfs/refs/extent-step.h"
+#include "daemon/share/dedupe-call.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 
 /*
  * StepSharer - has the kernel share a step of a plan for an extent of btrfs, in windows whose data is fetched
  * first.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker, except step_sharer_share(): any.
  */
 typedef struct StepSharer StepSharer;
 
@@ -21,6 +22,8 @@ typedef struct {
 	ReadOutcome read;      /* of that window */
 	DedupeOutcome outcome; /* the same; DEDUPE_SAME: all is shared */
 	SkipReason no_source;  /* SKIP_REASONS: the window has a source */
+	uint64_t compared_bytes;
+	DedupeCounts counts;
 } SharedStep;
 
 /* The files of a step. */
@@ -40,8 +43,14 @@ void step_sharer_free(StepSharer *sharer);
 const ExtentRef *step_sharer_open(StepSharer *sharer, const ExtentStep *step,
 				  const ExtentCopy *copy, StepFiles *ret, SkipReason *ret_reason);
 
-/* Share @step as far as possible. */
+/*
+ * Share @step as far as possible.  Thread: any, if nobody else uses the sharer, its files, or the result of the pass
+ * meanwhile.
+ */
 SharedStep step_sharer_share(StepSharer *sharer, const ExtentStep *step, const StepFiles *files);
+
+/* Add to the result of the pass what sharing @step did. */
+void step_sharer_note(StepSharer *sharer, const ExtentStep *step, const SharedStep *shared);
 
 /*
  * Whether the files of @step still reference, @done bytes after its beginning, the extent at @bytenr and its

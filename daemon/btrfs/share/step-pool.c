@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/btrfs/share/step-pool.h"
+
+#include "common/threads/locked.h"
+#include "common/threads/message-queue.h"
+#include "common/threads/thread.h"
+#include "kernel-ioctl/call/file-key.h"
+#include "kernel-ioctl/machine/thread-io.h"
+
+/* The owner looks at the devices so often while it waits. */
+#define LOOK_USEC (100 * INT64_C(1000))
+
+typedef struct {
+	StepPool *pool;
+	StepSharer *sharer;
+	GThread *thread;
+	uint64_t disk_bytes; /* written at its end, read when it was joined */
+} Sharer;
+
+struct StepPool {
+	/* Set at creation, never changed. */
+	Pass *pass;
+	unsigned n_sharers;
+	Sharer *sharers;
+	StepSharer *own; /* of the owner */
+	Receiver *done;  /* of StepJob */
+
+	/* Thread: the owner. */
+	MessageQueue *messages;
+	unsigned n_put; /* and not done */
+
+	/* Guards the rest. */
+	pthread_mutex_t mutex;
+	pthread_cond_t has_work;
+	GQueue waiting;     /* StepJob, in the order of putting */
+	GHashTable *in_use; /* set of FileKey: the files of steps that are being shared */
+	bool is_closing;
+};
+
+static FileKey key_of(const ExtentRef *place)
+{
+	return (FileKey){ place->root, place->inode };
+}
+
+static bool is_in_use(const StepPool *pool, const ExtentRef *place)
+{
+	FileKey key = key_of(place);
+
+	return g_hash_table_contains(pool->in_use, &key);
+}
+
+static bool is_free(const StepPool *pool, const ExtentStep *step)
+{
+	return !is_in_use(pool, &step->target) &&
+	       (step->from != STEP_FROM_PLACE || !is_in_use(pool, &step->source));
+}
+
+static void use(StepPool *pool, const ExtentRef *place)
+{
+	FileKey key = key_of(place);
+
+	g_hash_table_add(pool->in_use, g_memdup2(&key, sizeof(key)));
+}
+
+static void disuse(StepPool *pool, const ExtentRef *place)
+{
+	FileKey key = key_of(place);
+
+	g_hash_table_remove(pool->in_use, &key);
+}
+
+/* The first job whose files nobody uses; NULL: there is none now. */
+static StepJob *take_next(StepPool *pool)
+{
+	for (GList *link = pool->waiting.head; link; link = link->next) {
+		StepJob *job = link->data;
+
+		if (!is_free(pool, &job->step))
+			continue;
+		g_queue_delete_link(&pool->waiting, link);
+		use(pool, &job->step.target);
+		if (job->step.from == STEP_FROM_PLACE)
+			use(pool, &job->step.source);
+		return job;
+	}
+
+	return NULL;
+}
+
+/* Without the mutex while the step is shared. */
+static void do_job(Sharer *sharer, StepJob *job)
+{
+	StepPool *pool = sharer->pool;
+
+	pthread_mutex_unlock(&pool->mutex);
+	job->shared = step_sharer_share(sharer->sharer, &job->step, &job->files);
+	pthread_mutex_lock(&pool->mutex);
+
+	disuse(pool, &job->step.target);
+	if (job->step.from == STEP_FROM_PLACE)
+		disuse(pool, &job->step.source);
+	/* Another job may have waited for these files. */
+	pthread_cond_broadcast(&pool->has_work);
+	receiver_send(pool->done, job);
+}
+
+static void share_until_closing(Sharer *sharer)
+{
+	StepPool *pool = sharer->pool;
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	while (!pool->is_closing) {
+		StepJob *job = take_next(pool);
+
+		if (job)
+			do_job(sharer, job);
+		else
+			pthread_cond_wait(&pool->has_work, &pool->mutex);
+	}
+}
+
+static void *sharer_main(void *data)
+{
+	Sharer *sharer = data;
+	Throttle *throttle = sharer->pool->pass->throttle;
+
+	throttle_join(throttle);
+	share_until_closing(sharer);
+	throttle_leave(throttle);
+	if (!thread_io_read_bytes(&sharer->disk_bytes))
+		sharer->disk_bytes = 0;
+	return NULL;
+}
+
+static void note_done(void *content G_GNUC_UNUSED, void *data)
+{
+	((StepPool *)data)->n_put--;
+}
+
+/* Without threads the owner shares the steps itself. */
+static void start_threads(StepPool *pool, ExtentFiles *files)
+{
+	g_autoptr(GError) failed = NULL;
+	unsigned wanted = pool->pass->parallelism.n_sharers;
+
+	if (wanted <= 1)
+		return;
+	pool->messages = message_queue_new(&failed);
+	if (!pool->messages)
+		return;
+
+	pool->done = receiver_new(pool->messages, note_done, NULL, pool);
+	pool->sharers = g_new0(Sharer, wanted);
+	for (unsigned i = 0; i < wanted; i++) {
+		Sharer *sharer = &pool->sharers[i];
+
+		sharer->pool = pool;
+		sharer->sharer = step_sharer_new(pool->pass, files);
+		sharer->thread = thread_new("sharer", sharer_main, sharer, &failed);
+		if (!sharer->thread) {
+			step_sharer_free(sharer->sharer);
+			break;
+		}
+		pool->n_sharers++;
+	}
+}
+
+StepPool *step_pool_new(Pass *pass, ExtentFiles *files)
+{
+	StepPool *pool = g_new0(StepPool, 1);
+
+	pool->pass = pass;
+	pool->own = step_sharer_new(pass, files);
+	pthread_mutex_init(&pool->mutex, NULL);
+	pthread_cond_init(&pool->has_work, NULL);
+	g_queue_init(&pool->waiting);
+	pool->in_use = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, NULL);
+	start_threads(pool, files);
+	return pool;
+}
+
+static void close_pool(StepPool *pool)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->is_closing = true;
+	pthread_cond_broadcast(&pool->has_work);
+}
+
+void step_pool_free(StepPool *pool)
+{
+	if (!pool)
+		return;
+
+	close_pool(pool);
+	for (unsigned i = 0; i < pool->n_sharers; i++) {
+		Sharer *sharer = &pool->sharers[i];
+
+		g_thread_join(sharer->thread);
+		step_sharer_free(sharer->sharer);
+		pool->pass->result->disk_bytes += sharer->disk_bytes;
+	}
+	g_free(pool->sharers);
+	receiver_close(pool->done);
+	if (pool->messages)
+		message_queue_unref(pool->messages);
+	g_hash_table_unref(pool->in_use);
+	pthread_cond_destroy(&pool->has_work);
+	pthread_mutex_destroy(&pool->mutex);
+	step_sharer_free(pool->own);
+	g_free(pool);
+}
+
+void step_pool_put(StepPool *pool, StepJob *job)
+{
+	if (pool->n_sharers == 0) {
+		job->shared = step_sharer_share(pool->own, &job->step, &job->files);
+		return;
+	}
+
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	pool->n_put++;
+	g_queue_push_tail(&pool->waiting, job);
+	pthread_cond_signal(&pool->has_work);
+}
+
+void step_pool_wait(StepPool *pool)
+{
+	while (pool->n_put > 0) {
+		message_queue_wait(pool->messages, LOOK_USEC);
+		/* If the pass ends, the jobs do. */
+		(void)!pass_checkpoint(pool->pass);
+	}
+}
