@@ -2,6 +2,7 @@
 #include "hashstore/hash-store.h"
 
 #include "hashstore/anchors/segments.h"
+#include "hashstore/anchors/whole-notes.h"
 #include "hashstore/database/schema.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-files.h"
@@ -118,7 +119,7 @@ HashStore *hash_store_open_to_read(const char *path, GError **error)
 		return NULL;
 	if (!schema_examine(store->database, &schema_current, &state, error))
 		return NULL;
-	if (state != SCHEMA_CURRENT) {
+	if (state != SCHEMA_CURRENT && state != SCHEMA_READABLE) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT, "the store %s %s",
 			    path,
 			    state == SCHEMA_EMPTY ? "is empty"
@@ -162,6 +163,7 @@ void hash_store_close(HashStore *store)
 		close(store->lock_fd);
 	g_byte_array_unref(store->found_bytes);
 	g_byte_array_unref(store->record);
+	whole_notes_clear(store);
 	g_free(store->found_object);
 	g_free(store->found_directory);
 	g_free(store->anchors);
@@ -205,12 +207,14 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 			   "DELETE FROM object; DELETE FROM half; DELETE FROM directory;"
 			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
 			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
-			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;",
+			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;"
+			   "DELETE FROM kept_group; DELETE FROM loose_object;",
 			   error)) {
 		store->failed = true;
 		return false;
 	}
 
+	whole_notes_clear(store);
 	store->n_anchors = 0;
 	store->n_renewed = 0;
 	store->halves = 0;

@@ -5,6 +5,7 @@
 #include "hashstore/anchors/prefetch.h"
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
+#include "hashstore/anchors/whole-notes.h"
 #include "hashstore/database/store-connection.h"
 
 /* New anchors are looked up if at least this many times as many anchors are stored. */
@@ -30,6 +31,7 @@ struct Groups {
 	size_t next; /* index in the round */
 	GroupMembers gathered;
 	Group group;
+	WholeNotes *notes; /* of the first walk; not owned, or NULL */
 };
 
 /* Begin the walk. */
@@ -122,7 +124,8 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	groups->reader = segment_reader_new(groups->database, false, error);
 	if (!groups->reader)
 		return NULL;
-	if (!choose_segments(groups, error) || !begin(groups, error))
+	if (!choose_segments(groups, error) || !begin(groups, error) ||
+	    !whole_notes_begin(store, &groups->notes, error))
 		return NULL;
 
 	return g_steal_pointer(&groups);
@@ -146,6 +149,12 @@ static inline bool is_live(const Groups *groups, const Anchor *anchor)
 	return groups->is_live(anchor->object, groups->data);
 }
 
+static inline void note_anchor(Groups *groups, const Anchor *anchor)
+{
+	if (groups->notes && anchor->block == ANCHOR_WHOLE_BLOCK)
+		whole_notes_add(groups->notes, anchor);
+}
+
 /* Skip digests that have one anchor in the round: they cannot be in a group. */
 static void skip_singles(Groups *groups)
 {
@@ -153,8 +162,13 @@ static void skip_singles(Groups *groups)
 	size_t next = groups->next;
 
 	while (next + 1 < groups->n_round && round[next].digest != round[next + 1].digest &&
-	       round[next].digest != ANCHOR_ZEROS_DIGEST)
+	       round[next].digest != ANCHOR_ZEROS_DIGEST) {
+		if (groups->notes) {
+			note_anchor(groups, &round[next]);
+			whole_notes_end_digest(groups->notes, round[next].digest);
+		}
 		next++;
+	}
 	groups->next = next;
 }
 
@@ -166,6 +180,7 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
 
+		note_anchor(groups, anchor);
 		if (is_live(groups, anchor))
 			group_members_add(&groups->gathered, anchor);
 		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
@@ -198,6 +213,7 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 
 		if (anchor->digest != digest)
 			return true;
+		note_anchor(groups, anchor);
 		if (is_live(groups, anchor)) {
 			if (digest != ANCHOR_ZEROS_DIGEST)
 				group_members_add(&groups->gathered, anchor);
@@ -212,6 +228,14 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
+/* The walk came to its end, or was asked to stop. */
+static void end_notes(Groups *groups)
+{
+	if (groups->notes && hash_store_may_continue(groups->store))
+		whole_notes_finish(groups->notes);
+	groups->notes = NULL;
+}
+
 bool groups_next(Groups *groups, const Group **ret, GError **error)
 {
 	GroupMembers *gathered = &groups->gathered;
@@ -222,8 +246,10 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 
 		if (!fill_round(groups, error))
 			return false;
-		if (groups->n_round == 0)
+		if (groups->n_round == 0) {
+			end_notes(groups);
 			return true;
+		}
 		if (groups->lookups->len == 0)
 			skip_singles(groups);
 
@@ -236,6 +262,8 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 		/* The group may be incomplete after a request to stop. */
 		if (!hash_store_may_continue(groups->store))
 			return true;
+		if (groups->notes)
+			whole_notes_end_digest(groups->notes, digest);
 		if (group_members_matter(gathered))
 			break;
 	}
@@ -252,6 +280,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 
 bool groups_rewind(Groups *groups, GError **error)
 {
+	groups->notes = NULL;
 	return begin(groups, error);
 }
 
