@@ -244,12 +244,14 @@ bool kept_groups_next(KeptGroups *kept, EqualPlace *ret, GArray *ids, bool *ret_
 			continue;
 
 		spare_bytes = (ids->len - 1) * place.size_bytes;
+		/* With an object that is not covered by the list, it was returned before. */
+		if (spare_bytes > place.spare_bytes)
+			continue;
 		if (spare_bytes < place.spare_bytes) {
 			add_waiting(kept, place.digest, place.size_bytes, ids->len);
 			continue;
 		}
 		kept->last = place;
-		kept->last.spare_bytes = spare_bytes;
 		kept->has_last = true;
 		*ret = kept->last;
 		*ret_found = true;
