@@ -44,7 +44,10 @@ static bool make_schema(HashStore *store, SchemaState state, const HashStoreOpti
 	if (!hash_store_begin(store, error) ||
 	    !schema_upgrade(store->database, &schema_current, error))
 		return false;
-	if (state == SCHEMA_EMPTY && !store_meta_begin(store, options, error))
+	/* The list of equal groups covers all objects of an empty store. */
+	if (state == SCHEMA_EMPTY &&
+	    (!store_meta_begin(store, options, error) ||
+	     !hash_store_set_number(store, WHOLE_NOTES_COVERED_BELOW, 1, error)))
 		return false;
 
 	store->in_transaction = false;
@@ -222,5 +225,6 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	store->counts.objects = 0;
 	store->counts.dead = 0;
 	store->counts.settled_below = store->counts.next_object;
-	return true;
+	return hash_store_set_number(store, WHOLE_NOTES_COVERED_BELOW, store->counts.next_object,
+				     error);
 }

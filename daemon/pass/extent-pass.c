@@ -13,7 +13,6 @@
 #include "daemon/btrfs/share/space-ledger.h"
 #include "daemon/context/object-table.h"
 #include "daemon/fingerprint/fingerprint.h"
-#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
@@ -89,8 +88,7 @@ static bool match_and_share(Pass *pass, ExtentSums *sums, GError **error)
 		return false;
 	if (!pass_checkpoint(pass))
 		return true;
-	if (!extent_limits_mark(pass, table, error) ||
-	    !hash_store_update_equal_list(pass->store, error))
+	if (!extent_limits_mark(pass, table, error))
 		return false;
 	if (!pass_checkpoint(pass) || pass->settings->dry_run)
 		return true;

@@ -15,7 +15,6 @@
 #include "daemon/xfs/clone-scan.h"
 #include "daemon/xfs/clone-sharer.h"
 #include "hashstore/anchors/sorter.h"
-#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-space.h"
 
@@ -164,12 +163,6 @@ static bool match_files(FilePass *files, GError **error)
 	       match_all(pass, files->table, files->opener, files->runs, &files->run_blocks, error);
 }
 
-/* Keep the groups of equal files for queries. */
-static bool list_equal(FilePass *files, GError **error)
-{
-	return hash_store_update_equal_list(files->pass->store, error);
-}
-
 /* Deduplicate the runs; on XFS then also those with several references. */
 static bool share_files(FilePass *files, GError **error)
 {
@@ -250,7 +243,7 @@ typedef bool Phase(FilePass *files, GError **error);
 static bool do_phases(FilePass *files, GError **error)
 {
 	static Phase *const phases[] = {
-		list_files, read_files, keep_read, match_files, list_equal, share_files, settle,
+		list_files, read_files, keep_read, match_files, share_files, settle,
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(phases) && !files->is_done; i++) {

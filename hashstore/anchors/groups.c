@@ -149,10 +149,10 @@ static inline bool is_live(const Groups *groups, const Anchor *anchor)
 	return groups->is_live(anchor->object, groups->data);
 }
 
-static inline void note_anchor(Groups *groups, const Anchor *anchor)
+static inline void note_anchor(Groups *groups, const Anchor *anchor, bool live)
 {
 	if (groups->notes && anchor->block == ANCHOR_WHOLE_BLOCK)
-		whole_notes_add(groups->notes, anchor);
+		whole_notes_add(groups->notes, anchor, live);
 }
 
 /* Skip digests that have one anchor in the round: they cannot be in a group. */
@@ -162,13 +162,8 @@ static void skip_singles(Groups *groups)
 	size_t next = groups->next;
 
 	while (next + 1 < groups->n_round && round[next].digest != round[next + 1].digest &&
-	       round[next].digest != ANCHOR_ZEROS_DIGEST) {
-		if (groups->notes) {
-			note_anchor(groups, &round[next]);
-			whole_notes_end_digest(groups->notes, round[next].digest);
-		}
+	       round[next].digest != ANCHOR_ZEROS_DIGEST)
 		next++;
-	}
 	groups->next = next;
 }
 
@@ -180,8 +175,10 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
 
-		note_anchor(groups, anchor);
-		if (is_live(groups, anchor))
+		bool live = is_live(groups, anchor);
+
+		note_anchor(groups, anchor, live);
+		if (live)
 			group_members_add(&groups->gathered, anchor);
 		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
 			break;
@@ -210,11 +207,13 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 {
 	do {
 		const Anchor *anchor = &groups->round[groups->next];
+		bool live;
 
 		if (anchor->digest != digest)
 			return true;
-		note_anchor(groups, anchor);
-		if (is_live(groups, anchor)) {
+		live = is_live(groups, anchor);
+		note_anchor(groups, anchor, live);
+		if (live) {
 			if (digest != ANCHOR_ZEROS_DIGEST)
 				group_members_add(&groups->gathered, anchor);
 			else if (!group_members_add_zeros(&groups->gathered, anchor))
@@ -229,11 +228,12 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 }
 
 /* The walk came to its end, or was asked to stop. */
-static void end_notes(Groups *groups)
+static bool end_notes(Groups *groups, GError **error)
 {
-	if (groups->notes && hash_store_may_continue(groups->store))
-		whole_notes_finish(groups->notes);
-	groups->notes = NULL;
+	WholeNotes *notes = g_steal_pointer(&groups->notes);
+
+	return !notes || !hash_store_may_continue(groups->store) ||
+	       whole_notes_finish(notes, error);
 }
 
 bool groups_next(Groups *groups, const Group **ret, GError **error)
@@ -246,10 +246,8 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 
 		if (!fill_round(groups, error))
 			return false;
-		if (groups->n_round == 0) {
-			end_notes(groups);
-			return true;
-		}
+		if (groups->n_round == 0)
+			return end_notes(groups, error);
 		if (groups->lookups->len == 0)
 			skip_singles(groups);
 
@@ -262,8 +260,8 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 		/* The group may be incomplete after a request to stop. */
 		if (!hash_store_may_continue(groups->store))
 			return true;
-		if (groups->notes)
-			whole_notes_end_digest(groups->notes, digest);
+		if (groups->notes && !whole_notes_end_digest(groups->notes, digest, error))
+			return false;
 		if (group_members_matter(gathered))
 			break;
 	}

@@ -4,24 +4,28 @@
 #include "hashstore/database/notes.h"
 #include "hashstore/database/store-state.h"
 
-/* Notes take 24 bytes each. */
-#define NOTES_MOST (1u << 17)
-
-/* The list is made anew if at least one in this many objects is new: that costs less than noting them. */
-#define NEW_SHARE 8
+/* The part of the store's memory that notes take. */
+#define MEMORY_PART 16
 
 struct WholeNotes {
 	/* Set at creation, never changed. */
 	uint32_t first;
 	uint32_t end;
 
-	uint8_t *seen;      /* a bit for each id of the range */
-	GArray *list;       /* WholeNote */
-	GArray *new;        /* new objects (uint32_t) of the present digest */
-	uint64_t n_anchors; /* of the present digest */
-	bool is_overfull;
+	Sorter *sorter; /* WholeNote */
 	bool is_finished;
+	/* Of the present digest. */
+	uint64_t n_anchors;
+	uint32_t live; /* a new object; 0: none is live */
+	GArray *dead;  /* new objects (uint32_t) that are not live */
 };
+
+static int compare_notes(const void *a, const void *b)
+{
+	const WholeNote *one = a, *other = b;
+
+	return (one->object > other->object) - (one->object < other->object);
+}
 
 void whole_notes_clear(HashStore *store)
 {
@@ -30,22 +34,14 @@ void whole_notes_clear(HashStore *store)
 	if (!notes)
 		return;
 
-	g_array_unref(notes->list);
-	g_array_unref(notes->new);
-	g_free(notes->seen);
+	sorter_free(notes->sorter);
+	g_array_unref(notes->dead);
 	g_free(notes);
-}
-
-bool whole_notes_are_many(const HashStore *store, uint64_t covered_below)
-{
-	uint64_t next = store->counts.next_object;
-
-	return next > covered_below && (next - covered_below) * NEW_SHARE >= store->counts.objects;
 }
 
 bool whole_notes_begin(HashStore *store, WholeNotes **ret, GError **error)
 {
-	uint32_t next = store->counts.next_object;
+	g_autofree char *directory = g_path_get_dirname(store->path);
 	WholeNotes *notes;
 	uint64_t below;
 
@@ -53,74 +49,77 @@ bool whole_notes_begin(HashStore *store, WholeNotes **ret, GError **error)
 	whole_notes_clear(store);
 	if (!hash_store_get_number(store, WHOLE_NOTES_COVERED_BELOW, &below, error))
 		return false;
-	if (below == 0 || below >= next || whole_notes_are_many(store, below))
+	if (below == 0 || below >= store->counts.next_object)
 		return true;
 
 	notes = g_new0(WholeNotes, 1);
 	notes->first = (uint32_t)below;
-	notes->end = next;
-	notes->seen = g_malloc0((next - below) / 8 + 1);
-	notes->list = g_array_new(false, false, sizeof(WholeNote));
-	notes->new = g_array_new(false, false, sizeof(uint32_t));
+	notes->end = store->counts.next_object;
+	notes->sorter = sorter_new(sizeof(WholeNote), compare_notes,
+				   store->memory_bytes / MEMORY_PART, directory, store->stop);
+	notes->dead = g_array_new(false, false, sizeof(uint32_t));
 	store->whole_notes = notes;
 	*ret = notes;
 	return true;
 }
 
-void whole_notes_add(WholeNotes *notes, const Anchor *anchor)
+void whole_notes_add(WholeNotes *notes, const Anchor *anchor, bool is_live)
 {
-	uint32_t at = anchor->object - notes->first;
-
 	notes->n_anchors++;
 	if (anchor->object < notes->first || anchor->object >= notes->end)
 		return;
-
-	notes->seen[at / 8] |= (uint8_t)(1u << at % 8);
-	g_array_append_val(notes->new, anchor->object);
+	if (is_live)
+		notes->live = anchor->object;
+	else if (notes->live == 0)
+		g_array_append_val(notes->dead, anchor->object);
 }
 
-void whole_notes_end_digest(WholeNotes *notes, uint64_t digest)
+static bool add_note(WholeNotes *notes, uint64_t digest, uint32_t object, GError **error)
 {
-	if (notes->list->len + notes->new->len > NOTES_MOST)
-		notes->is_overfull = true;
-	for (guint i = 0; notes->n_anchors > 1 && i < notes->new->len && !notes->is_overfull; i++) {
-		const WholeNote note = { digest, notes->n_anchors,
-					 g_array_index(notes->new, uint32_t, i) };
+	const WholeNote note = { digest, notes->n_anchors, object };
 
-		g_array_append_val(notes->list, note);
-	}
-
-	g_array_set_size(notes->new, 0);
-	notes->n_anchors = 0;
+	return sorter_add(notes->sorter, &note, error);
 }
 
-void whole_notes_finish(WholeNotes *notes)
+static bool add_notes(WholeNotes *notes, uint64_t digest, GError **error)
+{
+	if (notes->n_anchors < 2)
+		return true;
+	if (notes->live > 0)
+		return add_note(notes, digest, notes->live, error);
+
+	for (guint i = 0; i < notes->dead->len; i++)
+		if (!add_note(notes, digest, g_array_index(notes->dead, uint32_t, i), error))
+			return false;
+	return true;
+}
+
+bool whole_notes_end_digest(WholeNotes *notes, uint64_t digest, GError **error)
+{
+	if (notes->n_anchors == 0)
+		return true;
+	if (!add_notes(notes, digest, error))
+		return false;
+
+	g_array_set_size(notes->dead, 0);
+	notes->n_anchors = 0;
+	notes->live = 0;
+	return true;
+}
+
+bool whole_notes_finish(WholeNotes *notes, GError **error)
 {
 	notes->is_finished = true;
+	return sorter_sort(notes->sorter, error);
 }
 
-const WholeNotes *whole_notes_of(const HashStore *store)
+Sorter *whole_notes_of(const HashStore *store, uint32_t *ret_covered_below)
 {
 	const WholeNotes *notes = store->whole_notes;
 
-	return notes && notes->is_finished && !notes->is_overfull ? notes : NULL;
-}
+	if (!notes || !notes->is_finished)
+		return NULL;
 
-const WholeNote *whole_notes_list(const WholeNotes *notes, size_t *ret_n)
-{
-	*ret_n = notes->list->len;
-	return (const WholeNote *)notes->list->data;
-}
-
-void whole_notes_range(const WholeNotes *notes, uint32_t *ret_first, uint32_t *ret_end)
-{
-	*ret_first = notes->first;
-	*ret_end = notes->end;
-}
-
-bool whole_notes_has(const WholeNotes *notes, uint32_t object)
-{
-	uint32_t at = object - notes->first;
-
-	return notes->seen[at / 8] & 1u << at % 8;
+	*ret_covered_below = notes->end;
+	return notes->sorter;
 }

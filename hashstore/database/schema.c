@@ -112,8 +112,8 @@ static const char *const steps[] = {
 	 * filled by the next pass.  Readers do without them.
 	 */
 	"CREATE TABLE kept_group ("
-	"  is_file INTEGER NOT NULL, digest INTEGER NOT NULL, size_bytes INTEGER NOT NULL,"
-	"  n_objects INTEGER NOT NULL, PRIMARY KEY (is_file, digest, size_bytes)) WITHOUT ROWID;"
+	"  digest INTEGER NOT NULL, size_bytes INTEGER NOT NULL, n_objects INTEGER NOT NULL,"
+	"  PRIMARY KEY (digest, size_bytes)) WITHOUT ROWID;"
 	"CREATE TABLE loose_object (id INTEGER PRIMARY KEY);",
 };
 

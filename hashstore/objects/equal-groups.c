@@ -23,7 +23,7 @@ struct EqualGroups {
 	KeptGroups *kept; /* NULL once all of them were returned */
 	bool has_last;
 	EqualPlace last; /* of these */
-	bool is_read; /* all others were read: @members has them */
+	bool is_read;    /* all others were read: @members has them */
 	Sorter *members;
 	const Member *next; /* the first of the next group; NULL at the end */
 	GArray *ids;

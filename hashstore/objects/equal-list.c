@@ -12,6 +12,9 @@
 /* The notes with the bound. */
 #define NOTE_BOUND "equal-groups-bound"
 
+/* One more than readers take, so that they see that there are more. */
+#define SELECT_LOOSE "SELECT id FROM loose_object LIMIT 1 + " G_STRINGIFY(EQUAL_LIST_LOOSE_MOST)
+
 void equal_list_clear(EqualList *list)
 {
 	g_clear_pointer(&list->top, equal_top_free);
@@ -38,10 +41,9 @@ static bool read_rows(HashStore *store, const char *sql,
 
 static void take_group(EqualList *list, sqlite3_stmt *row)
 {
-	const EqualRow group = { .is_file = sqlite3_column_int64(row, 0),
-				 .digest = (uint64_t)sqlite3_column_int64(row, 1),
-				 .size_bytes = (uint64_t)sqlite3_column_int64(row, 2),
-				 .n_objects = (uint64_t)sqlite3_column_int64(row, 3) };
+	const EqualRow group = { (uint64_t)sqlite3_column_int64(row, 0),
+				 (uint64_t)sqlite3_column_int64(row, 1),
+				 (uint64_t)sqlite3_column_int64(row, 2) };
 
 	if (group.size_bytes > 0)
 		equal_top_add(list->top, &group);
@@ -61,8 +63,8 @@ static bool read_groups(HashStore *store, EqualList *list, GError **error)
 	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error))
 		return false;
 	list->top = equal_top_new(bound);
-	return read_rows(store, "SELECT is_file, digest, size_bytes, n_objects FROM kept_group",
-			 take_group, list, error);
+	return read_rows(store, "SELECT digest, size_bytes, n_objects FROM kept_group", take_group,
+			 list, error);
 }
 
 bool equal_list_read(HashStore *store, EqualList *ret, bool *ret_usable, GError **error)
@@ -77,9 +79,7 @@ bool equal_list_read(HashStore *store, EqualList *ret, bool *ret_usable, GError 
 
 	ret->loose = g_array_new(false, false, sizeof(uint32_t));
 	if (!read_groups(store, ret, error) ||
-	    !read_rows(store,
-		       "SELECT id FROM loose_object LIMIT " G_STRINGIFY(EQUAL_LIST_LOOSE_MOST),
-		       take_loose, ret, error))
+	    !read_rows(store, SELECT_LOOSE, take_loose, ret, error))
 		return false;
 	*ret_usable = ret->loose->len + (next - below) <= EQUAL_LIST_LOOSE_MOST;
 	for (uint32_t id = (uint32_t)below; *ret_usable && id < next; id++)
@@ -89,7 +89,7 @@ bool equal_list_read(HashStore *store, EqualList *ret, bool *ret_usable, GError 
 
 static bool write_row(HashStore *store, const EqualRow *row, GError **error)
 {
-	const uint64_t values[] = { row->is_file, row->digest, row->size_bytes, row->n_objects };
+	const uint64_t values[] = { row->digest, row->size_bytes, row->n_objects };
 
 	return hash_store_change_rows(store, STATEMENT_PUT_KEPT_GROUP, values, error);
 }
@@ -205,8 +205,7 @@ static bool add_groups(HashStore *store, Sorter *sorter, EqualTop *top, GError *
 		if (!sorter_next(sorter, (const void **)&one, error))
 			return false;
 		if (n_objects > 1 && (!one || !digested_are_equal(one, &group))) {
-			const EqualRow row = { group.digest, group.size_bytes, n_objects,
-					       group.is_file };
+			const EqualRow row = { group.digest, group.size_bytes, n_objects };
 
 			equal_top_add(top, &row);
 		}
@@ -260,28 +259,22 @@ static bool add_noted(HashStore *store, const WholeNote *note, EqualTop *top, GE
 	    one.digest != note->digest)
 		return true;
 
-	const EqualRow row = { one.digest, one.size_bytes, note->n_anchors, one.is_file };
+	const EqualRow row = { one.digest, one.size_bytes, note->n_anchors };
 	equal_top_add(top, &row);
 	return true;
 }
 
-/* List the new objects that no anchor leads to. */
-static bool add_new_loose(HashStore *store, const WholeNotes *notes, GArray *loose, GError **error)
+static bool add_all_noted(HashStore *store, Sorter *notes, EqualTop *top, GError **error)
 {
-	uint32_t first, end;
+	const WholeNote *note;
 
-	whole_notes_range(notes, &first, &end);
-	for (uint32_t id = first; id < end && hash_store_may_continue(store); id++) {
-		Object object;
-		Digested one;
-		bool found;
-
-		if (whole_notes_has(notes, id))
-			continue;
-		if (!hash_store_peek(store, id, &object, &found, error))
+	while (hash_store_may_continue(store)) {
+		if (!sorter_next(notes, (const void **)&note, error))
 			return false;
-		if (found && digested_take(&object, hash_store_has_extents(store), &one))
-			g_array_append_val(loose, id);
+		if (!note)
+			break;
+		if (!add_noted(store, note, top, error))
+			return false;
 	}
 
 	return true;
@@ -304,43 +297,69 @@ static bool write_added(HashStore *store, EqualList *list, const EqualTop *added
 	       write_rows(store, list->top, error);
 }
 
-static bool add_notes(HashStore *store, const WholeNotes *notes, GError **error)
+/* Drop loose objects that are no more, if there are many rows. */
+static bool drop_gone_loose(HashStore *store, GError **error)
 {
 	g_auto(EqualList) list = { .loose = g_array_new(false, false, sizeof(uint32_t)) };
+
+	if (!read_rows(store, SELECT_LOOSE, take_loose, &list, error))
+		return false;
+	if (list.loose->len < EQUAL_LIST_LOOSE_MOST / 2)
+		return true;
+
+	for (guint i = 0; i < list.loose->len; i++) {
+		uint64_t id = g_array_index(list.loose, uint32_t, i);
+		Object object;
+		bool found;
+
+		if (!hash_store_peek(store, (uint32_t)id, &object, &found, error))
+			return false;
+		if (!found &&
+		    !hash_store_change_rows(store, STATEMENT_DROP_LOOSE_OBJECT, &id, error))
+			return false;
+	}
+
+	return true;
+}
+
+static bool take_notes(HashStore *store, Sorter *notes, uint32_t covered_below, GError **error)
+{
+	g_auto(EqualList) list = { 0 };
 	g_autoptr(EqualTop) added = NULL;
-	uint32_t first, end;
-	size_t n;
-	const WholeNote *all = whole_notes_list(notes, &n);
 
 	if (!read_groups(store, &list, error))
 		return false;
 	added = equal_top_new(list.top->bound_bytes);
-	for (size_t i = 0; i < n && hash_store_may_continue(store); i++)
-		if (!add_noted(store, &all[i], added, error))
-			return false;
-	if (!add_new_loose(store, notes, list.loose, error))
+	if (!add_all_noted(store, notes, added, error))
 		return false;
 	if (!hash_store_may_continue(store))
 		return true;
 
-	whole_notes_range(notes, &first, &end);
-	return write_added(store, &list, added, error) && write_loose(store, list.loose, error) &&
-	       write_bounds(store, end, list.top->bound_bytes, error);
+	return write_added(store, &list, added, error) && drop_gone_loose(store, error) &&
+	       write_bounds(store, covered_below, list.top->bound_bytes, error);
 }
 
 bool hash_store_update_equal_list(HashStore *store, GError **error)
 {
-	const WholeNotes *notes = whole_notes_of(store);
+	uint32_t covered_below;
+	Sorter *notes = whole_notes_of(store, &covered_below);
 	uint64_t below;
+	bool done = true;
 
 	if (!hash_store_get_number(store, WHOLE_NOTES_COVERED_BELOW, &below, error))
 		return false;
-	/* A new store has no object. */
-	if (MAX(below, 1) == store->counts.next_object)
-		return true;
+	if (below == 0)
+		return hash_store_make_equal_list(store, error);
 	if (notes)
-		return add_notes(store, notes, error);
+		done = take_notes(store, notes, covered_below, error);
+	whole_notes_clear(store);
 
-	return (below > 0 && !whole_notes_are_many(store, below)) ||
-	       hash_store_make_equal_list(store, error);
+	return done;
+}
+
+bool hash_store_put_loose_object(HashStore *store, uint32_t id, GError **error)
+{
+	const uint64_t values[] = { id };
+
+	return hash_store_change_rows(store, STATEMENT_PUT_LOOSE_OBJECT, values, error);
 }

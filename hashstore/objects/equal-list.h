@@ -13,7 +13,7 @@
  * objects are those that no anchor leads to, as they have nothing but zeros: readers look at each.  The list
  * covers the objects below one id; readers look at each of the others, too.
  *
- * A pass adds what groups_next() met.  It makes the list anew if many objects are new.
+ * A new store has an empty list, and each pass adds what groups_next() met.
  *
  * Thread: the owner's of the store.
  */
@@ -23,12 +23,17 @@
 
 /*
  * Bring the list up to date after a walk over all groups, before their objects are settled.  Does not commit the
- * change, but may commit earlier ones.  Does nothing after a request to stop.
+ * change, but may commit earlier ones.  Does nothing after a request to stop, or if the walk did not come to its
+ * end.
  */
 bool hash_store_update_equal_list(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same without a walk, for a store that was imported. */
+/* The same without a walk, from all objects: for a store that was imported, or is of an earlier version. */
 bool hash_store_make_equal_list(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Note a fingerprinted object for which no anchor over the whole object is put. */
+bool hash_store_put_loose_object(HashStore *store, uint32_t id, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* What a store keeps. */
 typedef struct {

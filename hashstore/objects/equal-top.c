@@ -28,9 +28,7 @@ static int compare_groups(const EqualRow *one, const EqualRow *other)
 {
 	if (one->digest != other->digest)
 		return one->digest < other->digest ? -1 : 1;
-	if (one->size_bytes != other->size_bytes)
-		return one->size_bytes < other->size_bytes ? -1 : 1;
-	return (int)one->is_file - (int)other->is_file;
+	return (one->size_bytes > other->size_bytes) - (one->size_bytes < other->size_bytes);
 }
 
 /* By group, the most objects first. */

@@ -22,7 +22,6 @@ typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes; /* of each object */
 	uint64_t n_objects;  /* at most */
-	bool is_file;        /* else extents of btrfs */
 } EqualRow;
 
 typedef struct {

@@ -133,9 +133,22 @@ static void add_rows(KeptGroups *kept, const EqualTop *top)
 	for (guint i = 0; i < top->rows->len; i++) {
 		const EqualRow *row = &g_array_index(top->rows, EqualRow, i);
 
-		if (row->is_file == kept->are_files && row->size_bytes >= kept->min_bytes)
+		if (row->size_bytes >= kept->min_bytes)
 			add_waiting(kept, row->digest, row->size_bytes, row->n_objects);
 	}
+}
+
+/* Beside extents there are few files, so all of these can be read. */
+static bool has_no_extent(HashStore *store, bool *ret, GError **error)
+{
+	const Object *last = NULL;
+
+	if (hash_store_has_extents(store) &&
+	    !hash_store_find_before(store, OBJECT_EXTENTS, INT64_MAX, &last, error))
+		return false;
+
+	*ret = !last;
+	return true;
 }
 
 bool kept_groups_open(HashStore *store, bool are_files, uint64_t min_bytes, KeptGroups **ret,
@@ -143,10 +156,12 @@ bool kept_groups_open(HashStore *store, bool are_files, uint64_t min_bytes, Kept
 {
 	g_autoptr(KeptGroups) kept = g_new0(KeptGroups, 1);
 	g_auto(EqualList) list = { 0 };
-	bool usable;
+	bool usable = true;
 
 	*ret = NULL;
-	if (!equal_list_read(store, &list, &usable, error))
+	if (are_files && !has_no_extent(store, &usable, error))
+		return false;
+	if (usable && !equal_list_read(store, &list, &usable, error))
 		return false;
 	if (!usable)
 		return true;

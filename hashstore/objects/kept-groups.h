@@ -22,8 +22,8 @@ typedef struct {
 int equal_place_compare(const EqualPlace *one, const EqualPlace *other);
 
 /*
- * The groups of files, or of extents, of at least @min_bytes.  *ret is NULL if the store has no list, or if many
- * objects are not covered by it.
+ * The groups of files, or of extents, of at least @min_bytes.  *ret is NULL if the list is of no use: the store has
+ * none, it does not cover many objects, or it has extents and files are asked for.
  */
 bool kept_groups_open(HashStore *store, bool are_files, uint64_t min_bytes, KeptGroups **ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
