@@ -2,6 +2,7 @@
 #include "hashstore/hash-store.h"
 
 #include "hashstore/anchors/segments.h"
+#include "hashstore/anchors/whole-notes.h"
 #include "hashstore/database/schema.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-files.h"
@@ -43,7 +44,10 @@ static bool make_schema(HashStore *store, SchemaState state, const HashStoreOpti
 	if (!hash_store_begin(store, error) ||
 	    !schema_upgrade(store->database, &schema_current, error))
 		return false;
-	if (state == SCHEMA_EMPTY && !store_meta_begin(store, options, error))
+	/* The list of equal groups covers all objects of an empty store. */
+	if (state == SCHEMA_EMPTY &&
+	    (!store_meta_begin(store, options, error) ||
+	     !hash_store_set_number(store, WHOLE_NOTES_COVERED_BELOW, 1, error)))
 		return false;
 
 	store->in_transaction = false;
@@ -118,7 +122,7 @@ HashStore *hash_store_open_to_read(const char *path, GError **error)
 		return NULL;
 	if (!schema_examine(store->database, &schema_current, &state, error))
 		return NULL;
-	if (state != SCHEMA_CURRENT) {
+	if (state != SCHEMA_CURRENT && state != SCHEMA_READABLE) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT, "the store %s %s",
 			    path,
 			    state == SCHEMA_EMPTY ? "is empty"
@@ -162,6 +166,7 @@ void hash_store_close(HashStore *store)
 		close(store->lock_fd);
 	g_byte_array_unref(store->found_bytes);
 	g_byte_array_unref(store->record);
+	whole_notes_clear(store);
 	g_free(store->found_object);
 	g_free(store->found_directory);
 	g_free(store->anchors);
@@ -205,12 +210,14 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 			   "DELETE FROM object; DELETE FROM half; DELETE FROM directory;"
 			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
 			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
-			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;",
+			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;"
+			   "DELETE FROM kept_group; DELETE FROM loose_object;",
 			   error)) {
 		store->failed = true;
 		return false;
 	}
 
+	whole_notes_clear(store);
 	store->n_anchors = 0;
 	store->n_renewed = 0;
 	store->halves = 0;
@@ -218,5 +225,6 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	store->counts.objects = 0;
 	store->counts.dead = 0;
 	store->counts.settled_below = store->counts.next_object;
-	return true;
+	return hash_store_set_number(store, WHOLE_NOTES_COVERED_BELOW, store->counts.next_object,
+				     error);
 }

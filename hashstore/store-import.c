@@ -4,6 +4,7 @@
 #include "hashstore/database/checkpoint.h"
 #include "hashstore/database/store-files.h"
 #include "hashstore/database/store-state.h"
+#include "hashstore/objects/equal-list.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,7 +100,8 @@ bool store_import_finish(StoreImport *import, char **ret_aside, GError **error)
 {
 	*ret_aside = NULL;
 	/* Unsettled data would stay in the WAL, which is not moved. */
-	if (!hash_store_commit(import->store, error) ||
+	if (!hash_store_make_equal_list(import->store, error) ||
+	    !hash_store_commit(import->store, error) ||
 	    !checkpoint_run(import->store->database, NULL, error))
 		return false;
 	g_clear_pointer(&import->store, hash_store_close);

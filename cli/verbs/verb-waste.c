@@ -92,7 +92,7 @@ typedef struct {
 	PinnedSum pinned[PIN_CAUSES];
 	uint64_t freed_bytes; /* by passes */
 	DuplicatesLeftOut left_out;
-	int64_t known_usec; /* when the last pass began; the oldest of several filesystems; 0: never */
+	bool is_begun; /* sentences were printed */
 } Query;
 
 static void query_clear(Query *query)
@@ -239,16 +239,25 @@ static PinnedSum all_pinned(const Query *query)
 	return all;
 }
 
-/* Data written after the last pass began may be missing. */
-static bool note_last_pass(Query *query, HashStore *store, GError **error)
+/* Whether sentences are printed around the table. */
+/*
+ * Data written after the last pass began may be missing.  Print that at once: to compare all files takes a while.
+ */
+static bool say_as_of(Query *query, HashStore *store, GError **error)
 {
 	g_autoptr(PassCursor) passes = pass_cursor_open(store, error);
+	g_autofree char *known = NULL;
 	const PassRecord *last;
 
 	if (!passes || !pass_cursor_next(passes, &last, error))
 		return false;
-	if (last && (query->known_usec == 0 || last->started_usec < query->known_usec))
-		query->known_usec = last->started_usec;
+
+	known = last ? time_text_local(last->started_usec) : NULL;
+	printf("As of %s%s; newer files are not counted ('dedupctl estimate' looks at the "
+	       "files).\n",
+	       known ? "the last pass, " : "a pass that is not in the history", known ? known : "");
+	fflush(stdout);
+	query->is_begun = true;
 	return true;
 }
 
@@ -259,7 +268,7 @@ static bool add_store(DuplicateFinder *finder, HashStore *store, void *data, GEr
 	bool has_more = true;
 
 	waste_scope_make(&scope, query->places, hash_store_about(store)->uuid, query->mounts);
-	if (!note_last_pass(query, store, error))
+	if (!options_are_for_programs(query->options) && !say_as_of(query, store, error))
 		return false;
 	while (has_more) {
 		g_autoptr(GPtrArray) groups =
@@ -362,16 +371,6 @@ static void say_pinned(const Query *query)
 	}
 }
 
-static void say_as_of(const Query *query)
-{
-	g_autofree char *known = query->known_usec > 0 ? time_text_local(query->known_usec) : NULL;
-
-	if (known)
-		printf("As of the last pass, %s; newer files are not counted ('dedupctl estimate' "
-		       "looks at the files).\n",
-		       known);
-}
-
 static void say_total(const Query *query, size_t n_shown)
 {
 	const WasteEntry *total = waste_sum_total(query->sum);
@@ -380,12 +379,12 @@ static void say_total(const Query *query, size_t n_shown)
 	g_autofree char *shared = size_text(total->shared_bytes);
 	g_autofree char *freed = size_text(query->freed_bytes);
 
-	printf("%sIn all: %s of %" PRIu64 " file%s could be freed", n_shown > 0 ? "\n" : "",
-	       reclaimable, total->files, total->files == 1 ? "" : "s");
+	printf("%sIn all: %s of %" PRIu64 " file%s could be freed",
+	       query->is_begun || n_shown > 0 ? "\n" : "", reclaimable, total->files,
+	       total->files == 1 ? "" : "s");
 	if (total->shared_bytes > 0)
 		printf(", %s are shared", shared);
 	printf(".\n");
-	say_as_of(query);
 	if (query->freed_bytes > 0)
 		printf("Passes freed %s so far ('dedupctl history').\n", freed);
 	if (entries->len > n_shown)
@@ -405,6 +404,8 @@ static void print(const Query *query)
 		return;
 	}
 
+	if (query->is_begun && table_count_rows(table) > 0)
+		putchar('\n');
 	table_print(table);
 	if (!options_are_for_programs(options))
 		say_total(query, table_count_rows(table));

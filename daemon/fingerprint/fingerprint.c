@@ -9,6 +9,7 @@
 #include "daemon/fingerprint/earlier-stand-ins.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
+#include "hashstore/objects/equal-list.h"
 
 /* The stand-ins of earlier passes are loaded when so many blocks would get anchors once more. */
 #define PRIME_BLOCKS 1024
@@ -335,8 +336,10 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 
 	whole.digest = row.digest;
 	/* A file of zeros alone needs no digest: its zeros are shared with a hole. */
-	if (!job->is_by_extents && (job->is_whole || job->learned.sums.n_data > 0) &&
-	    !hash_store_put_anchor(pass->store, &whole, error))
+	if (!job->is_by_extents &&
+	    !(job->is_whole || job->learned.sums.n_data > 0
+		      ? hash_store_put_anchor(pass->store, &whole, error)
+		      : hash_store_put_loose_object(pass->store, job->object, error)))
 		return FINGERPRINT_FAILED;
 
 	pass->result->files.read++;

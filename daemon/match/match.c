@@ -5,6 +5,7 @@
 #include "common/content/zeros.h"
 #include "daemon/context/object-skips.h"
 #include "hashstore/anchors/groups.h"
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 
 #include <stdlib.h>
@@ -444,7 +445,7 @@ bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 		return false;
 
 	g_clear_pointer(&groups, groups_close);
-	if (!join_pairs(&matcher, error))
+	if (!hash_store_update_equal_list(pass->store, error) || !join_pairs(&matcher, error))
 		return false;
 
 	*ret_blocks = matcher.run_blocks;

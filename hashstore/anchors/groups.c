@@ -5,6 +5,7 @@
 #include "hashstore/anchors/prefetch.h"
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
+#include "hashstore/anchors/whole-notes.h"
 #include "hashstore/database/store-connection.h"
 
 /* New anchors are looked up if at least this many times as many anchors are stored. */
@@ -30,6 +31,7 @@ struct Groups {
 	size_t next; /* index in the round */
 	GroupMembers gathered;
 	Group group;
+	WholeNotes *notes; /* of the first walk; not owned, or NULL */
 };
 
 /* Begin the walk. */
@@ -122,7 +124,8 @@ Groups *groups_open(HashStore *store, bool (*is_live)(uint32_t object, void *dat
 	groups->reader = segment_reader_new(groups->database, false, error);
 	if (!groups->reader)
 		return NULL;
-	if (!choose_segments(groups, error) || !begin(groups, error))
+	if (!choose_segments(groups, error) || !begin(groups, error) ||
+	    !whole_notes_begin(store, &groups->notes, error))
 		return NULL;
 
 	return g_steal_pointer(&groups);
@@ -146,6 +149,12 @@ static inline bool is_live(const Groups *groups, const Anchor *anchor)
 	return groups->is_live(anchor->object, groups->data);
 }
 
+static inline void note_anchor(Groups *groups, const Anchor *anchor, bool live)
+{
+	if (groups->notes && anchor->block == ANCHOR_WHOLE_BLOCK)
+		whole_notes_add(groups->notes, anchor, live);
+}
+
 /* Skip digests that have one anchor in the round: they cannot be in a group. */
 static void skip_singles(Groups *groups)
 {
@@ -166,7 +175,10 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
 
-		if (is_live(groups, anchor))
+		bool live = is_live(groups, anchor);
+
+		note_anchor(groups, anchor, live);
+		if (live)
 			group_members_add(&groups->gathered, anchor);
 		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
 			break;
@@ -195,10 +207,13 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 {
 	do {
 		const Anchor *anchor = &groups->round[groups->next];
+		bool live;
 
 		if (anchor->digest != digest)
 			return true;
-		if (is_live(groups, anchor)) {
+		live = is_live(groups, anchor);
+		note_anchor(groups, anchor, live);
+		if (live) {
 			if (digest != ANCHOR_ZEROS_DIGEST)
 				group_members_add(&groups->gathered, anchor);
 			else if (!group_members_add_zeros(&groups->gathered, anchor))
@@ -212,6 +227,15 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
+/* The walk came to its end, or was asked to stop. */
+static bool end_notes(Groups *groups, GError **error)
+{
+	WholeNotes *notes = g_steal_pointer(&groups->notes);
+
+	return !notes || !hash_store_may_continue(groups->store) ||
+	       whole_notes_finish(notes, error);
+}
+
 bool groups_next(Groups *groups, const Group **ret, GError **error)
 {
 	GroupMembers *gathered = &groups->gathered;
@@ -223,7 +247,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 		if (!fill_round(groups, error))
 			return false;
 		if (groups->n_round == 0)
-			return true;
+			return end_notes(groups, error);
 		if (groups->lookups->len == 0)
 			skip_singles(groups);
 
@@ -236,6 +260,8 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 		/* The group may be incomplete after a request to stop. */
 		if (!hash_store_may_continue(groups->store))
 			return true;
+		if (groups->notes && !whole_notes_end_digest(groups->notes, digest, error))
+			return false;
 		if (group_members_matter(gathered))
 			break;
 	}
@@ -252,6 +278,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 
 bool groups_rewind(Groups *groups, GError **error)
 {
+	groups->notes = NULL;
 	return begin(groups, error);
 }
 

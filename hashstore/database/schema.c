@@ -107,9 +107,19 @@ static const char *const steps[] = {
 	"  address INTEGER PRIMARY KEY, is_new INTEGER NOT NULL, sums BLOB NOT NULL);"
 	"CREATE INDEX read_sums_new ON read_sums (address) WHERE is_new = 1;"
 	"DELETE FROM note WHERE name = 'btrfs-inodes-generation';",
+	/*
+	 * 14.  The groups of equal objects with most to free, and objects that no anchor leads to.  They are
+	 * filled by the next pass.  Readers do without them.
+	 */
+	"CREATE TABLE kept_group ("
+	"  digest INTEGER NOT NULL, size_bytes INTEGER NOT NULL, n_objects INTEGER NOT NULL,"
+	"  PRIMARY KEY (digest, size_bytes)) WITHOUT ROWID;"
+	"CREATE TABLE loose_object (id INTEGER PRIMARY KEY);",
 };
 
-const Schema schema_current = { .steps = steps, .n_steps = G_N_ELEMENTS(steps) };
+const Schema schema_current = { .steps = steps,
+				.n_steps = G_N_ELEMENTS(steps),
+				.readable_from = 13 };
 
 static bool set_foreign(Database *database, GError **error)
 {
@@ -148,7 +158,9 @@ bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, 
 		return false;
 	}
 
-	*ret = version < schema->n_steps ? SCHEMA_OLDER : SCHEMA_CURRENT;
+	*ret = version == schema->n_steps         ? SCHEMA_CURRENT
+	       : version >= schema->readable_from ? SCHEMA_READABLE
+						  : SCHEMA_OLDER;
 
 	return true;
 }

@@ -14,14 +14,16 @@
 typedef struct {
 	const char *const *steps; /* SQL */
 	int n_steps;
+	int readable_from; /* stores of this version on can be read without the later steps */
 } Schema;
 
 /* The schema of this version of dedupd. */
 extern const Schema schema_current;
 
 typedef enum {
-	SCHEMA_EMPTY, /* the file is empty */
-	SCHEMA_OLDER, /* schema_upgrade() has steps to take */
+	SCHEMA_EMPTY,    /* the file is empty */
+	SCHEMA_OLDER,    /* schema_upgrade() has steps to take */
+	SCHEMA_READABLE, /* the same, but readers do not need them */
 	SCHEMA_CURRENT,
 } SchemaState;
 

@@ -120,6 +120,12 @@ static const char *const sql[N_STATEMENTS] = {
 					    " ORDER BY root LIMIT 1",
 	[STATEMENT_NEXT_PINNING_INODE] = "SELECT inode FROM pinned WHERE root = ? AND inode >= ?"
 					 " ORDER BY inode LIMIT 1",
+	[STATEMENT_PUT_KEPT_GROUP] = "INSERT OR REPLACE INTO kept_group"
+				     " (digest, size_bytes, n_objects)"
+				     " VALUES (?, ?, ?)",
+	[STATEMENT_PUT_LOOSE_OBJECT] = "INSERT OR IGNORE INTO loose_object (id) VALUES (?)",
+	[STATEMENT_FIND_LOOSE_OBJECT] = "SELECT id FROM loose_object WHERE id = ?",
+	[STATEMENT_DROP_LOOSE_OBJECT] = "DELETE FROM loose_object WHERE id = ?",
 };
 
 const char *statement_sql(Statement statement)

@@ -2,98 +2,83 @@
 #include "hashstore/objects/equal-groups.h"
 
 #include "hashstore/anchors/sorter.h"
-
-/* An object with its digest, before groups are known. */
-typedef struct {
-	uint64_t digest;
-	uint64_t size_bytes;
-	uint32_t id;
-	bool is_shared; /* an extent that has several references, or may have: a group by itself */
-} Digested;
+#include "hashstore/database/store-transaction.h"
+#include "hashstore/objects/digested.h"
+#include "hashstore/objects/kept-groups.h"
 
 /* A member of a group. */
 typedef struct {
-	uint64_t spare_bytes;
-	uint64_t digest;
-	uint64_t size_bytes;
+	EqualPlace place;
 	uint64_t n_objects;
 	uint32_t id;
 } Member;
 
 struct EqualGroups {
+	/* Set at creation, never changed. */
+	HashStore *store; /* not owned */
+	EqualKind kind;
+	uint64_t min_bytes;
+	size_t memory_bytes;
+
+	KeptGroups *kept; /* NULL once all of them were returned */
+	bool has_last;
+	EqualPlace last; /* of these */
+	bool is_read;    /* all others were read: @members has them */
 	Sorter *members;
 	const Member *next; /* the first of the next group; NULL at the end */
 	GArray *ids;
 	EqualGroup group;
 };
 
-static int compare_digested(const void *a, const void *b)
-{
-	const Digested *one = a, *other = b;
-
-	if (one->digest != other->digest)
-		return one->digest < other->digest ? -1 : 1;
-	if (one->size_bytes != other->size_bytes)
-		return one->size_bytes < other->size_bytes ? -1 : 1;
-	return (one->id > other->id) - (one->id < other->id);
-}
-
-static bool is_one_group(const Member *one, const Member *other)
-{
-	return one->digest == other->digest && one->size_bytes == other->size_bytes;
-}
-
 static int compare_members(const void *a, const void *b)
 {
 	const Member *one = a, *other = b;
+	int order = equal_place_compare(&one->place, &other->place);
 
-	if (one->spare_bytes != other->spare_bytes)
-		return one->spare_bytes > other->spare_bytes ? -1 : 1;
-	if (one->digest != other->digest)
-		return one->digest < other->digest ? -1 : 1;
-	if (one->size_bytes != other->size_bytes)
-		return one->size_bytes < other->size_bytes ? -1 : 1;
-	return (one->id > other->id) - (one->id < other->id);
+	return order ? order : (one->id > other->id) - (one->id < other->id);
 }
 
-static bool add_objects(Sorter *digested, HashStore *store, EqualKind kind, uint64_t min_bytes,
-			GError **error)
+static bool are_files(const EqualGroups *groups)
 {
-	uint64_t first =
-		kind == EQUAL_FILES && hash_store_has_extents(store) ? OBJECT_STRETCHES + 1 : 0;
-	g_autoptr(ObjectCursor) cursor = object_cursor_open_from(store, first, error);
+	return groups->kind == EQUAL_FILES;
+}
+
+static bool add_objects(EqualGroups *groups, Sorter *digested, GError **error)
+{
+	bool has_extents = hash_store_has_extents(groups->store);
+	uint64_t first = are_files(groups) && has_extents ? OBJECT_STRETCHES + 1 : 0;
+	g_autoptr(ObjectCursor) cursor = object_cursor_open_from(groups->store, first, error);
 	const Object *object;
+	Digested one;
 
 	if (!cursor)
 		return false;
 	while (true) {
 		if (!object_cursor_next(cursor, &object, error))
 			return false;
-		if (!object || (kind != EQUAL_FILES && object->subvolume != OBJECT_EXTENTS))
+		if (!object || (!are_files(groups) && object->subvolume != OBJECT_EXTENTS))
 			return true;
-		if (object->state != OBJECT_DONE || object->size_bytes < MAX(min_bytes, 1))
-			continue;
-		/* The extents of such a file are objects themselves. */
-		if (kind == EQUAL_FILES && object->flags & OBJECT_READ_SUMS)
+		if (!digested_take(object, has_extents, &one) || one.size_bytes < groups->min_bytes)
 			continue;
 
-		const Digested one = { object->digest, object->size_bytes, object->id,
-				       kind == EQUAL_OR_ALONE_EXTENTS ||
-					       (kind == EQUAL_EXTENTS &&
-						object->flags & OBJECT_SHARED) };
+		one.is_shared |= groups->kind == EQUAL_OR_ALONE_EXTENTS;
 		if (!sorter_add(digested, &one, error))
 			return false;
 	}
 }
 
-/* Add the members of one group; @ids are all of them, or the first ones of very many. */
+/*
+ * Add the members of one group, unless it was returned before; the ids are all of them, or the first ones of very
+ * many.
+ */
 static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objects, GError **error)
 {
-	Member member = { .digest = one->digest,
-			  .size_bytes = one->size_bytes,
-			  .n_objects = n_objects,
-			  .spare_bytes = (n_objects - 1) * one->size_bytes };
+	Member member = { .place = { (n_objects - 1) * one->size_bytes, one->digest,
+				     one->size_bytes },
+			  .n_objects = n_objects };
 
+	if (groups->has_last && equal_place_compare(&member.place, &groups->last) <= 0)
+		return true;
 	for (guint i = 0; (n_objects > 1 || one->is_shared) && i < groups->ids->len; i++) {
 		member.id = g_array_index(groups->ids, uint32_t, i);
 		if (!sorter_add(groups->members, &member, error))
@@ -110,11 +95,11 @@ static bool add_groups(EqualGroups *groups, Sorter *digested, GError **error)
 	uint64_t n_objects = 0;
 	const Digested *one;
 
+	g_array_set_size(groups->ids, 0);
 	do {
 		if (!sorter_next(digested, (const void **)&one, error))
 			return false;
-		if (n_objects > 0 &&
-		    (!one || one->digest != group.digest || one->size_bytes != group.size_bytes)) {
+		if (n_objects > 0 && (!one || !digested_are_equal(one, &group))) {
 			if (!add_group(groups, &group, n_objects, error))
 				return false;
 			g_array_set_size(groups->ids, 0);
@@ -131,44 +116,95 @@ static bool add_groups(EqualGroups *groups, Sorter *digested, GError **error)
 	return sorter_sort(groups->members, error);
 }
 
+/* Read all objects for the groups that were not returned yet. */
+static bool read_all(EqualGroups *groups, GError **error)
+{
+	g_autoptr(Sorter) digested = NULL;
+
+	groups->is_read = true;
+	groups->members = sorter_new(sizeof(Member), compare_members, groups->memory_bytes / 2,
+				     g_get_tmp_dir(), NULL);
+	if (!are_files(groups) && !hash_store_has_extents(groups->store))
+		return true;
+
+	hash_store_end_reads(groups->store);
+	digested = sorter_new(sizeof(Digested), digested_compare, groups->memory_bytes / 2,
+			      g_get_tmp_dir(), NULL);
+	return add_objects(groups, digested, error) && sorter_sort(digested, error) &&
+	       add_groups(groups, digested, error) &&
+	       sorter_next(groups->members, (const void **)&groups->next, error);
+}
+
 EqualGroups *equal_groups_open(HashStore *store, EqualKind kind, uint64_t min_bytes,
 			       size_t memory_bytes, GError **error)
 {
 	g_autoptr(EqualGroups) groups = g_new0(EqualGroups, 1);
-	g_autoptr(Sorter) digested = sorter_new(sizeof(Digested), compare_digested,
-						memory_bytes / 2, g_get_tmp_dir(), NULL);
 
-	groups->members = sorter_new(sizeof(Member), compare_members, memory_bytes / 2,
-				     g_get_tmp_dir(), NULL);
+	groups->store = store;
+	groups->kind = kind;
+	groups->min_bytes = min_bytes;
+	groups->memory_bytes = memory_bytes;
 	groups->ids = g_array_new(false, false, sizeof(uint32_t));
-	if (kind != EQUAL_FILES && !hash_store_has_extents(store))
-		return g_steal_pointer(&groups);
-	if (!add_objects(digested, store, kind, min_bytes, error) ||
-	    !sorter_sort(digested, error) || !add_groups(groups, digested, error) ||
-	    !sorter_next(groups->members, (const void **)&groups->next, error))
+	if (!kept_groups_open(store, are_files(groups), min_bytes, &groups->kept, error))
 		return NULL;
 
 	return g_steal_pointer(&groups);
 }
 
-bool equal_groups_next(EqualGroups *groups, const EqualGroup **ret, GError **error)
+/* The next group of the list; *ret_found is false at its end. */
+static bool next_kept(EqualGroups *groups, bool *ret_found, GError **error)
 {
-	Member first;
+	EqualPlace place;
 
-	*ret = NULL;
-	if (!groups->next)
+	if (!kept_groups_next(groups->kept, &place, groups->ids, ret_found, error))
+		return false;
+	if (!*ret_found)
 		return true;
 
-	first = *groups->next;
+	groups->last = place;
+	groups->has_last = true;
+	groups->group = (EqualGroup){ place.size_bytes, groups->ids->len,
+				      (const uint32_t *)groups->ids->data, groups->ids->len };
+	return true;
+}
+
+static bool take_members(EqualGroups *groups, GError **error)
+{
+	Member first = *groups->next;
+
 	g_array_set_size(groups->ids, 0);
 	do {
 		g_array_append_val(groups->ids, groups->next->id);
 		if (!sorter_next(groups->members, (const void **)&groups->next, error))
 			return false;
-	} while (groups->next && is_one_group(groups->next, &first));
+	} while (groups->next && equal_place_compare(&groups->next->place, &first.place) == 0);
 
-	groups->group = (EqualGroup){ first.size_bytes, first.n_objects,
+	groups->group = (EqualGroup){ first.place.size_bytes, first.n_objects,
 				      (const uint32_t *)groups->ids->data, groups->ids->len };
+	return true;
+}
+
+bool equal_groups_next(EqualGroups *groups, const EqualGroup **ret, GError **error)
+{
+	bool found = false;
+
+	*ret = NULL;
+	if (groups->kept && !next_kept(groups, &found, error))
+		return false;
+	if (found) {
+		*ret = &groups->group;
+		return true;
+	}
+
+	groups->is_read |= groups->kept && kept_groups_are_all(groups->kept);
+	g_clear_pointer(&groups->kept, kept_groups_close);
+	if (!groups->is_read && !read_all(groups, error))
+		return false;
+	if (!groups->next)
+		return true;
+
+	if (!take_members(groups, error))
+		return false;
 	*ret = &groups->group;
 	return true;
 }
@@ -178,6 +214,7 @@ void equal_groups_close(EqualGroups *groups)
 	if (!groups)
 		return;
 
+	kept_groups_close(groups->kept);
 	sorter_free(groups->members);
 	g_array_unref(groups->ids);
 	g_free(groups);

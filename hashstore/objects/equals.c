@@ -109,3 +109,33 @@ bool equals_find(Equals *equals, const Object *object, size_t most, const GArray
 	*ret = equals->found;
 	return true;
 }
+
+static bool list_in(Equals *equals, const Segment *segment, uint64_t digest, GArray *ids,
+		    GError **error)
+{
+	g_autoptr(SegmentCursor) cursor = segment_cursor_new(equals->reader, segment, 1);
+
+	if (!segment_cursor_seek(cursor, digest, error))
+		return false;
+
+	while (segment_cursor_at_hand(cursor)) {
+		const Anchor *anchor = &cursor->entries[cursor->next++];
+
+		if (anchor->digest != digest)
+			break;
+		if (anchor->block == ANCHOR_WHOLE_BLOCK)
+			g_array_append_val(ids, anchor->object);
+		if (!segment_cursor_fill(cursor, error))
+			return false;
+	}
+
+	return true;
+}
+
+bool equals_list_anchored(Equals *equals, uint64_t digest, GArray *ids, GError **error)
+{
+	for (guint i = 0; i < equals->segments->len; i++)
+		if (!list_in(equals, equals->segments->pdata[i], digest, ids, error))
+			return false;
+	return true;
+}

@@ -23,4 +23,11 @@ void equals_close(Equals *equals);
 bool equals_find(Equals *equals, const Object *object, size_t most, const GArray **ret,
 		 bool *ret_has_more, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/*
+ * Add the ids (uint32_t) of all objects with an anchor of @digest over the whole object, and of some that are no
+ * more, to @ids.
+ */
+bool equals_list_anchored(Equals *equals, uint64_t digest, GArray *ids, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Equals, equals_close)

@@ -5,6 +5,7 @@
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 
 #include <stdlib.h>
@@ -26,6 +27,16 @@ static int compare_anchors(const void *a, const void *b)
 	return anchor_compare(a, b);
 }
 
+/* An object without anchors stays one. */
+static bool renew_loose(HashStore *store, const Renewal *renewal, GError **error)
+{
+	const uint64_t values[] = { renewal->old };
+	uint64_t found = 0;
+
+	return hash_store_query_number(store, STATEMENT_FIND_LOOSE_OBJECT, values, &found, error) &&
+	       (found == 0 || hash_store_put_loose_object(store, renewal->new, error));
+}
+
 /* Give the object's row a new id; *ret->new is 0 if it has no fingerprint. */
 static bool renew_row(HashStore *store, uint32_t object, Renewal *ret, GError **error)
 {
@@ -44,7 +55,7 @@ static bool renew_row(HashStore *store, uint32_t object, Renewal *ret, GError **
 	ret->new = row.id;
 	store->n_renewed++;
 
-	return true;
+	return renew_loose(store, ret, error);
 }
 
 /* A Renewal for each fingerprinted object, in the order of the old ids. */

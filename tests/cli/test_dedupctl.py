@@ -1027,10 +1027,10 @@ def test_a_filesystem_that_is_not_mounted_has_no_waste(dedupctl, make_store, kin
     assert said in process.stderr
     process = dedupctl("waste", UUID, "--by=owner")
     assert process.stdout.splitlines() == (
-        ["In all: 0 B of 0 files could be freed."]
-        + (["As of the last pass, 1970-01-03 01:00:00; newer files are not counted ('dedupctl "
-            "estimate' looks at the files).", "Passes freed 3 MiB so far ('dedupctl history')."]
-           if freed else []))
+        (["As of the last pass, 1970-01-03 01:00:00; newer files are not counted ('dedupctl "
+          "estimate' looks at the files).", ""] if freed else [])
+        + ["In all: 0 B of 0 files could be freed."]
+        + (["Passes freed 3 MiB so far ('dedupctl history')."] if freed else []))
     assert process.returncode == status
 
 

@@ -444,7 +444,9 @@ static void test_ladder_takes_the_missing_steps_only(void)
 	g_assert_true(g_file_set_contents(fixture->path, "", 0, NULL));
 	database = database_open(fixture->path, DATABASE_WRITE, &error);
 	for (int n_steps = 1; n_steps <= 3; n_steps++) {
-		const Schema schema = { .steps = steps, .n_steps = n_steps };
+		const Schema schema = { .steps = steps,
+					.n_steps = n_steps,
+					.readable_from = n_steps };
 		SchemaState state;
 
 		g_assert_true(schema_examine(database, &schema, &state, &error));

@@ -4,6 +4,7 @@
 #include "common/content/zeros.h"
 #include "daemon/btrfs/find/unsummed-extents.h"
 #include "daemon/fingerprint/anchor-writer.h"
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/open-extents.h"
 #include "hashstore/objects/read-sums.h"
 
@@ -267,6 +268,9 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 	    !add_extent(fingerprinter, extent, &sums, &sink, &counts, error))
 		return false;
 	if (!put_whole(fingerprinter, &sums, extent->length, &sink, &digest, error))
+		return false;
+	if (counts.known > 0 && sums.n_data == 0 &&
+	    !hash_store_put_loose_object(pass->store, fingerprinter->anchors.object, error))
 		return false;
 
 	atomic_fetch_add(&pass->progress->done_bytes, extent->length);
