@@ -7,6 +7,7 @@
 #include "common/text/word-list.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +227,8 @@ int main(int argc, char **argv)
 	g_auto(GStrv) arguments = g_strdupv(argv);
 
 	setlocale(LC_ALL, "");
+	/* Without memory the program ends, rather than print half a document. */
+	json_set_alloc_funcs(g_malloc, g_free);
 	/* GLib ends the process after --help. */
 	atexit(check_output);
 	return (int)run(&arguments);

@@ -4,6 +4,7 @@
 #include "daemon/service/service.h"
 #include "daemon/settings/pass-settings.h"
 
+#include <jansson.h>
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
 	bool done;
 
 	setlocale(LC_ALL, "");
+	/* Without memory the program ends, rather than print half a report. */
+	json_set_alloc_funcs(g_malloc, g_free);
 	g_log_set_writer_func(journal_write, &settings.verbose, NULL);
 	if (!pass_settings_make(nothing, argv, NULL, &settings, &done, &error)) {
 		fprintf(stderr, "dedupd: %s\nTry 'dedupd --help'.\n", error->message);

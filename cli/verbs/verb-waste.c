@@ -239,7 +239,6 @@ static PinnedSum all_pinned(const Query *query)
 	return all;
 }
 
-/* Whether sentences are printed around the table. */
 /*
  * Data written after the last pass began may be missing.  Print that at once: to compare all files takes a while.
  */

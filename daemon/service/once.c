@@ -133,7 +133,8 @@ static void run_pass(Once *once, const Settings *settings, Filesystem *filesyste
 				      result, finished, &error);
 	}
 	if (!worker) {
-		g_critical("cannot start to work: %s", error->message);
+		g_propagate_prefixed_error(&result->error, g_steal_pointer(&error),
+					   "cannot start to work: ");
 		return;
 	}
 

@@ -108,8 +108,11 @@ static bool database_connect(Database *database, const char *name, int flags, GE
 	int code;
 
 	code = sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	if (!database->handle)
-		g_error("out of memory");
+	if (!database->handle) {
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot open the store %s: out of memory", database->path);
+		return false;
+	}
 	if (code != SQLITE_OK) {
 		database_set_error(database, code, error);
 		return false;

@@ -12,14 +12,18 @@ bool hash_store_get_note(HashStore *store, const char *name, char **ret_text, GE
 	*ret_text = NULL;
 	if (!get)
 		return false;
-	sqlite3_bind_text(get, 1, name, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(get, 1, name, -1, SQLITE_STATIC);
 	if (!database_step(store->database, get, &row, error))
 		return false;
 	if (row)
 		*ret_text = g_strdup((const char *)sqlite3_column_text(get, 0));
+	/* Notes are NOT NULL, so SQLite had no memory to terminate the text. */
+	if (row && !*ret_text)
+		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+			    "cannot use the store %s: out of memory", store->path);
 	sqlite3_reset(get);
 
-	return true;
+	return !row || *ret_text;
 }
 
 bool hash_store_set_note(HashStore *store, const char *name, const char *text, GError **error)
@@ -35,8 +39,8 @@ bool hash_store_set_note(HashStore *store, const char *name, const char *text, G
 	put = hash_store_change(store, STATEMENT_PUT_NOTE, error);
 	if (!put)
 		return false;
-	sqlite3_bind_text(put, 1, name, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_text(put, 2, text, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(put, 1, name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(put, 2, text, -1, SQLITE_STATIC);
 
 	return hash_store_apply(store, put, error);
 }

@@ -49,7 +49,7 @@ static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 	if (!put)
 		return false;
 	sqlite3_bind_text(put, 1, "secret", -1, SQLITE_STATIC);
-	sqlite3_bind_blob(put, 2, secret, sizeof(secret), SQLITE_TRANSIENT);
+	sqlite3_bind_blob(put, 2, secret, sizeof(secret), SQLITE_STATIC);
 
 	return hash_store_apply(store, put, error);
 }

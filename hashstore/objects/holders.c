@@ -76,7 +76,7 @@ static bool find(HashStore *store, const char *text, uint64_t *ret_id, GError **
 	*ret_id = 0;
 	if (!find)
 		return false;
-	sqlite3_bind_text(find, 1, text, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(find, 1, text, -1, SQLITE_STATIC);
 	if (!database_step(store->database, find, &row, error))
 		return false;
 	if (row)
@@ -104,7 +104,7 @@ bool hash_store_put_holders(HashStore *store, const uint64_t *roots, size_t n, u
 	put = hash_store_change(store, STATEMENT_PUT_HOLDERS, error);
 	if (!put)
 		return false;
-	sqlite3_bind_text(put, 1, text, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(put, 1, text, -1, SQLITE_STATIC);
 	if (!hash_store_apply(store, put, error))
 		return false;
 

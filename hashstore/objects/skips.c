@@ -38,10 +38,10 @@ bool hash_store_put_skip(HashStore *store, const SkipRecord *skip, GError **erro
 
 		g_byte_array_append(examples, (const guint8 *)example, (guint)strlen(example) + 1);
 	}
-	sqlite3_bind_text(put, 1, skip->reason, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(put, 1, skip->reason, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(put, 2, (int64_t)skip->count);
 	sqlite3_bind_int64(put, 3, (int64_t)skip->bytes);
-	sqlite3_bind_blob64(put, 4, examples->data, examples->len, SQLITE_TRANSIENT);
+	sqlite3_bind_blob64(put, 4, examples->data, examples->len, SQLITE_STATIC);
 
 	return hash_store_apply(store, put, error);
 }

@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 import harness
 import own_mounts
 from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
+from race import RacingWriters
 from service import Service
 
 HAS_FAILED = pytest.StashKey()
@@ -159,3 +160,19 @@ def quick_disks(monkeypatch, tmp_path):
 def compressing(make_filesystem):
     """A btrfs that compresses all data."""
     return make_filesystem("btrfs", mount_options=["compress-force=zstd"])
+
+
+@pytest.fixture
+def start_writers(tree):
+    """Start writers, with a seed and a number of operations; they end with the test."""
+    if "RACING_WRITERS" not in os.environ:
+        pytest.skip("RACING_WRITERS does not name the program that writes")
+    started = []
+
+    def start(seed, operations, **options):
+        started.append(RacingWriters(os.environ["RACING_WRITERS"], tree, seed, operations,
+                                     **options))
+        return started[-1]
+    yield start
+    for writers in started:
+        writers.close()

@@ -9,7 +9,7 @@ import damage
 import harness
 import ioctls
 from content import MIB
-from race import Race, RaceLost, RacingWriters
+from race import Race, RaceLost
 from subvolumes import delete_subvolumes, wait_for_deleted
 
 OPERATIONS = int(os.environ.get("DEDUPD_RACE_OPERATIONS", "50000"))
@@ -21,22 +21,6 @@ REST_SECONDS = 0.02
 @pytest.fixture
 def filesystem(make_filesystem):
     return make_filesystem("btrfs", "3G")
-
-
-@pytest.fixture
-def start_writers(tree):
-    """Start writers, with a seed and a number of operations; they end with the test."""
-    if "RACING_WRITERS" not in os.environ:
-        pytest.skip("RACING_WRITERS does not name the program that writes")
-    started = []
-
-    def start(seed, operations, **options):
-        started.append(RacingWriters(os.environ["RACING_WRITERS"], tree, seed, operations,
-                                     **options))
-        return started[-1]
-    yield start
-    for writers in started:
-        writers.close()
 
 
 @pytest.mark.parametrize("seed", harness.seeds(1))

@@ -77,12 +77,13 @@ RacedFile *raced_file_create(int tree, const char *name, bool is_no_cow, GError 
 
 	file->name = g_strdup(name);
 	file->shadow = shadow_new();
-	file->is_no_cow = is_no_cow;
 	fd = openat(tree, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || (is_no_cow && ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0)) {
+	if (fd < 0) {
 		fail(file, "create", error);
 		return NULL;
 	}
+	/* XFS knows no such files. */
+	file->is_no_cow = is_no_cow && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
 
 	return note_times(file, fd, error) ? g_steal_pointer(&file) : NULL;
 }

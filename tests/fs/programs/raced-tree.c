@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <linux/btrfs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void free_file(void *file)
 {
@@ -42,23 +44,32 @@ static int open_parent(const char *path)
 	return open_directory(parent);
 }
 
-RacedTree *raced_tree_create(const char *path, GError **error)
+static bool make_subvolume(int parent, const char *name)
 {
 	struct btrfs_ioctl_vol_args arguments = { 0 };
-	g_autofree char *name = g_path_get_basename(path);
-	g_auto(Fd) parent = open_parent(path);
 
 	g_strlcpy(arguments.name, name, sizeof(arguments.name));
-	if (parent < 0 || ioctl(parent, BTRFS_IOC_SUBVOL_CREATE, &arguments) != 0) {
-		fail(path, "create the subvolume", error);
+	return ioctl(parent, BTRFS_IOC_SUBVOL_CREATE, &arguments) == 0;
+}
+
+RacedTree *raced_tree_create(const char *path, GError **error)
+{
+	g_autofree char *name = g_path_get_basename(path);
+	g_auto(Fd) parent = open_parent(path);
+	bool is_subvolume = parent >= 0 && make_subvolume(parent, name);
+	RacedTree *tree;
+
+	if (!is_subvolume && (parent < 0 || errno != ENOTTY || mkdirat(parent, name, 0755) != 0)) {
+		fail(path, "create", error);
 		return NULL;
 	}
 
-	return new_tree(path, false);
+	tree = new_tree(path, false);
+	tree->is_subvolume = is_subvolume;
+	return tree;
 }
 
-RacedTree *raced_tree_snapshot(const RacedTree *tree, const char *path, bool is_read_only,
-			       GError **error)
+static bool make_snapshot(const RacedTree *tree, const char *path, bool is_read_only)
 {
 	g_autofree char *name = g_path_get_basename(path);
 	g_auto(Fd) parent = open_parent(path);
@@ -67,30 +78,94 @@ RacedTree *raced_tree_snapshot(const RacedTree *tree, const char *path, bool is_
 		.fd = source,
 		.flags = is_read_only ? BTRFS_SUBVOL_RDONLY : 0,
 	};
-	RacedTree *snapshot;
 
 	g_strlcpy(arguments.name, name, sizeof(arguments.name));
-	if (parent < 0 || source < 0 || ioctl(parent, BTRFS_IOC_SNAP_CREATE_V2, &arguments) != 0) {
+	return parent >= 0 && source >= 0 &&
+	       ioctl(parent, BTRFS_IOC_SNAP_CREATE_V2, &arguments) == 0;
+}
+
+/* Make a clone of the file in another directory. */
+static RacedFile *clone_file(const RacedFile *file, int tree, int to, GError **error)
+{
+	g_autoptr(RacedFile) clone = raced_file_create(to, file->name, false, error);
+	uint64_t size = shadow_size(file->shadow);
+
+	if (!clone || (size > 0 && !raced_file_clone(clone, to, 0, file, tree, 0, size, error)))
+		return NULL;
+	return g_steal_pointer(&clone);
+}
+
+static bool clone_all(const RacedTree *tree, RacedTree *copy, GError **error)
+{
+	g_auto(Fd) from = raced_tree_open(tree, error);
+	g_auto(Fd) to = from < 0 ? -1 : raced_tree_open(copy, error);
+
+	if (to < 0)
+		return false;
+
+	for (guint i = 0; i < tree->files->len; i++) {
+		RacedFile *clone = clone_file(tree->files->pdata[i], from, to, error);
+
+		if (!clone)
+			return false;
+		g_ptr_array_add(copy->files, clone);
+	}
+
+	return true;
+}
+
+static void copy_all(const RacedTree *tree, RacedTree *copy)
+{
+	for (guint i = 0; i < tree->files->len; i++)
+		g_ptr_array_add(copy->files, raced_file_copy(tree->files->pdata[i]));
+}
+
+RacedTree *raced_tree_snapshot(const RacedTree *tree, const char *path, bool is_read_only,
+			       GError **error)
+{
+	g_autoptr(RacedTree) copy = NULL;
+
+	if (tree->is_subvolume ? !make_snapshot(tree, path, is_read_only)
+			       : mkdir(path, 0755) != 0) {
 		fail(path, "make the snapshot", error);
 		return NULL;
 	}
 
-	snapshot = new_tree(path, is_read_only);
+	copy = new_tree(path, is_read_only);
+	copy->is_subvolume = tree->is_subvolume;
+	if (copy->is_subvolume)
+		copy_all(tree, copy);
+	else if (!clone_all(tree, copy, error))
+		return NULL;
+	return g_steal_pointer(&copy);
+}
+
+static bool delete_subvolume(const char *path)
+{
+	struct btrfs_ioctl_vol_args arguments = { 0 };
+	g_autofree char *name = g_path_get_basename(path);
+	g_auto(Fd) parent = open_parent(path);
+
+	g_strlcpy(arguments.name, name, sizeof(arguments.name));
+	return parent >= 0 && ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &arguments) == 0;
+}
+
+static bool delete_directory(const RacedTree *tree)
+{
+	g_auto(Fd) fd = open_directory(tree->path);
+
 	for (guint i = 0; i < tree->files->len; i++)
-		g_ptr_array_add(snapshot->files, raced_file_copy(tree->files->pdata[i]));
-	return snapshot;
+		if (fd < 0 || unlinkat(fd, raced_tree_file(tree, i)->name, 0) != 0)
+			return false;
+	return rmdir(tree->path) == 0;
 }
 
 bool raced_tree_delete(const RacedTree *tree, GError **error)
 {
-	struct btrfs_ioctl_vol_args arguments = { 0 };
-	g_autofree char *name = g_path_get_basename(tree->path);
-	g_auto(Fd) parent = open_parent(tree->path);
+	if (tree->is_subvolume ? delete_subvolume(tree->path) : delete_directory(tree))
+		return true;
 
-	g_strlcpy(arguments.name, name, sizeof(arguments.name));
-	if (parent < 0 || ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &arguments) != 0)
-		return fail(tree->path, "delete the subvolume", error);
-	return true;
+	return fail(tree->path, "delete", error);
 }
 
 void raced_tree_free(RacedTree *tree)

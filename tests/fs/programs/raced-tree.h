@@ -6,14 +6,17 @@
 /*
  * RacedTree - a subvolume of raced files, or a snapshot of one, and its name in a directory.
  *
+ * On XFS it is a directory, and a snapshot is one of clones.
+ *
  * No file descriptor stays open between calls.
  *
  * Thread: that of its files.
  */
 typedef struct {
 	char *path;
-	GPtrArray *files; /* of RacedFile */
-	bool is_read_only;
+	GPtrArray *files;  /* of RacedFile */
+	bool is_read_only; /* on XFS nothing but this says so */
+	bool is_subvolume;
 } RacedTree;
 
 RacedTree *raced_tree_create(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Passes of which one call fails, by its number (failing-calls.c), and what must hold after each.
+
+A pass with a fault ends with a documented exit status.  It changes no file, and its store opens.  The next
+pass, without a fault, frees what is left.
+"""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+
+import content
+import harness
+import ioctls
+import oracle
+import subvolumes
+from content import KIB, MIB
+
+ENDED = (-signal.SIGTRAP, -signal.SIGABRT)
+# What is counted -> what a pass may do, other than exit with a documented status.
+SETS = {
+    "kernel": (),
+    "sqlite": (),
+    "malloc-sqlite": (),
+    # GLib ends the process if it gets no memory, or the C library gets none for it.
+    "malloc-glib": ENDED,
+    "malloc-other": ENDED,
+}
+STATUSES = (0, 1, 2, 4, 5, 6, 7)
+LOG_BYTES = 4096
+SECONDS = 60
+
+
+class FaultHarmed(Exception):
+    """Something is not as it must be after a fault; the message says what."""
+
+
+@dataclasses.dataclass
+class Fault:
+    """What one fault came to."""
+    calls: str          # a set, or the name of a function
+    number: int
+    error_round: int
+    failed: str = ""    # the call, its error and its callers; "" if the pass made fewer calls
+    status: int = 0
+    complaint: str = ""
+
+    @property
+    def call(self):
+        return self.failed.split("(")[0]
+
+
+class Faults:
+    """Passes over one mounted filesystem, which is filled anew for each."""
+
+    def __init__(self, dedupd, library, find):
+        self._dedupd = dedupd
+        self._library = library
+        self._options = {"find": find}
+        self._filesystem = dedupd.filesystem
+        self._root = pathlib.Path(self._filesystem.mount_point)
+        self._log = pathlib.Path(self._filesystem.directory, "failed-call")
+        self._kept_bytes = self._after_clean_pass()
+
+    def _after_clean_pass(self):
+        """How much data lies on the disk after a pass without a fault, which shows that a pass frees some."""
+        self._fill()
+        before = self._used_bytes()
+        self._clean_pass()
+        kept = self._used_bytes()
+        assert kept < before, "a pass frees nothing"
+        return kept
+
+    def count(self, calls):
+        """How many calls of this set a pass makes."""
+        self._fill()
+        with self._failing(Fault(calls, 0, 0)):
+            status = self._dedupd.run(**self._options).status
+        assert status == 0, status
+        return struct.unpack_from("=Q", self._log.read_bytes())[0]
+
+    def inject(self, calls, number, error_round=0):
+        """Have the call of this number fail, and see that nothing is lost; the Fault."""
+        fault = Fault(calls, number, error_round)
+        self._fill()
+        before = oracle.snapshot(self._root)
+        try:
+            self._expect_nothing_lost(fault, before)
+        except (FaultHarmed, AssertionError) as harm:
+            fault.complaint = str(harm)
+        return fault
+
+    def _expect_nothing_lost(self, fault, before):
+        with self._failing(fault):
+            process = self._dedupd.start(**self._options)
+        fault.status = self._wait(process)
+        fault.failed = self._log.read_bytes()[8:].split(b"\0")[0].decode()
+        run = self._dedupd.finish(process)
+        if fault.status not in (*STATUSES, *SETS.get(fault.calls, ())):
+            raise FaultHarmed(f"the pass ended with {fault.status}")
+        # Files that could not be read are named in the report.
+        if fault.status not in (0, 4) and not run.stderr:
+            raise FaultHarmed(f"the pass ended with {fault.status} and says nothing")
+        harness.assert_unchanged(before, self._root)
+        self._expect_sound_stores()
+        # A file that could not be read is skipped until it changes, unless the store begins anew.
+        self._clean_pass(rebuild=fault.status == 4)
+        harness.assert_unchanged(before, self._root)
+        self._expect_sound_stores()
+        left = self._used_bytes() - self._kept_bytes
+        if left > 0:
+            raise FaultHarmed(f"the next pass leaves {left} bytes")
+
+    @staticmethod
+    def _wait(process):
+        """Its exit status."""
+        try:
+            return process.wait(SECONDS)
+        except subprocess.TimeoutExpired as expired:
+            process.kill()
+            process.communicate()
+            raise FaultHarmed("the pass does not end") from expired
+
+    def _expect_sound_stores(self):
+        for path in self._dedupd.state_directory.glob("*.sqlite"):
+            with contextlib.closing(sqlite3.connect(path)) as store:
+                answer = store.execute("PRAGMA integrity_check").fetchone()[0]
+            if answer != "ok":
+                raise FaultHarmed(f"the store: {answer}")
+
+    def _clean_pass(self, rebuild=False):
+        run = self._dedupd.run(rebuild=rebuild, **self._options)
+        if run.status != 0:
+            raise FaultHarmed(f"the next pass ended with {run.status}: {run.stderr}")
+
+    @contextlib.contextmanager
+    def _failing(self, fault):
+        self._log.write_bytes(bytes(LOG_BYTES))
+        self._dedupd.feigned = {"LD_PRELOAD": self._library, "FAIL_SET": fault.calls,
+                                "FAIL_AT": str(fault.number), "FAIL_ROUND": str(fault.error_round),
+                                "FAIL_LOG": str(self._log)}
+        try:
+            yield
+        finally:
+            self._dedupd.feigned = {}
+
+    def _used_bytes(self):
+        if self._filesystem.kind == "btrfs":
+            return harness.used_data_bytes(self._filesystem)
+        return oracle.physical_bytes(self._root)
+
+    def _fill(self):
+        """The same files as ever, and no store."""
+        for path in list(self._dedupd.state_directory.iterdir()):
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+        for path in list(self._root.iterdir()):
+            if path.name.startswith("snapshot"):
+                subvolumes.delete_subvolumes(self._root, path.name)
+            else:
+                shutil.rmtree(path)
+        if self._filesystem.kind == "btrfs":
+            subvolumes.make_subvolume(self._root / "files")
+        else:
+            (self._root / "files").mkdir()
+        fill(self._root / "files", self._filesystem.kind)
+        harness.settle(self._filesystem)
+
+
+def fill(tree, kind):
+    """Twins, parts in common, zeros, a hole, small files, attributes; on btrfs also a snapshot."""
+    content.write_twins(tree, 256 * KIB, seed=1)
+    (tree / "directory").mkdir()
+    common = content.noise(2, 192 * KIB)
+    content.write(tree / "directory" / "begins", common + content.noise(3, 64 * KIB))
+    content.write(tree / "directory" / "ends", content.noise(4, 64 * KIB) + common)
+    content.write(tree / "zeros", bytes(128 * KIB))
+    content.write_sparse(tree / "sparse", MIB, {512 * KIB: common[:128 * KIB]})
+    content.write_twins(tree, 5000, seed=5, names=("small", "little"))
+    os.link(tree / "one", tree / "again")
+    os.setxattr(tree / "two", "user.name", b"value")
+    content.write(tree / "third", content.noise(1, 256 * KIB))
+    if kind == "xfs":
+        content.clone(tree / "third", tree / "clone")
+        return
+    content.write_no_cow(tree / "no-cow", content.noise(7, 64 * KIB))
+    content.write_no_cow(tree / "no-cow-either", content.noise(7, 64 * KIB))
+    ioctls.sync(tree)
+    subvolumes.snapshot(tree, tree.parent / "snapshot")
+    content.write_twins(tree, 128 * KIB, seed=6, names=("later", "latest"))
