@@ -28,6 +28,8 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+#ifdef __GLIBC__
+
 /*
  * Return large blocks to the system at once.  By default the heap keeps up to 64 MiB of them after the first one: a
  * caller of the bus could send messages of 32 MiB, and the heap would keep two.
@@ -37,6 +39,15 @@ static void bound_heap(void)
 	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES_MAX);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES_MAX);
 }
+
+#else
+
+/* musl does so. */
+static void bound_heap(void)
+{
+}
+
+#endif
 
 /* Block SIGINT and SIGTERM in all threads: they come through the event loop. */
 static void block_signals(bool is_service)

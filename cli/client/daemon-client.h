@@ -2,11 +2,11 @@
 #pragma once
 
 #include "cli/client/daemon-filesystem.h"
+#include "common/events/event.h"
 
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <systemd/sd-event.h>
 
 /*
  * DaemonClient - a connection to the running dedupd over its private socket.  It uses the system bus if the

@@ -158,9 +158,13 @@ static bool has_timer(const DoctorView *view)
 
 static void look_at_units(const DoctorView *view, bool service_runs, Findings *findings)
 {
-	bool enabled = is_enabled(view, "multi-user.target.wants", "dedupd.service");
+	bool enabled = view->units && is_enabled(view, "multi-user.target.wants", "dedupd.service");
 
-	if (service_runs)
+	if (!view->units)
+		findings_add(findings, FINDING_NOTE, "service",
+			     "'dedupd --once MOUNT' makes a pass",
+			     "dedupctl was built without systemd, and cannot see whether it runs");
+	else if (service_runs)
 		findings_add(findings, FINDING_OK, "service", NULL,
 			     "it runs, and is %sto be started with the system",
 			     enabled ? "" : "not ");

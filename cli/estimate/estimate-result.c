@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-result.h"
 
+#include <unistd.h>
+
 const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES] = { 4096, 16384, 65536, 131072, 1048576 };
 
 bool estimate_is_by_checksums(const EstimateTask *task)

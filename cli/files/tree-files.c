@@ -99,8 +99,10 @@ static bool belongs(const TreeFiles *files, int fd, const struct stat *stat, boo
 static bool enter(TreeFiles *files, int fd, dev_t device, GError **error)
 {
 	Level level = { .path_bytes = files->path->len, .device = device };
+	/* musl has no scandirat(). */
+	g_autofree char *place = g_strdup_printf("/proc/self/fd/%d/.", fd);
 
-	level.n_entries = scandirat(fd, ".", &level.entries, is_other_name, compare_names);
+	level.n_entries = scandir(place, &level.entries, is_other_name, compare_names);
 	if (level.n_entries < 0) {
 		fail(files->path->str, errno, error);
 		return false;

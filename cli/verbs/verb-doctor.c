@@ -7,6 +7,7 @@
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 #include "common/config/config.h"
+#include "common/events/supervisor.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/call/sysfs-attribute.h"
 #include "kernel-ioctl/file/open-file.h"
@@ -41,9 +42,12 @@ const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns), 
 
 static DoctorView view_of_system(void)
 {
-	return (DoctorView){
-		"/proc", "/sys", "/etc/systemd/system", "/dev", g_get_real_time(), NULL
-	};
+	return (DoctorView){ "/proc",
+			     "/sys",
+			     BUILT_WITH_SYSTEMD ? "/etc/systemd/system" : NULL,
+			     "/dev",
+			     g_get_real_time(),
+			     NULL };
 }
 
 /* Its files, and what the configuration says of them.  A faulty one is found once, for the machine. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/bus/bus-access.h"
+#include "daemon/bus/bus-queries.h"
 #include "daemon/bus/bus.h"
 
 /*
@@ -24,6 +26,16 @@ typedef struct BusFilesystem {
 	uint64_t last_freed_bytes, last_shared_bytes, last_read_bytes;
 	uint64_t passes, freed_bytes, read_bytes;
 } BusFilesystem;
+
+/* The sender on the connection. */
+BusCaller bus_caller(const Bus *bus, const sd_bus *connection);
+BusAccess *bus_access(const Bus *bus);
+BusQueries *bus_queries(const Bus *bus);
+Manager *bus_manager(const Bus *bus);
+BusFilesystem *bus_shown(Bus *bus); /* the filesystem of the present query */
+
+/* The object's path: "/org/dedupd1/filesystem/" and the UUID with _ for -. */
+char *bus_filesystem_path(const char *uuid);
 
 /* Reply with an array of @all; @append adds each as a struct of @type. */
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,

@@ -2,8 +2,6 @@
 #pragma once
 
 #include "common/text/bus-names.h"
-#include "daemon/bus/bus-access.h"
-#include "daemon/bus/bus-queries.h"
 #include "daemon/manager/managed-filesystem.h"
 
 /*
@@ -46,15 +44,5 @@ void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
 
 /* Signal that filesystems came or went. */
 void bus_filesystems_changed(Bus *bus);
-
-/* The object's path: "/org/dedupd1/filesystem/" and the UUID with _ for -. */
-char *bus_filesystem_path(const char *uuid);
-
-/* For the objects: the sender on the connection, and the bus's BusAccess. */
-BusCaller bus_caller(const Bus *bus, const sd_bus *connection);
-BusAccess *bus_access(const Bus *bus);
-BusQueries *bus_queries(const Bus *bus);
-Manager *bus_manager(const Bus *bus);
-struct BusFilesystem *bus_shown(Bus *bus); /* the filesystem of the present query */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Bus, bus_free)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "common/events/event.h"
 #include "common/threads/message-queue.h"
-
-#include <systemd/sd-event.h>
 
 /*
  * MainLoop - the event loop of the main thread, and the queue of messages that threads send to it.

@@ -17,6 +17,22 @@ bool managed_pass_runs(const ManagedFilesystem *managed)
 	return managed->search || managed->worker;
 }
 
+#ifdef __GLIBC__
+
+/* The heap would keep the pass's memory while nothing happens. */
+static void trim_heap(void)
+{
+	malloc_trim(0);
+}
+
+#else
+
+static void trim_heap(void)
+{
+}
+
+#endif
+
 static LastPass last_pass_of_end(EndReason reason)
 {
 	return reason == END_FOR_STOP || reason == END_FOR_TIME ? LAST_PASS_OUT_OF_TIME
@@ -147,8 +163,7 @@ void managed_pass_finish(ManagedFilesystem *managed)
 	}
 
 	let_go(managed);
-	/* The heap would keep the pass's memory while nothing happens. */
-	malloc_trim(0);
+	trim_heap();
 	managed_say_changed(managed);
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/manager/manager.h"
 
 #include "common/config/config.h"
+#include "common/events/supervisor.h"
 #include "common/text/name-text.h"
 #include "daemon/manager/managed-hold.h"
 #include "daemon/manager/metrics.h"
@@ -10,7 +11,6 @@
 #include "daemon/settings/pass-settings.h"
 
 #include <string.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 struct Manager {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "common/events/event.h"
+
 #include <glib.h>
-#include <systemd/sd-event.h>
 
 /*
  * MountMonitor - tells when something was mounted, remounted or unmounted (libmount's monitor of

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/service/service.h"
 
+#include "common/events/supervisor.h"
 #include "common/text/exit-status.h"
 #include "daemon/bus/bus.h"
 #include "daemon/manager/manager.h"
 #include "daemon/report/journal.h"
 
 #include <signal.h>
-#include <systemd/sd-daemon.h>
-#include <systemd/sd-event.h>
 
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Suffixes of the files of a database. */
@@ -125,12 +127,18 @@ static bool is_free_number(const char *path, unsigned number)
 	return true;
 }
 
+/* Not over what has the name @to.  musl has no renameat2(). */
+static int rename_to_new(const char *from, const char *to)
+{
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
 static bool rename_file(const char *from, const char *to, const char *suffix)
 {
 	g_autofree char *old = g_strconcat(from, suffix, NULL);
 	g_autofree char *new = g_strconcat(to, suffix, NULL);
 
-	return renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0 || errno == ENOENT;
+	return rename_to_new(old, new) == 0 || errno == ENOENT;
 }
 
 /*
@@ -184,7 +192,7 @@ bool store_files_replace(const char *made, const char *path, char **ret_aside, G
 		return set_file_error("put into its place", made, EBUSY, error);
 	if (!store_files_move_aside(path, ret_aside, error))
 		return false;
-	if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+	if (rename_to_new(made, path) == 0)
 		return true;
 
 	set_file_error("put into its place", made, errno, error);

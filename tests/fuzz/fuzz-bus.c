@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus/bus-objects.h"
 #include "daemon/bus/bus.h"
 #include "daemon/manager/manager.h"
 #include "tests/fuzz/choices.h"

@@ -49,8 +49,9 @@ static void scene_tear_down(Scene *scene, const void *data)
 static void configure(Scene *scene, const char *text, const Settings *settings)
 {
 	g_autoptr(GError) error = NULL;
+	/* Threads use it until the table has the next one. */
+	g_autoptr(Config) before = scene->config;
 
-	config_free(scene->config);
 	scene->config = config_new();
 	g_assert_true(config_add(scene->config, "test", text, strlen(text), &error));
 	disk_table_configure(scene->table, scene->config, settings);
