@@ -72,6 +72,7 @@ typedef struct {
 	uint64_t blocks, duplicates; /* made so far */
 	GArray *gone;                /* uint64_t: addresses that the store still has */
 	double due_bytes;            /* to be rewritten */
+	int64_t lost_bytes;          /* deleted, and not yet written again */
 	uint64_t chance;
 
 	/* The store, and what passes over it took. */
@@ -228,7 +229,7 @@ static void match_and_settle(Bench *bench, double stop_match_after, double stop_
 	table = object_table_new(bench->store, bench->is_btrfs ? RANK_BY_SIZE : RANK_BY_GAIN,
 				 &bench->settings, NULL, &error);
 	bench_store_check(table, &error);
-	watch_phase(bench->watch, "match");
+	watch_step(bench->watch, "match");
 	if (stop_match_after > 0)
 		watch_stop_after(bench->watch, stop_match_after);
 	match_objects(bench, table);
@@ -238,7 +239,7 @@ static void match_and_settle(Bench *bench, double stop_match_after, double stop_
 
 	begun = cost_begin();
 	bench->committed = now();
-	watch_phase(bench->watch, "settle");
+	watch_step(bench->watch, "settle");
 	if (stop_settle_after > 0)
 		watch_stop_after(bench->watch, stop_settle_after);
 	bench_store_check(hash_store_settle(bench->store, object_table_is_kept, table, &error),
@@ -322,6 +323,7 @@ static uint64_t choose_neighbours(Bench *bench, uint64_t *ret_places, unsigned *
 	GError *error = NULL;
 	uint64_t place = bench_store_mix(bench->chance++) % bench->next_place;
 	uint64_t bytes = 0;
+	bool is_first = true;
 	const Object *found;
 
 	*ret_n = 0;
@@ -330,8 +332,13 @@ static uint64_t choose_neighbours(Bench *bench, uint64_t *ret_places, unsigned *
 				  &error);
 		if (!found)
 			break;
-		ret_places[(*ret_n)++] = found->inode;
-		bytes += found->size_bytes;
+		/* A long extent is more likely to be at a place: it is not chosen. */
+		if (is_first) {
+			is_first = false;
+		} else {
+			ret_places[(*ret_n)++] = found->inode;
+			bytes += found->size_bytes;
+		}
 		place = found->inode - 1;
 	}
 
@@ -348,12 +355,15 @@ static uint64_t change(Bench *bench, int day)
 	/* Neighbours may be more than the part of a day, of which later days then have less. */
 	bench->due_bytes += (double)bench->bytes * bench->daily;
 	while (bench->due_bytes > 0) {
-		uint64_t bytes = choose_neighbours(bench, places, &n), new_bytes = 0;
+		uint64_t bytes = choose_neighbours(bench, places, &n), new_bytes = 0, size;
 
 		if (bench->is_btrfs) {
 			g_array_append_vals(bench->gone, places, n);
-			while (new_bytes < bytes)
-				new_bytes += put_object(bench, BEHIND);
+			for (bench->lost_bytes += (int64_t)bytes; bench->lost_bytes > 0;
+			     bench->lost_bytes -= (int64_t)size) {
+				size = put_object(bench, BEHIND);
+				new_bytes += size;
+			}
 		} else {
 			for (unsigned i = 0; i < n; i++)
 				new_bytes += put_object(bench, places[i]);

@@ -27,6 +27,7 @@ struct Watch {
 	GCond ended;
 	bool has_ended;
 	const char *phase;
+	const char *step;
 	double done;
 	double stop_at;   /* 0: not wanted */
 	double raised_at; /* 0: not yet */
@@ -83,10 +84,8 @@ static void tell(Watch *watch, uint64_t disk)
 	if (now - watch->told < PROGRESS_SECONDS)
 		return;
 	watch->told = now;
-	fprintf(stderr, "%6.0f s  %-8s", now - watch->began, watch->phase ? watch->phase : "");
-	if (watch->done >= 0)
-		fprintf(stderr, " %5.1f %%", 100 * watch->done);
-	fprintf(stderr, "  %" G_GUINT64_FORMAT " MiB on disk\n", disk >> 20);
+	fprintf(stderr, "%6.0f s  %s %.1f %%  %s  %" G_GUINT64_FORMAT " MiB on disk\n",
+		now - watch->began, watch->phase, 100 * watch->done, watch->step, disk >> 20);
 }
 
 static gpointer run(gpointer data)
@@ -120,6 +119,8 @@ Watch *watch_new(const char *directory, atomic_bool *stop)
 	watch->directory = g_strdup(directory);
 	watch->stop = stop;
 	watch->began = bench_store_seconds();
+	watch->phase = "";
+	watch->step = "";
 	watch->told = watch->began;
 	g_mutex_init(&watch->mutex);
 	g_cond_init(&watch->ended);
@@ -142,15 +143,18 @@ void watch_free(Watch *watch)
 	g_free(watch);
 }
 
-void watch_phase(Watch *watch, const char *phase)
+void watch_step(Watch *watch, const char *step)
 {
-	watch_progress(watch, phase, -1);
+	g_mutex_lock(&watch->mutex);
+	watch->step = step;
+	g_mutex_unlock(&watch->mutex);
 }
 
 void watch_progress(Watch *watch, const char *phase, double done)
 {
 	g_mutex_lock(&watch->mutex);
 	watch->phase = phase;
+	watch->step = "";
 	watch->done = done;
 	g_mutex_unlock(&watch->mutex);
 }

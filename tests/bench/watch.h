@@ -16,11 +16,11 @@ typedef struct Watch Watch;
 Watch *watch_new(const char *directory, atomic_bool *stop);
 void watch_free(Watch *watch);
 
-/* What is done from now on; a string constant. */
-void watch_phase(Watch *watch, const char *phase);
-
-/* How much of @phase is done. */
+/* What is done from now on, and how much of it is done.  Both texts are constants. */
 void watch_progress(Watch *watch, const char *phase, double done);
+
+/* What is done for that. */
+void watch_step(Watch *watch, const char *step);
 
 /* Raise the stop flag after so many seconds, unless it is called again before. */
 void watch_stop_after(Watch *watch, double seconds);
