@@ -3,6 +3,7 @@
  * bench-scale - what passes over terabytes cost, and their store.
  *
  * bench-scale [--directory=DIR] [--kind=btrfs|XFS] [--tib=N] [--shape=NAME] [--days=N] [--daily=SHARE]
+ *             [--neighbours=N]
  *
  * Only the filesystem is simulated: a ContentModel gives the block sums of its objects.  Digests, anchors, store,
  * sorters, object table, matching and the order of runs are those of dedupd.  Runs are counted, not planned: a
@@ -11,7 +12,7 @@
  * 1. The first pass: all objects are put, with commits as in a pass, matched and settled.  Matching and settling
  *    are each interrupted once after a moment, and begun again.
  * 2. On btrfs a second pass, in which the whole copies are gone.
- * 3. Daily passes.  Each day a part of the data is rewritten, in groups of 8 neighbours.  On XFS these are the
+ * 3. Daily passes.  Each day a part of the data is rewritten, in groups of neighbours.  On XFS these are the
  *    same files again.  On btrfs the new extents lie behind all others, and the store learns once a week which
  *    ones are gone.
  *
@@ -38,15 +39,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define UUID           "6c2f3d4e-0000-4000-8000-000000000003"
-#define BLOCK_BYTES    4096
-#define TIB            ((double)(UINT64_C(1) << 40))
-#define COMMIT_SECONDS 30.0
-#define NEIGHBOURS     8 /* objects that change together */
-#define WEEK           7
-#define COLD_DAYS      30 /* one of so many daily passes finds nothing of the store cached */
-#define BEHIND         UINT64_MAX
-#define FILE_NAME      "a-usual-name.txt"
+#define UUID            "6c2f3d4e-0000-4000-8000-000000000003"
+#define BLOCK_BYTES     4096
+#define TIB             ((double)(UINT64_C(1) << 40))
+#define COMMIT_SECONDS  30.0
+#define NEIGHBOURS_MOST 4096
+#define WEEK            7
+#define COLD_DAYS       30 /* one of so many daily passes finds nothing of the store cached */
+#define BEHIND          UINT64_MAX
+#define FILE_NAME       "a-usual-name.txt"
 
 typedef struct {
 	double wall, cpu;
@@ -60,6 +61,7 @@ typedef struct {
 	double tib;
 	int days;
 	double daily;
+	int neighbours; /* objects that change together */
 	atomic_bool stop;
 	Settings settings;
 	PassResult result;
@@ -327,7 +329,7 @@ static uint64_t choose_neighbours(Bench *bench, uint64_t *ret_places, unsigned *
 	const Object *found;
 
 	*ret_n = 0;
-	while (*ret_n < NEIGHBOURS) {
+	while (*ret_n < (unsigned)bench->neighbours) {
 		bench_store_check(hash_store_find_before(bench->store, 0, place, &found, &error),
 				  &error);
 		if (!found)
@@ -348,7 +350,7 @@ static uint64_t choose_neighbours(Bench *bench, uint64_t *ret_places, unsigned *
 /* Rewrite a part of the data; returns how many bytes are new. */
 static uint64_t change(Bench *bench, int day)
 {
-	uint64_t places[NEIGHBOURS];
+	uint64_t places[NEIGHBOURS_MOST];
 	uint64_t added = 0;
 	unsigned n;
 
@@ -420,8 +422,7 @@ static void print_cost(const char *name, Cost cost)
 
 static void print_first(Bench *bench, const Size *size)
 {
-	printf("{\"tib\": %g, \"kind\": \"%s\", \"days\": %d, ", bench->tib, bench->at.kind,
-	       bench->days);
+	printf("{\"tib\": %g, \"kind\": \"%s\", ", bench->tib, bench->at.kind);
 	print_cost("fill", bench->fill);
 	print_cost("match", bench->match);
 	print_cost("settle", bench->settle);
@@ -514,6 +515,7 @@ int main(int argc, char **argv)
 		.tib = 0.01,
 		.days = 365,
 		.daily = 0.001,
+		.neighbours = 8,
 		.next_place = BLOCK_BYTES,
 	};
 	const GOptionEntry entries[] = {
@@ -523,6 +525,8 @@ int main(int argc, char **argv)
 		{ "shape", 0, 0, G_OPTION_ARG_STRING, &shape, content_model_shapes(), "NAME" },
 		{ "days", 0, 0, G_OPTION_ARG_INT, &bench.days, "Daily passes", "N" },
 		{ "daily", 0, 0, G_OPTION_ARG_DOUBLE, &bench.daily, "Rewritten each day", "SHARE" },
+		{ "neighbours", 0, 0, G_OPTION_ARG_INT, &bench.neighbours, "That change together",
+		  "N" },
 		{ "seed", 0, 0, G_OPTION_ARG_INT, &seed, "Of the content", "N" },
 		G_OPTION_ENTRY_NULL,
 	};
@@ -540,6 +544,7 @@ int main(int argc, char **argv)
 	bench.model.seed = (uint64_t)seed;
 	bench.model.reclaimable = content_model_shape(shape ? shape : "archival");
 	bench.is_btrfs = !kind || strcmp(kind, "btrfs") == 0;
+	bench.neighbours = CLAMP(bench.neighbours, 1, NEIGHBOURS_MOST);
 	if (bench.model.reclaimable < 0 || (!bench.is_btrfs && strcmp(kind, "XFS") != 0)) {
 		fprintf(stderr, "bench-scale: shapes are %s; kinds are btrfs and XFS\n",
 			content_model_shapes());
