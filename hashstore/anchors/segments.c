@@ -9,8 +9,12 @@
 #define UNSETTLED_MAX 64
 #define SETTLED_MAX   8
 
-/* A segment is not merged if it has this many times the anchors of all smaller ones together. */
-#define SIZE_RATIO 4
+/*
+ * A segment is left out of a merge if it has this many times the anchors of all smaller ones together: for those that
+ * one pass made, and for those of several passes, of which there are many more.
+ */
+#define OWN_RATIO  4
+#define SIZE_RATIO 2
 
 /* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
@@ -144,25 +148,47 @@ static bool limit_unsettled(HashStore *store, GError **error)
 	return true;
 }
 
-/* Choose the smallest of @segments that the size rule wants merged into one; none, or at least two. */
-static GPtrArray *choose_small(GPtrArray *segments)
+/* The number of the smallest of @segments that this pass made, and that the size rule wants merged. */
+static guint n_own_small(const HashStore *store, const GPtrArray *segments)
 {
-	GPtrArray *chosen = g_ptr_array_new();
 	uint64_t smaller = 0;
 	guint n = 0;
 
-	g_ptr_array_sort(segments, compare_sizes);
 	for (guint i = 0; i < segments->len; i++) {
 		const Segment *segment = segments->pdata[i];
 
-		if (i > 0 && segment->anchors < SIZE_RATIO * smaller)
+		if (!is_unsettled(store, segment))
+			continue;
+		if (smaller > 0 && segment->anchors < OWN_RATIO * smaller)
 			n = i + 1;
 		smaller += segment->anchors;
 	}
+
+	return n;
+}
+
+/*
+ * Choose the smallest of @segments to merge into one; none, or at least two.  Segments of earlier passes wait until
+ * there are too many: with a merge at each pass, an anchor would be rewritten more than twice as often.
+ */
+static GPtrArray *choose_small(const HashStore *store, GPtrArray *segments)
+{
+	GPtrArray *chosen = g_ptr_array_new();
+	uint64_t n_anchors = 0;
+	guint n;
+
+	g_ptr_array_sort(segments, compare_sizes);
+	n = n_own_small(store, segments);
 	if (segments->len > SETTLED_MAX)
 		n = MAX(n, segments->len - SETTLED_MAX + 1);
-	for (guint i = 0; i < n; i++)
-		g_ptr_array_add(chosen, segments->pdata[i]);
+	for (guint i = 0; n > 0 && i < segments->len; i++) {
+		Segment *segment = segments->pdata[i];
+
+		if (i >= n && segment->anchors >= SIZE_RATIO * n_anchors)
+			break;
+		n_anchors += segment->anchors;
+		g_ptr_array_add(chosen, segment);
+	}
 
 	return chosen;
 }
@@ -232,7 +258,7 @@ static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_
 
 	if (!segments)
 		return false;
-	small = choose_small(segments);
+	small = choose_small(store, segments);
 	if (small->len > 0) {
 		if (!segment_rewrite(store, small, liveness, is_thorough, error))
 			return false;

@@ -8,9 +8,10 @@
  * Segments - which segments a store has, and when they are merged.
  *
  * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
- * If there are too many, those of similar size are merged.  At the end of a pass, its segments are merged with
- * older ones until each is several times as large as all smaller ones together.  So an anchor is rewritten a
- * logarithmic number of times, and a look-up meets few segments.
+ * If there are too many, those of similar size are merged.  At the end of a pass, its own segments of similar size
+ * are merged.  Those of earlier passes stay as they are until there are more than 8.  Then the smallest are merged,
+ * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written about 4
+ * times in a year, and a look-up meets few segments.
  *
  * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
  * of its own, which is rolled back after a request to stop.

@@ -20,7 +20,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define ANCHORS_PER_OBJECT 4000
 #define NEW_ANCHORS        1000
@@ -33,16 +32,6 @@ typedef struct {
 	uint32_t n_segments, n_settled;
 	long peak_kib;
 } Result;
-
-/* Seconds that all threads of this process spent on a processor. */
-static double cpu_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static bool is_live(uint32_t object, void *data)
 {
@@ -99,7 +88,7 @@ static void measure_first_pass(const BenchStore *bench, uint64_t n_anchors, Resu
 	HashStore *store = bench_store_open(bench, true);
 	struct rusage usage;
 	GError *error = NULL;
-	double began = bench_store_seconds(), cpu_began = cpu_now(), put, committed;
+	double began = bench_store_seconds(), cpu_began = bench_store_cpu_seconds(), put, committed;
 	uint64_t n;
 
 	put_anchors(store, 0, n_anchors);
@@ -108,7 +97,7 @@ static void measure_first_pass(const BenchStore *bench, uint64_t n_anchors, Resu
 	committed = bench_store_seconds();
 	walk(store, &result->n_groups, &result->n_members);
 	result->group = bench_store_seconds() - committed;
-	result->cpu = cpu_now() - cpu_began;
+	result->cpu = bench_store_cpu_seconds() - cpu_began;
 	result->put = put - began;
 	result->commit = committed - put;
 	result->file_bytes = hash_store_file_bytes(store);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *path_of(const BenchStore *bench, const char *suffix)
@@ -19,11 +20,12 @@ HashStore *bench_store_open(const BenchStore *bench, bool rebuild)
 	const HashStoreOptions options = {
 		.directory = bench->directory,
 		.uuid = bench->uuid,
-		.kind = "btrfs",
+		.kind = bench->kind ? bench->kind : "btrfs",
 		.block_bytes = 4096,
-		.anchor_blocks = 4,
-		.window_anchors = 16,
+		.anchor_blocks = bench->anchor_blocks ? bench->anchor_blocks : 4,
+		.window_anchors = bench->window_anchors ? bench->window_anchors : 16,
 		.memory_bytes = bench->memory_bytes,
+		.stop = bench->stop,
 		.rebuild = rebuild,
 	};
 	GError *error = NULL;
@@ -68,9 +70,18 @@ double bench_store_seconds(void)
 	return (double)g_get_monotonic_time() / G_USEC_PER_SEC;
 }
 
-uint64_t bench_store_read_bytes(void)
+double bench_store_cpu_seconds(void)
 {
-	static const char key[] = "\nread_bytes: ";
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A line of the kernel's account of this process; @key has the line's end before it. */
+static uint64_t io_bytes(const char *key)
+{
 	g_autofree char *text = NULL;
 	const char *line;
 
@@ -79,6 +90,16 @@ uint64_t bench_store_read_bytes(void)
 
 	line = strstr(text, key);
 	return line ? g_ascii_strtoull(line + strlen(key), NULL, 10) : 0;
+}
+
+uint64_t bench_store_read_bytes(void)
+{
+	return io_bytes("\nread_bytes: ");
+}
+
+uint64_t bench_store_written_bytes(void)
+{
+	return io_bytes("\nwchar: ");
 }
 
 uint64_t bench_store_mix(uint64_t number)

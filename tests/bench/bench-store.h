@@ -3,6 +3,7 @@
 
 #include "hashstore/hash-store.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +15,13 @@
  * Thread: main.
  */
 typedef struct {
-	const char *directory; /* on a real disk */
-	const char *uuid;      /* so that benchmarks may share the directory */
-	size_t memory_bytes;   /* for sorting */
+	const char *directory;   /* on a real disk */
+	const char *uuid;        /* so that benchmarks may share the directory */
+	size_t memory_bytes;     /* for sorting */
+	const char *kind;        /* of the filesystem; NULL: btrfs */
+	uint32_t anchor_blocks;  /* k; 0: 4 */
+	uint32_t window_anchors; /* w; 0: 16 */
+	const atomic_bool *stop; /* or NULL */
 } BenchStore;
 
 /* Open it; with @rebuild as an empty one. */
@@ -34,11 +39,17 @@ void bench_store_check(bool done, GError *const *error);
 /* Monotonic. */
 double bench_store_seconds(void);
 
+/* Seconds that all threads of this process spent on a processor. */
+double bench_store_cpu_seconds(void);
+
 /*
  * Read from disks so far by all threads, as the store looks ahead with some of its own; 0 where the
  * kernel does not tell.
  */
 uint64_t bench_store_read_bytes(void);
+
+/* Bytes given to write(2) and the like so far, by all threads; 0 where the kernel does not tell. */
+uint64_t bench_store_written_bytes(void);
 
 /* A bijection of 64-bit numbers that looks random (splitmix64). */
 uint64_t bench_store_mix(uint64_t number);

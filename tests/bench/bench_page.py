@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import datetime
+import math
 import os
 import platform
 import shutil
@@ -48,6 +49,11 @@ def print_machine(*programs):
         print(f"         {program.name} {program.version()} ({program.verifies})")
     print(f"command  {os.path.basename(sys.argv[0])} {' '.join(sys.argv[1:])}".rstrip())
     print(flush=True)
+
+
+def exponent(before, after, times):
+    """1 where the cost grew as much as the number did, 2 where it grew by the square."""
+    return math.log(after / before) / math.log(times)
 
 
 def print_table(title, head, rows):

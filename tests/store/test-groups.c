@@ -451,6 +451,38 @@ static void test_many_commits_leave_few_segments(void)
 	g_assert_cmpuint(check_groups(oracle), >, 0);
 }
 
+static void test_segments_of_earlier_passes_wait_until_there_are_too_many(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(Oracle) oracle = oracle_new(fixture);
+	uint64_t n_anchors;
+
+	put_random(oracle, 20000, INT32_MAX);
+	settle(oracle);
+	for (uint32_t n = 2; n <= 8; n++) {
+		put_random(oracle, 100, INT32_MAX);
+		settle(oracle);
+		g_assert_cmpuint(count_segments(oracle, &n_anchors), ==, n);
+	}
+	/* The small ones become one; the large one stays as it is. */
+	put_random(oracle, 100, INT32_MAX);
+	settle(oracle);
+	g_assert_cmpuint(count_segments(oracle, &n_anchors), ==, 2);
+}
+
+static void test_segments_of_one_pass_become_one(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(Oracle) oracle = oracle_new(fixture);
+	uint64_t n_anchors;
+
+	put_random(oracle, 10000, INT32_MAX);
+	commit(oracle);
+	put_random(oracle, 3000, INT32_MAX);
+	settle(oracle);
+	g_assert_cmpuint(count_segments(oracle, &n_anchors), ==, 1);
+}
+
 static void test_entries_of_dead_objects_fall_out(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -541,6 +573,10 @@ int main(int argc, char **argv)
 			test_group_of_the_largest_size_is_whole);
 	g_test_add_func("/groups/many-commits-leave-few-segments",
 			test_many_commits_leave_few_segments);
+	g_test_add_func("/groups/segments-of-earlier-passes-wait-until-there-are-too-many",
+			test_segments_of_earlier_passes_wait_until_there_are_too_many);
+	g_test_add_func("/groups/segments-of-one-pass-become-one",
+			test_segments_of_one_pass_become_one);
 	g_test_add_func("/groups/entries-of-dead-objects-fall-out",
 			test_entries_of_dead_objects_fall_out);
 	g_test_add_func("/groups/passes-without-growth-leave-the-file-bounded",
