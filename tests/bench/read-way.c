@@ -144,7 +144,7 @@ static void read_by_threads(Work *work)
 		pthread_join(ids[i], NULL);
 }
 
-/* A context for each request: so the oldest one can be awaited. */
+/* A context for each request: so the oldest one can be awaited.  The process leaves them to its end. */
 static void read_by_aio(Work *work)
 {
 	aio_context_t contexts[DEPTH] = { 0 };
@@ -173,8 +173,6 @@ static void read_by_aio(Work *work)
 		if (syscall(SYS_io_submit, contexts[i], 1, &blocks) != 1)
 			fail("io_submit");
 	}
-	for (unsigned i = 0; i < DEPTH; i++)
-		syscall(SYS_io_destroy, contexts[i]);
 }
 
 static off_t cached_pages(const Work *work)
@@ -226,20 +224,21 @@ static void compare_reads(Work *work)
 
 static void dedupe(Work *work)
 {
-	struct {
-		struct file_dedupe_range range;
-		struct file_dedupe_range_info info;
-	} call = { 0 };
+	struct file_dedupe_range *call =
+		calloc(1, sizeof(*call) + sizeof(struct file_dedupe_range_info));
 
+	if (!call)
+		fail("memory");
+	call->dest_count = 1;
+	call->info[0].dest_fd = work->other_fd;
 	for (off_t at = 0; at < work->size; at += WINDOW_BYTES) {
-		call.range.src_offset = call.info.dest_offset = (uint64_t)at;
-		call.range.src_length =
+		call->src_offset = call->info[0].dest_offset = (uint64_t)at;
+		call->src_length =
 			(uint64_t)(work->size - at < WINDOW_BYTES ? work->size - at : WINDOW_BYTES);
-		call.range.dest_count = 1;
-		call.info.dest_fd = work->other_fd;
-		if (ioctl(work->fd, FIDEDUPERANGE, &call) != 0 || call.info.status != 0)
+		if (ioctl(work->fd, FIDEDUPERANGE, call) != 0 || call->info[0].status != 0)
 			fail("FIDEDUPERANGE");
 	}
+	free(call);
 }
 
 static void hash(Work *work)
