@@ -300,14 +300,14 @@ static void test_what_is_held_stays_until_it_is_released_as_often(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 2 * WINDOW), ==, 0);
 }
 
-static bool always(void)
+static bool always(uint64_t kept_bytes)
 {
 	return true;
 }
 
 static bool memory_is_free;
 
-static bool while_memory_is_free(void)
+static bool while_memory_is_free(uint64_t kept_bytes)
 {
 	return memory_is_free;
 }
@@ -472,7 +472,7 @@ static void test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged(void)
 
 	if (!can_drop(fixture))
 		return;
-	g_assert_true(page_cache_budget_add(kept, 5, 0));
+	g_assert_true(page_cache_budget_add(kept, 5, 0, WINDOW));
 	file_reader_keep(reader, kept, 5);
 	g_assert_cmpint(file_reader_fetch(reader, 0, MIB), ==, READ_DONE);
 	assert_becomes_resident(fd, 0, MIB);

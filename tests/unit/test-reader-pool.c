@@ -51,7 +51,7 @@ static void disk_fetch(const Piece *piece, void *data)
 static Disk *disk_new(unsigned n_readers)
 {
 	Disk *disk = g_new0(Disk, 1);
-	ReaderPoolWork work = { disk_read, disk_fetch, disk, NULL };
+	ReaderPoolWork work = { disk_read, disk_fetch, disk, 0, NULL };
 	g_autoptr(GError) error = NULL;
 
 	pthread_mutex_init(&disk->mutex, NULL);
@@ -299,7 +299,7 @@ static void test_readers_are_with_the_throttle_as_long_as_they_are_there(void)
 	ThrottleClock clock = { accounts_now_usec, accounts_sleep_usec, &accounts,
 				accounts_thread_io };
 	g_autoptr(Throttle) throttle = throttle_new(1 << 20, &clock);
-	ReaderPoolWork work = { no_read, no_fetch, NULL, throttle };
+	ReaderPoolWork work = { no_read, no_fetch, NULL, 0, throttle };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(ReaderPool) pool = reader_pool_new(4, &work, &error);
 	atomic_bool stop = false;
