@@ -49,6 +49,39 @@ static void test_keeping_ends_soon_after_the_memory_is_full(void)
 		g_assert_cmpuint(n_kept, <, 4);
 }
 
+static void test_what_is_kept_is_counted_in_bytes(void)
+{
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(is_free);
+	g_autoptr(GArray) all = NULL;
+
+	memory_is_free = true;
+	for (uint32_t i = 0; i < 8; i++)
+		g_assert_true(page_cache_budget_add(kept, i, 0, WINDOW));
+	g_assert_true(page_cache_budget_add(kept, 0, 0, WINDOW));
+	g_assert_cmpuint(seen_bytes, ==, 8 * WINDOW);
+	g_assert_true(page_cache_budget_take(kept, 5, 0));
+	for (unsigned i = 0; i < 4; i++)
+		page_cache_budget_may_keep(kept);
+	g_assert_cmpuint(seen_bytes, ==, 7 * WINDOW);
+
+	all = page_cache_budget_take_all(kept);
+	for (unsigned i = 0; i < 4; i++)
+		page_cache_budget_may_keep(kept);
+	g_assert_cmpuint(seen_bytes, ==, 0);
+}
+
+/* A look at the memory costs more than reading a small file. */
+static void test_small_files_are_kept_without_a_look_for_each(void)
+{
+	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(is_free);
+
+	memory_is_free = true;
+	g_assert_true(page_cache_budget_add(kept, 0, 0, 4096));
+	memory_is_free = false;
+	for (uint32_t i = 1; i < 1000; i++)
+		g_assert_true(page_cache_budget_add(kept, i, 0, 4096));
+}
+
 static void test_everything_comes_back_in_order(void)
 {
 	static const KeptWindow windows[] = { { 9, 1 }, { 2, 5 }, { 9, 0 }, { 2, 1 << 20 } };
@@ -90,6 +123,10 @@ int main(int argc, char **argv)
 			test_without_free_memory_nothing_is_kept);
 	g_test_add_func("/kept-pages/keeping-ends-soon-after-the-memory-is-full",
 			test_keeping_ends_soon_after_the_memory_is_full);
+	g_test_add_func("/kept-pages/what-is-kept-is-counted-in-bytes",
+			test_what_is_kept_is_counted_in_bytes);
+	g_test_add_func("/kept-pages/small-files-are-kept-without-a-look-for-each",
+			test_small_files_are_kept_without_a_look_for_each);
 	g_test_add_func("/kept-pages/everything-comes-back-in-order",
 			test_everything_comes_back_in_order);
 	g_test_add_func("/kept-pages/there-is-a-limit-to-what-is-noted",
