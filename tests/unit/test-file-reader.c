@@ -3,106 +3,11 @@
 
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/page-cache.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/reader-fixture.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-#define MIB    (UINT64_C(1) << 20)
-#define WINDOW (16 * MIB)
-
-/* A reader, and a clock that advances only by sleeping. */
-typedef struct {
-	Scratch *scratch;
-	Throttle *throttle;
-	int64_t now_usec;
-	atomic_bool stop;
-} Fixture;
-
-static int64_t now_usec(void *data)
-{
-	return ((Fixture *)data)->now_usec;
-}
-
-static void sleep_usec(int64_t usec, void *data)
-{
-	((Fixture *)data)->now_usec += usec;
-}
-
-static Fixture *fixture_new(uint64_t rate_bytes)
-{
-	Fixture *fixture = g_new0(Fixture, 1);
-	ThrottleClock clock = { now_usec, sleep_usec, fixture };
-
-	fixture->scratch = scratch_new();
-	fixture->throttle = throttle_new(rate_bytes, &clock);
-	return fixture;
-}
-
-static void fixture_free(Fixture *fixture)
-{
-	throttle_free(fixture->throttle);
-	scratch_free(fixture->scratch);
-	g_free(fixture);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
-
-static bool can_drop(const Fixture *fixture)
-{
-	struct statfs state;
-
-	g_assert_cmpint(fstatfs(fixture->scratch->fd, &state), ==, 0);
-	if (state.f_type != TMPFS_MAGIC)
-		return true;
-	g_test_skip("tmpfs is page cache, which cannot be dropped");
-	return false;
-}
-
-/* Make a file without cached pages. */
-static int create_cold(Fixture *fixture, size_t size)
-{
-	int fd = scratch_create(fixture->scratch, "file", size, 1);
-
-	g_assert_cmpint(fsync(fd), ==, 0);
-	page_cache_drop(fd, 0, UINT64_MAX);
-	return fd;
-}
-
-static void make_cold(Fixture *fixture, size_t size)
-{
-	int fd = create_cold(fixture, size);
-
-	fd_close(&fd);
-}
-
-/* The same, for a hole. */
-static int create_cold_hole(Fixture *fixture, uint64_t size)
-{
-	int fd = scratch_create(fixture->scratch, "file", 0, 1);
-
-	g_assert_cmpint(ftruncate(fd, (off_t)size), ==, 0);
-	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
-	return fd;
-}
-
-static FileReader *open_reader(Fixture *fixture, uint64_t size)
-{
-	int fd = openat(fixture->scratch->fd, "file", O_RDONLY | O_CLOEXEC);
-
-	g_assert_cmpint(fd, >=, 0);
-	return file_reader_new_take(fd, size, fixture->throttle, &fixture->stop);
-}
-
-static void read_well(FileReader *reader, uint64_t offset, uint64_t length)
-{
-	g_autofree char *buffer = g_malloc(length);
-
-	g_assert_cmpint(file_reader_read(reader, offset, length, buffer), ==, READ_DONE);
-}
 
 static void test_what_is_read_is_what_is_there(void)
 {
@@ -393,23 +298,6 @@ static void test_no_more_than_was_asked_for_is_read(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 2 * MIB + 4096);
 }
 
-/* The bytes charged so far, measured by the wait of the next request. */
-static uint64_t charged(Fixture *fixture, uint64_t rate_bytes)
-{
-	int64_t start_usec = fixture->now_usec;
-
-	g_assert_true(throttle_take(fixture->throttle, 1, &fixture->stop));
-	return (uint64_t)(fixture->now_usec - start_usec) * rate_bytes / G_USEC_PER_SEC;
-}
-
-static void assert_charged(Fixture *fixture, uint64_t expected)
-{
-	uint64_t found = charged(fixture, MIB);
-
-	g_assert_cmpuint(found, <=, expected + 100);
-	g_assert_cmpuint(found + 100, >=, expected);
-}
-
 static void test_the_budget_is_charged_for_what_is_not_cached(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
@@ -545,149 +433,6 @@ static void test_what_is_held_is_charged_when_it_is_read(void)
 	g_assert_cmpint(file_reader_read_held(reader, 0, 2 * MIB, buffer), ==, READ_STOPPED);
 }
 
-/* A reader that prefers direct reads, of a file without cached pages. */
-static FileReader *open_direct_reader(Fixture *fixture, uint64_t size)
-{
-	FileReader *reader = open_reader(fixture, size);
-
-	file_reader_prefer_direct(reader);
-	file_reader_hold(reader, 0, size);
-	return reader;
-}
-
-static uint8_t *direct_buffer(size_t size)
-{
-	return g_aligned_alloc(1, size + FILE_READER_ALIGNMENT, FILE_READER_ALIGNMENT);
-}
-
-static void test_what_is_read_directly_is_what_is_there_and_leaves_no_pages(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	uint64_t size = 2 * MIB + 1000;
-	g_auto(Fd) fd = create_cold(fixture, size);
-	g_autoptr(FileReader) reader = open_direct_reader(fixture, size);
-	g_autofree uint8_t *content = g_malloc(size);
-	uint8_t *buffer = direct_buffer(MIB);
-
-	for (uint64_t at = 0; can_drop(fixture) && at < size; at += MIB) {
-		uint64_t length = MIN(MIB, size - at);
-
-		g_assert_true(file_reader_choose_direct(reader, at, length, true));
-		g_assert_cmpint(file_reader_read_directly(reader, at, length, buffer), ==,
-				READ_DONE);
-		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
-		g_assert_cmpint(pread(fd, content, length, (off_t)at), ==, (ssize_t)length);
-		g_assert_cmpmem(buffer, length, content, length);
-		page_cache_drop(fd, 0, UINT64_MAX);
-	}
-	g_aligned_free(buffer);
-}
-
-static void test_what_others_have_cached_is_not_read_directly(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold_hole(fixture, 4 * MIB);
-	g_autofree char *buffer = g_malloc(MIB);
-	g_autoptr(FileReader) reader = NULL;
-
-	if (!can_drop(fixture))
-		return;
-	g_assert_cmpint(pread(fd, buffer, MIB, MIB), ==, (ssize_t)MIB);
-	reader = open_direct_reader(fixture, 4 * MIB);
-	g_assert_true(file_reader_choose_direct(reader, 0, MIB, true));
-	g_assert_false(file_reader_choose_direct(reader, MIB, MIB, true));
-	g_assert_false(file_reader_choose_direct(reader, 2 * MIB - 4096, 8192, true));
-	g_assert_true(file_reader_choose_direct(reader, 2 * MIB, 2 * MIB, true));
-}
-
-static void test_what_may_be_kept_is_not_read_directly_until_memory_is_short(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(while_memory_is_free);
-	g_auto(Fd) fd = create_cold_hole(fixture, 12 * WINDOW);
-	g_autoptr(FileReader) reader = open_reader(fixture, 12 * WINDOW);
-
-	memory_is_free = true;
-	file_reader_prefer_direct(reader);
-	file_reader_keep(reader, kept, 1);
-	file_reader_hold(reader, 0, WINDOW);
-	g_assert_false(file_reader_choose_direct(reader, 0, MIB, true));
-	memory_is_free = false;
-	file_reader_hold(reader, WINDOW, 9 * WINDOW);
-	g_assert_true(file_reader_choose_direct(reader, 9 * WINDOW, MIB, true));
-
-	/* Changing back would have the kernel's readahead begin anew. */
-	memory_is_free = true;
-	file_reader_hold(reader, 10 * WINDOW, 2 * WINDOW);
-	g_assert_true(file_reader_choose_direct(reader, 11 * WINDOW, MIB, true));
-}
-
-static void test_small_files_and_compressed_data_are_not_read_directly(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold(fixture, MIB);
-	FileReader *reader = open_direct_reader(fixture, MIB / 4 - 1);
-
-	g_assert_false(file_reader_choose_direct(reader, 0, 4096, true));
-	file_reader_free(reader);
-	reader = open_direct_reader(fixture, MIB);
-	g_assert_false(file_reader_choose_direct(reader, 0, MIB, false));
-	read_well(reader, 0, MIB);
-	file_reader_free(reader);
-	if (can_drop(fixture))
-		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
-}
-
-static void test_what_is_read_directly_is_charged(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_auto(Fd) fd = create_cold(fixture, 2 * MIB);
-	g_autoptr(FileReader) reader = open_direct_reader(fixture, 2 * MIB);
-	uint8_t *buffer = direct_buffer(MIB);
-
-	if (can_drop(fixture) && file_reader_choose_direct(reader, 0, MIB, true)) {
-		g_assert_cmpint(file_reader_read_directly(reader, 0, MIB, buffer), ==, READ_DONE);
-		assert_charged(fixture, MIB);
-		atomic_store(&fixture->stop, true);
-		g_assert_cmpint(file_reader_read_directly(reader, 0, MIB, buffer), ==,
-				READ_STOPPED);
-	}
-	g_aligned_free(buffer);
-}
-
-static void test_a_file_that_shrank_is_short_to_direct_reads(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold(fixture, MIB);
-	g_autoptr(FileReader) reader = open_direct_reader(fixture, MIB);
-	uint8_t *buffer = direct_buffer(MIB);
-
-	g_assert_cmpint(ftruncate(fd, 5000), ==, 0);
-	if (can_drop(fixture) && file_reader_choose_direct(reader, 0, MIB, true))
-		g_assert_cmpint(file_reader_read_directly(reader, 0, MIB, buffer), ==, READ_SHORT);
-	g_aligned_free(buffer);
-}
-
-static void test_a_direct_read_that_is_refused_goes_through_the_page_cache(void)
-{
-	g_autoptr(Fixture) fixture = fixture_new(0);
-	g_auto(Fd) fd = create_cold(fixture, MIB);
-	g_autoptr(FileReader) reader = open_direct_reader(fixture, MIB);
-	g_autofree uint8_t *content = g_malloc(MIB);
-	uint8_t *buffer = direct_buffer(MIB);
-
-	if (can_drop(fixture) && file_reader_choose_direct(reader, 0, MIB, true)) {
-		/* No device reads into odd addresses. */
-		g_assert_cmpint(file_reader_read_directly(reader, 0, MIB, buffer + 1), ==,
-				READ_DONE);
-		g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 0);
-		g_assert_false(file_reader_choose_direct(reader, 0, MIB, true));
-		g_assert_cmpint(pread(fd, content, MIB, 0), ==, (ssize_t)MIB);
-		g_assert_cmpmem(buffer + 1, MIB, content, MIB);
-	}
-	g_aligned_free(buffer);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -732,20 +477,6 @@ int main(int argc, char **argv)
 			test_readahead_of_what_is_expected_is_dropped);
 	g_test_add_func("/file-reader/what-is-held-is-charged-when-it-is-read",
 			test_what_is_held_is_charged_when_it_is_read);
-	g_test_add_func("/file-reader/what-is-read-directly-is-what-is-there-and-leaves-no-pages",
-			test_what_is_read_directly_is_what_is_there_and_leaves_no_pages);
-	g_test_add_func("/file-reader/what-others-have-cached-is-not-read-directly",
-			test_what_others_have_cached_is_not_read_directly);
-	g_test_add_func("/file-reader/what-may-be-kept-is-not-read-directly-until-memory-is-short",
-			test_what_may_be_kept_is_not_read_directly_until_memory_is_short);
-	g_test_add_func("/file-reader/small-files-and-compressed-data-are-not-read-directly",
-			test_small_files_and_compressed_data_are_not_read_directly);
-	g_test_add_func("/file-reader/what-is-read-directly-is-charged",
-			test_what_is_read_directly_is_charged);
-	g_test_add_func("/file-reader/a-file-that-shrank-is-short-to-direct-reads",
-			test_a_file_that_shrank_is_short_to_direct_reads);
-	g_test_add_func("/file-reader/a-direct-read-that-is-refused-goes-through-the-page-cache",
-			test_a_direct_read_that_is_refused_goes_through_the_page_cache);
 
 	return g_test_run();
 }
