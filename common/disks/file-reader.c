@@ -293,11 +293,15 @@ static void expect_pages(FileReader *reader, uint64_t offset, uint64_t end)
 
 static bool open_direct(FileReader *reader)
 {
-	if (reader->direct_fd < 0)
-		reader->direct_fd = open_file_direct(reader->fd);
+	if (reader->direct_fd >= 0)
+		return true;
+
+	reader->direct_fd = open_file_direct(reader->fd);
 	if (reader->direct_fd < 0)
 		atomic_store(&reader->refuses_direct, true);
-
+	/* For reads that the kernel makes through the page cache all the same. */
+	else
+		posix_fadvise(reader->direct_fd, 0, 0, POSIX_FADV_RANDOM);
 	return reader->direct_fd >= 0;
 }
 
@@ -502,14 +506,18 @@ ReadOutcome file_reader_read_directly(FileReader *reader, uint64_t offset, uint6
 
 	if (atomic_load(reader->stop) || !throttle_take(reader->throttle, length, reader->stop))
 		return READ_STOPPED;
-	if (read_direct_bytes(reader->direct_fd, offset, length, buffer, &done))
-		return done < length ? READ_SHORT : READ_DONE;
+	if (read_direct_bytes(reader->direct_fd, offset, length, buffer, &done)) {
+		outcome = done < length ? READ_SHORT : READ_DONE;
+	} else {
+		/* EINVAL: it wants another alignment.  After EIO the page cache has the last word. */
+		if (errno == EINVAL)
+			atomic_store(&reader->refuses_direct, true);
+		outcome = read_bytes(reader, offset, length, buffer);
+	}
 
-	/* EINVAL: other alignment than we have.  Other errors are those of the data: the page cache has the last word. */
-	if (errno == EINVAL)
-		atomic_store(&reader->refuses_direct, true);
-	outcome = read_bytes(reader, offset, length, buffer);
-	page_cache_drop(reader->fd, offset, length);
+	/* btrfs uses the page cache by itself for what it cannot read directly, such as compressed data. */
+	if (page_cache_resident_bytes(reader->fd, offset, length) > 0)
+		page_cache_drop(reader->fd, offset, length);
 	return outcome;
 }
 

@@ -33,7 +33,10 @@ typedef enum {
 	READ_UNREADABLE, /* EIO and the like */
 } ReadOutcome;
 
-/* Buffers for direct reads have this alignment, and room for a length that is rounded up to it. */
+/*
+ * Buffers for direct reads have this alignment, and room for a length that is rounded up to it.  They were written to
+ * before: for a page that is not in memory, btrfs uses the page cache.
+ */
 #define FILE_READER_ALIGNMENT UINT64_C(4096)
 
 /* Takes over @fd and borrows the rest. */

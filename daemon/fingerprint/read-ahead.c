@@ -104,8 +104,9 @@ static uint8_t *make_buffers(unsigned n_readers)
 	uint8_t *buffers = aligned_alloc(HUGE_PAGE_BYTES, bytes);
 
 	g_assert(buffers);
-	/* Without huge pages it works, too. */
+	/* Without huge pages it works, too.  For a page that is not in memory, btrfs would use the page cache. */
 	madvise(buffers, bytes, MADV_HUGEPAGE);
+	memset(buffers, 0, bytes);
 	return buffers;
 }
 
