@@ -77,8 +77,12 @@ static size_t piece_at(const Work *work, off_t offset)
 static void read_piece(int fd, uint8_t *buffer, size_t length, off_t offset, int flags)
 {
 	struct iovec vector = { buffer, length };
+	ssize_t got = preadv2(fd, &vector, 1, offset, flags);
 
-	if (preadv2(fd, &vector, 1, offset, flags) != (ssize_t)length)
+	/* With RWF_NOWAIT: somebody emptied the page cache. */
+	if (got < 0 && errno == EAGAIN)
+		got = preadv2(fd, &vector, 1, offset, 0);
+	if (got != (ssize_t)length)
 		fail("read");
 }
 
