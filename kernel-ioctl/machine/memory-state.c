@@ -193,13 +193,61 @@ static void add_groups(const char *root, GArray *states)
 	}
 }
 
+/* Of a node of memory.  The lines are those of /proc/meminfo behind "Node 0 ". */
+static bool read_node(const char *directory, MemoryState *ret)
+{
+	g_autofree char *text = read_file(directory, "meminfo");
+	g_autoptr(GString) meminfo = g_string_new(NULL);
+	g_auto(GStrv) lines = text ? g_strsplit(text, "\n", 0) : NULL;
+
+	for (char **line = lines; line && *line; line++) {
+		g_auto(GStrv) words = g_strsplit(*line, " ", 3);
+
+		if (g_strv_length(words) == 3)
+			g_string_append_printf(meminfo, "%s\n", words[2]);
+	}
+
+	return memory_state_parse(meminfo->str, ret);
+}
+
+/* The sum of all nodes. */
+static bool read_nodes(const char *root, MemoryState *ret)
+{
+	g_autofree char *path = g_build_filename(root, "sys/devices/system/node", NULL);
+	g_autoptr(GDir) nodes = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	*ret = (MemoryState){ 0 };
+	while (nodes && (name = g_dir_read_name(nodes))) {
+		g_autofree char *directory = g_build_filename(path, name, NULL);
+		MemoryState node;
+
+		if (!read_node(directory, &node))
+			continue;
+		ret->total_bytes += node.total_bytes;
+		ret->free_bytes += node.free_bytes;
+		ret->inactive_bytes += node.inactive_bytes;
+		ret->active_bytes += node.active_bytes;
+		ret->unwritten_bytes += node.unwritten_bytes;
+	}
+
+	return ret->total_bytes > 0;
+}
+
+/* A unit with ProcSubset=pid sees no /proc/meminfo. */
+static bool read_machine(const char *root, MemoryState *ret)
+{
+	g_autofree char *meminfo = read_file(root, "proc/meminfo");
+
+	return meminfo ? memory_state_parse(meminfo, ret) : read_nodes(root, ret);
+}
+
 GArray *memory_states_read(const char *root)
 {
 	g_autoptr(GArray) states = g_array_new(false, false, sizeof(MemoryState));
-	g_autofree char *meminfo = read_file(root, "proc/meminfo");
 	MemoryState state;
 
-	if (!meminfo || !memory_state_parse(meminfo, &state))
+	if (!read_machine(root, &state))
 		return NULL;
 
 	g_array_append_val(states, state);
@@ -212,6 +260,9 @@ double memory_state_pressure(const char *root)
 	g_autofree char *text = read_file(root, "proc/pressure/memory");
 	const char *some = "some avg10=";
 
+	/* The group of all processes has the same figures. */
+	if (!text)
+		text = read_file(root, "sys/fs/cgroup/memory.pressure");
 	if (!text || !g_str_has_prefix(text, some))
 		return 0;
 	return g_ascii_strtod(text + strlen(some), NULL);

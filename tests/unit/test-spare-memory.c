@@ -162,11 +162,46 @@ static void test_a_group_whose_path_is_not_there_is_that_of_the_mount_point(void
 	g_assert_cmpuint(states->len, ==, 2);
 }
 
+/* A unit with ProcSubset=pid sees only these. */
+static void test_without_meminfo_the_nodes_are_summed(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(GArray) states = NULL;
+	const MemoryState *state;
+
+	g_assert_null(memory_states_read(scratch->path));
+	for (unsigned i = 0; i < 2; i++) {
+		g_autofree char *name =
+			g_strdup_printf("sys/devices/system/node/node%u/meminfo", i);
+		g_autofree char *text = g_strdup_printf("Node %u MemTotal:       4096 kB\n"
+							"Node %u MemFree:        1024 kB\n"
+							"Node %u Active(file):    100 kB\n"
+							"Node %u Inactive(file):  200 kB\n"
+							"Node %u Dirty:             3 kB\n"
+							"Node %u Writeback:         1 kB\n",
+							i, i, i, i, i, i);
+
+		scratch_put(scratch, name, text);
+	}
+	scratch_put(scratch, "sys/devices/system/node/online", "0-1\n");
+
+	states = memory_states_read(scratch->path);
+	g_assert_cmpuint(states->len, ==, 1);
+	state = &g_array_index(states, MemoryState, 0);
+	g_assert_cmpuint(state->total_bytes, ==, 8 * MIB);
+	g_assert_cmpuint(state->free_bytes, ==, 2 * MIB);
+	g_assert_cmpuint(state->inactive_bytes, ==, 400 << 10);
+	g_assert_cmpuint(state->unwritten_bytes, ==, 8 << 10);
+}
+
 static void test_pressure_is_that_of_ten_seconds(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 
 	g_assert_cmpfloat(memory_state_pressure(scratch->path), ==, 0);
+	scratch_put(scratch, "sys/fs/cgroup/memory.pressure",
+		    "some avg10=1.50 avg60=9.00 avg300=0.00 total=1\n");
+	g_assert_cmpfloat(memory_state_pressure(scratch->path), ==, 1.5);
 	scratch_put(scratch, "proc/pressure/memory",
 		    "some avg10=2.50 avg60=9.00 avg300=0.00 total=1\n"
 		    "full avg10=7.00 avg60=0.00 avg300=0.00 total=1\n");
@@ -200,6 +235,8 @@ int main(int argc, char **argv)
 			test_groups_of_version_1_count_too);
 	g_test_add_func("/spare-memory/a-group-whose-path-is-not-there-is-that-of-the-mount-point",
 			test_a_group_whose_path_is_not_there_is_that_of_the_mount_point);
+	g_test_add_func("/spare-memory/without-meminfo-the-nodes-are-summed",
+			test_without_meminfo_the_nodes_are_summed);
 	g_test_add_func("/spare-memory/pressure-is-that-of-ten-seconds",
 			test_pressure_is_that_of_ten_seconds);
 	g_test_add_func("/spare-memory/this-machine-tells-its-state",
