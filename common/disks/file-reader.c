@@ -4,6 +4,7 @@
 #include "common/disks/cached-ranges.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-users.h"
+#include "kernel-ioctl/file/open-file.h"
 #include "kernel-ioctl/file/page-cache.h"
 
 #include <errno.h>
@@ -16,13 +17,18 @@
 /* The limit while memory is free, for a reader that was widened. */
 #define WIDE_WINDOWS 64
 
+/* Smaller files are read through the page cache. */
+#define DIRECT_BYTES (UINT64_C(256) << 10)
+
 /* The kernel's readahead may be this far ahead of the reads. */
 #define READAHEAD_BYTES (UINT64_C(8) << 20)
 
 typedef struct {
 	uint64_t start;
-	uint32_t hot; /* pieces that others had cached; the rest is dropped */
-	bool is_kept; /* the pass brought it into the cache earlier */
+	uint32_t hot;   /* pieces that others had cached; the rest is dropped */
+	bool is_kept;   /* the pass brought it into the cache earlier */
+	bool is_direct; /* its pieces are read directly, except the hot ones */
+	bool has_pages; /* of ours */
 	unsigned n_holds;
 } Window;
 
@@ -33,7 +39,13 @@ struct FileReader {
 	Throttle *throttle;
 	const atomic_bool *stop;
 
-	/* Thread: the owner. */
+	/* Thread: any. */
+	atomic_bool refuses_direct; /* the filesystem does */
+
+	/* Thread: the owner.  The descriptor is set before others use it. */
+	bool prefers_direct;
+	bool goes_direct; /* as long as it lasts: readahead and direct reads should not take turns */
+	Fd direct_fd;     /* -1: not opened yet */
 	uint64_t charged_start; /* range that was charged when it was fetched */
 	uint64_t charged_end;
 	PageCacheBudget *kept; /* NULL: no window is kept */
@@ -53,6 +65,7 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 	FileReader *reader = g_new0(FileReader, 1);
 
 	reader->fd = fd;
+	reader->direct_fd = -1;
 	reader->size_bytes = size_bytes;
 	reader->throttle = throttle;
 	reader->stop = stop;
@@ -87,15 +100,16 @@ void file_reader_expect_all(FileReader *reader, bool all)
 }
 
 /* Try to keep the window in the cache.  PageCacheBudget has numbers for windows below 2^56 bytes. */
-static bool keep_window(FileReader *reader, uint64_t start)
+static bool keep_window(FileReader *reader, const Window *window)
 {
-	uint64_t number = start / WINDOW_BYTES;
+	uint64_t number = window->start / WINDOW_BYTES;
 
 	if (!reader->kept || number > UINT32_MAX ||
-	    !page_cache_budget_add(reader->kept, reader->object, (uint32_t)number))
+	    !page_cache_budget_add(reader->kept, reader->object, (uint32_t)number,
+				   window_length(reader, window)))
 		return false;
 
-	g_array_append_val(reader->kept_starts, start);
+	g_array_append_val(reader->kept_starts, window->start);
 	return true;
 }
 
@@ -109,7 +123,8 @@ static bool take_kept_window(FileReader *reader, uint64_t start)
 
 static void drop_window(FileReader *reader, const Window *window)
 {
-	if (window->hot == 0 && keep_window(reader, window->start))
+	if (!window->has_pages ||
+	    (window->hot == 0 && !window->is_direct && keep_window(reader, window)))
 		return;
 
 	cached_ranges_drop_others(reader->fd, window->start, window_length(reader, window),
@@ -150,12 +165,18 @@ void file_reader_free(FileReader *reader)
 	g_array_unref(reader->windows);
 	g_array_unref(reader->kept_starts);
 	fd_close(&reader->fd);
+	fd_close(&reader->direct_fd);
 	g_free(reader);
 }
 
 int file_reader_fd(const FileReader *reader)
 {
 	return reader->fd;
+}
+
+void file_reader_prefer_direct(FileReader *reader)
+{
+	reader->prefers_direct = reader->size_bytes >= DIRECT_BYTES;
 }
 
 void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
@@ -198,6 +219,17 @@ static void make_room(FileReader *reader)
 	}
 }
 
+/* Whether a window whose pages are of no use later may be read directly. */
+static bool begins_direct(FileReader *reader)
+{
+	if (!reader->prefers_direct || atomic_load(&reader->refuses_direct))
+		return false;
+
+	if (!reader->kept || !page_cache_budget_may_keep(reader->kept))
+		reader->goes_direct = true;
+	return reader->goes_direct;
+}
+
 /* Record which pieces others had cached, before the first read from the window at @start. */
 static void enter_window(FileReader *reader, uint64_t start)
 {
@@ -211,6 +243,8 @@ static void enter_window(FileReader *reader, uint64_t start)
 	window.is_kept = take_kept_window(reader, start);
 	window.hot = window.is_kept ? 0 : cached_ranges_look(reader->fd, start, length);
 	reader->hot_bytes += cached_ranges_bytes(window.hot, length);
+	window.is_direct = !window.is_kept && begins_direct(reader);
+	window.has_pages = !window.is_direct;
 	g_array_append_val(reader->windows, window);
 }
 
@@ -229,6 +263,59 @@ void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
 		find_window(reader, start)->n_holds++;
 	}
 	enter_windows(reader, end, MIN(end + reader->readahead_bytes, reader->size_bytes));
+}
+
+/* True if the range is in windows that are read directly, and no piece of it is hot. */
+static bool is_direct_range(const FileReader *reader, uint64_t offset, uint64_t end)
+{
+	for (uint64_t at = offset - offset % HOT_PIECE_BYTES; at < end; at += HOT_PIECE_BYTES) {
+		const Window *window = find_window(reader, at - at % WINDOW_BYTES);
+
+		if (!window->is_direct ||
+		    window->hot & UINT32_C(1) << (at % WINDOW_BYTES / HOT_PIECE_BYTES))
+			return false;
+	}
+
+	return true;
+}
+
+/* The windows of the range, and those that the kernel reads ahead of it, get pages. */
+static void expect_pages(FileReader *reader, uint64_t offset, uint64_t end)
+{
+	uint64_t ahead = MIN(end + reader->readahead_bytes, reader->size_bytes);
+
+	for (uint64_t start = offset - offset % WINDOW_BYTES; start < ahead;
+	     start += WINDOW_BYTES) {
+		enter_window(reader, start);
+		find_window(reader, start)->has_pages = true;
+	}
+}
+
+static bool open_direct(FileReader *reader)
+{
+	if (reader->direct_fd >= 0)
+		return true;
+
+	reader->direct_fd = open_file_direct(reader->fd);
+	if (reader->direct_fd < 0)
+		atomic_store(&reader->refuses_direct, true);
+	/* For reads that the kernel makes through the page cache all the same. */
+	else
+		posix_fadvise(reader->direct_fd, 0, 0, POSIX_FADV_RANDOM);
+	return reader->direct_fd >= 0;
+}
+
+bool file_reader_choose_direct(FileReader *reader, uint64_t offset, uint64_t length,
+			       bool may_be_direct)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	if (may_be_direct && is_direct_range(reader, offset, end) &&
+	    !atomic_load(&reader->refuses_direct) && open_direct(reader))
+		return true;
+
+	expect_pages(reader, offset, end);
+	return false;
 }
 
 void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
@@ -388,6 +475,50 @@ ReadOutcome file_reader_read_held(const FileReader *reader, uint64_t offset, uin
 		return READ_STOPPED;
 
 	return read_bytes(reader, offset, length, buffer);
+}
+
+/* False, with errno: not all could be read.  It stops without an error at the end of file. */
+static bool read_direct_bytes(int fd, uint64_t offset, uint64_t length, uint8_t *bytes,
+			      uint64_t *ret_done)
+{
+	uint64_t end = (length + FILE_READER_ALIGNMENT - 1) / FILE_READER_ALIGNMENT *
+		       FILE_READER_ALIGNMENT;
+
+	for (*ret_done = 0; *ret_done < length;) {
+		ssize_t got =
+			pread(fd, bytes + *ret_done, end - *ret_done, (off_t)(offset + *ret_done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0;
+		*ret_done += (uint64_t)got;
+	}
+
+	return true;
+}
+
+ReadOutcome file_reader_read_directly(FileReader *reader, uint64_t offset, uint64_t length,
+				      void *buffer)
+{
+	ReadOutcome outcome;
+	uint64_t done;
+
+	if (atomic_load(reader->stop) || !throttle_take(reader->throttle, length, reader->stop))
+		return READ_STOPPED;
+	if (read_direct_bytes(reader->direct_fd, offset, length, buffer, &done)) {
+		outcome = done < length ? READ_SHORT : READ_DONE;
+	} else {
+		/* EINVAL: it wants another alignment.  After EIO the page cache has the last word. */
+		if (errno == EINVAL)
+			atomic_store(&reader->refuses_direct, true);
+		outcome = read_bytes(reader, offset, length, buffer);
+	}
+
+	/* btrfs uses the page cache by itself for what it cannot read directly, such as compressed data. */
+	if (page_cache_resident_bytes(reader->fd, offset, length) > 0)
+		page_cache_drop(reader->fd, offset, length);
+	return outcome;
 }
 
 void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length)

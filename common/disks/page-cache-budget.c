@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/page-cache-budget.h"
 
+#include "common/disks/spare-memory.h"
 #include "common/threads/locked.h"
 
-#include <sys/sysinfo.h>
+#define WINDOWS_MAX (1 << 18)
 
-#define WINDOWS_MAX   (1 << 18)
-#define FREE_FRACTION 8
-
-/* Windows of up to 16 MiB that are kept between two looks at the free memory. */
-#define WINDOWS_PER_LOOK 4
+/* Bytes that are kept, or may be, between two looks at the memory; those of a question are not known. */
+#define BYTES_PER_LOOK     (UINT64_C(64) << 20)
+#define BYTES_PER_QUESTION (UINT64_C(16) << 20)
 
 struct PageCacheBudget {
-	bool (*is_memory_free)(void);
+	bool (*is_memory_spare)(uint64_t kept_bytes);
 
 	/* Guards the rest. */
 	pthread_mutex_t mutex;
-	GHashTable *windows; /* set of KeptWindow, each as one number */
-	unsigned n_since_look;
+	GHashTable *windows; /* of KeptWindow, as one number: its bytes */
+	uint64_t kept_bytes;
+	uint64_t since_look_bytes;
 	bool may_keep;
 };
-
-static bool is_an_eighth_free(void)
-{
-	struct sysinfo memory;
-
-	return sysinfo(&memory) == 0 && memory.freeram > memory.totalram / FREE_FRACTION;
-}
 
 /* g_direct_hash() would use only the lower half, which is the window. */
 static guint hash_key(gconstpointer key)
@@ -36,14 +29,14 @@ static guint hash_key(gconstpointer key)
 	return (guint)(number >> 32) * 2654435761U + (guint)number;
 }
 
-PageCacheBudget *page_cache_budget_new(bool (*is_memory_free)(void))
+PageCacheBudget *page_cache_budget_new(bool (*is_memory_spare)(uint64_t kept_bytes))
 {
 	PageCacheBudget *kept = g_new0(PageCacheBudget, 1);
 
-	kept->is_memory_free = is_memory_free ? is_memory_free : is_an_eighth_free;
+	kept->is_memory_spare = is_memory_spare ? is_memory_spare : spare_memory_is_there;
 	pthread_mutex_init(&kept->mutex, NULL);
 	kept->windows = g_hash_table_new(hash_key, NULL);
-	kept->n_since_look = WINDOWS_PER_LOOK;
+	kept->since_look_bytes = BYTES_PER_LOOK;
 	return kept;
 }
 
@@ -64,13 +57,14 @@ static void *key_of(uint32_t object, uint32_t window)
 	return (void *)(uintptr_t)((uint64_t)object << 32 | window);
 }
 
-static bool may_keep(PageCacheBudget *kept)
+static bool may_keep(PageCacheBudget *kept, uint64_t bytes)
 {
-	if (++kept->n_since_look >= WINDOWS_PER_LOOK) {
-		kept->n_since_look = 0;
-		kept->may_keep = kept->is_memory_free();
+	if (kept->since_look_bytes >= BYTES_PER_LOOK) {
+		kept->since_look_bytes = 0;
+		kept->may_keep = kept->is_memory_spare(kept->kept_bytes);
 	}
 
+	kept->since_look_bytes += bytes;
 	return kept->may_keep;
 }
 
@@ -78,17 +72,31 @@ bool page_cache_budget_may_keep(PageCacheBudget *kept)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
 
-	return may_keep(kept);
+	return may_keep(kept, BYTES_PER_QUESTION);
 }
 
-bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t window)
+static bool take(PageCacheBudget *kept, uint32_t object, uint32_t window)
+{
+	void *key;
+	void *bytes;
+
+	if (!g_hash_table_steal_extended(kept->windows, key_of(object, window), &key, &bytes))
+		return false;
+
+	kept->kept_bytes -= (uintptr_t)bytes;
+	return true;
+}
+
+bool page_cache_budget_add(PageCacheBudget *kept, uint32_t object, uint32_t window, uint64_t bytes)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
 
-	if (!may_keep(kept) || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
+	if (!may_keep(kept, bytes) || g_hash_table_size(kept->windows) >= WINDOWS_MAX)
 		return false;
 
-	g_hash_table_add(kept->windows, key_of(object, window));
+	take(kept, object, window);
+	g_hash_table_insert(kept->windows, key_of(object, window), (void *)(uintptr_t)bytes);
+	kept->kept_bytes += bytes;
 	return true;
 }
 
@@ -96,7 +104,7 @@ bool page_cache_budget_take(PageCacheBudget *kept, uint32_t object, uint32_t win
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&kept->mutex);
 
-	return g_hash_table_remove(kept->windows, key_of(object, window));
+	return take(kept, object, window);
 }
 
 static int compare_windows(const void *a, const void *b)
@@ -125,6 +133,7 @@ GArray *page_cache_budget_take_all(PageCacheBudget *kept)
 	}
 
 	g_hash_table_remove_all(kept->windows);
+	kept->kept_bytes = 0;
 	g_array_sort(all, compare_windows);
 	return all;
 }

@@ -138,6 +138,7 @@ bool file_job_begin(FileJob *job, Pass *pass, GError **error)
 	}
 
 	file_reader_keep(job->reader, pass->kept, job->object);
+	file_reader_prefer_direct(job->reader);
 	return true;
 }
 

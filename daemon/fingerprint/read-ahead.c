@@ -4,7 +4,15 @@
 #include "common/files/special-files.h"
 #include "kernel-ioctl/file/extent-map.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Readers of direct pieces, on each disk: it needs several requests at a time, and nothing is fetched ahead. */
+#define DIRECT_READERS 4
+
+/* Of a page that the kernel can pin at once.  For a buffer in small pages, a direct read takes five times as long. */
+#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 
 /* The window. */
 #define WINDOW_FILES 128
@@ -23,7 +31,7 @@ struct ReadAhead {
 	SumCache *cache;
 	ExtentMap *extents;
 	ReaderPool *pool;
-	uint8_t **buffers; /* one piece to a reader */
+	uint8_t *buffers; /* one piece to a reader */
 
 	/* Thread: the worker. */
 	GQueue files;      /* FileJob, opened, in the order of the list; the first is given out */
@@ -64,10 +72,15 @@ static void read_part(Piece *piece, unsigned reader, void *data)
 {
 	const ReadAhead *ahead = data;
 	FilePart *part = (FilePart *)piece;
-	uint8_t *buffer = ahead->buffers[reader];
+	uint8_t *buffer = ahead->buffers + reader * FILE_READER_PIECE_BYTES;
 	size_t length = (size_t)(part->end - part->offset);
 
-	part->outcome = file_reader_read_held(part->job->reader, part->offset, length, buffer);
+	if (piece->is_direct)
+		part->outcome =
+			file_reader_read_directly(part->job->reader, part->offset, length, buffer);
+	else
+		part->outcome =
+			file_reader_read_held(part->job->reader, part->offset, length, buffer);
 	if (part->outcome != READ_DONE)
 		return;
 
@@ -84,11 +97,25 @@ static void fetch_part(const Piece *piece, void *data)
 	file_reader_fetch_held(part->job->reader, part->offset, part->end - part->offset);
 }
 
+static uint8_t *make_buffers(unsigned n_readers)
+{
+	size_t bytes = (n_readers * FILE_READER_PIECE_BYTES + HUGE_PAGE_BYTES - 1) /
+		       HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+	uint8_t *buffers = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+
+	g_assert(buffers);
+	/* Without huge pages it works, too.  For a page that is not in memory, btrfs would use the page cache. */
+	madvise(buffers, bytes, MADV_HUGEPAGE);
+	memset(buffers, 0, bytes);
+	return buffers;
+}
+
 ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockSums *sums,
 			  unsigned n_readers, GError **error)
 {
 	g_autoptr(ReadAhead) ahead = g_new0(ReadAhead, 1);
-	ReaderPoolWork work = { read_part, fetch_part, ahead, pass->throttle };
+	ReaderPoolWork work = { read_part, fetch_part, ahead, n_readers, pass->throttle };
+	unsigned n_threads = MAX(n_readers, DIRECT_READERS);
 
 	ahead->pass = pass;
 	ahead->list = list;
@@ -98,11 +125,8 @@ ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockS
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	ahead->extents = extent_map_new();
 	ahead->in_flight = g_tree_new_full(compare_addresses, NULL, NULL, NULL);
-	ahead->buffers = g_new0(uint8_t *, n_readers + 1);
-	for (unsigned i = 0; i < n_readers; i++)
-		ahead->buffers[i] = g_malloc(FILE_READER_PIECE_BYTES);
-
-	ahead->pool = reader_pool_new(n_readers, &work, error);
+	ahead->buffers = make_buffers(n_threads);
+	ahead->pool = reader_pool_new(n_threads, &work, error);
 	return ahead->pool ? g_steal_pointer(&ahead) : NULL;
 }
 
@@ -150,9 +174,7 @@ void read_ahead_free(ReadAhead *ahead)
 	while (!g_queue_is_empty(&ahead->files))
 		close_file(ahead);
 	reader_pool_free(ahead->pool);
-	for (unsigned i = 0; ahead->buffers[i]; i++)
-		g_free(ahead->buffers[i]);
-	g_free(ahead->buffers);
+	free(ahead->buffers);
 	g_tree_unref(ahead->in_flight);
 	extent_map_free(ahead->extents);
 	sum_cache_free(ahead->cache);
@@ -241,6 +263,9 @@ static void begin_reading(ReadAhead *ahead, FilePart *part)
 	part->piece.file = part->job;
 	part->piece.length = part->end - part->offset;
 	file_reader_hold(part->job->reader, part->offset, part->piece.length);
+	/* The kernel reads compressed data, which has no address, through the page cache. */
+	part->piece.is_direct = file_reader_choose_direct(part->job->reader, part->offset,
+							  part->piece.length, part->is_addressed);
 	part->piece.is_cached =
 		file_reader_was_cached(part->job->reader, part->offset, part->piece.length);
 	reader_pool_put(ahead->pool, &part->piece);

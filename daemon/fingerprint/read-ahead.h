@@ -57,7 +57,7 @@ typedef struct {
 	uint64_t *sums; /* of its blocks, the last of which is padded with zeros */
 } FilePart;
 
-/* All is borrowed; @n_readers threads read. */
+/* All is borrowed; @n_readers threads read through the page cache at a time. */
 ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockSums *sums,
 			  unsigned n_readers, GError **error);
 void read_ahead_free(ReadAhead *ahead);

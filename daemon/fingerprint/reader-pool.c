@@ -15,7 +15,7 @@ typedef struct {
 	ReaderPool *pool;
 	unsigned number;
 	GThread *thread;
-	void *file; /* guarded by the pool's mutex: the file that is being read; NULL: none */
+	void *file; /* guarded by the pool's mutex: read through the page cache; NULL: none */
 	uint64_t disk_bytes; /* written at its end, read when it was joined */
 } Reader;
 
@@ -47,22 +47,29 @@ static int compare_places(const void *a, const void *b, void *data)
 	return order ? order : compare_uint64(one->number, other->number);
 }
 
-static bool is_being_read(const ReaderPool *pool, const void *file)
+static bool may_be_read(const ReaderPool *pool, const Piece *piece)
 {
-	for (unsigned i = 0; i < pool->n_readers; i++)
-		if (pool->readers[i].file == file)
-			return true;
+	unsigned n_cached = 0;
 
-	return false;
+	if (piece->is_direct)
+		return true;
+
+	for (unsigned i = 0; i < pool->n_readers; i++) {
+		if (pool->readers[i].file == piece->file)
+			return false;
+		n_cached += pool->readers[i].file != NULL;
+	}
+
+	return pool->work.n_cached == 0 || n_cached < pool->work.n_cached;
 }
 
-/* The first piece from @node on whose file no reader is reading. */
+/* The first piece from @node on that may be read now. */
 static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
 {
 	for (; node; node = g_tree_node_next(node)) {
 		Piece *piece = g_tree_node_key(node);
 
-		if (!is_being_read(pool, piece->file))
+		if (may_be_read(pool, piece))
 			return piece;
 	}
 
@@ -150,7 +157,7 @@ static void read_piece(Reader *reader, Piece *piece)
 {
 	ReaderPool *pool = reader->pool;
 
-	reader->file = piece->file;
+	reader->file = piece->is_direct ? NULL : piece->file;
 	wake_next(pool);
 	fetch_ahead(pool, piece);
 
@@ -263,7 +270,7 @@ static void queue_piece(ReaderPool *pool, Piece *piece)
 
 	piece->number = ++pool->next_number;
 	piece->state = PIECE_QUEUED;
-	piece->is_fetched = piece->is_cached;
+	piece->is_fetched = piece->is_cached || piece->is_direct;
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
 }

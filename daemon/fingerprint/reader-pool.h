@@ -14,8 +14,9 @@
  * The owner puts pieces in any order and waits for each.  Pieces that are put and not read yet form a window.  The
  * pool goes up the disk in it, and then begins at its lower end again (C-SCAN).  The owner bounds the window.
  *
- * Only one reader reads a file at a time.  Before it reads a piece, it has the disk fetch the next few pieces that
- * do not continue another one.  So with one reader all reads form one rising stream.
+ * Through the page cache, only one reader reads a file at a time, and no more than n_cached readers read at all.  Before
+ * one reads a piece, it has the disk fetch the next few pieces that do not continue another one.  So with one reader
+ * these reads form one rising stream.  Direct pieces cannot be fetched, so all readers read them at a time.
  *
  * The owner owns the pieces.  It leaves a piece alone from putting it until reader_pool_wait() or
  * reader_pool_withdraw().
@@ -38,6 +39,7 @@ typedef struct {
 	uint64_t length;
 	bool goes_on; /* from the piece before it in the file: the kernel's readahead is there already */
 	bool is_cached; /* it need not be fetched */
+	bool is_direct; /* it is read past the page cache, and not fetched */
 
 	/* The pool's, guarded by its mutex. */
 	uint64_t number;
@@ -52,6 +54,7 @@ typedef struct {
 	/* Have the disk start reading @piece; may do nothing. */
 	void (*fetch)(const Piece *piece, void *data);
 	void *data;
+	unsigned n_cached;  /* readers that may read through the page cache at a time; 0: all */
 	Throttle *throttle; /* that the readers join, as long as they are there; NULL: none */
 } ReaderPoolWork;
 

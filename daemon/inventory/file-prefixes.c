@@ -164,7 +164,8 @@ static void drop_or_keep(FilePrefixes *heads, const FileHead *head)
 
 	if (!is_all || !heads->pass->settings->dry_run) {
 		pthread_mutex_lock(&heads->shared_mutex);
-		is_kept = page_cache_budget_add(heads->pass->kept, head->object, 0);
+		is_kept = page_cache_budget_add(heads->pass->kept, head->object, 0,
+						MIN(heads->piece_bytes, head->stamp.size_bytes));
 		pthread_mutex_unlock(&heads->shared_mutex);
 	}
 	if (!is_kept)

@@ -189,17 +189,28 @@ static int open_name(int dir_fd, const char *name, int flags)
 	return fd;
 }
 
-/*
- * Open the object of @path_fd for reading through /proc: it is the same object even if the name
- * changed.  Without /proc, open the name again.
- */
-static int reopen(int path_fd, int dir_fd, const char *name, int flags)
+/* Open the object of @fd through /proc: it is the same object even if its name changed. */
+static int open_again(int fd, int flags)
 {
 	char link[64];
-	int fd;
 
-	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open_name(AT_FDCWD, link, flags & ~O_NOFOLLOW);
+	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open_name(AT_FDCWD, link, flags & ~O_NOFOLLOW);
+}
+
+int open_file_direct(int fd)
+{
+	int flags = OPEN_FLAGS | O_DIRECT;
+	int direct_fd = open_again(fd, flags | O_NOATIME);
+
+	return direct_fd < 0 && errno == EPERM ? open_again(fd, flags) : direct_fd;
+}
+
+/* Open the object of @path_fd for reading.  Without /proc, open the name again. */
+static int reopen(int path_fd, int dir_fd, const char *name, int flags)
+{
+	int fd = open_again(path_fd, flags);
+
 	if (fd < 0 && errno == ENOENT)
 		fd = open_name(dir_fd, name, flags);
 

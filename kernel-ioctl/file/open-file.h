@@ -49,6 +49,12 @@ bool open_file_by_id_works(int mount_fd, FsKind kind);
 OpenOutcome open_file_at(int dir_fd, const char *name, int *ret_fd, int *ret_errno);
 
 /*
+ * Open the file of @fd a second time, for direct reads (O_DIRECT).  -1 if the filesystem has no such reads, or /proc
+ * is not there.
+ */
+int open_file_direct(int fd);
+
+/*
  * Open the directory or regular file @path, following symlinks and triggering automounts.  Nothing else is
  * opened, since opening a FIFO or a device may have an effect; such a path is OPEN_NOT_REGULAR.
  */

@@ -3,106 +3,11 @@
 
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/page-cache.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/reader-fixture.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-#define MIB    (UINT64_C(1) << 20)
-#define WINDOW (16 * MIB)
-
-/* A reader, and a clock that advances only by sleeping. */
-typedef struct {
-	Scratch *scratch;
-	Throttle *throttle;
-	int64_t now_usec;
-	atomic_bool stop;
-} Fixture;
-
-static int64_t now_usec(void *data)
-{
-	return ((Fixture *)data)->now_usec;
-}
-
-static void sleep_usec(int64_t usec, void *data)
-{
-	((Fixture *)data)->now_usec += usec;
-}
-
-static Fixture *fixture_new(uint64_t rate_bytes)
-{
-	Fixture *fixture = g_new0(Fixture, 1);
-	ThrottleClock clock = { now_usec, sleep_usec, fixture };
-
-	fixture->scratch = scratch_new();
-	fixture->throttle = throttle_new(rate_bytes, &clock);
-	return fixture;
-}
-
-static void fixture_free(Fixture *fixture)
-{
-	throttle_free(fixture->throttle);
-	scratch_free(fixture->scratch);
-	g_free(fixture);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fixture, fixture_free)
-
-static bool can_drop(const Fixture *fixture)
-{
-	struct statfs state;
-
-	g_assert_cmpint(fstatfs(fixture->scratch->fd, &state), ==, 0);
-	if (state.f_type != TMPFS_MAGIC)
-		return true;
-	g_test_skip("tmpfs is page cache, which cannot be dropped");
-	return false;
-}
-
-/* Make a file without cached pages. */
-static int create_cold(Fixture *fixture, size_t size)
-{
-	int fd = scratch_create(fixture->scratch, "file", size, 1);
-
-	g_assert_cmpint(fsync(fd), ==, 0);
-	page_cache_drop(fd, 0, UINT64_MAX);
-	return fd;
-}
-
-static void make_cold(Fixture *fixture, size_t size)
-{
-	int fd = create_cold(fixture, size);
-
-	fd_close(&fd);
-}
-
-/* The same, for a hole. */
-static int create_cold_hole(Fixture *fixture, uint64_t size)
-{
-	int fd = scratch_create(fixture->scratch, "file", 0, 1);
-
-	g_assert_cmpint(ftruncate(fd, (off_t)size), ==, 0);
-	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
-	return fd;
-}
-
-static FileReader *open_reader(Fixture *fixture, uint64_t size)
-{
-	int fd = openat(fixture->scratch->fd, "file", O_RDONLY | O_CLOEXEC);
-
-	g_assert_cmpint(fd, >=, 0);
-	return file_reader_new_take(fd, size, fixture->throttle, &fixture->stop);
-}
-
-static void read_well(FileReader *reader, uint64_t offset, uint64_t length)
-{
-	g_autofree char *buffer = g_malloc(length);
-
-	g_assert_cmpint(file_reader_read(reader, offset, length, buffer), ==, READ_DONE);
-}
 
 static void test_what_is_read_is_what_is_there(void)
 {
@@ -300,14 +205,14 @@ static void test_what_is_held_stays_until_it_is_released_as_often(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 2 * WINDOW), ==, 0);
 }
 
-static bool always(void)
+static bool always(uint64_t kept_bytes)
 {
 	return true;
 }
 
 static bool memory_is_free;
 
-static bool while_memory_is_free(void)
+static bool while_memory_is_free(uint64_t kept_bytes)
 {
 	return memory_is_free;
 }
@@ -393,23 +298,6 @@ static void test_no_more_than_was_asked_for_is_read(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, UINT64_MAX), ==, 2 * MIB + 4096);
 }
 
-/* The bytes charged so far, measured by the wait of the next request. */
-static uint64_t charged(Fixture *fixture, uint64_t rate_bytes)
-{
-	int64_t start_usec = fixture->now_usec;
-
-	g_assert_true(throttle_take(fixture->throttle, 1, &fixture->stop));
-	return (uint64_t)(fixture->now_usec - start_usec) * rate_bytes / G_USEC_PER_SEC;
-}
-
-static void assert_charged(Fixture *fixture, uint64_t expected)
-{
-	uint64_t found = charged(fixture, MIB);
-
-	g_assert_cmpuint(found, <=, expected + 100);
-	g_assert_cmpuint(found + 100, >=, expected);
-}
-
 static void test_the_budget_is_charged_for_what_is_not_cached(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
@@ -472,7 +360,7 @@ static void test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged(void)
 
 	if (!can_drop(fixture))
 		return;
-	g_assert_true(page_cache_budget_add(kept, 5, 0));
+	g_assert_true(page_cache_budget_add(kept, 5, 0, WINDOW));
 	file_reader_keep(reader, kept, 5);
 	g_assert_cmpint(file_reader_fetch(reader, 0, MIB), ==, READ_DONE);
 	assert_becomes_resident(fd, 0, MIB);

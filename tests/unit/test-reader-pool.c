@@ -48,10 +48,11 @@ static void disk_fetch(const Piece *piece, void *data)
 	disk->fetched[disk->n_fetched++] = piece->physical;
 }
 
-static Disk *disk_new(unsigned n_readers)
+/* @n_cached: see ReaderPoolWork. */
+static Disk *disk_new_for(unsigned n_readers, unsigned n_cached)
 {
 	Disk *disk = g_new0(Disk, 1);
-	ReaderPoolWork work = { disk_read, disk_fetch, disk, NULL };
+	ReaderPoolWork work = { disk_read, disk_fetch, disk, n_cached, NULL };
 	g_autoptr(GError) error = NULL;
 
 	pthread_mutex_init(&disk->mutex, NULL);
@@ -59,6 +60,11 @@ static Disk *disk_new(unsigned n_readers)
 	disk->pool = reader_pool_new(n_readers, &work, &error);
 	g_assert_no_error(error);
 	return disk;
+}
+
+static Disk *disk_new(unsigned n_readers)
+{
+	return disk_new_for(n_readers, 0);
 }
 
 static void disk_free(Disk *disk)
@@ -247,6 +253,29 @@ static void test_what_is_cached_is_not_fetched(void)
 	g_assert_cmpmem(disk->fetched, sizeof(fetched), fetched, sizeof(fetched));
 }
 
+/* On a rotating disk one reader reads through the page cache, and all read directly, also one file. */
+static void test_direct_pieces_wait_for_no_other_reader(void)
+{
+	g_autoptr(Disk) disk = disk_new_for(4, 1);
+
+	put(disk, 0, 0, 10, false);
+	await_begun(disk, 1);
+	put(disk, 1, 1, 20, false);
+	for (unsigned i = 2; i < 5; i++) {
+		disk->pieces[i] = (Piece){ .file = &disk->files[i],
+					   .physical = 30 + i,
+					   .length = 4096,
+					   .is_direct = true };
+		reader_pool_put(disk->pool, &disk->pieces[i]);
+	}
+	await_begun(disk, 4);
+	g_assert_cmpint(disk->pieces[1].state, ==, PIECE_QUEUED);
+	open_disk(disk);
+	for (unsigned i = 0; i < 5; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+	g_assert_cmpuint(disk->n_fetched, ==, 0);
+}
+
 static void test_readers_with_nothing_to_do_end(void)
 {
 	g_autoptr(Disk) disk = disk_new(4);
@@ -299,7 +328,7 @@ static void test_readers_are_with_the_throttle_as_long_as_they_are_there(void)
 	ThrottleClock clock = { accounts_now_usec, accounts_sleep_usec, &accounts,
 				accounts_thread_io };
 	g_autoptr(Throttle) throttle = throttle_new(1 << 20, &clock);
-	ReaderPoolWork work = { no_read, no_fetch, NULL, throttle };
+	ReaderPoolWork work = { no_read, no_fetch, NULL, 0, throttle };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(ReaderPool) pool = reader_pool_new(4, &work, &error);
 	atomic_bool stop = false;
@@ -334,6 +363,8 @@ int main(int argc, char **argv)
 			test_what_goes_on_is_not_fetched_and_others_are_once);
 	g_test_add_func("/reader-pool/what-is-cached-is-not-fetched",
 			test_what_is_cached_is_not_fetched);
+	g_test_add_func("/reader-pool/direct-pieces-wait-for-no-other-reader",
+			test_direct_pieces_wait_for_no_other_reader);
 	g_test_add_func("/reader-pool/readers-with-nothing-to-do-end",
 			test_readers_with_nothing_to_do_end);
 	g_test_add_func("/reader-pool/readers-are-with-the-throttle-as-long_as-they-are-there",

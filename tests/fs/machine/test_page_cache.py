@@ -2,6 +2,8 @@
 """What a pass does to the page cache, and what the page cache spares the disk."""
 
 import os
+import pathlib
+import subprocess
 import time
 
 import pytest
@@ -10,6 +12,7 @@ import content
 import harness
 import ioctls
 from content import KIB, MIB, noise, write
+from slow_disk import DiskUnavailable, little_memory
 
 SIZE = 24 * MIB
 # What is read back is not waited for.
@@ -158,3 +161,58 @@ def test_of_a_file_that_is_partly_hot_that_part_stays(files, dedupd):
     run = run_hot(dedupd, *files, every_other_mib=True)
 
     assert run.freed_bytes >= SIZE
+
+
+def run_in_little_memory(dedupd, limit_bytes, *used):
+    """A pass in a control group with so much memory, in which these files are read first; its Run."""
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
+    drops = harness.cache_drops()
+    # Filling what is freed, as meson has it done, would count as memory that is in use.
+    kept = {name: text for name, text in dedupd.environment().items() if name != "MALLOC_PERTURB_"}
+    script = 'cat $USED >/dev/null; exec "$@"'
+    kept["USED"] = " ".join(map(str, used))
+    try:
+        with little_memory(limit_bytes) as wrapper, \
+                subprocess.Popen([*wrapper, "sh", "-c", script, "sh", *dedupd.command(find="read")],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, env=kept) as process:
+            run = dedupd.finish(process)
+    except DiskUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    assert run.status == 0, run.stderr
+    if harness.cache_drops() != drops:
+        pytest.skip("somebody else emptied the page cache meanwhile")
+    return run
+
+
+def test_data_larger_than_memory_displaces_nothing_in_use(make_filesystem, make_dedupd, kind):
+    filesystem = make_filesystem(kind, "1G")
+    tree = pathlib.Path(filesystem.mount_point)
+    large = [tree / f"large-{number}" for number in range(3)]
+    for number, path in enumerate(large):
+        write(path, noise(number, 96 * MIB))
+    used = tree / "used"
+    write(used, noise(9, 32 * MIB))
+    if ioctls.resident_bytes(used) is None:
+        pytest.skip("this kernel has no cachestat(2)")
+
+    run = run_in_little_memory(make_dedupd(filesystem), 128 * MIB, used, used, used)
+
+    assert run.read["finding_bytes"] >= 3 * 96 * MIB
+    assert ioctls.resident_bytes(used) >= 0.98 * 32 * MIB
+    assert sum(map(ioctls.resident_bytes, large)) == 0
+
+
+def test_what_was_read_is_compared_from_memory_that_old_files_had(files, dedupd):
+    """A hole fills the page cache like data, and is not read by the pass."""
+    old = files[0].parent / "old"
+    with open(old, "wb") as file:
+        file.truncate(200 * MIB)
+
+    run = run_in_little_memory(dedupd, 224 * MIB, old)
+
+    on_disk = 3 * SIZE + 80 * KIB
+    assert run.read["compare_bytes"] >= 2 * SIZE
+    metadata = harness.metadata_bytes(dedupd.filesystem, files[0].parent)
+    assert run.read["disk_bytes"] <= 1.05 * on_disk + metadata
