@@ -106,16 +106,12 @@ static const ConfigKey keys[] = {
 	{
 		.name = "Threads",
 		.option = "threads",
-		.sections = EVERYWHERE,
+		EVERYWHERE(threads),
 		.type = CONFIG_NUMBER,
-		.standard = "auto",
-		.form = "auto or a number from 1 to 64",
+		WORD("auto", SETTINGS_THREADS_AUTO),
 		.least = 1,
 		.most = SETTINGS_THREADS_MOST,
-		.word = "auto",
-		.word_value = SETTINGS_THREADS_AUTO,
 		.help = "Threads that read and deduplicate at a time; auto is 1 on rotating disks.",
-		AT(threads),
 	},
 	{
 		.name = "MinAge",
