@@ -61,6 +61,12 @@ class Scene:
         return passed.first, sharing_of(self.filesystem.mount_point)
 
 
+def shared_by(run):
+    """What was shared; not in how many calls, since memory may be short for a moment."""
+    return {name: number for name, number in run.filesystem["shared"].items()
+            if name not in ("calls", "short_rounds")}
+
+
 def fill(filesystem, find):
     if find == "checksums":
         ExtentCorpus(filesystem, CORPUS_BYTES, source=None).make()
@@ -82,7 +88,7 @@ def test_the_number_of_threads_does_not_change_what_is_shared(kind, find, tmp_pa
             for threads in THREADS[1:]:
                 other, other_sharing = scene.run(threads)
                 assert other.freed_bytes == one.freed_bytes, f"{threads} threads"
-                assert other.filesystem["shared"] == one.filesystem["shared"]
+                assert shared_by(other) == shared_by(one)
                 assert other_sharing == sharing
             filesystem.check()
     except FilesystemUnavailable as unavailable:
