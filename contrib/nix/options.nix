@@ -51,6 +51,11 @@ in
       default = null;
       description = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating disks.  Takes auto or a number from 1 to 1000000.  The default is auto.";
     };
+    Threads = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Threads that read and deduplicate at a time; auto is 1 on rotating disks.  Takes auto or a number from 1 to 64.  The default is auto.";
+    };
     MinAge = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
@@ -104,7 +109,7 @@ in
     LimitRate = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Data that a pass may read per second.  Takes none or a size.  The default is none.";
+      description = "Data that a pass may read and write per second, on each disk.  Takes none or a size.  The default is none.";
     };
     Window = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
@@ -235,6 +240,11 @@ in
       default = null;
       description = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating disks.  Takes auto or a number from 1 to 1000000.  The default is auto.";
     };
+    Threads = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Threads that read and deduplicate at a time; auto is 1 on rotating disks.  Takes auto or a number from 1 to 64.  The default is auto.";
+    };
     MinAge = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
@@ -288,7 +298,7 @@ in
     LimitRate = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Data that a pass may read per second.  Takes none or a size.  The default is none.";
+      description = "Data that a pass may read and write per second, on each disk.  Takes none or a size.  The default is none.";
     };
     Window = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
