@@ -21,6 +21,7 @@
 #include "daemon/context/witnesses.h"
 #include "hashstore/hash-store.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* State of a pass over extents of btrfs only.  Each pointer is NULL in other passes. */
@@ -78,11 +79,30 @@ typedef struct {
 	BtrfsPass btrfs;
 	XfsPass xfs;
 
+	/* Held by the thread whose turn it is (pass_give_turn()); NULL: the worker is alone. */
+	pthread_mutex_t *turn;
+
 	/* Bytes read of a file before it is deduplicated (dedupe-call.h).  Thread: any. */
 	_Atomic uint64_t window_bytes;
 
 	PassResult *result; /* the caller's */
 } Pass;
+
+/*
+ * While several threads deduplicate files, only the one whose turn it is may use the Pass and what belongs to it.
+ * It gives its turn to another one while it reads, compares, or waits for the kernel, with files of its own only.
+ */
+static inline void pass_give_turn(const Pass *pass)
+{
+	if (pass->turn)
+		pthread_mutex_unlock(pass->turn);
+}
+
+static inline void pass_take_turn(const Pass *pass)
+{
+	if (pass->turn)
+		pthread_mutex_lock(pass->turn);
+}
 
 /*
  * Commit the results so far; but nothing if the devices are failing, since files that could not be read then may

@@ -6,7 +6,14 @@
 #include "daemon/context/object-skips.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/file-attributes.h"
 #include "kernel-ioctl/file/file-stat.h"
+
+/*
+ * The most extents that a file of XFS may have and still be a target: deduplication can cut it into more.  XFS
+ * allows 2^31, or 2^48 with nrext64, but the kernel keeps all of them in memory while the file is in use.
+ */
+#define XFS_EXTENTS_MAX (UINT32_C(1) << 20)
 
 void open_object_free(OpenObject *object)
 {
@@ -133,4 +140,14 @@ StampVerdict open_object_compare(const OpenObject *object)
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)
 {
 	return MIN(end_block * block_bytes, object->size_bytes);
+}
+
+bool open_object_has_most_extents(const OpenObject *object)
+{
+	g_autoptr(GError) unread = NULL;
+	FileAttributes attributes;
+
+	return file_attributes_read(file_reader_fd(object->reader), FS_KIND_XFS, &attributes,
+				    &unread) &&
+	       attributes.n_extents >= XFS_EXTENTS_MAX;
 }

@@ -46,6 +46,12 @@ bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, Ski
 /* Whether the usable object changed since it was opened; costs one statx. */
 StampVerdict open_object_compare(const OpenObject *object);
 
+/*
+ * Whether the usable object, on XFS, has so many extents that sharing could make them too many.  On btrfs SharingCost
+ * decides.
+ */
+bool open_object_has_most_extents(const OpenObject *object);
+
 /* The end of the blocks before @end_block in bytes: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
 

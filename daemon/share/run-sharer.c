@@ -11,19 +11,12 @@
 #include "daemon/share/range-source.h"
 #include "daemon/share/window-account.h"
 #include "daemon/share/zero-filler.h"
-#include "kernel-ioctl/file/file-attributes.h"
 
 #include <errno.h>
 
 /* How many blocks a run is extended by beyond its estimated ends: first, and at most at a time. */
 #define EXTEND_BLOCKS     16
 #define EXTEND_MAX_BLOCKS 1024
-
-/*
- * The most extents that a file of XFS may have and still be a target: deduplication can cut it into more.  XFS
- * allows 2^31, or 2^48 with nrext64, but the kernel keeps all of them in memory while the file is in use.
- */
-#define XFS_EXTENTS_MAX (UINT32_C(1) << 20)
 
 /* The result for a part of a run. */
 typedef struct {
@@ -92,9 +85,12 @@ OpenObject *run_sharer_target(const RunSharer *sharer)
 
 void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
 {
+	pass_give_turn(sharer->pass);
 	open_object_free(sharer->target);
+	pass_take_turn(sharer->pass);
 	sharer->target = target;
-	dedupe_window_choose_zeros(sharer->window, sharer->pass, target);
+	if (target)
+		dedupe_window_choose_zeros(sharer->window, sharer->pass, target);
 }
 
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
@@ -125,6 +121,12 @@ void run_sharer_end_target(RunSharer *sharer)
 			? freed_extents_estimate(sharer->freed, sharer->target, sharer->settled)
 			: freed_extents_end(sharer->freed);
 	atomic_store(&sharer->pass->progress->freed_bytes, result->freed.bytes);
+}
+
+void run_sharer_close(RunSharer *sharer)
+{
+	run_sharer_end_target(sharer);
+	run_sharer_open_take(sharer, NULL);
 }
 
 static GiveUp how_of(DedupeOutcome outcome)
@@ -213,7 +215,9 @@ static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **e
 			return refuse_run(sharer, no_source, call.length, error);
 		}
 
+		pass_give_turn(sharer->pass);
 		target = dedupe_call_make(sharer->pass, &call, &counts);
+		pass_take_turn(sharer->pass);
 		dedupe_counts_note(&counts, sharer->pass->result);
 		if (full_alloc_groups_add(sharer->full, window, i, end, target.error)) {
 			leave_full_groups(sharer);
@@ -265,6 +269,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
 	size_t first, end;
+	bool mapped;
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
 	     from = end) {
@@ -282,7 +287,10 @@ static bool share_equal(RunSharer *sharer, GError **error)
 				end = i;
 	}
 
-	if (!dedupe_window_map_again(window, &unmapped))
+	pass_give_turn(sharer->pass);
+	mapped = dedupe_window_map_again(window, &unmapped);
+	pass_take_turn(sharer->pass);
+	if (!mapped)
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
@@ -337,22 +345,6 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
-/*
- * Whether the target has so many extents that the window could make them too many.  On btrfs SharingCost decides.
- */
-static bool is_cut_up(const RunSharer *sharer)
-{
-	g_autoptr(GError) unread = NULL;
-	FileAttributes attributes;
-	size_t first, end;
-
-	return sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
-	       dedupe_window_next(sharer->window, BLOCK_CANDIDATE, 0, &first, &end) &&
-	       file_attributes_read(file_reader_fd(sharer->target->reader), FS_KIND_XFS,
-				    &attributes, &unread) &&
-	       attributes.n_extents >= XFS_EXTENTS_MAX;
-}
-
 /* Compare and share blocks [@first, @first + @n) of the target, at most one window. */
 static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			 size_t n, RunEnds *ret_ends, GError **error)
@@ -361,9 +353,14 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	g_autoptr(GError) unmapped = NULL;
 	OpenObject *unreadable = NULL;
 	ReadOutcome outcome;
+	size_t from, end;
+	bool mapped;
 
 	*ret_ends = (RunEnds){ 0 };
-	if (!dedupe_window_map(window, sharer->target, source, diagonal, first, n, &unmapped))
+	pass_give_turn(sharer->pass);
+	mapped = dedupe_window_map(window, sharer->target, source, diagonal, first, n, &unmapped);
+	pass_take_turn(sharer->pass);
+	if (!mapped)
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
@@ -374,11 +371,15 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 				  &sharer->costly_bytes, error))
 		return false;
 	leave_full_groups(sharer);
-	if (is_cut_up(sharer))
+	if (sharer->pass->filesystem->identity.kind == FS_KIND_XFS &&
+	    dedupe_window_next(window, BLOCK_CANDIDATE, 0, &from, &end) &&
+	    open_object_has_most_extents(sharer->target))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
+	pass_give_turn(sharer->pass);
 	outcome = dedupe_window_compare(window, &unreadable);
+	pass_take_turn(sharer->pass);
 	window_account_charge(sharer->pass, window, sharer->clone.is_source_read);
 	if (outcome == READ_STOPPED)
 		return true;

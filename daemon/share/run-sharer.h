@@ -34,6 +34,9 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target);
  */
 void run_sharer_end_target(RunSharer *sharer);
 
+/* End and close the present target. */
+void run_sharer_close(RunSharer *sharer);
+
 /* Replace the target by @target: the same object, which is open now. */
 void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
 

@@ -1,106 +1,153 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/share/share.h"
 
+#include "common/threads/thread.h"
 #include "daemon/context/object-skips.h"
-#include "daemon/share/dedupe-window.h"
+#include "daemon/share/open-sources.h"
 #include "daemon/share/run-sharer.h"
 #include "daemon/share/window-account.h"
-#include "hashstore/objects/objects.h"
+#include "kernel-ioctl/machine/thread-io.h"
 
-#define OPEN_SOURCES 32
+#include <time.h>
 
-/* Runs that are looked at ahead, and the longest one whose data is then fetched. */
-#define AHEAD_PLANS  16
-#define AHEAD_BLOCKS 256
+/* Targets that are opened ahead, their runs that are looked at, and the longest one whose data is then fetched. */
+#define AHEAD_TARGETS 16
+#define AHEAD_RUNS    16
+#define AHEAD_BLOCKS  256
 
-/* A run to come. */
+/* Limit of the runs of a target that are taken from the order before they are shared. */
+#define TAKEN_RUNS (1 << 16)
+
+/* The worker looks at the devices so often while it waits for threads. */
+#define LOOK_NSEC 100000000
+
+#define SEC_NSEC 1000000000
+
+/* A target and its runs. */
 typedef struct {
-	OrderedRun ordered;
-	OpenObject *target; /* opened already, if the run is its first; else NULL */
-} Ahead;
+	uint64_t number;    /* in the order of targets, from 1 on */
+	uint32_t id;        /* of the target */
+	OpenObject *target; /* NULL: it was begun */
+	GArray *runs;       /* Run: those that are still to be shared */
+	bool is_complete;   /* no further runs will be added */
+} Job;
 
+typedef struct Sharer Sharer;
+
+/* A thread that shares targets. */
 typedef struct {
+	Sharer *sharer;
+	RunSharer *runs;
+	Job *job;             /* NULL: none at the moment */
+	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
+	GThread *thread;      /* NULL: the worker itself */
+	uint64_t disk_bytes;  /* written at its end, read when it was joined */
+} TargetSharer;
+
+/* Belongs to the thread whose turn it is. */
+struct Sharer {
 	Pass *pass;
 	FileOpener *opener;
 	RunOrder *order;
-	RunSharer *runs;
 	DedupeWindow *window; /* for looking ahead */
-	GQueue sources;       /* OpenObject, last used first */
-	GQueue ahead;         /* Ahead, in the order of planning */
-	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
-} Sharer;
+	OpenSources *sources;
+	uint64_t n_targets;
+	Job *forming;   /* the last target, which the worker alone knows; or NULL */
+	Job *last;      /* the last target, if it is not complete */
+	GQueue waiting; /* Job, in the order of targets */
+	bool is_ended;  /* the order has no more runs */
+	TargetSharer *threads;
+	unsigned n_threads;
+	pthread_cond_t
+		changed; /* a job is there, complete or done, or has runs; or a source is free */
+	bool is_closing;
+	GError *error; /* the first one of the threads */
+};
 
-/* Find the source @id, or open it; it stays open for later runs. */
-static bool find_source(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
+static void job_free(Job *job)
 {
-	for (GList *link = sharer->sources.head; link; link = link->next) {
-		OpenObject *source = link->data;
+	if (!job)
+		return;
 
-		if (source->id != id)
-			continue;
-		g_queue_unlink(&sharer->sources, link);
-		g_queue_push_head_link(&sharer->sources, link);
-		*ret = source;
-		return true;
+	open_object_free(job->target);
+	g_array_unref(job->runs);
+	g_free(job);
+}
+
+/* Whether a thread shares onto the object.  @before: the target must come before this one in the order. */
+static bool is_begun(const Sharer *sharer, uint32_t id, uint64_t before)
+{
+	for (unsigned i = 0; i < sharer->n_threads; i++) {
+		const Job *job = sharer->threads[i].job;
+
+		if (job && job->id == id && job->number < before)
+			return true;
 	}
 
-	if (g_queue_get_length(&sharer->sources) >= OPEN_SOURCES)
-		open_object_free(g_queue_pop_tail(&sharer->sources));
-	if (!open_object(sharer->pass, sharer->opener, id, ret, error))
-		return false;
-
-	g_queue_push_head(&sharer->sources, *ret);
-	return true;
+	return false;
 }
 
-static int compare_target(const void *ahead, const void *id)
+static bool is_waiting(const Sharer *sharer, uint32_t id)
 {
-	const OpenObject *target = ((const Ahead *)ahead)->target;
+	if (sharer->forming && sharer->forming->id == id)
+		return true;
+	for (const GList *link = sharer->waiting.head; link; link = link->next)
+		if (((const Job *)link->data)->id == id)
+			return true;
 
-	return target && target->id == GPOINTER_TO_UINT(id) ? 0 : 1;
+	return false;
 }
 
-/*
- * Whether the object is a target now or soon.  If it were opened as a source, too, another process would seem to
- * have it open.
- */
-static bool is_open_as_target(Sharer *sharer, uint32_t id)
+/* Whether the object is used now.  A target is final when it is done. */
+static bool is_in_use(const Sharer *sharer, uint32_t id, uint64_t before)
 {
-	const OpenObject *target = run_sharer_target(sharer->runs);
-
-	return (target && target->id == id) ||
-	       g_queue_find_custom(&sharer->ahead, GUINT_TO_POINTER(id), compare_target);
+	return open_sources_is_in_use(sharer->sources, id) || is_begun(sharer, id, before);
 }
 
-/* Start reading what a short run will compare, so that the disk has several requests at a time. */
-static bool fetch_ahead(Sharer *sharer, const Ahead *ahead, GError **error)
+static void give_back(Sharer *sharer, const OpenObject *source)
 {
-	const Run *run = &ahead->ordered.run;
+	open_sources_give_back(sharer->sources, source);
+	pthread_cond_broadcast(&sharer->changed);
+}
+
+/* Start reading what @run compares.  The worker alone knows the target, and the source is taken. */
+static void fetch_run(Sharer *sharer, OpenObject *target, OpenObject *source, const Run *run)
+{
 	DedupeWindow *window = sharer->window;
 	g_autoptr(GError) unmapped = NULL;
-	OpenObject *source = NULL;
 	size_t first, end;
 
-	if (!ahead->target || !ahead->target->reader || run->blocks > AHEAD_BLOCKS ||
-	    is_open_as_target(sharer, run->source))
-		return true;
-	if (run->source != RUN_HOLE && !find_source(sharer, run->source, &source, error))
-		return false;
-	if (source && !source->reader)
-		return true;
-	if (!dedupe_window_map(window, ahead->target, source, run->target_block - run->source_block,
-			       run->target_block, run->blocks, &unmapped))
-		return true;
-
+	pass_give_turn(sharer->pass);
 	/*
 	 * Blocks with several references may be skipped, or shared at the very end: then reading them now is in
 	 * vain.
 	 */
-	if (!window_account_expects_compare(sharer->pass, window))
+	if (dedupe_window_map(window, target, source, run->target_block - run->source_block,
+			      run->target_block, run->blocks, &unmapped) &&
+	    window_account_expects_compare(sharer->pass, window))
+		for (size_t from = 0;
+		     dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end); from = end)
+			dedupe_window_fetch(window, first, end);
+	pass_take_turn(sharer->pass);
+}
+
+/* Start reading what a short run of the forming target will compare, so that the disk has several requests at a time. */
+static bool fetch_ahead(Sharer *sharer, const Run *run, GError **error)
+{
+	OpenObject *target = sharer->forming->target;
+	OpenObject *source = NULL;
+
+	/* If a target were opened as a source, too, another process would seem to have it open. */
+	if (!target->reader || run->blocks > AHEAD_BLOCKS || is_waiting(sharer, run->source) ||
+	    is_in_use(sharer, run->source, UINT64_MAX))
 		return true;
-	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
-	     from = end)
-		dedupe_window_fetch(window, first, end);
+	if (run->source != RUN_HOLE &&
+	    !open_sources_take(sharer->sources, run->source, &source, error))
+		return false;
+	if (!source || source->reader)
+		fetch_run(sharer, target, source, run);
+	if (source)
+		give_back(sharer, source);
 	return true;
 }
 
@@ -114,125 +161,371 @@ static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
 				   GIVE_UP_FOR_NOW, error);
 }
 
-static bool open_target(Sharer *sharer, uint32_t id, OpenObject **ret, GError **error)
+static bool begin_job(Sharer *sharer, uint32_t id, GError **error)
 {
-	return open_object(sharer->pass, sharer->opener, id, ret, error) &&
-	       leave_if_young(sharer, *ret, error);
+	Job *job = g_new0(Job, 1);
+
+	job->number = ++sharer->n_targets;
+	job->id = id;
+	job->runs = g_array_new(false, false, sizeof(Run));
+	sharer->forming = sharer->last = job;
+	return open_object(sharer->pass, sharer->opener, id, &job->target, error) &&
+	       leave_if_young(sharer, job->target, error);
 }
 
-/* Open the targets of the next runs. */
+/* Let threads see the forming target. */
+static void publish(Sharer *sharer)
+{
+	if (sharer->forming)
+		g_queue_push_tail(&sharer->waiting, g_steal_pointer(&sharer->forming));
+	pthread_cond_broadcast(&sharer->changed);
+}
+
+static void complete_last(Sharer *sharer)
+{
+	if (sharer->last)
+		sharer->last->is_complete = true;
+	sharer->last = NULL;
+	publish(sharer);
+}
+
+static bool may_take_runs(const Sharer *sharer)
+{
+	return !sharer->is_ended &&
+	       g_queue_get_length((GQueue *)&sharer->waiting) < AHEAD_TARGETS &&
+	       (!sharer->last || sharer->last->runs->len < TAKEN_RUNS);
+}
+
+/* Take the next runs from the order, and open their targets. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
-	while (g_queue_get_length(&sharer->ahead) < AHEAD_PLANS) {
+	while (may_take_runs(sharer)) {
 		const OrderedRun *ordered;
-		Ahead *ahead;
 
 		if (!run_order_next(sharer->order, &ordered, error))
 			return false;
+		if (!ordered || ordered->begins_target)
+			complete_last(sharer);
+		sharer->is_ended = !ordered;
 		if (!ordered)
 			break;
+		if (ordered->begins_target && !begin_job(sharer, run_target(&ordered->run), error))
+			return false;
 
-		ahead = g_new0(Ahead, 1);
-		ahead->ordered = *ordered;
-		g_queue_push_tail(&sharer->ahead, ahead);
-		if (ordered->begins_target &&
-		    !open_target(sharer, run_target(&ordered->run), &ahead->target, error))
+		g_array_append_val(sharer->last->runs, ordered->run);
+		if (sharer->forming && !fetch_ahead(sharer, &ordered->run, error))
 			return false;
-		if (!fetch_ahead(sharer, ahead, error))
-			return false;
+		if (!sharer->forming || sharer->last->runs->len >= AHEAD_RUNS)
+			publish(sharer);
 	}
 
 	return true;
 }
 
-static void ahead_free(Ahead *ahead)
-{
-	open_object_free(ahead->target);
-	g_free(ahead);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Ahead, ahead_free)
-
 /* Whether the two may share; if not, it is counted once per target. */
-static bool may_share(Sharer *sharer, const OpenObject *target, const OpenObject *source, bool *ret,
-		      GError **error)
+static bool may_share(TargetSharer *self, const OpenObject *target, const OpenObject *source,
+		      bool *ret, GError **error)
 {
+	Sharer *sharer = self->sharer;
+
 	*ret = !source || sharer->pass->settings->across_owners == ACROSS_OWNERS ||
 	       source->owner == target->owner;
-	if (*ret || sharer->other_owner == target->id)
+	if (*ret || self->other_owner == target->id)
 		return true;
 
-	sharer->other_owner = target->id;
+	self->other_owner = target->id;
 	return object_skips_add(sharer->pass, sharer->opener, target->id, SKIP_OTHER_OWNER,
 				UINT64_MAX, error);
 }
 
-static bool execute(Sharer *sharer, Ahead *ahead, GError **error)
+static bool share_with(TargetSharer *self, const Run *run, OpenObject *target, OpenObject *source,
+		       GError **error)
 {
-	const OrderedRun *ordered = &ahead->ordered;
-	OpenObject *source = NULL;
-	OpenObject *target;
+	Sharer *sharer = self->sharer;
 	bool allowed;
 
-	if (ordered->begins_target)
-		run_sharer_begin_take(sharer->runs, g_steal_pointer(&ahead->target));
-
-	target = run_sharer_target(sharer->runs);
-	if (!target->reader)
-		return true;
-
-	if (ordered->run.source == target->id)
-		source = target;
-	else if (ordered->run.source != RUN_HOLE &&
-		 !find_source(sharer, ordered->run.source, &source, error))
-		return false;
 	if (source && !source->reader) {
 		/* The next pass finds the target another source. */
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
 	}
 
-	if (!may_share(sharer, target, source, &allowed, error))
+	if (!may_share(self, target, source, &allowed, error))
 		return false;
-	return !allowed || share_run(sharer->runs, &ordered->run, source, error);
+	return !allowed || share_run(self->runs, run, source, error);
 }
 
-static bool execute_all(Sharer *sharer, GError **error)
+/* Share the run of the present target.  Wait for its source first, which an earlier target may still change. */
+static bool share_next(TargetSharer *self, const Run *run, GError **error)
 {
-	while (pass_checkpoint(sharer->pass) && !postponed_has_rest(sharer->pass->postponed)) {
-		g_autoptr(Ahead) ahead = NULL;
+	Sharer *sharer = self->sharer;
+	OpenObject *target = run_sharer_target(self->runs);
+	OpenObject *source = NULL;
+	bool done;
 
-		if (!look_ahead(sharer, error))
-			return false;
-		ahead = g_queue_pop_head(&sharer->ahead);
-		if (!ahead)
-			break;
-		if (!execute(sharer, ahead, error))
+	if (!target->reader)
+		return true;
+	if (run->source == target->id)
+		return share_with(self, run, target, target, error);
+	if (run->source == RUN_HOLE)
+		return share_with(self, run, target, NULL, error);
+
+	while (is_in_use(sharer, run->source, self->job->number))
+		pthread_cond_wait(&sharer->changed, sharer->pass->turn);
+	if (!open_sources_take(sharer->sources, run->source, &source, error))
+		return false;
+	done = share_with(self, run, target, source, error);
+	give_back(sharer, source);
+	return done;
+}
+
+/* Whether the pass goes on with sharing. */
+static bool goes_on(const Sharer *sharer)
+{
+	return pass_checkpoint(sharer->pass) && !sharer->error &&
+	       !postponed_has_rest(sharer->pass->postponed);
+}
+
+/* Share the runs that the job has. */
+static bool share_runs(TargetSharer *self, GError **error)
+{
+	Sharer *sharer = self->sharer;
+	Job *job = self->job;
+	g_autoptr(GArray) runs = job->runs;
+
+	job->runs = g_array_new(false, false, sizeof(Run));
+	if (job->target)
+		run_sharer_begin_take(self->runs, g_steal_pointer(&job->target));
+	for (guint i = 0; i < runs->len && goes_on(sharer); i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+
+		if (!share_next(self, run, error))
 			return false;
 		atomic_fetch_add(&sharer->pass->progress->done_bytes,
-				 ahead->ordered.run.blocks * sharer->pass->block_bytes);
+				 run->blocks * sharer->pass->block_bytes);
 	}
 
 	return true;
 }
 
+/* The target may be a source of others from now on. */
+static void end_job(TargetSharer *self)
+{
+	Sharer *sharer = self->sharer;
+
+	run_sharer_close(self->runs);
+	if (self->job == sharer->last)
+		sharer->last = NULL;
+	g_clear_pointer(&self->job, job_free);
+	pthread_cond_broadcast(&sharer->changed);
+}
+
+static bool is_done(const Job *job)
+{
+	return job->runs->len == 0 && job->is_complete;
+}
+
+/* Share the job to its end; the worker may still add runs to it. */
+static bool share_job(TargetSharer *self, GError **error)
+{
+	Sharer *sharer = self->sharer;
+
+	while (goes_on(sharer) && !is_done(self->job)) {
+		if (self->job->runs->len == 0) {
+			pthread_cond_wait(&sharer->changed, sharer->pass->turn);
+			continue;
+		}
+		if (!share_runs(self, error))
+			return false;
+		/* The worker may have waited to add more. */
+		pthread_cond_broadcast(&sharer->changed);
+	}
+
+	return true;
+}
+
+static void *sharer_main(void *data)
+{
+	TargetSharer *self = data;
+	Sharer *sharer = self->sharer;
+	Pass *pass = sharer->pass;
+
+	throttle_join(pass->throttle);
+	pass_take_turn(pass);
+	while (!sharer->is_closing) {
+		g_autoptr(GError) failed = NULL;
+
+		self->job = g_queue_pop_head(&sharer->waiting);
+		if (!self->job) {
+			pthread_cond_wait(&sharer->changed, pass->turn);
+			continue;
+		}
+		if (!share_job(self, &failed) && !sharer->error)
+			sharer->error = g_steal_pointer(&failed);
+		end_job(self);
+	}
+	pass_give_turn(pass);
+	throttle_leave(pass->throttle);
+	if (!thread_io_read_bytes(&self->disk_bytes))
+		self->disk_bytes = 0;
+	return NULL;
+}
+
+/* Share all without other threads. */
+static bool share_alone(Sharer *sharer, GError **error)
+{
+	TargetSharer *self = &sharer->threads[0];
+	bool done = true;
+
+	while (done && goes_on(sharer)) {
+		done = look_ahead(sharer, error);
+		if (!self->job)
+			self->job = g_queue_pop_head(&sharer->waiting);
+		if (!done || !self->job)
+			break;
+		done = share_runs(self, error);
+		if (is_done(self->job))
+			end_job(self);
+	}
+	if (self->job)
+		end_job(self);
+
+	return done;
+}
+
+static bool is_idle(const Sharer *sharer)
+{
+	for (unsigned i = 0; i < sharer->n_threads; i++)
+		if (sharer->threads[i].job)
+			return false;
+
+	return g_queue_is_empty((GQueue *)&sharer->waiting);
+}
+
+static void wait_for_change(Sharer *sharer)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LOOK_NSEC;
+	until.tv_sec += until.tv_nsec / SEC_NSEC;
+	until.tv_nsec %= SEC_NSEC;
+	pthread_cond_timedwait(&sharer->changed, sharer->pass->turn, &until);
+}
+
+/* Give the threads work until all is shared. */
+static bool share_on_threads(Sharer *sharer, GError **error)
+{
+	bool done = true;
+
+	while (done && goes_on(sharer)) {
+		done = look_ahead(sharer, error);
+		if (!done || (sharer->is_ended && is_idle(sharer)))
+			break;
+		wait_for_change(sharer);
+	}
+
+	return done;
+}
+
+static void start_thread(Sharer *sharer, TargetSharer *self)
+{
+	g_autoptr(GError) failed = NULL;
+
+	self->thread = thread_new("sharer", sharer_main, self, &failed);
+}
+
+/* End the threads, which may share their present runs. */
+static void end_threads(Sharer *sharer, GError **error)
+{
+	Pass *pass = sharer->pass;
+
+	sharer->is_closing = true;
+	pthread_cond_broadcast(&sharer->changed);
+	pass_give_turn(pass);
+	for (unsigned i = 0; i < sharer->n_threads; i++) {
+		g_thread_join(sharer->threads[i].thread);
+		pass->result->disk_bytes += sharer->threads[i].disk_bytes;
+	}
+	if (sharer->error && error && !*error)
+		g_propagate_error(error, g_steal_pointer(&sharer->error));
+}
+
+/* On threads, if at least one starts. */
+static bool share(Sharer *sharer, unsigned wanted, GError **error)
+{
+	pthread_mutex_t turn;
+	bool done, failed;
+
+	sharer->n_threads = 1;
+	if (wanted == 1)
+		return share_alone(sharer, error);
+
+	pthread_mutex_init(&turn, NULL);
+	sharer->pass->turn = &turn;
+	pass_take_turn(sharer->pass);
+	for (unsigned i = 0; i < wanted; i++)
+		start_thread(sharer, &sharer->threads[i]);
+	sharer->n_threads = 0;
+	while (sharer->n_threads < wanted && sharer->threads[sharer->n_threads].thread)
+		sharer->n_threads++;
+	done = share_on_threads(sharer, error);
+	failed = sharer->error;
+	end_threads(sharer, done ? error : NULL);
+	sharer->pass->turn = NULL;
+	pthread_mutex_destroy(&turn);
+	return done && !failed && !sharer->error;
+}
+
+/*
+ * How many threads may share.  Zeros that are shared with others have one source.  On btrfs, what is compared depends
+ * on what was shared before; and extents, not files, are shared there as a rule.
+ */
+static unsigned count_threads(const Pass *pass)
+{
+	return pass->filesystem->identity.kind == FS_KIND_XFS &&
+			       pass->settings->zeros != ZEROS_SHARE
+		       ? pass->parallelism.n_sharers
+		       : 1;
+}
+
+static void init_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 {
-	g_autoptr(RunSharer) runs = run_sharer_new(pass, opener);
+	unsigned wanted = MAX(count_threads(pass), 1);
 	g_autoptr(DedupeWindow) window = dedupe_window_new(pass->block_bytes);
+	g_autoptr(OpenSources) sources = open_sources_new(pass, opener);
+	g_autofree TargetSharer *threads = g_new0(TargetSharer, wanted);
 	Sharer sharer = {
 		.pass = pass,
 		.opener = opener,
 		.order = order,
-		.runs = runs,
 		.window = window,
-		.sources = G_QUEUE_INIT,
-		.ahead = G_QUEUE_INIT,
+		.sources = sources,
+		.waiting = G_QUEUE_INIT,
+		.threads = threads,
 	};
-	bool done = execute_all(&sharer, error);
+	bool done;
 
-	run_sharer_end_target(runs);
-	g_queue_clear_full(&sharer.sources, (GDestroyNotify)open_object_free);
-	g_queue_clear_full(&sharer.ahead, (GDestroyNotify)ahead_free);
+	init_condition(&sharer.changed);
+	for (unsigned i = 0; i < wanted; i++)
+		threads[i] =
+			(TargetSharer){ .sharer = &sharer, .runs = run_sharer_new(pass, opener) };
+	done = share(&sharer, wanted, error);
+	for (unsigned i = 0; i < wanted; i++)
+		run_sharer_free(threads[i].runs);
+	job_free(sharer.forming);
+	g_queue_clear_full(&sharer.waiting, (GDestroyNotify)job_free);
+	g_clear_error(&sharer.error);
+	pthread_cond_destroy(&sharer.changed);
 	return done;
 }
