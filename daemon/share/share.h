@@ -6,8 +6,8 @@
 #include "daemon/match/run-order.h"
 
 /*
- * Sharing - shares all runs, one after another.  It prefetches the next ones, so that the disk has several requests
- * at a time.  The latest sources stay open.
+ * Sharing - shares all runs: one target after another, or on XFS several targets at a time.  It prefetches the next
+ * ones, so that the disk has several requests at a time.  The latest sources stay open.
  *
  * With --dry-run it shares nothing, and estimates the result from addresses.  It reads only to find the ends of
  * runs of zeros, of which only the beginnings are known.
