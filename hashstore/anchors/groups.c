@@ -174,7 +174,6 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 
 	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
-
 		bool live = is_live(groups, anchor);
 
 		note_anchor(groups, anchor, live);

@@ -322,12 +322,35 @@ static bool drop_gone_loose(HashStore *store, GError **error)
 	return true;
 }
 
-static bool take_notes(HashStore *store, Sorter *notes, uint32_t covered_below, GError **error)
+/*
+ * Objects that were put and settled after an earlier walk were met by none: they are looked at one by one from now
+ * on.
+ */
+static bool add_passed_over(HashStore *store, uint64_t first, GError **error)
+{
+	for (uint64_t id = first; id < store->counts.settled_below; id++) {
+		Object object;
+		Digested one;
+		bool found;
+
+		if (!hash_store_peek(store, (uint32_t)id, &object, &found, error))
+			return false;
+		if (found && digested_take(&object, hash_store_has_extents(store), &one) &&
+		    !hash_store_put_loose_object(store, (uint32_t)id, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* @below: the first object that the list did not cover so far. */
+static bool take_notes(HashStore *store, Sorter *notes, uint64_t below, uint32_t covered_below,
+		       GError **error)
 {
 	g_auto(EqualList) list = { 0 };
 	g_autoptr(EqualTop) added = NULL;
 
-	if (!read_groups(store, &list, error))
+	if (!read_groups(store, &list, error) || !add_passed_over(store, below, error))
 		return false;
 	added = equal_top_new(list.top->bound_bytes);
 	if (!add_all_noted(store, notes, added, error))
@@ -348,10 +371,10 @@ bool hash_store_update_equal_list(HashStore *store, GError **error)
 
 	if (!hash_store_get_number(store, WHOLE_NOTES_COVERED_BELOW, &below, error))
 		return false;
-	if (below == 0)
-		return hash_store_make_equal_list(store, error);
-	if (notes)
-		done = take_notes(store, notes, covered_below, error);
+	if (below == 0 || below + EQUAL_LIST_LOOSE_MOST < store->counts.settled_below)
+		done = hash_store_make_equal_list(store, error);
+	else if (notes)
+		done = take_notes(store, notes, below, covered_below, error);
 	whole_notes_clear(store);
 
 	return done;
