@@ -280,21 +280,31 @@ static bool add_all_noted(HashStore *store, Sorter *notes, EqualTop *top, GError
 	return true;
 }
 
-/* Write the groups that were added; all of them, if others gave way to them. */
-static bool write_added(HashStore *store, EqualList *list, const EqualTop *added, GError **error)
+/* Write the groups that were added; all of them, if others gave way to them.  Returns the bound in *ret_bound. */
+static bool write_added(HashStore *store, EqualTop *added, uint64_t *ret_bound, GError **error)
 {
-	uint64_t bound = list->top->bound_bytes;
+	g_auto(EqualList) list = { 0 };
+	uint64_t bound;
 
+	*ret_bound = added->bound_bytes;
+	if (added->rows->len == 0)
+		return true;
+
+	equal_top_unite(added);
+	if (!read_groups(store, &list, error))
+		return false;
+	bound = list.top->bound_bytes;
 	/* Groups that were added and cut are below the bound from now on. */
-	list->top->bound_bytes = added->bound_bytes;
+	list.top->bound_bytes = added->bound_bytes;
 	for (guint i = 0; i < added->rows->len; i++)
-		equal_top_add(list->top, &g_array_index(added->rows, EqualRow, i));
-	if (list->top->bound_bytes == bound)
+		equal_top_add(list.top, &g_array_index(added->rows, EqualRow, i));
+	*ret_bound = list.top->bound_bytes;
+	if (*ret_bound == bound)
 		return write_rows(store, added, error);
 
-	equal_top_unite(list->top);
+	equal_top_unite(list.top);
 	return clear_table(store, "DELETE FROM kept_group", error) &&
-	       write_rows(store, list->top, error);
+	       write_rows(store, list.top, error);
 }
 
 /* Drop loose objects that are no more, if there are many rows. */
@@ -347,19 +357,20 @@ static bool add_passed_over(HashStore *store, uint64_t first, GError **error)
 static bool take_notes(HashStore *store, Sorter *notes, uint64_t below, uint32_t covered_below,
 		       GError **error)
 {
-	g_auto(EqualList) list = { 0 };
 	g_autoptr(EqualTop) added = NULL;
+	uint64_t bound;
 
-	if (!read_groups(store, &list, error) || !add_passed_over(store, below, error))
+	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error) ||
+	    !add_passed_over(store, below, error))
 		return false;
-	added = equal_top_new(list.top->bound_bytes);
+	added = equal_top_new(bound);
 	if (!add_all_noted(store, notes, added, error))
 		return false;
 	if (!hash_store_may_continue(store))
 		return true;
 
-	return write_added(store, &list, added, error) && drop_gone_loose(store, error) &&
-	       write_bounds(store, covered_below, list.top->bound_bytes, error);
+	return write_added(store, added, &bound, error) && drop_gone_loose(store, error) &&
+	       write_bounds(store, covered_below, bound, error);
 }
 
 bool hash_store_update_equal_list(HashStore *store, GError **error)
