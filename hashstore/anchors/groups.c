@@ -226,7 +226,7 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
-/* The walk came to its end, or was asked to stop. */
+/* There are no more anchors, or the walk was asked to stop. */
 static bool end_notes(Groups *groups, GError **error)
 {
 	WholeNotes *notes = g_steal_pointer(&groups->notes);
