@@ -174,7 +174,6 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 
 	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
-
 		bool live = is_live(groups, anchor);
 
 		note_anchor(groups, anchor, live);
@@ -227,7 +226,7 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 	return true;
 }
 
-/* The walk came to its end, or was asked to stop. */
+/* There are no more anchors, or the walk was asked to stop. */
 static bool end_notes(Groups *groups, GError **error)
 {
 	WholeNotes *notes = g_steal_pointer(&groups->notes);

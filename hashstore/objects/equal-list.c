@@ -280,21 +280,31 @@ static bool add_all_noted(HashStore *store, Sorter *notes, EqualTop *top, GError
 	return true;
 }
 
-/* Write the groups that were added; all of them, if others gave way to them. */
-static bool write_added(HashStore *store, EqualList *list, const EqualTop *added, GError **error)
+/* Write the groups that were added; all of them, if others gave way to them.  Returns the bound in *ret_bound. */
+static bool write_added(HashStore *store, EqualTop *added, uint64_t *ret_bound, GError **error)
 {
-	uint64_t bound = list->top->bound_bytes;
+	g_auto(EqualList) list = { 0 };
+	uint64_t bound;
 
+	*ret_bound = added->bound_bytes;
+	if (added->rows->len == 0)
+		return true;
+
+	equal_top_unite(added);
+	if (!read_groups(store, &list, error))
+		return false;
+	bound = list.top->bound_bytes;
 	/* Groups that were added and cut are below the bound from now on. */
-	list->top->bound_bytes = added->bound_bytes;
+	list.top->bound_bytes = added->bound_bytes;
 	for (guint i = 0; i < added->rows->len; i++)
-		equal_top_add(list->top, &g_array_index(added->rows, EqualRow, i));
-	if (list->top->bound_bytes == bound)
+		equal_top_add(list.top, &g_array_index(added->rows, EqualRow, i));
+	*ret_bound = list.top->bound_bytes;
+	if (*ret_bound == bound)
 		return write_rows(store, added, error);
 
-	equal_top_unite(list->top);
+	equal_top_unite(list.top);
 	return clear_table(store, "DELETE FROM kept_group", error) &&
-	       write_rows(store, list->top, error);
+	       write_rows(store, list.top, error);
 }
 
 /* Drop loose objects that are no more, if there are many rows. */
@@ -322,21 +332,45 @@ static bool drop_gone_loose(HashStore *store, GError **error)
 	return true;
 }
 
-static bool take_notes(HashStore *store, Sorter *notes, uint32_t covered_below, GError **error)
+/*
+ * Objects that were put and settled after an earlier walk were met by none: they are looked at one by one from now
+ * on.
+ */
+static bool add_passed_over(HashStore *store, uint64_t first, GError **error)
 {
-	g_auto(EqualList) list = { 0 };
-	g_autoptr(EqualTop) added = NULL;
+	for (uint64_t id = first; id < store->counts.settled_below; id++) {
+		Object object;
+		Digested one;
+		bool found;
 
-	if (!read_groups(store, &list, error))
+		if (!hash_store_peek(store, (uint32_t)id, &object, &found, error))
+			return false;
+		if (found && digested_take(&object, hash_store_has_extents(store), &one) &&
+		    !hash_store_put_loose_object(store, (uint32_t)id, error))
+			return false;
+	}
+
+	return true;
+}
+
+/* @below: the first object that the list did not cover so far. */
+static bool take_notes(HashStore *store, Sorter *notes, uint64_t below, uint32_t covered_below,
+		       GError **error)
+{
+	g_autoptr(EqualTop) added = NULL;
+	uint64_t bound;
+
+	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error) ||
+	    !add_passed_over(store, below, error))
 		return false;
-	added = equal_top_new(list.top->bound_bytes);
+	added = equal_top_new(bound);
 	if (!add_all_noted(store, notes, added, error))
 		return false;
 	if (!hash_store_may_continue(store))
 		return true;
 
-	return write_added(store, &list, added, error) && drop_gone_loose(store, error) &&
-	       write_bounds(store, covered_below, list.top->bound_bytes, error);
+	return write_added(store, added, &bound, error) && drop_gone_loose(store, error) &&
+	       write_bounds(store, covered_below, bound, error);
 }
 
 bool hash_store_update_equal_list(HashStore *store, GError **error)
@@ -348,10 +382,10 @@ bool hash_store_update_equal_list(HashStore *store, GError **error)
 
 	if (!hash_store_get_number(store, WHOLE_NOTES_COVERED_BELOW, &below, error))
 		return false;
-	if (below == 0)
-		return hash_store_make_equal_list(store, error);
-	if (notes)
-		done = take_notes(store, notes, covered_below, error);
+	if (below == 0 || below + EQUAL_LIST_LOOSE_MOST < store->counts.settled_below)
+		done = hash_store_make_equal_list(store, error);
+	else if (notes)
+		done = take_notes(store, notes, below, covered_below, error);
 	whole_notes_clear(store);
 
 	return done;

@@ -11,6 +11,9 @@ struct Equals {
 	SegmentReader *reader;
 	GPtrArray *segments;
 	GArray *found;
+	/* For equals_list_anchored(): one in each segment, all at the same digest; or NULL. */
+	GPtrArray *cursors;
+	uint64_t reached;
 };
 
 Equals *equals_open(HashStore *store, GError **error)
@@ -35,6 +38,8 @@ void equals_close(Equals *equals)
 	if (!equals)
 		return;
 
+	if (equals->cursors)
+		g_ptr_array_unref(equals->cursors);
 	if (equals->segments)
 		g_ptr_array_unref(equals->segments);
 	segment_reader_free(equals->reader);
@@ -110,19 +115,14 @@ bool equals_find(Equals *equals, const Object *object, size_t most, const GArray
 	return true;
 }
 
-static bool list_in(Equals *equals, const Segment *segment, uint64_t digest, GArray *ids,
-		    GError **error)
+static bool list_in(SegmentCursor *cursor, uint64_t digest, GArray *ids, GError **error)
 {
-	g_autoptr(SegmentCursor) cursor = segment_cursor_new(equals->reader, segment, 1);
-
 	if (!segment_cursor_seek(cursor, digest, error))
 		return false;
 
-	while (segment_cursor_at_hand(cursor)) {
+	while (segment_cursor_at_hand(cursor) && cursor->entries[cursor->next].digest == digest) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
 
-		if (anchor->digest != digest)
-			break;
 		if (anchor->block == ANCHOR_WHOLE_BLOCK)
 			g_array_append_val(ids, anchor->object);
 		if (!segment_cursor_fill(cursor, error))
@@ -132,10 +132,27 @@ static bool list_in(Equals *equals, const Segment *segment, uint64_t digest, GAr
 	return true;
 }
 
+/* Have cursors before @digest.  They move forward only. */
+static void have_cursors(Equals *equals, uint64_t digest)
+{
+	bool are_before = equals->cursors && equals->reached < digest;
+
+	equals->reached = digest;
+	if (are_before)
+		return;
+	if (equals->cursors)
+		g_ptr_array_unref(equals->cursors);
+	equals->cursors = g_ptr_array_new_with_free_func((GDestroyNotify)segment_cursor_free);
+	for (guint i = 0; i < equals->segments->len; i++)
+		g_ptr_array_add(equals->cursors,
+				segment_cursor_new(equals->reader, equals->segments->pdata[i], 1));
+}
+
 bool equals_list_anchored(Equals *equals, uint64_t digest, GArray *ids, GError **error)
 {
-	for (guint i = 0; i < equals->segments->len; i++)
-		if (!list_in(equals, equals->segments->pdata[i], digest, ids, error))
+	have_cursors(equals, digest);
+	for (guint i = 0; i < equals->cursors->len; i++)
+		if (!list_in(equals->cursors->pdata[i], digest, ids, error))
 			return false;
 	return true;
 }

@@ -25,7 +25,7 @@ bool equals_find(Equals *equals, const Object *object, size_t most, const GArray
 
 /*
  * Add the ids (uint32_t) of all objects with an anchor of @digest over the whole object, and of some that are no
- * more, to @ids.
+ * more, to @ids.  Rising digests are found fastest.
  */
 bool equals_list_anchored(Equals *equals, uint64_t digest, GArray *ids, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -4,6 +4,7 @@
 #include "daemon/fingerprint/file-job.h"
 #include "hashstore/anchors/anchor-page.h"
 #include "hashstore/objects/differed.h"
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/history.h"
 #include "hashstore/objects/names.h"
 #include "hashstore/objects/object-record.h"
@@ -161,6 +162,7 @@ void hostile_store_fill(HashStore *store)
 	must(hash_store_set_number(store, "btrfs-generation", 90, &error), &error);
 	must(hash_store_put_pass(store, &pass, &error), &error);
 	must(hash_store_put_skip(store, &skip, &error), &error);
+	must(hash_store_make_equal_list(store, &error), &error);
 	must(hash_store_commit(store, &error), &error);
 }
 
@@ -210,6 +212,8 @@ static const char *const columns[][2] = {
 	{ "pinned", "length" },
 	{ "pinned", "position" },
 	{ "pinned", "places" },
+	{ "kept_group", "n_objects" },
+	{ "loose_object", "id" },
 };
 
 /* A record of an object, any of whose numbers may be wrong. */

@@ -76,6 +76,17 @@ static void drop(World *world, uint64_t inode)
 		check(hash_store_drop(world->store, world->subvolumes[i], inode, &error), &error);
 }
 
+/* Give a few objects new ids, with and without anchors. */
+static void renew_some(World *world)
+{
+	uint32_t next = hash_store_next_object(world->store), ids[5];
+	GError *error = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ids); i++)
+		ids[i] = (uint32_t)g_rand_int_range(world->rand, 1, (int)next);
+	check(hash_store_renew(world->store, ids, G_N_ELEMENTS(ids), &error), &error);
+}
+
 static void change_some(World *world, int n_put, int n_dropped)
 {
 	GError *error = NULL;
@@ -84,6 +95,8 @@ static void change_some(World *world, int n_put, int n_dropped)
 		put(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
 	for (int i = 0; i < n_dropped; i++)
 		drop(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
+	check(hash_store_commit(world->store, &error), &error);
+	renew_some(world);
 	check(hash_store_commit(world->store, &error), &error);
 }
 
@@ -120,6 +133,8 @@ static void pass(World *world)
 	check(hash_store_commit(world->store, &error), &error);
 	match(world, INT_MAX);
 	check(hash_store_update_equal_list(world->store, &error), &error);
+	/* It is settled, and no walk meets it. */
+	put(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
 	check(hash_store_settle(world->store, is_done, world, &error), &error);
 	check(hash_store_commit(world->store, &error), &error);
 }
@@ -261,7 +276,7 @@ static void test_random_stores_answer_as_all_objects_do(void)
 		assert_all_same(&world);
 		pass(&world);
 		assert_all_same(&world);
-		for (int round = 0; round < 9; round++) {
+		for (int round = 0; round < 6; round++) {
 			change_some(&world, g_rand_int_range(world.rand, 0, 150),
 				    g_rand_int_range(world.rand, 0, 100));
 			assert_all_same(&world);
@@ -294,7 +309,8 @@ static void test_few_new_objects_are_added(void)
 		pass(&world);
 		check(hash_store_get_number(world.store, "equal-groups-below", &after, &error),
 		      &error);
-		g_assert_cmpuint(after, ==, before + 50);
+		g_assert_cmpuint(after, >=, before + 50);
+		g_assert_cmpuint(after + 1, ==, hash_store_next_object(world.store));
 		assert_all_same(&world);
 	}
 	world_close(&world);
@@ -306,14 +322,14 @@ static void test_groups_beyond_the_list_follow(void)
 	World world;
 
 	world_open(&world, "XFS", 1);
-	for (int round = 0; round < 3; round++) {
-		for (uint64_t inode = 1; inode <= 24000; inode++) {
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t inode = 1; inode <= 18000; inode++) {
 			/* Pairs; each round changes a small part. */
 			if (round > 0 && inode % 40 > 1)
 				continue;
 			Object object = { .subvolume = 256,
 					  .inode = inode,
-					  .digest = 1 + inode / 2 + (uint64_t)round * 100000,
+					  .digest = 1000 + inode / 2 + (uint64_t)round * 100000,
 					  .size_bytes = 1 + inode / 2,
 					  .state = OBJECT_DONE };
 			GError *error = NULL;
@@ -327,7 +343,7 @@ static void test_groups_beyond_the_list_follow(void)
 		g_assert_cmpint(count_kept(&world, true), >=, EQUAL_TOP_KEPT / 2);
 		g_assert_cmpint(count_kept(&world, true), <=, EQUAL_TOP_MOST);
 		assert_same(&world, EQUAL_FILES, 0);
-		assert_same(&world, EQUAL_FILES, 11000);
+		assert_same(&world, EQUAL_FILES, 8000);
 	}
 	world_close(&world);
 }
