@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -46,4 +48,36 @@ int long_path_open_above(const char *path, const char **ret_name)
 	}
 
 	return fd_steal(&above);
+}
+
+static bool read_device(const char *path, dev_t *ret)
+{
+	const char *name;
+	g_auto(Fd) above = long_path_open_above(path, &name);
+	struct stat stat;
+
+	if (above < 0 || fstatat(above, name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+
+	*ret = stat.st_dev;
+	return true;
+}
+
+char *long_path_find_root(const char *path)
+{
+	g_autofree char *top = g_path_get_dirname(path);
+	dev_t device, above;
+
+	if (!read_device(top, &device))
+		return g_strdup("(unreachable)");
+	while (strcmp(top, "/") != 0) {
+		g_autofree char *parent = g_path_get_dirname(top);
+
+		if (!read_device(parent, &above) || above != device)
+			break;
+		g_free(top);
+		top = g_steal_pointer(&parent);
+	}
+
+	return g_steal_pointer(&top);
 }

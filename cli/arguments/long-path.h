@@ -12,3 +12,10 @@
  * within @path.  Returns -1 and sets errno on error.
  */
 int long_path_open_above(const char *path, const char **ret_name);
+
+/*
+ * Find the uppermost directory above the absolute path @path that has the same device number.  On btrfs this is
+ * the subvolume, which has its own device number; elsewhere it is the mount point.  Returns "(unreachable)" if
+ * @path does not lead to it.  To be freed.
+ */
+char *long_path_find_root(const char *path);

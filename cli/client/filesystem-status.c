@@ -169,3 +169,27 @@ bool filesystem_status_is_running(const FilesystemStatus *status)
 {
 	return status->live && status->live->stage[0] != '\0';
 }
+
+static char *stage_text(const DaemonFilesystem *filesystem)
+{
+	g_autofree char *stage = message_text(filesystem->stage);
+
+	if (filesystem->stage_total_bytes == 0)
+		return g_steal_pointer(&stage);
+
+	return g_strdup_printf("%s, %.0f %%", stage,
+			       100.0 * (double)filesystem->stage_bytes /
+				       (double)filesystem->stage_total_bytes);
+}
+
+char *filesystem_why_text(const DaemonFilesystem *filesystem)
+{
+	if (filesystem->stage[0] != '\0')
+		return stage_text(filesystem);
+	if (filesystem->refusal[0] != '\0')
+		return message_text(filesystem->refusal);
+	if (filesystem->is_paused)
+		return g_strdup("paused");
+
+	return message_text(filesystem->waits_for);
+}

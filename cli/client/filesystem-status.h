@@ -59,6 +59,12 @@ void filesystem_status_free(FilesystemStatus *status);
  */
 char *filesystem_status_trouble(const FilesystemStatus *status);
 
+/*
+ * Explain the state of a filesystem in words: the stage and progress of its pass, what it waits for, or what is
+ * wrong.  Escaped for a terminal.
+ */
+char *filesystem_why_text(const DaemonFilesystem *filesystem);
+
 /* The newest snapshot that holds deferred extents: its path, or its id; escaped for a terminal. */
 char *filesystem_status_last_holder(const FilesystemStatus *status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/pass-waiter.h"
 
-#include "cli/client/filesystem-text.h"
+#include "cli/client/filesystem-status.h"
 #include "cli/terminal/message.h"
 #include "common/text/size-text.h"
 

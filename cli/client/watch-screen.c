@@ -2,9 +2,7 @@
 #include "cli/client/watch-screen.h"
 
 #include "cli/client/filesystem-status.h"
-#include "cli/client/filesystem-text.h"
 #include "cli/client/stage-pace.h"
-#include "cli/terminal/bar.h"
 #include "cli/terminal/bytes-text.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/plot.h"
@@ -100,7 +98,7 @@ static char *progress_text(const WatchView *view, const DaemonFilesystem *filesy
 	uint64_t total = filesystem->stage_total_bytes;
 	uint64_t done = MIN(filesystem->stage_bytes, total);
 	unsigned columns = CLAMP(view->width, 20, BAR_MOST + 10) - 10;
-	g_autofree char *bar = bar_text(done, total, columns, view->utf8);
+	g_autofree char *bar = plot_bar_text(done, total, columns, view->utf8);
 	g_autofree char *rest =
 		g_strnfill(columns - (gsize)g_utf8_strlen(bar, -1), view->utf8 ? ' ' : '.');
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/doctor/doctor.h"
 #include "common/mounts/mount-options.h"
+#include "common/mounts/pattern-look.h"
 #include "common/text/size-text.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/directory.h"
@@ -173,4 +174,19 @@ void doctor_look_at_files(int directory_fd, const DoctorView *view,
 	look_at_names(&names, top, 1);
 	report_owners(&names, across_owners, findings);
 	report_stamps(&names, view, findings);
+}
+
+void doctor_look_at_patterns(const char *mount_point, char *const *patterns, Findings *findings)
+{
+	for (; patterns && *patterns; patterns++) {
+		bool is_include = **patterns == '!';
+		const char *pattern = *patterns + is_include;
+
+		if (!pattern_is_of_nothing(mount_point, pattern))
+			continue;
+		findings_add(findings, FINDING_WARNING, "patterns",
+			     "a pattern with a slash begins at the mount point, or is an absolute "
+			     "path below it: see Exclude= in dedupd.conf(5)",
+			     "%s=%s matches nothing", is_include ? "Include" : "Exclude", pattern);
+	}
 }

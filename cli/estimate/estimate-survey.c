@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/estimate/estimate-survey.h"
 
-#include "cli/estimate/compressed-places.h"
 #include "cli/files/file-pieces.h"
 #include "common/content/block-sums.h"
 #include "common/disks/file-reader.h"
+#include "hashstore/anchors/sorter.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
 
@@ -18,6 +18,13 @@
 /* For a block in which a file ends, the length counts, too. */
 #define TAIL_SEED UINT64_C(0x7461696c)
 
+/* A file that references a compressed extent.  Each piece of it reports its extent again. */
+typedef struct {
+	uint64_t address;
+	uint64_t bytes; /* on the disk */
+	uint64_t file;  /* its number */
+} CompressedPlace;
+
 struct EstimateSurvey {
 	/* Set at creation, never changed. */
 	const EstimateTask *task;
@@ -30,7 +37,7 @@ struct EstimateSurvey {
 	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* used by this estimate alone */
 	BlockSums *sums;
 	AddressSet *met;
-	CompressedPlaces *compressed;
+	Sorter *compressed; /* CompressedPlace */
 
 	uint64_t n_files;
 	uint64_t zeros_bytes;
@@ -66,6 +73,15 @@ static bool open_sums(EstimateSurvey *survey, GError **error)
 	return true;
 }
 
+static int compare_places(const void *a, const void *b)
+{
+	const CompressedPlace *one = a, *other = b;
+
+	if (one->address != other->address)
+		return one->address < other->address ? -1 : 1;
+	return (one->file > other->file) - (one->file < other->file);
+}
+
 EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
 				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
 				    GError **error)
@@ -77,7 +93,9 @@ EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle
 	survey->blocks = blocks;
 	survey->result = result;
 	survey->block_bytes = task->identity.block_bytes;
-	survey->compressed = compressed_places_new(task);
+	survey->compressed =
+		sorter_new(sizeof(CompressedPlace), compare_places,
+			   task->settings->memory_bytes / 16, task->directory, task->stop);
 	survey->met = met;
 	return open_sums(survey, error) ? g_steal_pointer(&survey) : NULL;
 }
@@ -90,7 +108,7 @@ void estimate_survey_free(EstimateSurvey *survey)
 	g_clear_pointer(&survey->reader, file_reader_free);
 	g_clear_pointer(&survey->sums, block_sums_free);
 	g_clear_pointer(&survey->extents, extent_sums_free);
-	g_clear_pointer(&survey->compressed, compressed_places_free);
+	g_clear_pointer(&survey->compressed, sorter_free);
 	g_free(survey);
 }
 
@@ -304,13 +322,12 @@ static bool tell_compressed(EstimateSurvey *survey, const FilePiece *piece, GErr
 
 static bool look_at_compressed(EstimateSurvey *survey, const FilePiece *piece, GError **error)
 {
-	bool is_known = survey->extents;
+	const CompressedPlace place = { piece->extent, piece->extent_bytes, survey->n_files };
 
 	/* Without the trees, its address is not known. */
-	if (!is_known)
+	if (!survey->extents)
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
-	if (!compressed_places_add(survey->compressed, piece->extent, piece->extent_bytes,
-				   survey->n_files, error))
+	if (!sorter_add(survey->compressed, &place, error))
 		return false;
 	if (address_set_has(survey->met, piece->extent))
 		return skip(survey, ESTIMATE_BLOCK_UNKNOWN, piece->length, error);
@@ -382,13 +399,22 @@ bool estimate_survey_look(EstimateSurvey *survey, const NamedFile *file, GError 
 
 bool estimate_survey_end(EstimateSurvey *survey, GError **error)
 {
-	uint64_t compressed_bytes;
+	CompressedPlace last = { 0 };
+	const CompressedPlace *place;
 
-	if (!compressed_places_count(survey->compressed, &compressed_bytes, error))
+	if (!sorter_sort(survey->compressed, error))
 		return false;
+	while (true) {
+		if (!sorter_next(survey->compressed, (const void **)&place, error))
+			return false;
+		if (!place)
+			return true;
 
-	survey->result->shared_bytes += compressed_bytes;
-	return true;
+		/* Files share an extent with the first one that has it.  Their numbers begin with 1. */
+		if (last.file > 0 && place->address == last.address && place->file != last.file)
+			survey->result->shared_bytes += place->bytes;
+		last = *place;
+	}
 }
 
 SampleFrame estimate_survey_frame(const EstimateSurvey *survey)

@@ -20,10 +20,20 @@ bool export_digest_read(const json_t *json, uint64_t *ret)
 	       g_ascii_string_to_unsigned(text, 16, 0, UINT64_MAX, ret, NULL);
 }
 
+bool export_refuse(GError **error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_propagate_error(error,
+			  g_error_new_valist(G_FILE_ERROR, G_FILE_ERROR_INVAL, format, arguments));
+	va_end(arguments);
+	return false;
+}
+
 bool export_set_wrong(const char *name, const char *wanted, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "\"%s\" is not %s", name, wanted);
-	return false;
+	return export_refuse(error, "\"%s\" is not %s", name, wanted);
 }
 
 bool export_number_read(const json_t *line, const char *name, uint64_t most, uint64_t *ret,
@@ -31,14 +41,12 @@ bool export_number_read(const json_t *line, const char *name, uint64_t most, uin
 {
 	const json_t *value = json_object_get(line, name);
 	json_int_t number = json_integer_value(value);
-	char wanted[64];
 
 	*ret = (uint64_t)number;
 	if (!value || (json_is_integer(value) && number >= 0 && (uint64_t)number <= most))
 		return true;
 
-	g_snprintf(wanted, sizeof(wanted), "a whole number from 0 to %" PRIu64, most);
-	return export_set_wrong(name, wanted, error);
+	return export_refuse(error, "\"%s\" is not a whole number from 0 to %" PRIu64, name, most);
 }
 
 const char *export_text_read(const json_t *line, const char *name, GError **error)

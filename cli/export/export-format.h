@@ -33,6 +33,9 @@ bool export_number_read(const json_t *line, const char *name, uint64_t most, uin
 /* The text @name of @line, which is required. */
 const char *export_text_read(const json_t *line, const char *name, GError **error);
 
+/* Set the error of a line.  Returns false. */
+bool export_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Set the error that @name is not @wanted.  Returns false. */
 bool export_set_wrong(const char *name, const char *wanted, GError **error);
 

@@ -82,12 +82,6 @@ void imported_clear(Imported *imported)
 	g_clear_pointer(&imported->aside, g_free);
 }
 
-static bool refuse(GError **error, const char *what)
-{
-	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, what);
-	return false;
-}
-
 static bool is_blank(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -116,7 +110,7 @@ static bool read_text(ImportReader *reader, size_t *ret_length, bool *ret_found,
 	reader->n_lines++;
 	*ret_found = character != EOF || length > 0;
 	*ret_length = length;
-	return length <= LINE_BYTES_MOST || refuse(error, "it is longer than 1 MiB");
+	return length <= LINE_BYTES_MOST || export_refuse(error, "it is longer than 1 MiB");
 }
 
 /* The next line that is not blank; NULL at the end, and if the line is invalid. */
@@ -135,8 +129,7 @@ static json_t *read_line(ImportReader *reader, GError **error)
 	line = json_loadb(reader->text, length, JSON_REJECT_DUPLICATES, &cause);
 	if (line && json_is_object(line))
 		return line;
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "it is no JSON object%s%s",
-		    line ? "" : ": ", line ? "" : cause.text);
+	export_refuse(error, "it is no JSON object%s%s", line ? "" : ": ", line ? "" : cause.text);
 	json_decref(line);
 	return NULL;
 }
@@ -169,9 +162,7 @@ static bool take_number(const json_t *line, const char *name, uint32_t least, ui
 	if (number >= least)
 		return true;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "\"%s\" is not from %u to %u", name,
-		    least, most);
-	return false;
+	return export_refuse(error, "\"%s\" is not from %u to %u", name, least, most);
 }
 
 static bool take_schema(const json_t *line, GError **error)
@@ -180,15 +171,14 @@ static bool take_schema(const json_t *line, GError **error)
 	json_int_t version = json_integer_value(json_object_get(line, "version"));
 
 	if (g_strcmp0(schema, EXPORT_SCHEMA) != 0)
-		return refuse(error, "no store begins with it: \"schema\" is not "
-				     "\"" EXPORT_SCHEMA "\"");
+		return export_refuse(error, "no store begins with it: \"schema\" is not "
+					    "\"" EXPORT_SCHEMA "\"");
 	if (version == EXPORT_VERSION)
 		return true;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-		    "its version is %" JSON_INTEGER_FORMAT ", and this dedupctl reads %d", version,
-		    EXPORT_VERSION);
-	return false;
+	return export_refuse(error,
+			     "its version is %" JSON_INTEGER_FORMAT ", and this dedupctl reads %d",
+			     version, EXPORT_VERSION);
 }
 
 static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
@@ -243,7 +233,7 @@ static bool take_directory(ImportReader *reader, const json_t *line, GError **er
 	    !hash_store_find_directory(store, directory.subvolume, directory.inode, &same, error))
 		return false;
 	if (same)
-		return refuse(error, "an earlier line has the same directory");
+		return export_refuse(error, "an earlier line has the same directory");
 
 	reader->n_directories++;
 	return hash_store_put_directory(store, &directory, error);
@@ -258,12 +248,12 @@ static bool take_object(ImportReader *reader, const json_t *line, GError **error
 	uint32_t id;
 
 	if (reader->is_sorted)
-		return refuse(error, "an object follows anchors");
+		return export_refuse(error, "an object follows anchors");
 	if (!object_line_read(line, hash_store_has_extents(store), reader->bytes, &object, error) ||
 	    !hash_store_find_at(store, object.subvolume, object.inode, &same, error))
 		return false;
 	if (same)
-		return refuse(error, "an earlier line has the same file or extent");
+		return export_refuse(error, "an earlier line has the same file or extent");
 
 	id = object.id;
 	if (!hash_store_new_object(store, &object.id, error))
@@ -282,9 +272,7 @@ static bool sort_objects(ImportReader *reader, GError **error)
 	if (twice == 0)
 		return true;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-		    "two of the objects before it have the id %u", twice);
-	return false;
+	return export_refuse(error, "two of the objects before it have the id %u", twice);
 }
 
 /* Read one of the two numbers of a place, if it fits. */
@@ -308,7 +296,7 @@ static bool take_place(ImportReader *reader, uint64_t digest, const json_t *plac
 		return export_set_wrong("at", "of ids and blocks alone", error);
 	if (!object_index_find(reader->index, id, anchor.block, &anchor.object) ||
 	    (anchor.block == ANCHOR_WHOLE_BLOCK && digest == ANCHOR_ZEROS_DIGEST))
-		return refuse(error, "\"at\" has a block that no object has");
+		return export_refuse(error, "\"at\" has a block that no object has");
 
 	reader->n_anchors++;
 	return hash_store_put_anchor(store_import_store(reader->import), &anchor, error);
@@ -346,7 +334,7 @@ static bool take_zeros(ImportReader *reader, const json_t *line, GError **error)
 
 static bool take_store(ImportReader *reader, const json_t *line, GError **error)
 {
-	return refuse(error, "another store begins before the end of this one");
+	return export_refuse(error, "another store begins before the end of this one");
 }
 
 static const struct {
@@ -368,8 +356,7 @@ static bool take_line(ImportReader *reader, const char *type, const json_t *line
 			return takers[i].take(reader, line, error);
 
 	g_autofree char *text = name_text(type, strlen(type));
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "its type \"%s\" is not known", text);
-	return false;
+	return export_refuse(error, "its type \"%s\" is not known", text);
 }
 
 static bool check_count(const json_t *line, const char *name, uint64_t counted, GError **error)
@@ -381,10 +368,9 @@ static bool check_count(const json_t *line, const char *name, uint64_t counted, 
 	if (said == counted)
 		return true;
 
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-		    "it says that there are %" PRIu64 " %s, and %" PRIu64 " were read", said, name,
-		    counted);
-	return false;
+	return export_refuse(error,
+			     "it says that there are %" PRIu64 " %s, and %" PRIu64 " were read",
+			     said, name, counted);
 }
 
 static bool finish_store(ImportReader *reader, const json_t *line, Imported *ret, GError **error)
@@ -413,7 +399,7 @@ static bool keep_going(ImportReader *reader, GError **error)
 /* Keep the error of a line that could not be read. */
 static bool cut_short(GError **error)
 {
-	return !*error && refuse(error, "the store has no end: the file was cut short");
+	return !*error && export_refuse(error, "the store has no end: the file was cut short");
 }
 
 /* Read one more line of the store; *ret_is_end: it was the last one. */

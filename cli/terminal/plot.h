@@ -25,6 +25,12 @@ uint64_t plot_largest(const uint64_t *values, size_t n_values); /* 0 if there ar
  */
 char **plot_lines(const uint64_t *values, size_t n_values, const PlotStyle *style);
 
+/*
+ * A number as a horizontal bar in a line of a table.  @largest takes all @width columns, and every nonzero
+ * value is visible.  The bar is drawn in eighths of a column with @utf8, else in '#'.  To be freed.
+ */
+char *plot_bar_text(uint64_t value, uint64_t largest, unsigned width, bool utf8);
+
 /* The width of a label and a blank, which precede a line of plot_print(). */
 #define PLOT_LABEL_COLUMNS 15
 

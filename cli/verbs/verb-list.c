@@ -3,7 +3,7 @@
 #include "cli/arguments/unmounted-devices.h"
 #include "cli/client/daemon-client.h"
 #include "cli/client/disk-limits.h"
-#include "cli/client/filesystem-text.h"
+#include "cli/client/filesystem-status.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"

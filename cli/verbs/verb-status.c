@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/disk-limits.h"
-#include "cli/client/filesystem-text.h"
+#include "cli/client/filesystem-status.h"
 #include "cli/client/hold-table.h"
 #include "cli/client/stage-pace.h"
 #include "cli/client/status-block.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/arguments/mount-root.h"
+#include "cli/arguments/long-path.h"
 #include "cli/stores/duplicate-stores.h"
 #include "cli/stores/waste-key.h"
 #include "cli/stores/waste-scope.h"
 #include "cli/stores/waste-sum.h"
-#include "cli/terminal/bar.h"
 #include "cli/terminal/message.h"
+#include "cli/terminal/plot.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/time-text.h"
 #include "cli/verbs/verb.h"
@@ -188,7 +188,7 @@ static char *key_of(const Query *query, const WasteScope *scope, const Duplicate
 	case WASTE_BY_TYPE:
 		return waste_key_type(file->path);
 	case WASTE_BY_SUBVOLUME:
-		return mount_root_path(file->path);
+		return long_path_find_root(file->path);
 	default:
 		return waste_key_directory(file->path, scope->bases, query->depth);
 	}
@@ -294,8 +294,8 @@ static void add_row(Table *table, const WasteEntry *entry, const WasteEntry *fir
 		    const WasteEntry *total)
 {
 	g_autofree char *key = name_text(entry->key, strlen(entry->key));
-	g_autofree char *bar = bar_text(entry->reclaimable_bytes, first->reclaimable_bytes,
-					BAR_COLUMNS, terminal_takes_utf8());
+	g_autofree char *bar = plot_bar_text(entry->reclaimable_bytes, first->reclaimable_bytes,
+					     BAR_COLUMNS, terminal_takes_utf8());
 
 	table_add_row(table);
 	table_set_size(table, WASTE_RECLAIMABLE, entry->reclaimable_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/stores/waste-key.h"
 #include "cli/stores/waste-sum.h"
-#include "cli/terminal/bar.h"
+#include "cli/terminal/plot.h"
 
 #define DAY_NSEC INT64_C(86400000000000)
 
@@ -129,14 +129,14 @@ static void test_keys_are_bounded_and_nothing_is_lost(void)
 
 static void test_a_bar_is_as_long_as_its_part(void)
 {
-	assert_text(bar_text(100, 100, 4, false), "####");
-	assert_text(bar_text(50, 100, 4, false), "##");
-	assert_text(bar_text(1, 100, 4, false), "#");
-	assert_text(bar_text(0, 100, 4, false), "");
-	assert_text(bar_text(0, 0, 4, false), "");
-	assert_text(bar_text(UINT64_MAX, UINT64_MAX, 2, true), "██");
-	assert_text(bar_text(3, 8, 2, true), "▊");
-	assert_text(bar_text(1, 1000, 2, true), "▏");
+	assert_text(plot_bar_text(100, 100, 4, false), "####");
+	assert_text(plot_bar_text(50, 100, 4, false), "##");
+	assert_text(plot_bar_text(1, 100, 4, false), "#");
+	assert_text(plot_bar_text(0, 100, 4, false), "");
+	assert_text(plot_bar_text(0, 0, 4, false), "");
+	assert_text(plot_bar_text(UINT64_MAX, UINT64_MAX, 2, true), "██");
+	assert_text(plot_bar_text(3, 8, 2, true), "▊");
+	assert_text(plot_bar_text(1, 1000, 2, true), "▏");
 }
 
 int main(int argc, char **argv)
