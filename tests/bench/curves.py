@@ -6,7 +6,7 @@ import html
 WIDTH, HEIGHT = 900, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 40, 40
 STEPS = 5
-COLOURS = ("#b04040", "#2060a0", "#808080", "#208040")
+COLOURS = ("#b04040", "#2060a0", "#808080", "#208040", "#a06000")
 
 
 def _step(most):
