@@ -63,7 +63,7 @@ typedef struct {
 	Filter *filter;
 	HashStorePayer payer; /* pays for the store with the throttle */
 	Throttle *throttle;   /* of the disks; NULL before it is opened */
-	unsigned n_readers;   /* threads that read data at a time */
+	unsigned n_readers;   /* threads that read data through the page cache at a time */
 	DeviceWatch *watch;   /* NULL before it is opened */
 	PageCacheBudget *kept;
 	CachedFiles *hot;

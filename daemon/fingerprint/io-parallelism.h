@@ -5,8 +5,8 @@
 #include "daemon/context/filesystem.h"
 
 /*
- * How many threads read the data of a filesystem at a time: one if any of its disks rotates, since a second stream
- * costs a seek each way; else as many as the disk can serve.
+ * How many threads read the data of a filesystem through the page cache at a time: one if any of its disks rotates,
+ * since a second stream costs a seek each way; else as many as the disk can serve.
  *
  * Thread: any.
  */
