@@ -28,7 +28,7 @@ typedef struct {
 	uint32_t hot;   /* pieces that others had cached; the rest is dropped */
 	bool is_kept;   /* the pass brought it into the cache earlier */
 	bool is_direct; /* its pieces are read directly, except the hot ones */
-	bool has_pages; /* of ours */
+	bool has_pages; /* of ours, which are dropped or kept */
 	unsigned n_holds;
 } Window;
 
@@ -263,7 +263,7 @@ static void make_room(FileReader *reader)
 	}
 }
 
-/* Whether a window whose pages are of no use later may be read directly. */
+/* Whether a window that begins now is read directly: its pages could not be kept. */
 static bool begins_direct(FileReader *reader)
 {
 	if (!reader->prefers_direct || atomic_load(&reader->refuses_direct))
